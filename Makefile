@@ -1,0 +1,100 @@
+# `make demo` and `make test` set everything up by themselves.  They need Python 3.11 to 3.13 with
+# its C headers, a C++17 compiler, and a package index; CMake and Ninja are fetched when missing.
+#
+#   make demo      run the demonstration
+#   make test      what CI runs: lint, structure, types, the tests, and a sample on a newer Python
+#   make bench     compare with JAX, in an environment of its own
+#   make docs      build the site in site/
+#   make format    rewrite the sources in the house format
+#   make native    compile morphax._native into src/, for work with PYTHONPATH=src
+#   make clean     remove builds and caches (distclean: the environments as well)
+
+PYTHON ?= $(shell sh tools/find_python.sh 3.11)
+NEWER_PYTHON ?= $(shell sh tools/find_python.sh 3.12 2>/dev/null)
+JOBS ?= 2
+SAMPLE ?= 10
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*) build/modules.list
+
+.PHONY: demo test check lint house types tests tests-newer bench docs format native clean distclean
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+demo: $(VENV)/demo.stamp
+	$(BIN)/python examples/demo.py
+
+test: check tests tests-newer
+
+check: lint house types
+
+lint: $(VENV)/test.stamp
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run --Werror native/*
+
+house: $(VENV)/test.stamp
+	$(BIN)/python tools/check_house.py
+
+types: $(VENV)/test.stamp
+	$(BIN)/mypy
+
+tests: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -n $(JOBS)
+
+# Python 3.12 and later run another jaxlib (see pyproject.toml): every SAMPLE-th test goes there.
+tests-newer: $(VENV)/test.stamp
+	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then \
+	  echo "The tests ran on Python 3.12 or later: no second run."; \
+	elif [ -z "$(NEWER_PYTHON)" ]; then \
+	  echo "No Python 3.12 or later was found: no second run."; \
+	else \
+	  $(MAKE) --no-print-directory tests-sample VENV=.venv-newer PYTHON="$(NEWER_PYTHON)"; \
+	fi
+
+.PHONY: tests-sample
+tests-sample: $(VENV)/test.stamp
+	$(BIN)/python -m pytest -q -n $(JOBS) -p tools.sample_tests --sample $(SAMPLE)
+
+bench: .venv-bench/bench.stamp
+	.venv-bench/bin/python -m benchmarks
+
+docs: $(VENV)/docs.stamp
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+format: $(VENV)/test.stamp
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/clang-format -i native/*
+
+# An editable installation: edits of Python files count at once, edits of C++ when this has run.
+%.stamp: $(INSTALL_INPUTS)
+	@test -x $(@D)/bin/pip || { python="$(PYTHON)"; test -n "$$python" && \
+	  echo "Setting up $(@D) with $$python" && "$$python" -m venv $(@D); }
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[$(*F)]'
+	@touch $@
+
+# The installation knows where each module lies, so it is out of date when files come or go.
+build/modules.list: always
+	@mkdir -p $(@D)
+	@find src -name '*.py' | LC_ALL=C sort > $@.new
+	@if cmp -s $@.new $@; then rm $@.new; else mv $@.new $@; fi
+
+.PHONY: always
+always:
+
+native: $(VENV)/test.stamp
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check cmake ninja nanobind
+	PATH="$(abspath $(BIN)):$$PATH" cmake -S . -B build/native -G Ninja \
+	  -DPython_EXECUTABLE="$(abspath $(BIN)/python)"
+	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/native
+	PATH="$(abspath $(BIN)):$$PATH" cmake --install build/native --prefix src
+
+clean:
+	rm -rf build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -f src/morphax/_native.*.so
+	find src tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
+
+distclean: clean
+	rm -rf .venv .venv-newer .venv-bench

@@ -1,0 +1,4 @@
+"""morphax: composable transformations of array programs.
+
+The public API is that of JAX: ``import morphax as jax`` works.
+"""

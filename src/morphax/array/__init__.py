@@ -1,0 +1,5 @@
+"""`Array`: immutable values with an aval, in host memory or on a device."""
+
+from .array import Array
+
+__all__ = ["Array"]

@@ -1,0 +1,343 @@
+"""Every option of the package: one field of `Config` each, and nothing else declares options.
+
+The field's annotation is the option's type and, where it is a `Literal`, its choices; the default
+is the field's default; `option` adds what it means and whether it belongs to the trace key.  The
+public name of field ``enable_x64`` is ``jax_enable_x64``, its environment variables are
+``JAX_ENABLE_X64`` and ``MORPHAX_ENABLE_X64`` (the latter wins).
+
+An option is part of the trace key when the same function traced, lowered or compiled under another
+value of it may become another program.  Caches of programs compare `Config.trace_key`, which is one
+object for equal settings.
+
+"Accepted" in a description means that the name is known so that programs written for JAX run, but
+that there is nothing to choose here: the described behaviour is the only one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from functools import cache
+from typing import Any, Final, Literal, final
+
+from ..util.memo import memoize
+
+Guard = Literal["allow", "log", "disallow", "log_explicit", "disallow_explicit"]
+OnError = Literal["ignore", "raise"]
+MatmulPrecision = Literal[
+    "default", "high", "highest", "bfloat16", "tensorfloat32", "float32",
+    "ANY_F8_ANY_F8_F32", "ANY_F8_ANY_F8_F32_FAST_ACCUM", "ANY_F8_ANY_F8_ANY",
+    "ANY_F8_ANY_F8_ANY_FAST_ACCUM", "F16_F16_F16", "F16_F16_F32", "BF16_BF16_BF16",
+    "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9",
+    "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64",
+]  # fmt: skip
+Generator = Literal["threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32"]
+TracebackFiltering = Literal["off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"]
+LogLevel = Literal["NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+Optimization = Literal["UNKNOWN", "O0", "O1", "O2", "O3"]
+
+
+@final
+class TraceKey:
+    """The settings that shape programs; one object for equal settings, compared by identity."""
+
+    __slots__ = ("settings",)
+
+    def __init__(self, settings: tuple[Any, ...]) -> None:
+        self.settings: Final = settings
+
+
+# Never cleared: a key that some cache of programs holds must stay the key of its settings.
+@cache
+def _trace_key(settings: tuple[Any, ...]) -> TraceKey:
+    return TraceKey(settings)
+
+
+def option(
+    default: Any,
+    meaning: str,
+    *,
+    trace: bool = False,
+    also_sets: tuple[str, ...] = (),
+    check: Callable[[Any], bool] | None = None,
+) -> Any:
+    """Declare an option.
+
+    Args:
+        default: its value when neither the environment nor the program sets it.
+        meaning: one sentence for the documentation.
+        trace: whether programs depend on it.
+        also_sets: options that take the same value when this one is set.
+        check: decides whether a value of type `object` is acceptable.
+    """
+    facts = {"meaning": meaning, "trace": trace, "also_sets": also_sets, "check": check}
+    return field(default=default, metadata=facts)
+
+
+def _is_device(value: Any) -> bool:
+    return isinstance(value, str) or hasattr(value, "platform")
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True, repr=False)
+class Config:
+    """All settings at one moment."""
+
+    # Numbers.
+    enable_x64: bool = option(
+        False, "Allow 64-bit types; otherwise 32-bit ones stand in for them.", trace=True
+    )
+    explicit_x64_dtypes: Literal["warn", "error", "allow"] = option(
+        "warn", "What an explicit request for a 64-bit dtype does while they are off.", trace=True
+    )
+    numpy_dtype_promotion: Literal["standard", "strict"] = option(
+        "standard", "Whether operands of different dtypes combine or must be converted.", trace=True
+    )
+    numpy_rank_promotion: Literal["allow", "warn", "raise"] = option(
+        "allow", "Whether operands of different rank are broadcast.", trace=True
+    )
+    default_matmul_precision: MatmulPrecision | None = option(
+        None, "The precision of matrix products and convolutions that name none.", trace=True
+    )
+    softmax_custom_jvp: bool = option(
+        False, "Differentiate softmax by a rule of its own.", trace=True
+    )
+
+    # Random numbers.
+    default_prng_impl: Generator = option(
+        "threefry2x32", "The generator of keys that name none.", trace=True
+    )
+    threefry_partitionable: bool = option(
+        True, "Draw Threefry bits so that sharded arrays need no communication.", trace=True
+    )
+    threefry_gpu_kernel_lowering: bool = option(
+        False, "Use a GPU kernel for Threefry instead of generated code.", trace=True
+    )
+    enable_custom_prng: bool = option(
+        False, "Make PRNGKey return typed keys instead of raw words.", trace=True
+    )
+    legacy_prng_key: Literal["allow", "warn", "error"] = option(
+        "allow", "What passing raw words instead of a typed key does.", trace=True
+    )
+    random_seed_offset: int = option(0, "A number added to every seed.", trace=True)
+    high_dynamic_range_gumbel: bool = option(
+        False, "Draw Gumbel variates with a longer tail, at some cost.", trace=True
+    )
+    debug_key_reuse: bool = option(
+        False, "Raise KeyReuseError when a key is consumed twice.", trace=True
+    )
+
+    # Finding mistakes.
+    debug_nans: bool = option(False, "Raise FloatingPointError where a result is NaN.")
+    debug_infs: bool = option(False, "Raise FloatingPointError where a result is infinite.")
+    disable_jit: bool = option(False, "Run jitted functions operation by operation.", trace=True)
+    enable_checks: bool = option(False, "Check internal invariants; slow.", trace=True)
+    check_tracer_leaks: bool = option(
+        False, "Raise LeakCheckError when a tracer outlives its trace.", trace=True
+    )
+    check_static_indices: bool = option(
+        False, "Raise IndexError for static indices out of range.", trace=True
+    )
+    mutable_array_checks: bool = option(
+        True, "Check that references do not alias when they enter a program.", trace=True
+    )
+    disable_bwd_checks: bool = option(
+        False, "Skip the type check of what backward rules return.", trace=True
+    )
+    error_checking_behavior_nan: OnError = option(
+        "ignore", "What a NaN does in a program with error checking.", trace=True
+    )
+    error_checking_behavior_divide: OnError = option(
+        "ignore", "What a division by zero does in a program with error checking.", trace=True
+    )
+    error_checking_behavior_oob: OnError = option(
+        "ignore", "What an index out of range does in a program with error checking.", trace=True
+    )
+    no_tracing: bool = option(False, "Raise an error when a program must be traced.")
+    no_execution: bool = option(False, "Raise an error when a program is executed.")
+    thread_guard: bool = option(
+        False, "Raise an error when several threads use distributed arrays."
+    )
+    traceback_filtering: TracebackFiltering = option(
+        "auto", "How frames of this package are hidden in tracebacks."
+    )
+    tracer_error_num_traceback_frames: int = option(5, "How many frames errors about tracers show.")
+    debug_leaked_clients_on_clear_backends: bool = option(
+        False, "Raise an error if a client survives clear_backends."
+    )
+    array_garbage_collection_guard: Literal["allow", "log", "fatal"] | None = option(
+        None, "What happens when an array is freed by the cycle collector."
+    )
+
+    # Devices and placement.
+    platforms: str | None = option(
+        None, "Comma-separated platforms to use, first one default; None means all that work."
+    )
+    platform_name: str = option("", "The default platform; prefer jax_platforms.")
+    default_device: object | None = option(
+        None,
+        "Where arrays go that name no device: a device or a platform name.",
+        trace=True,
+        check=_is_device,
+    )
+    num_cpu_devices: int = option(
+        -1, "How many CPU devices there are; -1 means what XLA_FLAGS says, else one."
+    )
+    cuda_visible_devices: str = option("all", "Comma-separated CUDA devices to use.")
+    cpu_enable_async_dispatch: bool = option(
+        True, "Return from CPU programs before they have finished."
+    )
+    cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(
+        "gloo", "How CPU processes communicate."
+    )
+    pjrt_client_create_options: str | None = option(
+        None, "Options for the creation of the PJRT client: key:value;key:value."
+    )
+    distributed_debug: bool = option(False, "Log the start of distributed execution.")
+    transfer_guard: Guard | None = option(
+        None,
+        "What transfers between host and devices do, in all directions.",
+        also_sets=(
+            "transfer_guard_host_to_device",
+            "transfer_guard_device_to_device",
+            "transfer_guard_device_to_host",
+        ),
+    )
+    transfer_guard_host_to_device: Guard | None = option(
+        None, "What transfers from the host to a device do."
+    )
+    transfer_guard_device_to_device: Guard | None = option(
+        None, "What transfers between devices do."
+    )
+    transfer_guard_device_to_host: Guard | None = option(
+        None, "What transfers from a device to the host do."
+    )
+    remove_size_one_mesh_axis_from_type: bool = option(
+        False, "Leave mesh axes of size one out of array types.", trace=True
+    )
+    auto_pcast: bool = option(
+        True, "Insert casts between varying and invariant values in shard_map.", trace=True
+    )
+    use_shardy_partitioner: bool = option(True, "Accepted: programs are partitioned by Shardy.")
+
+    # Compilation.
+    enable_compilation_cache: bool = option(True, "Keep compiled programs on disk.")
+    compilation_cache_dir: str | None = option(
+        None, "Where compiled programs are kept; None means a directory of the user's."
+    )
+    compilation_cache_max_size: int = option(
+        -1, "Bytes that the compilation cache may take; -1 means the built-in limit."
+    )
+    compilation_cache_check_contents: bool = option(
+        False, "Compile on a hit too and raise an error if the results differ."
+    )
+    compilation_cache_include_metadata_in_key: bool = option(
+        False, "Let source locations distinguish compiled programs."
+    )
+    persistent_cache_min_compile_time_secs: float = option(
+        1.0, "Keep only programs that took this long to compile."
+    )
+    persistent_cache_min_entry_size_bytes: int = option(
+        0, "Keep only programs of at least this size."
+    )
+    persistent_cache_enable_xla_caches: str = option(
+        "xla_gpu_per_fusion_autotune_cache_dir", "Which of XLA's own caches are kept too."
+    )
+    raise_persistent_cache_errors: bool = option(
+        False, "Raise errors of the compilation cache instead of warning."
+    )
+    optimization_level: Optimization = option(
+        "UNKNOWN", "How hard the compiler tries; UNKNOWN leaves it to XLA.", trace=True
+    )
+    disable_most_optimizations: bool = option(
+        False, "Compile fast, for programs that run once.", trace=True
+    )
+    compiler_enable_remat_pass: bool = option(
+        True, "Let XLA recompute values to save memory.", trace=True
+    )
+    compiler_detailed_logging_min_ops: int = option(
+        10, "Log details of compilation for programs of at least this many operations."
+    )
+    embedded_constants_max_bytes: int = option(
+        32, "Constants up to this size are written into programs.", trace=True
+    )
+    captured_constants_warn_bytes: int = option(
+        2_000_000_000, "Warn when a program captures constants of this size; -1 means never."
+    )
+    captured_constants_report_frames: int = option(
+        0, "How many frames the report of captured constants shows; -1 means all."
+    )
+    use_simplified_jaxpr_constants: bool = option(
+        False, "Accepted: constants are always part of a jaxpr."
+    )
+    use_direct_linearize: bool = option(
+        True, "Accepted: linearisation never goes through partial evaluation."
+    )
+
+    # Export and dumps.
+    export_calling_convention_version: int = option(
+        10, "The calling convention of exported programs."
+    )
+    export_ignore_forward_compatibility: bool = option(
+        False, "Use StableHLO features that older consumers may lack in exported programs."
+    )
+    dump_ir_to: str = option("", "Write each program to this directory; empty means nowhere.")
+    dump_ir_modes: str = option("stablehlo", "What to write there: stablehlo, jaxpr, eqn_count.")
+    include_debug_info_in_dumps: bool = option(True, "Write source locations there too.")
+    include_full_tracebacks_in_locations: bool = option(
+        True, "Give operations the whole stack of source locations, not the innermost one."
+    )
+    traceback_in_locations_limit: int = option(
+        100, "How many frames such a stack has at most; -1 means all."
+    )
+    hlo_source_file_canonicalization_regex: str | None = option(
+        None, "A pattern removed from file names in source locations."
+    )
+    source_url_schema: str | None = option(None, "The form of links to source lines in reports.")
+    send_traceback_to_runtime: Literal["off", "on", "full"] = option(
+        "off", "Whether the runtime learns the traceback of each call."
+    )
+
+    # Logging and printing.
+    logging_level: LogLevel = option("NOTSET", "The level of this package's loggers.")
+    debug_log_modules: str = option("", "Comma-separated modules that log debug messages.")
+    log_compiles: bool = option(False, "Log each trace and compilation with its time.")
+    log_checkpoint_residuals: bool = option(False, "Log what rematerialised functions save.")
+    explain_cache_misses: bool = option(False, "Log why a jitted function was traced again.")
+    pprint_use_color: bool = option(True, "Colour printed jaxprs on terminals.")
+
+    # Pallas.
+    pallas_enable_debug_checks: bool = option(
+        False, "Execute pl.debug_check in kernels.", trace=True
+    )
+    pallas_verbose_errors: bool = option(False, "Show the kernel's whole IR in errors of lowering.")
+
+    trace_key: TraceKey = field(init=False)
+
+    def __post_init__(self) -> None:
+        settings = tuple(getattr(self, name) for name in _TRACED)
+        object.__setattr__(self, "trace_key", _trace_key(settings))
+
+    def replace(self, settings: tuple[tuple[str, Any], ...]) -> Config:
+        """This configuration with other values for some fields."""
+        return _replaced(self, settings)
+
+    def settings(self) -> dict[str, Any]:
+        """All settings by field name."""
+        return {name: getattr(self, name) for name in FACTS}
+
+
+FACTS: Final[dict[str, Mapping[str, Any]]] = {
+    f.name: {**f.metadata, "annotation": f.type, "default": f.default}
+    for f in fields(Config)
+    if f.init
+}
+"""What each field's declaration says."""
+
+_TRACED: Final = tuple(name for name, facts in FACTS.items() if facts["trace"])
+
+
+# Context managers switch between few configurations, often: making one costs many attributes.
+@memoize
+def _replaced(config: Config, settings: tuple[tuple[str, Any], ...]) -> Config:
+    return replace(config, **dict(settings))

@@ -1,0 +1,70 @@
+"""What the operations with a body share: programs of one call, tangents in pairs, eager execution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..array import Array
+from ..core import Equation, Jaxpr, Primitive, Var, Zero, infer
+from ..engines.xla.buffers import default_device
+from ..engines.xla.executable import Executable
+from ..engines.xla.lowering import lower
+from ..util.memo import memoize
+
+
+def call_program(primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]) -> Jaxpr:
+    """The program that consists of one application of `primitive`."""
+    out_avals, effects = infer(primitive, tuple(params.items()), *avals)
+    invars = tuple([Var(a) for a in avals])
+    outvars = tuple([Var(a) for a in out_avals])
+    call = Equation(primitive, invars, outvars, params, effects)
+    return Jaxpr(invars, outvars, (call,), effects=effects)
+
+
+def split_tangents(
+    results: Sequence[Any], out_active: Sequence[bool], out_avals: Sequence[Any]
+) -> tuple[list[Any], list[Any]]:
+    """Results of a program with tangents as a pair of lists, `Zero` where there is no tangent."""
+    count = len(out_active)
+    tangents = iter(results[count:])
+    return list(results[:count]), [
+        next(tangents) if on else Zero(aval.to_tangent_aval())
+        for on, aval in zip(out_active, out_avals, strict=True)
+    ]
+
+
+@memoize
+def compiled(
+    jaxpr: Jaxpr,
+    name: str,
+    donated_invars: tuple[bool, ...] = (),
+    compiler_options: tuple[tuple[str, Any], ...] = (),
+) -> Executable:
+    """The executable of a program on the default device."""
+    donated = [i for i, on in enumerate(donated_invars) if on]
+    return Executable.compile(lower(jaxpr, name, donated), default_device(), compiler_options)
+
+
+@memoize
+def _application(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], avals: tuple[Any, ...]
+) -> Jaxpr:
+    return call_program(primitive, avals, dict(params))
+
+
+def run_compiled(
+    primitive: Primitive, operands: Sequence[Array], params: dict[str, Any]
+) -> list[Array]:
+    """Apply one operation by a compiled program, made once per signature."""
+    program = _application(primitive, tuple(params.items()), tuple([x.aval for x in operands]))
+    return compiled(program, primitive.name)(operands)
+
+
+# Above this many elements per operation a compiled loop is worth its compilation.
+_TINY_ELEMENTS = 1024
+
+
+def tiny(jaxpr: Jaxpr) -> bool:
+    """Whether interpreting a program with NumPy takes microseconds per operation."""
+    return all(v.aval.size <= _TINY_ELEMENTS for eqn in jaxpr.eqns for v in eqn.outvars)

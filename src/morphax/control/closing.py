@@ -1,0 +1,44 @@
+"""Programs that close over tracers of outer traces: the same captures in the same order for all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..core import Jaxpr, Var, aval_of, close, eval_jaxpr, stage
+from ..lax.convert import convert_element_type
+
+
+def common_captures(
+    programs: Sequence[Jaxpr], captures: Sequence[Sequence[Any]]
+) -> tuple[list[Any], list[Jaxpr]]:
+    """All captured tracers once, and the programs with all of them as leading operands."""
+    joined: dict[int, Any] = {id(x): x for captured in captures for x in captured}
+    extended = []
+    for jaxpr, captured in zip(programs, captures, strict=True):
+        own = {id(x): v for x, v in zip(captured, jaxpr.invars, strict=False)}
+        leading = tuple([own.get(key) or Var(aval_of(x)) for key, x in joined.items()])
+        extended.append(jaxpr.replace(invars=leading + jaxpr.invars[len(captured) :]))
+    return list(joined.values()), extended
+
+
+def with_result_avals(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
+    """The programs with results that are weakly typed only where those of all are."""
+    columns = zip(*[p.out_avals for p in programs], strict=True)
+    weak = [all(a.weak_type for a in column) for column in columns]
+    return [converted_results(p, weak) for p in programs]
+
+
+def converted_results(jaxpr: Jaxpr, weak: Sequence[bool]) -> Jaxpr:
+    """`jaxpr` with the weak types of its results taken off where `weak` is false."""
+    if all(a.weak_type == w for a, w in zip(jaxpr.out_avals, weak, strict=True)):
+        return jaxpr
+
+    def function(*operands: Any) -> list[Any]:
+        return [
+            convert_element_type(x, x.aval.dtype) if x.aval.weak_type and not w else x
+            for x, w in zip(eval_jaxpr(jaxpr, *operands), weak, strict=True)
+        ]
+
+    converted, consts = stage(function, jaxpr.in_avals, jaxpr.debug_info)
+    return close(converted, consts)

@@ -1,0 +1,158 @@
+"""What `custom_jvp` and `custom_vjp` share: binding of arguments, and dispatch on the current trace.
+
+Eagerly the function itself runs.  A trace of differentiation that holds a tangent of an operand runs
+the user's rule, with the operands as they are, so that Python control flow on concrete values works.
+Other traces see one equation whose body is the staged function.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import tree
+from ..core import (
+    Primitive,
+    StagingTrace,
+    Trace,
+    Tracer,
+    aval_of,
+    current_trace,
+    set_current_trace,
+    stage_with_operands,
+)
+from ..engines.reference.eager import EvalTrace
+from ..transforms.batching import BatchTrace
+from ..transforms.flattening import (
+    FlatFunction,
+    argument_names,
+    check_values,
+    debug_info,
+    function_label,
+)
+from ..transforms.jvp import JVPTrace
+from ..transforms.linearize import LinearizeTrace
+from ..util.messages import message
+
+
+class BoundCall(NamedTuple):
+    """A call of a function with custom rules, its arguments separated.
+
+    Args:
+        fixed: values of the arguments that are not differentiated, in the order of `nondiff`.
+        leaves: leaves of the other arguments.
+        flat: the function of these leaves.
+    """
+
+    fixed: tuple[Any, ...]
+    leaves: list[Any]
+    flat: FlatFunction
+
+
+def bind_call(
+    where: str,
+    fun: Callable[..., Any],
+    nondiff: Sequence[int],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> BoundCall:
+    """Separate the arguments of a call."""
+    positional = positional_arguments(where, fun, args, kwargs)
+    fixed = {i: positional[i] for i in nondiff if i < len(positional)}
+    dynamic = tuple(x for i, x in enumerate(positional) if i not in fixed)
+
+    @functools.wraps(fun)
+    def of_dynamic(*values: Any) -> Any:
+        given = iter(values)
+        return fun(*[fixed[i] if i in fixed else next(given) for i in range(len(positional))])
+
+    of_dynamic.__dict__.pop("__wrapped__", None)
+    leaves, in_tree = tree.flatten((dynamic, {}))
+    check_values(where, lambda: argument_names(of_dynamic, in_tree), leaves)
+    return BoundCall(tuple(fixed.values()), leaves, FlatFunction(of_dynamic, in_tree, where))
+
+
+def positional_arguments(
+    where: str, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """All arguments by position, defaults filled in."""
+    try:
+        bound = inspect.signature(fun).bind(*args, **kwargs)
+    except ValueError:  # a callable without a signature
+        return args
+    bound.apply_defaults()
+    if bound.kwargs:
+        raise TypeError(
+            message(
+                f"{where} of {function_label(fun)}",
+                given=f"keyword-only arguments {sorted(bound.kwargs)}",
+                expected="arguments that can be passed by position",
+                fix="Make them positional, or close over them.",
+            )
+        )
+    return bound.args
+
+
+def nondiff_positions(
+    fun: Callable[..., Any], argnums: Sequence[int], argnames: Sequence[str]
+) -> tuple[int, ...]:
+    """Positions of the arguments that are not differentiated."""
+    names = list(inspect.signature(fun).parameters) if argnames else []
+    return tuple(sorted({*argnums, *[names.index(n) for n in argnames]}))
+
+
+def dispatch(
+    primitive: Primitive,
+    call: BoundCall,
+    params: dict[str, Any],
+    differentiate: Callable[[Trace, Sequence[Any]], Any],
+) -> Any:
+    """Apply a function with custom rules in the current trace; its flat results.
+
+    Args:
+        primitive: the equation's, for traces that stage or batch.
+        call: the call.
+        params: parameters of the equation besides the staged function.
+        differentiate: runs the user's rule in a trace of differentiation.
+    """
+    trace = current_trace()
+    while isinstance(trace, (JVPTrace, LinearizeTrace)):
+        if any(belongs(trace, x) for x in call.leaves):
+            call_results = differentiate(trace, call.leaves)
+            return call_results
+        assert trace.parent is not None, "differentiation has a parent"
+        trace = trace.parent
+    with set_current_trace(trace):
+        if isinstance(trace, EvalTrace) or not isinstance(trace, (StagingTrace, BatchTrace)):
+            return call.flat(*call.leaves)
+        info = debug_info(primitive.name, call.flat.function, call.flat.in_tree)
+        jaxpr, captured = stage_with_operands(
+            call.flat, [aval_of(x) for x in call.leaves], info
+        )
+        return trace.process(
+            primitive,
+            [*captured, *call.leaves],
+            {"call_jaxpr": jaxpr, "num_consts": len(captured)} | params,
+        )
+
+
+def belongs(trace: Trace, x: Any) -> bool:
+    """Whether `x` is followed by `trace`."""
+    return isinstance(x, Tracer) and x._trace is trace
+
+
+def flatten_like(where: str, value: Any, out_tree: Any, what: str) -> list[Any]:
+    """The leaves of a rule's result, which must have the structure of the function's."""
+    leaves, given = tree.flatten(value)
+    if given == out_tree:
+        return leaves
+    raise TypeError(
+        message(
+            where,
+            given=f"{what} of structure {given}",
+            expected=f"the structure {out_tree}",
+            fix="Return from the rule what the function returns, leaf by leaf.",
+        )
+    )

@@ -1,0 +1,273 @@
+"""The primitives of `custom_vjp`: a function with its own pullback, and the linear map behind it.
+
+The forward rule runs in place of the function and keeps residuals; the backward rule maps residuals
+and cotangents of the results to cotangents of the arguments.  There is no forward-mode derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from .. import dtypes
+from ..core import (
+    BatchAxes,
+    Jaxpr,
+    Primitive,
+    Trace,
+    Zero,
+    aval_of,
+    current_trace,
+    eval_jaxpr,
+    is_undefined_primal,
+    is_zero,
+    jaxpr_axis_names,
+    new_trace,
+    not_batchable,
+    not_differentiable,
+    not_linear,
+    set_current_trace,
+)
+from ..core.effects import Effects
+from ..engines.reference.eager import as_array
+from ..engines.xla.stablehlo import Builder, Value
+from ..lax.spine import batched_first, instantiate, moved_axis, reduce_sum
+from ..transforms.batching import BatchTrace, batch_jaxpr
+from ..transforms.derivatives import is_differentiable
+from ..transforms.jvp import JVPTrace, JVPTracer
+from ..transforms.linearize import Linearization, LinearizeTrace
+from ..util.messages import message
+from .calls import call_program
+
+# Residuals and cotangents of all results → one cotangent per operand, `None` where it is zero.
+Pull = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+# Operands → results, residuals, and the pullback that goes with them.
+Forward = Callable[[Sequence[Any]], tuple[list[Any], list[Any], Pull]]
+
+_NO_FORWARD_MODE = "a function with a custom_vjp rule has no forward-mode derivative"
+
+
+@final
+class CustomVJPCall(Primitive):
+    """Apply `call_jaxpr`; differentiate by `forward` and the pullback that it returns.
+
+    Params:
+        call_jaxpr: the function.
+        num_consts: leading operands that it closes over; the rules do not see them.
+        forward: the user's rules, of leaves.
+        name: of the user's function.
+    """
+
+    name = "custom_vjp_call"
+    multiple_results = True
+
+    transpose = not_linear("a function with a custom derivative is not known to be linear")
+
+    def abstract_eval(self, *avals: Any, call_jaxpr: Jaxpr, **_: Any) -> Sequence[Any]:
+        return call_jaxpr.out_avals
+
+    def effects(self, *, call_jaxpr: Jaxpr, **_: Any) -> Effects:
+        return call_jaxpr.effects
+
+    def axis_names(self, *, call_jaxpr: Jaxpr, **_: Any) -> tuple[Any, ...]:
+        return jaxpr_axis_names(call_jaxpr)
+
+    def execute(self, *operands: Any, call_jaxpr: Jaxpr, **_: Any) -> list[Any]:
+        return [as_array(x) for x in eval_jaxpr(call_jaxpr, *operands)]
+
+    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
+
+    def lower(
+        self, b: Builder, outs: Sequence[Any], *operands: Value, call_jaxpr: Jaxpr, **_: Any
+    ) -> list[Value]:
+        return b.inline(call_jaxpr, *operands)
+
+    def process_jvp(
+        self, trace: JVPTrace, operands: Sequence[Any], params: dict[str, Any]
+    ) -> list[Any]:
+        return push_through(trace, operands[params["num_consts"] :], params["forward"])
+
+    def process_linearize(
+        self, trace: LinearizeTrace, operands: Sequence[Any], params: dict[str, Any]
+    ) -> list[Any]:
+        return record_rules(trace, operands[params["num_consts"] :], params["forward"])
+
+    def batch(
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: tuple[int | None, ...],
+        *,
+        call_jaxpr: Jaxpr,
+        forward: Forward,
+        num_consts: int,
+        **params: Any,
+    ) -> tuple[list[Any], Sequence[int]]:
+        everything = (True,) * len(call_jaxpr.outvars)
+        outs = self.bind(
+            *operands,
+            call_jaxpr=batch_jaxpr(call_jaxpr, dims, axes, everything).jaxpr,
+            forward=batched_forward(forward, axes, dims[num_consts:]),
+            num_consts=num_consts,
+            **params,
+        )
+        return outs, [0] * len(outs)
+
+    collect = batch
+
+
+@final
+class CustomVJPLinear(Primitive):
+    """The linear map of which only the transpose is known: the user's pullback.
+
+    Params:
+        pull: the pullback.
+        num_residuals: how many of the operands are residuals; the others are tangents.
+        active: which operands of the function have a tangent.
+        out_avals: tangent avals of all results of the function.
+    """
+
+    name = "custom_vjp_linear"
+    multiple_results = True
+
+    jvp = not_differentiable(_NO_FORWARD_MODE)
+    batch = not_batchable(_NO_FORWARD_MODE)
+
+    def abstract_eval(self, *avals: Any, out_avals: tuple[Any, ...], **_: Any) -> Sequence[Any]:
+        return out_avals
+
+    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+        raise TypeError(_forward_mode_text())
+
+    def lower(self, b: Builder, outs: Any, *operands: Value, **params: Any) -> list[Value]:
+        raise TypeError(_forward_mode_text())
+
+    def transpose(
+        self,
+        cts: Sequence[Any],
+        *operands: Any,
+        pull: Pull,
+        num_residuals: int,
+        active: tuple[bool, ...],
+        **_: Any,
+    ) -> list[Any]:
+        residuals = operands[:num_residuals]
+        assert not any(map(is_undefined_primal, residuals)), "residuals are known"
+        results = pull(residuals, [instantiate(ct) for ct in cts])
+        return [None] * num_residuals + [r for r, on in zip(results, active, strict=True) if on]
+
+
+def _forward_mode_text() -> str:
+    return message(
+        "forward-mode derivative (jvp, jacfwd, linearize)",
+        given="a function with a custom_vjp rule",
+        expected="a function that can be differentiated in forward mode",
+        fix="Define its derivative with custom_jvp, or use reverse mode (grad, vjp, jacrev).",
+    )
+
+
+custom_vjp_call_p = CustomVJPCall()
+custom_vjp_linear_p = CustomVJPLinear()
+
+
+def push_through(trace: JVPTrace, operands: Sequence[Any], forward: Forward) -> list[Any]:
+    """Forward mode: the tangent is left to the linear map, which only transposition can use."""
+    pairs = [trace.split(x) for x in operands]
+    assert trace.parent is not None, "differentiation has a parent"
+    with set_current_trace(trace.parent):
+        outs, residuals, pull = forward([p for p, _ in pairs])
+        tangents = custom_vjp_linear_p.bind(
+            *residuals,
+            *[t for _, t in pairs if not is_zero(t)],
+            pull=pull,
+            num_residuals=len(residuals),
+            active=tuple([not is_zero(t) for _, t in pairs]),
+            out_avals=tuple([aval_of(x).to_tangent_aval() for x in outs]),
+        )
+    return [
+        JVPTracer(trace, p, t) if is_differentiable(p) else p
+        for p, t in zip(outs, tangents, strict=True)
+    ]
+
+
+def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forward) -> list[Any]:
+    """Reverse mode: run the forward rule, put the pullback on the tape."""
+    pairs = [trace.split(x) for x in operands]
+    assert trace.parent is not None, "differentiation has a parent"
+    with set_current_trace(trace.parent):
+        outs, residuals, pull = forward([p for p, _ in pairs])
+    active = tuple([slot is not None for _, slot in pairs])
+    out_active = tuple([is_differentiable(x) for x in outs])
+    out_avals = tuple([aval_of(x).to_tangent_aval() for x in outs])
+    tangent_avals = [aval_of(p).to_tangent_aval() for p, slot in pairs if slot is not None]
+    linear = call_program(
+        custom_vjp_linear_p,
+        [*map(aval_of, residuals), *tangent_avals],
+        {
+            "pull": pull,
+            "num_residuals": len(residuals),
+            "active": active,
+            "out_avals": out_avals,
+        },
+    )
+    kept = [v for v, on in zip(linear.outvars, out_active, strict=True) if on]
+
+    def pull_active(given: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        active_cts = iter(cts)
+        full = [
+            next(active_cts) if on else np.zeros(aval.shape, dtypes.float0)
+            for aval, on in zip(out_avals, out_active, strict=True)
+        ]
+        full = [
+            instantiate(Zero(aval)) if ct is None else ct
+            for ct, aval in zip(full, out_avals, strict=True)
+        ]
+        return [r for r, on in zip(pull(given, full), active, strict=True) if on]
+
+    entry = Linearization(
+        None, linear.replace(outvars=tuple(kept)), out_active, len(residuals), pull_active
+    )
+    return trace.record(entry, operands, [*outs, *residuals])
+
+
+def batched_forward(forward: Forward, axes: BatchAxes, dims: Sequence[int | None]) -> Forward:
+    """The rules of a batched function; its results have their batch axis in front."""
+
+    def batched(operands: Sequence[Any]) -> tuple[list[Any], list[Any], Pull]:
+        trace = BatchTrace(current_trace(), axes)
+        with new_trace(trace):
+            outs, residuals, pull = forward(
+                [trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)]
+            )
+        kept = [trace.split(x) for x in residuals]
+        values = [batched_first(axes, *trace.split(x)) for x in outs]
+        return values, [x for x, _ in kept], _batched_pull(pull, axes, dims, [d for _, d in kept])
+
+    return batched
+
+
+def _batched_pull(
+    pull: Pull, axes: BatchAxes, dims: Sequence[int | None], residual_dims: Sequence[int | None]
+) -> Pull:
+    def batched(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        trace = BatchTrace(current_trace(), axes)
+        with new_trace(trace):
+            results = pull(
+                [trace.wrap(x, d) for x, d in zip(residuals, residual_dims, strict=True)],
+                [trace.wrap(ct, 0) for ct in cts],
+            )
+        return [
+            None if r is None else _unmapped(axes, *trace.split(r), d)
+            for r, d in zip(results, dims, strict=True)
+        ]
+
+    return batched
+
+
+def _unmapped(axes: BatchAxes, ct: Any, ct_dim: int | None, dim: int | None) -> Any:
+    """A batch of cotangents where the operand has its batch axis; summed if it has none."""
+    whole = batched_first(axes, ct, ct_dim)
+    return reduce_sum(whole, (0,)) if dim is None else moved_axis(whole, 0, dim)

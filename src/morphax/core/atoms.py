@@ -1,0 +1,38 @@
+"""Atoms, the operands of equations: a variable, or a literal."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+
+@final
+class Var:
+    """A variable, equal only to itself; its name is chosen when the jaxpr is printed."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Any) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var(id={id(self)}):{self.aval.str_short()}"
+
+
+@final
+class Literal:
+    """A scalar constant written where it is used."""
+
+    __slots__ = ("aval", "val")
+
+    def __init__(self, val: Any, aval: Any) -> None:
+        self.val = val
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        value = self.val.item() if isinstance(self.val, np.generic) else self.val
+        return f"{value}:{self.aval.str_short()}"
+
+
+Atom = Var | Literal

@@ -1,0 +1,156 @@
+"""Abstract values: what tracing knows of a value before it has one.
+
+`ShapedArray` is immutable and *interned*: two equal avals are the same object, so equality is
+identity, hashing is free, and every cache of the system may be keyed on avals.
+"""
+
+from __future__ import annotations
+
+import math
+from operator import index
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+from .. import dtypes
+
+
+class AbstractValue:
+    """What is known of a value while tracing."""
+
+    __slots__ = ("__weakref__",)
+
+    def to_tangent_aval(self) -> AbstractValue:
+        """The aval of a tangent of such a value."""
+        raise TypeError(f"{type(self).__name__} has no tangent space")
+
+    def strip_weak_type(self) -> AbstractValue:
+        return self
+
+
+class AbstractToken(AbstractValue):
+    """The aval of a token, which orders effects."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "Tok"
+
+    def str_short(self, short_dtypes: bool = False) -> str:
+        return "Tok"
+
+
+abstract_token = AbstractToken()
+
+
+class ShapedArray(AbstractValue):
+    """An array of which shape and dtype are known.
+
+    Args:
+        shape: sizes of the axes.
+        dtype: NumPy dtype, or an extended one such as ``key<fry>``.
+        weak_type: whether the dtype yields to others in promotion, as that of a Python scalar.
+        sharding: how the array is laid out over devices, `None` if that is left open.
+        vma: names of the manual mesh axes over which the value varies.
+
+    Example:
+        >>> import numpy as np
+        >>> from morphax.core import ShapedArray
+        >>> ShapedArray((2, 3), np.float32)
+        ShapedArray(float32[2,3])
+        >>> ShapedArray((2,), np.int32) is ShapedArray((2,), "int32")
+        True
+    """
+
+    __slots__ = ("_text", "dtype", "shape", "sharding", "size", "vma", "weak_type")
+
+    shape: tuple[int, ...]
+    dtype: Any
+    weak_type: bool
+    sharding: Any
+    vma: frozenset[Any]
+    size: int
+
+    def __new__(
+        cls,
+        shape: Any,
+        dtype: Any,
+        weak_type: bool = False,
+        *,
+        sharding: Any = None,
+        vma: frozenset[Any] = frozenset(),
+    ) -> ShapedArray:
+        if type(dtype) is not np.dtype:
+            dtype = dtypes.dtype(dtype)
+        key = (tuple(shape), dtype, weak_type, sharding, vma)
+        found = _interned.get(key)
+        if found is None:
+            found = _interned.setdefault(key, cls._build(*key))
+        return found
+
+    @classmethod
+    def _build(
+        cls, shape: tuple[Any, ...], dtype: Any, weak_type: bool, sharding: Any, vma: Any
+    ) -> ShapedArray:
+        self = object.__new__(cls)
+        fields = {
+            "shape": tuple(map(index, shape)),
+            "dtype": dtype,
+            "weak_type": bool(weak_type),
+            "sharding": sharding,
+            "vma": vma,
+            "size": math.prod(shape),
+            "_text": None,
+        }
+        for name, value in fields.items():
+            object.__setattr__(self, name, value)
+        return self
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"ShapedArray is immutable; use aval.update({name}=...)")
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.shape, self.dtype, self.weak_type, self.sharding, self.vma)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def update(self, **changes: Any) -> ShapedArray:
+        """The same aval with some fields changed."""
+        fields = {n: getattr(self, n) for n in ("shape", "dtype", "weak_type", "sharding", "vma")}
+        return ShapedArray(**(fields | changes))
+
+    def strip_weak_type(self) -> ShapedArray:
+        return self.update(weak_type=False) if self.weak_type else self
+
+    def to_tangent_aval(self) -> ShapedArray:
+        tangent_dtype = dtypes.tangent_dtype(self.dtype)
+        return self if tangent_dtype == self.dtype else ShapedArray(self.shape, tangent_dtype)
+
+    def str_short(self, short_dtypes: bool = True) -> str:
+        """``f32[2,3]``, the notation of printed jaxprs."""
+        sizes = ",".join(map(str, self.shape))
+        name = dtypes.short_name(self.dtype) if short_dtypes else str(self.dtype)
+        varying = "{" + ",".join(map(str, sorted(self.vma))) + "}" if self.vma else ""
+        return f"{name}[{sizes}]{varying}"
+
+    def __str__(self) -> str:
+        return ("~" if self.weak_type else "") + self.str_short(short_dtypes=False)
+
+    def __repr__(self) -> str:
+        weak = ", weak_type=True" if self.weak_type else ""
+        return f"ShapedArray({self.str_short(short_dtypes=False)}{weak})"
+
+
+_interned: WeakValueDictionary[Any, ShapedArray] = WeakValueDictionary()
+
+
+def _rebuild(shape: Any, dtype: Any, weak_type: bool, sharding: Any, vma: Any) -> ShapedArray:
+    return ShapedArray(shape, dtype, weak_type, sharding=sharding, vma=vma)

@@ -1,0 +1,259 @@
+"""The text of a program, in JAX's notation.
+
+Variables are named a, b, …, z, ba, bb, … in the order in which the text binds them, and a result
+that nothing uses is written ``_``.  A program inside an equation continues the count, except that a
+*call* (`jit`) shows its program with the caller's names for operands and results.  A program that
+occurs more than once is written once, in front: ``let f = { lambda … } in``.
+
+Each primitive says which of its parameters are printed (`Primitive.printed_params`).
+Line breaks are chosen by `util.layout`; text takes time linear in the size of the program.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from string import ascii_lowercase
+from typing import TYPE_CHECKING, Any, final
+
+from ..util.layout import LINE_END, NOTHING, SPACE, Block, Break, Document, Text
+from ..util.layout import filled, group, joined, layout
+from .atoms import Atom, Literal, Var
+
+if TYPE_CHECKING:
+    from .effects import Effects
+    from .jaxpr import Equation
+
+_STYLES = {"keyword": "34;1", "type": "35"}
+# Addresses differ from run to run; texts are compared.
+_ADDRESS = re.compile(r"(?<= at 0x)[0-9a-f]+")
+
+
+class Program:
+    """What prints itself as a program: the base of `Jaxpr`."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        invars: tuple[Var, ...]
+        outvars: tuple[Atom, ...]
+        eqns: tuple[Equation, ...]
+        constvars: tuple[Var, ...]
+        effects: Effects
+
+    def pretty_print(
+        self,
+        *,
+        source_info: bool = False,
+        print_shapes: bool = True,
+        custom_pp_eqn_rules: bool = True,
+        name_stack: bool = False,
+        print_effects: bool = False,
+        use_color: bool = False,
+        width: int = 80,
+    ) -> str:
+        """The program as text.
+
+        Args:
+            source_info: whether each equation tells the user's line that wrote it.
+            print_shapes: whether variables are bound with their type.
+            custom_pp_eqn_rules: whether parameters that say nothing are left out.
+            name_stack: whether each equation tells the scopes it was written in.
+            print_effects: whether the effects of each program are listed.
+            use_color: whether to mark keywords and types by terminal colours.
+            width: of a line.
+        """
+        style = PrintStyle(
+            source_info, print_shapes, custom_pp_eqn_rules, name_stack, print_effects
+        )
+        printer = Printer(style, shared_programs(self))
+        return layout(printer.whole(self), width, _STYLES if use_color else None)
+
+    def __repr__(self) -> str:
+        return self.pretty_print()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PrintStyle:
+    """What is shown; see `Program.pretty_print`."""
+
+    source_info: bool = False
+    print_shapes: bool = True
+    chosen_params: bool = True
+    name_stack: bool = False
+    effects: bool = False
+
+
+def equation_text(eqn: Equation) -> str:
+    """One equation; its results are named first."""
+    return layout(Printer(PrintStyle()).equation(eqn))
+
+
+def shared_programs(root: Program) -> dict[Program, str]:
+    """Programs that the text of `root` would show more than once, by breadth first; their names.
+
+    What a shared program holds counts as often as the program does, so each is visited twice.
+    """
+    times: dict[Program, int] = {}
+    proposed: dict[Program, str] = {}
+    queue = deque([root])
+    while queue:
+        for eqn in queue.popleft().eqns:
+            for program in itertools.chain(*map(_programs_in, eqn.params.values())):
+                times[program] = times.get(program, 0) + 1
+                if times[program] <= 2:
+                    queue.append(program)
+                is_call = eqn.primitive.is_call
+                proposed.setdefault(program, eqn.params["name"] if is_call else "jaxpr")
+    return _without_clashes({p: name for p, name in proposed.items() if times[p] > 1})
+
+
+def _without_clashes(proposed: dict[Program, str]) -> dict[Program, str]:
+    taken: set[str] = set()
+    names = {}
+    for program, name in proposed.items():
+        name = name.strip("<>")
+        numbered = (f"{name}{n or ''}" for n in itertools.count())
+        names[program] = next(n for n in numbered if n not in taken)
+        taken.add(names[program])
+    return names
+
+
+def _programs_in(value: Any) -> Sequence[Program]:
+    """The programs that a parameter is, or is a tuple of."""
+    if isinstance(value, Program):
+        return (value,)
+    if type(value) is tuple and value and all([isinstance(item, Program) for item in value]):
+        return value
+    return ()
+
+
+def _variable_names(taken: set[str]) -> Iterator[str]:
+    for number in itertools.count():
+        name = ""
+        while number or not name:
+            number, digit = divmod(number, 26)
+            name = ascii_lowercase[digit] + name
+        if name not in taken:
+            yield name
+
+
+@final
+class Printer:
+    """Makes documents of programs; remembers the names it gives to variables."""
+
+    __slots__ = ("_fresh", "_names", "_shared", "_style")
+
+    def __init__(self, style: PrintStyle, shared: dict[Program, str] | None = None) -> None:
+        self._style = style
+        self._shared = shared or {}
+        self._names: dict[Atom, str] = {}
+        self._fresh = _variable_names(set(self._shared.values()))
+
+    def whole(self, program: Program) -> Document:
+        """A program after the definitions of those it shares."""
+        parts: list[Document] = []
+        for shared, name in self._shared.items():
+            parts += [_keyword("let "), name, " = ", self.program(shared), _keyword(" in")]
+            parts.append(LINE_END)
+        return Block([*parts, self.program(program)])
+
+    def program(self, program: Program) -> Document:
+        """``{ lambda constvars ; invars . let eqns in (outvars) }``."""
+        head = [self._binders(program.constvars), "; ", self._binders(program.invars), ". "]
+        used = set(program.outvars).union(*[eqn.invars for eqn in program.eqns])
+        lines = joined(Break("; "), [self.equation(eqn, used) for eqn in program.eqns])
+        return group(
+            "{ ",
+            _keyword("lambda "),
+            *head,
+            _keyword("let"),
+            Block([SPACE, *lines], indent=2),
+            SPACE,
+            _keyword("in "),
+            *self._results(program.outvars),
+            self._effects(program),
+            " }",
+            indent=2,
+        )
+
+    def equation(self, eqn: Equation, used: set[Atom] | None = None) -> Document:
+        """``outvars = primitive[params] invars``, a result that is not `used` being ``_``."""
+        for var in eqn.outvars:
+            if used is not None and var not in used:
+                self._names.setdefault(var, "_")
+        binders = [self._binders(eqn.outvars), " = "] if eqn.outvars else []
+        primitive = Text(str(eqn.primitive), comments=self._comments(eqn))
+        operands = filled([self.atom(a) for a in eqn.invars])
+        return Block([*binders, primitive, self._params(eqn), " ", operands])
+
+    def atom(self, atom: Atom) -> str:
+        """A literal's value, or the name of a variable."""
+        if type(atom) is Literal:
+            return repr(atom)
+        name = self._names.get(atom)
+        if name is None:
+            name = self._names[atom] = next(self._fresh)
+        return name
+
+    def _binders(self, variables: Sequence[Var]) -> Document:
+        if not self._style.print_shapes:
+            return filled([self.atom(v) for v in variables])
+        return filled(
+            [
+                Block((self.atom(v), Text(f":{v.aval.str_short(short_dtypes=True)}", "type")))
+                for v in variables
+            ]
+        )
+
+    def _results(self, outvars: Sequence[Atom]) -> Sequence[Document]:
+        names = [self.atom(a) for a in outvars]
+        return "(", filled(names, comma=","), ",)" if len(names) == 1 else ")"
+
+    def _effects(self, program: Program) -> str:
+        if not (self._style.effects and program.effects):
+            return ""
+        return f" : {{ {', '.join(sorted(map(str, program.effects)))} }}"
+
+    def _comments(self, eqn: Equation) -> tuple[str, ...]:
+        places = (str(eqn.source),) if self._style.source_info else ()
+        scopes = (f"[{'/'.join(eqn.name_stack)}]",) if self._style.name_stack else ()
+        return places + scopes
+
+    def _params(self, eqn: Equation) -> Document:
+        if eqn.primitive.is_call:
+            self._use_callers_names(eqn, eqn.params["jaxpr"])
+        choose = eqn.primitive.printed_params if self._style.chosen_params else dict
+        params = choose(eqn.params)
+        if not params:
+            return ""
+        items = [Block((f"{name}=", self._value(value))) for name, value in params.items()]
+        return group("[", Block([NOTHING, *joined(SPACE, items)], indent=2), NOTHING, "]")
+
+    def _use_callers_names(self, eqn: Equation, program: Program) -> None:
+        if program in self._shared:
+            return
+        seen: set[Atom] = set()
+        for outer, inner in zip(
+            eqn.invars + eqn.outvars, program.invars + program.outvars, strict=True
+        ):
+            if type(outer) is Var and type(inner) is Var and outer not in seen:
+                self._names.setdefault(inner, self.atom(outer))
+                seen.add(outer)
+
+    def _value(self, value: Any) -> Document:
+        programs = _programs_in(value)
+        if not programs:
+            return _ADDRESS.sub("X" * 12, str(value))
+        documents = [self._shared.get(p) or self.program(p) for p in programs]
+        if value is programs[0]:
+            return documents[0]
+        return group("(", Block([NOTHING, *joined(SPACE, documents)], indent=2), NOTHING, ")")
+
+
+def _keyword(word: str) -> Text:
+    return Text(word, "keyword")

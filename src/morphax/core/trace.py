@@ -1,0 +1,268 @@
+"""Traces and tracers: how one application of a primitive is given its meaning.
+
+`Primitive.bind` hands its operands to the *current trace*.  The root trace computes at once; a
+staging trace writes an equation; the traces of differentiation and batching rewrite the operation
+into operations of their *parent* trace, to which they hand them directly.  So transformations
+nest in any order, and each knows only its parent.
+
+A rewriting trace works by *fragments*: the rule of a primitive runs once for each signature
+(avals, params, which operands are active or batched), is staged into a small jaxpr, and from then
+on that jaxpr is spliced into the parent trace.  Splicing into a staging trace copies equations;
+splicing into the root trace evaluates them.
+
+References: the interface of traces follows the idea of "tagless final" interpreters (Carette,
+Kiselyov & Shan, JFP 2009); current-trace dispatch is described in JAX's public design notes.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from .. import errors
+from ..util.messages import message
+from .atoms import Atom, Literal
+from .jaxpr import Jaxpr
+
+if TYPE_CHECKING:
+    from .primitive import Primitive
+
+
+class Trace:
+    """An interpretation of primitives, on top of the interpretation `parent`."""
+
+    __slots__ = ("live", "parent")
+
+    def __init__(self, parent: Trace | None) -> None:
+        self.parent = parent
+        self.live = True
+
+    def process(
+        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """Apply `primitive`; one result, or a list if the primitive has multiple results."""
+        raise TypeError(f"{type(self).__name__} is abstract")
+
+    def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+        """Apply a whole jaxpr, equation by equation."""
+        env: dict[Atom, Any] = dict(zip(jaxpr.invars, operands, strict=True))
+        if jaxpr.constvars:
+            env.update(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+        process = self.process
+        for eqn in jaxpr.eqns:
+            inputs = [env[a] if type(a) is not Literal else a.val for a in eqn.invars]
+            result = process(eqn.primitive, inputs, eqn.params)
+            if eqn.primitive.multiple_results:
+                env.update(zip(eqn.outvars, result, strict=True))
+            else:
+                env[eqn.outvars[0]] = result
+        return [env[a] if type(a) is not Literal else self.constant(a.val) for a in jaxpr.outvars]
+
+    def constant(self, value: Any) -> Any:
+        """A number as user code may see it: an array or a tracer."""
+        assert self.parent is not None, "the trace at the bottom defines `constant`"
+        return self.parent.constant(value)
+
+
+class _Current(threading.local):
+    """The trace and the scope names of this thread.  Threads start with the root trace."""
+
+    trace: Trace
+    name_stack: tuple[str, ...] = ()
+    axis_env: tuple[tuple[Any, int], ...] = ()
+
+
+_current = _Current()
+
+
+def install_root_trace(trace: Trace) -> None:
+    """Give every thread `trace` to start with; called once, by the engine of eager mode."""
+    _Current.trace = trace
+
+
+def current_trace() -> Trace:
+    """The trace that gives meaning to `bind` now."""
+    return _current.trace
+
+
+def current_name_stack() -> tuple[str, ...]:
+    return _current.name_stack
+
+
+class set_current_trace:
+    """Context in which `bind` is interpreted by `trace`."""
+
+    __slots__ = ("_previous", "_trace")
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+
+    def __enter__(self) -> Trace:
+        self._previous = _current.trace
+        _current.trace = self._trace
+        return self._trace
+
+    def __exit__(self, *exc: object) -> None:
+        _current.trace = self._previous
+
+
+@contextmanager
+def new_trace(trace: Trace) -> Iterator[Trace]:
+    """Context for a fresh trace: current inside, and dead (its tracers unusable) afterwards."""
+    with set_current_trace(trace):
+        try:
+            yield trace
+        finally:
+            trace.live = False
+
+
+@contextmanager
+def extended_name_stack(name: str) -> Iterator[None]:
+    """Context in which equations carry one more scope name."""
+    previous = _current.name_stack
+    _current.name_stack = (*previous, name)
+    try:
+        yield
+    finally:
+        _current.name_stack = previous
+
+
+def eval_jaxpr(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
+    """Apply `jaxpr` to values, in the current trace."""
+    return _current.trace.splice(jaxpr, operands)
+
+
+class Tracer:
+    """A value that a trace follows instead of (or beside) numbers.
+
+    Subclasses provide `aval`.  The operators and methods of arrays are installed on this class by
+    `morphax.numpy`.
+    """
+
+    __slots__ = ("_trace",)
+    __array_priority__ = 1000
+    __hash__ = None  # type: ignore[assignment]
+
+    _trace: Trace
+    aval: Any
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype
+
+    @property
+    def weak_type(self) -> bool:
+        return self.aval.weak_type  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        return self.aval.size  # type: ignore[no-any-return]
+
+    def __len__(self) -> int:
+        return len(self.aval)
+
+    def concrete(self) -> Any | None:
+        """The number behind the tracer if there is one now, else `None`."""
+        return None
+
+    def origin(self) -> str:
+        """What the value depends on and where that was traced, for error text."""
+        return f"a traced value of {type(self._trace).__name__}"
+
+    def _require(self, what: str, error: type[TypeError], fix: str) -> Any:
+        value = self.concrete()
+        if value is None:
+            raise error(
+                message(
+                    what,
+                    given=f"{self.origin()} with shape and dtype {self.aval.str_short()}",
+                    expected="a concrete value, known while the function is traced",
+                    fix=fix,
+                )
+            )
+        return value
+
+    def __bool__(self) -> bool:
+        return bool(self._require("bool()", errors.TracerBoolConversionError, _FIX_BOOL))
+
+    def __int__(self) -> int:
+        return int(self._require("int()", errors.ConcretizationTypeError, _FIX_NUMBER))
+
+    def __float__(self) -> float:
+        return float(self._require("float()", errors.ConcretizationTypeError, _FIX_NUMBER))
+
+    def __complex__(self) -> complex:
+        return complex(self._require("complex()", errors.ConcretizationTypeError, _FIX_NUMBER))
+
+    def __index__(self) -> int:
+        value = self._require("use as an index", errors.TracerIntegerConversionError, _FIX_INDEX)
+        return int(value.__index__())
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        value = self._require(
+            "conversion to a NumPy array", errors.TracerArrayConversionError, _FIX_ARRAY
+        )
+        return value.__array__(*args, **kwargs)
+
+    def __format__(self, spec: str) -> str:
+        value = self.concrete() if spec else None
+        return repr(self) if value is None else format(value, spec)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}<{self.aval.str_short(short_dtypes=False)}>"
+
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            message(
+                "pickle",
+                given=f"{self.origin()}, {self.aval.str_short()}",
+                expected="a concrete array",
+                fix="Pickle arrays outside transformed functions.",
+            )
+        )
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(immutable_message(self))
+
+
+def immutable_message(x: Any) -> str:
+    """Error text for in-place assignment."""
+    return message(
+        "x[index] = value",
+        given=f"{x.aval.str_short()}, an immutable array",
+        expected="a new array with the change",
+        fix="Write x = x.at[index].set(value).",
+    )
+
+
+_FIX_BOOL = (
+    "Use jnp.where, lax.cond or lax.while_loop, or mark the argument static "
+    "(static_argnums or static_argnames of jit)."
+)
+_FIX_NUMBER = "Keep the computation in jnp, or mark the argument static in jit."
+_FIX_INDEX = "Mark the argument static in jit, or index a jnp array with it, not a Python sequence."
+_FIX_ARRAY = "Use jnp functions instead of np ones inside transformed functions."
+
+
+def check_live(tracer: Tracer) -> None:
+    """Raise `UnexpectedTracerError` if the trace of `tracer` is over: the value has leaked."""
+    if not tracer._trace.live:
+        raise errors.UnexpectedTracerError(
+            message(
+                "leaked tracer",
+                given=f"{tracer.origin()}, {tracer.aval.str_short()}, used after its trace ended",
+                expected="values that were returned from the transformed function",
+                fix="Return the value from the function instead of storing it in a global, "
+                "an attribute or a list.",
+            )
+        )

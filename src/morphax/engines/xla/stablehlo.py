@@ -1,0 +1,306 @@
+"""The text builder: StableHLO written down directly.
+
+Writing text is as fast as building the module through bindings, needs no MLIR library in Python,
+and gives readable modules that can be compared, hashed and kept as golden files.  Lowering rules
+receive a `Builder`, operands as `Value`s, and return `Value`s; a rule never sees text other than the
+names of operations and attributes.
+
+Reference: the StableHLO specification, https://openxla.org/stablehlo/spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from ... import dtypes
+from ...core import AbstractToken, Jaxpr, Literal
+from ...util.memo import memoize
+
+_ELEMENT_TYPES = {
+    "bool": "i1",
+    **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
+    **{f"uint{n}": f"ui{n}" for n in (2, 4, 8, 16, 32, 64)},
+    **{f"float{n}": f"f{n}" for n in (16, 32, 64)},
+    "bfloat16": "bf16",
+    "complex64": "complex<f32>",
+    "complex128": "complex<f64>",
+    "float0": "i1",
+    "float4_e2m1fn": "f4E2M1FN",
+    "float8_e3m4": "f8E3M4",
+    "float8_e4m3": "f8E4M3",
+    "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
+    "float8_e4m3fn": "f8E4M3FN",
+    "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2": "f8E5M2",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "float8_e8m0fnu": "f8E8M0FNU",
+}
+
+
+def physical_dtype(dtype: Any) -> np.dtype[Any]:
+    """The dtype of the memory that holds values of `dtype` (differs for keys and float0)."""
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return np.dtype(dtype.physical_dtype)
+    return np.dtype(bool) if dtype == dtypes.float0 else dtype
+
+
+def element_type(dtype: Any) -> str:
+    """The StableHLO name of a dtype."""
+    return _ELEMENT_TYPES[physical_dtype(dtype).name]
+
+
+@memoize
+def tensor_type(aval: Any) -> str:
+    """``tensor<2x3xf32>``, or the token type."""
+    if isinstance(aval, AbstractToken):
+        return "!stablehlo.token"
+    return f"tensor<{''.join([f'{n}x' for n in aval.shape])}{element_type(aval.dtype)}>"
+
+
+def i64_array(values: Sequence[int]) -> str:
+    """A dense attribute of 64-bit integers."""
+    return f"array<i64: {', '.join(map(str, values))}>" if len(values) else "array<i64>"
+
+
+def i64_matrix(rows: Sequence[Sequence[int]]) -> str:
+    """A rank-2 attribute of 64-bit integers, such as the padding of a window."""
+    if not len(rows):
+        return "dense<> : tensor<0x2xi64>"
+    text = ", ".join(f"[{', '.join(map(str, row))}]" for row in rows)
+    return f"dense<[{text}]> : tensor<{len(rows)}x{len(rows[0])}xi64>"
+
+
+@final
+class Value:
+    """An SSA value: its name and its aval."""
+
+    __slots__ = ("aval", "name")
+
+    def __init__(self, name: str, aval: Any) -> None:
+        self.name = name
+        self.aval = aval
+
+
+@final
+class Module:
+    """What the functions of one module share: names, functions, callbacks, large constants.
+
+    `platform` is where it will run; a lowering rule may write what is fastest there.
+    """
+
+    def __init__(self, platform: str = "cpu") -> None:
+        self.platform = platform
+        self.functions: list[str] = []
+        self.function_names: dict[Jaxpr, str] = {}
+        self.used_names: set[str] = {"main"}
+        self.callbacks: list[Callable[..., Any]] = []
+        self.counter = 0
+
+    def fresh_name(self, wish: str) -> str:
+        """A function name that is not in use, close to `wish`."""
+        base = "".join(c if c.isalnum() or c == "_" else "_" for c in wish) or "function"
+        name, n = base, 0
+        while name in self.used_names:
+            n += 1
+            name = f"{base}_{n}"
+        self.used_names.add(name)
+        return name
+
+
+@final
+class Builder:
+    """Writes the operations of one block."""
+
+    __slots__ = ("_constants", "_parent", "lines", "module")
+
+    def __init__(self, module: Module, parent: Builder | None = None) -> None:
+        self.module = module
+        self.lines: list[str] = []
+        self._parent = parent
+        self._constants: dict[Any, Value] = {}
+
+    def new_value(self, aval: Any) -> Value:
+        """A value with a fresh name, to be defined by the caller."""
+        self.module.counter = n = self.module.counter + 1
+        return Value(f"%{n}", aval)
+
+    def elementwise(self, name: str, out: Any, *operands: Value) -> Value:
+        """An operation whose operands and result all have the type of `out`."""
+        result = self.new_value(out)
+        inputs = ", ".join([v.name for v in operands])
+        self.lines.append(f"{result.name} = {name} {inputs} : {tensor_type(out)}")
+        return result
+
+    def op(
+        self,
+        name: str,
+        out: Any,
+        *operands: Value,
+        regions: Sequence[str] = (),
+        **attributes: str,
+    ) -> Value:
+        """Any operation with one result; attributes are MLIR text."""
+        return self.ops(name, (out,), *operands, regions=regions, **attributes)[0]
+
+    def ops(
+        self,
+        name: str,
+        outs: Sequence[Any],
+        *operands: Value,
+        regions: Sequence[str] = (),
+        **attributes: str,
+    ) -> list[Value]:
+        """Any operation in MLIR's generic form, with any number of results."""
+        results = [self.new_value(aval) for aval in outs]
+        head = ", ".join([r.name for r in results]) + " = " if results else ""
+        inputs = ", ".join([v.name for v in operands])
+        bodies = f" ({', '.join(regions)})" if regions else ""
+        pairs = ", ".join([f"{k} = {v}" for k, v in attributes.items()])
+        signature = (
+            f"({', '.join([tensor_type(v.aval) for v in operands])}) -> "
+            f"({', '.join([tensor_type(aval) for aval in outs])})"
+        )
+        braces = f" {{{pairs}}}" if pairs else ""
+        self.lines.append(f'{head}"{name}"({inputs}){bodies}{braces} : {signature}')
+        return results
+
+    def region(
+        self, avals: Sequence[Any], body: Callable[..., Sequence[Value]]
+    ) -> str:
+        """The text of a one-block region: `body(builder, *arguments)` returns its results."""
+        inner = Builder(self.module, self)
+        arguments = [self.new_value(aval) for aval in avals]
+        results = body(inner, *arguments)
+        inner.ops("stablehlo.return", (), *results)
+        header = ", ".join([f"{v.name}: {tensor_type(v.aval)}" for v in arguments])
+        block = f"^bb0({header}):\n" if arguments else ""
+        return "{\n" + block + "\n".join(inner.lines) + "\n}"
+
+    def constant(self, value: Any, aval: Any) -> Value:
+        """A constant; scalars are written once per block."""
+        array = np.asarray(value, physical_dtype(aval.dtype))
+        key = (array.tobytes(), aval) if array.size <= 1 else None
+        known = self._find_constant(key) if key is not None else None
+        if known is not None:
+            return known
+        result = self.new_value(aval)
+        text = dense_text(array)
+        self.lines.append(f"{result.name} = stablehlo.constant {text} : {tensor_type(aval)}")
+        if key is not None:
+            self._constants[key] = result
+        return result
+
+    def _find_constant(self, key: Any) -> Value | None:
+        block: Builder | None = self
+        while block is not None:
+            if key in block._constants:
+                return block._constants[key]
+            block = block._parent
+        return None
+
+    def full(self, value: Any, aval: Any) -> Value:
+        """An array of one value everywhere."""
+        scalar = self.constant(value, aval.update(shape=()))
+        return scalar if not aval.shape else self.broadcast(scalar, aval, ())
+
+    def broadcast(self, x: Value, out: Any, dimensions: Sequence[int]) -> Value:
+        """Broadcast `x`, whose axes become the axes `dimensions` of the result."""
+        return self.op(
+            "stablehlo.broadcast_in_dim", out, x, broadcast_dimensions=i64_array(dimensions)
+        )
+
+    def inline(self, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
+        """Write the equations of `jaxpr` into this block."""
+        env: dict[Any, Value] = dict(zip(jaxpr.invars, operands, strict=True))
+        for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+            env[var] = self.constant(host_constant(const), var.aval)
+
+        def read(atom: Any) -> Value:
+            return self.constant(atom.val, atom.aval) if type(atom) is Literal else env[atom]
+
+        for eqn in jaxpr.eqns:
+            inputs = [read(a) for a in eqn.invars]
+            outs = tuple([v.aval for v in eqn.outvars])
+            if eqn.primitive.multiple_results:
+                results = eqn.primitive.lower(self, outs, *inputs, **eqn.params)
+                env.update(zip(eqn.outvars, results, strict=True))
+            else:
+                env[eqn.outvars[0]] = eqn.primitive.lower(self, outs[0], *inputs, **eqn.params)
+        return [read(a) for a in jaxpr.outvars]
+
+    def call(self, name: str, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
+        """Call `jaxpr` as a private function, written once per module."""
+        function = self.module.function_names.get(jaxpr)
+        if function is None:
+            function = self.module.fresh_name(name)
+            self.module.function_names[jaxpr] = function
+            self.module.functions.append(function_text(self.module, function, jaxpr))
+        return self.ops("func.call", jaxpr.out_avals, *operands, callee=f"@{function}")
+
+
+def function_text(
+    module: Module,
+    name: str,
+    jaxpr: Jaxpr,
+    *,
+    visibility: str = "private ",
+    argument_attributes: Mapping[int, str] | None = None,
+) -> str:
+    """The text of a function that computes `jaxpr`."""
+    builder = Builder(module)
+    arguments = [builder.new_value(v.aval) for v in jaxpr.invars]
+    results = builder.inline(jaxpr, *arguments)
+    attributes = argument_attributes or {}
+    inputs = ", ".join(
+        [
+            f"{v.name}: {tensor_type(v.aval)}" + (f" {attributes[i]}" if i in attributes else "")
+            for i, v in enumerate(arguments)
+        ]
+    )
+    types = ", ".join([tensor_type(v.aval) for v in results])
+    body = "\n".join(["  " + line for line in builder.lines])
+    names = ", ".join([v.name for v in results])
+    ending = f"  return {names} : {types}" if results else "  return"
+    return f"func.func {visibility}@{name}({inputs}) -> ({types}) {{\n{body}\n{ending}\n}}"
+
+
+def host_constant(value: Any) -> Any:
+    """A constant of a jaxpr as host memory."""
+    return value.to_host() if hasattr(value, "to_host") else value
+
+
+def dense_text(array: np.ndarray[Any, Any]) -> str:
+    """The MLIR attribute of an array's elements; large ones as the bytes in hexadecimal."""
+    if array.size == 0:
+        return "dense<>"
+    if array.size == 1:
+        return f"dense<{_scalar_text(array.reshape(())[()])}>"
+    if array.dtype.itemsize == 1 and array.dtype.kind not in "iu":
+        return _nested_text(array)
+    return f'dense<"0x{np.ascontiguousarray(array).tobytes().hex().upper()}">'
+
+
+def _nested_text(array: np.ndarray[Any, Any]) -> str:
+    def nest(x: np.ndarray[Any, Any]) -> str:
+        if x.ndim == 0:
+            return _scalar_text(x[()])
+        return f"[{', '.join([nest(row) for row in x])}]"
+
+    return f"dense<{nest(array)}>"
+
+
+def _scalar_text(value: Any) -> str:
+    kind = np.asarray(value).dtype
+    if kind == bool:
+        return "true" if value else "false"
+    if kind.kind in "iu" or kind.name.startswith(("int", "uint")):
+        return str(int(value))
+    if kind.kind == "c":
+        return f"({_scalar_text(value.real)}, {_scalar_text(value.imag)})"
+    if np.isfinite(value):
+        return f"{float(value):.17e}"
+    return f"0x{np.asarray(value).tobytes()[::-1].hex().upper()}"
+

@@ -1,0 +1,223 @@
+"""Addition and multiplication with their relatives.
+
+Integers wrap around.  Their quotient is truncated toward zero, their remainder has the sign of the
+dividend; x / 0 has all bits set, x rem 0 is x, and the least integer divided by −1 is itself.
+"""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from ..core import is_undefined_primal
+from .convert import convert_element_type
+from .families import Elementwise, LinearElementwise, unbroadcast
+from .kinds import NUMBER, REAL
+from .operands import standardize
+
+
+@final
+class Neg(LinearElementwise):
+    """−x, element by element."""
+
+    name = "neg"
+    accepts = NUMBER
+    numpy = np.negative
+    stablehlo = "stablehlo.negate"
+
+    def transpose_x(self, ct: Any, x: Any, **params: Any) -> Any:
+        return neg(ct)
+
+
+@final
+class Add(Elementwise):
+    """x + y, element by element."""
+
+    name = "add"
+    accepts = NUMBER
+    numpy = np.add
+    stablehlo = "stablehlo.add"
+
+    def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return t
+
+    def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return t
+
+    def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
+        return [unbroadcast(ct, v.aval) if is_undefined_primal(v) else None for v in (x, y)]
+
+
+@final
+class Sub(Elementwise):
+    """x − y, element by element."""
+
+    name = "sub"
+    accepts = NUMBER
+    numpy = np.subtract
+    stablehlo = "stablehlo.subtract"
+
+    def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return t
+
+    def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return neg(t)
+
+    def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
+        return [
+            unbroadcast(ct, x.aval) if is_undefined_primal(x) else None,
+            unbroadcast(neg(ct), y.aval) if is_undefined_primal(y) else None,
+        ]
+
+
+@final
+class Mul(Elementwise):
+    """x · y, element by element."""
+
+    name = "mul"
+    accepts = NUMBER
+    numpy = np.multiply
+    stablehlo = "stablehlo.multiply"
+
+    def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return mul(t, y)
+
+    def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return mul(x, t)
+
+    def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
+        # Linear in either operand, never in both at once.
+        if is_undefined_primal(x):
+            return [unbroadcast(mul(ct, y), x.aval), None]
+        return [None, unbroadcast(mul(x, ct), y.aval)]
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    if x.dtype.kind not in "iu":
+        return np.divide(x, y)
+    quotient = np.floor_divide(x, y)
+    if x.dtype.kind == "i":
+        # From floor to truncation: one more where the signs differ and the division is inexact.
+        quotient = quotient + (((x ^ y) < 0) & (quotient * y != x))
+    return np.where(y == 0, ~np.zeros_like(y), quotient)
+
+
+@final
+class Div(Elementwise):
+    """x / y, element by element; of integers, truncated toward zero."""
+
+    name = "div"
+    accepts = NUMBER
+    numpy = _quotient
+    stablehlo = "stablehlo.divide"
+
+    def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return div(t, y)
+
+    def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return mul(t, neg(div(out, y)))
+
+    def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
+        return [unbroadcast(div(ct, y), x.aval), None]
+
+
+def _remainder(x: Any, y: Any) -> Any:
+    remainder = np.fmod(x, y)
+    return remainder if x.dtype.kind == "f" else np.where(y == 0, x, remainder)
+
+
+@final
+class Rem(Elementwise):
+    """x − y · trunc(x / y), element by element: the remainder, with the sign of x."""
+
+    name = "rem"
+    accepts = REAL
+    numpy = _remainder
+    stablehlo = "stablehlo.remainder"
+
+    def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return t
+
+    def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        quotient = div(sub(x, out), y)
+        return mul(t, neg(quotient))
+
+
+neg_p = Neg()
+add_p = Add()
+sub_p = Sub()
+mul_p = Mul()
+div_p = Div()
+rem_p = Rem()
+
+
+def neg(x: Any) -> Any:
+    """−x, element by element."""
+    return neg_p.bind(x)
+
+
+def add(x: Any, y: Any) -> Any:
+    """x + y, element by element."""
+    return add_p.bind(*standardize(x, y))
+
+
+def sub(x: Any, y: Any) -> Any:
+    """x − y, element by element."""
+    return sub_p.bind(*standardize(x, y))
+
+
+def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
+    """x · y, element by element.
+
+    Args:
+        x, y: arrays of one dtype and shape (...); either may be a scalar.
+        out_dtype: the dtype to convert the operands to before they are multiplied.
+
+    Returns:
+        Array (...).
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> x = jnp.array([100, 2], jnp.int8)
+        >>> jax.lax.mul(x, x), jax.lax.mul(x, x, out_dtype=jnp.int32)
+        (Array([16,  4], dtype=int8), Array([10000,     4], dtype=int32))
+    """
+    if out_dtype is not None:
+        x, y = convert_element_type(x, out_dtype), convert_element_type(y, out_dtype)
+    return mul_p.bind(*standardize(x, y))
+
+
+def div(x: Any, y: Any) -> Any:
+    """x / y, element by element.
+
+    Args:
+        x, y: arrays of one dtype and shape (...); either may be a scalar.
+
+    Returns:
+        Array (...) of the same dtype.  Quotients of integers are truncated toward zero; x / 0 has
+        all bits set, and the least integer divided by −1 is itself.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.div(jnp.array([7, -7, 7]), jnp.array([2, 2, 0]))
+        Array([ 3, -3, -1], dtype=int32)
+    """
+    return div_p.bind(*standardize(x, y))
+
+
+def rem(x: Any, y: Any) -> Any:
+    """x − y · trunc(x / y), element by element: the remainder, with the sign of `x`.
+
+    Args:
+        x, y: real arrays of one dtype and shape (...); either may be a scalar.
+
+    Returns:
+        Array (...) of the same dtype; x rem 0 is NaN for floats and x for integers.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.rem(jnp.array([7, -7, 7]), jnp.array([2, 2, 0]))
+        Array([ 1, -1,  7], dtype=int32)
+    """
+    return rem_p.bind(*standardize(x, y))

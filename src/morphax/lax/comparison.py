@@ -1,0 +1,178 @@
+"""Comparisons, element by element.
+
+IEEE order: NaN differs from everything, itself included, and −0 equals 0.  *Total* order, used by
+sorting, has −NaN < −∞ < … < −0 < 0 < … < ∞ < NaN.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from ..engines.xla.stablehlo import Builder, Value
+from .families import Predicate, compare, expanded
+from .kinds import ANY, FLOATING, ORDERED
+from .operands import standardize
+
+
+class Comparison(Predicate):
+    """A comparison, named by its StableHLO direction."""
+
+    accepts = ORDERED
+    direction: ClassVar[str]
+
+    def evaluate(self, x: Any, y: Any) -> Any:
+        return type(self).numpy(x, y)
+
+    def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
+        x, y = expanded(b, out.shape, (x, y))
+        return compare(b, out, self.direction, x, y)
+
+
+@final
+class Eq(Comparison):
+    """x = y, element by element."""
+
+    name = "eq"
+    accepts = ANY
+    numpy = np.equal
+    direction = "EQ"
+
+
+@final
+class Ne(Comparison):
+    """x ≠ y, element by element."""
+
+    name = "ne"
+    accepts = ANY
+    numpy = np.not_equal
+    direction = "NE"
+
+
+@final
+class Lt(Comparison):
+    """x < y, element by element."""
+
+    name = "lt"
+    numpy = np.less
+    direction = "LT"
+
+
+@final
+class Le(Comparison):
+    """x ≤ y, element by element."""
+
+    name = "le"
+    numpy = np.less_equal
+    direction = "LE"
+
+
+@final
+class Gt(Comparison):
+    """x > y, element by element."""
+
+    name = "gt"
+    numpy = np.greater
+    direction = "GT"
+
+
+@final
+class Ge(Comparison):
+    """x ≥ y, element by element."""
+
+    name = "ge"
+    numpy = np.greater_equal
+    direction = "GE"
+
+
+def total_order_key(x: Any) -> Any:
+    """Integers in the total order of the elements of a NumPy array; other dtypes as they are.
+
+    The bits of non-negative floats are in order as they stand; for negative ones all but the sign
+    are inverted, as their magnitudes run backwards.
+    """
+    if x.dtype.kind in "biu" or x.dtype.name.startswith(("int", "uint")):
+        return x
+    bits = x.view(f"i{x.dtype.itemsize}")
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+class TotalOrderComparison(Comparison):
+    """A comparison in the total order of floats."""
+
+    def evaluate(self, x: Any, y: Any) -> Any:
+        return type(self).numpy(total_order_key(x), total_order_key(y))
+
+    def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
+        x, y = expanded(b, out.shape, (x, y))
+        is_float = x.aval.dtype in FLOATING
+        return compare(b, out, self.direction, x, y, "TOTALORDER" if is_float else "")
+
+
+@final
+class EqTo(TotalOrderComparison):
+    """x = y in the total order, element by element."""
+
+    name = "eq_to"
+    numpy = np.equal
+    direction = "EQ"
+
+
+@final
+class LtTo(TotalOrderComparison):
+    """x < y in the total order, element by element."""
+
+    name = "lt_to"
+    numpy = np.less
+    direction = "LT"
+
+
+@final
+class LeTo(TotalOrderComparison):
+    """x ≤ y in the total order, element by element."""
+
+    name = "le_to"
+    numpy = np.less_equal
+    direction = "LE"
+
+
+eq_p = Eq()
+ne_p = Ne()
+lt_p = Lt()
+le_p = Le()
+gt_p = Gt()
+ge_p = Ge()
+eq_to_p = EqTo()
+lt_to_p = LtTo()
+le_to_p = LeTo()
+
+
+def eq(x: Any, y: Any) -> Any:
+    """x = y, element by element; NaN equals nothing."""
+    return eq_p.bind(*standardize(x, y))
+
+
+def ne(x: Any, y: Any) -> Any:
+    """x ≠ y, element by element; NaN differs from everything."""
+    return ne_p.bind(*standardize(x, y))
+
+
+def lt(x: Any, y: Any) -> Any:
+    """x < y, element by element."""
+    return lt_p.bind(*standardize(x, y))
+
+
+def le(x: Any, y: Any) -> Any:
+    """x ≤ y, element by element."""
+    return le_p.bind(*standardize(x, y))
+
+
+def gt(x: Any, y: Any) -> Any:
+    """x > y, element by element."""
+    return gt_p.bind(*standardize(x, y))
+
+
+def ge(x: Any, y: Any) -> Any:
+    """x ≥ y, element by element."""
+    return ge_p.bind(*standardize(x, y))

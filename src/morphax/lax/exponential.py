@@ -1,0 +1,142 @@
+"""Exponentials and logarithms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, final
+
+import numpy as np
+
+from ..engines.xla.stablehlo import Builder, Value
+from .arithmetic import add, div, mul, sub
+from .families import Elementwise
+from .kinds import INEXACT
+
+_LN_2 = math.log(2.0)
+
+
+@final
+class Exp(Elementwise):
+    """eˣ, element by element."""
+
+    name = "exp"
+    accepts = INEXACT
+    numpy = np.exp
+    stablehlo = "stablehlo.exponential"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, out)
+
+
+def _exp2(x: Any) -> Any:
+    return np.exp(x * x.dtype.type(_LN_2)) if x.dtype.kind == "c" else np.exp2(x)
+
+
+@final
+class Exp2(Elementwise):
+    """2ˣ, element by element."""
+
+    name = "exp2"
+    accepts = INEXACT
+    numpy = _exp2
+
+    def lower(self, b: Builder, out: Any, x: Value, **params: Any) -> Value:
+        scaled = b.elementwise("stablehlo.multiply", out, x, b.full(_LN_2, out))
+        return b.elementwise("stablehlo.exponential", out, scaled)
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, mul(_LN_2, out))
+
+
+@final
+class Expm1(Elementwise):
+    """eˣ − 1, element by element, accurate near 0."""
+
+    name = "expm1"
+    accepts = INEXACT
+    numpy = np.expm1
+    stablehlo = "stablehlo.exponential_minus_one"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, add(out, 1.0))
+
+
+@final
+class Log(Elementwise):
+    """The natural logarithm of x, element by element."""
+
+    name = "log"
+    accepts = INEXACT
+    numpy = np.log
+    stablehlo = "stablehlo.log"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return div(t, x)
+
+
+@final
+class Log1p(Elementwise):
+    """log(1 + x), element by element, accurate near 0."""
+
+    name = "log1p"
+    accepts = INEXACT
+    numpy = np.log1p
+    stablehlo = "stablehlo.log_plus_one"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return div(t, add(x, 1.0))
+
+
+def _logistic(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+@final
+class Logistic(Elementwise):
+    """1 / (1 + e⁻ˣ), element by element."""
+
+    name = "logistic"
+    accepts = INEXACT
+    numpy = _logistic
+    stablehlo = "stablehlo.logistic"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, mul(out, sub(1.0, out)))
+
+
+exp_p = Exp()
+exp2_p = Exp2()
+expm1_p = Expm1()
+log_p = Log()
+log1p_p = Log1p()
+logistic_p = Logistic()
+
+
+def exp(x: Any, *, accuracy: Any = None) -> Any:
+    """eˣ, element by element."""
+    return exp_p.bind(x)
+
+
+def exp2(x: Any, *, accuracy: Any = None) -> Any:
+    """2ˣ, element by element."""
+    return exp2_p.bind(x)
+
+
+def expm1(x: Any, *, accuracy: Any = None) -> Any:
+    """eˣ − 1, element by element, accurate near 0."""
+    return expm1_p.bind(x)
+
+
+def log(x: Any, *, accuracy: Any = None) -> Any:
+    """The natural logarithm of `x`, element by element; NaN for negative real numbers."""
+    return log_p.bind(x)
+
+
+def log1p(x: Any, *, accuracy: Any = None) -> Any:
+    """log(1 + x), element by element, accurate near 0."""
+    return log1p_p.bind(x)
+
+
+def logistic(x: Any, *, accuracy: Any = None) -> Any:
+    """The sigmoid 1 / (1 + e⁻ˣ), element by element."""
+    return logistic_p.bind(x)

@@ -1,0 +1,231 @@
+"""Families of elementwise primitives: the rules that they share.
+
+A family fixes shapes, batching and lowering, so that an ordinary operation states only its name, the
+dtypes it accepts, its NumPy meaning, its StableHLO name and its derivative.  Operands have the
+result's shape or rank 0: a scalar is repeated by the engine, not by the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ..core import (
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Zero,
+    aval_of,
+    is_undefined_primal,
+    is_zero,
+    not_linear,
+)
+from ..engines.xla.stablehlo import Builder, Value, tensor_type
+from ..util.messages import message
+from .kinds import BOOLEAN, INTEGER, NUMBER, DtypeKind
+from .narrow import COMPUTED_IN
+from .spine import add_tangents, broadcast_in_dim_p, broadcast_to, moved_axis, reduce_sum
+
+
+class Elementwise(Primitive):
+    """Operations that act on each element by itself.
+
+    The derivative with respect to operand number i is the method ``slots[i]``, `d_x`, `d_y`, …: it
+    takes the tangent of that operand, then the operands and the result, and returns the tangent of
+    the result.
+    """
+
+    accepts: ClassVar[DtypeKind] = NUMBER
+    numpy: ClassVar[Callable[..., Any]]
+    stablehlo: ClassVar[str]
+    slots: ClassVar[tuple[str, ...]] = ("d_x", "d_y", "d_z")
+
+    transpose = not_linear()
+
+    def abstract_eval(self, *avals: Any, **params: Any) -> ShapedArray:
+        shape = elementwise_shape(self.name, avals)
+        for position, aval in enumerate(avals):
+            self.accepts.check(self.name, position, aval)
+            if aval.dtype != avals[0].dtype:
+                raise TypeError(_mismatch(self.name, "dtypes", avals, _FIX_DTYPE))
+        weak = all([a.weak_type for a in avals])
+        return ShapedArray(shape, self.result_dtype(avals[0].dtype), weak)
+
+    def result_dtype(self, dtype: Any) -> Any:
+        return dtype
+
+    def evaluate(self, *operands: Any, **params: Any) -> Any:
+        compute = type(self).numpy
+        dtype = operands[0].dtype
+        wide = COMPUTED_IN.get(dtype)
+        if wide is None:
+            return compute(*operands)
+        return compute(*[x.astype(wide) for x in operands]).astype(self.result_dtype(dtype))
+
+    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
+        # The short form serves the operations of StableHLO whose types are all one.
+        uniform = self.stablehlo.startswith("stablehlo.") and operands[0].aval.dtype == out.dtype
+        write = b.elementwise if uniform else b.op
+        return write(self.stablehlo, out, *expanded(b, out.shape, operands))
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        out = self.bind(*primals, **params)
+        terms = [
+            broadcast_to(getattr(self, slot)(t, *primals, out, **params), out.shape)
+            for slot, t in zip(self.slots, tangents, strict=False)
+            if not is_zero(t)
+        ]
+        return out, sum_of_tangents(terms, out.aval)
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+    ) -> tuple[Any, int]:
+        return self.bind(*aligned_batch(axes, operands, dims), **params), 0
+
+
+class LinearElementwise(Elementwise):
+    """Elementwise operations of one operand that are linear in it: define `transpose_x`."""
+
+    linear = True
+
+    def transpose(self, ct: Any, x: Any, **params: Any) -> list[Any]:
+        return [self.transpose_x(ct, x, **params)]
+
+    def transpose_x(self, ct: Any, x: Any, **params: Any) -> Any:
+        raise AssertionError(f"{self.name} defines transpose_x")
+
+
+class Predicate(Elementwise):
+    """Elementwise operations whose result is boolean; they have no derivative."""
+
+    def result_dtype(self, dtype: Any) -> Any:
+        return bool
+
+    def abstract_eval(self, *avals: Any, **params: Any) -> ShapedArray:
+        return super().abstract_eval(*avals, **params).strip_weak_type()
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        return without_derivative(self, primals, params)
+
+
+class Piecewise(Elementwise):
+    """Elementwise operations that are piecewise constant: their derivative is zero."""
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        return without_derivative(self, primals, params)
+
+
+class Bitwise(Piecewise):
+    """Operations on the bits of integers; on booleans, the logical ones."""
+
+    accepts = BOOLEAN | INTEGER
+
+
+def without_derivative(primitive: Primitive, primals: Sequence[Any], params: Any) -> Any:
+    """The jvp of an operation that is piecewise constant."""
+    out = primitive.bind(*primals, **params)
+    return out, Zero(out.aval.to_tangent_aval())
+
+
+def sum_of_tangents(terms: Sequence[Any], aval: Any) -> Any:
+    """The sum of tangents, `Zero` if there are none."""
+    if not terms:
+        return Zero(aval.to_tangent_aval())
+    total = terms[0]
+    for term in terms[1:]:
+        total = add_tangents(total, term)
+    return total
+
+
+def elementwise_shape(name: str, avals: Sequence[Any]) -> tuple[int, ...]:
+    """The shape that all operands share, those of rank 0 apart."""
+    shapes = {a.shape for a in avals if a.shape}
+    if len(shapes) > 1:
+        raise TypeError(_mismatch(name, "shapes", avals, _FIX_SHAPE))
+    return shapes.pop() if shapes else ()
+
+
+def _mismatch(name: str, what: str, avals: Sequence[Any], fix: str) -> str:
+    return message(
+        f"lax.{name}",
+        given=" and ".join(a.str_short(short_dtypes=False) for a in avals),
+        expected=f"operands of equal {what}",
+        fix=fix,
+    )
+
+
+_FIX_DTYPE = "Convert one operand with astype, or use the jnp function, which promotes dtypes."
+_FIX_SHAPE = "Use the jnp function, which broadcasts, or lax.broadcast_in_dim."
+
+
+def expanded(b: Builder, shape: Sequence[int], operands: Sequence[Value]) -> list[Value]:
+    """Operand values with those of rank 0 repeated to `shape`."""
+    return [
+        v if len(v.aval.shape) == len(shape) else b.broadcast(v, v.aval.update(shape=shape), ())
+        for v in operands
+    ]
+
+
+def compare(b: Builder, out: Any, direction: str, x: Value, y: Value, order: str = "") -> Value:
+    """``x direction y`` element by element, by the order of the dtype's kind unless given."""
+    kind = order or _comparison_type(x.aval.dtype)
+    result = b.new_value(out)
+    operand = tensor_type(x.aval)
+    b.lines.append(
+        f"{result.name} = stablehlo.compare {direction}, {x.name}, {y.name}, {kind} : "
+        f"({operand}, {operand}) -> {tensor_type(out)}"
+    )
+    return result
+
+
+def _comparison_type(dtype: Any) -> str:
+    kind = getattr(dtype, "kind", "u")
+    name = getattr(dtype, "name", "key")
+    if kind == "b" or kind == "u" or name.startswith(("uint", "key")):
+        return "UNSIGNED"
+    return "SIGNED" if kind == "i" or name.startswith("int") else "FLOAT"
+
+
+def aligned_batch(
+    axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None]
+) -> list[Any]:
+    """Operands of an elementwise operation with the batch axis in front.
+
+    Operands of rank 0 that are not mapped stay as they are; all others get the batched shape.
+    """
+    avals = [aval_of(x) for x in operands]
+    ranks = [a.ndim - (d is not None) for a, d in zip(avals, dims, strict=True)]
+    rank = max(ranks)
+    shape: tuple[int, ...] = ()
+    for aval, dim, r in zip(avals, dims, ranks, strict=True):
+        if r == rank:
+            shape = tuple(n for i, n in enumerate(aval.shape) if i != dim)
+    out = []
+    for x, aval, dim, r in zip(operands, avals, dims, ranks, strict=True):
+        if dim is None and r == 0:
+            out.append(x)
+        elif dim is not None and r == rank:
+            out.append(moved_axis(x, dim, 0))
+        else:
+            targets = (0,) if dim is not None else tuple(range(1, rank + 1))
+            out.append(
+                broadcast_in_dim_p.bind(
+                    x,
+                    shape=(axes.size, *shape),
+                    broadcast_dimensions=targets,
+                    sharding=None,
+                )
+            )
+    return out
+
+
+def unbroadcast(ct: Any, aval: Any) -> Any:
+    """The cotangent of an operand that the operation repeated, or did not, to the result's shape."""
+    if ct.aval.shape == aval.shape:
+        return ct
+    return reduce_sum(ct, tuple(range(ct.aval.ndim)))
+
+
+def linear_operands(*operands: Any) -> list[bool]:
+    """Which operands of a transpose rule are linear."""
+    return [is_undefined_primal(x) for x in operands]

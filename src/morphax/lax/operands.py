@@ -1,0 +1,85 @@
+"""What public lax functions do to their operands before they bind a primitive.
+
+lax is strict where jnp is kind: dtypes must agree, shapes must agree or be scalar.  Two liberties are
+taken, as in JAX: a Python scalar takes the dtype of the others, and axes of size 1 are repeated.
+The decision depends on avals alone and is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import aval_of
+from ..util.memo import memoize
+from .spine import broadcast_in_dim_p
+
+_SCALARS = frozenset({bool, int, float, complex})
+_Plan = tuple[Callable[[Any], Any] | None, ...]
+
+
+def standardize(*operands: Any) -> Sequence[Any]:
+    """Operands with Python scalars cast and axes of size 1 repeated to the common shape."""
+    avals = [x.aval if hasattr(x, "aval") else aval_of(x) for x in operands]
+    if all([a is avals[0] for a in avals]):
+        return operands
+    plan = _plan(tuple(avals), tuple([type(x) in _SCALARS for x in operands]))
+    if plan is None:
+        return operands
+    return [x if change is None else change(x) for x, change in zip(operands, plan, strict=True)]
+
+
+@memoize
+def _plan(avals: tuple[Any, ...], scalar: tuple[bool, ...]) -> _Plan | None:
+    strong = [a.dtype for a, s in zip(avals, scalar, strict=True) if not s]
+    dtype = strong[0] if strong else avals[0].dtype
+    shape = _common_shape([a.shape for a in avals])
+    plan = tuple(
+        [
+            _cast(dtype)
+            if s and a.dtype != dtype and _fits(a.dtype, dtype)
+            else _repeat(a.shape, shape)
+            for a, s in zip(avals, scalar, strict=True)
+        ]
+    )
+    return plan if any(plan) else None
+
+
+def _common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+    ranks = {len(s) for s in shapes if s}
+    if len(ranks) != 1:
+        return None
+    try:
+        return np.broadcast_shapes(*[s for s in shapes if s])
+    except ValueError:
+        return None
+
+
+def _repeat(shape: tuple[int, ...], target: tuple[int, ...] | None) -> Callable[[Any], Any] | None:
+    if target is None or not shape or shape == target:
+        return None
+    dims = tuple(range(len(target)))
+    return lambda x: broadcast_in_dim_p.bind(
+        x, shape=target, broadcast_dimensions=dims, sharding=None
+    )
+
+
+def _fits(scalar_dtype: Any, dtype: Any) -> bool:
+    """Whether a Python scalar may become `dtype` without changing its kind."""
+    order = ("b", "iu", "f", "c")
+    rank = {k: i for i, kinds in enumerate(order) for k in kinds}
+    kinds = (np.inexact, np.integer)
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return False
+    target = next((k for k in kinds if dtypes.issubdtype(dtype, k)), np.bool_)
+    if target is np.inexact:
+        is_complex = dtypes.issubdtype(dtype, np.complexfloating)
+        return rank[scalar_dtype.kind] <= (3 if is_complex else 2)
+    return rank[scalar_dtype.kind] <= (1 if target is np.integer else 0)
+
+
+def _cast(dtype: Any) -> Callable[[Any], Any]:
+    return dtype.type

@@ -1,0 +1,206 @@
+"""What all scatters share: shape rule, NumPy meaning, lowering and batching.
+
+A scatter puts windows of `updates` into a copy of the operand, where an index says each one starts,
+and combines what comes together at one place.  Windows come in the order of the indices: on the CPU,
+of those that overwrite each other the last one stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, close, stage
+from ..engines.xla.stablehlo import Builder, Value
+from ..util.memo import memoize
+from ..util.messages import message
+from .dimension_numbers import (
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+    as_tuples,
+    check_indices,
+    check_windows,
+    interleaved,
+    slice_sizes_of_updates,
+    window_shape,
+)
+from .index_bounds import clamped_indices, dimensions_text
+from .index_plan import scatter_plan
+from .kinds import ANY, DtypeKind
+from .spine import batched_first, moved_axis
+
+Write = Callable[[Any, Any, Any], None]
+
+
+class Scattering(Primitive):
+    """Operations that put windows of updates into an array.
+
+    A subclass says what it does where an update meets an element: in NumPy, by `write`, which
+    takes the operand as a matrix, row numbers, and one row of updates for each; in StableHLO, by
+    the program `update_jaxpr` of two scalars, or the second of them if that is `None`.
+    """
+
+    accepts: ClassVar[DtypeKind] = ANY
+
+    def write(self, target: Any, rows: Any, updates: Any) -> None:
+        raise AssertionError(f"{self.name} defines write")
+
+    def abstract_eval(
+        self, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, **_: Any
+    ) -> ShapedArray:
+        where = f"lax.{self.name.replace('-', '_')}"
+        self.accepts.check(self.name.replace("-", "_"), 0, x)
+        check_indices(f"{where}, argument scatter_indices", indices)
+        sizes = slice_sizes_of_updates(where, x, updates, dimension_numbers)
+        check_windows(where, x, indices, dimension_numbers, sizes)
+        window = window_shape(dimension_numbers, sizes)
+        expected = interleaved(dimension_numbers[0], window, indices.shape[:-1])
+        if updates.dtype != x.dtype or updates.shape != expected:
+            error = ValueError if updates.dtype == x.dtype else TypeError
+            raise error(
+                message(
+                    f"{where}, argument updates",
+                    given=updates.str_short(short_dtypes=False),
+                    expected=ShapedArray(expected, x.dtype).str_short(short_dtypes=False),
+                    fix="Convert or broadcast the updates; x.at[...] does it for you.",
+                )
+            )
+        return ShapedArray(x.shape, x.dtype, x.weak_type)
+
+    def evaluate(
+        self,
+        x: Any,
+        indices: Any,
+        updates: Any,
+        *,
+        dimension_numbers: Any,
+        mode: Any,
+        **_: Any,
+    ) -> Any:
+        return scattered(x, indices, updates, dimension_numbers, mode, self.write)
+
+    def lower(
+        self,
+        b: Builder,
+        out: Any,
+        x: Value,
+        indices: Value,
+        updates: Value,
+        *,
+        dimension_numbers: Any,
+        indices_are_sorted: bool,
+        unique_indices: bool,
+        mode: Any,
+        update_jaxpr: Any,
+        update_consts: Any,
+    ) -> Value:
+        if mode is GatherScatterMode.CLIP:
+            sizes = slice_sizes_of_updates("", x.aval, updates.aval, dimension_numbers)
+            indices = clamped_indices(b, x.aval, indices, dimension_numbers, sizes)
+
+        def combine(inner: Builder, old: Value, new: Value) -> Sequence[Value]:
+            return [new] if update_jaxpr is None else inner.inline(update_jaxpr, old, new)
+
+        names = ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
+                 "input_batching_dims", "scatter_indices_batching_dims")  # fmt: skip
+        scalar = out.update(shape=())
+        return b.op(
+            "stablehlo.scatter",
+            out,
+            x,
+            indices,
+            updates,
+            regions=[b.region([scalar, scalar], combine)],
+            scatter_dimension_numbers=dimensions_text("scatter", names, dimension_numbers, indices),
+            indices_are_sorted=str(indices_are_sorted).lower(),
+            unique_indices=str(unique_indices).lower(),
+        )
+
+    def batch(
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: Sequence[Any],
+        *,
+        dimension_numbers: Any,
+        **params: Any,
+    ) -> tuple[Any, int]:
+        x, indices, updates = operands
+        window, inserted, index_map, batching, indices_batching = dimension_numbers
+        x, updates = batched_first(axes, x, dims[0]), batched_first(axes, updates, dims[2])
+        window = tuple([d + 1 for d in window])
+        batching = tuple([d + 1 for d in batching])
+        if dims[1] is None:
+            window = (0, *window)
+        else:
+            indices = moved_axis(indices, dims[1], 0)
+            batching = (0, *batching)
+            indices_batching = (0, *[d + 1 for d in indices_batching])
+        numbers = ScatterDimensionNumbers(
+            update_window_dims=window,
+            inserted_window_dims=tuple([d + 1 for d in inserted]),
+            scatter_dims_to_operand_dims=tuple([d + 1 for d in index_map]),
+            operand_batching_dims=batching,
+            scatter_indices_batching_dims=indices_batching,
+        )
+        return self.bind(x, indices, updates, dimension_numbers=numbers, **params), 0
+
+
+def scattered(
+    x: Any, indices: Any, updates: Any, numbers: Any, mode: Any, write: Write
+) -> Any:
+    """A copy of `x` with `updates` written into it, in NumPy."""
+    out = x.copy()
+    if not (x.size and updates.size):
+        return out
+    sizes = slice_sizes_of_updates("", x, updates, numbers)
+    plan = scatter_plan(x.shape, indices.shape, numbers, sizes)
+    asked, starts = plan.starts(indices)
+    rows = plan.row_numbers(starts)
+    ordered = _window_by_window(updates, numbers[0]).reshape(*rows.shape, plan.row_size)
+    if mode is not GatherScatterMode.CLIP:
+        inside = (asked == starts).all(axis=-1)
+        if not inside.all():
+            rows, ordered = rows[inside], ordered[inside]
+    target = out.reshape(plan.rows, plan.row_size)
+    write(target, rows.reshape(-1), ordered.reshape(-1, plan.row_size))
+    return out
+
+
+def _window_by_window(updates: Any, window_axes: Sequence[int]) -> Any:
+    """Updates with the axes of a window last."""
+    first = updates.ndim - len(window_axes)
+    if window_axes == tuple(range(first, updates.ndim)):
+        return updates
+    batch_axes = [i for i in range(updates.ndim) if i not in window_axes]
+    return updates.transpose(*batch_axes, *window_axes)
+
+
+def elements(target: Any, rows: Any) -> Any:
+    """The numbers of the elements in the given rows of a matrix, row by row."""
+    size = target.shape[1]
+    if size == 1:
+        return rows
+    return (rows[:, None] * size + np.arange(size)).reshape(-1)
+
+
+@memoize
+def update_program(combine: Callable[[Any, Any], Any], dtype: Any) -> Jaxpr:
+    """The program of two scalars that combines an element with an update."""
+    scalar = ShapedArray((), dtype)
+    jaxpr, consts = stage(lambda old, new: [combine(old, new)], [scalar, scalar])
+    return close(jaxpr, consts)
+
+
+def scatter_params(
+    dimension_numbers: Any, indices_are_sorted: bool, unique_indices: bool, mode: Any
+) -> dict[str, Any]:
+    """The parameters common to all scatters, from the arguments of a public function."""
+    return {
+        "dimension_numbers": as_tuples(dimension_numbers, ScatterDimensionNumbers),
+        "indices_are_sorted": indices_are_sorted,
+        "unique_indices": unique_indices,
+        "mode": GatherScatterMode.from_any(mode),
+    }

@@ -1,0 +1,356 @@
+"""Derivatives of functions: `jvp`, `linearize`, `vjp`, `grad`, `value_and_grad` and `linear_transpose`.
+
+Conventions for complex numbers: `vjp` and `grad` pull back without conjugation, so for real-valued f
+of complex z = x + iy, ``grad(f)`` is ∂f/∂x − i ∂f/∂y.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, tree
+from ..array import Array
+from ..core import (
+    ShapedArray,
+    UndefinedPrimal,
+    Zero,
+    aval_of,
+    close,
+    current_trace,
+    is_zero,
+    new_trace,
+    stage,
+)
+from ..lax.spine import add_tangents, instantiate, zeros
+from ..util.messages import message
+from .flattening import FlatFunction, argument_names, avals_of, check_values, debug_info
+from .jvp import JVPTrace, JVPTracer
+from .linearize import LinearizeTrace
+from .transposition import backward_pass
+
+
+def prepare(
+    where: str, function: Callable[..., Any], args: Sequence[Any], has_aux: bool
+) -> tuple[list[Any], FlatFunction]:
+    """The leaves of checked arguments, and the function of leaves."""
+    if not callable(function):
+        raise TypeError(
+            message(
+                f"{where}, argument fun",
+                given=f"{function!r:.80} of type {type(function).__name__}",
+                expected="a callable",
+                fix=f"Pass the function itself: {where}(f), not {where}(f(x)).",
+            )
+        )
+    leaves, in_tree = tree.flatten((tuple(args), {}))
+    check_values(where, lambda: argument_names(function, in_tree), leaves)
+    leaves = [_owned(x) for x in leaves]
+    return leaves, FlatFunction(function, in_tree, where, has_aux=has_aux)
+
+
+def _owned(x: Any) -> Any:
+    """A copy of the user's NumPy array, which may change while residuals refer to it."""
+    return Array.from_host(x) if isinstance(x, np.ndarray) else x
+
+
+def is_differentiable(x: Any) -> bool:
+    """Whether a value has a tangent space other than `float0`."""
+    return bool(dtypes.issubdtype(aval_of(x).dtype, np.inexact))
+
+
+def as_output(x: Any) -> Any:
+    """A result as an array or tracer."""
+    return x if hasattr(x, "aval") else current_trace().constant(x)
+
+
+def jvp(
+    fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """Push tangents forward: f(x) and ∂f(x) ẋ.
+
+    Args:
+        fun: function of arrays or trees.
+        primals: tuple or list of its positional arguments x.
+        tangents: the same structure, shapes and dtypes (``float0`` for integers) as `primals`.
+        has_aux: whether `fun` returns a pair of result and auxiliary data.
+
+    Returns:
+        ``(f(x), ∂f(x) ẋ)``, and the auxiliary data third if `has_aux`.
+
+    Raises:
+        TypeError: structures or dtypes of primals and tangents differ.
+        ValueError: shapes differ.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.jvp(jnp.square, (3.0,), (1.0,))
+        (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
+    """
+    for name, value in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(value, (tuple, list)):
+            raise TypeError(
+                message(
+                    f"jvp, argument {name}",
+                    given=f"a {type(value).__name__}",
+                    expected="a tuple or list with one item per argument of fun",
+                    fix=f"Write jvp(f, (x,), (v,)): wrap {name} in a tuple.",
+                )
+            )
+    leaves, flat = prepare("jvp", fun, primals, has_aux)
+    tangent_leaves, tangent_tree = tree.flatten((tuple(tangents), {}))
+    if tangent_tree != flat.in_tree:
+        raise TypeError(
+            message(
+                "jvp, argument tangents",
+                given=f"{tangent_tree}",
+                expected=f"the structure of primals, {flat.in_tree}",
+                fix="Give one tangent per leaf of primals.",
+            )
+        )
+    names = functools.partial(argument_names, fun, flat.in_tree)
+    for i, (x, t) in enumerate(zip(leaves, tangent_leaves, strict=True)):
+        _check_tangent("jvp", names, i, x, t)
+    trace = JVPTrace(current_trace())
+    inputs = [
+        JVPTracer(trace, x, t) if is_differentiable(x) else x
+        for x, t in zip(leaves, tangent_leaves, strict=True)
+    ]
+    with new_trace(trace):
+        pairs = [trace.split(out) for out in flat(*inputs)]
+    outs = flat.out_tree.unflatten([as_output(p) for p, _ in pairs])
+    out_tangents = flat.out_tree.unflatten([_tangent_output(t) for _, t in pairs])
+    return (outs, out_tangents, _without_trace(trace, flat.aux)) if has_aux else (outs, out_tangents)
+
+
+def _tangent_output(t: Any) -> Any:
+    if is_zero(t) and t.aval.dtype == dtypes.float0:
+        return np.zeros(t.aval.shape, dtypes.float0)
+    return as_output(instantiate(t))
+
+
+def _check_tangent(where: str, names: Any, position: int, x: Any, t: Any) -> None:
+    expected = aval_of(x).to_tangent_aval()
+    given_dtype = t.dtype if isinstance(t, np.ndarray) else aval_of(t).dtype
+    given_shape = np.shape(t)
+    if given_shape == expected.shape and given_dtype == expected.dtype:
+        return
+    error = ValueError if given_dtype == expected.dtype else TypeError
+    raise error(
+        message(
+            f"{where}, tangent of argument {names()[position]}",
+            given=f"{given_dtype}{list(given_shape)} for a primal {aval_of(x)}",
+            expected=f"a tangent {expected}",
+            fix="Give the tangent the shape and dtype of its primal "
+            "(np.zeros(shape, jax.dtypes.float0) for integers).",
+        )
+    )
+
+
+def _without_trace(trace: Any, aux: Any) -> Any:
+    """Auxiliary data with primals in place of the tracers of `trace`."""
+    return tree.map(lambda x: trace.split(x)[0], aux)
+
+
+def linearized(
+    flat: FlatFunction, leaves: Sequence[Any], differentiable: Sequence[bool]
+) -> tuple[list[Any], list[int | None], list[int | None], LinearizeTrace]:
+    """Run a flat function; results, their slots, the slots of the operands, and the trace."""
+    trace = LinearizeTrace(current_trace())
+    inputs = [
+        trace.new_argument(x) if on else x for x, on in zip(leaves, differentiable, strict=True)
+    ]
+    with new_trace(trace):
+        outs = [trace.split(x) for x in flat(*inputs)]
+    in_slots = [trace.split(x)[1] for x in inputs]
+    if flat.has_aux:
+        flat.aux = _without_trace(trace, flat.aux)
+    return [as_output(p) for p, _ in outs], [s for _, s in outs], in_slots, trace
+
+
+def linearize(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """f(x) and the linear map ẋ ↦ ∂f(x) ẋ, which can be applied many times.
+
+    Args:
+        fun: function of arrays or trees.
+        *primals: its arguments x.
+        has_aux: whether `fun` returns a pair of result and auxiliary data.
+
+    Returns:
+        ``(f(x), f_jvp)``, and the auxiliary data third if `has_aux`.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> y, f_jvp = jax.linearize(jnp.sin, 0.0)
+        >>> f_jvp(2.0)
+        Array(2., dtype=float32)
+    """
+    leaves, flat = prepare("linearize", fun, primals, has_aux)
+    outs, out_slots, in_slots, trace = linearized(
+        flat, leaves, [is_differentiable(x) for x in leaves]
+    )
+    out_tangent_avals = [aval_of(x).to_tangent_aval() for x in outs]
+    names = functools.partial(argument_names, fun, flat.in_tree)
+    out_tree = flat.out_tree
+
+    def f_jvp(*tangents: Any) -> Any:
+        tangent_leaves, tangent_tree = tree.flatten((tangents, {}))
+        if tangent_tree != flat.in_tree:
+            raise TypeError(
+                message(
+                    "the linear map of linearize, tangents",
+                    given=f"{tangent_tree}",
+                    expected=f"the structure of the primals, {flat.in_tree}",
+                    fix="Give one tangent per leaf of the primals.",
+                )
+            )
+        for i, (x, t) in enumerate(zip(leaves, tangent_leaves, strict=True)):
+            _check_tangent("the linear map of linearize", names, i, x, t)
+        given = {s: t for s, t in zip(in_slots, tangent_leaves, strict=True) if s is not None}
+        results = trace.tape.push_forward(given)
+        return out_tree.unflatten(
+            [
+                _tangent_output(Zero(aval) if slot is None else results[slot])
+                for slot, aval in zip(out_slots, out_tangent_avals, strict=True)
+            ]
+        )
+
+    out = out_tree.unflatten(outs)
+    return (out, f_jvp, flat.aux) if has_aux else (out, f_jvp)
+
+
+def vjp(
+    fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
+) -> tuple[Any, ...]:
+    """f(x) and the map that pulls cotangents back: ȳ ↦ ∂f(x)ᵀ ȳ.
+
+    Args:
+        fun: function of arrays or trees.
+        *primals: its arguments x.
+        has_aux: whether `fun` returns a pair of result and auxiliary data.
+        reduce_axes: accepted for compatibility.
+
+    Returns:
+        ``(f(x), f_vjp)``, and the auxiliary data third if `has_aux`; `f_vjp` takes a cotangent with
+        the structure of the result and returns one cotangent per argument, as a tuple.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> y, f_vjp = jax.vjp(lambda x, y: x * y, 2.0, 3.0)
+        >>> f_vjp(1.0)
+        (Array(3., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
+    """
+    leaves, flat = prepare("vjp", fun, primals, has_aux)
+    outs, out_slots, in_slots, trace = linearized(
+        flat, leaves, [is_differentiable(x) for x in leaves]
+    )
+    out_tree, in_tree = flat.out_tree, flat.in_tree
+    in_avals = [aval_of(x).to_tangent_aval() for x in leaves]
+    names = [f"result{tree.keystr(p)}" for p, _ in tree.leaves_with_path(out_tree.unflatten(outs))]
+
+    def f_vjp(cotangents: Any) -> Any:
+        ct_leaves, ct_tree = tree.flatten(cotangents)
+        if ct_tree != out_tree:
+            raise ValueError(
+                message(
+                    "the pullback of vjp, cotangents",
+                    given=f"{ct_tree}",
+                    expected=f"the structure of the result, {out_tree}",
+                    fix="Give one cotangent per leaf of the result of fun.",
+                )
+            )
+        for i, (x, ct) in enumerate(zip(outs, ct_leaves, strict=True)):
+            _check_tangent("the pullback of vjp", lambda: names, i, x, ct)
+        results = pull_back(trace, out_slots, ct_leaves)
+        cts = [
+            cotangent_output(results, slot, aval)
+            for slot, aval in zip(in_slots, in_avals, strict=True)
+        ]
+        return in_tree.unflatten(cts)[0]
+
+    out = out_tree.unflatten(outs)
+    return (out, f_vjp, flat.aux) if has_aux else (out, f_vjp)
+
+
+def pull_back(
+    trace: LinearizeTrace, out_slots: Sequence[int | None], cotangents: Sequence[Any]
+) -> dict[int, Any]:
+    """Cotangents by slot of the inputs, from those of the results."""
+    given: dict[int, Any] = {}
+    for slot, ct in zip(out_slots, cotangents, strict=True):
+        if slot is not None:
+            given[slot] = add_tangents(given[slot], ct) if slot in given else ct
+    return trace.tape.pull_back(given)
+
+
+def cotangent_output(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
+    """The cotangent of one argument as the user sees it."""
+    if aval.dtype == dtypes.float0:
+        return np.zeros(aval.shape, dtypes.float0)
+    known = results.get(slot) if slot is not None else None
+    return as_output(zeros(aval) if known is None else known)
+
+
+def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()) -> Any:
+    """The transpose of a function that is linear in all its arguments.
+
+    Args:
+        fun: linear function of arrays or trees.
+        *primals: values, or anything with shape and dtype, of its arguments; values are not used.
+        reduce_axes: accepted for compatibility.
+
+    Returns:
+        The function ȳ ↦ Aᵀ ȳ, which returns one cotangent per argument, as a tuple.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
+        (Array(6., dtype=float32, weak_type=True),)
+    """
+    leaves, in_tree = tree.flatten((primals, {}))
+    flat = FlatFunction(fun, in_tree, "linear_transpose")
+    avals = [shape_aval(x) for x in leaves]
+    jaxpr, consts = stage(flat, avals, debug_info("linear_transpose", fun, in_tree))
+    program, out_tree = close(jaxpr, consts), flat.out_tree
+
+    def transposed(cotangents: Any) -> Any:
+        ct_leaves, ct_tree = tree.flatten(cotangents)
+        if ct_tree != out_tree or avals_of(ct_leaves) != program.out_avals:
+            _refuse_cotangents(cotangents, program, out_tree)
+        results = backward_pass(program, [UndefinedPrimal(a) for a in avals], ct_leaves)
+        return in_tree.unflatten([as_output(instantiate(ct)) for ct in results])[0]
+
+    return transposed
+
+
+def _refuse_cotangents(cotangents: Any, program: Any, out_tree: Any) -> None:
+    given = tree.map(lambda ct: str(aval_of(ct)), cotangents)
+    expected = out_tree.unflatten([str(a) for a in program.out_avals])
+    same = [a.str_short() for a in avals_of(tree.leaves(cotangents))] == [
+        a.str_short() for a in program.out_avals
+    ]
+    if same and tree.structure(cotangents) == out_tree:
+        return
+    raise TypeError(
+        message(
+            "the transposed function of linear_transpose",
+            given=f"{given}",
+            expected=f"{expected}",
+            fix="Give cotangents the structure, shapes and dtypes of the result of fun.",
+        )
+    )
+
+
+def shape_aval(x: Any) -> Any:
+    """The aval of a value, or of anything that has a shape and a dtype."""
+    if hasattr(x, "aval") or not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        return aval_of(x)
+    return ShapedArray(x.shape, dtypes.canonicalize(x.dtype), bool(getattr(x, "weak_type", False)))

@@ -1,0 +1,170 @@
+"""Forward mode: push tangents forward with primals.
+
+For y = f(x) the trace carries pairs (x, ẋ) and computes ẏ = ∂f(x) ẋ.  The rule of each primitive is
+staged once per signature into a fragment: primals and active tangents in, results and their active
+tangents out.  A value without a tangent is not a tracer of this trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple, final
+
+from .. import dtypes
+from ..core import (
+    Jaxpr,
+    Primitive,
+    Trace,
+    Tracer,
+    Zero,
+    aval_of,
+    close,
+    current_trace,
+    is_zero,
+    stage,
+)
+from ..lax.spine import instantiate
+from ..util.memo import memoize, memoize_if_hashable
+
+
+class JVPFragment(NamedTuple):
+    """A program with its tangents: which results have one."""
+
+    jaxpr: Jaxpr
+    out_active: tuple[bool, ...]
+
+
+@final
+class JVPTracer(Tracer):
+    """A primal and its tangent."""
+
+    __slots__ = ("aval", "primal", "tangent")
+
+    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:
+        self._trace = trace
+        self.primal = primal
+        self.tangent = tangent
+        self.aval = aval_of(primal)
+
+    def concrete(self) -> Any | None:
+        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+
+    def origin(self) -> str:
+        if isinstance(self.primal, Tracer):
+            return self.primal.origin()
+        return "a value under forward-mode differentiation"
+
+
+@final
+class JVPTrace(Trace):
+    """Gives each operation its tangent."""
+
+    __slots__ = ()
+
+    def process(
+        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        active = tuple([type(x) is JVPTracer and x._trace is self for x in operands])
+        if not any(active):
+            return self.parent.process(primitive, operands, params)
+        if primitive.process_jvp is not None:
+            return primitive.process_jvp(self, operands, params)
+        primals = [x.primal if a else x for x, a in zip(operands, active, strict=True)]
+        tangents = [x.tangent for x, a in zip(operands, active, strict=True) if a]
+        fragment = jvp_fragment(
+            primitive, tuple(params.items()), tuple(map(aval_of, primals)), active
+        )
+        outs = self.wrap(fragment, self.parent.splice(fragment.jaxpr, [*primals, *tangents]))
+        return outs if primitive.multiple_results else outs[0]
+
+    def wrap(self, fragment: JVPFragment, results: Sequence[Any]) -> list[Any]:
+        """Pair the results of a spliced fragment with their tangents."""
+        tangents = iter(results[len(fragment.out_active) :])
+        return [
+            JVPTracer(self, primal, next(tangents)) if active else primal
+            for primal, active in zip(results, fragment.out_active, strict=False)
+        ]
+
+    def split(self, x: Any) -> tuple[Any, Any]:
+        """Primal and tangent of a value, `Zero` if it has none."""
+        if type(x) is JVPTracer and x._trace is self:
+            return x.primal, x.tangent
+        return x, Zero(aval_of(x).to_tangent_aval())
+
+
+def apply_rule(
+    primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]
+) -> tuple[list[Any], list[Any]]:
+    """Results and tangents by the rule of a primitive, as lists, in the current trace."""
+    if primitive.linear:
+        outs = primitive.bind(*primals, **params)
+        out_tangents = primitive.bind(*map(instantiate, tangents), **params)
+    else:
+        outs, out_tangents = primitive.jvp(primals, tangents, **params)
+    if primitive.multiple_results:
+        return list(outs), [_without_float0(t) for t in out_tangents]
+    return [outs], [_without_float0(out_tangents)]
+
+
+def _without_float0(tangent: Any) -> Any:
+    aval = tangent.aval if is_zero(tangent) else aval_of(tangent)
+    return Zero(aval) if aval.dtype == dtypes.float0 else tangent
+
+
+@memoize_if_hashable
+def jvp_fragment(
+    primitive: Primitive,
+    params: tuple[tuple[str, Any], ...],
+    avals: tuple[Any, ...],
+    active: tuple[bool, ...],
+) -> JVPFragment:
+    """The fragment of one primitive for one signature."""
+    return _stage_with_tangents(
+        lambda primals, tangents: apply_rule(primitive, primals, tangents, dict(params)),
+        avals,
+        active,
+    )
+
+
+@memoize
+def jvp_jaxpr(
+    jaxpr: Jaxpr, active: tuple[bool, ...], forced: tuple[bool, ...] | None = None
+) -> JVPFragment:
+    """The program that computes `jaxpr` and its tangents.
+
+    Args:
+        jaxpr: the program.
+        active: which operands have a tangent.
+        forced: results that get a tangent even if it is zero.
+    """
+
+    def function(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        trace = JVPTrace(current_trace())
+        pairs = zip(primals, tangents, strict=True)
+        inputs = [p if is_zero(t) else JVPTracer(trace, p, t) for p, t in pairs]
+        outs = [trace.split(out) for out in trace.splice(jaxpr, inputs)]
+        must = forced or (False,) * len(outs)
+        return [p for p, _ in outs], [
+            instantiate(t) if on else t for (_, t), on in zip(outs, must, strict=True)
+        ]
+
+    return _stage_with_tangents(function, jaxpr.in_avals, active)
+
+
+def _stage_with_tangents(function: Any, avals: Sequence[Any], active: Sequence[bool]) -> Any:
+    tangent_avals = [a.to_tangent_aval() for a in avals]
+    out_active: list[bool] = []
+
+    def flat(*operands: Any) -> list[Any]:
+        given = iter(operands[len(avals) :])
+        tangents = [
+            next(given) if is_active else Zero(aval)
+            for aval, is_active in zip(tangent_avals, active, strict=True)
+        ]
+        outs, out_tangents = function(operands[: len(avals)], tangents)
+        out_active.extend([not is_zero(t) for t in out_tangents])
+        return [*outs, *[t for t in out_tangents if not is_zero(t)]]
+
+    active_avals = [t for t, is_active in zip(tangent_avals, active, strict=True) if is_active]
+    jaxpr, consts = stage(flat, [*avals, *active_avals])
+    return JVPFragment(close(jaxpr, consts), tuple(out_active))

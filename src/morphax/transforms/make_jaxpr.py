@@ -1,0 +1,110 @@
+"""Look at what a function computes without computing it: `make_jaxpr`, `eval_shape`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+from .. import tree
+from ..core import Jaxpr, ShapedArray, ShapeDtypeStruct, close, extended_axis_env, stage
+from .derivatives import shape_aval
+from .flattening import FlatFunction, debug_info
+
+
+def make_jaxpr(
+    fun: Callable[..., Any],
+    static_argnums: int | Sequence[int] = (),
+    axis_env: Sequence[tuple[Any, int]] | None = None,
+    return_shape: bool = False,
+    abstracted_axes: Any = None,
+) -> Callable[..., Any]:
+    """A function that returns the jaxpr of `fun` for the arguments it is given.
+
+    Args:
+        fun: function of arrays or trees.
+        static_argnums: positions of arguments that are Python values.
+        axis_env: names and sizes of axes that collectives in `fun` may refer to.
+        return_shape: whether to return the shapes of the result as well.
+        abstracted_axes: accepted for compatibility; must be `None`.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.make_jaxpr(lambda x: jnp.log(x) / jnp.log(2.0))(3.0)
+        { lambda ; a:f32[]. let
+            b:f32[] = log a
+            c:f32[] = log 2.0:f32[]
+            d:f32[] = div b c
+          in (d,) }
+    """
+    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+
+    @functools.wraps(fun)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        positions = {n % len(args) for n in static} if args else set()
+        dynamic = [x for i, x in enumerate(args) if i not in positions]
+
+        @functools.wraps(fun)
+        def of_dynamic(*values: Any, **named: Any) -> Any:
+            given = iter(values)
+            return fun(
+                *[x if i in positions else next(given) for i, x in enumerate(args)], **named
+            )
+
+        jaxpr, out_tree = _staged("make_jaxpr", of_dynamic, dynamic, kwargs, axis_env or ())
+        return (jaxpr, _shapes(jaxpr, out_tree)) if return_shape else jaxpr
+
+    return traced
+
+
+def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Shapes and dtypes of the result of `fun`, without computing it.
+
+    Args:
+        fun: function of arrays or trees.
+        *args, **kwargs: arrays, or anything that has a shape and a dtype.
+
+    Returns:
+        The structure of the result with `ShapeDtypeStruct` leaves.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones((3, 4))).shape
+        (2, 4)
+    """
+    jaxpr, out_tree = _staged("eval_shape", fun, args, kwargs, ())
+    return _shapes(jaxpr, out_tree)
+
+
+def _staged(
+    transform: str,
+    fun: Callable[..., Any],
+    args: Sequence[Any],
+    kwargs: dict[str, Any],
+    axis_env: Sequence[tuple[Any, int]],
+) -> tuple[Jaxpr, Any]:
+    leaves, in_tree = tree.flatten((tuple(args), kwargs))
+    flat = FlatFunction(fun, in_tree, transform)
+    with _axes_in_scope(axis_env):
+        jaxpr, consts = stage(
+            flat, [shape_aval(x) for x in leaves], debug_info(transform, fun, in_tree)
+        )
+    return close(jaxpr, consts), flat.out_tree
+
+
+def _axes_in_scope(axis_env: Sequence[tuple[Any, int]]) -> ExitStack:
+    stack = ExitStack()
+    for name, size in axis_env:
+        stack.enter_context(extended_axis_env(name, size))
+    return stack
+
+
+def _shapes(jaxpr: Jaxpr, out_tree: Any) -> Any:
+    return out_tree.unflatten([_shape_struct(aval) for aval in jaxpr.out_avals])
+
+
+def _shape_struct(aval: ShapedArray) -> ShapeDtypeStruct:
+    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)

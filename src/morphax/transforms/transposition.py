@@ -1,0 +1,184 @@
+"""Transposition: run a linear program backwards.
+
+If ẏ = A ẋ then x̄ = Aᵀ ȳ.  `transpose_jaxpr` walks the equations of a linear program in reverse, and
+each primitive's `transpose` rule turns cotangents of its results into cotangents of its linear
+operands; contributions to one variable are added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..core import (
+    Jaxpr,
+    Literal,
+    Primitive,
+    UndefinedPrimal,
+    Zero,
+    close,
+    current_trace,
+    is_zero,
+    stage,
+)
+from ..lax.spine import add_tangents, instantiate
+from ..util.memo import memoize, memoize_if_hashable
+
+
+class TransposeFragment(NamedTuple):
+    """Known operands and active cotangents in; cotangents of the active linear operands out."""
+
+    jaxpr: Jaxpr
+    active: tuple[bool, ...]
+
+
+def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    """Cotangents of the operands that are `UndefinedPrimal`, `Zero` for the others.
+
+    Args:
+        jaxpr: a program linear in the operands that are `UndefinedPrimal`.
+        operands: a value or `UndefinedPrimal` per operand.
+        cotangents: of the results, `Zero` where there is none.
+    """
+    linear = [isinstance(x, UndefinedPrimal) for x in operands]
+    known: dict[Any, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+    known.update({v: x for v, x, lin in zip(jaxpr.invars, operands, linear, strict=True) if not lin})
+    linear_eqns = _evaluate_known(jaxpr, known)
+    totals: dict[Any, Any] = {}
+    for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
+        if type(atom) is not Literal and atom not in known:
+            _accumulate(totals, atom, ct)
+    for eqn in reversed(linear_eqns):
+        out_cts = [totals.pop(v, None) for v in eqn.outvars]
+        if any(ct is not None for ct in out_cts):
+            _transpose_equation(eqn, out_cts, known, totals)
+    return [
+        totals.get(v, Zero(v.aval.to_tangent_aval())) if lin else Zero(v.aval.to_tangent_aval())
+        for v, lin in zip(jaxpr.invars, linear, strict=True)
+    ]
+
+
+def _evaluate_known(jaxpr: Jaxpr, known: dict[Any, Any]) -> list[Any]:
+    """Compute the equations that depend on no linear operand; return the others."""
+    linear_eqns = []
+    for eqn in jaxpr.eqns:
+        if all(type(a) is Literal or a in known for a in eqn.invars):
+            inputs = [a.val if type(a) is Literal else known[a] for a in eqn.invars]
+            result = current_trace().process(eqn.primitive, inputs, eqn.params)
+            known.update(
+                zip(eqn.outvars, result if eqn.primitive.multiple_results else [result], strict=True)
+            )
+        else:
+            linear_eqns.append(eqn)
+    return linear_eqns
+
+
+def _accumulate(totals: dict[Any, Any], var: Any, ct: Any) -> None:
+    if not is_zero(ct):
+        totals[var] = add_tangents(totals[var], ct) if var in totals else ct
+
+
+def _transpose_equation(
+    eqn: Any, out_cts: Sequence[Any], known: dict[Any, Any], totals: dict[Any, Any]
+) -> None:
+    linear = tuple([type(a) is not Literal and a not in known for a in eqn.invars])
+    inputs = [
+        a.val if type(a) is Literal else known[a]
+        for a, lin in zip(eqn.invars, linear, strict=True)
+        if not lin
+    ]
+    fragment = transpose_fragment(
+        eqn.primitive,
+        tuple(eqn.params.items()),
+        tuple([v.aval for v in eqn.invars]),
+        linear,
+        tuple([v.aval for v in eqn.outvars]),
+        tuple([ct is not None for ct in out_cts]),
+    )
+    results = current_trace().splice(
+        fragment.jaxpr, [*inputs, *[ct for ct in out_cts if ct is not None]]
+    )
+    targets = [a for a, is_active in zip(eqn.invars, fragment.active, strict=True) if is_active]
+    for var, ct in zip(targets, results, strict=True):
+        _accumulate(totals, var, ct)
+
+
+@memoize_if_hashable
+def transpose_fragment(
+    primitive: Primitive,
+    params: tuple[tuple[str, Any], ...],
+    avals: tuple[Any, ...],
+    linear: tuple[bool, ...],
+    out_avals: tuple[Any, ...],
+    ct_active: tuple[bool, ...],
+) -> TransposeFragment:
+    """The transpose of one primitive for one signature."""
+    active: list[bool] = []
+
+    def function(*values: Any) -> list[Any]:
+        given = iter(values)
+        operands = [
+            UndefinedPrimal(aval) if lin else next(given)
+            for aval, lin in zip(avals, linear, strict=True)
+        ]
+        cts = [
+            next(given) if is_active else Zero(aval.to_tangent_aval())
+            for aval, is_active in zip(out_avals, ct_active, strict=True)
+        ]
+        ct = cts if primitive.multiple_results else cts[0]
+        results = primitive.transpose(ct, *operands, **dict(params))
+        active.extend(
+            [
+                lin and r is not None and not is_zero(r)
+                for r, lin in zip(results, linear, strict=True)
+            ]
+        )
+        return [r for r, is_active in zip(results, active, strict=True) if is_active]
+
+    known_avals = [a for a, lin in zip(avals, linear, strict=True) if not lin]
+    ct_avals = [a.to_tangent_aval() for a, on in zip(out_avals, ct_active, strict=True) if on]
+    jaxpr, consts = stage(function, [*known_avals, *ct_avals])
+    return TransposeFragment(close(jaxpr, consts), tuple(active))
+
+
+@memoize
+def transpose_jaxpr(
+    jaxpr: Jaxpr,
+    linear: tuple[bool, ...],
+    ct_active: tuple[bool, ...],
+    forced: bool = False,
+) -> TransposeFragment:
+    """The program from known operands and active cotangents to cotangents of linear operands.
+
+    Args:
+        jaxpr: the program.
+        linear: operands in which it is linear.
+        ct_active: results that have a cotangent.
+        forced: whether every linear operand gets a cotangent even if it is zero.
+    """
+    active: list[bool] = []
+
+    def function(*values: Any) -> list[Any]:
+        given = iter(values)
+        operands = [
+            UndefinedPrimal(v.aval) if lin else next(given)
+            for v, lin in zip(jaxpr.invars, linear, strict=True)
+        ]
+        cts = [
+            next(given) if on else Zero(v.aval.to_tangent_aval())
+            for v, on in zip(jaxpr.outvars, ct_active, strict=True)
+        ]
+        results = backward_pass(jaxpr, operands, cts)
+        if forced:
+            results = [
+                instantiate(r) if lin else r for r, lin in zip(results, linear, strict=True)
+            ]
+        active.extend([not is_zero(r) for r in results])
+        return [r for r in results if not is_zero(r)]
+
+    known_avals = [v.aval for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
+    ct_avals = [
+        v.aval.to_tangent_aval() for v, on in zip(jaxpr.outvars, ct_active, strict=True) if on
+    ]
+    transposed, consts = stage(function, [*known_avals, *ct_avals])
+    return TransposeFragment(close(transposed, consts), tuple(active))

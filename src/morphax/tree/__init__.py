@@ -1,0 +1,107 @@
+"""Trees ("pytrees"): containers nested in containers, with arrays or anything else as leaves.
+
+Everything that takes or returns structured values goes through here: a tree is flattened to a list
+of leaves and a structure (`PyTreeDef`), worked on, and built again.  `None`, tuples, lists, dicts,
+named tuples, `OrderedDict`, `defaultdict` and registered classes are nodes; all else is a leaf.
+
+A core in C++ can take the place of the Python code behind these names, on which all others here
+are built:
+
+    flatten(tree, is_leaf) -> (leaves, treedef)
+    flatten_with_path(tree, is_leaf, is_leaf_takes_path) -> ([(path, leaf), ...], treedef)
+    match(treedef, tree) -> subtrees, or None if `treedef` is no prefix of the structure of `tree`
+    flatten_one_level(tree), flatten_one_level_with_keys(tree) -> (children, auxiliary data)
+    register(kind), kind_of(type) -> the table of node types
+    PyTreeDef: num_leaves, num_nodes, children, node_data, unflatten, compose, walk,
+        from_iterable_tree, from_node_data_and_children, ==, hash, repr, pickle
+
+The rest, mapping, reducing, prefixes and the text of errors, stays Python.  Invariants: equal trees
+have equal structures; equal structures have equal hashes and are mostly the same object; building a
+tree gives back the very keys and auxiliary data it was taken apart into.  Limits: a tree nested
+deeper than `_flatten.MAX_DEPTH` is taken for one that contains itself.
+"""
+
+from __future__ import annotations
+
+from ._dataclasses import register_dataclass, static
+from ._default_registry import PyTreeRegistry, default_registry
+from ._flatten import flatten, flatten_with_path
+from ._keypaths import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    KeyEntry,
+    KeyPath,
+    SequenceKey,
+    keystr,
+)
+from ._one_level import flatten_one_level, flatten_one_level_with_keys, is_tree_node
+from ._operations import (
+    all,
+    all_leaves,
+    leaves,
+    leaves_with_path,
+    map,
+    map_with_path,
+    reduce,
+    reduce_associative,
+    structure,
+    transpose,
+    treedef_children,
+    treedef_is_leaf,
+    treedef_tuple,
+    unflatten,
+)
+from ._partial import Partial
+from ._prefix import broadcast, broadcast_prefix, flatten_axes
+from ._registry import (
+    register_pytree_node,
+    register_pytree_node_class,
+    register_pytree_with_keys,
+    register_pytree_with_keys_class,
+    register_static,
+)
+from ._treedef import PyTreeDef
+
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
+    "Partial",
+    "PyTreeDef",
+    "PyTreeRegistry",
+    "SequenceKey",
+    "all",
+    "all_leaves",
+    "broadcast",
+    "broadcast_prefix",
+    "default_registry",
+    "flatten",
+    "flatten_axes",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
+    "flatten_with_path",
+    "is_tree_node",
+    "keystr",
+    "leaves",
+    "leaves_with_path",
+    "map",
+    "map_with_path",
+    "reduce",
+    "reduce_associative",
+    "register_dataclass",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_static",
+    "static",
+    "structure",
+    "transpose",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_tuple",
+    "unflatten",
+]

@@ -1,0 +1,382 @@
+"""`PyTreeDef`: the structure of a tree, without its leaves.
+
+A definition is a node and the definitions of its children; `LEAF` stands for any leaf.  Two facts
+make it fast.  Definitions over canonical nodes are *interned*: the same structure is nearly always
+the same object, so that comparing two of them is comparing pointers (equality falls back on a walk,
+since the tables are emptied when they grow too large and data of registered classes are compared
+with `==`).  And everything expensive (hash, order of building) is computed once and kept.
+
+No function here recurses: trees may be as deep as memory allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, TypeVar, final
+
+from ..util.messages import message
+from ._mismatch import explain, note_path, short
+from ._node import Node
+from ._registry import expanders, kind_of
+from ._unflatten import Program, build, post_order
+
+T = TypeVar("T")
+_MAX_KNOWN = 4096
+
+
+@final
+class PyTreeDef:
+    """The structure of a tree; it prints as the tree with `*` for each leaf.
+
+    Made by `tree.structure` and `tree.flatten`; immutable and hashable.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.tree.structure({"a": 1, "b": (2, None)})
+        PyTreeDef({'a': *, 'b': (*, None)})
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_defs",
+        "_flat",
+        "_hash",
+        "_node",
+        "_num_leaves",
+        "_num_nodes",
+        "_program",
+        "_shared",
+    )
+
+    def __init__(self, node: Node | None, defs: tuple[PyTreeDef, ...]) -> None:
+        """Internal: use `treedef_of`, which interns."""
+        self._node = node
+        self._defs = defs
+        self._hash: int | None = None
+        self._program: Program | None = None
+        if node is None:
+            self._flat, self._shared = False, True
+            self._num_leaves = self._num_nodes = 1
+        else:
+            self._flat = all([child._node is None for child in defs])
+            self._shared = node.canonical and all([child._shared for child in defs])
+            self._num_leaves = sum([child._num_leaves for child in defs])
+            self._num_nodes = sum([child._num_nodes for child in defs]) + 1
+
+    @property
+    def num_leaves(self) -> int:
+        """The number of leaves."""
+        return self._num_leaves
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes, leaves included."""
+        return self._num_nodes
+
+    def children(self) -> list[PyTreeDef]:
+        """The definitions of the root's children."""
+        return list(self._defs)
+
+    def node_data(self) -> tuple[type, Any] | None:
+        """Type and auxiliary data of the root; None if it is a leaf."""
+        if self._node is None:
+            return None
+        return self._node.kind.type, self._node.kind.public_data(self._node.data)
+
+    def unflatten(self, leaves: Iterable[Any], /) -> Any:
+        """The tree with this structure and these leaves, in the order of flattening."""
+        if type(leaves) is not list:
+            leaves = list(leaves)
+        if len(leaves) != self._num_leaves:
+            raise _wrong_number_of_leaves(self, len(leaves))
+        if self._flat:
+            return self._node.build(leaves)  # type: ignore[union-attr]
+        if self._program is None:
+            self._program = _building_program(self)
+        return build(self._program, leaves)
+
+    def flatten_up_to(self, tree: Any) -> list[Any]:
+        """The subtrees of `tree` that stand where this structure has its leaves.
+
+        Raises:
+            ValueError: if this structure is not a prefix of the structure of `tree`.
+
+        Example:
+            >>> import morphax as jax
+            >>> jax.tree.structure((0, [0])).flatten_up_to(({"a": 1}, [(2, 3)]))
+            [{'a': 1}, (2, 3)]
+        """
+        subtrees = match(self, tree)
+        if subtrees is None:
+            raise explain(self, tree, "PyTreeDef.flatten_up_to")
+        return subtrees
+
+    def compose(self, inner: PyTreeDef, /) -> PyTreeDef:
+        """This structure with `inner` in the place of each leaf."""
+        if not isinstance(inner, PyTreeDef):
+            raise TypeError(
+                message(
+                    "PyTreeDef.compose",
+                    given=f"an object of type {type(inner).__name__}",
+                    expected="a PyTreeDef",
+                    fix="Pass tree.structure(tree) instead of the tree.",
+                )
+            )
+        return _fold(self, lambda: inner, treedef_of)
+
+    def walk(
+        self,
+        f_node: Callable[[Any, Any], Any],
+        f_leaf: Callable[[Any], Any] | None,
+        leaves: Iterable[Any],
+        /,
+    ) -> Any:
+        """Reduce a tree with this structure, from the leaves to the root.
+
+        Args:
+            f_node: maps (results of the children as a tuple, auxiliary data) to a result.
+            f_leaf: maps a leaf to a result; None leaves them as they are.
+            leaves: the leaves, in the order of flattening.
+        """
+        supply = list(leaves)
+        if len(supply) != self._num_leaves:
+            raise _wrong_number_of_leaves(self, len(supply))
+        results = iter(supply if f_leaf is None else map(f_leaf, supply))
+
+        def visit(node: Node, children: Sequence[Any]) -> Any:
+            return f_node(tuple(children), node.kind.level_data(node.data))
+
+        return _fold(self, lambda: next(results), visit)
+
+    def from_iterable_tree(self, nested: Any, /) -> Any:
+        """The tree with this structure, its leaves given by nested iterables of the same shape.
+
+        Raises:
+            ValueError: if an iterable has not as many elements as its node has children.
+        """
+        leaves: list[Any] = []
+        stack = [(self, nested)]
+        while stack:
+            treedef, given = stack.pop()
+            if treedef is LEAF:
+                leaves.append(given)
+                continue
+            children = list(given)
+            if len(children) != len(treedef._defs):
+                raise ValueError(
+                    message(
+                        "PyTreeDef.from_iterable_tree",
+                        given=f"{len(children)} elements for a node",
+                        expected=f"{len(treedef._defs)}, since the node is {short(treedef)}",
+                        fix="Nest the iterables like the structure.",
+                    )
+                )
+            stack.extend(zip(reversed(treedef._defs), reversed(children), strict=True))
+        return self.unflatten(leaves)
+
+    @staticmethod
+    def from_node_data_and_children(
+        registry: Any, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
+    ) -> PyTreeDef:
+        """The inverse of `node_data` and `children`; `registry` is `default_registry`."""
+        defs = tuple(children)
+        if node_data is None:
+            type_, data, node = None, None, None
+        else:
+            type_, data = node_data
+            node = _node_of(type_, data)
+        too_many = bool(defs) and type_ in (None, type(None))
+        if too_many or (type_ is dict and len(node.data) != len(defs)):  # type: ignore[union-attr]
+            raise ValueError(
+                message(
+                    "PyTreeDef.from_node_data_and_children",
+                    given=f"{len(defs)} children for a node with data {node_data!r}",
+                    expected="one child for each key of a dict, none for a leaf or None",
+                    fix="Pass what node_data() and children() returned.",
+                )
+            )
+        return LEAF if node is None else treedef_of(node, defs)
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        if not isinstance(other, PyTreeDef):
+            return NotImplemented
+        return _equal(self, other)
+
+    def __hash__(self) -> int:
+        if self._hash is None:
+            for treedef in _nodes(self):
+                if treedef._hash is None:
+                    treedef._hash = _hash_from_children(treedef)
+        return self._hash  # type: ignore[return-value]
+
+    def __repr__(self) -> str:
+        text = _fold(self, lambda: "*", lambda node, texts: node.kind.show(node.data, texts))
+        return f"PyTreeDef({text})"
+
+    def __copy__(self) -> PyTreeDef:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> PyTreeDef:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        records = [
+            (treedef._node.kind.type, treedef._node.data, len(treedef._defs))
+            if treedef._node is not None
+            else None
+            for treedef in _nodes(self)
+        ]
+        return _restore, (records,)
+
+
+LEAF = PyTreeDef(None, ())
+
+
+def treedef_of(node: Node, defs: Sequence[PyTreeDef]) -> PyTreeDef:
+    """The definition with this root and these children, interned if all its nodes are canonical.
+
+    Others are not kept: each flattening may make them anew, with data that should not outlive it.
+    """
+    key = tuple(map(id, defs))
+    treedef: PyTreeDef | None = node.known.get(key)
+    if treedef is None:
+        treedef = PyTreeDef(node, tuple(defs))
+        if treedef._shared:
+            # The value keeps the children alive, and with them the identities in the key.
+            treedef = _remember(node, key, treedef)
+    return treedef
+
+
+def flat_treedef(node: Node, arity: int) -> PyTreeDef:
+    """`treedef_of` a node whose children are all leaves."""
+    treedef: PyTreeDef | None = node.known.get(arity)
+    if treedef is None:
+        treedef = treedef_of(node, (LEAF,) * arity)
+        if treedef._shared:
+            _remember(node, arity, treedef)
+    return treedef
+
+
+def _remember(node: Node, key: Hashable, treedef: PyTreeDef) -> PyTreeDef:
+    if len(node.known) >= _MAX_KNOWN:
+        node.known.clear()
+    remembered: PyTreeDef = node.known.setdefault(key, treedef)
+    return remembered
+
+
+def match(treedef: PyTreeDef, tree: Any) -> list[Any] | None:
+    """`PyTreeDef.flatten_up_to`, except that the result of a mismatch is None."""
+    subtrees: list[Any] = []
+    stack: list[tuple[PyTreeDef, Any]] = [(treedef, tree)]
+    while stack:
+        here, subtree = stack.pop()
+        node = here._node
+        if node is None:
+            subtrees.append(subtree)
+            continue
+        expand = expanders[type(subtree)]
+        if expand is None:
+            return None
+        try:
+            children, found = expand(subtree)
+        except Exception as error:
+            note_path(error, treedef, tree, subtree)
+            raise
+        if len(children) != len(here._defs) or not (found is node or node.same(found)):
+            return None
+        if here._flat:
+            subtrees.extend(children)
+        else:
+            stack.extend(zip(reversed(here._defs), reversed(children), strict=True))
+    return subtrees
+
+
+def _fold(treedef: PyTreeDef, leaf: Callable[[], T], node: Callable[[Node, list[T]], T]) -> T:
+    """Replace each leaf by `leaf()` and each node by `node(node, results of its children)`."""
+    results: list[T] = []
+    for here in _nodes(treedef):
+        if here._node is None:
+            results.append(leaf())
+        else:
+            start = len(results) - len(here._defs)
+            children = results[start:]
+            del results[start:]
+            results.append(node(here._node, children))
+    return results[0]
+
+
+def _nodes(treedef: PyTreeDef) -> list[PyTreeDef]:
+    """The definitions of all nodes and leaves, children before their parent."""
+    return post_order(treedef, lambda here: here._defs)
+
+
+def _building_program(treedef: PyTreeDef) -> Program:
+    order = post_order(treedef, lambda here: () if here._flat else here._defs)
+    return [(len(here._defs), here._flat, here._node) for here in order]
+
+
+def _equal(left: PyTreeDef, right: PyTreeDef) -> bool:
+    if left._num_leaves != right._num_leaves or left._num_nodes != right._num_nodes:
+        return False
+    stack = [(left, right)]
+    while stack:
+        left, right = stack.pop()
+        if left is right:
+            continue
+        if left._node is None or right._node is None or len(left._defs) != len(right._defs):
+            return False
+        if not left._node.same(right._node):
+            return False
+        stack.extend(zip(left._defs, right._defs, strict=True))
+    return True
+
+
+def _hash_from_children(treedef: PyTreeDef) -> int:
+    node = treedef._node
+    if node is None:
+        return hash(PyTreeDef)
+    children = [child._hash for child in treedef._defs]
+    return hash((node.kind, node.kind.hash_data(node.data), *children))
+
+
+def _node_of(type_: type, data: Any) -> Node:
+    """The node of an instance of `type_` with these data."""
+    kind = kind_of(type_)
+    if kind is None:
+        raise ValueError(
+            message(
+                "reconstruction of a PyTreeDef",
+                given=f"a node of type {type_!r}, which is not registered",
+                expected="types that are nodes of trees in this process",
+                fix="Import or run the code that registers the class first.",
+            )
+        )
+    return kind.node(data)
+
+
+def _restore(records: list[tuple[type, Any, int] | None]) -> PyTreeDef:
+    """The inverse of `PyTreeDef.__reduce__`."""
+    defs: list[PyTreeDef] = []
+    for record in records:
+        if record is None:
+            defs.append(LEAF)
+        else:
+            type_, data, arity = record
+            start = len(defs) - arity
+            children = defs[start:]
+            del defs[start:]
+            defs.append(treedef_of(_node_of(type_, data), children))
+    return defs[0]
+
+
+def _wrong_number_of_leaves(treedef: PyTreeDef, given: int) -> ValueError:
+    return ValueError(
+        message(
+            "unflattening of a tree",
+            given=f"{given} {'leaf' if given == 1 else 'leaves'}",
+            expected=f"{treedef.num_leaves}, one for each * in {short(treedef)}",
+            fix="Pass as many leaves as tree.flatten returned with the structure.",
+        )
+    )

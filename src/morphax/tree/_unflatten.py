@@ -1,0 +1,47 @@
+"""Building trees from leaves, and the order in which that is done.
+
+A program is the list of a structure's nodes in post-order, worked off with a stack of finished
+subtrees.  A node whose children are all leaves takes those from the supply in one step; that is
+where most leaves of real trees are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any, TypeVar
+
+from ._node import Node
+
+T = TypeVar("T")
+
+# (number of children, are all of them leaves, node or None for a leaf)
+Program = list[tuple[int, bool, Node | None]]
+
+
+def post_order(root: T, children: Callable[[T], Sequence[T]]) -> list[T]:
+    """All that is reached from `root`, children before their parent, left before right."""
+    order: list[T] = []
+    stack = [root]
+    while stack:
+        here = stack.pop()
+        order.append(here)
+        stack.extend(children(here))
+    order.reverse()
+    return order
+
+
+def build(program: Program, leaves: Iterable[Any]) -> Any:
+    """The tree that `program` makes of exactly as many leaves as it needs."""
+    supply = iter(leaves)
+    finished: list[Any] = []
+    for arity, flat, node in program:
+        if node is None:
+            finished.append(next(supply))
+        elif flat:
+            finished.append(node.build(islice(supply, arity)))
+        else:
+            children = finished[-arity:]
+            del finished[-arity:]
+            finished.append(node.build(children))
+    return finished[0]

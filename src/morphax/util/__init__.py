@@ -1,0 +1,1 @@
+"""Ground tools that know nothing of arrays: user frames, error text, small caches."""

@@ -1,0 +1,75 @@
+"""Find the line of the *user's* program that is running now.
+
+A frame belongs to the user when its code was not compiled from a file of this package (or of a
+package that asked to be left out).  Recording a place costs a walk over a few frames and one small
+tuple, the code object and the instruction offset: text is made only when somebody reads it.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+_excluded_prefixes: list[str] = [str(Path(__file__).resolve().parent.parent) + "/"]
+# Deciding by file name costs a string comparison per frame, so each code object is judged once.
+_is_internal: dict[CodeType, bool] = {}
+
+
+class UserFrame(NamedTuple):
+    """A place in the user's program: code object and offset of the running instruction."""
+
+    code: CodeType
+    offset: int
+
+    @property
+    def file(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def function(self) -> str:
+        return self.code.co_qualname
+
+    @property
+    def line(self) -> int:
+        """The source line of the instruction (the function's first line if it has none)."""
+        lines = (ln for start, end, ln in self.code.co_lines() if start <= self.offset < end)
+        return next(lines, None) or self.code.co_firstlineno
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line} ({self.function})"
+
+
+def exclude(path_prefix: str) -> None:
+    """Treat files whose path starts with `path_prefix` as internal, not as the user's."""
+    _excluded_prefixes.append(path_prefix)
+    _is_internal.clear()
+
+
+def _judge(code: CodeType) -> bool:
+    name = code.co_filename
+    internal = name.startswith("<frozen") or any(name.startswith(p) for p in _excluded_prefixes)
+    _is_internal[code] = internal
+    return internal
+
+
+def user_frame(depth: int = 1) -> UserFrame | None:
+    """The innermost frame of the user's program, `None` if every frame is internal.
+
+    Example:
+        >>> from morphax.util.frames import user_frame
+        >>> user_frame().function
+        '<module>'
+    """
+    frame: FrameType | None = sys._getframe(depth)
+    known = _is_internal.get
+    while frame is not None:
+        code = frame.f_code
+        internal = known(code)
+        if internal is None:
+            internal = _judge(code)
+        if not internal:
+            return UserFrame(code, frame.f_lasti)
+        frame = frame.f_back
+    return None

@@ -1,0 +1,140 @@
+"""Host memory for arrays: 64-byte aligned, and retained when an array is freed.
+
+XLA on the CPU reads an array where it lies when its data start on a 64-byte boundary, and copies it
+otherwise.  Large results are slow for a second reason: the system hands out fresh memory page by
+page.  `HostMemory` answers both: its arrays are aligned, and up to a cap in bytes it keeps the
+memory of freed arrays for the next ones.
+
+The compiled class and `OverallocatedMemory`, its twin in Python, have the same interface.  The twin
+serves a source checkout without the compiled module: it aligns by slicing a larger NumPy array,
+retains nothing, and cannot align what NumPy allocates between `enter` and `leave`, so callers that
+need alignment there must ask `is_aligned`.
+
+All of morphax shares one instance; its methods are the functions of this module.
+Reference: NEP 49, data allocation strategies.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from .messages import message
+
+ALIGNMENT = 64
+DEFAULT_CAP = 1 << 30
+
+
+class OverallocatedMemory:
+    """The twin of the compiled `HostMemory`: aligned arrays with NumPy alone."""
+
+    def __init__(self, cap: int = DEFAULT_CAP) -> None:
+        self._cap = cap
+        self._misses = 0
+
+    def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+        """An uninitialised, C-contiguous, aligned array."""
+        sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+        plain = _plain_dtype(dtype)
+        raw = np.empty(_byte_count(sizes, plain) + ALIGNMENT, np.uint8)
+        self._misses += 1
+        return np.ndarray(sizes, plain, buffer=raw, offset=-_address(raw) % ALIGNMENT)
+
+    def aligned_copy(self, array: NDArray[Any]) -> NDArray[Any]:
+        """A C-contiguous, aligned copy of an array."""
+        _require_array(array)
+        copy = self.empty(array.shape, array.dtype)
+        np.copyto(copy, array)
+        return copy
+
+    @staticmethod
+    def is_aligned(array: NDArray[Any]) -> bool:
+        """Whether the data of an array start on a 64-byte boundary."""
+        _require_array(array)
+        return _address(array) % ALIGNMENT == 0
+
+    def enter(self) -> object:
+        """Let NumPy allocate from this pool in the current context: no effect on the twin."""
+        return None
+
+    @staticmethod
+    def leave(previous: object) -> None:
+        """Let NumPy allocate as it did before the matching `enter()`."""
+
+    def release(self) -> None:
+        """Give all retained memory back to the system: the twin retains none."""
+
+    def set_cap(self, cap: int) -> None:
+        """Retain at most this many bytes."""
+        self._cap = cap
+
+    def stats(self) -> dict[str, int]:
+        """The keys of the compiled class; the twin does not follow its arrays: none is in use."""
+        return {
+            "cap": self._cap,
+            "retained": 0,
+            "in_use": 0,
+            "hits": 0,
+            "misses": self._misses,
+        }
+
+
+def _address(array: NDArray[Any]) -> int:
+    address: int = array.__array_interface__["data"][0]
+    return address
+
+
+def _require_array(array: object) -> None:
+    if not isinstance(array, np.ndarray):
+        text = message(
+            "host memory, argument array",
+            given=type(array).__name__,
+            expected="a numpy.ndarray",
+            fix="Convert the argument with numpy.asarray first.",
+        )
+        raise TypeError(text)
+
+
+def _plain_dtype(dtype: DTypeLike) -> np.dtype[Any]:
+    plain = np.dtype(dtype)
+    if plain.hasobject or plain.itemsize == 0:
+        text = message(
+            "host memory, argument dtype",
+            given=repr(plain),
+            expected="a dtype of fixed size that holds no Python objects",
+            fix="Use a numeric dtype.",
+        )
+        raise TypeError(text)
+    return plain
+
+
+def _byte_count(sizes: tuple[int, ...], dtype: np.dtype[Any]) -> int:
+    negative = next((axis for axis, size in enumerate(sizes) if size < 0), None)
+    if negative is not None:
+        text = message(
+            "host memory, argument shape",
+            given=f"dimension {sizes[negative]} on axis {negative}",
+            expected="no negative dimension",
+            fix="Pass the sizes themselves.",
+        )
+        raise ValueError(text)
+    return math.prod(sizes) * dtype.itemsize
+
+
+try:
+    from morphax._native import HostMemory
+except ImportError:  # a source checkout without the compiled module
+    HostMemory = OverallocatedMemory  # type: ignore[assignment, misc]
+
+_shared = HostMemory()
+empty = _shared.empty
+aligned_copy = _shared.aligned_copy
+is_aligned = _shared.is_aligned
+enter = _shared.enter
+leave = _shared.leave
+release = _shared.release
+set_cap = _shared.set_cap
+stats = _shared.stats

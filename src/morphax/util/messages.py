@@ -1,0 +1,27 @@
+"""The one shape of our error text: where, what was given, what was expected, how to mend it."""
+
+from __future__ import annotations
+
+from .frames import user_frame
+
+
+def message(where: str, *, given: str, expected: str, fix: str) -> str:
+    """Four-part error text; the user's source line is found here.
+
+    Args:
+        where: function and, if one is at fault, the argument: ``"lax.add, argument y"``.
+        given: what was passed: shape, dtype, value if small, both sides of a mismatch.
+        expected: what the function accepts.
+        fix: how to mend the call, as an imperative sentence.
+
+    Example:
+        >>> from morphax.util.messages import message
+        >>> print(message("f", given="an int", expected="a str", fix="Call str() on it."))
+        f (at ...)
+          given:    an int
+          expected: a str
+          fix:      Call str() on it.
+    """
+    place = user_frame(depth=2)
+    at = f" (at {place})" if place is not None else ""
+    return f"{where}{at}\n  given:    {given}\n  expected: {expected}\n  fix:      {fix}"

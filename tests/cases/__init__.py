@@ -1,0 +1,1 @@
+"""Tables of operations; each record drives all tests of one operation."""

@@ -1,0 +1,315 @@
+"""Check the structure of the sources: layers, import cycles, sizes.
+
+Usage: ``python tools/check_house.py [root]``; fails when a rule is broken.  The rules:
+
+- ``layer``: an import points down or stays in its layer (`LAYERS`, low to high);
+- ``cycle``: the imports at module level have no cycle;
+- ``function-import``: no import of the package's own modules inside a function;
+- ``jaxlib``: jaxlib is imported in `engines/xla` only, and never when morphax is imported;
+- ``scipy``: SciPy is never imported when morphax is imported;
+- ``file-length`` and ``function-length``: in lines; a function's docstring does not count.
+
+Importing ``a.b.c`` also runs ``a`` and ``a.b``: the importer depends on them too, unless it lies in
+them itself.  What is imported under ``if TYPE_CHECKING`` does not count.
+
+An exception is a line ``rule path[:name]  # reason`` in `tools/house_exceptions.txt`.  One that is
+no longer needed is an error too.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+PACKAGE = "morphax"
+SOURCE = "src"
+EXCEPTIONS = "tools/house_exceptions.txt"
+
+# Low to high.  A module of the package that no layer names belongs to the face, above all of them.
+LAYERS = (
+    ("ground", ("util", "errors", "dtypes", "config", "tree", "_native")),
+    ("core", ("core",)),
+    ("engines", ("engines", "array")),
+    ("lax", ("lax",)),
+    ("transforms", ("transforms",)),
+    ("control", ("control",)),
+    ("parallel", ("parallel", "sharding", "distributed")),
+    ("libraries", ("numpy", "scipy", "random", "nn", "image", "ops")),
+)
+FACE = "face"
+JAXLIB_HOME = f"{PACKAGE}.engines.xla"
+MAX_FUNCTION_LINES = 60
+MAX_FILE_LINES = {SOURCE: 400, "tools": 400, "tests": 800, "benchmarks": 800}
+
+type_checking_names = ("TYPE_CHECKING", "typing.TYPE_CHECKING")
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Finding(NamedTuple):
+    """A broken rule: where it is broken, as exceptions name it, and the explanation."""
+
+    rule: str
+    place: str
+    detail: str
+
+
+class Import(NamedTuple):
+    """An imported name: absolute, with the function it is imported in (empty at module level)."""
+
+    target: str
+    function: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    """A parsed file of the package."""
+
+    name: str
+    path: str
+    is_package: bool
+    tree: ast.Module
+
+    def base(self, level: int) -> str:
+        """The package that a relative import with `level` dots starts from."""
+        parts = self.name.split(".")
+        return ".".join(parts[: len(parts) + self.is_package - level])
+
+
+def _layer_ranks() -> dict[str, tuple[int, str]]:
+    return {
+        package: (rank, layer)
+        for rank, (layer, packages) in enumerate(LAYERS)
+        for package in packages
+    }
+
+
+LAYER_OF = _layer_ranks()
+
+
+def layer_of(module: str) -> tuple[int, str]:
+    """Height and name of the layer that a module of the package lies in."""
+    parts = module.split(".")
+    return LAYER_OF.get(parts[1] if len(parts) > 1 else "", (len(LAYERS), FACE))
+
+
+def read_modules(root: Path) -> list[Module]:
+    """All modules of the package, parsed."""
+    source = root / SOURCE
+    modules = []
+    for path in sorted((source / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(source).with_suffix("").parts
+        is_package = parts[-1] == "__init__"
+        name = ".".join(parts[:-1] if is_package else parts)
+        tree = ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+        modules.append(Module(name, path.relative_to(root).as_posix(), is_package, tree))
+    return modules
+
+
+def known_names(root: Path, modules: Iterable[Module]) -> frozenset[str]:
+    """Names of all modules; a compiled module is known by its stub file."""
+    stubs = (root / SOURCE / PACKAGE).rglob("*.pyi")
+    compiled = (".".join(p.relative_to(root / SOURCE).with_suffix("").parts) for p in stubs)
+    return frozenset([*(module.name for module in modules), *compiled])
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    """What runs below a node: the body of ``if TYPE_CHECKING`` never does."""
+    if isinstance(node, ast.If) and ast.unparse(node.test) in type_checking_names:
+        return list(node.orelse)
+    return list(ast.iter_child_nodes(node))
+
+
+def imports_of(module: Module) -> list[Import]:
+    """Every import statement of a module, as absolute names."""
+    found: list[Import] = []
+
+    def visit(node: ast.AST, function: str) -> None:
+        if isinstance(node, ast.Import):
+            found.extend(Import(alias.name, function, node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            parts = [module.base(node.level) if node.level else "", node.module or ""]
+            start = ".".join(filter(None, parts))
+            found.extend(Import(f"{start}.{a.name}", function, node.lineno) for a in node.names)
+        inner = node.name if isinstance(node, Function) else function
+        for child in _children(node):
+            visit(child, inner)
+
+    visit(module.tree, "")
+    return found
+
+
+def _is_in(name: str, package: str) -> bool:
+    return name == package or name.startswith(package + ".")
+
+
+def dependencies(importer: str, target: str, known: frozenset[str]) -> Iterator[str]:
+    """Modules of the package that run because `importer` imports `target`."""
+    parts = target.split(".")
+    prefixes = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
+    executed = [name for name in prefixes if name in known]
+    for name in executed:
+        # An enclosing package is already being imported, unless the import asks for a name in it.
+        if not _is_in(importer, name) or (name == executed[-1] and name != importer):
+            yield name
+
+
+def check_layers(module: Module, known: frozenset[str]) -> Iterator[Finding]:
+    """Imports that point up."""
+    rank, layer = layer_of(module.name)
+    for target in imports_of(module):
+        for name in dependencies(module.name, target.target, known):
+            above, other = layer_of(name)
+            if above > rank:
+                detail = f"line {target.line}: {layer} imports {name} of the layer {other} above it"
+                yield Finding("layer", f"{module.path}:{name}", detail)
+
+
+def check_import_places(module: Module) -> Iterator[Finding]:
+    """Imports that are in the wrong function, or in the wrong package."""
+    for target, function, line in imports_of(module):
+        package = target.split(".")[0]
+        if package == PACKAGE and function:
+            detail = f"line {line}: {target} is imported inside a function"
+            yield Finding("function-import", f"{module.path}:{function}", detail)
+        if package == "jaxlib" and not _is_in(module.name, JAXLIB_HOME):
+            yield Finding("jaxlib", module.path, f"line {line}: only {JAXLIB_HOME} knows jaxlib")
+        elif package in ("jaxlib", "scipy") and not function:
+            detail = f"line {line}: {target} would be loaded with morphax; import it in a function"
+            yield Finding(package, module.path, detail)
+
+
+def import_graph(modules: Iterable[Module], known: frozenset[str]) -> dict[str, list[str]]:
+    """What each module runs when it is imported."""
+    return {
+        module.name: sorted(
+            {
+                name
+                for target in imports_of(module)
+                if not target.function
+                for name in dependencies(module.name, target.target, known)
+            }
+        )
+        for module in modules
+    }
+
+
+def find_cycles(graph: dict[str, list[str]]) -> list[list[str]]:
+    """Groups of modules that import one another (Tarjan's strongly connected components)."""
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    groups: list[list[str]] = []
+
+    def visit(node: str) -> None:
+        order[node] = low[node] = len(order)
+        stack.append(node)
+        for successor in graph.get(node, ()):
+            if successor not in order:
+                visit(successor)
+            if successor in stack:
+                low[node] = min(low[node], low[successor])
+        if low[node] == order[node]:
+            start = stack.index(node)
+            group, stack[start:] = stack[start:], []
+            if len(group) > 1:
+                groups.append(sorted(group))
+
+    for node in graph:
+        if node not in order:
+            visit(node)
+    return groups
+
+
+def check_cycles(modules: Iterable[Module], known: frozenset[str]) -> Iterator[Finding]:
+    """Groups of modules that import one another."""
+    modules = list(modules)
+    paths = {module.name: module.path for module in modules}
+    for group in find_cycles(import_graph(modules, known)):
+        yield Finding("cycle", paths[group[0]], "modules import one another: " + ", ".join(group))
+
+
+def _function_lines(function: Function) -> int:
+    body = function.body
+    if ast.get_docstring(function, clean=False) is not None:
+        body = body[1:]
+    last = function.end_lineno or function.lineno
+    return last - body[0].lineno + 1 if body else 0
+
+
+def _functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, Function]]:
+    for child in ast.iter_child_nodes(node):
+        name = prefix
+        if isinstance(child, Function | ast.ClassDef):
+            name = f"{prefix}.{child.name}" if prefix else child.name
+        if isinstance(child, Function):
+            yield name, child
+        yield from _functions(child, name)
+
+
+def check_sizes(root: Path) -> Iterator[Finding]:
+    """Files and functions that are too long."""
+    for folder, limit in MAX_FILE_LINES.items():
+        for path in sorted((root / folder).rglob("*.py")):
+            text = path.read_text(encoding="utf-8")
+            place = path.relative_to(root).as_posix()
+            if (lines := text.count("\n")) > limit:
+                yield Finding("file-length", place, f"{lines} lines; at most {limit}")
+            for name, function in _functions(ast.parse(text, filename=place)):
+                if (lines := _function_lines(function)) > MAX_FUNCTION_LINES:
+                    detail = f"line {function.lineno}: {lines} lines; at most {MAX_FUNCTION_LINES}"
+                    yield Finding("function-length", f"{place}:{name}", detail)
+
+
+def all_findings(root: Path) -> list[Finding]:
+    """Every broken rule of a tree, exceptions not considered."""
+    modules = read_modules(root)
+    known = known_names(root, modules)
+    findings = [*check_cycles(modules, known), *check_sizes(root)]
+    for module in modules:
+        findings += [*check_layers(module, known), *check_import_places(module)]
+    return findings
+
+
+def read_exceptions(root: Path) -> Iterator[tuple[str, str, int]]:
+    """Rule, place and line number of each exception; a line without a reason has no place."""
+    path = root / EXCEPTIONS
+    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+    for number, line in enumerate(lines, start=1):
+        entry, _, reason = line.partition("#")
+        if entry.strip():
+            rule, _, place = entry.strip().partition(" ")
+            yield rule, place.strip() if reason.strip() else "", number
+
+
+def unexcused(root: Path, findings: Iterable[Finding]) -> list[Finding]:
+    """Findings that no exception covers, and exceptions that cover no finding."""
+    excused = list(read_exceptions(root))
+    allowed = {(rule, place) for rule, place, _ in excused}
+    findings = list(findings)
+    broken = {(finding.rule, finding.place) for finding in findings}
+    unneeded = [
+        Finding("exception", f"{EXCEPTIONS}:{number}", f"no longer needed, or no reason: {rule}")
+        for rule, place, number in excused
+        if (rule, place) not in broken
+    ]
+    return [f for f in findings if (f.rule, f.place) not in allowed] + unneeded
+
+
+def main(arguments: list[str]) -> int:
+    """Print what is wrong with the tree; the result is the exit status."""
+    root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
+    findings = sorted(set(unexcused(root, all_findings(root))))
+    for rule, place, detail in findings:
+        print(f"{rule} {place}  # {detail}")
+    if findings:
+        print(f"{len(findings)} broken rules", file=sys.stderr)
+    return bool(findings)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

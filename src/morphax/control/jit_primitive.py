@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ..array import Array
@@ -39,6 +39,13 @@ class Jit(Primitive):
 
     name = "jit"
     multiple_results = True
+    is_call = True
+
+    def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The name, the program, and what differs from a plain call."""
+        absent = {(), False, (False,) * len(params["donated_invars"])}
+        told = {k: v for k, v in sorted(params.items()) if k != "name" and v not in absent}
+        return {"name": params["name"]} | told
 
     def abstract_eval(self, *avals: Any, jaxpr: Jaxpr, **_: Any) -> Sequence[Any]:
         return jaxpr.out_avals

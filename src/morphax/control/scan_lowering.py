@@ -10,7 +10,7 @@ import numpy as np
 from ..core import Jaxpr, ShapedArray, eval_jaxpr
 from ..lax.arithmetic import add, sub
 from ..lax.comparison import lt
-from ..lax.slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+from ..lax.dynamic_slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from ..lax.spine import zeros
 from ..util.memo import memoize
 from .scan_derivatives import program

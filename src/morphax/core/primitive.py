@@ -67,11 +67,12 @@ class Rule(Protocol):
 
 @final
 class NoRule:
-    """A rule that does not exist, for a stated reason."""
+    """A rule that does not exist, for a stated reason; `declared` unless nobody gave one."""
 
-    def __init__(self, kind: str, reason: str) -> None:
+    def __init__(self, kind: str, reason: str, *, declared: bool = True) -> None:
         self.kind = kind
         self.reason = reason
+        self.declared = declared
         self._owner = "primitive"
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -109,7 +110,8 @@ def not_batchable(reason: str) -> Any:
 
 def undeclared(kind: str) -> Any:
     """The state of a rule that nobody has written."""
-    return NoRule(kind, f"nobody has written it; define the method `{kind}` of the class")
+    reason = f"nobody has written it; define the method `{kind}` of the class"
+    return NoRule(kind, reason, declared=False)
 
 
 class Primitive:

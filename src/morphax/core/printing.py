@@ -1,9 +1,10 @@
 """The text of a program, in JAX's notation.
 
-Variables are named a, b, …, z, ba, bb, … in the order in which the text binds them, and a result
-that nothing uses is written ``_``.  A program inside an equation continues the count, except that a
-*call* (`jit`) shows its program with the caller's names for operands and results.  A program that
-occurs more than once is written once, in front: ``let f = { lambda … } in``.
+Variables are named a, b, …, z, ba, bb, … in the order in which the text binds them; in the
+outermost program a result that nothing uses is written ``_``.  A program inside an equation
+continues the count, except that a *call* (`jit`) shows its program with the caller's names for
+operands and results.  A program that occurs more than once is written once, in front:
+``let f = { lambda … } in``.
 
 Each primitive says which of its parameters are printed (`Primitive.printed_params`).
 Line breaks are chosen by `util.layout`; text takes time linear in the size of the program.
@@ -27,7 +28,8 @@ if TYPE_CHECKING:
     from .effects import Effects
     from .jaxpr import Equation
 
-_STYLES = {"keyword": "34;1", "type": "35"}
+# Bold blue and magenta.
+_STYLES = {"keyword": ("34;1", "39;22"), "type": ("35", "39")}
 # Addresses differ from run to run; texts are compared.
 _ADDRESS = re.compile(r"(?<= at 0x)[0-9a-f]+")
 
@@ -160,32 +162,35 @@ class Printer:
         for shared, name in self._shared.items():
             parts += [_keyword("let "), name, " = ", self.program(shared), _keyword(" in")]
             parts.append(LINE_END)
+        self._drop_unused(program)
         return Block([*parts, self.program(program)])
+
+    def _drop_unused(self, program: Program) -> None:
+        used = set(program.outvars).union(*[eqn.invars for eqn in program.eqns])
+        unused = [v for eqn in program.eqns for v in eqn.outvars if v not in used]
+        self._names.update(dict.fromkeys(unused, "_"))
 
     def program(self, program: Program) -> Document:
         """``{ lambda constvars ; invars . let eqns in (outvars) }``."""
-        head = [self._binders(program.constvars), "; ", self._binders(program.invars), ". "]
-        used = set(program.outvars).union(*[eqn.invars for eqn in program.eqns])
-        lines = joined(Break("; "), [self.equation(eqn, used) for eqn in program.eqns])
-        return group(
-            "{ ",
-            _keyword("lambda "),
-            *head,
-            _keyword("let"),
-            Block([SPACE, *lines], indent=2),
-            SPACE,
-            _keyword("in "),
-            *self._results(program.outvars),
-            self._effects(program),
-            " }",
-            indent=2,
-        )
+        head, equations, results = self.clauses(program)
+        body = Block([SPACE, *joined(Break("; "), equations)], indent=2)
+        return group("{ ", *head, body, SPACE, *results, " }", indent=2)
 
-    def equation(self, eqn: Equation, used: set[Atom] | None = None) -> Document:
-        """``outvars = primitive[params] invars``, a result that is not `used` being ``_``."""
-        for var in eqn.outvars:
-            if used is not None and var not in used:
-                self._names.setdefault(var, "_")
+    def clauses(self, program: Program) -> tuple[list[Document], list[Document], list[Document]]:
+        """``lambda constvars ; invars . let``, the equations, ``in (outvars)``."""
+        constvars, invars = self._binders(program.constvars), self._binders(program.invars)
+        head = [_keyword("lambda "), constvars, "; ", invars, ". ", _keyword("let")]
+        equations = [self.equation(eqn) for eqn in program.eqns]
+        names = [self.atom(a) for a in program.outvars]
+        results = [_keyword("in "), "(", filled(names, comma=","), ",)" if len(names) == 1 else ")"]
+        if self._style.effects and program.effects:
+            results.append(f" : {{ {', '.join(sorted(map(str, program.effects)))} }}")
+        return head, equations, results
+
+    def equation(self, eqn: Equation) -> Document:
+        """``outvars = primitive[params] invars``."""
+        if eqn.primitive.is_call:
+            self._use_callers_names(eqn, eqn.params["jaxpr"])
         binders = [self._binders(eqn.outvars), " = "] if eqn.outvars else []
         primitive = Text(str(eqn.primitive), comments=self._comments(eqn))
         operands = filled([self.atom(a) for a in eqn.invars])
@@ -210,25 +215,15 @@ class Printer:
             ]
         )
 
-    def _results(self, outvars: Sequence[Atom]) -> Sequence[Document]:
-        names = [self.atom(a) for a in outvars]
-        return "(", filled(names, comma=","), ",)" if len(names) == 1 else ")"
-
-    def _effects(self, program: Program) -> str:
-        if not (self._style.effects and program.effects):
-            return ""
-        return f" : {{ {', '.join(sorted(map(str, program.effects)))} }}"
-
     def _comments(self, eqn: Equation) -> tuple[str, ...]:
-        places = (str(eqn.source),) if self._style.source_info else ()
+        places = (str(eqn.source or "unknown"),) if self._style.source_info else ()
         scopes = (f"[{'/'.join(eqn.name_stack)}]",) if self._style.name_stack else ()
         return places + scopes
 
     def _params(self, eqn: Equation) -> Document:
-        if eqn.primitive.is_call:
-            self._use_callers_names(eqn, eqn.params["jaxpr"])
-        choose = eqn.primitive.printed_params if self._style.chosen_params else dict
-        params = choose(eqn.params)
+        params = dict(sorted(eqn.params.items()))
+        if self._style.chosen_params:
+            params = eqn.primitive.printed_params(eqn.params)
         if not params:
             return ""
         items = [Block((f"{name}=", self._value(value))) for name, value in params.items()]
@@ -237,13 +232,17 @@ class Printer:
     def _use_callers_names(self, eqn: Equation, program: Program) -> None:
         if program in self._shared:
             return
-        seen: set[Atom] = set()
-        for outer, inner in zip(
-            eqn.invars + eqn.outvars, program.invars + program.outvars, strict=True
-        ):
-            if type(outer) is Var and type(inner) is Var and outer not in seen:
-                self._names.setdefault(inner, self.atom(outer))
-                seen.add(outer)
+        given: set[Atom] = set()
+        # Ill-typed programs are printed too, so the lengths may differ.
+        pairs = [
+            *zip(eqn.invars, program.invars, strict=False),
+            *zip(eqn.outvars, program.outvars, strict=False),
+        ]
+        for outer, inner in pairs:
+            named = type(inner) is Literal or inner in self._names
+            if not named and type(outer) is Var and outer not in given:
+                self._names[inner] = self.atom(outer)
+                given.add(outer)
 
     def _value(self, value: Any) -> Document:
         programs = _programs_in(value)
@@ -253,6 +252,32 @@ class Printer:
         if value is programs[0]:
             return documents[0]
         return group("(", Block([NOTHING, *joined(SPACE, documents)], indent=2), NOTHING, ")")
+
+
+@final
+class Listing:
+    """The lines of a program, for error text: binders, equations, results."""
+
+    __slots__ = ("_lines", "_printer")
+
+    def __init__(self, program: Program) -> None:
+        printer = Printer(PrintStyle(source_info=True), shared_programs(program))
+        head, equations, results = printer.clauses(program)
+        self._printer = printer
+        self._lines = [Block(head), *equations, Block(results)]
+
+    def typed_name(self, var: Var) -> str:
+        """``a:f32[3]``."""
+        return f"{self._printer.atom(var)}:{var.aval.str_short(short_dtypes=True)}"
+
+    def around(self, number: int, context: int = 2) -> str:
+        """Some lines before and after line `number`, which is marked."""
+        first = max(number - context, 0)
+        shown = []
+        for position, line in enumerate(self._lines[first : number + context + 1], start=first):
+            text = layout(line).replace("\n", "\n      ")
+            shown.append(("  --> " if position == number else "      ") + text)
+        return "\n".join(shown)
 
 
 def _keyword(word: str) -> Text:

@@ -86,7 +86,7 @@ class ArgReduction(Primitive):
         return without_derivative(self, primals, params)
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+        self, _: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
     ) -> tuple[Any, int]:
         return batch_reduction(self, operands[0], dims[0], **params)
 

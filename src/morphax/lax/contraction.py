@@ -90,7 +90,7 @@ def checked_preference(dtype: Any, preferred: Any) -> Any:
 
 @memoize
 def accumulator(product: Any, out: Any) -> Any:
-    """The dtype in which NumPy multiplies and adds."""
+    """The dtype to multiply and add in: wide enough for operands and result."""
     higher = product_dtype(product, out)
     return COMPUTED_IN.get(higher, higher)
 

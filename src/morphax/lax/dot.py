@@ -84,7 +84,7 @@ class DotGeneral(Primitive):
         out = product if preferred_element_type is None else preferred_element_type
         wide = accumulator(product, out)
         summed = contract(x.astype(wide, copy=False), y.astype(wide, copy=False), dimension_numbers)
-        return np.ascontiguousarray(narrowed(summed, out))
+        return np.asarray(narrowed(summed, out), order="C")
 
     def lower(
         self,
@@ -98,8 +98,8 @@ class DotGeneral(Primitive):
         **_: Any,
     ) -> Value:
         if x.aval.dtype != y.aval.dtype and not _both_8_bit_floats(x.aval.dtype, y.aval.dtype):
-            dtype = product_dtype(x.aval.dtype, y.aval.dtype)
-            x, y = (_converted(b, v, dtype) for v in (x, y))
+            wide = accumulator(product_dtype(x.aval.dtype, y.aval.dtype), out.dtype)
+            x, y = (_converted(b, v, wide) for v in (x, y))
         dtypes_in = (x.aval.dtype, y.aval.dtype)
         result = out.update(dtype=output_dtype(precision, *dtypes_in, out.dtype))
         algorithm = algorithm_attribute(precision, *dtypes_in)

@@ -38,7 +38,7 @@ from .index_bounds import dimensions_text, fill_parameter, filler, windows_insid
 from .index_plan import gather_plan
 from .kinds import NUMBER
 from .narrow import widened
-from .scattering import Scattering, elements, scatter_params, update_program
+from .scattering import Scattering, elements, scatter_params
 from .spine import instantiate, moved_axis, zeros
 
 
@@ -213,15 +213,14 @@ class Gather(Primitive):
         return out, 0
 
 
-@final
-class ScatterAdd(Scattering):
-    """Add windows of updates to an array."""
+class AdditiveScattering(Scattering):
+    """Scatters that are linear in operand and updates together."""
 
-    name = "scatter-add"
     accepts = NUMBER
 
-    def write(self, target: Any, rows: Any, updates: Any) -> None:
-        accumulate(np.add, target, rows, updates)
+    def signed(self, ct: Any) -> Any:
+        """`ct` with the sign that updates have in the result."""
+        raise AssertionError(f"{self.name} defines signed")
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         out = self.bind(*primals, **params)
@@ -234,7 +233,20 @@ class ScatterAdd(Scattering):
         ct_x = ct if is_undefined_primal(x) else None
         if not is_undefined_primal(updates):
             return [ct_x, None, None]
-        return [ct_x, None, gathered_like(ct, indices, updates.aval, **params)]
+        return [ct_x, None, self.signed(gathered_like(ct, indices, updates.aval, **params))]
+
+
+@final
+class ScatterAdd(AdditiveScattering):
+    """Add windows of updates to an array."""
+
+    name = "scatter-add"
+
+    def write(self, target: Any, rows: Any, updates: Any) -> None:
+        accumulate(np.add, target, rows, updates)
+
+    def signed(self, ct: Any) -> Any:
+        return ct
 
 
 def accumulate(ufunc: np.ufunc, target: Any, rows: Any, updates: Any) -> None:
@@ -360,11 +372,7 @@ def scatter_add(
         >>> jax.lax.scatter_add(jnp.zeros(3), jnp.array([[2], [2]]), jnp.array([1.0, 5.0]), elements)
         Array([0., 0., 6.], dtype=float32)
     """
-    return scatter_add_p.bind(
-        operand,
-        scatter_indices,
-        updates,
-        **scatter_params(dimension_numbers, indices_are_sorted, unique_indices, mode),
-        update_jaxpr=update_program(add, aval_of(operand).dtype),
-        update_consts=(),
+    params = scatter_params(
+        add, operand, dimension_numbers, indices_are_sorted, unique_indices, mode
     )
+    return scatter_add_p.bind(operand, scatter_indices, updates, **params)

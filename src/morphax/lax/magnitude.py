@@ -38,7 +38,7 @@ class Abs(Elementwise):
 
 def _sign(x: Any) -> Any:
     if x.dtype.kind != "c":
-        return np.sign(x)
+        return np.where(x == 0, x, np.sign(x))
     modulus = np.abs(x)
     out = np.empty_like(x)
     out.real, out.imag = x.real / modulus, x.imag / modulus

@@ -8,16 +8,16 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 
-from .. import dtypes
 from ..core import ShapedArray
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .arithmetic import div, mul, sub
 from .comparison import eq
+from .convert import convert
 from .exponential import log
 from .families import Elementwise, elementwise_shape, expanded, without_derivative
 from .kinds import FLOATING, INEXACT, INTEGER, NUMBER
-from .narrow import computed_wide, widened
+from .narrow import widened
 from .operands import standardize
 from .selection import scalar_like, select_n_p
 
@@ -131,11 +131,15 @@ class Pow(Elementwise):
         return b.elementwise("stablehlo.power", out, *expanded(b, out.shape, (x, y)))
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
-        if y.aval.dtype not in INTEGER:
-            return mul(t, mul(y, pow(x, sub(y, 1.0))))
-        # x⁰ is constant, also at 0, where y · xʸ⁻¹ would be 0 · ∞.
-        constant = eq(y, scalar_like(0, y))
-        ...
+        # For y = 0 take 0 · x⁰: the 0 · x⁻¹ of the formula is NaN at 0.
+        exponent = select_n_p.bind(eq(y, scalar_like(0, y)), y, scalar_like(1, y))
+        power = pow(x, sub(exponent, scalar_like(1, y)))
+        return mul(t, mul(convert(y, x.aval.dtype), power))
+
+    def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        # 0ʸ does not depend on y > 0: log 1 = 0 stands for log 0.
+        base = select_n_p.bind(eq(x, scalar_like(0, x)), x, scalar_like(1, x))
+        return mul(t, mul(log(base), out))
 
 
 @final
@@ -179,3 +183,80 @@ class Cbrt(Elementwise):
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(1 / 3, integer_pow(out, -2)))
+
+
+square_p = Square()
+integer_pow_p = IntegerPow()
+pow_p = Pow()
+sqrt_p = Sqrt()
+rsqrt_p = Rsqrt()
+cbrt_p = Cbrt()
+
+
+def square(x: Any) -> Any:
+    """x², element by element."""
+    return square_p.bind(x)
+
+
+def integer_pow(x: Any, y: int) -> Any:
+    """xʸ, element by element, for one integer y known while tracing.
+
+    Args:
+        x: array (...) of numbers.
+        y: exponent; negative only if `x` is floating or complex.
+
+    Returns:
+        Array (...) of the dtype of `x`; 1 everywhere if y = 0, even where x is 0 or NaN.
+
+    Raises:
+        TypeError: `y` is no integer, or negative while `x` is an integer.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.integer_pow(jnp.array([1.0, 2.0]), -2)
+        Array([1.  , 0.25], dtype=float32)
+    """
+    return integer_pow_p.bind(x, y=index(y))
+
+
+def reciprocal(x: Any) -> Any:
+    """1 / x, element by element."""
+    return integer_pow_p.bind(x, y=-1)
+
+
+def pow(x: Any, y: Any) -> Any:
+    """xʸ, element by element.
+
+    Args:
+        x: floating or complex array (...).
+        y: array of the dtype of `x`, or of an integer dtype, of the same shape; either may be a
+            scalar.
+
+    Returns:
+        Array (...) of the dtype of `x`; NaN for a negative real x and a y that is not whole.
+
+    Raises:
+        TypeError: the dtypes do not fit.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.pow(jnp.array([2.0, -2.0]), jnp.array([3, 2]))
+        Array([8., 4.], dtype=float32)
+    """
+    # An integer stays one: its derivatives are defined at 0, too.
+    return pow_p.bind(x, y) if type(y) is int else pow_p.bind(*standardize(x, y))
+
+
+def sqrt(x: Any, *, accuracy: Any = None) -> Any:
+    """√x, element by element; NaN for negative real numbers."""
+    return sqrt_p.bind(x)
+
+
+def rsqrt(x: Any, *, accuracy: Any = None) -> Any:
+    """1 / √x, element by element; NaN for negative real numbers."""
+    return rsqrt_p.bind(x)
+
+
+def cbrt(x: Any, *, accuracy: Any = None) -> Any:
+    """The real cube root of `x`, element by element."""
+    return cbrt_p.bind(x)

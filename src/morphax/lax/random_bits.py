@@ -30,7 +30,7 @@ from ..util.messages import message
 from .families import aligned_batch, elementwise_shape, expanded
 from .kinds import INTEGER, KEY
 from .spine import moved_axis
-from .threefry import BLOCK, encrypt_in_place, encrypt_integers, lower_encryption
+from .threefry import BLOCK, images, lower_encryption, words_of
 
 
 @final
@@ -49,8 +49,6 @@ class PRNGImpl:
 
 threefry_prng_impl = PRNGImpl("threefry2x32", dtypes.KeyType("fry", (2,), np.uint64))
 
-# Below this many pairs NumPy's cost per operation exceeds that of Python's integers.
-_FEW = 12
 _HALF = np.uint64(32)
 
 
@@ -124,7 +122,7 @@ class RandomUnwrap(KeyOperation):
         return ShapedArray((*keys.shape, *keys.dtype.key_shape), np.uint32)
 
     def evaluate(self, keys: Any) -> Any:
-        return np.stack(_words(keys), axis=-1)
+        return np.stack(words_of(keys), axis=-1)
 
     def lower(self, b: Builder, out: Any, keys: Value) -> Value:
         # XLA reads the low half of a 64-bit integer first.
@@ -169,19 +167,154 @@ class RandomFoldIn(KeyOperation):
 
     def evaluate(self, keys: Any, data: Any) -> Any:
         shape = np.broadcast_shapes(keys.shape, data.shape)
-        flat = data.reshape(-1)
-        if keys.size == 1 or flat.size > 1:
-            return _images(keys.reshape(-1), flat.astype(np.uint64)).reshape(shape)
-        return draw(keys.reshape(-1), int(flat[0]), 1, np.uint64).reshape(shape)
+        one_each = np.broadcast_to(keys, keys.shape if keys.size == 1 else shape).reshape(-1)
+        low = np.array(np.broadcast_to(data, shape)).reshape(-1)
+        out = np.empty(low.shape, np.uint64)
+        _combine(*images(one_each, np.zeros_like(low), low), out)
+        return out.reshape(shape)
 
     def lower(self, b: Builder, out: Any, keys: Value, data: Value) -> Value:
         counters = out.update(dtype=np.uint32)
         (wide,) = expanded(b, out.shape, [data])
-        pair = b.full(0, counters), wide
-        axes = range(len(keys.aval.shape))
-        return _joined(b, out, lower_encryption(b, counters, _split_words(b, keys), pair, axes))
+        return _lower_images(b, out, keys, (b.full(0, counters), wide))
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any]
     ) -> tuple[Any, int]:
         return self.bind(*aligned_batch(axes, operands, dims)), 0
+
+
+class Draw(KeyOperation):
+    """The images of the first counters: for keys (...), an array (..., *shape)."""
+
+    def evaluate(self, keys: Any, *, shape: Any, **params: Any) -> Any:
+        out = np.empty((keys.size, math.prod(shape)), self.physical_dtype(**params))
+        _draw(keys.reshape(-1), out)
+        return out.reshape(keys.shape + shape)
+
+    def physical_dtype(self, **params: Any) -> Any:
+        """The dtype that the images are made."""
+        return np.uint64
+
+    def lower(self, b: Builder, out: Any, keys: Value, **params: Any) -> Value:
+        return _lower_images(b, out, keys, _lower_counters(b, out, len(keys.aval.shape)))
+
+
+@final
+class RandomSplit(Draw):
+    """Keys drawn from keys."""
+
+    name = "random_split"
+
+    def abstract_eval(self, keys: Any, *, shape: Any) -> ShapedArray:
+        KEY.check(self.name, 0, keys)
+        return ShapedArray((*keys.shape, *shape), keys.dtype)
+
+
+@final
+class RandomBits(Draw):
+    """Unsigned integers of `bit_width` bits, all equally likely."""
+
+    name = "random_bits"
+
+    def abstract_eval(self, keys: Any, *, bit_width: int, shape: Any) -> ShapedArray:
+        KEY.check(self.name, 0, keys)
+        if bit_width not in (8, 16, 32, 64):
+            raise ValueError(
+                message(
+                    "random_bits, parameter bit_width",
+                    given=f"{bit_width}",
+                    expected="8, 16, 32 or 64",
+                    fix="Draw a wider number and take its low bits.",
+                )
+            )
+        return ShapedArray((*keys.shape, *shape), self.physical_dtype(bit_width=bit_width))
+
+    def physical_dtype(self, *, bit_width: int) -> Any:
+        return np.dtype(f"uint{bit_width}")
+
+
+def _draw(keys: Any, out: Any) -> None:
+    """Fill row i of `out` from key i, as many rows or as much of a row at a time as fit a block."""
+    count = out.shape[1]
+    rows = max(1, BLOCK // max(count, 1))
+    for row in range(0, keys.size, rows):
+        chosen = keys[row : row + rows]
+        for start in range(0, count, BLOCK):
+            target = out[row : row + rows, start : start + BLOCK]
+            one_each = chosen.repeat(count) if chosen.size > 1 else chosen
+            # A block starts at a multiple of its length, so no carry leaves its low words.
+            low = np.tile(np.arange(target.shape[1], dtype=np.uint32), chosen.size)
+            low += np.uint32(start & 0xFFFFFFFF)
+            x0, x1 = images(one_each, np.full_like(low, start >> 32), low)
+            _combine(x0.reshape(target.shape), x1.reshape(target.shape), target)
+
+
+def _combine(x0: Any, x1: Any, target: Any) -> None:
+    """Write images as numbers of the dtype of `target`."""
+    if target.dtype.itemsize < 8:
+        np.bitwise_xor(x0, x1, out=target, casting="unsafe")
+        return
+    target[...] = x0
+    target <<= _HALF
+    target |= x1
+
+
+def _lower_images(b: Builder, out: Any, keys: Value, counters: tuple[Value, Value]) -> Value:
+    """The images of counters, as numbers of the dtype of `out`; axes of keys come first."""
+    words = out.update(dtype=np.uint32)
+    axes = range(len(keys.aval.shape))
+    x0, x1 = lower_encryption(b, words, _lower_words(b, keys), counters, axes)
+    if out.dtype.itemsize < 8:
+        sum_without_carry = b.elementwise("stablehlo.xor", words, x0, x1)
+        if out.dtype == np.uint32:
+            return sum_without_carry
+        return b.op("stablehlo.convert", out, sum_without_carry)
+    high, low = [b.op("stablehlo.convert", out, x) for x in (x0, x1)]
+    high = b.elementwise("stablehlo.shift_left", out, high, b.full(32, out))
+    return b.elementwise("stablehlo.or", out, high, low)
+
+
+def _lower_counters(b: Builder, out: Any, first_axis: int) -> tuple[Value, Value]:
+    """The words of the row-major numbers of elements, not counting the axes before `first_axis`.
+
+    They are made axis by axis, not reshaped from one axis, so that each device of many can make its
+    own.
+    """
+    shape = out.shape[first_axis:]
+    words = out.update(dtype=np.uint32)
+    is_wide = math.prod(shape) >= 1 << 32
+    numbers = out.update(dtype=np.uint64) if is_wide else words
+    total = b.full(0, numbers)
+    for axis, size in enumerate(shape):
+        stride = math.prod(shape[axis + 1 :])
+        if size > 1:
+            place = b.op("stablehlo.iota", numbers, iota_dimension=f"{first_axis + axis} : i64")
+            place = b.elementwise("stablehlo.multiply", numbers, place, b.full(stride, numbers))
+            total = b.elementwise("stablehlo.add", numbers, total, place)
+    return _lower_words(b, total) if is_wide else (b.full(0, words), total)
+
+
+def _lower_words(b: Builder, pairs: Value) -> tuple[Value, Value]:
+    """First and second words of pairs."""
+    aval = pairs.aval
+    words = aval.update(dtype=np.uint32)
+    high = b.elementwise("stablehlo.shift_right_logical", aval, pairs, b.full(32, aval))
+    return b.op("stablehlo.convert", words, high), b.op("stablehlo.convert", words, pairs)
+
+
+def _with_halves_swapped(b: Builder, pairs: Value) -> Value:
+    aval = pairs.aval
+    half = b.full(32, aval)
+    left = b.elementwise("stablehlo.shift_left", aval, pairs, half)
+    right = b.elementwise("stablehlo.shift_right_logical", aval, pairs, half)
+    return b.elementwise("stablehlo.or", aval, left, right)
+
+
+random_seed_p = RandomSeed()
+random_wrap_p = RandomWrap()
+random_unwrap_p = RandomUnwrap()
+random_clone_p = RandomClone()
+random_fold_in_p = RandomFoldIn()
+random_split_p = RandomSplit()
+random_bits_p = RandomBits()

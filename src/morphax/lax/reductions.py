@@ -11,18 +11,18 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, is_zero, not_linear
+from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_zero, not_linear
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .arithmetic import add, div, mul
-from .axes import is_subset_of_axes
-from .comparison import eq
+from .comparison import eq, total_order_key
+from .convert import convert
 from .families import without_derivative
 from .joining import concatenate
 from .kinds import BOOLEAN, INTEGER, NUMBER, DtypeKind
 from .monoids import AND, MAX, MIN, MUL, OR, XOR, Monoid
 from .ordered_bits import from_ordered_bits, is_float, ordered_bits
-from .selection import extremum, select_n_p
+from .selection import extremum
 from .shape import reshape, transpose
 from .slicing import slice_in_dim
 from .spine import batch_reduction, broadcast_in_dim_p, reduce_sum_p, reduce_with, zeros
@@ -52,14 +52,14 @@ class Reduction(Primitive):
         return lower_reduction(b, self.monoid, out, x, axes)
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+        self, _: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
     ) -> tuple[Any, int]:
         return batch_reduction(self, operands[0], dims[0], **params)
 
 
 def check_axes(name: str, x: Any, axes: Any) -> None:
     """Raise `ValueError` unless `axes` are different axes of `x`, counted from the front."""
-    if not is_subset_of_axes(axes, x.ndim):
+    if len(set(axes)) < len(axes) or not all([0 <= a < x.ndim for a in axes]):
         raise ValueError(
             message(
                 f"lax.{name}, argument axes",
@@ -84,7 +84,8 @@ def _reduce_ordered_bits(b: Builder, monoid: Monoid, out: Any, x: Value, axes: A
     nan = np.nan if monoid is MAX else -np.nan
     keys = ordered_bits(b, x, nan, merge_zeros=False)
     integers = out.update(dtype=keys.aval.dtype, weak_type=False)
-    return from_ordered_bits(b, lower_reduction(b, monoid, integers, keys, axes), out)
+    start = total_order_key(monoid.identity(out.dtype))
+    return from_ordered_bits(b, reduce_with(b, monoid.stablehlo, start, integers, keys, axes), out)
 
 
 def _reduce_complex(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> Value:
@@ -107,14 +108,15 @@ class ExtremeReduction(Reduction):
             return without_derivative(self, primals, {"axes": axes})
         out = self.bind(x, axes=axes)
         kept = tuple([i for i in range(x.aval.ndim) if i not in axes])
-        repeated = broadcast_in_dim_p.bind(
-            out, shape=x.aval.shape, broadcast_dimensions=kept, sharding=None
-        )
-        attained = eq(x, repeated)
-        zero, one = (np.array(n, out.aval.dtype)[()] for n in (0, 1))
-        count = reduce_sum(select_n_p.bind(attained, zero, one), axes)
-        total = reduce_sum(select_n_p.bind(attained, zero, t), axes)
-        return out, div(total, count)
+
+        def repeated(v: Any) -> Any:
+            return broadcast_in_dim_p.bind(
+                v, shape=x.aval.shape, broadcast_dimensions=kept, sharding=None
+            )
+
+        attained = convert(eq(x, repeated(out)), x.aval.dtype)
+        share = div(attained, repeated(reduce_sum(attained, axes)))
+        return out, reduce_sum(mul(t, share), axes)
 
 
 @final
@@ -240,7 +242,9 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
         >>> jax.lax.reduce_sum(jnp.ones((2, 3)), (1,))
         Array([3., 3.], dtype=float32)
     """
-    return reduce_sum_p.bind(operand, axes=_axes(axes), out_sharding=out_sharding)
+    summed = _axes(axes)
+    check_axes("reduce_sum", aval_of(operand), summed)
+    return reduce_sum_p.bind(operand, axes=summed, out_sharding=out_sharding)
 
 
 def reduce_max(operand: Any, axes: Sequence[int]) -> Any:

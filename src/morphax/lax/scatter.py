@@ -9,24 +9,25 @@ order of updates is left to chance, as on GPUs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from ..core import Zero, aval_of, is_undefined_primal, is_zero, not_linear
 from ..util.messages import message
+from . import selection
 from .arithmetic import add, div, mul, neg, sub
-from .comparison import eq, gt, lt, total_order_key
-from .convert import convert
+from .comparison import eq, gt, lt, ne, total_order_key
 from .dimension_numbers import ScatterDimensionNumbers
+from .families import Elementwise
 from .filling import iota
-from .gather import AdditiveScattering, accumulate, gathered_like, scatter_add, scatter_add_p
+from .gather import AdditiveScattering, accumulate, gathered_like, scatter_add_p
 from .kinds import BOOLEAN, NUMBER
 from .narrow import widened
-from .scattering import Scattering, elements, in_rounds, scatter_params, update_program
-from .selection import max, max_p, min, min_p, select_n
-from .shape import broadcast, broadcast_in_dim
+from .scattering import Scattering, in_rounds, scatter_params, update_program
+from .selection import scalar_like, select_n_p
+from .shape import broadcast_in_dim, reshape
 from .spine import instantiate, zeros
 
 
@@ -51,8 +52,9 @@ class Scatter(Scattering):
         untouched, stayed = self._survivors(x, indices, updates, params)
 
         def scattered(old: Any, new: Any) -> Any:
-            kept = select_n(untouched, zeros(old.aval), old)
-            put = select_n(stayed, zeros(new.aval), new)
+            zero = scalar_like(0, old)
+            kept = select_n_p.bind(untouched, zero, old)
+            put = select_n_p.bind(stayed, zero, new)
             return _add_at(kept, indices, put, params)
 
         return scattered(x, updates), scattered(instantiate(t_x), t_updates)
@@ -63,7 +65,7 @@ class Scatter(Scattering):
         nowhere = zeros(x.aval.update(dtype=numbers.dtype, weak_type=False))
         owners = self.bind(nowhere, indices, numbers, **params)
         found = gathered_like(owners, indices, updates.aval, **params)
-        return eq(owners, nowhere), eq(found, numbers)
+        return eq(owners, np.uint32(0)), eq(found, numbers)
 
     def transpose(self, ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
         # Applied to updates that are linear only where each place has one at most.
@@ -81,7 +83,7 @@ def _window_numbers(updates: Any, numbers: Any) -> Any:
     batch_axes = [i for i in range(updates.ndim) if i not in window_axes]
     sizes = [updates.shape[i] for i in batch_axes]
     count = add(iota(np.uint32, math.prod(sizes)), np.uint32(1))
-    return broadcast_in_dim(count.reshape(sizes), updates.shape, batch_axes)
+    return broadcast_in_dim(reshape(count, sizes), updates.shape, batch_axes)
 
 
 def _is_unique(indices: Any, updates: Any, params: Any) -> bool:
@@ -127,10 +129,217 @@ class ScatterMul(Scattering):
                 return out, Zero(out.aval.to_tangent_aval())
             return out, self.bind(t_x, indices, updates, **params)
         if not _is_unique(indices, updates, params):
-            raise ValueError(_FACTORS_MAY_COINCIDE())
+            raise ValueError(
+                message(
+                    "derivative of lax.scatter_mul with respect to updates",
+                    given="indices that may name one place several times",
+                    expected="indices that are promised to be unique",
+                    fix="Pass unique_indices=True if they are, or multiply in another way.",
+                )
+            )
         scaled = self.bind(instantiate(t_x), indices, updates, **params)
         present = gathered_like(x, indices, updates.aval, **params)
         return out, _add_at(scaled, indices, mul(present, t_updates), params)
 
     def transpose(self, ct: Any, x: Any, indices: Any, updates: Any, **params: Any) -> list[Any]:
         return [self.bind(ct, indices, updates, **params), None, None]
+
+
+class ExtremumScattering(Scattering):
+    """Scatters that keep the largest or smallest of what comes together; ties share the tangent."""
+
+    accepts = NUMBER | BOOLEAN
+    ufunc: ClassVar[np.ufunc]
+    pairwise: ClassVar[Elementwise]
+    nan: ClassVar[float]
+    beats: ClassVar[Callable[[Any, Any], Any]]
+
+    transpose = not_linear()
+
+    def write(self, target: Any, rows: Any, updates: Any) -> None:
+        wide = widened(target)
+        if wide.dtype.kind == "f":
+            # As integers in the order of the floats, −0 is less than 0, and NaN can be the extreme.
+            keys = self._keys(wide)
+            accumulate(self.ufunc, keys, rows, self._keys(widened(updates)))
+            target[...] = total_order_key(keys.view(wide.dtype)).view(wide.dtype)
+        elif wide.dtype.kind == "c":
+            in_rounds(self.pairwise.evaluate, target, rows, updates)
+        else:
+            accumulate(self.ufunc, target, rows, updates)
+
+    def _keys(self, x: Any) -> Any:
+        nan = x.dtype.type(self.nan)
+        return total_order_key(np.where(np.isnan(x), nan, x))
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        x, indices, updates = primals
+        t_x, _, t_updates = tangents
+        out = self.bind(*primals, **params)
+        if is_zero(t_x) and is_zero(t_updates):
+            return out, Zero(out.aval.to_tangent_aval())
+        beats = ne if out.dtype.kind == "c" else type(self).beats
+        x_loses = beats(out, x)
+        updates_lose = beats(gathered_like(out, indices, updates.aval, **params), updates)
+
+        def winners(old: Any, new: Any) -> Any:
+            zero = scalar_like(0, out)
+            kept = select_n_p.bind(x_loses, old, zero)
+            put = select_n_p.bind(updates_lose, new, zero)
+            return _add_at(kept, indices, put, params)
+
+        one = scalar_like(1, out)
+        return out, div(winners(instantiate(t_x), instantiate(t_updates)), winners(one, one))
+
+
+@final
+class ScatterMax(ExtremumScattering):
+    """Keep the largest of an array and the windows of updates, element by element."""
+
+    name = "scatter-max"
+    ufunc = np.maximum
+    pairwise = selection.max_p
+    nan = np.nan
+    beats = gt
+
+
+@final
+class ScatterMin(ExtremumScattering):
+    """Keep the smallest of an array and the windows of updates, element by element."""
+
+    name = "scatter-min"
+    ufunc = np.minimum
+    pairwise = selection.min_p
+    nan = -np.nan
+    beats = lt
+
+
+scatter_p = Scatter()
+scatter_sub_p = ScatterSub()
+scatter_mul_p = ScatterMul()
+scatter_max_p = ScatterMax()
+scatter_min_p = ScatterMin()
+
+
+def scatter(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Any:
+    """`operand` with windows of `updates` put at many places.
+
+    With b an index of the axes of `scatter_indices` but its last, and o a place in a window,
+
+        result[start(b) + o] = updates[b, o]
+
+    where the axes of o are at `update_window_dims` of the updates.
+
+    Args:
+        operand: array of rank n.
+        scatter_indices: integers (..., k): where windows start along the axes that
+            ``dimension_numbers.scatter_dims_to_operand_dims`` lists.
+        updates: the windows, of the operand's dtype.
+        dimension_numbers: which axis is what.
+        indices_are_sorted: promise about the indices that may save time.
+        unique_indices: promise that no place is written to twice, which saves time in derivatives.
+        mode: what becomes of windows that leave the operand: ``"drop"``, the default, ``"clip"``
+            or ``"promise_in_bounds"``.
+
+    Returns:
+        Array of the shape of `operand`.  On the CPU, of several updates of one place the last stays;
+        elsewhere, any of them.
+
+    Raises:
+        TypeError: if dtypes differ or the indices are not integers.
+        ValueError: if the dimension numbers or shapes do not fit.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> rows = jax.lax.ScatterDimensionNumbers(
+        ...     update_window_dims=(1,), inserted_window_dims=(0,),
+        ...     scatter_dims_to_operand_dims=(0,))
+        >>> jax.lax.scatter(jnp.zeros((3, 2)), jnp.array([[2]]), jnp.ones((1, 2)), rows)
+        Array([[0., 0.],
+               [0., 0.],
+               [1., 1.]], dtype=float32)
+    """
+    params = scatter_params(
+        None, operand, dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+    return scatter_p.bind(operand, scatter_indices, updates, **params)
+
+
+def scatter_sub(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Any:
+    """`operand` with windows of `updates` subtracted at many places; see `scatter`."""
+    params = scatter_params(
+        sub, operand, dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+    return scatter_sub_p.bind(operand, scatter_indices, updates, **params)
+
+
+def scatter_mul(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Any:
+    """`operand` multiplied by windows of `updates` at many places; see `scatter`.
+
+    The derivative with respect to `updates` needs ``unique_indices=True``.
+    """
+    params = scatter_params(
+        mul, operand, dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+    return scatter_mul_p.bind(operand, scatter_indices, updates, **params)
+
+
+def scatter_max(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Any:
+    """The maximum of `operand` and of windows of `updates` at many places; see `scatter`."""
+    params = scatter_params(
+        selection.max, operand, dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+    return scatter_max_p.bind(operand, scatter_indices, updates, **params)
+
+
+def scatter_min(
+    operand: Any,
+    scatter_indices: Any,
+    updates: Any,
+    dimension_numbers: ScatterDimensionNumbers,
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+) -> Any:
+    """The minimum of `operand` and of windows of `updates` at many places; see `scatter`."""
+    params = scatter_params(
+        selection.min, operand, dimension_numbers, indices_are_sorted, unique_indices, mode
+    )
+    return scatter_min_p.bind(operand, scatter_indices, updates, **params)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, close, stage
+from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, close, stage
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.memo import memoize
 from ..util.messages import message
@@ -186,6 +186,24 @@ def elements(target: Any, rows: Any) -> Any:
     return (rows[:, None] * size + np.arange(size)).reshape(-1)
 
 
+def in_rounds(
+    combine: Callable[[Any, Any], Any], target: Any, rows: Any, updates: Any
+) -> None:
+    """Combine updates with what is in their places, those of one place one after the other.
+
+    Round number k combines the k-th update of every place that has so many.
+    """
+    places = elements(target, rows)
+    flat, values = target.reshape(-1), updates.reshape(-1)
+    order = np.argsort(places, kind="stable")
+    in_order = places[order]
+    turn = np.arange(len(order)) - np.searchsorted(in_order, in_order)
+    by_turn = order[np.argsort(turn, kind="stable")]
+    for chosen in np.split(by_turn, np.cumsum(np.bincount(turn))[:-1]):
+        where = places[chosen]
+        flat[where] = combine(flat[where], values[chosen])
+
+
 @memoize
 def update_program(combine: Callable[[Any, Any], Any], dtype: Any) -> Jaxpr:
     """The program of two scalars that combines an element with an update."""
@@ -195,12 +213,22 @@ def update_program(combine: Callable[[Any, Any], Any], dtype: Any) -> Jaxpr:
 
 
 def scatter_params(
-    dimension_numbers: Any, indices_are_sorted: bool, unique_indices: bool, mode: Any
+    combine: Callable[[Any, Any], Any] | None,
+    operand: Any,
+    dimension_numbers: Any,
+    indices_are_sorted: bool,
+    unique_indices: bool,
+    mode: Any,
 ) -> dict[str, Any]:
-    """The parameters common to all scatters, from the arguments of a public function."""
+    """The parameters of a scatter, from the arguments of a public function.
+
+    `combine` says what becomes of an element and its update; `None`: the update replaces it.
+    """
     return {
         "dimension_numbers": as_tuples(dimension_numbers, ScatterDimensionNumbers),
         "indices_are_sorted": indices_are_sorted,
         "unique_indices": unique_indices,
         "mode": GatherScatterMode.from_any(mode),
+        "update_jaxpr": combine and update_program(combine, aval_of(operand).dtype),
+        "update_consts": (),
     }

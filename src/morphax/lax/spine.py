@@ -6,7 +6,7 @@ so they come first.  `broadcast_in_dim` and `reduce_sum` are each other's transp
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -47,6 +47,11 @@ class BroadcastInDim(Primitive):
 
     name = "broadcast_in_dim"
     linear = True
+
+    def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The shape is that of the result."""
+        shown = {name: params[name] for name in ("broadcast_dimensions", "sharding")}
+        return {name: value for name, value in shown.items() if value}
 
     def abstract_eval(
         self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
@@ -143,7 +148,7 @@ class ReduceSum(Primitive):
         ]
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+        self, _: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
     ) -> tuple[Any, int]:
         return batch_reduction(self, operands[0], dims[0], **params)
 
@@ -195,7 +200,7 @@ class Transpose(Primitive):
         return ShapedArray(tuple([x.shape[i] for i in permutation]), x.dtype, x.weak_type)
 
     def evaluate(self, x: Any, *, permutation: Any) -> Any:
-        return np.ascontiguousarray(np.transpose(x, permutation))
+        return np.array(np.transpose(x, permutation), order="C")
 
     def lower(self, b: Builder, out: Any, x: Value, *, permutation: Any) -> Value:
         return b.op("stablehlo.transpose", out, x, permutation=i64_array(permutation))

@@ -33,9 +33,33 @@ GROUPS = tuple((group, ROTATIONS[(group + 1) % 2]) for group in range(1, 6))
 BLOCK = 1 << 15
 """Words that are encrypted together: with their scratch memory they stay in the cache."""
 
+# Below this many pairs NumPy's cost per operation exceeds that of Python's integers.
+_FEW = 12
+
 _MASK = 0xFFFFFFFF
 _SHIFTS = tuple(np.uint32(i) for i in range(32))
 Words = np.ndarray[Any, np.dtype[np.uint32]]
+Pairs = np.ndarray[Any, np.dtype[np.uint64]]
+
+
+def words_of(pairs: Pairs) -> tuple[Words, Words]:
+    """First and second words of pairs that are held as 64-bit integers, first word high."""
+    return (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
+
+
+def images(keys: Pairs, x0: Words, x1: Words) -> tuple[Words, Words]:
+    """The words of the images of pairs.
+
+    Args:
+        keys: of shape (n,), or (1,) for one key.
+        x0, x1: the words of the pairs, of shape (n,); their memory may be used for the result.
+    """
+    if x0.size > _FEW:
+        encrypt_in_place(*words_of(keys), x0, x1)
+        return x0, x1
+    each = keys.tolist() if keys.size == x0.size else keys.tolist() * x0.size
+    pairs = [high << 32 | low for high, low in zip(x0.tolist(), x1.tolist(), strict=True)]
+    return words_of(np.array([*map(encrypt_integers, each, pairs)], np.uint64))
 
 
 def encrypt_integers(key: int, counter: int) -> int:

@@ -62,6 +62,7 @@ class Block:
 
 
 Document: TypeAlias = str | Text | Break | Block
+Styles: TypeAlias = Mapping[str, tuple[str, str]]
 
 SPACE = Break(" ")
 NOTHING = Break("")
@@ -89,14 +90,13 @@ def filled(parts: Iterable[Document], comma: str = "") -> Block:
     return Block(joined(separator, parts), indent=2)
 
 
-def layout(document: Document, width: int = 80, styles: Mapping[str, str] | None = None) -> str:
+def layout(document: Document, width: int = 80, styles: Styles | None = None) -> str:
     """The text of a document.
 
     Args:
         document: the document.
         width: where groups begin to break.
-        styles: terminal codes by the names of styles, as ``{"keyword": "34;1"}``; plain text
-            without.
+        styles: for each style, the terminal codes that begin and end it; plain text without.
 
     Example:
         >>> from morphax.util.layout import SPACE, group, layout
@@ -133,7 +133,7 @@ class _Lines:
 
     __slots__ = ("_pieces", "_style", "_styles", "column", "columns", "comments")
 
-    def __init__(self, styles: Mapping[str, str]) -> None:
+    def __init__(self, styles: Styles) -> None:
         self._styles = styles
         self._style = ""
         self._pieces: list[list[str]] = [[]]
@@ -142,10 +142,10 @@ class _Lines:
         self.comments: list[tuple[str, ...]] = [()]
 
     def write(self, characters: str, style: str = "") -> None:
-        code = self._styles.get(style, "")
-        if code != self._style:
-            self._pieces[-1].append(f"\x1b[{code or 0}m")
-            self._style = code
+        if style != self._style:
+            codes = [self._styles.get(self._style, ("", ""))[1], self._styles.get(style, ("",))[0]]
+            self._pieces[-1] += [f"\x1b[{code}m" for code in codes if code]
+            self._style = style
         self._pieces[-1].append(characters)
         self.column += len(characters)
 

@@ -10,13 +10,14 @@ Reference: the StableHLO specification, https://openxla.org/stablehlo/spec.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from ... import dtypes
-from ...core import AbstractToken, Jaxpr, Literal
+from ...core import AbstractToken, Equation, Jaxpr, Literal
 from ...util.memo import memoize
 
 _ELEMENT_TYPES = {
@@ -38,6 +39,9 @@ _ELEMENT_TYPES = {
     "float8_e5m2fnuz": "f8E5M2FNUZ",
     "float8_e8m0fnu": "f8E8M0FNU",
 }
+
+# Larger constants bloat the text and are copied by the compiler; they are passed as operands.
+_LARGEST_WRITTEN_CONSTANT = 64 * 1024
 
 
 def physical_dtype(dtype: Any) -> np.dtype[Any]:
@@ -86,15 +90,18 @@ class Value:
 
 @final
 class Module:
-    """What the functions of one module share: names, functions, callbacks, large constants.
+    """What the functions of one module share: names, functions, callbacks.
 
-    `platform` is where it will run; a lowering rule may write what is fastest there.
+    Args:
+        platform: where it will run; a lowering rule may write what is fastest there.
+        locations: whether operations carry their name and the user's source line.
     """
 
-    def __init__(self, platform: str = "cpu") -> None:
+    def __init__(self, platform: str = "cpu", *, locations: bool = False) -> None:
         self.platform = platform
+        self.locations = locations
         self.functions: list[str] = []
-        self.function_names: dict[Jaxpr, str] = {}
+        self.callees: dict[Jaxpr, Function] = {}
         self.used_names: set[str] = {"main"}
         self.callbacks: list[Callable[..., Any]] = []
         self.counter = 0
@@ -110,17 +117,28 @@ class Module:
         return name
 
 
+class Function(NamedTuple):
+    """A written function: text, name, and the large constants that it takes after its operands."""
+
+    text: str
+    name: str
+    constants: Sequence[tuple[Any, Any]]
+
+
 @final
 class Builder:
     """Writes the operations of one block."""
 
-    __slots__ = ("_constants", "_parent", "lines", "module")
+    __slots__ = ("_constants", "_large", "_located", "_parent", "lines", "module")
 
     def __init__(self, module: Module, parent: Builder | None = None) -> None:
         self.module = module
         self.lines: list[str] = []
         self._parent = parent
         self._constants: dict[Any, Value] = {}
+        # All blocks of one function share its large constants: value and operand, by identity.
+        self._large: dict[int, tuple[Any, Value]] = {} if parent is None else parent._large
+        self._located = 0
 
     def new_value(self, aval: Any) -> Value:
         """A value with a fresh name, to be defined by the caller."""
@@ -216,12 +234,13 @@ class Builder:
         """Write the equations of `jaxpr` into this block."""
         env: dict[Any, Value] = dict(zip(jaxpr.invars, operands, strict=True))
         for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-            env[var] = self.constant(host_constant(const), var.aval)
+            env[var] = self.closed_over(const, var.aval)
 
         def read(atom: Any) -> Value:
             return self.constant(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
         for eqn in jaxpr.eqns:
+            start = len(self.lines)
             inputs = [read(a) for a in eqn.invars]
             outs = tuple([v.aval for v in eqn.outvars])
             if eqn.primitive.multiple_results:
@@ -229,30 +248,57 @@ class Builder:
                 env.update(zip(eqn.outvars, results, strict=True))
             else:
                 env[eqn.outvars[0]] = eqn.primitive.lower(self, outs[0], *inputs, **eqn.params)
+            if self.module.locations:
+                self._locate(max(start, self._located), eqn)
         return [read(a) for a in jaxpr.outvars]
+
+    def _locate(self, start: int, eqn: Equation) -> None:
+        """Put name and source line of `eqn` on the operations written since `start`."""
+        location = json.dumps("/".join([*eqn.name_stack, eqn.primitive.name]))
+        if eqn.source is not None:
+            location += f"({json.dumps(eqn.source.file)}:{eqn.source.line}:0)"
+        self.lines[start:] = [f"{line} loc({location})" for line in self.lines[start:]]
+        self._located = len(self.lines)
+
+    def closed_over(self, value: Any, aval: Any) -> Value:
+        """A constant of a jaxpr; a large one is a further operand of the function."""
+        if aval.size * physical_dtype(aval.dtype).itemsize <= _LARGEST_WRITTEN_CONSTANT:
+            return self.constant(host_constant(value), aval)
+        if id(value) not in self._large:
+            self._large[id(value)] = value, self.new_value(aval)
+        return self._large[id(value)][1]
+
+    def large_constants(self) -> list[tuple[Any, Value]]:
+        """Large constants met so far, and the operands that stand for them."""
+        return list(self._large.values())
 
     def call(self, name: str, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
         """Call `jaxpr` as a private function, written once per module."""
-        function = self.module.function_names.get(jaxpr)
-        if function is None:
-            function = self.module.fresh_name(name)
-            self.module.function_names[jaxpr] = function
-            self.module.functions.append(function_text(self.module, function, jaxpr))
-        return self.ops("func.call", jaxpr.out_avals, *operands, callee=f"@{function}")
+        callee = self.module.callees.get(jaxpr)
+        if callee is None:
+            callee = function(self.module, self.module.fresh_name(name), jaxpr)
+            self.module.callees[jaxpr] = callee
+            self.module.functions.append(callee.text)
+        constants = [self.closed_over(value, aval) for value, aval in callee.constants]
+        return self.ops(
+            "func.call", jaxpr.out_avals, *operands, *constants, callee=f"@{callee.name}"
+        )
 
 
-def function_text(
+def function(
     module: Module,
     name: str,
     jaxpr: Jaxpr,
     *,
     visibility: str = "private ",
     argument_attributes: Mapping[int, str] | None = None,
-) -> str:
-    """The text of a function that computes `jaxpr`."""
+) -> Function:
+    """Write the function that computes `jaxpr`."""
     builder = Builder(module)
     arguments = [builder.new_value(v.aval) for v in jaxpr.invars]
     results = builder.inline(jaxpr, *arguments)
+    constants = builder.large_constants()
+    arguments += [operand for _, operand in constants]
     attributes = argument_attributes or {}
     inputs = ", ".join(
         [
@@ -264,7 +310,8 @@ def function_text(
     body = "\n".join(["  " + line for line in builder.lines])
     names = ", ".join([v.name for v in results])
     ending = f"  return {names} : {types}" if results else "  return"
-    return f"func.func {visibility}@{name}({inputs}) -> ({types}) {{\n{body}\n{ending}\n}}"
+    text = f"func.func {visibility}@{name}({inputs}) -> ({types}) {{\n{body}\n{ending}\n}}"
+    return Function(text, name, [(value, operand.aval) for value, operand in constants])
 
 
 def host_constant(value: Any) -> Any:

@@ -1,0 +1,423 @@
+"""Slices that start at places known only when the program runs.
+
+A start that would let the slice leave the array is moved to the nearest place where it does not.
+Reading and writing a dynamic slice are each other's transpose; with many starts, they are a gather
+and a scatter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from .. import dtypes
+from ..array import Array
+from ..core import (
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    Zero,
+    aval_of,
+    is_undefined_primal,
+    is_zero,
+)
+from ..engines.xla.stablehlo import Builder, Value, i64_array
+from ..util.messages import message
+from .arithmetic import add
+from .axes import canonical_axis, canonical_shape
+from .comparison import lt
+from .convert import convert, convert_element_type
+from .dimension_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    ScatterDimensionNumbers,
+)
+from .gather import gather_p
+from .joining import stack
+from .scatter import scatter_p
+from .selection import select_n
+from .shape import expand_dims, squeeze
+from .slicing import index_in_dim
+from .spine import batched_first, broadcast_to, instantiate, moved_axis, zeros
+
+
+@final
+class DynamicSlice(Primitive):
+    """The block of an array, of a fixed size, that starts at a given place."""
+
+    name = "dynamic_slice"
+
+    def abstract_eval(self, x: Any, *starts: Any, slice_sizes: Any) -> ShapedArray:
+        _check_starts("lax.dynamic_slice", x, starts)
+        _check_block("lax.dynamic_slice, argument slice_sizes", x, slice_sizes)
+        return ShapedArray(slice_sizes, x.dtype, x.weak_type)
+
+    def evaluate(self, x: Any, *starts: Any, slice_sizes: Any) -> Any:
+        return x[_block(x.shape, starts, slice_sizes)].copy()
+
+    def lower(self, b: Builder, out: Any, x: Value, *starts: Value, slice_sizes: Any) -> Value:
+        return b.op("stablehlo.dynamic_slice", out, x, *starts, slice_sizes=i64_array(slice_sizes))
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, slice_sizes: Any) -> Any:
+        out = self.bind(*primals, slice_sizes=slice_sizes)
+        if is_zero(tangents[0]):
+            return out, Zero(out.aval.to_tangent_aval())
+        return out, self.bind(tangents[0], *primals[1:], slice_sizes=slice_sizes)
+
+    def transpose(self, ct: Any, x: Any, *starts: Any, slice_sizes: Any) -> list[Any]:
+        ct_x = dynamic_update_slice_p.bind(zeros(x.aval), ct, *starts)
+        return [ct_x, *[None] * len(starts)]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, slice_sizes: Any
+    ) -> tuple[Any, int]:
+        x, *starts = operands
+        if all([d is None for d in dims[1:]]):
+            x = moved_axis(x, dims[0], 0)
+            return self.bind(x, *_with_zero(starts), slice_sizes=(axes.size, *slice_sizes)), 0
+        ndim = len(slice_sizes)
+        numbers = GatherDimensionNumbers(tuple(range(ndim)), (), tuple(range(ndim)))
+        return gather_p.batch(
+            axes,
+            (x, _stacked(axes, starts, dims[1:])),
+            (dims[0], 0),
+            dimension_numbers=numbers,
+            slice_sizes=slice_sizes,
+            indices_are_sorted=True,
+            unique_indices=True,
+            mode=GatherScatterMode.CLIP,
+            fill_value=None,
+        )
+
+
+@final
+class DynamicUpdateSlice(Primitive):
+    """An array with the block that starts at a given place replaced."""
+
+    name = "dynamic_update_slice"
+
+    def abstract_eval(self, x: Any, update: Any, *starts: Any) -> ShapedArray:
+        where = "lax.dynamic_update_slice"
+        _check_starts(where, x, starts)
+        if update.dtype != x.dtype:
+            raise TypeError(
+                message(
+                    f"{where}, argument update",
+                    given=f"{update.str_short()} for {x.str_short()}",
+                    expected=f"an update of dtype {x.dtype}",
+                    fix="Convert the update with astype.",
+                )
+            )
+        _check_block(f"{where}, argument update", x, update.shape)
+        return ShapedArray(x.shape, x.dtype)
+
+    def evaluate(self, x: Any, update: Any, *starts: Any) -> Any:
+        out = x.copy()
+        out[_block(x.shape, starts, update.shape)] = update
+        return out
+
+    def lower(self, b: Builder, out: Any, x: Value, update: Value, *starts: Value) -> Value:
+        return b.op("stablehlo.dynamic_update_slice", out, x, update, *starts)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        out = self.bind(*primals)
+        if is_zero(tangents[0]) and is_zero(tangents[1]):
+            return out, Zero(out.aval.to_tangent_aval())
+        t_x, t_update = map(instantiate, tangents[:2])
+        return out, self.bind(t_x, t_update, *primals[2:])
+
+    def transpose(self, ct: Any, x: Any, update: Any, *starts: Any) -> list[Any]:
+        ct_x = ct_update = None
+        block = aval_of(update)
+        if is_undefined_primal(x):
+            ct_x = self.bind(ct, zeros(block.to_tangent_aval()), *starts)
+        if is_undefined_primal(update):
+            ct_update = dynamic_slice_p.bind(ct, *starts, slice_sizes=block.shape)
+        return [ct_x, ct_update, *[None] * len(starts)]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any]
+    ) -> tuple[Any, int]:
+        x, update, *starts = operands
+        if all([d is None for d in dims[2:]]):
+            x, update = batched_first(axes, x, dims[0]), batched_first(axes, update, dims[1])
+            return self.bind(x, update, *_with_zero(starts)), 0
+        ndim = len(starts)
+        numbers = ScatterDimensionNumbers(tuple(range(ndim)), (), tuple(range(ndim)))
+        return scatter_p.batch(
+            axes,
+            (x, _stacked(axes, starts, dims[2:]), update),
+            (dims[0], 0, dims[1]),
+            dimension_numbers=numbers,
+            indices_are_sorted=True,
+            unique_indices=True,
+            mode=GatherScatterMode.CLIP,
+            update_jaxpr=None,
+            update_consts=(),
+        )
+
+
+def _block(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) -> tuple[slice, ...]:
+    """Where the block lies, with starts moved inside."""
+    inside = [
+        max(0, min(int(start), n - size)) for start, n, size in zip(starts, shape, sizes, strict=True)
+    ]
+    return tuple([slice(start, start + size) for start, size in zip(inside, sizes, strict=True)])
+
+
+def _with_zero(starts: Sequence[Any]) -> list[Any]:
+    """Starts of a block that spans all of a new leading axis."""
+    dtype = aval_of(starts[0]).dtype if starts else np.dtype(np.int32)
+    return [dtype.type(0), *starts]
+
+
+def _stacked(axes: BatchAxes, starts: Sequence[Any], dims: Sequence[Any]) -> Any:
+    """All starts as one array (batch, rank)."""
+    columns = [
+        broadcast_to(x, (axes.size,)) if d is None else x for x, d in zip(starts, dims, strict=True)
+    ]
+    return stack(columns, axis=1)
+
+
+def _check_starts(where: str, x: Any, starts: Sequence[Any]) -> None:
+    given = ", ".join([s.str_short(short_dtypes=False) for s in starts])
+    valid = len(starts) == x.ndim and all([s.shape == () for s in starts])
+    if not valid:
+        error, expected = ValueError, f"{x.ndim} scalars, one per axis of {x.str_short()}"
+    elif any([not dtypes.issubdtype(s.dtype, np.integer) for s in starts]):
+        error, expected = TypeError, "integers"
+    elif any([s.dtype != starts[0].dtype for s in starts]):
+        error, expected = TypeError, "integers of one dtype"
+    else:
+        return
+    raise error(
+        message(
+            f"{where}, argument start_indices",
+            given=given or "nothing",
+            expected=expected,
+            fix="Give the start along each axis, as integers of one dtype.",
+        )
+    )
+
+
+def _check_block(where: str, x: Any, sizes: Sequence[int]) -> None:
+    if len(sizes) == x.ndim and all([0 <= s <= n for s, n in zip(sizes, x.shape, strict=True)]):
+        return
+    raise ValueError(
+        message(
+            where,
+            given=f"a block of shape {tuple(sizes)}",
+            expected=f"a block of rank {x.ndim} that fits into {x.str_short()}",
+            fix="Give one size per axis, none larger than the operand's.",
+        )
+    )
+
+
+def _starts(where: str, shape: Sequence[int], start_indices: Any, allow_negative: Any) -> list[Any]:
+    """Starts as scalars, those that count from the end of an axis made to count from its front."""
+    starts = _scalars(start_indices)
+    if len(starts) != len(shape):
+        raise ValueError(
+            message(
+                f"{where}, argument start_indices",
+                given=f"{len(starts)} starts",
+                expected=f"{len(shape)}, one per axis of shape {tuple(shape)}",
+                fix="Give the start along each axis.",
+            )
+        )
+    if isinstance(allow_negative, bool):
+        allow_negative = [allow_negative] * len(shape)
+    largest = max(shape, default=0)
+    return [
+        _from_front(_wide_enough(start, largest), n, negative)
+        for start, n, negative in zip(starts, shape, allow_negative, strict=True)
+    ]
+
+
+def _wide_enough(start: Any, size: int) -> Any:
+    """A start of a dtype that can count to `size`: one from the end is to become one from the front."""
+    dtype = aval_of(start).dtype
+    is_narrow = dtypes.issubdtype(dtype, np.signedinteger) and dtypes.iinfo(dtype).max < size
+    return convert_element_type(start, np.int32) if is_narrow else start
+
+
+def _scalars(start_indices: Any) -> list[Any]:
+    """The members of an array or sequence of starts."""
+    if isinstance(start_indices, Tracer):
+        count = start_indices.shape[0] if start_indices.ndim else 0
+        return [index_in_dim(start_indices, i, keepdims=False) for i in range(count)]
+    return list(start_indices.to_host() if isinstance(start_indices, Array) else start_indices)
+
+
+def _from_front(start: Any, size: int, allow_negative: bool) -> Any:
+    """A start counted from the front of an axis; a known one stays known while tracing."""
+    aval = aval_of(start)
+    if aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
+        return start
+    if not isinstance(start, Tracer):
+        place = int(start.to_host() if isinstance(start, Array) else start)
+        place = place + size if place < 0 and allow_negative else place
+        # Anything beyond the ends means the ends, and fits the dtype.
+        return aval.dtype.type(min(max(place, 0), size, dtypes.iinfo(aval.dtype).max))
+    if not allow_negative or not dtypes.issubdtype(aval.dtype, np.signedinteger):
+        return start
+    start = convert(start, aval.dtype)
+    zero, length = aval.dtype.type(0), aval.dtype.type(size)
+    return select_n(lt(start, zero), start, add(start, length))
+
+
+dynamic_slice_p = DynamicSlice()
+dynamic_update_slice_p = DynamicUpdateSlice()
+
+
+def dynamic_slice(
+    operand: Any,
+    start_indices: Any,
+    slice_sizes: Sequence[int],
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Any:
+    """The block of `operand`, of a fixed size, that starts at a given place.
+
+    Args:
+        operand: array of rank n.
+        start_indices: n integers of one dtype, or an array (n,) of them.  A block that would leave
+            the operand is moved inside.
+        slice_sizes: n sizes, known while tracing.
+        allow_negative_indices: whether starts below 0 count from the end of an axis; for all axes
+            or for each.
+
+    Raises:
+        TypeError: if the starts are not integers of one dtype.
+        ValueError: if the block is larger than the operand, or there are not n starts.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.dynamic_slice(jnp.arange(12).reshape(3, 4), (1, -3), (2, 2))
+        Array([[ 5,  6],
+               [ 9, 10]], dtype=int32)
+    """
+    where, shape = "lax.dynamic_slice", aval_of(operand).shape
+    starts = _starts(where, shape, start_indices, allow_negative_indices)
+    sizes = canonical_shape(f"{where}, argument slice_sizes", slice_sizes)
+    return dynamic_slice_p.bind(operand, *starts, slice_sizes=sizes)
+
+
+def dynamic_update_slice(
+    operand: Any,
+    update: Any,
+    start_indices: Any,
+    *,
+    allow_negative_indices: bool | Sequence[bool] = True,
+) -> Any:
+    """`operand` with the block that starts at a given place replaced by `update`.
+
+    Args:
+        operand: array of rank n.
+        update: array of rank n and the operand's dtype, no larger than the operand.
+        start_indices: n integers of one dtype, or an array (n,) of them.  A block that would leave
+            the operand is moved inside.
+        allow_negative_indices: whether starts below 0 count from the end of an axis; for all axes
+            or for each.
+
+    Raises:
+        TypeError: if dtypes differ, or the starts are not integers of one dtype.
+        ValueError: if the update is larger than the operand, or there are not n starts.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.dynamic_update_slice(jnp.zeros(4), jnp.ones(2), (1,))
+        Array([0., 1., 1., 0.], dtype=float32)
+    """
+    shape = aval_of(operand).shape
+    starts = _starts("lax.dynamic_update_slice", shape, start_indices, allow_negative_indices)
+    return dynamic_update_slice_p.bind(operand, update, *starts)
+
+
+def dynamic_slice_in_dim(
+    operand: Any,
+    start_index: Any,
+    slice_size: int,
+    axis: int = 0,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """A block of `slice_size` elements along one axis; see `dynamic_slice`."""
+    shape = list(aval_of(operand).shape)
+    axis = canonical_axis("lax.dynamic_slice_in_dim, argument axis", axis, len(shape))
+    starts = _starts_along(operand, start_index, axis)
+    shape[axis] = slice_size
+    return dynamic_slice(operand, starts, shape, allow_negative_indices=allow_negative_indices)
+
+
+def dynamic_index_in_dim(
+    operand: Any,
+    index: Any,
+    axis: int = 0,
+    keepdims: bool = True,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """The elements at one place of an axis, which is kept with size 1 or left out.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.dynamic_index_in_dim(jnp.arange(6).reshape(2, 3), 1, axis=1, keepdims=False)
+        Array([1, 4], dtype=int32)
+    """
+    out = dynamic_slice_in_dim(
+        operand, index, 1, axis, allow_negative_indices=allow_negative_indices
+    )
+    return out if keepdims else squeeze(out, (axis,))
+
+
+def dynamic_update_slice_in_dim(
+    operand: Any,
+    update: Any,
+    start_index: Any,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """`operand` with a block along one axis replaced; see `dynamic_update_slice`."""
+    ndim = aval_of(operand).ndim
+    axis = canonical_axis("lax.dynamic_update_slice_in_dim, argument axis", axis, ndim)
+    starts = _starts_along(operand, start_index, axis)
+    return dynamic_update_slice(
+        operand, update, starts, allow_negative_indices=allow_negative_indices
+    )
+
+
+def dynamic_update_index_in_dim(
+    operand: Any,
+    update: Any,
+    index: Any,
+    axis: int,
+    *,
+    allow_negative_indices: bool = True,
+) -> Any:
+    """`operand` with the elements at one place of an axis replaced.
+
+    The update has size 1 along the axis, or lacks it.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.dynamic_update_index_in_dim(jnp.zeros(3), 1.0, 2, axis=0)
+        Array([0., 0., 1.], dtype=float32)
+    """
+    ndim = aval_of(operand).ndim
+    axis = canonical_axis("lax.dynamic_update_index_in_dim, argument axis", axis, ndim)
+    if aval_of(update).ndim != ndim:
+        update = expand_dims(update, (axis,))
+    return dynamic_update_slice_in_dim(
+        operand, update, index, axis, allow_negative_indices=allow_negative_indices
+    )
+
+
+def _starts_along(operand: Any, start: Any, axis: int) -> list[Any]:
+    """The start along one axis, with zeros of its dtype along the others."""
+    zero = aval_of(start).dtype.type(0)
+    return [start if i == axis else zero for i in range(aval_of(operand).ndim)]

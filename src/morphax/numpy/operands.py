@@ -1,0 +1,142 @@
+"""What jnp functions do to their operands: convert, promote, broadcast.
+
+The decision depends on avals and configuration alone, so it is made once per signature (a *plan*: one
+change, or none, per operand) and remembered.  Operands that agree already go through untouched.
+A Python scalar becomes a NumPy scalar of the common dtype, so it stays a literal in jaxprs; operands
+of rank 0 are not broadcast, for primitives repeat them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..array import Array
+from ..config import current as current_config
+from ..core import aval_of, is_value
+from ..lax.convert import convert_element_type
+from ..lax.shape import broadcast_shapes
+from ..lax.spine import broadcast_in_dim_p
+from ..util.memo import memoize
+from ..util.messages import message
+
+PYTHON_SCALARS = frozenset({bool, int, float, complex})
+Change = Callable[[Any], Any] | None
+
+
+def promoted(name: str, *operands: Any) -> Sequence[Any]:
+    """Operands of one dtype, by the promotion lattice, and of one shape or rank 0."""
+    return _prepared(name, operands, inexact=False)
+
+
+def promoted_inexact(name: str, *operands: Any) -> Sequence[Any]:
+    """Like `promoted`, and integers and booleans become floating."""
+    return _prepared(name, operands, inexact=True)
+
+
+def _prepared(name: str, operands: Sequence[Any], *, inexact: bool) -> Sequence[Any]:
+    avals = [x.aval if hasattr(x, "aval") else _checked_aval(name, x) for x in operands]
+    scalar = tuple([type(x) in PYTHON_SCALARS for x in operands])
+    plan = _plan(name, tuple(avals), scalar, inexact, current_config().trace_key)
+    if plan is None:
+        return operands
+    return [x if change is None else change(x) for x, change in zip(operands, plan, strict=True)]
+
+
+def _checked_aval(name: str, x: Any) -> Any:
+    if hasattr(x, "__jax_array__"):
+        return aval_of(x.__jax_array__())
+    if is_value(x):
+        return aval_of(x)
+    raise TypeError(
+        message(
+            f"jnp.{name}",
+            given=f"{x!r:.80} of type {type(x).__name__}",
+            expected="an array, a NumPy array or a Python scalar",
+            fix="Convert lists and tuples with jnp.array.",
+        )
+    )
+
+
+@memoize
+def _plan(
+    name: str, avals: tuple[Any, ...], scalar: tuple[bool, ...], inexact: bool, trace_key: Any
+) -> tuple[Change, ...] | None:
+    dtype, weak = _common_dtype(name, avals, inexact)
+    shape = _common_shape(name, avals)
+    changes = tuple(
+        [_change(aval, s, dtype, weak, shape) for aval, s in zip(avals, scalar, strict=True)]
+    )
+    return changes if any(changes) else None
+
+
+def _common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any, bool]:
+    try:
+        dtype, weak = dtypes.promote(tuple([(a.dtype, a.weak_type) for a in avals]))
+    except dtypes.TypePromotionError as error:
+        error.add_note(f"in jnp.{name}")
+        raise
+    if inexact and not dtypes.issubdtype(dtype, np.inexact):
+        return dtypes.promote(((dtype, weak), (dtypes.python_scalar_dtype(float), True)))
+    return dtype, weak
+
+
+def _common_shape(name: str, avals: tuple[Any, ...]) -> tuple[int, ...]:
+    shapes = [a.shape for a in avals if a.shape]
+    try:
+        shape = broadcast_shapes(*shapes) if shapes else ()
+    except (TypeError, ValueError):
+        raise _shape_error(name, avals, "shapes that can be broadcast together") from None
+    _check_rank_promotion(name, avals, shape)
+    return shape
+
+
+def _check_rank_promotion(name: str, avals: Sequence[Any], shape: Sequence[int]) -> None:
+    mode = current_config().numpy_rank_promotion
+    if mode == "allow" or all(a.ndim in (0, len(shape)) for a in avals):
+        return
+    if mode == "raise":
+        raise _shape_error(name, avals, "operands of equal rank (jax_numpy_rank_promotion='raise')")
+
+
+def _shape_error(name: str, avals: Sequence[Any], expected: str) -> ValueError | TypeError:
+    return TypeError(
+        message(
+            f"jnp.{name}",
+            given="operands of shapes " + ", ".join(str(a.shape) for a in avals),
+            expected=expected,
+            fix="Reshape an operand, or add axes of size 1 with x[:, None].",
+        )
+    )
+
+
+def _change(aval: Any, scalar: bool, dtype: Any, weak: bool, shape: tuple[int, ...]) -> Change:
+    """What has to be done to an operand of `aval`."""
+    if scalar:
+        # A literal of the common dtype; a weak result keeps its Python scalars.
+        return None if weak and aval.dtype == dtype else dtype.type
+    steps: list[Callable[[Any], Any]] = []
+    if aval.dtype != dtype:
+        steps.append(lambda x: convert_element_type(x, dtype))
+    if aval.shape and aval.shape != shape:
+        dims = tuple(range(len(shape) - aval.ndim, len(shape)))
+        squeezed_dims = dims
+        steps.append(
+            lambda x: broadcast_in_dim_p.bind(
+                x, shape=shape, broadcast_dimensions=squeezed_dims, sharding=None
+            )
+        )
+    if not steps:
+        return None
+    return steps[0] if len(steps) == 1 else lambda x: steps[1](steps[0](x))
+
+
+def as_array(name: str, x: Any) -> Any:
+    """`x` as an array or tracer; lists and tuples are refused, as in all jnp functions."""
+    if hasattr(x, "aval"):
+        return x
+    _checked_aval(name, x)
+    return Array.from_host(x)

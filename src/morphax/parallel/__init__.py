@@ -1,0 +1,1 @@
+"""Programs over named axes: collectives; meshes and shardings will stand beside them."""

@@ -3,19 +3,31 @@
 An `Array` is an aval and its numbers.  The numbers are a NumPy array (*host*), a jaxlib buffer
 (*device*), or both; each is made from the other when first asked for, on the CPU without a copy.
 The memory is never written to once an array is made.  Operators and NumPy's methods are installed
-by `morphax.numpy`.
+by `morphax.numpy`; users see the class as `morphax.Array` (`array.public`).
+
+Where an array is, is one value: a device if it lies whole in that device's default memory, a
+`Sharding` otherwise, and `None` for an array in host memory that no device has needed yet.  A
+*committed* array binds the operations that use it to its place; any other goes where it is needed.
 """
 
 from __future__ import annotations
 
-from typing import Any, final
+from types import ModuleType
+from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..core import ShapedArray, aval_of
+from .. import dtypes
+from ..core import ShapedArray, aval_of, immutable_message
+from ..engines.devices import home_device
 from ..engines.xla import buffers
 from ..util import host_memory
+from ..util.frames import user_frame
 from ..util.messages import message
+from . import conversion, dlpack, printing
+from .deletion import Deleted
+from .shards import Shard
+from .sharding import Sharding, SingleDeviceSharding
 
 
 @final
@@ -32,26 +44,73 @@ class Array:
         (Array(1., dtype=float32), (3,), dtype('float32'))
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_committed", "_device", "_host", "_why_deleted", "aval")
+    __slots__ = ("__weakref__", "_buffer", "_committed", "_device", "_host", "aval")
     __array_priority__ = 100
-    __hash__ = None  # type: ignore[assignment]
+
+    namespace: ClassVar[ModuleType | None] = None
+    """The module of array functions, `morphax.numpy`, which sets this itself."""
 
     aval: ShapedArray
 
-    def __init__(self, aval: Any, host: Any, buffer: Any = None, device: Any = None) -> None:
+    def __init__(
+        self, aval: Any, host: Any, buffer: Any = None, device: Any = None, committed: bool = False
+    ) -> None:
         self.aval = aval
         self._host = host
         self._buffer = buffer
-        # `None` is the memory of the host: the array may go to any device it is needed on.
         self._device = device
-        self._committed = False
-        self._why_deleted: str | None = None
+        self._committed = committed
 
     @classmethod
     def from_host(cls, value: Any) -> Array:
         """An array with a copy of the numbers of a NumPy array or Python scalar."""
         aval = aval_of(value)
-        return cls(aval, host_memory.aligned_copy(np.asarray(value, aval.dtype)))
+        dtype = dtypes.check_numeric(aval.dtype, "array operand")
+        if dtype == dtypes.float0:
+            return cls(aval, np.zeros(aval.shape, bool))
+        return cls(aval, host_memory.aligned_copy(np.asarray(value, dtype)))
+
+    # Facts: shape, dtype and size.
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.aval.shape
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the elements."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size
+
+    @property
+    def weak_type(self) -> bool:
+        """Whether the dtype yields to others in promotion, as that of a Python scalar."""
+        return self.aval.weak_type
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes per element."""
+        return self.aval.dtype.itemsize  # type: ignore[no-any-return]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self.aval.size * self.itemsize
+
+    def __len__(self) -> int:
+        return len(self.aval)
+
+    # Memory: where the numbers are.
 
     def to_host(self) -> np.ndarray[Any, Any]:
         """The numbers as a NumPy array, not to be written to; waits until they are computed."""
@@ -63,25 +122,270 @@ class Array:
 
     def on_device(self, device: Any) -> Any:
         """The numbers as a buffer of `device`."""
-        if self._buffer is not None and self._device is device:
-            return self._buffer
-        buffer = buffers.to_device(self.to_host(), device)
-        if self._device is None:
-            self._buffer, self._device = buffer, device
-        return buffer
+        place = self._device
+        if place is None and device is home_device():
+            self._buffer = buffers.to_device(self.to_host(), device)
+            self._device = device
+        elif place is not device:
+            return self._moved(device, None)
+        elif self._buffer is None:
+            self._buffer = buffers.to_device(self.to_host(), device)
+        return self._buffer
 
-    def delete(self, why: str = "delete() was called") -> None:
-        """Give up the memory; any later use raises."""
-        self._why_deleted = why
-        self._host = self._buffer = None
+    def placed(self, place: Any, committed: bool) -> Array:
+        """The same numbers at `place`, a device or sharding; deleting one array leaves the other."""
+        self._check_not_deleted()
+        here = self._device
+        if place == (home_device() if here is None else here):
+            if self._buffer is not None:
+                # Tells a program that is given one of the two not to write its results there.
+                self._buffer.is_shared = True
+            return Array(self.aval, self._host, self._buffer, place, committed)
+        if isinstance(place, SingleDeviceSharding):
+            (device,) = place.device_set
+            buffer = self._moved(device, place.memory_kind)
+        else:
+            buffer = self._moved(place, None)
+        return Array(self.aval, self._host, buffer, place, committed)
+
+    def copied(self) -> Array:
+        """The same numbers at the same place, in memory of their own."""
+        self._check_not_deleted()
+        if self._buffer is not None and self.platform() != "cpu":
+            buffer = self._moved(self._device, None)
+            return Array(self.aval, None, buffer, self._device, self._committed)
+        host = host_memory.aligned_copy(self.to_host())
+        return Array(self.aval, host, None, self._device, self._committed)
+
+    def _moved(self, device: Any, memory_kind: str | None) -> Any:
+        """A buffer on `device`, straight from another device where that is possible."""
+        source = self._buffer
+        if source is not None and device.platform != "cpu":
+            if source.platform() == device.platform:
+                return buffers.moved(source, device, memory_kind)
+        return buffers.to_device(self.to_host(), device, memory_kind)
+
+    def delete(self, why: object = "delete() was called") -> None:
+        """Give up the memory; any later use raises an error that says why."""
+        if not self.is_deleted():
+            self._device = Deleted(self._device, why, user_frame())
+            self._host = self._buffer = None
+
+    def is_deleted(self) -> bool:
+        """Whether the memory was given up, by `delete` or by donation to a program."""
+        return type(self._device) is Deleted
 
     def _check_not_deleted(self) -> None:
-        if self._why_deleted is not None:
-            raise RuntimeError(
-                message(
-                    "use of an array",
-                    given=f"{self.aval.str_short()}, deleted: {self._why_deleted}",
-                    expected="an array that still has its memory",
-                    fix="Use the result of the call instead, or do not donate the argument.",
-                )
+        if type(self._device) is Deleted:
+            raise self._device.error(self.aval)
+
+    def block_until_ready(self) -> Array:
+        """Wait until the numbers are computed, and return the array itself.
+
+        Raises:
+            JaxRuntimeError: if the program that computes them failed.
+        """
+        self._check_not_deleted()
+        if self._buffer is not None and self._host is None:
+            buffers.wait([self._buffer])
+        return self
+
+    def is_ready(self) -> bool:
+        """Whether the numbers are computed."""
+        self._check_not_deleted()
+        return self._host is not None or bool(self._buffer.is_ready())
+
+    def copy_to_host_async(self) -> None:
+        """Begin to copy the numbers to host memory, where they will be asked for soon."""
+        self._check_not_deleted()
+        if self._host is None:
+            self._buffer._copy_single_device_array_to_host_async()
+
+    def on_device_size_in_bytes(self) -> int:
+        """Bytes that the array takes on its device."""
+        self._check_not_deleted()
+        if self._buffer is not None:
+            return int(self._buffer.on_device_size_in_bytes())
+        return int(self._host.nbytes)
+
+    def unsafe_buffer_pointer(self) -> int:
+        """The address of the first element; valid as long as the array lives."""
+        self._check_not_deleted()
+        if self._buffer is not None:
+            return int(self._buffer.unsafe_buffer_pointer())
+        return int(self._host.__array_interface__["data"][0])
+
+    # Placement: devices and shardings.
+
+    @property
+    def committed(self) -> bool:
+        """Whether the array binds operations that use it to its device."""
+        return self._committed
+
+    @property
+    def _place(self) -> Any:
+        """A device or a sharding, also of an array that is deleted by now."""
+        place = self._device
+        if type(place) is Deleted:
+            place = place.device
+        return home_device() if place is None else place
+
+    @property
+    def sharding(self) -> Sharding:
+        """How the array is laid out over devices."""
+        place = self._place
+        return place if isinstance(place, Sharding) else SingleDeviceSharding(place)
+
+    @property
+    def device(self) -> Any:
+        """The device of the array, or its sharding if there are several."""
+        place = self._place
+        if isinstance(place, Sharding) and len(place.device_set) == 1:
+            return next(iter(place.device_set))
+        return place
+
+    def devices(self) -> set[Any]:
+        """All devices that hold a part of the array."""
+        return self.sharding.device_set
+
+    def platform(self) -> str:
+        """The platform of its devices: ``"cpu"``, ``"gpu"`` or ``"tpu"``."""
+        return str(next(iter(self.devices())).platform)
+
+    @property
+    def is_fully_addressable(self) -> bool:
+        """Whether all its devices belong to this process."""
+        return self.sharding.is_fully_addressable
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        """Whether each of its devices holds the whole array."""
+        return self.sharding.is_fully_replicated
+
+    @property
+    def addressable_shards(self) -> list[Shard]:
+        """The parts that this process's devices hold."""
+        self._check_not_deleted()
+        return [Shard(self.device, self.sharding, self.shape, self)]
+
+    @property
+    def global_shards(self) -> list[Shard]:
+        """The parts that all devices hold; those of other processes have no data."""
+        return self.addressable_shards
+
+    def addressable_data(self, index: int) -> Array:
+        """The part that one of this process's devices holds.
+
+        Args:
+            index: position among `addressable_shards`.
+        """
+        data = self.addressable_shards[index].data
+        assert data is not None, "an addressable shard has data"
+        return data
+
+    def to_device(self, device: Any, *, stream: Any = None) -> Array:
+        """The array on a device, or laid out by a sharding, and committed to it.
+
+        Args:
+            device: the device or sharding.
+            stream: must be `None`, for the order of work on a device is XLA's.
+        """
+        sharding = device if isinstance(device, Sharding) else SingleDeviceSharding(device)
+        return sharding.distribute(self)
+
+    # Conversion: to Python, to NumPy, to text.
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        return conversion.to_numpy(self, dtype, copy)
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        return conversion.array_namespace(self.namespace, api_version)
+
+    def item(self, *args: Any) -> Any:
+        """One element as a Python number.
+
+        Args:
+            *args: the flat position or one index per axis; nothing if there is one element.
+        """
+        return conversion.item(self, args)
+
+    def tolist(self) -> Any:
+        """Nested lists of Python numbers; a number if the array has no axes."""
+        return conversion.numbers(self, "Array.tolist").tolist()
+
+    def tobytes(self, order: str = "C") -> bytes:
+        """The bytes of all elements, in row-major (``"C"``) or column-major (``"F"``) order."""
+        return conversion.numbers(self, "Array.tobytes").tobytes(order)  # type: ignore[arg-type]
+
+    def __bool__(self) -> bool:
+        return conversion.truth(self)
+
+    def __int__(self) -> int:
+        return conversion.scalar(self, int)  # type: ignore[no-any-return]
+
+    def __float__(self) -> float:
+        return conversion.scalar(self, float)  # type: ignore[no-any-return]
+
+    def __complex__(self) -> complex:
+        return conversion.scalar(self, complex)  # type: ignore[no-any-return]
+
+    def __index__(self) -> int:
+        return conversion.index(self)
+
+    def __hex__(self) -> str:
+        return hex(conversion.index(self))
+
+    def __oct__(self) -> str:
+        return oct(conversion.index(self))
+
+    def __repr__(self) -> str:
+        return printing.representation(self)
+
+    def __str__(self) -> str:
+        return printing.text(self)
+
+    def __format__(self, spec: str) -> str:
+        return printing.formatted(self, spec)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: int | None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        return dlpack.capsule(self, stream, max_version, dl_device, copy)
+
+    def __dlpack_device__(self) -> tuple[dlpack.DLDeviceType, int]:
+        return dlpack.device(self)
+
+    def __copy__(self) -> Array:
+        return self.copied()
+
+    def __deepcopy__(self, memo: Any) -> Array:
+        return self.copied()
+
+    def __reduce__(self) -> Any:
+        return _rebuild, (self.to_host(), self.aval.dtype, self.aval.weak_type)
+
+    def __hash__(self) -> int:
+        raise TypeError(
+            message(
+                "hash of an array",
+                given=self.aval.str_short(),
+                expected="a value that can be hashed; arrays compare element by element",
+                fix="Use id(x), x.item() or x.tobytes() as the key; do not mark arrays static.",
             )
+        )
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        raise TypeError(immutable_message(self))
+
+
+def _rebuild(host: np.ndarray[Any, Any], dtype: Any, weak_type: bool) -> Array:
+    """The array that was pickled; 64-bit numbers are narrowed as those of any NumPy array."""
+    aval = ShapedArray(host.shape, dtypes.canonicalize(dtype), weak_type)
+    if isinstance(aval.dtype, dtypes.ExtendedDType) or aval.dtype == dtypes.float0:
+        return Array(aval, host_memory.aligned_copy(host))
+    return Array(aval, host_memory.aligned_copy(np.asarray(host, aval.dtype)))

@@ -7,10 +7,8 @@ from typing import Any
 
 from ..array import Array
 from ..core import Equation, Jaxpr, Primitive, Var, Zero, infer
-from ..engines.xla.buffers import default_device
-from ..engines.xla.executable import Executable
-from ..engines.xla.lowering import lower
 from ..util.memo import memoize
+from .executables import compiled
 
 
 def call_program(primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]) -> Jaxpr:
@@ -32,18 +30,6 @@ def split_tangents(
         next(tangents) if on else Zero(aval.to_tangent_aval())
         for on, aval in zip(out_active, out_avals, strict=True)
     ]
-
-
-@memoize
-def compiled(
-    jaxpr: Jaxpr,
-    name: str,
-    donated_invars: tuple[bool, ...] = (),
-    compiler_options: tuple[tuple[str, Any], ...] = (),
-) -> Executable:
-    """The executable of a program on the default device."""
-    donated = [i for i, on in enumerate(donated_invars) if on]
-    return Executable.compile(lower(jaxpr, name, donated), default_device(), compiler_options)
 
 
 @memoize

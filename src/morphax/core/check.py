@@ -15,6 +15,7 @@ The cost is linear in the size of the program, each inner program being checked 
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import Any, NoReturn, final
 
 from .. import dtypes
@@ -150,7 +151,7 @@ class _Checker:
         except (TypeError, ValueError) as error:
             self._refuse(
                 given=f"{eqn.primitive} of {_listed(avals)}",
-                expected=f"operands and parameters that its rule accepts; it says: {error}",
+                expected=f"what its rule accepts; it says\n{indent(str(error), ' ' * 12)}",
                 fix="Rewrite the equation with operands that fit.",
                 cause=error,
             )

@@ -65,28 +65,39 @@ class Rule(Protocol):
     def __call__(self, *args: Any, **params: Any) -> Any: ...
 
 
+# Who calls a rule, in the words of users.
+_ASKED_BY = {
+    "abstract_eval": "tracing",
+    "evaluate": "eager evaluation",
+    "lower": "compilation",
+    "jvp": "differentiation",
+    "transpose": "transposition (reverse-mode differentiation)",
+    "batch": "batching (vmap)",
+    "collect": "communication over a mapped axis",
+}
+
+
 @final
 class NoRule:
-    """A rule that does not exist, for a stated reason; `declared` unless nobody gave one."""
+    """A rule that does not exist; `reason` is None if nobody has declared that it cannot."""
 
-    def __init__(self, kind: str, reason: str, *, declared: bool = True) -> None:
+    def __init__(self, kind: str, reason: str | None) -> None:
         self.kind = kind
         self.reason = reason
-        self.declared = declared
-        self._owner = "primitive"
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._owner = getattr(owner, "name", owner.__name__)
 
     def __get__(self, instance: Any, owner: type) -> Rule:
+        name = getattr(owner, "name", owner.__name__)
+        fix = f"Define the method `{self.kind}` of the class {owner.__name__}."
+        if self.reason is not None:
+            fix = f"Write the program without {name} here: {self.reason}."
+
         def refuse(*args: Any, **params: Any) -> Any:
-            name = getattr(owner, "name", self._owner)
             raise TypeError(
                 message(
-                    f"{self.kind} of {name}",
+                    f"{_ASKED_BY[self.kind]} of {name}",
                     given=f"a program that applies {name}",
-                    expected=f"a primitive that has a {self.kind} rule",
-                    fix=f"This one has none: {self.reason}.",
+                    expected=f"primitives that have the rule `{self.kind}`",
+                    fix=fix,
                 )
             )
 
@@ -110,8 +121,7 @@ def not_batchable(reason: str) -> Any:
 
 def undeclared(kind: str) -> Any:
     """The state of a rule that nobody has written."""
-    reason = f"nobody has written it; define the method `{kind}` of the class"
-    return NoRule(kind, reason, declared=False)
+    return NoRule(kind, None)
 
 
 class Primitive:

@@ -193,8 +193,9 @@ class Printer:
             self._use_callers_names(eqn, eqn.params["jaxpr"])
         binders = [self._binders(eqn.outvars), " = "] if eqn.outvars else []
         primitive = Text(str(eqn.primitive), comments=self._comments(eqn))
+        params = self._params(eqn)
         operands = filled([self.atom(a) for a in eqn.invars])
-        return Block([*binders, primitive, self._params(eqn), " ", operands])
+        return Block([*binders, primitive, params, " ", operands])
 
     def atom(self, atom: Atom) -> str:
         """A literal's value, or the name of a variable."""

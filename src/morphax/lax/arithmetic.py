@@ -94,6 +94,8 @@ class Mul(Elementwise):
 
 
 def _quotient(x: Any, y: Any) -> Any:
+    if x.dtype.kind == "c":
+        return _complex_quotient(x, y)
     if x.dtype.kind not in "iu":
         return np.divide(x, y)
     quotient = np.floor_divide(x, y)
@@ -101,6 +103,39 @@ def _quotient(x: Any, y: Any) -> Any:
         # From floor to truncation: one more where the signs differ and the division is inexact.
         quotient = quotient + (((x ^ y) < 0) & (quotient * y != x))
     return np.where(y == 0, ~np.zeros_like(y), quotient)
+
+
+def _complex_quotient(x: Any, y: Any) -> Any:
+    """The quotient with the infinities and zeros of C99, annex G.5.1, where NumPy has NaN."""
+    quotient = np.array(np.divide(x, y))
+    if np.isfinite(quotient).all():
+        return quotient
+    x, y = np.broadcast_arrays(x, y)
+    finite_x, finite_y = np.isfinite(x), np.isfinite(y)
+    numerator = np.where(np.isinf(x), _boxed(x), x) * np.conj(np.where(np.isinf(y), _boxed(y), y))
+    corrections = (
+        (np.isinf(x) & finite_y, np.inf, numerator),
+        (finite_x & np.isinf(y), 0.0, numerator),
+        ((y == 0) & ~(np.isnan(x.real) & np.isnan(x.imag)), np.copysign(np.inf, y.real), x),
+    )
+    for where, factor, direction in corrections:
+        for part in ("real", "imag"):
+            corrected = np.where(where, factor * getattr(direction, part), getattr(quotient, part))
+            setattr(quotient, part, corrected)
+    return quotient
+
+
+def inverse(x: Any) -> Any:
+    """1 / x of a NumPy array of floats or complex numbers."""
+    return _quotient(np.ones_like(x), x)
+
+
+def _boxed(z: Any) -> Any:
+    """An infinite number as the corner of the unit square in its direction."""
+    corner = np.empty_like(z)
+    corner.real = np.copysign(np.isinf(z.real), z.real)
+    corner.imag = np.copysign(np.isinf(z.imag), z.imag)
+    return corner
 
 
 @final
@@ -158,20 +193,21 @@ def neg(x: Any) -> Any:
 
 
 def add(x: Any, y: Any) -> Any:
-    """x + y, element by element."""
+    """The sum x + y, element by element."""
     return add_p.bind(*standardize(x, y))
 
 
 def sub(x: Any, y: Any) -> Any:
-    """x − y, element by element."""
+    """The difference x − y, element by element."""
     return sub_p.bind(*standardize(x, y))
 
 
 def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
-    """x · y, element by element.
+    """The product x · y, element by element.
 
     Args:
-        x, y: arrays of one dtype and shape (...); either may be a scalar.
+        x: array (...), or scalar.
+        y: array of the dtype and shape of `x`, or scalar.
         out_dtype: the dtype to convert the operands to before they are multiplied.
 
     Returns:
@@ -189,10 +225,11 @@ def mul(x: Any, y: Any, *, out_dtype: Any = None) -> Any:
 
 
 def div(x: Any, y: Any) -> Any:
-    """x / y, element by element.
+    """The quotient x / y, element by element.
 
     Args:
-        x, y: arrays of one dtype and shape (...); either may be a scalar.
+        x: array (...), or scalar.
+        y: array of the dtype and shape of `x`, or scalar.
 
     Returns:
         Array (...) of the same dtype.  Quotients of integers are truncated toward zero; x / 0 has
@@ -207,10 +244,11 @@ def div(x: Any, y: Any) -> Any:
 
 
 def rem(x: Any, y: Any) -> Any:
-    """x − y · trunc(x / y), element by element: the remainder, with the sign of `x`.
+    """The remainder x − y · trunc(x / y), with the sign of `x`, element by element.
 
     Args:
-        x, y: real arrays of one dtype and shape (...); either may be a scalar.
+        x: real array (...), or scalar.
+        y: array of the dtype and shape of `x`, or scalar.
 
     Returns:
         Array (...) of the same dtype; x rem 0 is NaN for floats and x for integers.

@@ -1,7 +1,7 @@
 """Operations on the bits of integers; on booleans, the logical ones.
 
-A shift takes its distance as an unsigned number; by the width of the dtype or more it leaves nothing
-but copies of the sign (`shift_right_arithmetic`) or zeros.
+A shift takes its distance as an unsigned number; by the width of the dtype or more it leaves
+nothing but copies of the sign (`shift_right_arithmetic`) or zeros.
 """
 
 from __future__ import annotations
@@ -111,17 +111,17 @@ shift_right_logical_p = ShiftRightLogical()
 
 
 def bitwise_and(x: Any, y: Any) -> Any:
-    """x ∧ y, bit by bit."""
+    """Logical and, x ∧ y, bit by bit."""
     return and_p.bind(*standardize(x, y))
 
 
 def bitwise_or(x: Any, y: Any) -> Any:
-    """x ∨ y, bit by bit."""
+    """Logical or, x ∨ y, bit by bit."""
     return or_p.bind(*standardize(x, y))
 
 
 def bitwise_xor(x: Any, y: Any) -> Any:
-    """x ⊻ y, bit by bit."""
+    """Exclusive or, x ⊻ y, bit by bit."""
     return xor_p.bind(*standardize(x, y))
 
 

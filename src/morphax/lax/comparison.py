@@ -32,7 +32,7 @@ class Comparison(Predicate):
 
 @final
 class Eq(Comparison):
-    """x = y, element by element."""
+    """Whether x = y, element by element."""
 
     name = "eq"
     accepts = ANY
@@ -42,7 +42,7 @@ class Eq(Comparison):
 
 @final
 class Ne(Comparison):
-    """x ≠ y, element by element."""
+    """Whether x ≠ y, element by element."""
 
     name = "ne"
     accepts = ANY
@@ -52,7 +52,7 @@ class Ne(Comparison):
 
 @final
 class Lt(Comparison):
-    """x < y, element by element."""
+    """Whether x < y, element by element."""
 
     name = "lt"
     numpy = np.less
@@ -61,7 +61,7 @@ class Lt(Comparison):
 
 @final
 class Le(Comparison):
-    """x ≤ y, element by element."""
+    """Whether x ≤ y, element by element."""
 
     name = "le"
     numpy = np.less_equal
@@ -70,7 +70,7 @@ class Le(Comparison):
 
 @final
 class Gt(Comparison):
-    """x > y, element by element."""
+    """Whether x > y, element by element."""
 
     name = "gt"
     numpy = np.greater
@@ -79,7 +79,7 @@ class Gt(Comparison):
 
 @final
 class Ge(Comparison):
-    """x ≥ y, element by element."""
+    """Whether x ≥ y, element by element."""
 
     name = "ge"
     numpy = np.greater_equal
@@ -149,30 +149,30 @@ le_to_p = LeTo()
 
 
 def eq(x: Any, y: Any) -> Any:
-    """x = y, element by element; NaN equals nothing."""
+    """Whether x = y, element by element; NaN equals nothing."""
     return eq_p.bind(*standardize(x, y))
 
 
 def ne(x: Any, y: Any) -> Any:
-    """x ≠ y, element by element; NaN differs from everything."""
+    """Whether x ≠ y, element by element; NaN differs from everything."""
     return ne_p.bind(*standardize(x, y))
 
 
 def lt(x: Any, y: Any) -> Any:
-    """x < y, element by element."""
+    """Whether x < y, element by element."""
     return lt_p.bind(*standardize(x, y))
 
 
 def le(x: Any, y: Any) -> Any:
-    """x ≤ y, element by element."""
+    """Whether x ≤ y, element by element."""
     return le_p.bind(*standardize(x, y))
 
 
 def gt(x: Any, y: Any) -> Any:
-    """x > y, element by element."""
+    """Whether x > y, element by element."""
     return gt_p.bind(*standardize(x, y))
 
 
 def ge(x: Any, y: Any) -> Any:
-    """x ≥ y, element by element."""
+    """Whether x ≥ y, element by element."""
     return ge_p.bind(*standardize(x, y))

@@ -14,7 +14,7 @@ import numpy as np
 from ..core import aval_of, is_undefined_primal
 from ..engines.xla.stablehlo import Builder, Value
 from .arithmetic import neg
-from .families import Elementwise, LinearElementwise, expanded, unbroadcast
+from .families import Elementwise, LinearElementwise, unbroadcast
 from .kinds import COMPLEX, PARTS
 from .operands import standardize
 
@@ -27,6 +27,15 @@ def real_dtype(dtype: Any) -> Any:
 def complex_dtype(dtype: Any) -> Any:
     """The complex dtype whose parts are of `dtype`; a complex dtype itself."""
     return np.result_type(dtype, np.complex64)
+
+
+def above_the_cut(z: Any) -> Any:
+    """A NumPy array with imaginary parts −0 taken for 0, as XLA does on branch cuts."""
+    if z.dtype.kind != "c":
+        return z
+    above = z.copy()
+    above.imag += 0.0
+    return above
 
 
 @final
@@ -105,7 +114,9 @@ class Conj(LinearElementwise):
     def lower(self, b: Builder, out: Any, z: Value, *, input_dtype: Any) -> Value:
         if z.aval.dtype.kind != "c":
             zero = b.full(0, z.aval)
-            return b.op("stablehlo.complex", out, z, b.elementwise("stablehlo.negate", z.aval, zero))
+            return b.op(
+                "stablehlo.complex", out, z, b.elementwise("stablehlo.negate", z.aval, zero)
+            )
         parts = out.update(dtype=real_dtype(out.dtype))
         re, im = b.op("stablehlo.real", parts, z), b.op("stablehlo.imag", parts, z)
         return b.op("stablehlo.complex", out, re, b.elementwise("stablehlo.negate", parts, im))
@@ -132,10 +143,11 @@ def imag(x: Any) -> Any:
 
 
 def complex(x: Any, y: Any) -> Any:
-    """x + i y, element by element.
+    """The complex number x + i y, element by element.
 
     Args:
-        x, y: arrays (...) of one dtype, float32 or float64.
+        x: array (...) of dtype float32 or float64, or scalar.
+        y: array of the dtype and shape of `x`, or scalar.
 
     Returns:
         Array (...) of dtype complex64 or complex128.

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from ..engines.xla.stablehlo import Builder, Value
-from .arithmetic import add, div, mul, sub
+from .arithmetic import add, div, inverse, mul, sub
 from .families import Elementwise
 from .kinds import INEXACT
 
@@ -88,7 +88,7 @@ class Log1p(Elementwise):
 
 
 def _logistic(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
+    return inverse(1 + np.exp(-x))
 
 
 @final

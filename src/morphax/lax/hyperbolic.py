@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from .arithmetic import add, div, mul, sub
+from .complex import above_the_cut
 from .families import Elementwise
 from .kinds import INEXACT
 from .powers import rsqrt, square
@@ -51,17 +52,29 @@ class Tanh(Elementwise):
         return mul(t, mul(sub(1.0, out), add(1.0, out)))
 
 
+def _asinh(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.arcsinh(x)
+    right = x.copy()
+    right.real += 0.0
+    return np.arcsinh(right)
+
+
 @final
 class Asinh(Elementwise):
     """The x of a hyperbolic sine, element by element."""
 
     name = "asinh"
     accepts = INEXACT
-    numpy = np.arcsinh
+    numpy = _asinh
     stablehlo = "chlo.asinh"
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, rsqrt(add(square(x), 1.0)))
+
+
+def _acosh(x: Any) -> Any:
+    return np.arccosh(above_the_cut(x))
 
 
 @final
@@ -70,7 +83,7 @@ class Acosh(Elementwise):
 
     name = "acosh"
     accepts = INEXACT
-    numpy = np.arccosh
+    numpy = _acosh
     stablehlo = "chlo.acosh"
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
@@ -112,7 +125,7 @@ def cosh(x: Any) -> Any:
 
 
 def tanh(x: Any, *, accuracy: Any = None) -> Any:
-    """sinh x / cosh x, element by element."""
+    """The quotient sinh x / cosh x, element by element."""
     return tanh_p.bind(x)
 
 

@@ -121,7 +121,8 @@ def mulhi(x: Any, y: Any, /) -> Any:
     """The high half of the double-width product, element by element.
 
     Args:
-        x, y: integer arrays of one dtype and shape (...); either may be a scalar.
+        x: integer array (...), or scalar.
+        y: array of the dtype and shape of `x`, or scalar.
 
     Returns:
         Array (...) of the same dtype: ⌊x · y / 2ⁿ⌋ for an n-bit dtype.

@@ -8,13 +8,19 @@ import numpy as np
 
 from ..core import not_differentiable
 from ..engines.xla.stablehlo import Builder, Value
-from .arithmetic import mul, neg
+from .arithmetic import mul
 from .comparison import ge
 from .complex import conj, real, real_dtype
-from .families import Elementwise, Piecewise, compare
+from .families import Elementwise, Piecewise
 from .kinds import COMPLEX, FLOATING, NUMBER, SIGNED
 from .operands import standardize
 from .selection import scalar_like, select_n_p
+
+
+def _abs(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.abs(x)
+    return np.where(np.isnan(x), x.real.dtype.type(np.nan), np.abs(x))
 
 
 @final
@@ -23,7 +29,7 @@ class Abs(Elementwise):
 
     name = "abs"
     accepts = FLOATING | COMPLEX | SIGNED
-    numpy = np.abs
+    numpy = _abs
     stablehlo = "stablehlo.abs"
 
     def result_dtype(self, dtype: Any) -> Any:
@@ -69,7 +75,7 @@ class NextAfter(Elementwise):
     jvp = not_differentiable("the step to the next number depends on the dtype, not on the value")
 
     def evaluate(self, x: Any, y: Any) -> Any:
-        return np.nextafter(x, y)
+        return np.where(x == y, y, np.nextafter(x, y))
 
 
 abs_p = Abs()
@@ -91,7 +97,8 @@ def nextafter(x1: Any, x2: Any) -> Any:
     """The number of the dtype that follows `x1` in the direction of `x2`, element by element.
 
     Args:
-        x1, x2: floating arrays of one dtype and shape (...); either may be a scalar.
+        x1: floating array (...), or scalar.
+        x2: array of the dtype and shape of `x1`, or scalar.
 
     Returns:
         Array (...); `x2` where both are equal.

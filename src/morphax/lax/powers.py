@@ -11,8 +11,9 @@ import numpy as np
 from ..core import ShapedArray
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
-from .arithmetic import div, mul, sub
+from .arithmetic import div, inverse, mul, sub
 from .comparison import eq
+from .complex import above_the_cut
 from .convert import convert
 from .exponential import log
 from .families import Elementwise, elementwise_shape, expanded, without_derivative
@@ -25,7 +26,7 @@ T = TypeVar("T")
 
 
 def power_by_squaring(x: T, exponent: int, multiply: Callable[[T, T], T]) -> T:
-    """x to a positive integer power in about log₂ `exponent` multiplications."""
+    """A positive integer power of x in at most 2 log₂ `exponent` multiplications."""
     result: T | None = None
     square = x
     while True:
@@ -75,9 +76,11 @@ class IntegerPow(Elementwise):
     def evaluate(self, x: Any, *, y: int) -> Any:
         if y == 0:
             return np.ones_like(x)
-        wide = widened(x)
-        power = power_by_squaring(wide, abs(y), np.multiply)
-        return (power if y > 0 else np.reciprocal(power)).astype(x.dtype)
+        # Rounded at each step, as the compiled program does: overflow on the way stays overflow.
+        power = power_by_squaring(x, abs(y), np.multiply)
+        if y < 0:
+            return inverse(power)
+        return x.copy() if power is x else power
 
     def lower(self, b: Builder, out: Any, x: Value, *, y: int) -> Value:
         if y == 0:
@@ -123,7 +126,14 @@ class Pow(Elementwise):
 
     def evaluate(self, x: Any, y: Any) -> Any:
         base = widened(x)
-        return np.power(base, y.astype(base.dtype)).astype(x.dtype)
+        exponent = y.astype(base.dtype)
+        power = np.power(base, exponent)
+        if base.dtype.kind == "c":
+            # Zero has real positive powers only, and its power 0 is 1.
+            vanishing = (base == 0) & (exponent != 0)
+            defined = (exponent.imag == 0) & (exponent.real > 0)
+            power = np.where(vanishing, np.where(defined, 0, np.nan * (1 + 1j)), power)
+        return power.astype(x.dtype)
 
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
         if y.aval.dtype != out.dtype:
@@ -142,13 +152,17 @@ class Pow(Elementwise):
         return mul(t, mul(log(base), out))
 
 
+def _sqrt(x: Any) -> Any:
+    return np.sqrt(above_the_cut(x))
+
+
 @final
 class Sqrt(Elementwise):
     """√x, element by element."""
 
     name = "sqrt"
     accepts = INEXACT
-    numpy = np.sqrt
+    numpy = _sqrt
     stablehlo = "stablehlo.sqrt"
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
@@ -156,7 +170,7 @@ class Sqrt(Elementwise):
 
 
 def _rsqrt(x: Any) -> Any:
-    return 1 / np.sqrt(x)
+    return inverse(np.sqrt(x))
 
 
 @final

@@ -99,16 +99,18 @@ class Scattering(Primitive):
         if mode is GatherScatterMode.CLIP:
             sizes = slice_sizes_of_updates("", x.aval, updates.aval, dimension_numbers)
             indices = clamped_indices(b, x.aval, indices, dimension_numbers, sizes)
+        if not dimension_numbers.scatter_dims_to_operand_dims:
+            x, indices, dimension_numbers = _with_index(b, x, indices, dimension_numbers)
+        scalar = out.update(shape=())
 
         def combine(inner: Builder, old: Value, new: Value) -> Sequence[Value]:
             return [new] if update_jaxpr is None else inner.inline(update_jaxpr, old, new)
 
         names = ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
                  "input_batching_dims", "scatter_indices_batching_dims")  # fmt: skip
-        scalar = out.update(shape=())
-        return b.op(
+        result = b.op(
             "stablehlo.scatter",
-            out,
+            x.aval,
             x,
             indices,
             updates,
@@ -117,6 +119,7 @@ class Scattering(Primitive):
             indices_are_sorted=str(indices_are_sorted).lower(),
             unique_indices=str(unique_indices).lower(),
         )
+        return result if x.aval.shape == out.shape else b.op("stablehlo.reshape", out, result)
 
     def batch(
         self,
@@ -184,6 +187,24 @@ def elements(target: Any, rows: Any) -> Any:
     if size == 1:
         return rows
     return (rows[:, None] * size + np.arange(size)).reshape(-1)
+
+
+def _with_index(
+    b: Builder, x: Value, indices: Value, numbers: ScatterDimensionNumbers
+) -> tuple[Value, Value, ScatterDimensionNumbers]:
+    """The same scatter with one component of indices, zero, along a new axis of size 1.
+
+    Of several windows that go to one place for want of indices, XLA sees the last only; into an
+    operand of rank 0 it cannot scatter.
+    """
+    axis = len(x.aval.shape)
+    x = b.op("stablehlo.reshape", x.aval.update(shape=(*x.aval.shape, 1)), x)
+    zeros = b.full(0, indices.aval.update(shape=(*indices.aval.shape[:-1], 1)))
+    numbers = numbers._replace(
+        inserted_window_dims=(*numbers.inserted_window_dims, axis),
+        scatter_dims_to_operand_dims=(axis,),
+    )
+    return x, zeros, numbers
 
 
 def in_rounds(

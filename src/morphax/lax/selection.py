@@ -1,8 +1,8 @@
 """Choosing between values: by an index, by size, by bounds.
 
-Of 0 and −0, `max` gives 0 and `min` −0; NaN wins in both.  Complex numbers are ordered by real part,
-then by imaginary part.  Where the primitives take scalars beside arrays, as all elementwise ones do,
-the public functions want the shapes that their docstrings state.
+Of 0 and −0, `max` gives 0 and `min` −0; NaN wins in both.  Complex numbers are ordered by real
+part, then by imaginary part.  Where the primitives take scalars beside arrays, as all elementwise
+ones do, the public functions want the shapes that their docstrings state.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class SelectN(Elementwise):
     def transpose(self, ct: Any, which: Any, *cases: Any) -> list[Any]:
         zero = scalar_like(0, ct)
         parts: list[Any] = [None]
-        for position, case in enumerate(cases):
+        for case in cases:
             if is_undefined_primal(case):
                 part = self.bind(which, *[ct if c is case else zero for c in cases])
                 parts.append(unbroadcast(part, case.aval))
@@ -128,9 +128,8 @@ def _share(winner: Any, other: Any, out: Any) -> Any:
 
 
 def extremum(b: Builder, out: Any, operation: str, x: Value, y: Value) -> Value:
-    """Lower ``stablehlo.maximum`` or ``stablehlo.minimum``; XLA's order for complex numbers differs
-    on NaN, so they are compared part by part.
-    """
+    """Lower ``stablehlo.maximum`` or ``stablehlo.minimum``, as `operation` says."""
+    # Complex numbers are compared part by part: XLA's own order differs on NaN.
     if out.dtype.kind != "c":
         return b.elementwise(operation, out, x, y)
     direction = "GT" if operation == "stablehlo.maximum" else "LT"
@@ -246,7 +245,8 @@ def select(pred: Any, on_true: Any, on_false: Any) -> Any:
 
     Args:
         pred: boolean array of the shape of the others, or scalar.
-        on_true, on_false: arrays of one dtype and shape (...).
+        on_true: array (...).
+        on_false: array of the dtype and shape of `on_true`.
 
     Returns:
         Array (...).

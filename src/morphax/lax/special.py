@@ -104,7 +104,7 @@ def _lgamma(x: Any) -> Any:
 
 @final
 class Lgamma(SpecialFunction):
-    """log |Γ(x)|, element by element; ∞ at the poles 0, −1, −2, …"""
+    """log |Γ(x)|, element by element; ∞ at the poles 0, −1, −2 and so on."""
 
     name = "lgamma"
     numpy = _lgamma
@@ -122,7 +122,7 @@ def _digamma(x: Any) -> Any:
 
 @final
 class Digamma(SpecialFunction):
-    """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2, …"""
+    """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2 and so on."""
 
     name = "digamma"
     numpy = _digamma
@@ -137,8 +137,10 @@ def _zeta(x: Any, q: Any) -> Any:
 
     is_whole, is_even = x == np.floor(x), x / 2 == np.floor(x / 2)
     pole = (q <= 0) & (q == np.floor(q))
-    undefined = np.isinf(x) | np.where(pole, ~is_even, (q == np.inf) | ((q < 0) & ~is_whole))
-    value = np.where(pole, np.inf, special.zeta(x, q))
+    undefined = (x != 1) & (
+        np.isinf(x) | np.where(pole, ~is_even, (q == np.inf) | ((q < 0) & ~is_whole))
+    )
+    value = np.where(pole | (x == 1), np.inf, special.zeta(x, q))
     return np.where(undefined, np.nan, value).astype(x.dtype)
 
 
@@ -205,12 +207,12 @@ def erf_inv(x: Any) -> Any:
 
 
 def lgamma(x: Any) -> Any:
-    """log |Γ(x)|, element by element; ∞ at the poles 0, −1, −2, …"""
+    """The logarithm of |Γ(x)|, element by element; ∞ at the poles 0, −1, −2 and so on."""
     return lgamma_p.bind(x)
 
 
 def digamma(x: Any) -> Any:
-    """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2, …"""
+    """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2 and so on."""
     return digamma_p.bind(x)
 
 
@@ -218,7 +220,8 @@ def zeta(x: Any, q: Any) -> Any:
     """The Hurwitz zeta function ζ(x, q) = Σₖ (q + k)⁻ˣ over k ≥ 0, element by element.
 
     Args:
-        x, q: floating arrays of one dtype and shape (...); either may be a scalar.
+        x: floating array (...), or scalar.
+        q: array of the dtype and shape of `x`, or scalar.
 
     Returns:
         Array (...); ∞ for x = 1, NaN for x < 1.

@@ -7,6 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from .arithmetic import add, div, mul, neg, sub
+from .complex import above_the_cut
 from .families import Elementwise
 from .kinds import INEXACT
 from .operands import standardize
@@ -52,17 +53,25 @@ class Tan(Elementwise):
         return mul(t, add(square(out), 1.0))
 
 
+def _asin(x: Any) -> Any:
+    return np.arcsin(above_the_cut(x))
+
+
 @final
 class Asin(Elementwise):
     """The x in [−π/2, π/2] of a sine, element by element."""
 
     name = "asin"
     accepts = INEXACT
-    numpy = np.arcsin
+    numpy = _asin
     stablehlo = "chlo.asin"
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, _rsqrt_of_one_minus_square(x))
+
+
+def _acos(x: Any) -> Any:
+    return np.arccos(above_the_cut(x))
 
 
 @final
@@ -71,7 +80,7 @@ class Acos(Elementwise):
 
     name = "acos"
     accepts = INEXACT
-    numpy = np.arccos
+    numpy = _acos
     stablehlo = "chlo.acos"
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
@@ -99,7 +108,7 @@ class Atan(Elementwise):
 def _atan2(x: Any, y: Any) -> Any:
     if x.dtype.kind != "c":
         return np.arctan2(x, y)
-    return -1j * np.log((y + 1j * x) / np.sqrt(x * x + y * y))
+    return -1j * np.log((y + 1j * x) / np.sqrt(above_the_cut(x * x + y * y)))
 
 
 @final
@@ -177,7 +186,8 @@ def atan2(x: Any, y: Any) -> Any:
     """The angle in [−π, π] with sine proportional to `x` and cosine to `y`, element by element.
 
     Args:
-        x, y: arrays of one floating or complex dtype and shape (...); either may be a scalar.
+        x: floating or complex array (...), or scalar.
+        y: array of the dtype and shape of `x`, or scalar.
 
     Returns:
         Array (...): atan(x / y), in the quadrant that the signs of both tell, those of zeros too.

@@ -1,15 +1,30 @@
-"""Addition and multiplication with their relatives, element by element."""
+"""Addition, multiplication, division and their relatives, element by element."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..lax.arithmetic import add_p, mul_p, neg_p
-from .operands import promoted
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_p
+from ..lax.bitwise import and_p, or_p
+from ..lax.selection import max_p, min_p
+from ..lax.spine import broadcast_to
+from .operands import as_array, promoted, promoted_inexact
+
+
+def _is(x: Any, kind: Any) -> bool:
+    return bool(dtypes.issubdtype(aval_of(x).dtype, kind))
+
+
+def _is_bool(x: Any) -> bool:
+    return bool(aval_of(x).dtype == np.bool_)
 
 
 def add(x: Any, y: Any, /) -> Any:
-    """x + y, element by element.
+    """x + y, element by element; of booleans, the logical or.
 
     Args:
         x, y: arrays or scalars that broadcast to a common shape.
@@ -22,14 +37,190 @@ def add(x: Any, y: Any, /) -> Any:
         >>> jnp.add(jnp.arange(3), 1.5)
         Array([1.5, 2.5, 3.5], dtype=float32)
     """
-    return add_p.bind(*promoted("add", x, y))
+    x, y = promoted("add", x, y)
+    return or_p.bind(x, y) if _is_bool(x) else add_p.bind(x, y)
+
+
+def subtract(x: Any, y: Any, /) -> Any:
+    """x − y, element by element."""
+    return sub_p.bind(*promoted("subtract", x, y))
 
 
 def multiply(x: Any, y: Any, /) -> Any:
-    """x · y, element by element."""
-    return mul_p.bind(*promoted("multiply", x, y))
+    """x · y, element by element; of booleans, the logical and."""
+    x, y = promoted("multiply", x, y)
+    return and_p.bind(x, y) if _is_bool(x) else mul_p.bind(x, y)
+
+
+def true_divide(x: Any, y: Any, /) -> Any:
+    """x / y, element by element, in floating point."""
+    return div_p.bind(*promoted_inexact("divide", x, y))
+
+
+divide = true_divide
 
 
 def negative(x: Any, /) -> Any:
     """−x, element by element."""
     return neg_p.bind(*promoted("negative", x))
+
+
+def positive(x: Any, /) -> Any:
+    """x itself."""
+    return as_array("positive", x)
+
+
+def maximum(x: Any, y: Any, /) -> Any:
+    """The larger of x and y, element by element; NaN if either is NaN."""
+    return max_p.bind(*promoted("maximum", x, y))
+
+
+def minimum(x: Any, y: Any, /) -> Any:
+    """The smaller of x and y, element by element; NaN if either is NaN."""
+    return min_p.bind(*promoted("minimum", x, y))
+
+
+def fmax(x1: Any, x2: Any) -> Any:
+    """The larger of two values, element by element; NaN only if both are NaN."""
+    x1, x2 = promoted("fmax", x1, x2)
+    return chosen(_prefers_first(lax.gt(x1, x2), x2), x1, x2)
+
+
+def fmin(x1: Any, x2: Any) -> Any:
+    """The smaller of two values, element by element; NaN only if both are NaN."""
+    x1, x2 = promoted("fmin", x1, x2)
+    return chosen(_prefers_first(lax.lt(x1, x2), x2), x1, x2)
+
+
+def _prefers_first(condition: Any, second: Any) -> Any:
+    return lax.bitwise_or(condition, lax.ne(second, second))
+
+
+def chosen(condition: Any, x: Any, y: Any) -> Any:
+    """`x` where `condition` is true, else `y`; scalars are repeated."""
+    shape = condition.aval.shape
+    return lax.select(condition, broadcast_to(x, shape), broadcast_to(y, shape))
+
+
+def floor_divide(x1: Any, x2: Any, /) -> Any:
+    """The largest integer not above x / y, element by element."""
+    x1, x2 = promoted("floor_divide", x1, x2)
+    if _is(x1, np.unsignedinteger):
+        return lax.div(x1, x2)
+    if _is(x1, np.integer):
+        quotient, remainder = lax.div(x1, x2), lax.rem(x1, x2)
+        rounded_up = lax.bitwise_and(
+            lax.ne(lax.sign(remainder), lax.sign(x2)), lax.ne(remainder, _zero(remainder))
+        )
+        return lax.sub(quotient, lax.convert_element_type(rounded_up, quotient.dtype))
+    quotient, _ = _float_divmod(x1, x2)
+    return quotient
+
+
+def remainder(x1: Any, x2: Any, /) -> Any:
+    """x − y ⌊x / y⌋, element by element: it has the sign of y."""
+    x1, x2 = promoted("remainder", x1, x2)
+    truncated = rem_p.bind(x1, x2)
+    zero = _zero(truncated)
+    opposite = lax.bitwise_and(
+        lax.ne(lax.lt(truncated, zero), lax.lt(x2, zero)), lax.ne(truncated, zero)
+    )
+    return chosen(opposite, lax.add(truncated, x2), truncated)
+
+
+mod = remainder
+
+
+def fmod(x1: Any, x2: Any, /) -> Any:
+    """The remainder of x / y rounded towards zero: it has the sign of x."""
+    return rem_p.bind(*promoted("fmod", x1, x2))
+
+
+def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:  # noqa: A001 - the public name
+    """Floor division and remainder together."""
+    x1, x2 = promoted("divmod", x1, x2)
+    if _is(x1, np.integer):
+        return floor_divide(x1, x2), remainder(x1, x2)
+    return _float_divmod(x1, x2)
+
+
+def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
+    """Quotient, rounded from the exact remainder so that the two agree, and remainder."""
+    rest = remainder(x, y)
+    return lax.round(lax.div(lax.sub(x, rest), y)), rest
+
+
+def _zero(x: Any) -> Any:
+    return np.zeros((), aval_of(x).dtype)[()]
+
+
+def power(x1: Any, x2: Any, /) -> Any:
+    """x raised to the power y, element by element.
+
+    A Python int as exponent is multiplied out, so it is exact and differentiable everywhere.
+
+    Raises:
+        TypeError: an integer array is raised to a negative Python int.
+    """
+    if type(x2) is int and not _is_bool(x1):
+        base = as_array("power", x1)
+        if x2 >= 0 or _is(base, np.inexact):
+            return lax.integer_pow(base, x2)
+    x1, x2 = promoted("power", x1, x2)
+    return lax.pow(x1, x2)
+
+
+def float_power(x1: Any, x2: Any, /) -> Any:
+    """x raised to the power y, in floating point."""
+    return lax.pow(*promoted_inexact("float_power", x1, x2))
+
+
+def square(x: Any, /) -> Any:
+    """x², element by element."""
+    return lax.square(*promoted("square", x))
+
+
+def sqrt(x: Any, /) -> Any:
+    """√x, element by element; NaN for negative real numbers."""
+    return lax.sqrt(*promoted_inexact("sqrt", x))
+
+
+def cbrt(x: Any, /) -> Any:
+    """The cube root of x, element by element."""
+    return lax.cbrt(*promoted_inexact("cbrt", x))
+
+
+def reciprocal(x: Any, /) -> Any:
+    """1 / x, element by element."""
+    return lax.div(1, *promoted_inexact("reciprocal", x))
+
+
+def absolute(x: Any, /) -> Any:
+    """|x|, element by element."""
+    x = as_array("absolute", x)
+    unchanged = _is_bool(x) or _is(x, np.unsignedinteger)
+    return x if unchanged else lax.abs(x)
+
+
+abs = absolute  # noqa: A001 - the public name
+
+
+def fabs(x: Any, /) -> Any:
+    """|x| of real numbers, in floating point."""
+    return lax.abs(*promoted_inexact("fabs", x))
+
+
+def sign(x: Any, /) -> Any:
+    """−1, 0 or 1, by the sign of x; for complex numbers x / |x|."""
+    return lax.sign(*promoted("sign", x))
+
+
+def hypot(x1: Any, x2: Any, /) -> Any:
+    """√(x² + y²), element by element, without overflow in between."""
+    x, y = map(lax.abs, promoted_inexact("hypot", x1, x2))
+    larger, smaller = lax.max(x, y), lax.min(x, y)
+    zero = _zero(larger)
+    whole = lax.bitwise_or(lax.eq(larger, zero), lax.eq(larger, lax.full_like(larger, np.inf)))
+    ratio = lax.div(smaller, lax.select(whole, lax.full_like(larger, 1), larger))
+    length = lax.mul(larger, lax.sqrt(lax.add(lax.square(ratio), 1)))
+    return lax.select(whole, larger, length)

@@ -12,39 +12,69 @@ from typing import Any
 
 from ..array import Array
 from ..core import Tracer, is_value
-from . import arithmetic
+from . import arithmetic, logic
+
+_ARITHMETIC = {
+    "add": arithmetic.add,
+    "sub": arithmetic.subtract,
+    "mul": arithmetic.multiply,
+    "truediv": arithmetic.true_divide,
+    "floordiv": arithmetic.floor_divide,
+    "mod": arithmetic.remainder,
+    "divmod": arithmetic.divmod,
+    "pow": arithmetic.power,
+    "and": logic.bitwise_and,
+    "or": logic.bitwise_or,
+    "xor": logic.bitwise_xor,
+    "lshift": logic.left_shift,
+    "rshift": logic.right_shift,
+}
+_COMPARISON = {
+    "eq": logic.equal,
+    "ne": logic.not_equal,
+    "lt": logic.less,
+    "le": logic.less_equal,
+    "gt": logic.greater,
+    "ge": logic.greater_equal,
+}
+_UNARY = {
+    "neg": arithmetic.negative,
+    "pos": arithmetic.positive,
+    "abs": arithmetic.absolute,
+    "invert": logic.bitwise_not,
+}
+
+
+def _takes_part(x: Any) -> bool:
+    """Whether an operator may be applied to `x` without asking its class."""
+    return hasattr(x, "aval") or is_value(x) or hasattr(x, "__jax_array__")
 
 
 def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        if not (hasattr(other, "aval") or is_value(other) or hasattr(other, "__jax_array__")):
-            return NotImplemented
-        return function(self, other)
+        return function(self, other) if _takes_part(other) else NotImplemented
 
     return operator
 
 
 def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        if not (is_value(other) or hasattr(other, "__jax_array__")):
-            return NotImplemented
-        return function(other, self)
+        return function(other, self) if _takes_part(other) else NotImplemented
 
     return operator
-
-
-_BINARY = {"add": arithmetic.add, "mul": arithmetic.multiply}
-_UNARY = {"neg": arithmetic.negative}
 
 
 def install() -> None:
     """Give `Array` and `Tracer` their operators."""
     for cls in (Array, Tracer):
-        for name, function in _BINARY.items():
+        for name, function in _ARITHMETIC.items():
             setattr(cls, f"__{name}__", _operator(function))
             setattr(cls, f"__r{name}__", _reflected(function))
-        for name, function in _UNARY.items():
-            setattr(cls, f"__{name}__", function)
+        for name, function in _COMPARISON.items():
+            setattr(cls, f"__{name}__", _operator(function))
+        for name, unary in _UNARY.items():
+            setattr(cls, f"__{name}__", unary)
+        # Defining __eq__ by assignment leaves __hash__ alone: arrays refuse to be hashed.
 
 
 install()

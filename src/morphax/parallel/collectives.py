@@ -25,7 +25,7 @@ from ..core import (
 )
 from ..lax.arithmetic import div, mul
 from ..lax.reductions import reduce_max, reduce_min
-from ..lax.shape import iota
+from ..lax.filling import iota
 from ..lax.spine import instantiate, reduce_sum
 from ..transforms.flattening import check_values
 from ..util.messages import message

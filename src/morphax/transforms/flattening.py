@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
+import weakref
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, final
 
 from .. import tree
 from ..core import DebugInfo, aval_of, is_value
 from ..util.messages import message
+
+Complete = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
 @final
@@ -17,22 +21,32 @@ class FlatFunction:
     """A function of leaves that calls `function(*args, **kwargs)` and flattens what it returns.
 
     After a call, `out_tree` is the structure of the result, and `aux` what `split_aux` took off it.
+    `complete` adds the arguments that are no leaves: (args, kwargs) → (args, kwargs).
     """
 
-    __slots__ = ("aux", "function", "has_aux", "in_tree", "out_tree", "where")
+    __slots__ = ("aux", "complete", "function", "has_aux", "in_tree", "out_tree", "where")
 
     def __init__(
-        self, function: Callable[..., Any], in_tree: Any, where: str, *, has_aux: bool = False
+        self,
+        function: Callable[..., Any],
+        in_tree: Any,
+        where: str,
+        *,
+        has_aux: bool = False,
+        complete: Complete | None = None,
     ) -> None:
         self.function = function
         self.in_tree = in_tree
         self.where = where
         self.has_aux = has_aux
+        self.complete = complete
         self.out_tree: Any = None
         self.aux: Any = None
 
     def __call__(self, *leaves: Any) -> list[Any]:
         args, kwargs = self.in_tree.unflatten(leaves)
+        if self.complete is not None:
+            args, kwargs = self.complete(args, kwargs)
         result = self.function(*args, **kwargs)
         if self.has_aux:
             result, self.aux = self._split_aux(result)
@@ -81,18 +95,43 @@ def function_name(function: Callable[..., Any]) -> str:
     return getattr(function, "__name__", type(function).__name__)
 
 
-def debug_info(transform: str, function: Callable[..., Any], in_tree: Any) -> DebugInfo:
+def debug_info(
+    transform: str, function: Callable[..., Any], in_tree: Any, complete: Complete | None = None
+) -> DebugInfo:
     """Who is traced; argument names are worked out only if an error needs them."""
-    return DebugInfo(
-        transform, function_label(function), lambda: argument_names(function, in_tree)
-    )
+    names = _NamesOnDemand(_weakly(function), in_tree, complete)
+    return DebugInfo(transform, function_label(function), names)
 
 
-def argument_names(function: Callable[..., Any], in_tree: Any) -> Sequence[str]:
+@final
+@dataclass(frozen=True, slots=True)
+class _NamesOnDemand:
+    """Names of arguments; a jaxpr must not keep the user's function alive for their sake."""
+
+    function: Callable[[], Callable[..., Any] | None]
+    in_tree: Any
+    complete: Complete | None
+
+    def __call__(self) -> Sequence[str]:
+        return argument_names(self.function(), self.in_tree, self.complete)
+
+
+def _weakly(function: Callable[..., Any]) -> Callable[[], Callable[..., Any] | None]:
+    try:
+        return weakref.ref(function)
+    except TypeError:
+        return lambda: function
+
+
+def argument_names(
+    function: Callable[..., Any] | None, in_tree: Any, complete: Complete | None = None
+) -> Sequence[str]:
     """One path per leaf of ``(args, kwargs)``, such as ``params['w']``."""
     args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
+    if complete is not None:
+        args, kwargs = complete(args, kwargs)
     try:
-        bound = inspect.signature(function).bind(*args, **kwargs).arguments
+        bound = inspect.signature(function).bind(*args, **kwargs).arguments  # type: ignore[arg-type]
     except (TypeError, ValueError):
         bound = {f"args[{i}]": a for i, a in enumerate(args)} | dict(kwargs)
     names = [""] * in_tree.num_leaves
@@ -106,15 +145,31 @@ def check_values(where: str, names: Callable[[], Sequence[str]], leaves: Sequenc
     """Raise `TypeError`, naming the argument, if a leaf cannot be an operand."""
     for position, leaf in enumerate(leaves):
         if not is_value(leaf):
-            raise TypeError(
-                message(
-                    f"{where}, argument {names()[position]}",
-                    given=f"{leaf!r:.80} of type {type(leaf).__name__}",
-                    expected="an array, a Python scalar, or a tree of them",
-                    fix="Convert it with jnp.asarray, or mark it static "
-                    "(static_argnums or static_argnames of jit).",
-                )
-            )
+            raise TypeError(_not_an_operand(f"{where}, argument {names()[position]}", leaf))
+
+
+def check_avals(where: str, names: Callable[[], Sequence[str]], leaves: Sequence[Any]) -> None:
+    """Raise the error of the first leaf that has no aval, naming the argument."""
+    for position, leaf in enumerate(leaves):
+        try:
+            aval_of(leaf)
+        except OverflowError as error:
+            error.add_note(f"in {where}, argument {names()[position]}")
+            raise
+        except TypeError:
+            place = f"{where}, argument {names()[position]}"
+            raise TypeError(_not_an_operand(place, leaf)) from None
+
+
+def _not_an_operand(place: str, leaf: Any) -> str:
+    dtype = f" and dtype {leaf.dtype}" if hasattr(leaf, "dtype") else ""
+    return message(
+        place,
+        given=f"{leaf!r:.80} of type {type(leaf).__name__}{dtype}",
+        expected="an array, a Python scalar, or a tree of them",
+        fix="Convert it with jnp.asarray, or mark it static "
+        "(static_argnums or static_argnames of jit).",
+    )
 
 
 def avals_of(leaves: Sequence[Any]) -> tuple[Any, ...]:

@@ -23,6 +23,9 @@ from ._node import Node, NodeKind
 _EXACT_KEY_TYPES = frozenset({str, int, bytes})
 _MAX_REMEMBERED_ORDERS = 4096
 
+# Entries of key paths for positions; replaced by a longer tuple when more are needed.
+_sequence_keys: tuple[SequenceKey, ...] = ()
+
 
 @final
 class NoneKind(NodeKind):
@@ -62,7 +65,10 @@ class SequenceKind(NodeKind):
         return self._node
 
     def keys(self, data: None, arity: int) -> Sequence[Hashable]:
-        return [SequenceKey(i) for i in range(arity)]
+        global _sequence_keys
+        if len(_sequence_keys) < arity:
+            _sequence_keys = tuple(map(SequenceKey, range(2 * arity)))
+        return _sequence_keys[:arity]
 
     def show(self, data: None, children: Sequence[str]) -> str:
         comma = "," if self.type is tuple and len(children) == 1 else ""
@@ -73,15 +79,18 @@ class SequenceKind(NodeKind):
 class DictKind(NodeKind):
     """A dict; its data are the keys, sorted."""
 
-    __slots__ = ("_nodes", "_orders")
+    __slots__ = ("_empty", "_nodes", "_orders")
 
     def __init__(self) -> None:
         super().__init__(dict)
+        self._empty = self._make((), canonical=True)
         self._nodes: dict[tuple[Any, ...], Node] = {}
         # Keys in order of insertion -> (values in order of the sorted keys, node).
         self._orders: dict[tuple[Any, ...], tuple[Callable[[Any], tuple[Any, ...]], Node]] = {}
 
     def expand(self, tree: dict[Any, Any]) -> tuple[Sequence[Any], Node]:
+        if not tree:
+            return (), self._empty
         order = self._orders.get(tuple(tree))
         if order is None or not _EXACT_KEY_TYPES.issuperset(map(type, tree)):
             order = self._order(tree)
@@ -100,6 +109,8 @@ class DictKind(NodeKind):
 
     def node(self, data: Iterable[Any]) -> Node:
         keys = tuple(data)
+        if not keys:
+            return self._empty
         if not _EXACT_KEY_TYPES.issuperset(map(type, keys)):
             return self._make(keys, canonical=False)
         node = self._nodes.get(keys)
@@ -107,7 +118,8 @@ class DictKind(NodeKind):
 
     def _make(self, keys: tuple[Any, ...], *, canonical: bool) -> Node:
         def build(children: Iterable[Any]) -> dict[Any, Any]:
-            return dict(zip(keys, children, strict=True))
+            # There are as many children as keys; asking zip to check costs half as much again.
+            return dict(zip(keys, children))  # noqa: B905
 
         return Node(self, keys, build, canonical=canonical)
 
@@ -178,12 +190,8 @@ def sorted_keys(tree: dict[Any, Any]) -> tuple[Any, ...]:
 
 
 def values_getter(keys: Sequence[Any]) -> Callable[[Any], tuple[Any, ...]]:
-    """The function from a mapping to the tuple of its values under `keys`."""
-    match len(keys):
-        case 0:
-            return lambda tree: ()
-        case 1:
-            (key,) = keys
-            return lambda tree: (tree[key],)
-        case _:
-            return itemgetter(*keys)
+    """The function from a mapping to the tuple of its values under `keys`, at least one."""
+    if len(keys) == 1:
+        (key,) = keys
+        return lambda tree: (tree[key],)
+    return itemgetter(*keys)

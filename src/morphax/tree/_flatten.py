@@ -1,12 +1,12 @@
 """Flattening: from a tree to its leaves and its structure.
 
-The walk keeps its own stack, so that depth costs memory and not Python frames; a limit on the depth
-turns a container that contains itself into an error.  Each container is first asked whether all
-its children are of known leaf types (one call that runs in C): if so they are taken together, and
-the structure is looked up by their number.
+The walks keep their own stack, so that depth costs memory and not Python frames; a limit on the
+depth turns a container that contains itself into an error.  There are two.  The fast one asks of
+each container whether all its children are of known leaf types (one call that runs in C): if so
+they are taken together, and the structure is looked up by their number.  The other one asks
+`is_leaf`, and keeps the key path of the open node as one list that is copied for leaves alone.
 
-With key paths, classes registered with keys are flattened by their function with keys instead; the
-path of the open node is kept as one list, and copied for leaves alone.
+With key paths, classes registered with keys are flattened by their function with keys.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from typing import Any
 from ..util.messages import message
 from ._keypaths import KeyPath
 from ._mismatch import add_path_note, short
-from ._node import Node
-from ._registry import expanders, kind_of, leaf_types
+from ._node import Node, NodeKind
+from ._registry import are_leaf_types, expanders, kind_of
 from ._treedef import LEAF, PyTreeDef, flat_treedef, treedef_of
 
 MAX_DEPTH = 100_000
 
 IsLeaf = Callable[[Any], bool]
-# A node that is being flattened: itself, its children, an iterator over those that are left (with
-# the step that leads to them, if paths are wanted), and the definitions of those that are done.
+# A node that is being flattened: itself, its children, an iterator over those that are left, and
+# the definitions of those that are done.
 _Open = tuple[Node, Sequence[Any], Iterator[Any], list[PyTreeDef]]
+_Expand = Callable[[NodeKind, Any], tuple[Sequence[Any], Sequence[Any], Node]]
 
 
 def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
@@ -46,8 +47,8 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTree
         >>> jax.tree.flatten({"b": 1, "a": (2, None)})
         ([2, 1], PyTreeDef({'a': (*, None), 'b': *}))
     """
-    if is_leaf is not None and says_leaf(is_leaf(tree)):
-        return [tree], LEAF
+    if is_leaf is not None:
+        return _flatten_until(tree, is_leaf)
     expand = expanders[type(tree)]
     if expand is None:
         return [tree], LEAF
@@ -56,56 +57,49 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTree
     except Exception as error:
         add_path_note(error, (), tree)
         raise
-    if is_leaf is None and leaf_types.issuperset(map(type, children)):
+    if are_leaf_types(map(type, children)):
         leaves = list(children)
         return leaves, node.known.get(len(leaves)) or flat_treedef(node, len(leaves))
-    return _flatten_children(children, node, is_leaf)
+    return _flatten_children(children, node)
 
 
-def _flatten_children(
-    children: Sequence[Any], node: Node, is_leaf: IsLeaf | None
-) -> tuple[list[Any], PyTreeDef]:
-    """`flatten` of a tree whose root was taken apart into `children` and `node`."""
+def _flatten_until(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], PyTreeDef]:
+    pairs, treedef = _walk(tree, lambda _, node: is_leaf(node), _expand_without_keys)
+    return [leaf for _, leaf in pairs], treedef
+
+
+def _flatten_children(siblings: Sequence[Any], node: Node) -> tuple[list[Any], PyTreeDef]:
+    """`flatten` of a tree whose root was taken apart into children and node."""
     leaves: list[Any] = []
-    stack: list[_Open] = [(node, children, iter(children), [])]
+    stack: list[_Open] = []
+    rest, defs = iter(siblings), []
     try:
         while True:
-            node, _, rest, defs = stack[-1]
-            opened = _take(rest, defs, leaves, is_leaf)
-            if opened is not None:
-                stack.append(opened)
+            for child in rest:
+                expand = expanders[type(child)]
+                if expand is None:
+                    leaves.append(child)
+                    defs.append(LEAF)
+                    continue
+                children, below = expand(child)
+                if are_leaf_types(map(type, children)):
+                    leaves.extend(children)
+                    arity = len(children)
+                    defs.append(below.known.get(arity) or flat_treedef(below, arity))
+                    continue
+                stack.append((node, siblings, rest, defs))
+                node, siblings, rest, defs = below, children, iter(children), []
                 _check_depth(stack)
-                continue
-            treedef = treedef_of(node, defs)
-            stack.pop()
-            if not stack:
-                return leaves, treedef
-            stack[-1][3].append(treedef)
+                break
+            else:
+                treedef = treedef_of(node, defs)
+                if not stack:
+                    return leaves, treedef
+                node, siblings, rest, defs = stack.pop()
+                defs.append(treedef)
     except Exception as error:
-        _note_place(error, stack)
+        _note_place(error, [*stack, (node, siblings, rest, defs)])
         raise
-
-
-def _take(
-    rest: Iterator[Any], defs: list[PyTreeDef], leaves: list[Any], is_leaf: IsLeaf | None
-) -> _Open | None:
-    """Take leaves, and nodes all of whose children are leaves; open the next other node."""
-    for child in rest:
-        if is_leaf is not None and says_leaf(is_leaf(child)):
-            expand = None
-        else:
-            expand = expanders[type(child)]
-        if expand is None:
-            leaves.append(child)
-            defs.append(LEAF)
-            continue
-        children, node = expand(child)
-        if is_leaf is not None or not leaf_types.issuperset(map(type, children)):
-            return node, children, iter(children), []
-        leaves.extend(children)
-        arity = len(children)
-        defs.append(node.known.get(arity) or flat_treedef(node, arity))
-    return None
 
 
 def flatten_with_path(
@@ -129,16 +123,33 @@ def flatten_with_path(
         >>> pairs
         [((DictKey(key='a'), SequenceKey(idx=0)), 5)]
     """
-    stop = is_leaf if is_leaf is None or is_leaf_takes_path else lambda _, node: is_leaf(node)
+    if is_leaf is None or is_leaf_takes_path:
+        return _walk(tree, is_leaf, _expand_with_keys)
+    return _walk(tree, lambda _, node: is_leaf(node), _expand_with_keys)
+
+
+def _expand_with_keys(kind: NodeKind, tree: Any) -> tuple[Sequence[Any], Sequence[Any], Node]:
+    return kind.expand_with_keys(tree)
+
+
+def _expand_without_keys(kind: NodeKind, tree: Any) -> tuple[Sequence[Any], Sequence[Any], Node]:
+    children, node = kind.expand(tree)
+    return node.keys(len(children)), children, node
+
+
+def _walk(
+    tree: Any, is_leaf: Callable[[KeyPath, Any], bool] | None, expand: _Expand
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    """Leaves with their paths, and the structure."""
     leaves: list[tuple[KeyPath, Any]] = []
     # The definition of the tree is the only element of the outermost list of definitions.
     root: list[PyTreeDef] = []
     prefix: list[Any] = []
-    opened = _take_with_path(prefix, iter([((), tree)]), root, leaves, stop)
+    opened = _take(prefix, iter([((), tree)]), root, leaves, is_leaf, expand)
     stack: list[_Open] = [] if opened is None else [opened]
     while stack:
         node, _, rest, defs = stack[-1]
-        opened = _take_with_path(prefix, rest, defs, leaves, stop)
+        opened = _take(prefix, rest, defs, leaves, is_leaf, expand)
         if opened is not None:
             stack.append(opened)
             _check_depth(stack)
@@ -149,16 +160,18 @@ def flatten_with_path(
     return leaves, root[0]
 
 
-def _take_with_path(
+def _take(
     prefix: list[Any],
     rest: Iterator[tuple[KeyPath, Any]],
     defs: list[PyTreeDef],
     leaves: list[tuple[KeyPath, Any]],
     is_leaf: Callable[[KeyPath, Any], bool] | None,
+    expand: _Expand,
 ) -> _Open | None:
-    """`_take` for children that come with the last step of their path; `prefix` is the rest.
+    """Take leaves, and nodes all of whose children are leaves; open the next other node.
 
-    The step to the node that is opened joins the prefix.
+    Children come with the last step of their path; `prefix` has the steps before.  The step to the
+    node that is opened joins it.
     """
     base = tuple(prefix)
     for step, child in rest:
@@ -170,11 +183,11 @@ def _take_with_path(
                 leaves.append((path, child))
                 defs.append(LEAF)
                 continue
-            keys, children, node = kind.expand_with_keys(child)
+            keys, children, node = expand(kind, child)
         except Exception as error:
             add_path_note(error, path, child)
             raise
-        if is_leaf is not None or not leaf_types.issuperset(map(type, children)):
+        if is_leaf is not None or not are_leaf_types(map(type, children)):
             prefix.extend(step)
             return node, children, zip(zip(keys), children, strict=True), []
         leaves.extend(zip([(*path, key) for key in keys], children, strict=True))
@@ -214,8 +227,6 @@ def _note_place(error: Exception, stack: Sequence[_Open]) -> None:
     """Add to `error` the key path of the child at which the walk stopped."""
     # Keys may be wrong, as those of a named tuple without matching names; the error comes first.
     with suppress(Exception):
-        path = [
-            node.kind.keys(node.data, len(children))[len(defs)] for node, children, _, defs in stack
-        ]
-        _, children, _, defs = stack[-1]
-        add_path_note(error, tuple(path), children[len(defs)])
+        path = [node.keys(len(siblings))[len(defs)] for node, siblings, _, defs in stack]
+        _, siblings, _, defs = stack[-1]
+        add_path_note(error, tuple(path), siblings[len(defs)])

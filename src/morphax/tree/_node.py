@@ -30,7 +30,7 @@ class Node:
     node, by the identities of the children's definitions, and by their number if all are leaves.
     """
 
-    __slots__ = ("build", "canonical", "data", "kind", "known")
+    __slots__ = ("_keys", "build", "canonical", "data", "kind", "known")
 
     def __init__(
         self,
@@ -44,7 +44,15 @@ class Node:
         self.data = data
         self.build = build
         self.canonical = canonical
+        self._keys: Sequence[Hashable] | None = None
         self.known: dict[Hashable, Any] = {} if canonical else _NOTHING_KNOWN
+
+    def keys(self, arity: int) -> Sequence[Hashable]:
+        """`kind.keys`, computed once as long as the arity stays the same."""
+        keys = self._keys
+        if keys is None or len(keys) != arity:
+            keys = self._keys = self.kind.keys(self.data, arity)
+        return keys
 
     def same(self, other: Node) -> bool:
         """Whether both stand for the same container, up to equality of the data."""
@@ -78,7 +86,7 @@ class NodeKind(ABC):
     def expand_with_keys(self, tree: Any) -> tuple[Sequence[Hashable], Sequence[Any], Node]:
         """`expand`, with the keys of the children before."""
         children, node = self.expand(tree)
-        return self.keys(node.data, len(children)), children, node
+        return node.keys(len(children)), children, node
 
     def public_data(self, data: Any) -> Any:
         """`data` as `PyTreeDef.node_data` shows them."""

@@ -2,7 +2,7 @@
 
 A type is a node or a leaf for all trees alike.  Two tables answer the question that flattening
 asks of every object: `expanders` maps a type to the function that takes its instances apart (None
-for a leaf), and `leaf_types` holds the leaf types met so far, which lets flattening test all
+for a leaf), and `leaf_types` holds the leaf types met so far, so that `are_leaf_types` tests all
 children of a node in one call.  A type is judged when it is first met; registering it later
 overrides that, so that a class may be registered while a tree is being flattened.
 
@@ -32,6 +32,7 @@ _lock = threading.Lock()
 
 kinds: dict[type, NodeKind] = {}
 leaf_types: set[type] = set()
+are_leaf_types = leaf_types.issuperset
 
 
 class _Expanders(dict[type, Expand | None]):

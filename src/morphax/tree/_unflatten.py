@@ -1,14 +1,13 @@
 """Building trees from leaves, and the order in which that is done.
 
 A program is the list of a structure's nodes in post-order, worked off with a stack of finished
-subtrees.  A node whose children are all leaves takes those from the supply in one step; that is
-where most leaves of real trees are.
+subtrees.  A node whose children are all leaves takes those in one step; that is where most leaves
+of real trees are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from ._node import Node
@@ -31,15 +30,18 @@ def post_order(root: T, children: Callable[[T], Sequence[T]]) -> list[T]:
     return order
 
 
-def build(program: Program, leaves: Iterable[Any]) -> Any:
+def build(program: Program, leaves: list[Any]) -> Any:
     """The tree that `program` makes of exactly as many leaves as it needs."""
-    supply = iter(leaves)
     finished: list[Any] = []
+    start = 0
     for arity, flat, node in program:
         if node is None:
-            finished.append(next(supply))
+            finished.append(leaves[start])
+            start += 1
         elif flat:
-            finished.append(node.build(islice(supply, arity)))
+            end = start + arity
+            finished.append(node.build(leaves[start:end]))
+            start = end
         else:
             children = finished[-arity:]
             del finished[-arity:]

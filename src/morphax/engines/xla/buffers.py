@@ -12,14 +12,29 @@ from typing import Any
 
 import numpy as np
 
-from .client import client, extension, placement
+from ..devices import default_device
+from .client import device_list, exports_versioned_dlpack, extension, placement
+from .failures import failure, reported_by_xla
 
 
-def to_device(host: np.ndarray[Any, Any], device: Any) -> Any:
-    """A device buffer with the contents of `host`, sharing its memory where possible."""
-    return extension().batched_device_put(
-        _HostAval(host), placement(device), [host], [device], True, enable_x64=True
-    )
+def to_device(
+    host: np.ndarray[Any, Any], device: Any, memory_kind: str | None = None
+) -> Any:
+    """A device buffer with the contents of `host`, sharing its memory where possible.
+
+    Args:
+        host: numbers that nobody will change.
+        device: where to.
+        memory_kind: which memory of the device, its default one if left out.
+    """
+    sharding = placement(device, memory_kind)
+    try:
+        return extension().batched_device_put(
+            _HostAval(host), sharding, [host], [device], True, enable_x64=True
+        )
+    except reported_by_xla() as error:
+        where = f"moving an array of {host.nbytes} bytes to {device!r}"
+        raise failure(error, where) from error
 
 
 class _HostAval:
@@ -35,9 +50,44 @@ class _HostAval:
 
 def to_host(buffer: Any) -> np.ndarray[Any, Any]:
     """The contents of a device buffer as a read-only NumPy array; waits for the computation."""
-    return buffer._single_device_array_to_np_array_did_copy()[0]  # type: ignore[no-any-return]
+    try:
+        return buffer._single_device_array_to_np_array_did_copy()[0]  # type: ignore[no-any-return]
+    except reported_by_xla() as error:
+        raise failure(error, "reading an array that a program computes") from error
 
 
-def default_device() -> Any:
-    """The first CPU device."""
-    return client("cpu").local_devices()[0]
+def wait(buffers: list[Any]) -> None:
+    """Wait until all buffers are computed; a failure of their program is raised here."""
+    try:
+        extension().batched_block_until_ready(buffers)
+    except reported_by_xla() as error:
+        raise failure(error, "waiting for an array that a program computes") from error
+
+
+def moved(buffer: Any, device: Any, memory_kind: str | None = None) -> Any:
+    """A copy of a buffer on another device of the same client, or in another memory."""
+    copy = extension().ArrayCopySemantics.ALWAYS_COPY
+    target = placement(device, memory_kind)
+    try:
+        return extension().batched_copy_array_to_devices_with_sharding(
+            [buffer], [device_list(device)], [target], [copy]
+        )[0]
+    except reported_by_xla() as error:
+        raise failure(error, f"moving an array to {device!r}") from error
+
+
+def to_dlpack(buffer: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
+    """A DLPack capsule that shows the memory of a buffer."""
+    keywords = {"max_version": max_version} if exports_versioned_dlpack() else {}
+    try:
+        return extension().buffer_to_dlpack_managed_tensor(buffer, stream=stream, **keywords)
+    except reported_by_xla() as error:
+        raise failure(error, "exporting an array through DLPack") from error
+
+
+def from_dlpack(capsule: Any, device: Any, stream: int | None) -> Any:
+    """A buffer that shares the memory of a DLPack capsule where it is aligned, else a copy."""
+    try:
+        return extension().dlpack_managed_tensor_to_buffer(capsule, device, stream)
+    except reported_by_xla() as error:
+        raise failure(error, "importing an array through DLPack") from error

@@ -1,7 +1,10 @@
-"""jaxlib behind one door: the client, its devices, and what differs between versions.
+"""jaxlib behind one door: the clients, their devices, and what differs between versions.
 
 jaxlib is imported on first use, so that eager programs on the CPU never load it.  Versions:
 0.10.1 (``xc._version`` 452) on Python 3.11, 0.12.x (505) on Python 3.12 and later.
+
+There is one client per platform, made when it is first asked for.  The CPU is built into jaxlib;
+other platforms are plugins (`plugins`).
 """
 
 from __future__ import annotations
@@ -12,10 +15,15 @@ import warnings
 from functools import cache
 from typing import Any
 
-from ...config import current as current_config
+import numpy as np
+
+from ... import config
+from . import kernels, plugins
+from .device import Device
 
 _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE = 495
 _FIRST_VERSION_WITH_RIGHT_DOT_FUSION = 495
+_FIRST_VERSION_WITH_VERSIONED_DLPACK = 505
 
 # jaxlib before 0.11 fuses a dot with a following reduction wrongly on the CPU (jax issue 39103);
 # fusing single dots only avoids it.
@@ -24,7 +32,8 @@ _AVOID_WRONG_DOT_FUSION = (
     "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
 )
 
-_lock = threading.Lock()
+_lock = threading.RLock()
+_clients: dict[str, Any] = {}
 
 
 @cache
@@ -42,6 +51,7 @@ def extension() -> Any:
     xla_client()
     from jaxlib import _jax
 
+    Device.register(_jax.Device)
     return _jax
 
 
@@ -53,12 +63,82 @@ def handler_keywords() -> dict[str, bool]:
 
 
 @cache
+def exports_versioned_dlpack() -> bool:
+    """Whether this version of jaxlib can say in a DLPack capsule that the data is read-only."""
+    return bool(xla_client()._version >= _FIRST_VERSION_WITH_VERSIONED_DLPACK)
+
+
+def client(platform: str = "cpu") -> Any:
+    """The PJRT client of a platform, made on first use.
+
+    Args:
+        platform: ``"cpu"``, or the platform of an installed plugin: ``"cuda"``, ``"tpu"``, …
+
+    Raises:
+        KeyError: if there is no such plugin.
+        RuntimeError: if the plugin finds no device that it can use.
+    """
+    known = _clients.get(platform)
+    if known is not None:
+        return known
+    with _lock:
+        if platform not in _clients:
+            extension()
+            _clients[platform] = _cpu_client() if platform == "cpu" else _plugin_client(platform)
+        return _clients[platform]
+
+
 def _cpu_client() -> Any:
+    _watch_forks()
+    count = config.current().num_cpu_devices
+    keywords = {"num_devices": count} if count > 0 else {}
+    return xla_client().make_cpu_client(**keywords)
+
+
+def _plugin_client(platform: str) -> Any:
+    xc, plugin = xla_client(), plugins.installed()[platform]
+    if not xc.pjrt_plugin_loaded(platform):
+        plugins.load_dependencies(plugin)
+        c_api = xc.load_pjrt_plugin_dynamically(platform, str(plugin.library))
+        kernels.register(plugin, c_api, xc)
+    if not xc.pjrt_plugin_initialized(platform):
+        xc.initialize_pjrt_plugin(platform)
+    return xc.make_c_api_client(platform, _plugin_options(platform))
+
+
+def _plugin_options(platform: str) -> dict[str, Any]:
+    """What a plugin is told when its client is made."""
+    settings = config.current()
+    options: dict[str, Any] = {}
+    if platform in ("cuda", "rocm"):
+        options |= xla_client().generate_pjrt_gpu_plugin_options()
+        if settings.cuda_visible_devices != "all":
+            options["visible_devices"] = [
+                int(number) for number in settings.cuda_visible_devices.split(",")
+            ]
+    for pair in filter(None, (settings.pjrt_client_create_options or "").split(";")):
+        name, _, value = pair.partition(":")
+        options[name] = _option_value(value)
+    return options
+
+
+def _option_value(text: str) -> Any:
+    """An option as the type that a plugin expects: a truth value, a number or text."""
+    words = {"true": True, "false": False}
+    if text.lower() in words:
+        return words[text.lower()]
+    for number in (int, float):
+        try:
+            return number(text)
+        except ValueError:
+            continue
+    return text
+
+
+@cache
+def _watch_forks() -> None:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(before=_warn_of_fork)
-    count = current_config().num_cpu_devices
-    keywords = {"num_devices": count} if count and count > 0 else {}
-    return xla_client().make_cpu_client(**keywords)
 
 
 def _warn_of_fork() -> None:
@@ -70,19 +150,6 @@ def _warn_of_fork() -> None:
     )
 
 
-def client(platform: str = "cpu") -> Any:
-    """The PJRT client of a platform, made on first use."""
-    with _lock:
-        return _cpu_client() if platform == "cpu" else _plugin_client(platform)
-
-
-@cache
-def _plugin_client(platform: str) -> Any:
-    xc = xla_client()
-    xc.initialize_pjrt_plugin(platform)
-    return xc.make_c_api_client(platform, {})
-
-
 @cache
 def device_list(device: Any) -> Any:
     """jaxlib's list of one device."""
@@ -90,15 +157,15 @@ def device_list(device: Any) -> Any:
 
 
 @cache
-def placement(device: Any) -> Any:
+def placement(device: Any, memory_kind: str | None = None) -> Any:
     """jaxlib's own sharding object for an array that lives whole on one device."""
-    return extension().GSPMDSharding(device_list(device), xla_client().HloSharding.replicate())
+    return extension().GSPMDSharding(
+        device_list(device), xla_client().HloSharding.replicate(), memory_kind
+    )
 
 
 def compile_options(device: Any, overrides: tuple[tuple[str, Any], ...] = ()) -> Any:
     """Options for a program on one device; `overrides` are XLA flags by name."""
-    import numpy as np
-
     xc = xla_client()
     options = xc.CompileOptions()
     assignment = xc.DeviceAssignment.create(np.array([[device.id]], np.int32))

@@ -12,6 +12,7 @@ from typing import Any, final
 
 from ...array import Array
 from ...core import Jaxpr
+from .callbacks import parsed
 from .client import client, compile_options, device_list, extension, handler_keywords, placement
 from .lowering import LoweredProgram
 
@@ -34,9 +35,17 @@ class Executable:
         cls, program: LoweredProgram, device: Any, overrides: tuple[tuple[str, Any], ...] = ()
     ) -> Executable:
         """Compile the module of `program` for `device`."""
-        loaded = client(device.platform).compile_and_load(
-            program.text, device_list(device), compile_options(device, overrides)
-        )
+        options = compile_options(device, overrides)
+        compile_and_load = client(device.platform).compile_and_load
+        if program.callbacks:
+            loaded = compile_and_load(
+                parsed(program.text),
+                device_list(device),
+                options,
+                host_callbacks=list(program.callbacks),
+            )
+        else:
+            loaded = compile_and_load(program.text, device_list(device), options)
         return cls(program, device, loaded)
 
     def __call__(self, operands: Sequence[Array]) -> list[Array]:

@@ -1,11 +1,13 @@
 """From a jaxpr to the text of a StableHLO module, and how to call what it becomes.
 
 Before text is written, the program is trimmed: dead equations go, unused operands are not passed,
-results that are operands, constants or literals are forwarded instead of computed.
+results that are operands, constants or literals are forwarded instead of computed.  Large constants
+are passed as operands, wherever in the program they occur (see `stablehlo.Builder.closed_over`).
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -15,10 +17,9 @@ import numpy as np
 from ...array import Array
 from ...core import Jaxpr, Literal, ShapedArray
 from ...core.dce import eliminate_dead_code
-from .stablehlo import Module, function_text, host_constant, physical_dtype
-
-# Larger constants bloat the text and are copied by the compiler; they are passed as operands.
-_LARGEST_EMBEDDED_CONSTANT = 64 * 1024
+from ...util.messages import message
+from .donation import shared
+from .stablehlo import Module, function, physical_dtype
 
 
 @final
@@ -30,10 +31,10 @@ class Forwarded:
     constant: Array | None = None
 
     def of(self, operands: Sequence[Array]) -> Array:
-        if self.operand is not None:
-            return operands[self.operand]
-        assert self.constant is not None, "a forwarded result is an operand or a constant"
-        return self.constant
+        """The result, an array of its own: deleting it leaves the operand or constant alone."""
+        source = self.constant if self.operand is None else operands[self.operand]
+        assert source is not None, "a forwarded result is an operand or a constant"
+        return shared(source)
 
 
 @final
@@ -62,7 +63,13 @@ class LoweredProgram:
 
 
 def lower(
-    jaxpr: Jaxpr, name: str, donated: Sequence[int] = (), platform: str = "cpu"
+    jaxpr: Jaxpr,
+    name: str,
+    donated: Sequence[int] = (),
+    platform: str = "cpu",
+    *,
+    keep_unused: bool = False,
+    locations: bool = False,
 ) -> LoweredProgram:
     """Write the module that computes `jaxpr`.
 
@@ -71,37 +78,68 @@ def lower(
         name: of the module, seen in profiles.
         donated: positions of operands whose memory results may take over.
         platform: where it will run.
+        keep_unused: pass operands that no computed result depends on.
+        locations: write the user's source lines too.
     """
     forwarded = _forwarded_results(jaxpr)
     trimmed, used = eliminate_dead_code(jaxpr, [f is None for f in forwarded])
-    kept = [i for i, is_used in enumerate(used) if is_used]
-    large = [_is_large(value) for value in trimmed.consts]
-    constants = list(zip(trimmed.constvars, trimmed.consts, large, strict=True))
-    entry = trimmed.replace(
-        invars=tuple([trimmed.invars[i] for i in kept] + [v for v, _, big in constants if big]),
-        constvars=tuple([v for v, _, big in constants if not big]),
-        consts=tuple([c for _, c, big in constants if not big]),
-    )
-    module = Module(platform)
-    attributes = {k: "{jax.buffer_donor = true}" for k, i in enumerate(kept) if i in set(donated)}
-    main = function_text(module, "main", entry, visibility="public ", argument_attributes=attributes)
-    body = "\n".join([*module.functions, main])
+    kept = [i for i, is_used in enumerate(used) if is_used or keep_unused]
+    entry = trimmed.replace(invars=tuple([trimmed.invars[i] for i in kept]))
+    out_avals = tuple([_physical(v.aval) for v in entry.outvars])
+    module = Module(platform, locations=locations)
+    # The memory of a forwarded operand goes to the result that it is.
+    given = set(donated).difference([f.operand for f in forwarded if f is not None])
+    attributes = _donations(name, entry, [k for k, i in enumerate(kept) if i in given])
+    main = function(module, "main", entry, visibility="public ", argument_attributes=attributes)
+    body = "\n".join([*module.functions, main.text])
     return LoweredProgram(
         text=f"module @{module.fresh_name('jit_' + name)} {{\n{body}\n}}\n",
         in_avals=jaxpr.in_avals,
         out_avals=jaxpr.out_avals,
         kept_operands=tuple(kept),
-        constant_operands=tuple([_as_array(c) for _, c, big in constants if big]),
-        physical_out_avals=tuple([_physical(v.aval) for v in entry.outvars]),
+        constant_operands=tuple([_constant(value) for value, _ in main.constants]),
+        physical_out_avals=out_avals,
         forwarded=tuple(forwarded),
         callbacks=tuple(module.callbacks),
     )
 
 
+def _donations(name: str, entry: Jaxpr, donated: Sequence[int]) -> dict[int, str]:
+    """Attributes of donated operands: the result they become, else that XLA may choose one."""
+    places: dict[ShapedArray, list[int]] = {}
+    for place, var in reversed(list(enumerate(entry.outvars))):
+        places.setdefault(_physical(var.aval), []).append(place)
+    attributes = {}
+    unusable = []
+    for position in donated:
+        aval = _physical(entry.invars[position].aval)
+        if places.get(aval):
+            attributes[position] = f"{{tf.aliasing_output = {places[aval].pop()} : i32}}"
+        elif any(free and _bytes(other) == _bytes(aval) for other, free in places.items()):
+            attributes[position] = "{jax.buffer_donor = true}"
+        else:
+            unusable.append(aval.str_short())
+    if unusable:
+        _warn_of_unusable(name, unusable)
+    return attributes
+
+
+def _warn_of_unusable(name: str, unusable: Sequence[str]) -> None:
+    text = message(
+        f"donation to {name}",
+        given=f"donated arguments {', '.join(unusable)}",
+        expected="results of the same size, which could take over their memory",
+        fix="Do not donate these arguments, or donate fewer; they stay as they are.",
+    )
+    warnings.warn(text, UserWarning, stacklevel=2)
+
+
 def _forwarded_results(jaxpr: Jaxpr) -> list[Forwarded | None]:
     known = {v: Forwarded(operand=i) for i, v in enumerate(jaxpr.invars)}
+    results = set(jaxpr.outvars)
     for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-        known[var] = Forwarded(constant=_as_array(value))
+        if var in results:
+            known[var] = Forwarded(constant=_constant(value))
     return [
         _literal_result(a) if type(a) is Literal else known.get(a)  # type: ignore[arg-type]
         for a in jaxpr.outvars
@@ -113,13 +151,14 @@ def _literal_result(literal: Literal) -> Forwarded:
     return Forwarded(constant=Array(literal.aval, host))
 
 
-def _as_array(value: Any) -> Array:
-    return value if type(value) is Array else Array.from_host(value)
-
-
-def _is_large(value: Any) -> bool:
-    return host_constant(value).nbytes > _LARGEST_EMBEDDED_CONSTANT
+def _constant(value: Any) -> Array:
+    """A constant as an array of its own, which nobody else can delete or donate."""
+    return Array(value.aval, value.to_host()) if type(value) is Array else Array.from_host(value)
 
 
 def _physical(aval: ShapedArray) -> ShapedArray:
     return ShapedArray(aval.shape, physical_dtype(aval.dtype))
+
+
+def _bytes(aval: ShapedArray) -> int:
+    return int(aval.size * aval.dtype.itemsize)

@@ -33,7 +33,7 @@ class Plugin:
     Args:
         platform: its name for PJRT: ``"cuda"``, ``"rocm"``, ``"tpu"``, …
         library: the shared library.
-        kernels: the module with XLA's handlers for its custom calls, if it has one.
+        kernels: the package with the kernels that programs call by name, if it has one.
     """
 
     platform: str
@@ -43,11 +43,9 @@ class Plugin:
 
 @cache
 def installed() -> dict[str, Plugin]:
-    """The installed plugins by platform, those to prefer first."""
-    found = [*_libtpu(), *sorted(_namespace_plugins(), key=lambda p: p.kernels is None)]
-    return {plugin.platform: plugin for plugin in reversed(found)} and {
-        plugin.platform: plugin for plugin in found
-    }
+    """The installed plugins by platform; of several for one platform, that of the last name."""
+    found = (*_libtpu(), *_namespace_plugins())
+    return {plugin.platform: plugin for plugin in found}
 
 
 def _libtpu() -> Iterator[Plugin]:
@@ -69,7 +67,7 @@ def _plugin(package: str, library: Path) -> Plugin:
     if gpu is None:
         return Plugin(package, library)
     platform, version = gpu.group("platform", "version")
-    return Plugin(platform, library, f"jax_{platform}{version}_plugin.{platform}_plugin_extension")
+    return Plugin(platform, library, f"jax_{platform}{version}_plugin")
 
 
 def _folders(package: str) -> list[Path]:

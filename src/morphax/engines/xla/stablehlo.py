@@ -254,9 +254,9 @@ class Builder:
 
     def _locate(self, start: int, eqn: Equation) -> None:
         """Put name and source line of `eqn` on the operations written since `start`."""
-        location = json.dumps("/".join([*eqn.name_stack, eqn.primitive.name]))
+        location = _quoted("/".join([*eqn.name_stack, eqn.primitive.name]))
         if eqn.source is not None:
-            location += f"({json.dumps(eqn.source.file)}:{eqn.source.line}:0)"
+            location += f"({_quoted(eqn.source.file)}:{eqn.source.line}:0)"
         self.lines[start:] = [f"{line} loc({location})" for line in self.lines[start:]]
         self._located = len(self.lines)
 
@@ -351,3 +351,7 @@ def _scalar_text(value: Any) -> str:
         return f"{float(value):.17e}"
     return f"0x{np.asarray(value).tobytes()[::-1].hex().upper()}"
 
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)

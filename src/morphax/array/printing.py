@@ -1,0 +1,68 @@
+"""How arrays print: ``Array([0., 1.], dtype=float32)``, with NumPy's options for the numbers.
+
+Large arrays are summarised, and lines broken, as `numpy.set_printoptions` says.  Random keys show the
+words that they are made of.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import dtypes
+from ..util.messages import message
+
+if TYPE_CHECKING:
+    from .array import Array
+
+_OPENING = "Array("
+
+
+def representation(x: Array) -> str:
+    """The text of `repr`."""
+    dtype = x.aval.dtype
+    if isinstance(dtype, dtypes.ExtendedDType):
+        words = _words(x.to_host(), dtype)
+        return f"{_OPENING}{x.aval.shape}, dtype={dtype}) overlaying:\n{words}"
+    host = x.to_host()
+    facts = [f"dtype={'float0' if dtype == dtypes.float0 else dtype.name}"]
+    if x.aval.weak_type:
+        facts.append("weak_type=True")
+    if host.size == 0:
+        return f"{_OPENING}{', '.join(['[]', f'shape={host.shape}', *facts])})"
+    numbers = np.array2string(host, separator=", ", prefix=_OPENING, suffix=",")
+    ending = ", ".join(facts)
+    last_line = len(numbers) - (numbers.rfind("\n") + 1)
+    # Both brackets of the line's rest count: ", " and ")".
+    fits = last_line + len(ending) + 4 <= np.get_printoptions()["linewidth"]
+    return f"{_OPENING}{numbers},{' ' if fits else ' ' * len(_OPENING)}{ending})"
+
+
+def text(x: Array) -> str:
+    """The text of `str`: that of the NumPy array."""
+    if isinstance(x.aval.dtype, dtypes.ExtendedDType):
+        return representation(x)
+    return str(x.to_host())
+
+
+def formatted(x: Array, spec: str) -> str:
+    """The text of `format`; only scalars take a specification."""
+    if not spec and (x.aval.shape or isinstance(x.aval.dtype, dtypes.ExtendedDType)):
+        return text(x)
+    if x.aval.shape or isinstance(x.aval.dtype, dtypes.ExtendedDType):
+        raise TypeError(
+            message(
+                "format of an array",
+                given=f"the specification {spec!r} for {x.aval.str_short()}",
+                expected="a scalar, or no specification",
+                fix="Format x.item() of single elements, or use numpy.array2string.",
+            )
+        )
+    return format(x.to_host().item(), spec)
+
+
+def _words(host: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
+    """The raw 32-bit words of keys, along new trailing axes."""
+    words = np.ascontiguousarray(host).reshape(*host.shape, 1).view(np.uint32)
+    return words.reshape(*host.shape, *getattr(dtype, "key_shape", (-1,)))

@@ -1,0 +1,67 @@
+"""The executables of programs: each is compiled once, and lives as long as its jaxpr."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from typing import Any, final
+from weakref import WeakKeyDictionary
+
+from ..array import Array
+from ..core import DebugInfo, Jaxpr
+from ..engines.xla.buffers import default_device
+from ..engines.xla.donation import call_donating
+from ..engines.xla.executable import Executable
+from ..engines.xla.lowering import lower
+from ..util.memo import on_clear
+
+CompilerOptions = tuple[tuple[str, Any], ...]
+
+
+@final
+class _Executables:
+    """The executables of one jaxpr, by what else they depend on."""
+
+    __slots__ = ("by_options", "lock")
+
+    def __init__(self) -> None:
+        self.by_options: dict[Any, Executable] = {}
+        self.lock = threading.Lock()
+
+
+_of_jaxpr: WeakKeyDictionary[Jaxpr, _Executables] = WeakKeyDictionary()
+on_clear(_of_jaxpr.clear)
+
+
+def compiled(
+    jaxpr: Jaxpr,
+    name: str,
+    donated: tuple[int, ...] = (),
+    compiler_options: CompilerOptions = (),
+    *,
+    keep_unused: bool = False,
+    device: Any = None,
+) -> Executable:
+    """The executable of a program on a device, the default device if none is given."""
+    device = default_device() if device is None else device
+    known = _of_jaxpr.get(jaxpr) or _of_jaxpr.setdefault(jaxpr, _Executables())
+    key = (donated, compiler_options, keep_unused, device)
+    found = known.by_options.get(key)
+    if found is None:
+        # Threads that need the same executable wait for the first.
+        with known.lock:
+            found = known.by_options.get(key)
+            if found is None:
+                program = lower(jaxpr, name, donated, device.platform, keep_unused=keep_unused)
+                found = Executable.compile(program, device, compiler_options)
+                known.by_options[key] = found
+    return found
+
+
+def run(
+    executable: Executable, operands: Sequence[Array], donated: Sequence[int], info: DebugInfo
+) -> list[Array]:
+    """Call an executable, which takes over the memory of the operands at positions `donated`."""
+    if not donated:
+        return executable(operands)
+    return call_donating(executable, operands, donated, info.function, info.argument_name)

@@ -1,0 +1,236 @@
+"""Platforms and devices: which there are, and which one computes what nothing binds to a device.
+
+The *home device* is the first device of the default platform.  Arrays in host memory count as
+living there, and move there when a compiled program first needs them.  On the CPU, home and host are
+the same memory, and to find out that the CPU is the default platform takes no jaxlib unless a
+plugin is installed.
+
+The default platform is settled when it is first asked for: changing ``jax_platforms`` afterwards
+has no effect, because programs and arrays of the old one exist.
+"""
+
+from __future__ import annotations
+
+import warnings
+from functools import cache
+from typing import Any
+
+from .. import config
+from ..util.messages import message
+from .xla import plugins
+from .xla.client import client
+from .xla.device import Device
+
+_ALIASES = {"gpu": ("cuda", "rocm"), "cuda": ("cuda",), "rocm": ("rocm",)}
+
+
+@cache
+def default_platform() -> str:
+    """The platform of the home device: the first one configured, or that has a device."""
+    settings = config.current()
+    if settings.platforms is not None:
+        names = [name.strip() for name in settings.platforms.split(",") if name.strip()]
+        return _first_of(names, "jax_platforms")
+    if settings.platform_name:
+        return _first_of([settings.platform_name.lower()], "jax_platform_name")
+    return next((name for name in plugins.installed() if _starts(name)), "cpu")
+
+
+def _first_of(names: list[str], option: str) -> str:
+    for name in names:
+        platform = _installed_platform(name)
+        if platform is None:
+            raise RuntimeError(_unknown_platform(f"config option {option}", name))
+        if platform == "cpu":
+            return platform
+        _client(platform, f"config option {option}")
+        return platform
+    return "cpu"
+
+
+def _starts(platform: str) -> bool:
+    """Whether a plugin that nobody asked for finds its devices."""
+    try:
+        client(platform)
+    except RuntimeError as error:
+        warnings.warn(
+            f"The plugin for {platform} is installed but cannot be used, so the CPU computes: "
+            f"{error}",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return False
+    return True
+
+
+def _installed_platform(name: str) -> str | None:
+    """The platform that a user's name for it means, `None` if there is no such plugin."""
+    candidates = _ALIASES.get(name, (name,))
+    known = {"cpu", *plugins.installed()}
+    return next((platform for platform in candidates if platform in known), None)
+
+
+def _unknown_platform(where: str, name: str) -> str:
+    known = ", ".join(["cpu", *plugins.installed()])
+    return message(
+        where,
+        given=f"the platform {name!r}",
+        expected=f"a platform with an installed plugin; here: {known}",
+        fix=f"Install the PJRT plugin for {name}, or name one of these platforms.",
+    )
+
+
+def _client(platform: str, where: str) -> Any:
+    try:
+        return client(platform)
+    except RuntimeError as error:
+        raise RuntimeError(
+            message(
+                where,
+                given=f"the platform {platform!r}, whose plugin reports: {error}",
+                expected="a platform with a device that can be used",
+                fix="Check the driver and the machine's devices, or set jax_platforms='cpu'.",
+            )
+        ) from error
+
+
+def client_of(backend: Any = None, where: str = "jax.devices, argument backend") -> Any:
+    """The client of a platform.
+
+    Args:
+        backend: a platform's name, a client itself, or `None` for the default platform.
+        where: who asks, for error text.
+
+    Raises:
+        RuntimeError: if there is no such platform, or it has no usable device.
+    """
+    if backend is None:
+        return client(default_platform())
+    if not isinstance(backend, str):
+        return backend
+    platform = _installed_platform(backend)
+    if platform is None:
+        raise RuntimeError(_unknown_platform(where, backend))
+    return _client(platform, where)
+
+
+@cache
+def host_device() -> Any:
+    """The first CPU device, whose memory is the host's."""
+    return client("cpu").local_devices()[0]
+
+
+@cache
+def home_device() -> Any:
+    """The first device of the default platform."""
+    return client(default_platform()).local_devices()[0]
+
+
+def default_device() -> Any:
+    """The device that computes what no committed array binds to another one."""
+    chosen: Any = config.current().default_device
+    if chosen is None:
+        return home_device()
+    if isinstance(chosen, str):
+        return client_of(chosen, "config option jax_default_device").local_devices()[0]
+    return chosen
+
+
+def host_is_default() -> bool:
+    """Whether what no committed array binds to a device is computed in host memory."""
+    if config.current().default_device is None:
+        return default_platform() == "cpu"
+    return default_device() is host_device()
+
+
+def devices(backend: Any = None) -> list[Device]:
+    """All devices of a platform, those of other processes included.
+
+    Args:
+        backend: a platform's name: ``"cpu"``, ``"gpu"``, ``"tpu"``; the default one if left out.
+
+    Raises:
+        RuntimeError: if there is no such platform here.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.devices("cpu")[0]
+        CpuDevice(id=0)
+    """
+    return list(client_of(backend).devices())
+
+
+def local_devices(
+    process_index: int | None = None, backend: Any = None, host_id: int | None = None
+) -> list[Device]:
+    """The devices of one process.
+
+    Args:
+        process_index: the process, this one if left out.
+        backend: as in `devices`.
+        host_id: an older name of `process_index`.
+
+    Raises:
+        ValueError: if there is no such process.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.local_devices(backend="cpu")[0]
+        CpuDevice(id=0)
+    """
+    owner = client_of(backend, "jax.local_devices, argument backend")
+    wanted = host_id if process_index is None else process_index
+    if wanted is None:
+        return list(owner.local_devices())
+    found = [device for device in owner.devices() if device.process_index == wanted]
+    if not found:
+        raise ValueError(
+            message(
+                "jax.local_devices, argument process_index",
+                given=f"{wanted!r}",
+                expected=f"one of {_processes_of(owner)}",
+                fix="Pass an element of jax.process_indices().",
+            )
+        )
+    return found
+
+
+def device_count(backend: Any = None) -> int:
+    """The number of devices of a platform, over all processes."""
+    return len(client_of(backend, "jax.device_count, argument backend").devices())
+
+
+def local_device_count(backend: Any = None) -> int:
+    """The number of devices of a platform that this process can address."""
+    return len(client_of(backend, "jax.local_device_count, argument backend").local_devices())
+
+
+def process_index(backend: Any = None) -> int:
+    """The number of this process, from 0 to `process_count` - 1."""
+    return int(client_of(backend, "jax.process_index, argument backend").process_index())
+
+
+def process_count(backend: Any = None) -> int:
+    """The number of processes that take part."""
+    return 1 + max(process_indices(backend))
+
+
+def process_indices(backend: Any = None) -> list[int]:
+    """The numbers of all processes that take part, in order."""
+    return _processes_of(client_of(backend, "jax.process_indices, argument backend"))
+
+
+def _processes_of(owner: Any) -> list[int]:
+    return sorted({device.process_index for device in owner.devices()})
+
+
+def default_backend() -> str:
+    """The default platform: ``"cpu"``, ``"gpu"`` or ``"tpu"``.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.default_backend() in ("cpu", "gpu", "tpu")
+        True
+    """
+    platform = default_platform()
+    return "cpu" if platform == "cpu" else str(client(platform).platform)

@@ -1,0 +1,41 @@
+"""Look into modules: other forms of their text, and what XLA estimates of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .client import client, extension
+
+
+def mlir_module(text: str) -> Any:
+    """The module as an object of the MLIR bindings."""
+    from jaxlib.mlir import ir
+    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
+    from jaxlib.mlir.dialects import chlo, sdy, stablehlo
+
+    context = ir.Context()
+    registry = ir.DialectRegistry()
+    _jax_mlir_ext.register_dialects(registry)
+    context.append_dialect_registry(registry)
+    context.load_all_available_dialects()
+    for dialect in (stablehlo, chlo, sdy):
+        dialect.register_dialect(context)
+    with context:
+        return ir.Module.parse(text)
+
+
+def xla_computation(text: str) -> Any:
+    """The module in XLA's own form, before optimisation."""
+    return extension().mlir.mlir_module_to_xla_computation(text)
+
+
+def hlo_text(text: str) -> str:
+    """The module as HLO text, before optimisation."""
+    return str(xla_computation(text).as_hlo_text())
+
+
+def estimated_cost(text: str, platform: str) -> dict[str, float]:
+    """What XLA estimates of the module before optimisation: operations and bytes moved."""
+    module = xla_computation(text).as_hlo_module()
+    cost: dict[str, float] = extension().hlo_module_cost_analysis(client(platform), module)
+    return cost

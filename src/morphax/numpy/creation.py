@@ -1,0 +1,318 @@
+"""Making arrays: from data, filled with a value, or as ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax, tree
+from ..array import Array
+from ..core import aval_of, is_value
+from ..lax.convert import convert
+from ..lax.spine import moved_axis
+from ..util.messages import message
+from .operands import PYTHON_SCALARS, as_array
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    copy: bool = True,
+    order: str | None = "K",
+    ndmin: int = 0,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """An array with the contents of `object`.
+
+    Args:
+        object: array, scalar, or nested lists and tuples of these; tracers may be among them.
+        dtype: of the result; without it Python scalars are 32 bits wide unless jax_enable_x64 is
+            set, and a single Python scalar is weakly typed.
+        copy: accepted for compatibility: arrays are immutable.
+        order: accepted for compatibility.
+        ndmin: least number of axes; axes of size 1 are added in front.
+        device, out_sharding: where to put it.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.array([[1, 2], [3, 4]])
+        Array([[1, 2],
+               [3, 4]], dtype=int32)
+    """
+    if order not in ("K", "C", "A", None):
+        raise ValueError(
+            message(
+                "jnp.array, argument order",
+                given=f"{order!r}",
+                expected="'K' or 'C': memory order is the engine's business",
+                fix="Leave out order.",
+            )
+        )
+    wanted = None if dtype is None else dtypes.requested(dtype, "array")
+    result = _contents(object, wanted)
+    if result.aval.ndim < ndmin:
+        shape = (1,) * (ndmin - result.aval.ndim) + result.aval.shape
+        result = lax.reshape(result, shape)
+    return result if device is None else result.to_device(device)
+
+
+def _contents(object: Any, dtype: Any) -> Any:
+    """`object` as an array of `dtype`, or of its own dtype."""
+    if hasattr(object, "__jax_array__"):
+        object = object.__jax_array__()
+    if type(object) in PYTHON_SCALARS:
+        return _scalar(object, dtype)
+    if hasattr(object, "aval"):
+        return object if dtype is None else convert(object, dtype)
+    if is_value(object):
+        return _from_numpy(np.asarray(object), dtype)
+    if isinstance(object, (list, tuple)):
+        return _from_sequence(object, dtype)
+    if hasattr(object, "__array__") or hasattr(object, "__array_interface__"):
+        return _from_numpy(np.asarray(object), dtype)
+    raise TypeError(
+        message(
+            "jnp.array, argument object",
+            given=f"{object!r:.80} of type {type(object).__name__}",
+            expected="an array, a scalar, or nested lists of these",
+            fix="Convert the data to numbers first.",
+        )
+    )
+
+
+def _scalar(x: Any, dtype: Any) -> Any:
+    """A Python scalar as an array, weakly typed if no dtype is asked for."""
+    return Array.from_host(x if dtype is None else np.asarray(x).astype(dtype))
+
+
+def _from_numpy(x: np.ndarray[Any, Any], dtype: Any) -> Any:
+    if x.dtype.kind not in "biufcV":
+        raise TypeError(
+            message(
+                "jnp.array, argument object",
+                given=f"a NumPy array of dtype {x.dtype}",
+                expected="numbers or booleans",
+                fix="Convert the data with astype first.",
+            )
+        )
+    target = dtypes.canonicalize(x.dtype) if dtype is None else dtype
+    with np.errstate(all="ignore"):
+        return Array.from_host(np.asarray(x, target))
+
+
+def _from_sequence(items: Sequence[Any], dtype: Any) -> Any:
+    leaves = tree.leaves(items, is_leaf=lambda x: x is None)
+    if all(type(x) in PYTHON_SCALARS or isinstance(x, (np.ndarray, np.generic)) for x in leaves):
+        return _from_host_sequence(items, leaves, dtype)
+    parts = [_contents(x, None) for x in items]
+    common = dtypes.result_type(*parts) if dtype is None else dtype
+    shapes = {p.aval.shape for p in parts}
+    if len(shapes) > 1:
+        raise ValueError(_ragged(shapes))
+    return lax.stack([convert(p, common) for p in parts], 0)
+
+
+def _from_host_sequence(items: Sequence[Any], leaves: Sequence[Any], dtype: Any) -> Any:
+    """Nested lists of numbers: NumPy reads them."""
+    common = dtype
+    if common is None:
+        common = dtypes.result_type(*leaves) if leaves else dtypes.python_scalar_dtype(float)
+    try:
+        return Array.from_host(np.array(items, common))
+    except ValueError:
+        raise ValueError(_ragged({np.shape(x) for x in items})) from None
+
+
+def _ragged(shapes: Any) -> str:
+    return message(
+        "jnp.array, argument object",
+        given=f"items of different shapes: {sorted(shapes)}",
+        expected="nested lists in which all items have one shape",
+        fix="Pad the shorter items.",
+    )
+
+
+def asarray(
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    copy: bool | None = None,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """`a` as an array; an array of the right dtype is returned as it is."""
+    return array(a, dtype, copy=bool(copy), order=order, device=device)
+
+
+def copy(a: Any, order: str | None = None) -> Any:
+    """An array with the contents of `a`."""
+    return lax.copy_p.bind(as_array("copy", a))
+
+
+def canonical_size(where: str, shape: Any) -> tuple[int, ...]:
+    """A shape given as an int or a sequence of ints."""
+    try:
+        sizes = tuple(map(index, shape)) if np.iterable(shape) else (index(shape),)
+    except TypeError:
+        sizes = (-1,)
+    if all(n >= 0 for n in sizes):
+        return sizes
+    raise TypeError(
+        message(
+            f"jnp.{where}, argument shape",
+            given=f"{shape!r:.80}",
+            expected="an int or a tuple of ints, not negative and known while tracing",
+            fix="Compute shapes with Python ints; mark arguments they depend on as static.",
+        )
+    )
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """An array of `shape` with `fill_value` everywhere (it is broadcast)."""
+    value = fill_value if type(fill_value) in PYTHON_SCALARS else as_array("full", fill_value)
+    target = aval_of(value).dtype if dtype is None else dtypes.requested(dtype, "full")
+    sizes = canonical_size("full", shape)
+    if aval_of(value).ndim == 0:
+        return _placed(lax.full(sizes, value, target), device)
+    return _placed(_repeated(convert(value, target), sizes), device)
+
+
+def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
+    """`x` broadcast to `shape`, axes aligned at the end."""
+    first = len(shape) - aval_of(x).ndim
+    return lax.broadcast_in_dim(x, shape, tuple(range(first, len(shape))))
+
+
+def _placed(x: Any, device: Any) -> Any:
+    return x if device is None else x.to_device(device)
+
+
+def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of zeros, of floating dtype unless `dtype` says otherwise."""
+    return _filled("zeros", shape, 0, dtype, device)
+
+
+def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of ones, of floating dtype unless `dtype` says otherwise."""
+    return _filled("ones", shape, 1, dtype, device)
+
+
+def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
+    """An array of zeros: memory is never left uninitialised."""
+    return _filled("empty", shape, 0, dtype, device)
+
+
+def _filled(where: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
+    target = dtypes.requested(float if dtype is None else dtype, where)
+    return _placed(lax.full(canonical_size(where, shape), value, target), device)
+
+
+def full_like(
+    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Any:
+    """An array like `a`, with `fill_value` everywhere."""
+    return full(*_like("full_like", a, fill_value, dtype, shape), device=device)
+
+
+def _like(where: str, a: Any, value: Any, dtype: Any, shape: Any) -> tuple[Any, Any, Any]:
+    known = hasattr(a, "shape") and hasattr(a, "dtype")
+    like = a if known else as_array(where, a)
+    return (like.shape if shape is None else shape), value, (like.dtype if dtype is None else dtype)
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """Zeros with shape and dtype of `a`."""
+    return full(*_like("zeros_like", a, 0, dtype, shape), device=device)
+
+
+def ones_like(
+    a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
+) -> Any:
+    """Ones with shape and dtype of `a`."""
+    return full(*_like("ones_like", a, 1, dtype, shape), device=device)
+
+
+def empty_like(
+    prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+) -> Any:
+    """Zeros with shape and dtype of `prototype`: memory is never left uninitialised."""
+    return full(*_like("empty_like", prototype, 0, dtype, shape), device=device)
+
+
+def arange(
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """The numbers start, start + step, … below `stop`; from 0 if only one bound is given.
+
+    Raises:
+        TypeError: a bound is traced: the length must be known.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.arange(2, 8, 2)
+        Array([2, 4, 6], dtype=int32)
+    """
+    bounds = [b for b in (start, stop, step) if b is not None]
+    target = dtypes.result_type(*bounds) if dtype is None else dtypes.requested(dtype, "arange")
+    # NumPy scalars and concrete arrays become Python numbers; a tracer refuses, and says why.
+    values = [b if type(b) in (int, float) else np.asarray(b).item() for b in bounds]
+    if len(values) == 1 and isinstance(values[0], int):
+        return _placed(lax.iota(target, max(values[0], 0)), device)
+    low, high = (0, values[0]) if stop is None else values[:2]
+    numbers = np.arange(low, high, values[-1] if step is not None else 1)
+    return array(numbers.astype(target), device=device)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """`num` evenly spaced numbers from `start` to `stop`.
+
+    Args:
+        start, stop: ends, arrays that broadcast together.
+        num: how many numbers.
+        endpoint: whether `stop` is the last of them.
+        retstep: return the step as well.
+        dtype: of the result; floating without it.
+        axis: where the new axis goes.
+    """
+    count = index(num)
+    common = dtypes.result_type(start, stop, float)
+    target = common if dtype is None else dtypes.requested(dtype, "linspace")
+    low, high = (convert(as_array("linspace", x), common) for x in (start, stop))
+    shape = lax.broadcast_shapes(low.aval.shape, high.aval.shape)
+    low, high = _repeated(low, shape), _repeated(high, shape)
+    intervals = np.asarray(max(count - 1 if endpoint else count, 1), common)[()]
+    step = lax.div(lax.sub(high, low), intervals)
+    fractions = lax.div(lax.broadcasted_iota(common, (count, *shape), 0), intervals)
+    first, last = _repeated(low, (count, *shape)), _repeated(high, (count, *shape))
+    # Weighting both ends hits them exactly, which adding multiples of the step would not.
+    out = lax.add(lax.mul(first, lax.sub(1, fractions)), lax.mul(last, fractions))
+    if dtypes.issubdtype(target, np.integer):
+        out = lax.floor(out)
+    out = convert(moved_axis(out, 0, axis % out.aval.ndim), target)
+    return (out, step) if retstep else out

@@ -1,0 +1,69 @@
+"""Exponentials and logarithms, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import lax
+from ..core import aval_of
+from .arithmetic import chosen
+from .operands import promoted_inexact
+
+
+def exp(x: Any, /) -> Any:
+    """eˣ, element by element."""
+    return lax.exp(*promoted_inexact("exp", x))
+
+
+def exp2(x: Any, /) -> Any:
+    """2ˣ, element by element."""
+    return lax.exp2(*promoted_inexact("exp2", x))
+
+
+def expm1(x: Any, /) -> Any:
+    """eˣ − 1, accurate near zero."""
+    return lax.expm1(*promoted_inexact("expm1", x))
+
+
+def log(x: Any, /) -> Any:
+    """The natural logarithm of x, element by element."""
+    return lax.log(*promoted_inexact("log", x))
+
+
+def log2(x: Any, /) -> Any:
+    """The logarithm of x to base 2."""
+    return _logarithm("log2", x, 2.0)
+
+
+def log10(x: Any, /) -> Any:
+    """The logarithm of x to base 10."""
+    return _logarithm("log10", x, 10.0)
+
+
+def _logarithm(name: str, x: Any, base: float) -> Any:
+    (x,) = promoted_inexact(name, x)
+    return lax.div(lax.log(x), lax.log(np.asarray(base, aval_of(x).dtype)[()]))
+
+
+def log1p(x: Any, /) -> Any:
+    """log(1 + x), accurate near zero."""
+    return lax.log1p(*promoted_inexact("log1p", x))
+
+
+def logaddexp(x1: Any, x2: Any, /) -> Any:
+    """log(eˣ + eʸ), element by element, without overflow in between."""
+    x1, x2 = promoted_inexact("logaddexp", x1, x2)
+    larger, difference = lax.max(x1, x2), lax.sub(x1, x2)
+    # inf − inf is NaN; the sum is then the operand itself, as it is where an operand is NaN.
+    undefined = lax.ne(difference, difference)
+    corrected = lax.add(larger, lax.log1p(lax.exp(lax.neg(lax.abs(difference)))))
+    return chosen(undefined, lax.add(x1, x2), corrected)
+
+
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """log₂(2ˣ + 2ʸ), element by element, without overflow in between."""
+    x1, x2 = promoted_inexact("logaddexp2", x1, x2)
+    scale = np.asarray(np.log(2.0), aval_of(x1).dtype)[()]
+    return lax.div(logaddexp(lax.mul(x1, scale), lax.mul(x2, scale)), scale)

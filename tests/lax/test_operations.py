@@ -153,15 +153,18 @@ def _check_linear_map(
     outs: list[Any],
     tangents: list[Any],
 ) -> None:
-    """`linearize` agrees with `jvp`; the transpose satisfies ⟨ȳ, A ẋ⟩ = ⟨Aᵀ ȳ, ẋ⟩."""
+    """`linearize` agrees with `jvp`; the transpose satisfies ⟨ȳ, A ẋ⟩ = ⟨Aᵀ ȳ, ẋ⟩.
+
+    The product is Re Σ ȳ ẏ: operations such as `real` are linear over the real numbers only.
+    """
     _, f_jvp = linearize(function, *points)
     for given, expected in zip(as_list(f_jvp(*directions)), tangents, strict=True):
         np.testing.assert_allclose(given, expected, rtol=1e-9, atol=1e-9)
     cotangents = _directions(case, outs, seed=7)
     _, f_vjp = vjp(function, *points)
     pulled = as_list(f_vjp(cotangents))
-    forward = sum(np.sum(ct * t) for ct, t in zip(cotangents, tangents, strict=True))
-    backward = sum(np.sum(ct * v) for ct, v in zip(pulled, directions, strict=True))
+    forward = sum(np.sum(ct * t).real for ct, t in zip(cotangents, tangents, strict=True))
+    backward = sum(np.sum(ct * v).real for ct, v in zip(pulled, directions, strict=True))
     scale = max(abs(forward), 1.0)
     assert abs(forward - backward) <= 1e-9 * scale, f"{forward} is not {backward}"
 

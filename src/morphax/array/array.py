@@ -170,6 +170,7 @@ class Array:
         if not self.is_deleted():
             self._device = Deleted(self._device, why, user_frame())
             self._host = self._buffer = None
+            self._committed = False
 
     def is_deleted(self) -> bool:
         """Whether the memory was given up, by `delete` or by donation to a program."""

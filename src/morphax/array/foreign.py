@@ -1,4 +1,4 @@
-"""Arrays from memory that others own: NumPy arrays and whatever speaks DLPack.
+"""Arrays from the memory of NumPy arrays.
 
 An `Array` never changes, so memory that somebody may still write to is copied.  It is shared without
 a copy where nobody can: a NumPy array that is read-only down to its owner.  A caller who asks for
@@ -12,14 +12,10 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core import ShapedArray, aval_of
-from ..engines.devices import default_device, devices, host_device
-from ..engines.xla import buffers
+from ..core import aval_of
 from ..util import host_memory
 from ..util.messages import message
 from .array import Array
-from .dlpack import DLDeviceType
-from .sharding import Sharding, SingleDeviceSharding
 
 
 def array_from_numpy(
@@ -70,92 +66,3 @@ def _nobody_writes(x: Any) -> bool:
         x = x.base
     # The owner may be anything that exports memory; of these, bytes never change.
     return x is None or isinstance(x, bytes)
-
-
-def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:
-    """An array with the numbers of an array of another library.
-
-    Args:
-        external_array: an object with ``__dlpack__`` and ``__dlpack_device__``: an array of NumPy,
-            PyTorch, CuPy, …
-        device: where the result shall be, a device or sharding; by default where the numbers are.
-        copy: true copies; false shares the memory, and the caller sees to it that nobody writes
-            there; `None` shares it if nobody can.
-
-    Returns:
-        An array that is committed to its device.
-
-    Raises:
-        TypeError: if `external_array` does not speak DLPack.
-        ValueError: if `copy` is false and the memory cannot be shared.
-
-    Example:
-        >>> import numpy as np
-        >>> import morphax as jax
-        >>> jax.dlpack.from_dlpack(np.arange(3, dtype=np.float32))
-        Array([0., 1., 2.], dtype=float32)
-    """
-    if not (hasattr(external_array, "__dlpack__") and hasattr(external_array, "__dlpack_device__")):
-        raise TypeError(
-            message(
-                "from_dlpack, argument external_array",
-                given=f"{external_array!r:.80} of type {type(external_array).__name__}",
-                expected="an array with the methods __dlpack__ and __dlpack_device__",
-                fix="Pass the array itself, not a capsule; convert sequences with jnp.asarray.",
-            )
-        )
-    sharding = _target(device)
-    if type(external_array) is Array:
-        result = external_array.copied() if copy else external_array
-        return result.placed(result.device, committed=True) if sharding is None else (
-            sharding.distribute(result)
-        )
-    kind, number = external_array.__dlpack_device__()
-    if kind == DLDeviceType.kDLCPU:
-        home = host_device()
-        result = _from_host_memory(external_array, copy)
-    else:
-        home = _device_numbered(kind, number)
-        result = _from_device_memory(external_array, home, copy)
-    return (SingleDeviceSharding(home) if sharding is None else sharding).distribute(result)
-
-
-def _target(device: Any) -> Sharding | None:
-    if device is None or isinstance(device, Sharding):
-        return device
-    return SingleDeviceSharding(device)
-
-
-def _from_host_memory(x: Any, copy: bool | None) -> Array:
-    if isinstance(x, np.ndarray):
-        return array_from_numpy(x, copy=copy, where="from_dlpack")
-    try:
-        view = np.from_dlpack(x)
-    except (BufferError, RuntimeError, TypeError):
-        # NumPy has not the dtypes of ml_dtypes, jaxlib has.
-        view = buffers.to_host(buffers.from_dlpack(x.__dlpack__(), host_device(), None))
-    # That NumPy sees the memory as read-only does not keep its owner from writing.
-    return array_from_numpy(view, copy=copy is not False, where="from_dlpack")
-
-
-def _from_device_memory(x: Any, device: Any, copy: bool | None) -> Array:
-    stream = device.get_stream_for_external_ready_events()
-    buffer = buffers.from_dlpack(x.__dlpack__(stream=stream), device, stream)
-    aval = ShapedArray(buffer.shape, buffer.dtype)
-    return Array(aval, None, buffer if copy is False else buffers.moved(buffer, device), device)
-
-
-def _device_numbered(kind: int, number: int) -> Any:
-    platforms = {DLDeviceType.kDLCUDA: "cuda", DLDeviceType.kDLROCM: "rocm"}
-    if kind in platforms:
-        for device in devices(platforms[DLDeviceType(kind)]):
-            if device.local_hardware_id == number:
-                return device
-    raise ValueError(
-        message(
-            "from_dlpack, argument external_array",
-            given=f"an array on DLPack's device {int(kind)}:{number}",
-            expected="an array on a CPU, or on a GPU that jax.devices() lists",
-            fix="Copy the array to the CPU with its own library first.",
-        )
-    )

@@ -8,97 +8,46 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from operator import attrgetter
 from types import MethodType
 from typing import Any, final
-from weakref import WeakKeyDictionary
+
+import numpy as np
 
 from .. import tree
 from ..config import current as current_config
-from ..array import Array
-from ..core import Jaxpr, aval_of, axis_env, current_trace, stage_with_operands
-from ..engines.reference.eager import EvalTrace, as_array
+from ..core import aval_of, axis_env, stage_with_operands
+from ..engines.reference.eager import as_array
+from ..engines.xla.client import client
+from ..transforms.derivatives import shape_aval
 from ..transforms.flattening import (
     FlatFunction,
     argument_names,
-    check_values,
+    check_avals,
     debug_info,
     function_label,
     function_name,
 )
-from ..util.memo import on_clear
 from ..util.messages import message
-from .calls import compiled
-from .jit_primitive import jit_p
+from .jit_options import (
+    JitOptions,
+    StaticArguments,
+    check_disjoint,
+    check_hashable,
+    donated_leaves,
+    resolve,
+    split_static,
+)
+from .program_cache import cache_of
+from .stages import Lowered, Traced
+
+_aval = attrgetter("aval")
+_no_kwargs = tree.structure({})
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class JitOptions:
-    """How a function is to be compiled; equal options share traced programs."""
-
-    static_argnums: tuple[int, ...] = ()
-    static_argnames: tuple[str, ...] = ()
-    donate_argnums: tuple[int, ...] = ()
-    donate_argnames: tuple[str, ...] = ()
-    keep_unused: bool = False
-    inline: bool = False
-    compiler_options: tuple[tuple[str, Any], ...] = ()
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A function traced for one signature.
-
-    Args:
-        jaxpr: what it computes; `captured` tracers come first among its operands.
-        captured: tracers of outer traces that the function refers to.
-        in_tree, out_tree: structures of the dynamic arguments and of the result.
-        params: parameters of the `jit` equation.
-        donated: positions of donated leaves.
-    """
-
-    jaxpr: Jaxpr
-    captured: Sequence[Any]
-    in_tree: Any
-    out_tree: Any
-    params: dict[str, Any]
-    donated: tuple[int, ...]
-
-    def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Run on leaves of this signature, in the current trace."""
-        if type(current_trace()) is EvalTrace:
-            arrays = [x if type(x) is Array else as_array(x) for x in leaves]
-            results = self.executable(arrays)
-            for position in self.donated:
-                arrays[position].delete(f"donated to {self.params['name']}")
-        else:
-            results = jit_p.bind(*self.captured, *leaves, **self.params)
-        return self.out_tree.unflatten(results)
-
-    @property
-    def executable(self) -> Callable[[Sequence[Array]], list[Array]]:
-        params = self.params
-        return compiled(
-            self.jaxpr, params["name"], params["donated_invars"], params["compiler_options"]
-        )
-
-
-_programs: WeakKeyDictionary[Any, dict[JitOptions, dict[Any, Program]]] = WeakKeyDictionary()
-on_clear(_programs.clear)
-
-
-def _programs_of(fun: Callable[..., Any], options: JitOptions) -> dict[Any, Program]:
-    """The traced programs of a function, shared by all its `jit` wrappers with equal options."""
-    try:
-        by_options = _programs.setdefault(fun, {})
-    except TypeError:  # `fun` cannot be hashed or weakly referred to
-        return {}
-    return by_options.setdefault(options, {})
-
-
 class JitFunction:
     """What `jit` returns: call it like the function itself."""
 
@@ -106,118 +55,138 @@ class JitFunction:
         functools.update_wrapper(self, fun)
         self._fun = fun
         self._options = options
-        self._has_static = bool(options.static_argnums or options.static_argnames)
-        self._cache = _programs_of(fun, options)
+        self._static = options.static or None
+        self._cache = cache_of(fun, options)
+        # The table itself, which is never replaced: a call looks its signature up here.
+        self._programs = self._cache.programs
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        settings = current_config()
-        if settings.disable_jit:
+        config = current_config()
+        if config.disable_jit:
             return self._fun(*args, **kwargs)
-        leaves, program = self._program(args, kwargs, settings)
-        return program(leaves)
+        leaves, traced = self._find(args, kwargs, config, aval_of)
+        return traced.apply(leaves)
 
-    def _program(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], settings: Any
-    ) -> tuple[list[Any], Program]:
-        """The leaves of a call and the program for them, traced if it is new."""
-        static: Any = None
-        dynamic = (args, kwargs)
-        if self._has_static:
-            dynamic, static = self._split_static(args, kwargs)
-        leaves, in_tree = tree.flatten(dynamic)
+    def _find(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        config: Any,
+        to_aval: Callable[[Any], Any],
+    ) -> tuple[list[Any], Traced]:
+        """The leaves of a call and the program for its signature, traced if it is new."""
+        static = None
+        if self._static is not None:
+            args, kwargs, static = split_static(self._static, args, kwargs)
+        leaves, args_tree = tree.flatten(args)
+        kwargs_tree = _no_kwargs
+        if kwargs:
+            named, kwargs_tree = tree.flatten(kwargs)
+            leaves += named
         try:
-            avals = tuple([x.aval if type(x) is Array else aval_of(x) for x in leaves])
+            avals = tuple(map(_aval, leaves))
+        except AttributeError:
+            avals = self._avals_of_others(leaves, (args_tree, kwargs_tree), static, to_aval)
+        key = (avals, args_tree, kwargs_tree, static, config.trace_key, axis_env())
+        try:
+            traced = self._programs.get(key)
         except TypeError:
-            check_values("jit", lambda: argument_names(self._fun, in_tree), leaves)
+            check_hashable(self._fun, static)
             raise
-        key = (in_tree, avals, static, settings.trace_key, axis_env())
-        program = self._cache.get(key)
-        if program is None:
-            program = self._trace(static, in_tree, avals)
-            if not program.captured:
-                self._cache[key] = program
-        return leaves, program
+        if traced is None:
+            in_tree = tree.treedef_tuple((args_tree, kwargs_tree))
+            traced = self._trace(avals, in_tree, static)
+            if not traced.captures:
+                traced = self._cache.add(key, traced)
+        return leaves, traced
 
-    def _trace(self, static: Any, in_tree: Any, avals: tuple[Any, ...]) -> Program:
-        fun = self._fun if static is None else _with_static(self._fun, static)
-        flat = FlatFunction(fun, in_tree, "jit")
-        jaxpr, captured = stage_with_operands(flat, avals, debug_info("jit", fun, in_tree))
-        donated = self._donated_leaves(in_tree)
-        offset = len(captured)
+    def _avals_of_others(
+        self,
+        leaves: Sequence[Any],
+        trees: tuple[Any, Any],
+        static: StaticArguments | None,
+        to_aval: Callable[[Any], Any],
+    ) -> tuple[Any, ...]:
+        """Avals of leaves among which are numbers, NumPy arrays, or what cannot be an argument."""
+        try:
+            return tuple([to_aval(x) for x in leaves])
+        except (TypeError, OverflowError):
+            complete = None if static is None else static.without_values().complete
+            in_tree = tree.treedef_tuple(trees)
+            check_avals(
+                f"jit of {function_label(self._fun)}",
+                lambda: argument_names(self._fun, in_tree, complete),
+                leaves,
+            )
+            raise
+
+    def _trace(
+        self, avals: tuple[Any, ...], in_tree: Any, static: StaticArguments | None
+    ) -> Traced:
+        fun, options = self._fun, self._options
+        complete = names_complete = None
+        if static is not None:
+            complete, names_complete = static.complete, static.without_values().complete
+        flat = FlatFunction(fun, in_tree, "jit", complete=complete)
+        info = debug_info("jit", fun, in_tree, names_complete)
+        jaxpr, captured = stage_with_operands(flat, avals, info)
+        # The user may change a NumPy array that the function closes over.
+        owned = [as_array(c) if isinstance(c, np.ndarray) else c for c in jaxpr.consts]
+        donated = donated_leaves(options.donated, in_tree, static)
         params = {
-            "name": function_name(self._fun),
-            "jaxpr": jaxpr,
-            "donated_invars": tuple([i - offset in donated for i in range(len(jaxpr.invars))]),
-            "keep_unused": self._options.keep_unused,
-            "inline": self._options.inline,
-            "compiler_options": self._options.compiler_options,
+            "name": function_name(fun),
+            "donated_invars": (False,) * len(captured)
+            + tuple([i in donated for i in range(len(avals))]),
+            "keep_unused": options.keep_unused,
+            "inline": options.inline,
+            "compiler_options": options.compiler_options,
         }
-        return Program(jaxpr, captured, in_tree, flat.out_tree, params, tuple(sorted(donated)))
-
-    def _split_static(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
-        options = self._options
-        positions = {n % len(args) for n in options.static_argnums if -len(args) <= n < len(args)}
-        dynamic = tuple([x for i, x in enumerate(args) if i not in positions])
-        named = {k: v for k, v in kwargs.items() if k not in options.static_argnames}
-        static = (
-            tuple([(i, args[i]) for i in sorted(positions)]),
-            tuple([(k, kwargs[k]) for k in sorted(kwargs.keys() - named.keys())]),
+        return Traced(
+            jaxpr.replace(consts=tuple(owned)) if owned else jaxpr,
+            in_tree,
+            flat.out_tree,
+            donated,
+            captured=captured,
+            params=params,
+            device=options.device,
         )
-        for name, value in (*static[0], *static[1]):
-            _check_hashable(self._fun, name, value)
-        return (dynamic, named), static
 
-    def _donated_leaves(self, in_tree: Any) -> frozenset[int]:
-        options = self._options
-        if not (options.donate_argnums or options.donate_argnames):
-            return frozenset()
-        args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
-        static = set(options.static_argnums)
-        # Dynamic arguments lost their static neighbours: count positions as the user does.
-        numbers = (i for i in range(len(args) + len(static)) if i not in static)
-        chosen = [a for n, a in zip(numbers, args, strict=False) if n in options.donate_argnums]
-        chosen += [v for k, v in kwargs.items() if k in options.donate_argnames]
-        return frozenset(tree.leaves(chosen))
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The jaxpr of the function for arguments like these.
+
+        Args:
+            *args, **kwargs: arrays, or anything with a shape and a dtype; and static arguments.
+
+        Example:
+            >>> import morphax as jax
+            >>> jax.jit(lambda x: 2.0 * x).trace(1.0).jaxpr
+            { lambda ; a:f32[]. let b:f32[] = mul 2.0:f32[] a in (b,) }
+        """
+        _, traced = self._find(args, kwargs, current_config(), shape_aval)
+        # The function may be gone when an error of a later stage needs them.
+        traced.name_arguments()
+        return traced
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The StableHLO module of the function for arguments like these; see `trace`."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Shapes and dtypes of the result for arguments like these; see `trace`."""
+        return self.trace(*args, **kwargs).out_info
+
+    def clear_cache(self) -> None:
+        """Forget the programs traced so far."""
+        self._programs.clear()
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
+    def __reduce__(self) -> Any:
+        return JitFunction, (self._fun, self._options)
+
     def __repr__(self) -> str:
         return f"<jit of {function_label(self._fun)}>"
-
-    def clear_cache(self) -> None:
-        """Forget the programs traced so far."""
-        self._cache.clear()
-
-
-def _check_hashable(fun: Callable[..., Any], name: Any, value: Any) -> None:
-    try:
-        hash(value)
-    except TypeError:
-        raise ValueError(
-            message(
-                f"jit of {function_label(fun)}, static argument {name}",
-                given=f"{value!r:.80} of type {type(value).__name__}, which cannot be hashed",
-                expected="static arguments that can be hashed and compared",
-                fix="Pass a tuple instead of a list, or do not mark the argument static.",
-            )
-        ) from None
-
-
-def _with_static(fun: Callable[..., Any], static: Any) -> Callable[..., Any]:
-    """`fun` as a function of its dynamic arguments."""
-    positional, named = static
-
-    @functools.wraps(fun)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        full = list(args)
-        for position, value in positional:
-            full.insert(position, value)
-        return fun(*full, **dict(named), **kwargs)
-
-    # Its own arguments are not those that the signature of `fun` shows.
-    call.__dict__.pop("__wrapped__", None)
-    return call
 
 
 def jit(
@@ -246,16 +215,17 @@ def jit(
         donate_argnums, donate_argnames: arguments whose memory the results may take over; they
             cannot be used afterwards.
         keep_unused: pass arguments to the program that it does not use.
-        device, backend: where to run.
+        device, backend: where to run; deprecated, put the arguments there instead.
         inline: take up the equations of `fun` in programs that call it.
-        compiler_options: XLA flags by name.
+        compiler_options: XLA flags by name, for the outermost `jit` only.
 
     Returns:
-        A function of the same arguments.  Without `fun`, a decorator.
+        A function of the same arguments, with the methods `trace`, `lower` and `eval_shape`.
+        Without `fun`, a decorator.
 
     Raises:
         TypeError: an argument that is not static is not an array.
-        ValueError: a static argument cannot be hashed.
+        ValueError: a static argument cannot be hashed, or arguments are chosen that `fun` has not.
 
     Example:
         >>> import morphax as jax
@@ -268,44 +238,55 @@ def jit(
     if fun is None:
         given = {k: v for k, v in locals().items() if k != "fun"}
         return functools.partial(jit, **given)
+    _check_function(fun)
+    static = resolve(fun, static_argnums, static_argnames, "static")
+    donated = resolve(fun, donate_argnums, donate_argnames, "donate")
+    check_disjoint(fun, static, donated)
+    options = JitOptions(
+        static,
+        donated,
+        keep_unused,
+        inline,
+        _device(device, backend),
+        tuple(sorted((compiler_options or {}).items())),
+    )
+    return JitFunction(fun, options)
+
+
+def _check_function(fun: Any) -> None:
+    kind = None
     if not callable(fun):
+        kind = f"{fun!r:.80} of type {type(fun).__name__}"
+    elif inspect.isgeneratorfunction(fun) or inspect.iscoroutinefunction(fun):
+        kind = f"{function_label(fun)}, a generator or coroutine function"
+    if kind is not None:
         raise TypeError(
             message(
                 "jit, argument fun",
-                given=f"{fun!r:.80} of type {type(fun).__name__}",
-                expected="a callable",
+                given=kind,
+                expected="a function that returns arrays",
                 fix="Pass the function itself: jit(f), not jit(f(x)).",
             )
         )
-    static = _both(fun, static_argnums, static_argnames)
-    donated = _both(fun, donate_argnums, donate_argnames)
-    options = tuple(sorted((compiler_options or {}).items()))
-    return JitFunction(fun, JitOptions(*static, *donated, keep_unused, inline, options))
 
 
-def _both(
-    fun: Callable[..., Any], numbers: Any, names: Any
-) -> tuple[tuple[int, ...], tuple[str, ...]]:
-    """Arguments chosen by number or name, each in both ways as far as the signature tells."""
-    given_numbers = _as_tuple(numbers, int)
-    given_names = _as_tuple(names, str)
-    if not (given_numbers or given_names):
-        return (), ()
-    try:
-        parameters = list(inspect.signature(fun).parameters.values())
-    except (TypeError, ValueError):
-        return given_numbers, given_names
-    positional = [
-        p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    ]
-    if names is None:
-        given_names = tuple([positional[n] for n in given_numbers if n < len(positional)])
-    elif numbers is None:
-        given_numbers = tuple([positional.index(n) for n in given_names if n in positional])
-    return given_numbers, given_names
-
-
-def _as_tuple(x: Any, item: type) -> tuple[Any, ...]:
-    if x is None:
-        return ()
-    return (x,) if isinstance(x, item) else tuple(x)
+def _device(device: Any, backend: str | None) -> Any:
+    """The device that the deprecated arguments name, if any."""
+    if device is None and backend is None:
+        return None
+    if device is not None and backend is not None:
+        raise ValueError(
+            message(
+                "jit, arguments device and backend",
+                given=f"device={device} and backend={backend!r}",
+                expected="one of them",
+                fix="Leave backend out.",
+            )
+        )
+    warnings.warn(
+        "jit: the arguments device and backend are deprecated; "
+        "put the arguments of the function on the device with device_put",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return client(backend).local_devices()[0] if backend is not None else device

@@ -91,8 +91,10 @@ def split_static(
     return args, kwargs, StaticArguments(positional, named)
 
 
-def check_hashable(fun: Callable[..., Any], static: StaticArguments) -> None:
+def check_hashable(fun: Callable[..., Any], static: StaticArguments | None) -> None:
     """Raise `ValueError`, naming the argument, if a static argument cannot be hashed."""
+    if static is None:
+        return
     for place, type_, value in (*static.positional, *static.named):
         try:
             hash(value)
@@ -163,9 +165,10 @@ def _strings(names: Any, what: str) -> tuple[str, ...]:
     if names is None:
         return ()
     given = (names,) if isinstance(names, str) else names
-    if not isinstance(given, Iterable) or not all(isinstance(n, str) for n in (given := [*given])):
+    given = tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(name, str) for name in given):
         raise _wrong_kind(f"{what}_argnames", names, "a str or a sequence of strs")
-    return tuple(given)
+    return given
 
 
 def _wrong_kind(argument: str, value: Any, expected: str) -> TypeError:

@@ -21,7 +21,8 @@ from ..transforms.batching import batch_jaxpr
 from ..transforms.jvp import jvp_jaxpr
 from ..transforms.linearize import Linearization, linearize_jaxpr
 from ..transforms.transposition import transpose_jaxpr
-from .calls import call_program, compiled, split_tangents
+from .calls import call_program, split_tangents
+from .executables import compiled, run
 
 
 @final
@@ -63,9 +64,12 @@ class Jit(Primitive):
         name: str,
         donated_invars: tuple[bool, ...],
         compiler_options: tuple[tuple[str, Any], ...],
+        keep_unused: bool,
         **_: Any,
     ) -> list[Array]:
-        return compiled(jaxpr, name, donated_invars, compiler_options)(operands)
+        donated = tuple([i for i, on in enumerate(donated_invars) if on])
+        executable = compiled(jaxpr, name, donated, compiler_options, keep_unused=keep_unused)
+        return run(executable, operands, donated, jaxpr.debug_info)
 
     def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
         return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]

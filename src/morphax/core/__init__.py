@@ -3,12 +3,13 @@
 Start with `primitive` (the contract), then `trace` (how `bind` works) and `staging` (how a jaxpr is
 written).
 """
+from __future__ import annotations
 
 from .atoms import Atom, Literal, Var
 from .aval import AbstractToken, AbstractValue, ShapedArray, abstract_token
 from .axes import axis_env, axis_size, extended_axis_env, jaxpr_axis_names
-from .effects import CallbackEffect, Effect, Effects, no_effects
 from .check import check_jaxpr
+from .effects import CallbackEffect, Effect, Effects, no_effects
 from .jaxpr import DebugInfo, Equation, Jaxpr, jaxprs_in_params
 from .primitive import (
     BatchAxes,

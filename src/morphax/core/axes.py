@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from ..util.memo import memoize
 from ..util.messages import message
 from .jaxpr import Jaxpr, jaxprs_in_params
 from .trace import _current
-from ..util.memo import memoize
 
 AxisEnv = tuple[tuple[Any, int], ...]
 
@@ -34,7 +34,7 @@ def axis_size(name: Any) -> int:
     """The size of the innermost axis called `name`."""
     for known, size in reversed(_current.axis_env):
         if known == name:
-            return size
+            return size  # type: ignore[no-any-return]
     known_names = [str(n) for n, _ in _current.axis_env]
     raise NameError(
         message(

@@ -136,7 +136,7 @@ class _Checker:
 
     def _check_literal(self, literal: Literal) -> None:
         value, aval = literal.val, literal.aval
-        own = aval_of(value)
+        own: Any = aval_of(value)
         if not (own.shape == aval.shape == () and _kind(own) is _kind(aval)):
             self._refuse(
                 given=f"the literal {value!r:.80} of type {own}, declared {aval}",

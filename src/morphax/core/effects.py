@@ -7,9 +7,8 @@ engine threads a token through such a program.
 
 from __future__ import annotations
 
-from typing import final
-
 from dataclasses import dataclass
+from typing import final
 
 
 class Effect:
@@ -28,7 +27,7 @@ no_effects: Effects = frozenset()
 class CallbackEffect(Effect):
     """The equation calls back into Python for something other than its results."""
 
-    ordered: bool = False  # type: ignore[misc]
+    ordered: bool = False
 
     def __str__(self) -> str:
         return "OrderedCallback" if self.ordered else "Callback"

@@ -62,6 +62,8 @@ class BatchAxes:
 
 
 class Rule(Protocol):
+    """What interpreters call: arguments as the table above says, parameters by keyword."""
+
     def __call__(self, *args: Any, **params: Any) -> Any: ...
 
 
@@ -86,7 +88,7 @@ class NoRule:
         self.reason = reason
 
     def __get__(self, instance: Any, owner: type) -> Rule:
-        name = getattr(owner, "name", owner.__name__)
+        name = getattr(owner if instance is None else instance, "name", owner.__name__)
         fix = f"Define the method `{self.kind}` of the class {owner.__name__}."
         if self.reason is not None:
             fix = f"Write the program without {name} here: {self.reason}."

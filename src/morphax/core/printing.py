@@ -20,8 +20,19 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any, final
 
-from ..util.layout import LINE_END, NOTHING, SPACE, Block, Break, Document, Text
-from ..util.layout import filled, group, joined, layout
+from ..util.layout import (
+    LINE_END,
+    NOTHING,
+    SPACE,
+    Block,
+    Break,
+    Document,
+    Text,
+    filled,
+    group,
+    joined,
+    layout,
+)
 from .atoms import Atom, Literal, Var
 
 if TYPE_CHECKING:
@@ -182,7 +193,8 @@ class Printer:
         head = [_keyword("lambda "), constvars, "; ", invars, ". ", _keyword("let")]
         equations = [self.equation(eqn) for eqn in program.eqns]
         names = [self.atom(a) for a in program.outvars]
-        results = [_keyword("in "), "(", filled(names, comma=","), ",)" if len(names) == 1 else ")"]
+        results: list[Document] = [_keyword("in "), "(", filled(names, comma=",")]
+        results.append(",)" if len(names) == 1 else ")")
         if self._style.effects and program.effects:
             results.append(f" : {{ {', '.join(sorted(map(str, program.effects)))} }}")
         return head, equations, results

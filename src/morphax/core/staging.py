@@ -30,6 +30,8 @@ class StagingTracer(Tracer):
 
     __slots__ = ("aval", "var")
 
+    _trace: StagingTrace
+
     def __init__(self, trace: StagingTrace, var: Atom) -> None:
         self._trace = trace
         self.var = var

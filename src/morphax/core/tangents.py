@@ -36,8 +36,10 @@ class UndefinedPrimal:
 
 
 def is_undefined_primal(x: Any) -> TypeGuard[UndefinedPrimal]:
+    """Whether a transpose rule is to give a cotangent for `x`."""
     return type(x) is UndefinedPrimal
 
 
 def is_zero(x: Any) -> TypeGuard[Zero]:
+    """Whether a tangent or cotangent is zero by the structure of the program."""
     return type(x) is Zero

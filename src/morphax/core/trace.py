@@ -88,6 +88,7 @@ def current_trace() -> Trace:
 
 
 def current_name_stack() -> tuple[str, ...]:
+    """The scope names that equations carry now, outermost first."""
     return _current.name_stack
 
 

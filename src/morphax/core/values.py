@@ -32,7 +32,7 @@ def aval_of(x: Any) -> AbstractValue:
     if rule is not None:
         return rule(x)
     try:
-        return x.aval
+        return x.aval  # type: ignore[no-any-return]
     except AttributeError:
         return _aval_of_subclass(x)
 

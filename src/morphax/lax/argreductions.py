@@ -80,7 +80,7 @@ class ArgReduction(Primitive):
         place = b.op("stablehlo.iota", places, iota_dimension=f"{axis} : i64")
         candidates = b.op("stablehlo.select", places, attained, place, b.full(size - 1, places))
         first = lower_reduction(b, MIN, places.update(shape=out.shape), candidates, axes)
-        return first if places.dtype == out.dtype else b.op("stablehlo.convert", out, first)
+        return b.convert(first, out.dtype)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return without_derivative(self, primals, params)

@@ -54,8 +54,8 @@ def lower_as_loop(
         current = inner.op(
             "stablehlo.dynamic_slice", row, rows, *start, slice_sizes=i64_array(row.shape)
         )
-        combined = combine(inner, combined, _converted(inner, current, total))
-        stored = _converted(inner, combined, row)
+        combined = combine(inner, combined, inner.convert(current, carry_dtype))
+        stored = inner.convert(combined, row.dtype)
         rows = inner.op("stablehlo.dynamic_update_slice", x.aval, rows, stored, *start)
         following = inner.elementwise("stablehlo.add", counter, i, inner.constant(1, counter))
         return [following, combined, rows]
@@ -63,10 +63,6 @@ def lower_as_loop(
     initial = [b.constant(0, counter), b.full(identity, total), x]
     regions = [b.region(state, condition), b.region(state, body)]
     return b.ops("stablehlo.while", state, *initial, regions=regions)[2]
-
-
-def _converted(b: Builder, x: Value, aval: Any) -> Value:
-    return x if x.aval.dtype == aval.dtype else b.op("stablehlo.convert", aval, x)
 
 
 def lower_as_window(

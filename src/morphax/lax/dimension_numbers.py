@@ -1,9 +1,9 @@
 """How gather and scatter address an array: dimension numbers, modes and what they require.
 
-Both move *windows*, blocks of an array of one fixed size.  An array of indices holds, along its last
-axis, where one window starts; its other axes number the windows.  For gather the windows of the
-operand become the result; for scatter the windows of `updates` go into the operand.  The two kinds
-of dimension numbers are the same five facts under two sets of names:
+Both move *windows*, blocks of an array of one fixed size.  An array of indices holds, along its
+last axis, where one window starts; its other axes number the windows.  For gather the windows of
+the operand become the result; for scatter the windows of `updates` go into the operand.  The two
+kinds of dimension numbers are the same five facts under two sets of names:
 
 1. which axes of the result (of the updates) are axes of a window, in order;
 2. which axes of the operand have size 1 in a window and are left out of it;
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,8 +34,9 @@ class GatherScatterMode(enum.Enum):
     """What happens to a window that does not lie in the array.
 
     ``CLIP`` moves it to the nearest place inside.  ``FILL_OR_DROP`` makes it a window of the fill
-    value (gather) or ignores it (scatter).  ``PROMISE_IN_BOUNDS`` says that there is none; if that is
-    wrong, gather clips and scatter drops.  ``ONE_HOT`` is a way in which jnp indexes without gather.
+    value (gather) or ignores it (scatter).  ``PROMISE_IN_BOUNDS`` says that there is none; if that
+    is wrong, gather clips, scatter drops, and derivatives are wrong.  ``ONE_HOT`` is a way in which
+    jnp indexes without gather.
 
     Example:
         >>> import morphax as jax
@@ -88,7 +90,8 @@ class GatherDimensionNumbers(NamedTuple):
     Example:
         >>> import morphax as jax
         >>> rows = jax.lax.GatherDimensionNumbers(
-        ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+        ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)
+        ... )
     """
 
     offset_dims: Axes
@@ -112,8 +115,10 @@ class ScatterDimensionNumbers(NamedTuple):
     Example:
         >>> import morphax as jax
         >>> rows = jax.lax.ScatterDimensionNumbers(
-        ...     update_window_dims=(1,), inserted_window_dims=(0,),
-        ...     scatter_dims_to_operand_dims=(0,))
+        ...     update_window_dims=(1,),
+        ...     inserted_window_dims=(0,),
+        ...     scatter_dims_to_operand_dims=(0,),
+        ... )
     """
 
     update_window_dims: Axes
@@ -215,7 +220,7 @@ _INCREASING = "existing axes in increasing order"
 
 
 def _are_axes(axes: Sequence[int], ndim: int) -> bool:
-    increasing = all([a < b for a, b in zip(axes, axes[1:], strict=False)])
+    increasing = all([a < b for a, b in pairwise(axes)])
     return increasing and (not axes or (axes[0] >= 0 and axes[-1] < ndim))
 
 

@@ -99,7 +99,7 @@ class DotGeneral(Primitive):
     ) -> Value:
         if x.aval.dtype != y.aval.dtype and not _both_8_bit_floats(x.aval.dtype, y.aval.dtype):
             wide = accumulator(product_dtype(x.aval.dtype, y.aval.dtype), out.dtype)
-            x, y = (_converted(b, v, wide) for v in (x, y))
+            x, y = (b.convert(v, wide) for v in (x, y))
         dtypes_in = (x.aval.dtype, y.aval.dtype)
         result = out.update(dtype=output_dtype(precision, *dtypes_in, out.dtype))
         algorithm = algorithm_attribute(precision, *dtypes_in)
@@ -112,7 +112,7 @@ class DotGeneral(Primitive):
             precision_config=precision_attribute(precision),
             **({} if algorithm is None else {"algorithm": algorithm}),
         )
-        return _converted(b, product, out.dtype)
+        return b.convert(product, out.dtype)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         (x, y), (dx, dy) = primals, tangents
@@ -203,12 +203,6 @@ def _transposed(ct: Any, aval: Any, other: Any, numbers: Any, precision: Any, *,
 
 def _both_8_bit_floats(lhs: Any, rhs: Any) -> bool:
     return all([d.itemsize == 1 and dtypes.issubdtype(d, np.floating) for d in (lhs, rhs)])
-
-
-def _converted(b: Builder, x: Value, dtype: Any) -> Value:
-    if x.aval.dtype == dtype:
-        return x
-    return b.op("stablehlo.convert", x.aval.update(dtype=dtype), x)
 
 
 def _dimension_attribute(numbers: Any) -> str:

@@ -12,13 +12,10 @@ from typing import Any, final
 
 import numpy as np
 
-from .. import dtypes
-from ..array import Array
 from ..core import (
     BatchAxes,
     Primitive,
     ShapedArray,
-    Tracer,
     Zero,
     aval_of,
     is_undefined_primal,
@@ -26,10 +23,7 @@ from ..core import (
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
-from .arithmetic import add
 from .axes import canonical_axis, canonical_shape
-from .comparison import lt
-from .convert import convert, convert_element_type
 from .dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -38,10 +32,9 @@ from .dimension_numbers import (
 from .gather import gather_p
 from .joining import stack
 from .scatter import scatter_p
-from .selection import select_n
 from .shape import expand_dims, squeeze
-from .slicing import index_in_dim
 from .spine import batched_first, broadcast_to, instantiate, moved_axis, zeros
+from .start_indices import check_starts, starts_from_front
 
 
 @final
@@ -51,7 +44,7 @@ class DynamicSlice(Primitive):
     name = "dynamic_slice"
 
     def abstract_eval(self, x: Any, *starts: Any, slice_sizes: Any) -> ShapedArray:
-        _check_starts("lax.dynamic_slice", x, starts)
+        check_starts("lax.dynamic_slice", x, starts)
         _check_block("lax.dynamic_slice, argument slice_sizes", x, slice_sizes)
         return ShapedArray(slice_sizes, x.dtype, x.weak_type)
 
@@ -101,7 +94,7 @@ class DynamicUpdateSlice(Primitive):
 
     def abstract_eval(self, x: Any, update: Any, *starts: Any) -> ShapedArray:
         where = "lax.dynamic_update_slice"
-        _check_starts(where, x, starts)
+        check_starts(where, x, starts)
         if update.dtype != x.dtype:
             raise TypeError(
                 message(
@@ -163,7 +156,8 @@ class DynamicUpdateSlice(Primitive):
 def _block(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) -> tuple[slice, ...]:
     """Where the block lies, with starts moved inside."""
     inside = [
-        max(0, min(int(start), n - size)) for start, n, size in zip(starts, shape, sizes, strict=True)
+        max(0, min(int(start), n - size))
+        for start, n, size in zip(starts, shape, sizes, strict=True)
     ]
     return tuple([slice(start, start + size) for start, size in zip(inside, sizes, strict=True)])
 
@@ -182,27 +176,6 @@ def _stacked(axes: BatchAxes, starts: Sequence[Any], dims: Sequence[Any]) -> Any
     return stack(columns, axis=1)
 
 
-def _check_starts(where: str, x: Any, starts: Sequence[Any]) -> None:
-    given = ", ".join([s.str_short(short_dtypes=False) for s in starts])
-    valid = len(starts) == x.ndim and all([s.shape == () for s in starts])
-    if not valid:
-        error, expected = ValueError, f"{x.ndim} scalars, one per axis of {x.str_short()}"
-    elif any([not dtypes.issubdtype(s.dtype, np.integer) for s in starts]):
-        error, expected = TypeError, "integers"
-    elif any([s.dtype != starts[0].dtype for s in starts]):
-        error, expected = TypeError, "integers of one dtype"
-    else:
-        return
-    raise error(
-        message(
-            f"{where}, argument start_indices",
-            given=given or "nothing",
-            expected=expected,
-            fix="Give the start along each axis, as integers of one dtype.",
-        )
-    )
-
-
 def _check_block(where: str, x: Any, sizes: Sequence[int]) -> None:
     if len(sizes) == x.ndim and all([0 <= s <= n for s, n in zip(sizes, x.shape, strict=True)]):
         return
@@ -214,59 +187,6 @@ def _check_block(where: str, x: Any, sizes: Sequence[int]) -> None:
             fix="Give one size per axis, none larger than the operand's.",
         )
     )
-
-
-def _starts(where: str, shape: Sequence[int], start_indices: Any, allow_negative: Any) -> list[Any]:
-    """Starts as scalars, those that count from the end of an axis made to count from its front."""
-    starts = _scalars(start_indices)
-    if len(starts) != len(shape):
-        raise ValueError(
-            message(
-                f"{where}, argument start_indices",
-                given=f"{len(starts)} starts",
-                expected=f"{len(shape)}, one per axis of shape {tuple(shape)}",
-                fix="Give the start along each axis.",
-            )
-        )
-    if isinstance(allow_negative, bool):
-        allow_negative = [allow_negative] * len(shape)
-    largest = max(shape, default=0)
-    return [
-        _from_front(_wide_enough(start, largest), n, negative)
-        for start, n, negative in zip(starts, shape, allow_negative, strict=True)
-    ]
-
-
-def _wide_enough(start: Any, size: int) -> Any:
-    """A start of a dtype that can count to `size`: one from the end is to become one from the front."""
-    dtype = aval_of(start).dtype
-    is_narrow = dtypes.issubdtype(dtype, np.signedinteger) and dtypes.iinfo(dtype).max < size
-    return convert_element_type(start, np.int32) if is_narrow else start
-
-
-def _scalars(start_indices: Any) -> list[Any]:
-    """The members of an array or sequence of starts."""
-    if isinstance(start_indices, Tracer):
-        count = start_indices.shape[0] if start_indices.ndim else 0
-        return [index_in_dim(start_indices, i, keepdims=False) for i in range(count)]
-    return list(start_indices.to_host() if isinstance(start_indices, Array) else start_indices)
-
-
-def _from_front(start: Any, size: int, allow_negative: bool) -> Any:
-    """A start counted from the front of an axis; a known one stays known while tracing."""
-    aval = aval_of(start)
-    if aval.shape or not dtypes.issubdtype(aval.dtype, np.integer):
-        return start
-    if not isinstance(start, Tracer):
-        place = int(start.to_host() if isinstance(start, Array) else start)
-        place = place + size if place < 0 and allow_negative else place
-        # Anything beyond the ends means the ends, and fits the dtype.
-        return aval.dtype.type(min(max(place, 0), size, dtypes.iinfo(aval.dtype).max))
-    if not allow_negative or not dtypes.issubdtype(aval.dtype, np.signedinteger):
-        return start
-    start = convert(start, aval.dtype)
-    zero, length = aval.dtype.type(0), aval.dtype.type(size)
-    return select_n(lt(start, zero), start, add(start, length))
 
 
 dynamic_slice_p = DynamicSlice()
@@ -301,7 +221,7 @@ def dynamic_slice(
                [ 9, 10]], dtype=int32)
     """
     where, shape = "lax.dynamic_slice", aval_of(operand).shape
-    starts = _starts(where, shape, start_indices, allow_negative_indices)
+    starts = starts_from_front(where, shape, start_indices, allow_negative_indices)
     sizes = canonical_shape(f"{where}, argument slice_sizes", slice_sizes)
     return dynamic_slice_p.bind(operand, *starts, slice_sizes=sizes)
 
@@ -333,7 +253,9 @@ def dynamic_update_slice(
         Array([0., 1., 1., 0.], dtype=float32)
     """
     shape = aval_of(operand).shape
-    starts = _starts("lax.dynamic_update_slice", shape, start_indices, allow_negative_indices)
+    starts = starts_from_front(
+        "lax.dynamic_update_slice", shape, start_indices, allow_negative_indices
+    )
     return dynamic_update_slice_p.bind(operand, update, *starts)
 
 

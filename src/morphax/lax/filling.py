@@ -153,9 +153,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     sizes = canonical_shape("lax.full, argument shape", shape)
     if not sizes and isinstance(scalar, (Array, Tracer)):
         return scalar
-    return broadcast_in_dim_p.bind(
-        scalar, shape=sizes, broadcast_dimensions=(), sharding=sharding
-    )
+    return broadcast_in_dim_p.bind(scalar, shape=sizes, broadcast_dimensions=(), sharding=sharding)
 
 
 def _scalar(value: Any, dtype: Any, weak_type: bool) -> Any:

@@ -1,7 +1,7 @@
 """Gather, and scatter-add, which is its transpose.
 
-Gather collects windows of an array from many places; scatter-add adds windows to many places.  A place
-named twice by a gather receives, in its transpose, the sum of both cotangents.
+Gather collects windows of an array from many places; scatter-add adds windows to many places.  A
+place named twice by a gather receives, in its transpose, the sum of both cotangents.
 """
 
 from __future__ import annotations
@@ -314,7 +314,8 @@ def gather(
             ``dimension_numbers.start_index_map`` lists.
         dimension_numbers: which axis is what.
         slice_sizes: n sizes, of the window along each axis of the operand.
-        unique_indices, indices_are_sorted: promises about the indices that may save time.
+        unique_indices: promise that windows do not overlap, which may save time.
+        indices_are_sorted: promise about the indices that may save time.
         mode: what becomes of windows that leave the operand: ``"clip"``, ``"fill"``, or
             ``"promise_in_bounds"``, the default.
         fill_value: number that fills such windows; by default NaN, the least integer of a signed or
@@ -328,7 +329,8 @@ def gather(
         >>> import morphax as jax, morphax.numpy as jnp
         >>> x = jnp.arange(12).reshape(4, 3)
         >>> rows = jax.lax.GatherDimensionNumbers(
-        ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,))
+        ...     offset_dims=(1,), collapsed_slice_dims=(0,), start_index_map=(0,)
+        ... )
         >>> jax.lax.gather(x, jnp.array([[2], [0]]), rows, slice_sizes=(1, 3))
         Array([[6, 7, 8],
                [0, 1, 2]], dtype=int32)
@@ -367,9 +369,11 @@ def scatter_add(
     Example:
         >>> import morphax as jax, morphax.numpy as jnp
         >>> elements = jax.lax.ScatterDimensionNumbers(
-        ...     update_window_dims=(), inserted_window_dims=(0,),
-        ...     scatter_dims_to_operand_dims=(0,))
-        >>> jax.lax.scatter_add(jnp.zeros(3), jnp.array([[2], [2]]), jnp.array([1.0, 5.0]), elements)
+        ...     update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+        ... )
+        >>> jax.lax.scatter_add(
+        ...     jnp.zeros(3), jnp.array([[2], [2]]), jnp.array([1.0, 5.0]), elements
+        ... )
         Array([0., 0., 6.], dtype=float32)
     """
     params = scatter_params(

@@ -1,4 +1,7 @@
-"""What lies outside: bounds of windows in StableHLO, and what fills windows that leave the array."""
+"""What lies outside the array: bounds of windows in StableHLO, and what fills those that leave it.
+
+A start is compared with the largest one that keeps the window inside, in the dtype of the indices.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,7 @@ def clamped_indices(
     return b.op("stablehlo.clamp", aval, b.broadcast(low, aval, ()), indices, high)
 
 
-def largest_starts(
-    b: Builder, x: Any, indices: Value, numbers: Any, sizes: Sequence[int]
-) -> Value:
+def largest_starts(b: Builder, x: Any, indices: Value, numbers: Any, sizes: Sequence[int]) -> Value:
     """The largest start of a window along each indexed axis, in the shape and dtype of indices."""
     aval = indices.aval
     bound = int(dtypes.iinfo(aval.dtype).max)
@@ -66,7 +67,7 @@ def default_fill_value(dtype: Any) -> Any:
         return default_fill_value(dtype.physical_dtype)
     if dtypes.issubdtype(dtype, np.inexact):
         return np.nan
-    if dtype == bool:
+    if dtype.kind == "b":
         return True
     info = dtypes.iinfo(dtype)
     return int(info.min) or int(info.max)
@@ -78,5 +79,3 @@ def fill_parameter(fill_value: Any, dtype: Any) -> Any:
         return default_fill_value(dtype)
     value = fill_value if np.isscalar(fill_value) else np.asarray(fill_value)[()]
     return np.nan if isinstance(value, float) and value != value else value
-
-

@@ -1,10 +1,10 @@
 """Gather and scatter in NumPy: where each element of each window lies in the operand's memory.
 
-The operand is seen as a matrix of `rows`: as many trailing axes as every window takes whole form one
-row, so that the rows of an embedding, say, are moved as blocks of memory.  The row numbers of all
-windows are the sum of a few broadcast terms,
+The operand is seen as a matrix: as many trailing axes as every window takes whole form one row, so
+that the rows of an embedding, say, are moved as blocks of memory.  The row numbers of all windows
+are the sum of a few broadcast terms,
 
-    row = Σ start_k · weight_k + Σ (offset along an axis of the window) + Σ (place along a batch axis)
+    row = Σ start_k · weight_k + Σ offset along an axis of the window + Σ place along a batch axis
 
 All but the starts depend on shapes and dimension numbers alone: this is the *plan* of a signature,
 made once.  A window that leaves the array is moved inside, and reported to the caller.
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..util.memo import memoize
-from .dimension_numbers import Axes, interleaved, window_shape
+from .dimension_numbers import Axes
 
 Integers = NDArray[np.intp]
 

@@ -90,13 +90,20 @@ class Split(Primitive):
     ) -> list[Value]:
         bounds = pairwise(accumulate(sizes, initial=0))
         shape = x.aval.shape
-        return [_part(b, out, x, shape, axis, *bound) for out, bound in zip(outs, bounds, strict=True)]
+        parts = zip(outs, bounds, strict=True)
+        return [_part(b, out, x, shape, axis, start, stop) for out, (start, stop) in parts]
 
     def transpose(self, cts: Any, x: Any, *, sizes: Any, axis: Any) -> list[Any]:
         return [concatenate(list(map(instantiate, cts)), axis)]
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, sizes: Any, axis: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: Sequence[Any],
+        *,
+        sizes: Any,
+        axis: Any,
     ) -> tuple[list[Any], list[int]]:
         outs = self.bind(moved_axis(operands[0], dims[0], 0), sizes=sizes, axis=axis + 1)
         return outs, [0] * len(sizes)
@@ -343,4 +350,5 @@ def tile(operand: Any, reps: Sequence[int]) -> Any:
         >>> jax.lax.tile(jnp.array([1, 2]), (2,))
         Array([1, 2, 1, 2], dtype=int32)
     """
-    return tile_p.bind(operand, reps=integers("lax.tile, argument reps", reps, aval_of(operand).ndim))
+    ndim = aval_of(operand).ndim
+    return tile_p.bind(operand, reps=integers("lax.tile, argument reps", reps, ndim))

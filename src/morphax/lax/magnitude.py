@@ -8,8 +8,8 @@ import numpy as np
 
 from ..core import not_differentiable
 from ..engines.xla.stablehlo import Builder, Value
-from .arithmetic import mul
-from .comparison import ge
+from .arithmetic import div, mul
+from .comparison import eq, ge
 from .complex import conj, real, real_dtype
 from .families import Elementwise, Piecewise
 from .kinds import COMPLEX, FLOATING, NUMBER, SIGNED
@@ -37,8 +37,9 @@ class Abs(Elementwise):
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         if x.aval.dtype in COMPLEX:
-            return real(mul(t, conj(sign(x))))
-        slope = select_n_p.bind(ge(x, scalar_like(0, x)), scalar_like(-1, x), scalar_like(1, x))
+            length = select_n_p.bind(eq(out, 0), out, scalar_like(1, out))
+            return div(real(mul(t, conj(x))), length)
+        slope = select_n_p.bind(ge(x, 0), scalar_like(-1, x), scalar_like(1, x))
         return mul(t, slope)
 
 

@@ -251,8 +251,8 @@ def scatter(
             or ``"promise_in_bounds"``.
 
     Returns:
-        Array of the shape of `operand`.  On the CPU, of several updates of one place the last stays;
-        elsewhere, any of them.
+        Array of the shape of `operand`.  Of several updates of one place, the last stays on the
+        CPU, any of them elsewhere.
 
     Raises:
         TypeError: if dtypes differ or the indices are not integers.
@@ -261,8 +261,10 @@ def scatter(
     Example:
         >>> import morphax as jax, morphax.numpy as jnp
         >>> rows = jax.lax.ScatterDimensionNumbers(
-        ...     update_window_dims=(1,), inserted_window_dims=(0,),
-        ...     scatter_dims_to_operand_dims=(0,))
+        ...     update_window_dims=(1,),
+        ...     inserted_window_dims=(0,),
+        ...     scatter_dims_to_operand_dims=(0,),
+        ... )
         >>> jax.lax.scatter(jnp.zeros((3, 2)), jnp.array([[2]]), jnp.ones((1, 2)), rows)
         Array([[0., 0.],
                [0., 0.],

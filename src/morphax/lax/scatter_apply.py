@@ -86,7 +86,9 @@ def scatter_apply(
         func: takes and returns a scalar; applied to an element each time that it is named.
         dimension_numbers: which axis is what.
         update_shape: the shape that updates would have.
-        indices_are_sorted, unique_indices, mode: as for `scatter`.
+        indices_are_sorted: as for `scatter`.
+        unique_indices: as for `scatter`.
+        mode: as for `scatter`.
 
     Raises:
         TypeError: if `func` refers to traced values, or its result has another dtype.
@@ -94,8 +96,8 @@ def scatter_apply(
     Example:
         >>> import morphax as jax, morphax.numpy as jnp
         >>> elements = jax.lax.ScatterDimensionNumbers(
-        ...     update_window_dims=(), inserted_window_dims=(0,),
-        ...     scatter_dims_to_operand_dims=(0,))
+        ...     update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,)
+        ... )
         >>> x, where = jnp.array([1.0, 2.0, 3.0]), jnp.array([[0], [2], [2]])
         >>> jax.lax.scatter_apply(x, where, lambda v: 10 * v, elements, update_shape=(3,))
         Array([ 10.,   2., 300.], dtype=float32)

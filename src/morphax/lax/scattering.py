@@ -1,8 +1,8 @@
 """What all scatters share: shape rule, NumPy meaning, lowering and batching.
 
 A scatter puts windows of `updates` into a copy of the operand, where an index says each one starts,
-and combines what comes together at one place.  Windows come in the order of the indices: on the CPU,
-of those that overwrite each other the last one stays.
+and combines what comes together at one place.  Windows come in the order of the indices: of those
+that overwrite each other the last one stays (elsewhere than on the CPU, any).
 """
 
 from __future__ import annotations
@@ -151,9 +151,7 @@ class Scattering(Primitive):
         return self.bind(x, indices, updates, dimension_numbers=numbers, **params), 0
 
 
-def scattered(
-    x: Any, indices: Any, updates: Any, numbers: Any, mode: Any, write: Write
-) -> Any:
+def scattered(x: Any, indices: Any, updates: Any, numbers: Any, mode: Any, write: Write) -> Any:
     """A copy of `x` with `updates` written into it, in NumPy."""
     out = x.copy()
     if not (x.size and updates.size):
@@ -207,9 +205,7 @@ def _with_index(
     return x, zeros, numbers
 
 
-def in_rounds(
-    combine: Callable[[Any, Any], Any], target: Any, rows: Any, updates: Any
-) -> None:
+def in_rounds(combine: Callable[[Any, Any], Any], target: Any, rows: Any, updates: Any) -> None:
     """Combine updates with what is in their places, those of one place one after the other.
 
     Round number k combines the k-th update of every place that has so many.

@@ -1,7 +1,7 @@
 """Operations on the shape alone: the numbers stay, only their places change.
 
 `reshape`, `squeeze` and `rev` are primitives; the others are written with them and with
-`broadcast_in_dim` and `transpose` of the spine.  All are linear, and act on the elements of any dtype,
+`broadcast_in_dim` and `transpose` of the spine.  All are linear, and act on elements of any dtype,
 random keys included.  An operation that would change nothing returns its operand.
 """
 
@@ -23,7 +23,7 @@ from .spine import broadcast_in_dim_p, moved_axis, transpose_p
 
 @final
 class Reshape(Primitive):
-    """The same elements in row-major order, `dimensions` giving the order of axes to read them in."""
+    """The same elements in another shape, read with the axes in the order `dimensions`."""
 
     name = "reshape"
     linear = True
@@ -37,7 +37,7 @@ class Reshape(Primitive):
                     "lax.reshape, argument new_sizes",
                     given=f"{new_sizes} for {x.str_short(short_dtypes=False)}",
                     expected=f"a shape of {x.size} elements",
-                    fix="Give sizes whose product is that of the operand's; -1 is known to jnp only.",
+                    fix="Give sizes with the operand's product; only jnp.reshape knows -1.",
                 )
             )
         if dimensions is not None:
@@ -123,9 +123,7 @@ class Rev(Primitive):
     linear = True
 
     def abstract_eval(self, x: Any, *, dimensions: Any) -> ShapedArray:
-        if len(set(dimensions)) < len(dimensions) or not all(
-            [0 <= d < x.ndim for d in dimensions]
-        ):
+        if len(set(dimensions)) < len(dimensions) or not all([0 <= d < x.ndim for d in dimensions]):
             raise ValueError(
                 message(
                     "lax.rev, argument dimensions",

@@ -144,9 +144,7 @@ class Pad(Primitive):
             interior_padding=i64_array(interior),
         )
 
-    def transpose(
-        self, ct: Any, x: Any, padding_value: Any, *, padding_config: Any
-    ) -> list[Any]:
+    def transpose(self, ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
         cts = [None, None]
         if is_undefined_primal(x):
             trimmed = pad(ct, _zero_like(ct), [(-lo, -hi, 0) for lo, hi, _ in padding_config])

@@ -23,7 +23,7 @@ def moved_axis(x: Any, source: int, destination: int) -> Any:
     """`x` with one axis moved to another place."""
     if source == destination:
         return x
-    order = [i for i in range(x.aval.ndim) if i != source]
+    order = [i for i in range(aval_of(x).ndim) if i != source]
     order.insert(destination, source)
     return transpose_p.bind(x, permutation=tuple(order))
 

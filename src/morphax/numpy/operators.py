@@ -7,12 +7,16 @@ other libraries can define the reflected operation.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..array import Array
 from ..core import Tracer, is_value
+from ..lax.slicing import index_in_dim
+from ..util.messages import message
 from . import arithmetic, logic
+from .at import At
+from .indexing import getitem
 
 _ARITHMETIC = {
     "add": arithmetic.add,
@@ -64,6 +68,20 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return operator
 
 
+def _iterate(self: Any) -> Iterator[Any]:
+    """The slices along the leading axis."""
+    if self.ndim == 0:
+        raise TypeError(
+            message(
+                "iteration over an array",
+                given=f"{self.aval}",
+                expected="at least one axis",
+                fix="Use the scalar itself.",
+            )
+        )
+    return (index_in_dim(self, i, 0, keepdims=False) for i in range(self.shape[0]))
+
+
 def install() -> None:
     """Give `Array` and `Tracer` their operators."""
     for cls in (Array, Tracer):
@@ -74,7 +92,9 @@ def install() -> None:
             setattr(cls, f"__{name}__", _operator(function))
         for name, unary in _UNARY.items():
             setattr(cls, f"__{name}__", unary)
-        # Defining __eq__ by assignment leaves __hash__ alone: arrays refuse to be hashed.
+        cls.__getitem__ = getitem  # type: ignore[union-attr]
+        cls.__iter__ = _iterate  # type: ignore[union-attr]
+        cls.at = property(At)  # type: ignore[union-attr]
 
 
 install()

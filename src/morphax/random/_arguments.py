@@ -1,4 +1,4 @@
-"""What the distributions do with their arguments `dtype`, `shape` and `out_sharding`."""
+"""What the distributions do with their arguments before they draw, and with what they drew."""
 
 from __future__ import annotations
 
@@ -9,8 +9,22 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.axes import canonical_shape
-from ..lax.kinds import DtypeKind
+from ..lax.kinds import FLOATING, DtypeKind
 from ..util.messages import message
+from ._keys import single_key
+
+
+def prepared(function: str, key: Any, shape: Any, dtype: Any, *parameters: Any) -> tuple[Any, ...]:
+    """The arguments of a distribution of real numbers, checked and made canonical.
+
+    Returns:
+        The typed key, the shape and the dtype of the numbers to draw, then the parameters in this
+        dtype and of this rank, or of rank 0.
+    """
+    typed = single_key(function, key)
+    chosen = requested_dtype(function, dtype, FLOATING)
+    sizes = drawn_shape(function, shape, *parameters)
+    return typed, sizes, chosen, *[parameter(p, chosen, sizes) for p in parameters]
 
 
 def requested_dtype(function: str, dtype: Any, kind: DtypeKind, default: Any = float) -> Any:

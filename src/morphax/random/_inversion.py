@@ -11,17 +11,9 @@ from typing import Any
 
 from .. import dtypes, lax
 from ..config import current as current_config
-from ..lax.kinds import FLOATING
-from ._arguments import drawn_shape, placed, requested_dtype
-from ._keys import single_key
+from ..lax.kinds import INTEGER
+from ._arguments import placed, prepared, requested_dtype
 from ._uniform import check_mode, two_digits, uniform_between, unit_interval
-
-
-def _prepared(function: str, key: Any, shape: Any, dtype: Any) -> tuple[Any, Any, Any]:
-    """The typed key, the shape and the dtype of a distribution without parameters."""
-    typed = single_key(function, key)
-    chosen = requested_dtype(function, dtype, FLOATING)
-    return typed, drawn_shape(function, shape), chosen
 
 
 def _open_uniform(key: Any, shape: tuple[int, ...], dtype: Any, low: Any) -> Any:
@@ -36,7 +28,7 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
         >>> jax.random.exponential(jax.random.key(0), (2,))
         Array([2.9501238, 3.8414383], dtype=float32)
     """
-    typed, shape, chosen = _prepared("exponential", key, shape, dtype)
+    typed, shape, chosen = prepared("exponential", key, shape, dtype)
     return placed(_exponential_of(unit_interval(typed, shape, chosen)), out_sharding)
 
 
@@ -58,7 +50,7 @@ def gumbel(
         >>> jax.random.gumbel(jax.random.key(0), (2,))
         Array([ 2.923246 ,  3.8325884], dtype=float32)
     """
-    typed, shape, chosen = _prepared("gumbel", key, shape, dtype)
+    typed, shape, chosen = prepared("gumbel", key, shape, dtype)
     return placed(gumbel_numbers("gumbel", typed, shape, chosen, mode), out_sharding)
 
 
@@ -83,21 +75,89 @@ def gumbel_numbers(
 
 def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers with density ½ e^(−|x|)."""
-    typed, shape, chosen = _prepared("laplace", key, shape, dtype)
+    typed, shape, chosen = prepared("laplace", key, shape, dtype)
     u = _open_uniform(typed, shape, chosen, dtypes.finfo(chosen).epsneg - 1)
     return placed(lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u)))), out_sharding)
 
 
 def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers with distribution function 1 / (1 + e⁻ˣ)."""
-    typed, shape, chosen = _prepared("logistic", key, shape, dtype)
+    typed, shape, chosen = prepared("logistic", key, shape, dtype)
     u = _open_uniform(typed, shape, chosen, dtypes.finfo(chosen).tiny)
     return placed(lax.sub(lax.log(u), lax.log1p(lax.neg(u))), out_sharding)
 
 
 def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers with density 1 / (π (1 + x²))."""
-    typed, shape, chosen = _prepared("cauchy", key, shape, dtype)
+    typed, shape, chosen = prepared("cauchy", key, shape, dtype)
     u = _open_uniform(typed, shape, chosen, dtypes.finfo(chosen).eps)
     angle = lax.mul(chosen.type(math.pi), lax.sub(u, chosen.type(0.5)))
     return placed(lax.tan(angle), out_sharding)
+
+
+def pareto(
+    key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Numbers with density b x^(−b−1) for x ≥ 1."""
+    typed, shape, chosen, b = prepared("pareto", key, shape, dtype, b)
+    exponents = lax.div(_exponential_of(unit_interval(typed, shape, chosen)), b)
+    return placed(lax.exp(exponents), out_sharding)
+
+
+def rayleigh(
+    key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Numbers with density x/s² e^(−x²/2s²) for x ≥ 0 and s = `scale`."""
+    typed, shape, chosen, scale = prepared("rayleigh", key, shape, dtype, scale)
+    squares = lax.mul(lax.log(unit_interval(typed, shape, chosen)), chosen.type(-2))
+    return placed(lax.mul(scale, lax.sqrt(squares)), out_sharding)
+
+
+def weibull_min(
+    key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
+) -> Any:
+    """Numbers with distribution function 1 − e^(−(x/s)^c), for s = `scale`, c = `concentration`."""
+    parameters = scale, concentration
+    typed, shape, chosen, s, c = prepared("weibull_min", key, shape, dtype, *parameters)
+    powers = _exponential_of(unit_interval(typed, shape, chosen))
+    return lax.mul(lax.pow(powers, lax.div(chosen.type(1), c)), s)
+
+
+def triangular(
+    key: Any,
+    left: Any,
+    mode: Any,
+    right: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Numbers whose density rises evenly from 0 at `left` to `mode` and falls to 0 at `right`."""
+    ends = left, mode, right
+    typed, shape, chosen, left, mode, right = prepared("triangular", key, shape, dtype, *ends)
+    width = lax.sub(right, left)
+    u = unit_interval(typed, shape, chosen)
+    rest = lax.sub(chosen.type(1), u)
+    rising = lax.sqrt(lax.mul(lax.mul(u, width), lax.sub(mode, left)))
+    falling = lax.sqrt(lax.mul(lax.mul(rest, width), lax.sub(right, mode)))
+    is_rising = lax.lt(u, lax.div(lax.sub(mode, left), width))
+    numbers = lax.select(is_rising, lax.add(left, rising), lax.sub(right, falling))
+    return placed(numbers, out_sharding)
+
+
+def geometric(
+    key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """How many trials it takes to the first success, if each succeeds with probability `p`.
+
+    Args:
+        p: the probability, an array (...).
+        dtype: an integer dtype, by default that of Python integers.
+    """
+    integer = requested_dtype("geometric", dtype, INTEGER, default=int)
+    typed, shape, chosen, p = prepared("geometric", key, shape, None, p)
+    u = unit_interval(typed, shape, chosen)
+    failures = lax.floor(lax.div(lax.log(u), lax.log1p(lax.neg(p))))
+    trials = lax.add(failures, chosen.type(1))
+    return placed(lax.convert_element_type(trials, integer), out_sharding)

@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
 from ..lax.complex import real_dtype
-from ..lax.kinds import COMPLEX, FLOATING, INEXACT
-from ._arguments import drawn_shape, parameter, placed, requested_dtype
+from ..core import aval_of
+from ..lax.kinds import COMPLEX, INEXACT
+from ._arguments import drawn_shape, placed, prepared, requested_dtype
 from ._keys import single_key, two_keys
-from ._uniform import uniform_between
+from ._uniform import rademacher, uniform_between, unit_interval
 
 
 def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
@@ -75,10 +76,8 @@ def truncated_normal(
         >>> jax.random.truncated_normal(jax.random.key(0), -1.0, 1.0, (3,))
         Array([ 0.8743158 ,  0.94563836, -0.2908443 ], dtype=float32)
     """
-    typed = single_key("truncated_normal", key)
-    chosen = requested_dtype("truncated_normal", dtype, FLOATING)
-    shape = drawn_shape("truncated_normal", shape, lower, upper)
-    bounds = [parameter(bound, chosen, shape) for bound in (lower, upper)]
+    arguments = prepared("truncated_normal", key, shape, dtype, lower, upper)
+    typed, shape, chosen, *bounds = arguments
     root = chosen.type(math.sqrt(2))
     ends = [lax.erf(lax.div(bound, root)) for bound in bounds]
     uniform = uniform_between(typed, shape, chosen, *ends)
@@ -94,8 +93,68 @@ def lognormal(
     key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
     """Numbers whose logarithm is normal, of mean 0 and standard deviation `sigma`."""
-    typed = single_key("lognormal", key)
-    chosen = requested_dtype("lognormal", dtype, FLOATING)
-    shape = drawn_shape("lognormal", shape, sigma)
-    exponents = lax.mul(standard_normal(typed, shape, chosen), parameter(sigma, chosen, shape))
+    typed, shape, chosen, sigma = prepared("lognormal", key, shape, dtype, sigma)
+    exponents = lax.mul(standard_normal(typed, shape, chosen), sigma)
     return placed(lax.exp(exponents), out_sharding)
+
+
+def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Lengths of vectors of three independent normal numbers of variance 1."""
+    typed, shape, chosen = prepared("maxwell", key, shape, dtype)
+    return placed(_speeds(typed, shape, chosen), out_sharding)
+
+
+def _speeds(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    velocities = standard_normal(key, (*shape, 3), dtype)
+    return lax.sqrt(lax.reduce_sum(lax.square(velocities), (len(shape),)))
+
+
+def double_sided_maxwell(
+    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
+) -> Any:
+    """``loc + scale · m``, where m has the Maxwell distribution and either sign.
+
+    Args:
+        loc: where the distribution is centred, an array (...).
+        scale: its scale, an array (...).
+        shape: how many numbers to draw for each element of the parameters.
+
+    Returns:
+        Array of the shape `shape`, followed by that of the parameters.
+    """
+    own = lax.broadcast_shapes(aval_of(loc).shape, aval_of(scale).shape)
+    sizes = (*drawn_shape("double_sided_maxwell", shape), *own)
+    arguments = prepared("double_sided_maxwell", key, sizes, dtype, loc, scale)
+    typed, sizes, chosen, loc, scale = arguments
+    speed_key, sign_key = two_keys(typed)
+    speeds = _speeds(speed_key, sizes, chosen)
+    signed = lax.mul(rademacher(sign_key, sizes, chosen), speeds)
+    return lax.add(lax.mul(signed, scale), loc)
+
+
+def wald(
+    key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """When Brownian motion with drift 1/mean first reaches 1: the inverse Gaussian distribution.
+
+    The time solves a quadratic equation, and a coin chooses between its two roots.  Reference:
+    Michael, Schucany & Haas, "Generating random variates using transformations with multiple roots",
+    The American Statistician 30 (1976).
+
+    Args:
+        mean: the mean of the times, an array (...).
+    """
+    typed, shape, chosen, mean = prepared("wald", key, shape, dtype, mean)
+    normal_key, coin_key = two_keys(typed)
+    squares = lax.square(standard_normal(normal_key, shape, chosen))
+    coin = unit_interval(coin_key, shape, chosen)
+    half, four = chosen.type(0.5), chosen.type(4)
+    mean_squares = lax.mul(lax.square(mean), squares)
+    discriminant = lax.add(
+        lax.mul(lax.mul(four, mean), squares), lax.mul(lax.square(mean), lax.square(squares))
+    )
+    centre = lax.add(mean, lax.mul(mean_squares, half))
+    first = lax.sub(centre, lax.mul(lax.mul(mean, half), lax.sqrt(discriminant)))
+    second = lax.div(lax.square(mean), first)
+    is_first = lax.le(coin, lax.div(mean, lax.add(mean, first)))
+    return placed(lax.select(is_first, first, second), out_sharding)

@@ -23,8 +23,9 @@ from ..lax.axes import canonical_axis, canonical_shape
 from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.kinds import FLOATING, INTEGER
 from ..lax.random_bits import random_bits_p
+from ..lax.spine import moved_axis
 from ..util.messages import message
-from ._arguments import drawn_shape, parameter, placed
+from ._arguments import placed, requested_dtype
 from ._integers import randint
 from ._inversion import gumbel_numbers
 from ._keys import single_key, two_keys
@@ -158,3 +159,151 @@ def choice(
         order = _shuffled(typed, _numbers_below(population), 0)
         chosen = lax.reshape(lax.slice_in_dim(order, 0, sample), sizes)
     return _taken(a, chosen, axis) if aval.shape else chosen
+
+
+def _check_sample(population: int, sample: int, replace: bool) -> None:
+    if sample and population < 1:
+        expected, fix = "at least one element to choose from", "Pass a population that is not empty."
+    elif not replace and sample > population:
+        expected, fix = "a sample no larger than the population", "Pass replace=True."
+    else:
+        return
+    raise ValueError(
+        message(
+            "random.choice",
+            given=f"a population of {population}, a sample of {sample}, replace={replace}",
+            expected=expected,
+            fix=fix,
+        )
+    )
+
+
+def _weights(p: Any, population: int) -> Any:
+    """The probabilities in a floating dtype; one for each element of the population."""
+    aval = aval_of(p)
+    if aval.shape != (population,):
+        raise ValueError(
+            message(
+                "random.choice, argument p",
+                given=aval.str_short(short_dtypes=False),
+                expected=f"one probability for each of the {population} elements",
+                fix="Pass an array of rank 1 with the length of the axis.",
+            )
+        )
+    return p if aval.dtype in FLOATING else lax.convert_element_type(p, float)
+
+
+def _chosen_by_weight(
+    key: Any, p: Any, shape: tuple[int, ...], replace: bool, mode: Any
+) -> Any:
+    dtype = aval_of(p).dtype
+    if not replace:
+        weighted = lax.add(gumbel_numbers("choice", key, aval_of(p).shape, dtype, mode), lax.log(p))
+        _, chosen = lax.top_k(weighted, math.prod(shape))
+        return lax.reshape(chosen, shape)
+    sums = lax.cumsum(p)
+    total = lax.index_in_dim(sums, -1, keepdims=False)
+    # 1 − u lies in (0, 1]: an element of probability 0 is never chosen.
+    points = lax.mul(total, lax.sub(dtype.type(1), unit_interval(key, shape, dtype)))
+    return lax.convert_element_type(_count_below(sums, points), int)
+
+
+def _count_below(ascending: Any, points: Any) -> Any:
+    """How many of the ascending numbers lie below each point, by bisection."""
+    (size,) = aval_of(ascending).shape
+    count = lax.full_like(points, 0, np.int32)
+    for exponent in reversed(range(size.bit_length())):
+        longer = lax.add(count, np.int32(1 << exponent))
+        last = lax.min(longer, np.int32(size))
+        is_below = lax.lt(_taken(ascending, lax.sub(last, np.int32(1)), 0), points)
+        fits = lax.bitwise_and(is_below, lax.le(longer, np.int32(size)))
+        count = lax.select(fits, longer, count)
+    return count
+
+
+def categorical(
+    key: Any,
+    logits: Any,
+    axis: int = -1,
+    shape: Any = None,
+    replace: bool = True,
+    mode: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Numbers of categories, category i with probability proportional to e^(logitsᵢ).
+
+    Args:
+        logits: floating array whose axis `axis` runs over the categories.
+        axis: of `logits`.
+        shape: of the result; its last axes are those of `logits` without `axis`, to which they can
+            be broadcast.  Those alone if `None`.
+        replace: whether the samples along the leading axes of `shape` may repeat a category.
+        mode: as in `gumbel`.
+
+    Returns:
+        Array of integers of the given shape.
+
+    Raises:
+        ValueError: the shape does not fit, or there are more samples without replacement than
+            categories.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.random.categorical(jax.random.key(0), jnp.array([0.0, 1.0, 2.0]), shape=(4,))
+        Array([2, 1, 1, 2], dtype=int32)
+    """
+    typed = single_key("categorical", key)
+    aval = aval_of(logits)
+    axis = canonical_axis("random.categorical, argument axis", axis, aval.ndim)
+    batch = (*aval.shape[:axis], *aval.shape[axis + 1 :])
+    sizes = batch if shape is None else canonical_shape("random.categorical, argument shape", shape)
+    if not _ends_with(sizes, batch):
+        raise ValueError(
+            message(
+                "random.categorical, argument shape",
+                given=f"{sizes} for logits of shape {aval.shape} with categories along axis {axis}",
+                expected=f"a shape to which {batch} can be broadcast",
+                fix="Put the number of samples in front of the axes of the logits.",
+            )
+        )
+    requested_dtype("categorical", aval.dtype, FLOATING)
+    draw = _categories if replace else _different_categories
+    return placed(draw(typed, logits, axis, sizes, mode), out_sharding)
+
+
+def _ends_with(shape: tuple[int, ...], batch: tuple[int, ...]) -> bool:
+    ends = shape[len(shape) - len(batch) :] if len(shape) >= len(batch) else None
+    return ends is not None and all(b in (1, n) for b, n in zip(batch, ends, strict=True))
+
+
+def _categories(key: Any, logits: Any, axis: int, shape: tuple[int, ...], mode: Any) -> Any:
+    aval = aval_of(logits)
+    place = axis + len(shape) - (aval.ndim - 1)
+    drawn = (*shape[:place], aval.shape[axis], *shape[place:])
+    noise = gumbel_numbers("categorical", key, drawn, aval.dtype, mode)
+    total = lax.add(noise, lax.broadcast_to_rank(logits, len(drawn)))
+    return lax.argmax(total, place, dtypes.canonicalize(int))
+
+
+def _different_categories(
+    key: Any, logits: Any, axis: int, shape: tuple[int, ...], mode: Any
+) -> Any:
+    aval = aval_of(logits)
+    samples = shape[: len(shape) - (aval.ndim - 1)]
+    batch = shape[len(samples) :]
+    count, categories = math.prod(samples), aval.shape[axis]
+    if count > categories:
+        raise ValueError(
+            message(
+                "random.categorical, argument shape",
+                given=f"{count} samples of {categories} categories, with replace=False",
+                expected="no more samples than categories",
+                fix="Pass replace=True.",
+            )
+        )
+    drawn = (*batch[:axis], categories, *batch[axis:])
+    noise = gumbel_numbers("categorical", key, drawn, aval.dtype, mode)
+    total = moved_axis(lax.add(logits, noise), axis, len(batch))
+    _, chosen = lax.top_k(total, count)
+    return lax.reshape(moved_axis(chosen, len(batch), 0), shape)

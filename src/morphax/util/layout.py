@@ -57,7 +57,7 @@ class Block:
     width: float = field(init=False)
 
     def __post_init__(self) -> None:
-        total = sum([len(p) if type(p) is str else p.width for p in self.parts])
+        total = sum([len(p) if isinstance(p, str) else p.width for p in self.parts])
         object.__setattr__(self, "width", total)
 
 
@@ -111,7 +111,7 @@ def layout(document: Document, width: int = 80, styles: Styles | None = None) ->
     pending: list[tuple[Document, int, bool]] = [(document, 0, False)]
     while pending:
         part, indent, flat = pending.pop()
-        if type(part) is str:
+        if isinstance(part, str):
             out.write(part)
         elif type(part) is Text:
             out.write(part.characters, part.style)

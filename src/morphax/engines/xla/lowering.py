@@ -43,6 +43,7 @@ class LoweredProgram:
     """A module's text with the recipe for calling it.
 
     Args:
+        name: of the function, for error text.
         text: the StableHLO module.
         in_avals, out_avals: of the program as the user sees it.
         kept_operands: positions of the operands that the module takes.
@@ -52,6 +53,7 @@ class LoweredProgram:
         callbacks: Python functions that the module calls, by index.
     """
 
+    name: str
     text: str
     in_avals: tuple[ShapedArray, ...]
     out_avals: tuple[ShapedArray, ...]
@@ -93,6 +95,7 @@ def lower(
     main = function(module, "main", entry, visibility="public ", argument_attributes=attributes)
     body = "\n".join([*module.functions, main.text])
     return LoweredProgram(
+        name=name,
         text=f"module @{module.fresh_name('jit_' + name)} {{\n{body}\n}}\n",
         in_avals=jaxpr.in_avals,
         out_avals=jaxpr.out_avals,

@@ -230,6 +230,12 @@ class Builder:
             "stablehlo.broadcast_in_dim", out, x, broadcast_dimensions=i64_array(dimensions)
         )
 
+    def convert(self, x: Value, dtype: Any) -> Value:
+        """`x` with its elements converted to `dtype`; `x` itself if they have it."""
+        if x.aval.dtype == dtype:
+            return x
+        return self.op("stablehlo.convert", x.aval.update(dtype=dtype), x)
+
     def inline(self, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
         """Write the equations of `jaxpr` into this block."""
         env: dict[Any, Value] = dict(zip(jaxpr.invars, operands, strict=True))

@@ -1,0 +1,214 @@
+"""Move arrays between devices and the host: `device_put`, `device_get`, and waiting.
+
+Each works on trees.  `device_put` on concrete values is defined here; traced values are staged by
+the primitive of the same name, which uses `put` on each leaf.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, tree
+from ..core import Tracer
+from ..engines.devices import default_device, host_is_default
+from ..engines.xla import buffers
+from ..engines.xla.device import Device
+from ..util.messages import message
+from .array import Array
+from .foreign import array_from_numpy
+from .sharding import Sharding, SingleDeviceSharding
+
+
+def device_put(
+    x: Any,
+    device: Any = None,
+    *,
+    src: Any = None,
+    donate: Any = False,
+    may_alias: Any = None,
+) -> Any:
+    """Put arrays on a device, and commit them to it.
+
+    Args:
+        x: an array, a number, or a tree of them.
+        device: a device or sharding, or a tree of them that is a prefix of `x`.  `None` leaves
+            arrays where they are, puts everything else on the default device, and commits nothing.
+        src: where `x` is now, a tree as `device`; known anyway, and accepted for compatibility.
+        donate: whether `x` may be deleted; a truth value or a prefix of `x`.
+        may_alias: whether the result may share memory with `x`; `None` means that it may.
+
+    Returns:
+        A tree like `x` of arrays.
+
+    Raises:
+        TypeError: if a leaf of `x` is no array of numbers.
+        ValueError: if `device` names no place, or is no prefix of `x`.
+
+    Example:
+        >>> import morphax as jax
+        >>> x = jax.device_put(1.5, jax.devices("cpu")[0])
+        >>> x, x.committed
+        (Array(1.5, dtype=float32, weak_type=True), True)
+    """
+    leaves, structure = tree.flatten(x)
+    places = _for_each_leaf(device, x, "device")
+    donations = _for_each_leaf(donate, x, "donate")
+    aliases = _for_each_leaf(may_alias, x, "may_alias")
+    return structure.unflatten(
+        [
+            put(leaf, place, donate=bool(given), may_alias=alias)
+            for leaf, place, given, alias in zip(leaves, places, donations, aliases, strict=True)
+        ]
+    )
+
+
+def _for_each_leaf(prefix: Any, x: Any, name: str) -> list[Any]:
+    return tree.broadcast_prefix(
+        prefix,
+        x,
+        lambda value: value is None,
+        where="device_put",
+        prefix_name=name,
+        full_name="x",
+    )
+
+
+def put(
+    x: Any, place: Any = None, *, donate: bool = False, may_alias: bool | None = None
+) -> Array:
+    """`device_put` of one concrete value."""
+    if donate and may_alias:
+        raise ValueError(
+            message(
+                "device_put, arguments donate and may_alias",
+                given="both true for one array",
+                expected="at most one: a donated array has no memory left to share",
+                fix="Pass one of them.",
+            )
+        )
+    source = _as_array(x, fresh=may_alias is False)
+    fresh = source is not x
+    copy = may_alias is False and not fresh
+    if place is None:
+        result = source.copied() if copy else _at_default(source) if fresh else source
+    else:
+        result = _sharding(place).distribute(source, copy=copy)
+    if donate and result is not x and type(x) is Array and not _shares_memory(x, result):
+        x.delete("it was donated to device_put")
+    return result
+
+
+def _as_array(x: Any, fresh: bool) -> Array:
+    if type(x) is Array:
+        return x
+    if isinstance(x, np.ndarray) and x.dtype != dtypes.float0:
+        return array_from_numpy(x, copy=True if fresh else None, where="device_put, argument x")
+    if isinstance(x, Tracer):
+        raise TypeError(
+            message(
+                "device_put, argument x",
+                given=f"{x.origin()}, {x.aval.str_short()}",
+                expected="concrete arrays",
+                fix="Call jax.device_put, which is staged inside transformed functions.",
+            )
+        )
+    return Array.from_host(x)
+
+
+def _at_default(x: Array) -> Array:
+    """A new array in host memory, on the default device."""
+    return x if host_is_default() else x.placed(default_device(), committed=False)
+
+
+def _sharding(place: Any) -> Sharding:
+    if isinstance(place, Sharding):
+        return place
+    if isinstance(place, Device):
+        return SingleDeviceSharding(place)
+    raise ValueError(
+        message(
+            "device_put, argument device",
+            given=f"{place!r:.80} of type {type(place).__name__}",
+            expected="None, a device, a sharding, or a tree of these",
+            fix="Pass an element of jax.devices() or a jax.sharding.Sharding.",
+        )
+    )
+
+
+def _shares_memory(x: Array, y: Array) -> bool:
+    return x.platform() == y.platform() == "cpu" or x.devices() == y.devices()
+
+
+def device_get(x: Any) -> Any:
+    """Copy arrays to the host.
+
+    Args:
+        x: an array or a tree of arrays; other leaves are kept.
+
+    Returns:
+        A tree like `x` of read-only NumPy arrays.  Keys stay what they are.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.device_get({"a": jnp.arange(3.0), "b": 1})
+        {'a': array([0., 1., 2.], dtype=float32), 'b': 1}
+    """
+    copy_to_host_async(x)
+    return tree.map(_get, x)
+
+
+def _get(x: Any) -> Any:
+    is_array = type(x) is Array or isinstance(x, Tracer)
+    if not is_array or isinstance(x.dtype, dtypes.ExtendedDType):
+        return x
+    return np.asarray(x)
+
+
+def block_until_ready(x: Any) -> Any:
+    """Wait until all arrays of a tree are computed, and return the tree.
+
+    Compiled programs return before they have finished.  Time them with this call inside.
+
+    Args:
+        x: a tree; leaves that are not arrays are let be.
+
+    Raises:
+        JaxRuntimeError: if a program that computes one of them failed.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.block_until_ready(jax.jit(jnp.sin)(0.0))
+        Array(0., dtype=float32, weak_type=True)
+    """
+    waiting = []
+    for leaf in tree.leaves(x):
+        if type(leaf) is Array:
+            leaf._check_not_deleted()
+            if leaf._host is None:
+                waiting.append(leaf._buffer)
+        elif hasattr(leaf, "block_until_ready"):
+            leaf.block_until_ready()
+    if waiting:
+        buffers.wait(waiting)
+    return x
+
+
+def copy_to_host_async(x: Any) -> Any:
+    """Begin to copy all arrays of a tree to the host, where they will be asked for soon.
+
+    Args:
+        x: a tree; leaves that are not arrays are let be.
+
+    Returns:
+        The tree itself.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> x = jax.copy_to_host_async(jnp.arange(3.0))
+    """
+    for leaf in tree.leaves(x):
+        if hasattr(leaf, "copy_to_host_async") and not isinstance(leaf, Tracer):
+            leaf.copy_to_host_async()
+    return x

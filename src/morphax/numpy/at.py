@@ -1,0 +1,314 @@
+"""`x.at[index]`: functional updates.
+
+    x.at[i].set(v)      the array that x would be after x[i] = v
+
+Several updates of one element by `add`, `mul`, `min` and `max` all count.  Updates out of bounds are dropped
+unless `mode` says otherwise; reads by `get` are clamped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.convert import convert
+from ..lax.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
+from ..util.messages import message
+from .arithmetic import power as _power
+from .arithmetic import true_divide
+from .index_plan import ArrayAxis, IndexPlan, SliceAxis, array_indices, plan_index, signature_of
+from .indexing import index_columns, take_index
+from .operands import as_array
+
+
+@final
+class At:
+    """The attribute `at` of arrays: index it to say where to update.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.zeros(3).at[1].set(5.0)
+        Array([0., 5., 0.], dtype=float32)
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __getitem__(self, index: Any) -> AtIndex:
+        return AtIndex(self.array, index)
+
+    def __repr__(self) -> str:
+        return f"At({self.array!r})"
+
+
+@final
+class AtIndex:
+    """Places of an array, to be read or updated."""
+
+    __slots__ = ("array", "index")
+
+    def __init__(self, array: Any, index: Any) -> None:
+        self.array = array
+        self.index = index
+
+    def __repr__(self) -> str:
+        return f"AtIndex({self.array!r}, {self.index!r})"
+
+    def get(
+        self,
+        *,
+        indices_are_sorted: bool = False,
+        unique_indices: bool = False,
+        mode: Any = None,
+        fill_value: Any = None,
+        out_sharding: Any = None,
+        wrap_negative_indices: bool = True,
+    ) -> Any:
+        """The elements at these places; `fill_value` out of bounds with ``mode="fill"``."""
+        chosen = GatherScatterMode.CLIP if mode is None else GatherScatterMode.from_any(mode)
+        return take_index(
+            self.array,
+            self.index,
+            chosen,
+            fill_value,
+            wrap=wrap_negative_indices,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+        )
+
+    def set(self, values: Any, **options: Any) -> Any:
+        """`values` at these places; of several for one place, any one."""
+        return _update(self, "set", values, lax.scatter, lambda old, new: new, **options)
+
+    def add(self, values: Any, **options: Any) -> Any:
+        """`values` added at these places."""
+        return _update(self, "add", values, lax.scatter_add, lax.add, **options)
+
+    def subtract(self, values: Any, **options: Any) -> Any:
+        """`values` subtracted at these places."""
+        return _update(self, "subtract", values, lax.scatter_sub, lax.sub, **options)
+
+    def multiply(self, values: Any, **options: Any) -> Any:
+        """These places multiplied by `values`."""
+        return _update(self, "multiply", values, lax.scatter_mul, lax.mul, **options)
+
+    mul = multiply
+
+    def min(self, values: Any, **options: Any) -> Any:
+        """The smaller of these places and `values`."""
+        return _update(self, "min", values, lax.scatter_min, lax.min, **options)
+
+    def max(self, values: Any, **options: Any) -> Any:
+        """The larger of these places and `values`."""
+        return _update(self, "max", values, lax.scatter_max, lax.max, **options)
+
+    def divide(self, values: Any, **options: Any) -> Any:
+        """These places divided by `values`."""
+        ones = lax.full_like(self.array, 1)
+        return true_divide(self.array, AtIndex(ones, self.index).multiply(values, **options))
+
+    def power(self, values: Any, **options: Any) -> Any:
+        """These places raised to the power `values`."""
+        ones = lax.full_like(self.array, 1)
+        return _power(self.array, AtIndex(ones, self.index).multiply(values, **options))
+
+    def apply(self, func: Callable[[Any], Any], **options: Any) -> Any:
+        """`func` applied to these places, once for each time they are named."""
+        return self.set(func(self.get()), **options)
+
+
+def _update(
+    at: AtIndex,
+    name: str,
+    values: Any,
+    scatter: Callable[..., Any],
+    combine: Callable[[Any, Any], Any],
+    *,
+    indices_are_sorted: bool = False,
+    unique_indices: bool = False,
+    mode: Any = None,
+    out_sharding: Any = None,
+    wrap_negative_indices: bool = True,
+) -> Any:
+    x = at.array
+    values = _as_update(name, x, values)
+    chosen = (
+        GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
+    )
+    signature, arrays = signature_of(x, at.index)
+    plan = plan_index(x.aval.shape, signature)
+    if plan.has_arrays:
+        columns = array_indices(plan, signature, arrays)
+        return _scattered(
+            x,
+            plan,
+            columns,
+            values,
+            scatter,
+            wrap_negative_indices,
+            mode=chosen,
+            indices_are_sorted=indices_are_sorted,
+            unique_indices=unique_indices,
+        )
+    if not plan.in_bounds and chosen is GatherScatterMode.FILL_OR_DROP:
+        return x
+    return _region_update(x, plan, values, combine)
+
+
+def _as_update(name: str, x: Any, values: Any) -> Any:
+    values = as_array(f"ndarray.at[...].{name}", values)
+    aval, target = aval_of(values), x.aval
+    if isinstance(target.dtype, dtypes.ExtendedDType) or aval.dtype == target.dtype:
+        return values
+    if dtypes.issubdtype(aval.dtype, np.complexfloating) and target.dtype.kind != "c":
+        raise TypeError(
+            message(
+                f"x.at[...].{name}, argument values",
+                given=f"{aval} for an array {target}",
+                expected="values that the array's dtype can hold",
+                fix="Convert the array to a complex dtype first.",
+            )
+        )
+    return convert(values, target.dtype)
+
+
+def _region_update(x: Any, plan: IndexPlan, values: Any, combine: Callable[[Any, Any], Any]) -> Any:
+    """An update at a static index: combine the region that it names."""
+    axes = [axis for axis in plan.axes if isinstance(axis, SliceAxis)]
+    shape = tuple([axis.count for axis in axes])
+    kept = tuple([n for i, n in enumerate(shape) if i not in plan.dropped])
+    values = _broadcast(_without_new_axes(values, kept, plan), kept)
+    values = lax.reshape(values, shape)
+    if 0 in shape:
+        return x
+    backwards = tuple([i for i, axis in enumerate(axes) if axis.step < 0])
+    values = lax.rev(values, backwards) if backwards else values
+    lows = [a.start if a.step > 0 else a.start + (a.count - 1) * a.step for a in axes]
+    steps = [abs(a.step) if a.count > 1 else 1 for a in axes]
+    if all(s == 1 for s in steps):
+        highs = [low + n for low, n in zip(lows, shape, strict=True)]
+        whole = shape == plan.shape
+        old = x if whole else lax.slice(x, lows, highs)
+        new = combine(old, values)
+        return new if whole else lax.dynamic_update_slice(x, new, [np.int32(i) for i in lows])
+    grids = np.meshgrid(
+        *[low + step * np.arange(n) for low, step, n in zip(lows, steps, shape, strict=True)],
+        indexing="ij",
+    )
+    places = np.ravel_multi_index(grids, plan.shape).astype(np.int32).reshape(-1, 1)
+    flat = lax.reshape(x, (x.aval.size,))
+    numbers = ScatterDimensionNumbers((), (0,), (0,))
+    old = lax.slice(x, lows, [lo + s * (n - 1) + 1 for lo, s, n in zip(lows, steps, shape)], steps)
+    new = lax.reshape(combine(old, values), (places.shape[0],))
+    return lax.reshape(
+        lax.scatter(flat, places, new, numbers, unique_indices=True), plan.shape
+    )
+
+
+def _without_new_axes(values: Any, kept: tuple[int, ...], plan: IndexPlan) -> Any:
+    """`values` without axes for the `None`s of the index."""
+    ndim = len(kept) + len(plan.batch_shape) + len(plan.new_axes)
+    missing = ndim - aval_of(values).ndim
+    present = [n - missing for n in plan.new_axes if n >= missing]
+    return lax.squeeze(values, present) if present else values
+
+
+def _broadcast(values: Any, shape: tuple[int, ...]) -> Any:
+    """`values` repeated to `shape`, leading axes of size 1 dropped."""
+    aval = aval_of(values)
+    extra = aval.ndim - len(shape)
+    if extra > 0 and all(n == 1 for n in aval.shape[:extra]):
+        values = lax.squeeze(values, range(extra))
+        aval = aval_of(values)
+    fits = aval.ndim <= len(shape) and all(
+        n in (1, m) for n, m in zip(aval.shape[::-1], shape[::-1], strict=False)
+    )
+    if not fits:
+        raise ValueError(
+            message(
+                "x.at[...], argument values",
+                given=f"{aval} for places of shape {shape}",
+                expected="values that broadcast to the shape of x[...]",
+                fix="Reshape the values.",
+            )
+        )
+    if aval.shape == shape:
+        return values
+    return lax.broadcast_in_dim(values, shape, tuple(range(len(shape) - aval.ndim, len(shape))))
+
+
+def _scattered(
+    x: Any,
+    plan: IndexPlan,
+    arrays: list[Any],
+    values: Any,
+    scatter: Callable[..., Any],
+    wrap: bool,
+    **options: Any,
+) -> Any:
+    """An update at an index with arrays.
+
+    Axes that are sliced in part become indexed axes too, each along a batch axis of its own.
+    """
+    whole, columns, indexed = [], [], []
+    sliced = [(i, a) for i, a in enumerate(plan.axes) if isinstance(a, SliceAxis)]
+    before = sliced[: plan.batch_place]
+    after = sliced[plan.batch_place :]
+    batch_rank = sum(not _is_whole(plan, i, a) for i, a in sliced) + len(plan.batch_shape)
+    batch_shape: list[int] = []
+    shape: list[int] = []
+
+    def place_slice(i: int, axis: SliceAxis) -> None:
+        if _is_whole(plan, i, axis):
+            whole.append(len(shape))
+        else:
+            numbers = axis.start + axis.step * np.arange(axis.count)
+            trailing = batch_rank - len(batch_shape) - 1
+            columns.append(numbers.reshape(-1, *[1] * trailing))
+            indexed.append(i)
+            batch_shape.append(axis.count)
+        shape.append(axis.count)
+
+    for i, axis in before:
+        place_slice(i, axis)
+    trailing = batch_rank - len(batch_shape) - len(plan.batch_shape)
+    for i, axis in enumerate(plan.axes):
+        if isinstance(axis, ArrayAxis):
+            columns.append(_with_trailing(arrays[axis.position], trailing))
+            indexed.append(i)
+    batch_shape.extend(plan.batch_shape)
+    shape.extend(plan.batch_shape)
+    for i, axis in after:
+        place_slice(i, axis)
+    sizes = [plan.shape[i] for i in indexed]
+    indices = index_columns(columns, sizes, tuple(batch_shape), wrap)
+    numbers = ScatterDimensionNumbers(
+        update_window_dims=tuple(whole),
+        inserted_window_dims=tuple(sorted(indexed)),
+        scatter_dims_to_operand_dims=tuple(indexed),
+    )
+    target = tuple(shape)
+    updates = _broadcast(_without_new_axes(values, _sliced_shape(plan), plan), target)
+    return scatter(x, indices, updates, numbers, **options)
+
+
+def _is_whole(plan: IndexPlan, i: int, axis: SliceAxis) -> bool:
+    return axis == SliceAxis(0, 1, plan.shape[i])
+
+
+def _sliced_shape(plan: IndexPlan) -> tuple[int, ...]:
+    return tuple([a.count for a in plan.axes if isinstance(a, SliceAxis)])
+
+
+def _with_trailing(a: Any, count: int) -> Any:
+    """An index array with axes of size 1 behind."""
+    if not count:
+        return a
+    shape = (*aval_of(a).shape, *[1] * count)
+    return lax.reshape(a, shape) if hasattr(a, "aval") else np.reshape(a, shape)

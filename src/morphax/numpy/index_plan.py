@@ -1,0 +1,251 @@
+"""From a NumPy index to a plan: what is known of `x[index]` from shapes and static values alone.
+
+An index has static parts (ints, slices, `None`, `...`) and array parts.  Static parts alone are a
+slice, a reversal, and dropped or added axes.  As soon as there is an array, ints count as arrays of rank 0
+with it, as in NumPy: array parts broadcast together, and their axes go where the first of them stood, or
+to the front if a slice or `None` stands between them.
+
+The plan depends on the operand's shape and on the *signature* of the index: its static parts, and the
+shapes of its arrays.  It is made once per signature.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import index as as_int
+from typing import Any, final
+
+import numpy as np
+
+from .. import dtypes, errors
+from ..array import Array
+from ..core import Tracer, aval_of, is_value
+from ..util.memo import memoize
+from ..util.messages import message
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SliceAxis:
+    """An axis that is sliced: `count` elements from `start`, `step` apart (perhaps backwards)."""
+
+    start: int
+    step: int
+    count: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ArrayAxis:
+    """An axis that array number `position` indexes."""
+
+    position: int
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class IndexPlan:
+    """How to index an operand of `shape`.
+
+    Args:
+        shape: of the operand.
+        axes: what happens to each of its axes.
+        batch_shape: the common shape of the index arrays.
+        batch_place: where the axes of `batch_shape` stand among those of the result that are
+            neither new nor dropped.
+        dropped: operand axes indexed by static ints, when there are no arrays.
+        new_axes: places of axes of size 1 in the result.
+        in_bounds: whether all static ints are in bounds.
+    """
+
+    shape: tuple[int, ...]
+    axes: tuple[SliceAxis | ArrayAxis, ...]
+    batch_shape: tuple[int, ...]
+    batch_place: int
+    dropped: tuple[int, ...]
+    new_axes: tuple[int, ...]
+    in_bounds: bool
+
+    @property
+    def has_arrays(self) -> bool:
+        return any(type(axis) is ArrayAxis for axis in self.axes)
+
+    @property
+    def sliced_axes(self) -> tuple[int, ...]:
+        return tuple([i for i, axis in enumerate(self.axes) if type(axis) is SliceAxis])
+
+
+# How static parts and arrays of an index are written in its signature.
+_NEW, _REST, _ARRAY = "new axis", "...", "array"
+Signature = tuple[Any, ...]
+
+
+def signature_of(x: Any, index: Any) -> tuple[Signature, list[Any]]:
+    """The hashable signature of an index, and its arrays."""
+    parts = index if isinstance(index, tuple) else (index,)
+    signature: list[Any] = []
+    arrays: list[Any] = []
+    for part in parts:
+        kind = type(part)
+        if kind is int:
+            signature.append(part)
+        elif kind is builtins.slice:
+            signature.append(_slice_signature(part))
+        elif part is None:
+            signature.append(_NEW)
+        elif part is Ellipsis:
+            signature.append(_REST)
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
+            signature.append(int(part))
+        else:
+            for array in _index_arrays(part):
+                signature.append((_ARRAY, aval_of(array).shape))
+                arrays.append(array)
+    return tuple(signature), arrays
+
+
+def _slice_signature(part: builtins.slice) -> tuple[Any, ...]:
+    try:
+        return tuple(
+            [None if b is None else as_int(b) for b in (part.start, part.stop, part.step)]
+        )
+    except TypeError as error:
+        raise IndexError(
+            message(
+                "x[...], slice",
+                given=f"{part}",
+                expected="bounds that are integers known while tracing",
+                fix="Use lax.dynamic_slice_in_dim for a traced start with a static size.",
+            )
+        ) from error
+
+
+def _index_arrays(part: Any) -> list[Any]:
+    """An array part as integer arrays: a boolean array becomes one per axis."""
+    if isinstance(part, (list, tuple, str, float)) or not (hasattr(part, "aval") or is_value(part)):
+        raise TypeError(_bad_part(part))
+    aval = aval_of(part)
+    if dtypes.issubdtype(aval.dtype, np.integer):
+        return [part if hasattr(part, "aval") else np.asarray(part)]
+    if aval.dtype != np.bool_:
+        raise TypeError(_bad_part(part))
+    if isinstance(part, Tracer) and part.concrete() is None:
+        raise errors.NonConcreteBooleanIndexError(
+            message(
+                "x[mask]",
+                given=f"{part.origin()}, {aval}",
+                expected="a boolean array whose values are known: they decide the result's shape",
+                fix="Use jnp.where(mask, x, value), or x.at[mask].set(value) with a scalar value.",
+            )
+        )
+    mask = np.asarray(part)
+    if mask.ndim == 0:
+        raise TypeError(_bad_part(part))
+    return list(np.nonzero(mask))
+
+
+def _bad_part(part: Any) -> str:
+    is_sequence = isinstance(part, (list, tuple))
+    return message(
+        "x[...], index",
+        given=f"{part!r:.80} of type {type(part).__name__}",
+        expected="ints, slices, None, Ellipsis, or arrays of integer or boolean dtype",
+        fix="Write x[jnp.array(index)]." if is_sequence else "Convert it with astype('int32').",
+    )
+
+
+@memoize
+def plan_index(shape: tuple[int, ...], signature: Signature) -> IndexPlan:
+    """The plan for an operand of `shape`."""
+    signature = _without_ellipsis(shape, signature)
+    arrays = any(_is_array(part) for part in signature)
+    axes: list[SliceAxis | ArrayAxis] = []
+    new_axes, dropped, places, batch_shapes = [], [], [], []
+    in_bounds = True
+    result_ndim = 0
+    for part in signature:
+        if part == _NEW:
+            new_axes.append(result_ndim)
+            result_ndim += 1
+            continue
+        size = shape[len(axes)]
+        if _is_array(part) or (arrays and type(part) is int):
+            places.append(result_ndim)
+            batch_shapes.append(part[1] if _is_array(part) else ())
+            axes.append(ArrayAxis(len(batch_shapes) - 1))
+            in_bounds &= _is_array(part) or -size <= part < size
+        elif type(part) is int:
+            in_bounds &= -size <= part < size
+            start = min(max(part + size if part < 0 else part, 0), max(size - 1, 0))
+            dropped.append(len(axes))
+            axes.append(SliceAxis(start, 1, 1))
+        else:
+            axes.append(_slice_axis(part, size))
+            result_ndim += 1
+    batch_shape = np.broadcast_shapes(*batch_shapes) if batch_shapes else ()
+    # Arrays next to each other all stand before the same axis of the result.
+    together = len(set(places)) == 1
+    place = places[0] if places and together else 0
+    width = len(batch_shape)
+    return IndexPlan(
+        shape=shape,
+        axes=tuple(axes),
+        batch_shape=batch_shape,
+        batch_place=place - sum(n < place for n in new_axes),
+        dropped=tuple(dropped),
+        new_axes=tuple([n + width if arrays and n >= place else n for n in new_axes]),
+        in_bounds=in_bounds,
+    )
+
+
+def _is_array(part: Any) -> bool:
+    return type(part) is tuple and part[0] == _ARRAY
+
+
+def _slice_axis(part: tuple[Any, ...], size: int) -> SliceAxis:
+    if part[2] == 0:
+        raise ValueError(
+            message(
+                "x[...], slice",
+                given="a slice with step 0",
+                expected="a step that is not zero",
+                fix="Leave out the step, or give 1 or -1.",
+            )
+        )
+    chosen = range(*builtins.slice(*part).indices(size))
+    return SliceAxis(chosen.start if chosen else 0, chosen.step, len(chosen))
+
+
+def _without_ellipsis(shape: tuple[int, ...], signature: Signature) -> Signature:
+    """The signature with one part for every axis."""
+    used = sum(part not in (_NEW, _REST) for part in signature)
+    count = sum(part == _REST for part in signature)
+    if used > len(shape) or count > 1:
+        raise IndexError(
+            message(
+                "x[...]",
+                given=f"{used} indices and {count} ellipses for an array of shape {shape}",
+                expected=f"at most {len(shape)} indices and one ellipsis",
+                fix="Index as many axes as the array has.",
+            )
+        )
+    at = signature.index(_REST) if count else len(signature)
+    whole = ((None, None, None),) * (len(shape) - used)
+    return signature[:at] + whole + signature[at + 1 :]
+
+
+def array_indices(plan: IndexPlan, signature: Signature, arrays: Sequence[Any]) -> list[Any]:
+    """The index arrays of a plan by position, static ints among them."""
+    given = iter(arrays)
+    signature = _without_ellipsis(plan.shape, signature)
+    parts = [p for p in signature if _is_array(p) or type(p) is int]
+    return [next(given) if _is_array(p) else np.asarray(p) for p in parts]
+
+
+def known_values(x: Any) -> np.ndarray[Any, Any] | None:
+    """The numbers of an index array if they are known now."""
+    if isinstance(x, Tracer):
+        return None
+    return x.to_host() if type(x) is Array else np.asarray(x)

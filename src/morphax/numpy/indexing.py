@@ -1,0 +1,159 @@
+"""Reading `x[index]`: slices and gathers by the plan of the index.
+
+Indices out of bounds are clamped; negative ones count from the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import lax
+from ..core import aval_of
+from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
+from ..lax.spine import broadcast_in_dim_p
+from .index_plan import (
+    ArrayAxis,
+    IndexPlan,
+    SliceAxis,
+    array_indices,
+    known_values,
+    plan_index,
+    signature_of,
+)
+
+
+def getitem(x: Any, index: Any) -> Any:
+    """`x[index]` with NumPy's meaning, for arrays and tracers."""
+    return take_index(x, index, GatherScatterMode.CLIP, None)
+
+
+def take_index(
+    x: Any, index: Any, mode: Any, fill_value: Any, *, wrap: bool = True, **promises: bool
+) -> Any:
+    """`x[index]` with a choice of what indices out of bounds read."""
+    signature, arrays = signature_of(x, index)
+    plan = plan_index(x.aval.shape, signature)
+    outside = not plan.in_bounds and mode is GatherScatterMode.FILL_OR_DROP
+    if plan.has_arrays or outside:
+        if not plan.has_arrays:
+            plan, arrays = _with_arrays(plan, signature)
+        else:
+            arrays = array_indices(plan, signature, arrays)
+        result = _gather(x, plan, arrays, mode, fill_value, wrap, promises)
+    else:
+        result = _slice(x, plan)
+    if not plan.new_axes:
+        return result
+    return lax.expand_dims(result, plan.new_axes)
+
+
+def _with_arrays(plan: IndexPlan, signature: Any) -> tuple[IndexPlan, list[Any]]:
+    """A static index with its ints as arrays, for those out of bounds that must be noticed."""
+    arrays = [np.asarray(p) for p in signature if type(p) is int]
+    marked = tuple([("array", ()) if type(p) is int else p for p in signature])
+    return plan_index(plan.shape, marked), arrays
+
+
+def _slice(x: Any, plan: IndexPlan) -> Any:
+    """An index without arrays."""
+    x = _sliced(x, plan)
+    return lax.squeeze(x, plan.dropped) if plan.dropped else x
+
+
+def _sliced(x: Any, plan: IndexPlan) -> Any:
+    """Apply the slices of a plan; other axes stay whole."""
+    starts, limits, strides, reversed_axes = [], [], [], []
+    for i, (axis, size) in enumerate(zip(plan.axes, plan.shape, strict=True)):
+        if type(axis) is ArrayAxis:
+            axis = SliceAxis(0, 1, size)
+        assert isinstance(axis, SliceAxis), "an axis is sliced or indexed"
+        last = axis.start + (axis.count - 1) * axis.step
+        low, high = (axis.start, last) if axis.step > 0 else (last, axis.start)
+        starts.append(low if axis.count else 0)
+        limits.append(high + 1 if axis.count else 0)
+        strides.append(abs(axis.step))
+        if axis.step < 0:
+            reversed_axes.append(i)
+    if tuple(limits) != plan.shape or any(starts) or any(s != 1 for s in strides):
+        x = lax.slice(x, starts, limits, None if all(s == 1 for s in strides) else strides)
+    return lax.rev(x, reversed_axes) if reversed_axes else x
+
+
+def _gather(
+    x: Any,
+    plan: IndexPlan,
+    arrays: Sequence[Any],
+    mode: Any,
+    fill_value: Any,
+    wrap: bool,
+    promises: dict[str, bool],
+) -> Any:
+    """An index with arrays: slice first, then gather along the indexed axes."""
+    x = _sliced(x, plan)
+    shape = aval_of(x).shape
+    indexed = tuple([i for i, axis in enumerate(plan.axes) if type(axis) is ArrayAxis])
+    sizes = [shape[i] for i in indexed]
+    indices = index_columns(arrays, sizes, plan.batch_shape, wrap)
+    place, width = plan.batch_place, len(plan.batch_shape)
+    count = len(shape) - len(indexed)
+    numbers = GatherDimensionNumbers(
+        offset_dims=tuple([i if i < place else i + width for i in range(count)]),
+        collapsed_slice_dims=indexed,
+        start_index_map=indexed,
+    )
+    if 0 in sizes and plan.batch_shape and 0 not in plan.batch_shape:
+        mode = GatherScatterMode.FILL_OR_DROP
+    windows = tuple([1 if i in indexed else n for i, n in enumerate(shape)])
+    return lax.gather(x, indices, numbers, windows, mode=mode, fill_value=fill_value, **promises)
+
+
+def index_columns(
+    arrays: Sequence[Any], sizes: Sequence[int], batch_shape: tuple[int, ...], wrap: bool
+) -> Any:
+    """Index arrays, broadcast together, as the columns of one array of indices."""
+    known = [known_values(a) for a in arrays]
+    if all(k is not None for k in known):
+        return _known_columns(known, sizes, batch_shape, wrap)
+    columns = [
+        _column(_from_front(a, n) if wrap else a, batch_shape)
+        for a, n in zip(arrays, sizes, strict=True)
+    ]
+    return columns[0] if len(columns) == 1 else lax.concatenate(columns, len(batch_shape))
+
+
+def _known_columns(
+    known: Sequence[Any], sizes: Sequence[int], batch_shape: tuple[int, ...], wrap: bool
+) -> np.ndarray[Any, Any]:
+    """The columns by NumPy, for indices whose values are known."""
+    widest = max([k.dtype.itemsize for k in known])
+    dtype = np.int64 if widest == 8 and max(sizes) > np.iinfo(np.int32).max else np.int32
+    out = np.empty((*batch_shape, len(known)), dtype)
+    for i, (k, n) in enumerate(zip(known, sizes, strict=True)):
+        clamped = np.clip(k, -n - 1, n) if k.dtype.itemsize > 4 or k.dtype == np.uint32 else k
+        values = clamped.astype(dtype)
+        out[..., i] = np.where(values < 0, values + n, values) if wrap else values
+    return out
+
+
+def _from_front(a: Any, size: int) -> Any:
+    """Indices with those that count from the end counted from the front."""
+    dtype = aval_of(a).dtype
+    if dtype.kind == "u":
+        return a
+    zero, whole = np.zeros((), dtype)[()], np.asarray(size).astype(dtype)[()]
+    return lax.select(lax.lt(a, zero), lax.add(a, whole), a)
+
+
+def _column(a: Any, batch_shape: tuple[int, ...]) -> Any:
+    width = len(batch_shape)
+    first = width - aval_of(a).ndim
+    converted = lax.convert_element_type(a, np.int32) if aval_of(a).dtype.itemsize < 4 else a
+    return broadcast_in_dim_p.bind(
+        converted,
+        shape=(*batch_shape, 1),
+        broadcast_dimensions=tuple(range(first, width)),
+        sharding=None,
+    )

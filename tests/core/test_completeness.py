@@ -1,0 +1,125 @@
+"""Every primitive states all its rules, or why it has none, and is covered by a record.
+
+A primitive without a record in `tests/cases` must stand in `EXEMPT`, with the reason and the place
+where it is tested instead.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pkgutil
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import morphax
+from morphax import config
+from morphax.core import Jaxpr, NoRule, Primitive, jaxprs_in_params
+from morphax.transforms.make_jaxpr import make_jaxpr
+from tests import cases
+from tests.cases.op_case import OpCase
+
+EXEMPT = {
+    "add_any": "arises in derivatives only: tests/transforms",
+    "cond": "carries programs: tests/control",
+    "custom_jvp_call": "runs functions of the user: tests/control",
+    "custom_vjp_call": "runs functions of the user: tests/control",
+    "jit": "carries a program: tests/control",
+    "scan": "carries a program: tests/control",
+    "while": "carries programs: tests/control",
+}
+RULES = {
+    "abstract_eval": ("abstract_eval",),
+    "eager evaluation": ("evaluate", "execute"),
+    "lower": ("lower",),
+    "derivative": ("jvp", "linear", "linearize", "process_jvp", "process_linearize"),
+    "transpose": ("transpose",),
+    "batching": ("batch", "process_batch"),
+}
+
+
+def import_everything() -> None:
+    for module in pkgutil.walk_packages(morphax.__path__, "morphax."):
+        importlib.import_module(module.name)
+
+
+def subclasses(base: type) -> Iterator[type]:
+    for cls in base.__subclasses__():
+        yield cls
+        yield from subclasses(cls)
+
+
+def primitives() -> dict[str, Primitive]:
+    """All instances that modules of the package define, by module and name."""
+    import_everything()
+    found = {}
+    for cls in subclasses(Primitive):
+        if cls.__module__.startswith("morphax."):
+            values = vars(sys.modules[cls.__module__]).values()
+            instances = [value for value in values if type(value) is cls]
+            found.update({f"{cls.__module__}.{p.name}": p for p in instances})
+    return found
+
+
+PRIMITIVES = primitives()
+
+
+def is_stated(primitive: Primitive, rule: str) -> bool:
+    """Whether a rule is written, or its absence has a reason."""
+    value = vars(primitive).get(rule, inspect.getattr_static(type(primitive), rule))
+    return value.reason is not None if isinstance(value, NoRule) else bool(value)
+
+
+def test_the_walk_finds_primitives() -> None:
+    assert {"morphax.lax.trigonometric.sin", "morphax.control.jit_primitive.jit"} <= set(PRIMITIVES)
+
+
+@pytest.mark.parametrize("label", PRIMITIVES)
+def test_every_rule_is_stated(label: str) -> None:
+    primitive = PRIMITIVES[label]
+    missing = [
+        kind
+        for kind, rules in RULES.items()
+        if not any(is_stated(primitive, rule) for rule in rules)
+    ]
+    assert not missing, f"{label} neither has nor declines: {', '.join(missing)}"
+
+
+def applied(jaxpr: Jaxpr) -> Iterator[str]:
+    """Names of the primitives of a program and of those inside it."""
+    for eqn in jaxpr.eqns:
+        yield eqn.primitive.name
+        for inner in jaxprs_in_params(eqn.params):
+            yield from applied(inner)
+
+
+def all_cases() -> list[OpCase]:
+    modules = [
+        importlib.import_module(f"tests.cases.{m.name}")
+        for m in pkgutil.iter_modules(cases.__path__)
+    ]
+    return [case for module in modules for case in getattr(module, "CASES", ())]
+
+
+@pytest.fixture(scope="module")
+def covered() -> set[str]:
+    names: set[str] = set()
+    with config.enable_x64(True):
+        for case in all_cases():
+            names.update(applied(make_jaxpr(case.function)(*case.draw(case.dtypes[0]))))
+    return names
+
+
+@pytest.mark.parametrize("label", PRIMITIVES)
+def test_every_primitive_has_a_record(label: str, covered: set[str]) -> None:
+    name = PRIMITIVES[label].name
+    assert name in covered or name in EXEMPT, f"no case of tests/cases applies {label}"
+
+
+def test_exemptions_are_needed(covered: set[str]) -> None:
+    known: dict[str, Any] = {p.name: p for p in PRIMITIVES.values()}
+    unneeded = [name for name in EXEMPT if name not in known or name in covered]
+    assert not unneeded

@@ -23,7 +23,7 @@ INSTALL_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*) build/modul
 .DELETE_ON_ERROR:
 
 demo: $(VENV)/demo.stamp
-	$(BIN)/python examples/demo.py
+	$(BIN)/python examples/digits.py
 
 test: check tests tests-newer
 

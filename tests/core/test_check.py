@@ -309,7 +309,8 @@ def test_cause_is_the_error_of_the_rule() -> None:
 
 def scanned(x: Any) -> Any:
     inner = jit(lambda c: lax.sin(c))
-    return lax.scan(lambda c, y: (lax.add(inner(c), y), inner(y)), np.float32(1), x)[1]
+    start = lax.reduce_sum(x, (0,))
+    return lax.scan(lambda c, y: (lax.add(inner(c), y), inner(y)), start, x)[1]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morphax import config, core
+from morphax import core
+from morphax.config import enable_x64
 from morphax.control.jit import jit
 from morphax.core.check import check_jaxpr
 from morphax.transforms.derivatives import jvp, linearize, vjp
@@ -42,7 +43,7 @@ BATCHED = [pytest.param(c, c.dtypes[0], id=c.label) for c in CASES if c.batched]
 
 @pytest.fixture(autouse=True)
 def _wide_dtypes() -> Iterator[None]:
-    with config.enable_x64(True):
+    with enable_x64(True):
         yield
 
 

@@ -26,8 +26,8 @@ from ..util.frames import user_frame
 from ..util.messages import message
 from . import conversion, dlpack, printing
 from .deletion import Deleted
-from .shards import Shard
 from .sharding import Sharding, SingleDeviceSharding
+from .shards import Shard
 
 
 @final
@@ -64,13 +64,11 @@ class Array:
     @classmethod
     def from_host(cls, value: Any) -> Array:
         """An array with a copy of the numbers of a NumPy array or Python scalar."""
-        aval = aval_of(value)
+        aval: Any = aval_of(value)
         dtype = dtypes.check_numeric(aval.dtype, "array operand")
         if dtype == dtypes.float0:
             return cls(aval, np.zeros(aval.shape, bool))
         return cls(aval, host_memory.aligned_copy(np.asarray(value, dtype)))
-
-    # Facts: shape, dtype and size.
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -110,8 +108,6 @@ class Array:
     def __len__(self) -> int:
         return len(self.aval)
 
-    # Memory: where the numbers are.
-
     def to_host(self) -> np.ndarray[Any, Any]:
         """The numbers as a NumPy array, not to be written to; waits until they are computed."""
         host = self._host
@@ -133,7 +129,10 @@ class Array:
         return self._buffer
 
     def placed(self, place: Any, committed: bool) -> Array:
-        """The same numbers at `place`, a device or sharding; deleting one array leaves the other."""
+        """The same numbers on a device or in a sharding.
+
+        The arrays may share memory; deleting one leaves the other.
+        """
         self._check_not_deleted()
         here = self._device
         if place == (home_device() if here is None else here):
@@ -216,8 +215,6 @@ class Array:
             return int(self._buffer.unsafe_buffer_pointer())
         return int(self._host.__array_interface__["data"][0])
 
-    # Placement: devices and shardings.
-
     @property
     def committed(self) -> bool:
         """Whether the array binds operations that use it to its device."""
@@ -293,8 +290,6 @@ class Array:
         """
         sharding = device if isinstance(device, Sharding) else SingleDeviceSharding(device)
         return sharding.distribute(self)
-
-    # Conversion: to Python, to NumPy, to text.
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return conversion.to_numpy(self, dtype, copy)

@@ -15,7 +15,10 @@ from .array import Array
 
 
 def placement_of(
-    operands: Sequence[Array], where: str, name_argument: Callable[[int], str] | None = None
+    operands: Sequence[Array],
+    where: str,
+    name_argument: Callable[[int], str] | None = None,
+    default: Any = None,
 ) -> tuple[Any, bool]:
     """The device on which to compute with `operands`, and whether the results are committed to it.
 
@@ -23,6 +26,7 @@ def placement_of(
         operands: the arrays.
         where: what is computed, for error text: ``"jit of f"``.
         name_argument: gives the name of the operand at a position; called only for errors.
+        default: the device if no operand is committed, where the caller knows it already.
 
     Raises:
         ValueError: if two committed arrays are on different devices.
@@ -35,9 +39,9 @@ def placement_of(
             if chosen is not None and device != chosen:
                 raise ValueError(_disagreement(operands, where, name_argument))
             chosen = device
-    if chosen is None:
-        return default_device(), False
-    return chosen, True
+    if chosen is not None:
+        return chosen, True
+    return (default_device() if default is None else default), False
 
 
 def _disagreement(

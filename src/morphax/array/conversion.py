@@ -1,8 +1,8 @@
 """From an array to what Python and NumPy compute with: numbers, lists, NumPy arrays.
 
-An array with one element and no axes converts to a Python number; any array with one element has a
-truth value; any array becomes a NumPy array, without a copy if it may be read-only.  Random keys are
-no numbers and convert to none.
+An array with one element and no axes converts to a Python number; any array with one element has
+a truth value; any array becomes a NumPy array, without a copy if it may be read-only.  Random keys
+are no numbers and convert to none.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Arrays from other libraries through DLPack: NumPy, PyTorch, CuPy, …
+"""Arrays from other libraries through DLPack: NumPy, PyTorch, CuPy and others.
 
-The rule of `foreign` holds here too: memory that its owner may write to is copied, unless the caller
-says ``copy=False``.  DLPack itself seldom tells whether that is so, hence all but NumPy arrays and our
-own are taken for writeable.
+The rule of `foreign` holds here too: memory that its owner may write to is copied, unless the
+caller says ``copy=False``.  DLPack itself seldom tells whether that is so, hence all but NumPy
+arrays and our own are taken for writeable.
 
 Reference: https://dmlc.github.io/dlpack/latest/python_spec.html.
 """
@@ -59,8 +59,10 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
     sharding = _target(device)
     if type(external_array) is Array:
         result = external_array.copied() if copy else external_array
-        return result.placed(result.device, committed=True) if sharding is None else (
-            sharding.distribute(result)
+        return (
+            result.placed(result.device, committed=True)
+            if sharding is None
+            else (sharding.distribute(result))
         )
     kind, number = external_array.__dlpack_device__()
     if kind == DLDeviceType.kDLCPU:

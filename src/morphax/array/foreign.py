@@ -1,8 +1,8 @@
 """Arrays from the memory of NumPy arrays.
 
-An `Array` never changes, so memory that somebody may still write to is copied.  It is shared without
-a copy where nobody can: a NumPy array that is read-only down to its owner.  A caller who asks for
-``copy=False`` vouches that the memory stays as it is.
+An `Array` never changes, so memory that somebody may still write to is copied.  It is shared
+without a copy where nobody can: a NumPy array that is read-only down to its owner.  A caller who
+asks for ``copy=False`` vouches that the memory stays as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def array_from_numpy(
         TypeError: if the elements are no numbers.
         ValueError: if `copy` is false and the memory cannot be shared.
     """
-    aval = aval_of(x)
+    aval: Any = aval_of(x)
     dtypes.check_numeric(aval.dtype, where)
     fits = x.dtype == aval.dtype and x.flags.c_contiguous
     if copy is False:

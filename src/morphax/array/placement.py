@@ -75,9 +75,7 @@ def _for_each_leaf(prefix: Any, x: Any, name: str) -> list[Any]:
     )
 
 
-def put(
-    x: Any, place: Any = None, *, donate: bool = False, may_alias: bool | None = None
-) -> Array:
+def put(x: Any, place: Any = None, *, donate: bool = False, may_alias: bool | None = None) -> Array:
     """`device_put` of one concrete value."""
     if donate and may_alias:
         raise ValueError(

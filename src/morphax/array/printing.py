@@ -1,7 +1,7 @@
 """How arrays print: ``Array([0., 1.], dtype=float32)``, with NumPy's options for the numbers.
 
-Large arrays are summarised, and lines broken, as `numpy.set_printoptions` says.  Random keys show the
-words that they are made of.
+Large arrays are summarised, and lines broken, as `numpy.set_printoptions` says.  Random keys show
+the words that they are made of.
 """
 
 from __future__ import annotations

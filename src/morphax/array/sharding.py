@@ -1,15 +1,15 @@
 """Shardings: on which devices the parts of an array lie.
 
 `Sharding` is the abstract base; `SingleDeviceSharding` is that of an array that lies whole on one
-device.  Shardings over meshes are defined in `morphax.sharding`.  A sharding is immutable; equal ones
-hash alike.
+device.  Shardings over meshes are defined in `morphax.sharding`.  A sharding is immutable; equal
+ones hash alike.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from ..engines.xla.device import Device
 from ..util.messages import message
@@ -81,7 +81,9 @@ class Sharding(ABC):
         """Whether all devices belong to this process."""
         return self.addressable_devices == self.device_set
 
-    def addressable_devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Index]:
+    def addressable_devices_indices_map(
+        self, global_shape: Sequence[int]
+    ) -> Mapping[Device, Index]:
         """`devices_indices_map` of this process's devices."""
         mine = self.addressable_devices
         parts = self.devices_indices_map(global_shape)

@@ -66,7 +66,6 @@ class Shard:
         return [device for device, index in parts.items() if index == own].index(self._device)
 
     def __repr__(self) -> str:
+        facts = f"device={self._device!r}, index={self.index}, replica_id={self.replica_id}"
         data = f", data={self._data}" if self._data is not None else ""
-        return (
-            f"Shard(device={self._device!r}, index={self.index}, replica_id={self.replica_id}{data})"
-        )
+        return f"Shard({facts}{data})"

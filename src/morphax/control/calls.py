@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..array import Array
+from ..array.colocation import placement_of
 from ..core import Equation, Jaxpr, Primitive, Var, Zero, infer
 from ..util.memo import memoize
 from .executables import compiled
@@ -44,7 +45,8 @@ def run_compiled(
 ) -> list[Array]:
     """Apply one operation by a compiled program, made once per signature."""
     program = _application(primitive, tuple(params.items()), tuple([x.aval for x in operands]))
-    return compiled(program, primitive.name)(operands)
+    device, committed = placement_of(operands, primitive.name)
+    return compiled(program, primitive.name, device=device)(operands, committed)
 
 
 # Above this many elements per operation a compiled loop is worth its compilation.

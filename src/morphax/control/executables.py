@@ -9,7 +9,6 @@ from weakref import WeakKeyDictionary
 
 from ..array import Array
 from ..core import DebugInfo, Jaxpr
-from ..engines.xla.buffers import default_device
 from ..engines.xla.donation import call_donating
 from ..engines.xla.executable import Executable
 from ..engines.xla.lowering import lower
@@ -40,10 +39,9 @@ def compiled(
     compiler_options: CompilerOptions = (),
     *,
     keep_unused: bool = False,
-    device: Any = None,
+    device: Any,
 ) -> Executable:
-    """The executable of a program on a device, the default device if none is given."""
-    device = default_device() if device is None else device
+    """The executable of a program on a device."""
     known = _of_jaxpr.get(jaxpr) or _of_jaxpr.setdefault(jaxpr, _Executables())
     key = (donated, compiler_options, keep_unused, device)
     found = known.by_options.get(key)
@@ -59,9 +57,15 @@ def compiled(
 
 
 def run(
-    executable: Executable, operands: Sequence[Array], donated: Sequence[int], info: DebugInfo
+    executable: Executable,
+    operands: Sequence[Array],
+    committed: bool,
+    donated: Sequence[int],
+    info: DebugInfo,
 ) -> list[Array]:
     """Call an executable, which takes over the memory of the operands at positions `donated`."""
     if not donated:
-        return executable(operands)
-    return call_donating(executable, operands, donated, info.function, info.argument_name)
+        return executable(operands, committed)
+    return call_donating(
+        executable, operands, donated, info.function, info.argument_name, committed=committed
+    )

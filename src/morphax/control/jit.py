@@ -20,7 +20,7 @@ from .. import tree
 from ..config import current as current_config
 from ..core import aval_of, axis_env, stage_with_operands
 from ..engines.reference.eager import as_array
-from ..engines.xla.client import client
+from ..engines.devices import client_of
 from ..transforms.derivatives import shape_aval
 from ..transforms.flattening import (
     FlatFunction,
@@ -41,7 +41,7 @@ from .jit_options import (
     split_static,
 )
 from .program_cache import cache_of
-from .stages import Lowered, Traced
+from .stages import Lowered, Traced, only_arrays
 
 _aval = attrgetter("aval")
 _no_kwargs = tree.structure({})
@@ -83,9 +83,9 @@ class JitFunction:
         if kwargs:
             named, kwargs_tree = tree.flatten(kwargs)
             leaves += named
-        try:
+        if only_arrays(map(type, leaves)):
             avals = tuple(map(_aval, leaves))
-        except AttributeError:
+        else:
             avals = self._avals_of_others(leaves, (args_tree, kwargs_tree), static, to_aval)
         key = (avals, args_tree, kwargs_tree, static, config.trace_key, axis_env())
         try:
@@ -107,7 +107,7 @@ class JitFunction:
         static: StaticArguments | None,
         to_aval: Callable[[Any], Any],
     ) -> tuple[Any, ...]:
-        """Avals of leaves among which are numbers, NumPy arrays, or what cannot be an argument."""
+        """Avals of leaves among which are tracers, numbers, or what cannot be an argument."""
         try:
             return tuple([to_aval(x) for x in leaves])
         except (TypeError, OverflowError):
@@ -289,4 +289,6 @@ def _device(device: Any, backend: str | None) -> Any:
         DeprecationWarning,
         stacklevel=3,
     )
-    return client(backend).local_devices()[0] if backend is not None else device
+    if backend is not None:
+        return client_of(backend, "jit, argument backend").local_devices()[0]
+    return device

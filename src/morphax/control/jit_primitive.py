@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ..array import Array
+from ..array.colocation import placement_of
 from ..core import (
     BatchAxes,
     Jaxpr,
@@ -68,8 +69,12 @@ class Jit(Primitive):
         **_: Any,
     ) -> list[Array]:
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
-        executable = compiled(jaxpr, name, donated, compiler_options, keep_unused=keep_unused)
-        return run(executable, operands, donated, jaxpr.debug_info)
+        info = jaxpr.debug_info
+        device, committed = placement_of(operands, f"jit of {info.function}", info.argument_name)
+        executable = compiled(
+            jaxpr, name, donated, compiler_options, keep_unused=keep_unused, device=device
+        )
+        return run(executable, operands, committed, donated, info)
 
     def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
         return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]

@@ -14,7 +14,7 @@ from types import BuiltinFunctionType, FunctionType, MethodType, ModuleType
 from typing import Any, Generic, TypeVar, final
 from weakref import WeakKeyDictionary, WeakSet
 
-from ..util.memo import clear_all, on_clear
+from ..util.memo import on_clear
 
 P = TypeVar("P")
 
@@ -99,18 +99,3 @@ def _forget_programs() -> None:
 
 
 on_clear(_forget_programs)
-
-
-def clear_caches() -> None:
-    """Forget all traced and compiled programs; they are made again when they are called.
-
-    Example:
-        >>> import morphax as jax
-        >>> f = jax.jit(lambda x: 2.0 * x)
-        >>> f(1.0)
-        Array(2., dtype=float32, weak_type=True)
-        >>> jax.clear_caches()
-        >>> f(1.0)
-        Array(2., dtype=float32, weak_type=True)
-    """
-    clear_all()

@@ -184,15 +184,15 @@ def transpose_scan(
     summed, those of xs stacked."""
     jaxpr = params["jaxpr"]
     values = ScanParts.of(operands, **params)
-    linear = ScanParts(*[[is_undefined_primal(x) for x in role] for role in values])
-    _check_linear_carry(linear)
+    asked = ScanParts(*[[is_undefined_primal(x) for x in role] for role in values])
+    linear = asked._replace(carry=_linear_carry(jaxpr, asked))
     n = len(values.carry)
     ct_carry = [instantiate(ct) for ct in cts[:n]]
     ys_active = tuple([not is_zero(ct) for ct in cts[n:]])
     ct_ys = [ct for ct in cts[n:] if not is_zero(ct)]
     fragment = transpose_jaxpr(jaxpr, tuple(linear.flat), (True,) * n + ys_active, True).jaxpr
     known = values.where(ScanParts(*[[not on for on in role] for role in linear]))
-    sums = [zeros(x.aval.to_tangent_aval()) for x in values.where(linear).consts]
+    sums = [zeros(aval_of(x).to_tangent_aval()) for x in values.where(linear).consts]
     backward = ScanParts(known.consts, [*sums, *ct_carry], [*known.xs, *ct_ys])
 
     def body(*flat: Any) -> list[Any]:
@@ -212,12 +212,28 @@ def transpose_scan(
             | {"jaxpr": backward_body, "reverse": not params["reverse"]},
         )
     )
-    return [next(outs) if on else None for on in linear.flat]
+    results = [next(outs) if on else None for on in linear.flat]
+    return [x if on else None for x, on in zip(results, asked.flat, strict=True)]
 
 
-def _check_linear_carry(linear: ScanParts) -> None:
-    if all(linear.carry):
-        return
+def _linear_carry(jaxpr: Jaxpr, linear: ScanParts) -> list[bool]:
+    """Which components of the carry are linear: those that come to depend on linear operands.
+
+    One that starts with a known value (zero, in a linearization) is linear all the same if a step
+    makes it so.
+    """
+
+    def step(carry: list[bool]) -> Sequence[bool]:
+        mask = linear._replace(carry=carry).flat
+        dependent = {v for v, on in zip(jaxpr.invars, mask, strict=True) if on}
+        for eqn in jaxpr.eqns:
+            if not dependent.isdisjoint(eqn.invars):
+                dependent.update(eqn.outvars)
+        return [v in dependent for v in jaxpr.outvars[: len(carry)]]
+
+    carry = settled(linear.carry, step)
+    if all(carry):
+        return carry
     raise ValueError(
         message(
             "transpose of lax.scan",

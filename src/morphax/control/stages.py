@@ -9,50 +9,32 @@ the same jaxpr and options is compiled once, whether it was asked for by a call 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Protocol, final, runtime_checkable
 
-from .. import tree
+import numpy as np
+
 from ..array import Array
-from ..core import (
-    Jaxpr,
-    ShapeDtypeStruct,
-    StagingTrace,
-    Trace,
-    Tracer,
-    aval_of,
-    current_trace,
-    is_value,
-)
+from ..array.colocation import placement_of
+from ..core import Jaxpr, StagingTrace, Trace, current_trace
+from ..engines.devices import default_device
 from ..engines.reference.eager import EvalTrace, as_array
 from ..engines.xla import inspection
-from ..engines.xla.buffers import default_device
+from ..engines.xla.buffers import copied_to_device
 from ..engines.xla.executable import Executable
 from ..engines.xla.lowering import LoweredProgram, lower
 from ..util.messages import message
+from .compiled import Compiled
 from .executables import compiled, run
 from .jit_primitive import jit_p
+from .stage_info import Stage
+
+_is_committed = attrgetter("_committed")
+only_arrays = frozenset({Array}).issuperset
+# Types of which the numbers go to the device at once.
+_NUMBERS = frozenset({bool, int, float, complex, np.ndarray})
 
 CompilerOptions = dict[str, str | bool | int | float]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class ArgInfo:
-    """One array argument of a staged function: its aval, and whether it is donated."""
-
-    _aval: Any
-    donated: bool
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of its axes."""
-        return self._aval.shape  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype of its elements."""
-        return self._aval.dtype
 
 
 @runtime_checkable
@@ -69,52 +51,6 @@ class Wrapped(Protocol):
         """The StableHLO module of the function for arguments like these."""
 
 
-class Stage:
-    """What all stages know of arguments and results.
-
-    Args:
-        in_tree: structure of ``(args, kwargs)``, without the static arguments.
-        out_tree: structure of the result.
-        jaxpr: the program; what it captures comes first among its operands.
-        donate_argnums: which leaves of the arguments are donated.
-    """
-
-    __slots__ = ("_program", "donate_argnums", "in_tree", "out_tree")
-
-    def __init__(
-        self, in_tree: Any, out_tree: Any, jaxpr: Jaxpr, donate_argnums: tuple[int, ...]
-    ) -> None:
-        self.in_tree = in_tree
-        self.out_tree = out_tree
-        self._program = jaxpr
-        self.donate_argnums = donate_argnums
-
-    @property
-    def _flat_in_avals(self) -> tuple[Any, ...]:
-        avals = self._program.in_avals
-        return avals[len(avals) - self.in_tree.num_leaves :]
-
-    @property
-    def in_avals(self) -> Any:
-        """``(args, kwargs)`` with avals as leaves."""
-        return self.in_tree.unflatten(self._flat_in_avals)
-
-    @property
-    def args_info(self) -> Any:
-        """``(args, kwargs)`` with `ArgInfo` leaves."""
-        donated = self.donate_argnums
-        infos = [ArgInfo(aval, i in donated) for i, aval in enumerate(self._flat_in_avals)]
-        return self.in_tree.unflatten(infos)
-
-    @property
-    def out_info(self) -> Any:
-        """The result with `ShapeDtypeStruct` leaves."""
-        avals = self._program.out_avals
-        return self.out_tree.unflatten(
-            [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
-        )
-
-
 @final
 class Traced(Stage):
     """A function traced to a jaxpr for one signature of its arguments.
@@ -123,10 +59,17 @@ class Traced(Stage):
         jaxpr, in_tree, out_tree, donate_argnums: see `Stage`.
         captured: tracers of outer traces that the function refers to.
         params: parameters of the `jit` equation, other than the jaxpr.
-        device: where to run, `None` for the default device.
+        device: where to run, if the arguments may; `None` for the default device.
     """
 
-    __slots__ = ("_argument_names", "_captured", "_device", "_executable", "_params")
+    __slots__ = (
+        "_argument_names",
+        "_captured",
+        "_committed",
+        "_device",
+        "_executables",
+        "_params",
+    )
 
     def __init__(
         self,
@@ -142,8 +85,9 @@ class Traced(Stage):
         super().__init__(in_tree, out_tree, jaxpr, donate_argnums)
         self._captured = captured
         self._params = params
-        self._device = device
-        self._executable: Executable | None = None
+        self._committed = device is not None
+        self._device = default_device() if device is None else device
+        self._executables: dict[Any, Executable] = {}
         self._argument_names: Sequence[str] | None = None
 
     def name_arguments(self) -> Sequence[str]:
@@ -179,28 +123,54 @@ class Traced(Stage):
         if type(trace) is not EvalTrace:
             results = self._stage_out(trace, leaves)
         else:
-            operands = [x if type(x) is Array else as_array(x) for x in leaves]
-            executable = self._executable or self._compile()
+            operands = leaves if only_arrays(map(type, leaves)) else self._operands(leaves)
+            device, committed = self._device, self._committed
+            if True in map(_is_committed, operands) and not committed:
+                device, committed = self._placement(operands)
+            executable = self._executables.get(device) or self._compile(device)
             if self.donate_argnums:
-                results = run(executable, operands, self.donate_argnums, self.jaxpr.debug_info)
+                info = self._program.debug_info
+                results = run(executable, operands, committed, self.donate_argnums, info)
             else:
-                results = executable(operands)
+                results = executable.run(operands, committed)
         return self.out_tree.unflatten(results)
 
-    def _compile(self) -> Executable:
+    def _operands(self, leaves: Sequence[Any]) -> list[Array]:
+        """Leaves, numbers and NumPy arrays among them, as arrays."""
+        device = self._device
+        return [
+            x
+            if type(x) is Array
+            else Array(aval, None, copied_to_device(np.asarray(x, aval.dtype), aval, device), device)
+            if type(x) in _NUMBERS
+            else as_array(x)
+            for x, aval in zip(leaves, self._flat_in_avals, strict=True)
+        ]
+
+    def _placement(self, operands: Sequence[Array]) -> tuple[Any, bool]:
+        info = self._program.debug_info
+        return placement_of(operands, f"jit of {info.function}", info.argument_name)
+
+    def _compile(self, device: Any) -> Executable:
+        """The executable for a device, remembered for further calls."""
         # In eager mode all captured tracers have leaked; this says so.
         for x in self._captured:
             as_array(x)
+        found = self._executables[device] = self.executable(device)
+        return found
+
+    def executable(self, device: Any, compiler_options: CompilerOptions | None = None) -> Executable:
+        """The program compiled for a device, with options besides those given to `jit`."""
         params = self._params
-        self._executable = compiled(
-            self.jaxpr,
+        options = dict(params["compiler_options"]) | (compiler_options or {})
+        return compiled(
+            self._program,
             params["name"],
             self.donate_argnums,
-            params["compiler_options"],
+            tuple(sorted(options.items())),
             keep_unused=params["keep_unused"],
-            device=self._device,
+            device=device,
         )
-        return self._executable
 
     def _stage_out(self, trace: Trace, leaves: Sequence[Any]) -> list[Any]:
         """Write the call into another program, or its equations if it is to be inlined."""
@@ -272,8 +242,7 @@ class Lowered(Stage):
     def __init__(self, traced: Traced, platform: str | None) -> None:
         super().__init__(traced.in_tree, traced.out_tree, traced.jaxpr, traced.donate_argnums)
         self._traced = traced
-        device = traced._device
-        self._platform = platform or (device or default_device()).platform
+        self._platform = platform or traced._device.platform
         self._module = self._lower(locations=False)
 
     def _lower(self, *, locations: bool) -> LoweredProgram:
@@ -330,17 +299,9 @@ class Lowered(Stage):
             device_assignment: the device to compile for, as a sequence of one.
         """
         traced = self._traced
-        params = traced._params
         device = device_assignment[0] if device_assignment is not None else traced._device
-        executable = compiled(
-            self._program,
-            params["name"],
-            self.donate_argnums,
-            tuple(sorted((dict(params["compiler_options"]) | (compiler_options or {})).items())),
-            keep_unused=params["keep_unused"],
-            device=device,
-        )
-        return Compiled(traced, executable)
+        executable = traced.executable(device, compiler_options)
+        return Compiled(traced, executable, traced.name_arguments())
 
 
 def _is_stablehlo(dialect: str | None) -> bool:
@@ -354,85 +315,3 @@ def _is_stablehlo(dialect: str | None) -> bool:
             fix="Leave it out for StableHLO.",
         )
     )
-
-
-@final
-class Compiled(Stage):
-    """A function compiled for one signature; call it with arguments of that signature only.
-
-    Args:
-        traced: the function.
-        executable: its program.
-    """
-
-    __slots__ = ("_argument_names", "_executable")
-
-    def __init__(self, traced: Traced, executable: Executable) -> None:
-        super().__init__(traced.in_tree, traced.out_tree, traced.jaxpr, traced.donate_argnums)
-        self._executable = executable
-        self._argument_names = traced.name_arguments()
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the function on arguments without the static ones.
-
-        Raises:
-            TypeError: structure, shapes or dtypes differ from those it was compiled for.
-        """
-        leaves, in_tree = tree.flatten((args, kwargs))
-        if in_tree != self.in_tree:
-            raise TypeError(self._wrong_structure(in_tree))
-        for position, (x, aval) in enumerate(zip(leaves, self._flat_in_avals, strict=True)):
-            if type(x) is not Array or x.aval is not aval:
-                self._check(position, x, aval)
-        operands = [as_array(x) for x in leaves]
-        info = self._program.debug_info
-        results = run(self._executable, operands, self.donate_argnums, info)
-        return self.out_tree.unflatten(results)
-
-    call = __call__
-
-    def as_text(self) -> str:
-        """The HLO text of the program, as XLA optimised it."""
-        return self._executable.loaded.get_hlo_text()  # type: ignore[no-any-return]
-
-    def cost_analysis(self) -> dict[str, float]:
-        """What XLA estimates of the optimised program: operations and bytes moved."""
-        return self._executable.loaded.cost_analysis()  # type: ignore[no-any-return]
-
-    def memory_analysis(self) -> Any:
-        """How many bytes arguments, results, temporaries and code take up."""
-        return self._executable.loaded.get_compiled_memory_stats()
-
-    def runtime_executable(self) -> Any:
-        """The executable of jaxlib."""
-        return self._executable.loaded
-
-    def _wrong_structure(self, in_tree: Any) -> str:
-        return message(
-            f"compiled {self._label}, arguments",
-            given=f"(args, kwargs) of the structure {in_tree}",
-            expected=f"{self.in_tree}, for which it was compiled",
-            fix="Pass arguments by position or by name as when it was lowered, "
-            "but static arguments not at all.",
-        )
-
-    def _check(self, position: int, x: Any, aval: Any) -> None:
-        """Raise `TypeError` if `x` is not the argument that the program was compiled for."""
-        where = f"compiled {self._label}, argument {self._argument_names[position]}"
-        if isinstance(x, Tracer):
-            given = x.origin()
-            expected = "a concrete array: a compiled function cannot be transformed"
-            fix = "Transform the function first, then lower and compile it."
-        elif not is_value(x):
-            given, expected = f"{x!r:.80} of type {type(x).__name__}", f"an array {aval}"
-            fix = "Convert the argument with jnp.asarray."
-        else:
-            given, expected = str(aval_of(x)), f"{aval}, for which it was compiled"
-            fix = "Convert the argument, or lower and compile again for arguments like this one."
-            if given.lstrip("~") == str(aval).lstrip("~"):
-                return
-        raise TypeError(message(where, given=given, expected=expected, fix=fix))
-
-    @property
-    def _label(self) -> str:
-        return self._program.debug_info.function

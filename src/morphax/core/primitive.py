@@ -33,10 +33,12 @@ Operations that carry programs may also define
 ===================  ===============================================================================
 
 A rule that cannot exist is declared with its reason, `jvp = not_differentiable("…")`.  A rule that
-is simply missing fails the completeness test, and a user who meets it is told which method to write.
+is simply missing fails the completeness test (`tests/core/test_completeness.py`), and a user who
+meets it is told which method to write.
 
-Rules are written in terms of other primitives and run while staging, on abstract operands; what they
-write is remembered per signature (see `core.trace`).
+Rules are written in terms of other primitives and run while staging, on abstract operands; what
+they write is remembered per signature (see `core.trace`).  `printed_params` chooses what the text
+of an equation shows.
 """
 
 from __future__ import annotations

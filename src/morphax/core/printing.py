@@ -126,13 +126,16 @@ def shared_programs(root: Program) -> dict[Program, str]:
 
 
 def _without_clashes(proposed: dict[Program, str]) -> dict[Program, str]:
+    """Different names: ``f``, ``f1``, ``f2``, …."""
     taken: set[str] = set()
+    numbers: dict[str, Iterator[int]] = {}
     names = {}
-    for program, name in proposed.items():
-        name = name.strip("<>")
-        numbered = (f"{name}{n or ''}" for n in itertools.count())
-        names[program] = next(n for n in numbered if n not in taken)
-        taken.add(names[program])
+    for program, proposal in proposed.items():
+        name = base = proposal.strip("<>")
+        while name in taken:
+            name = f"{base}{next(numbers.setdefault(base, itertools.count(1)))}"
+        taken.add(name)
+        names[program] = name
     return names
 
 

@@ -1,8 +1,8 @@
 """Platforms and devices: which there are, and which one computes what nothing binds to a device.
 
 The *home device* is the first device of the default platform.  Arrays in host memory count as
-living there, and move there when a compiled program first needs them.  On the CPU, home and host are
-the same memory, and to find out that the CPU is the default platform takes no jaxlib unless a
+living there, and move there when a compiled program first needs them.  On the CPU, home and host
+are the same memory, and to find out that the CPU is the default platform takes no jaxlib unless a
 plugin is installed.
 
 The default platform is settled when it is first asked for: changing ``jax_platforms`` afterwards

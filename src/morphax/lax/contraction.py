@@ -106,7 +106,7 @@ def contract(x: Any, y: Any, numbers: Any) -> Any:
     (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
     if not lhs_batch and x.ndim <= 2 and y.ndim <= 2 and len(lhs_contracting) == 1:
         left = x if lhs_contracting[0] == x.ndim - 1 else x.T
-        return _matmul(left, y if rhs_contracting[0] == 0 else y.T)
+        return matrix_product(left, y if rhs_contracting[0] == 0 else y.T)
     lhs_free, rhs_free = free_axes(x.ndim, y.ndim, numbers)
     batch = [x.shape[i] for i in lhs_batch]
     rows = [x.shape[i] for i in lhs_free]
@@ -115,11 +115,12 @@ def contract(x: Any, y: Any, numbers: Any) -> Any:
     left = x.transpose(*lhs_batch, *lhs_free, *lhs_contracting)
     right = y.transpose(*rhs_batch, *rhs_contracting, *rhs_free)
     count, m, n, k = (int(np.prod(sizes)) for sizes in (batch, rows, columns, terms))
-    product = _matmul(left.reshape(count, m, k), right.reshape(count, k, n))
-    return product.reshape(*batch, *rows, *columns)
+    product = matrix_product(left.reshape(count, m, k), right.reshape(count, k, n))
+    return product.reshape((*batch, *rows, *columns))
 
 
-def _matmul(x: Any, y: Any) -> Any:
+def matrix_product(x: Any, y: Any) -> Any:
+    """``x @ y``, of integers of up to 16 bits in int64."""
     # NumPy multiplies floating matrices by BLAS, integer ones by a plain loop.
     if x.dtype.kind in "iu" and x.dtype.itemsize <= 2 and x.shape[-1] <= _LONGEST_EXACT_SUM:
         exact = np.matmul(x.astype(np.float64), y.astype(np.float64))

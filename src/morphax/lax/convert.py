@@ -36,15 +36,14 @@ def converted(x: Any, dtype: Any) -> Any:
 
 def _truncated(x: Any, dtype: Any) -> Any:
     info = dtypes.iinfo(dtype)
-    low, high = int(info.min), int(info.max)
-    # low and high + 1 are powers of two or zero, exact in every float; high need not be.
-    too_low, too_high = x < float(low), x >= float(high + 1)
+    # The least integer and the one after the greatest are exact in every float.
+    low, high, end = int(info.min), int(info.max), float(int(info.max) + 1)
     holder = COMPUTED_IN.get(dtype, dtype)
-    inside = ~(too_low | too_high | np.isnan(x))
+    inside = (x >= float(low)) & (x < end)
     if inside.all():
         return x.astype(holder).astype(dtype, copy=False)
     result = np.where(inside, x, 0).astype(holder)
-    return np.where(too_high, high, np.where(too_low, low, result)).astype(dtype)
+    return np.where(x >= end, high, np.where(x < float(low), low, result)).astype(dtype)
 
 
 @final
@@ -265,7 +264,9 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
         return convert(operand, dtype)
     # A number that is known while tracing is a constant of the program, not an operation in it.
     aval_of(operand)
-    return Array(ShapedArray(np.shape(operand), dtype), converted(np.asarray(operand), dtype))
+    with np.errstate(all="ignore"):
+        host = converted(np.asarray(operand), dtype)
+    return Array(ShapedArray(host.shape, dtype), host)
 
 
 def _named_dtype(new_dtype: Any, where: str) -> Any:

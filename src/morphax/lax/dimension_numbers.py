@@ -19,6 +19,7 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -134,7 +135,7 @@ DimensionNumbers = GatherDimensionNumbers | ScatterDimensionNumbers
 @memoize_if_hashable
 def as_tuples(numbers: Any, kind: Any) -> Any:
     """Dimension numbers with plain tuples of integers, which can be hashed."""
-    return kind(*[tuple([int(axis) for axis in axes]) for axes in numbers])
+    return kind(*[tuple(map(index, axes)) for axes in numbers])
 
 
 def interleaved(window_axes: Axes, window: Sequence[int], batch: Sequence[int]) -> Axes:
@@ -150,19 +151,27 @@ def window_shape(numbers: DimensionNumbers, slice_sizes: Sequence[int]) -> Axes:
     return tuple([n for i, n in enumerate(slice_sizes) if i not in collapsed + batching])
 
 
-def slice_sizes_of_updates(where: str, x: Any, updates: Any, numbers: DimensionNumbers) -> Axes:
+def slice_sizes_of_updates(
+    shape: Sequence[int], updates_shape: Sequence[int], numbers: DimensionNumbers
+) -> Axes:
     """The size of a window along each axis of the operand, from the shape of the updates.
 
     Along axes that the updates lack it is 1, or 0 where the operand is empty: nothing is written.
     """
     window_axes, inserted, _, batching, _ = numbers
-    kept = [i for i in range(x.ndim) if i not in inserted + batching]
-    valid = len(kept) == len(window_axes) and all([0 <= d < updates.ndim for d in window_axes])
-    if not valid:
-        expected = f"{len(kept)} axes of updates, one for each axis of the operand in a window"
+    sizes = iter([updates_shape[d] for d in window_axes])
+    return tuple(
+        [min(1, n) if i in inserted + batching else next(sizes) for i, n in enumerate(shape)]
+    )
+
+
+def check_update_window(where: str, x: Any, updates: Any, numbers: DimensionNumbers) -> None:
+    """Raise `ValueError` unless the updates have the axes of a window."""
+    window_axes, inserted, _, batching, _ = numbers
+    kept = x.ndim - len({*inserted, *batching})
+    if len(window_axes) != kept or not all([0 <= d < updates.ndim for d in window_axes]):
+        expected = f"{kept} axes of the updates, one for each axis of the operand in a window"
         raise ValueError(_refusal(where, "update_window_dims", x, updates, numbers, expected))
-    sizes = {i: updates.shape[d] for i, d in zip(kept, window_axes, strict=True)}
-    return tuple([sizes.get(i, min(1, n)) for i, n in enumerate(x.shape)])
 
 
 def check_indices(where: str, indices: Any) -> None:

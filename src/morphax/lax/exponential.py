@@ -9,7 +9,7 @@ import numpy as np
 
 from ..engines.xla.stablehlo import Builder, Value
 from .arithmetic import add, div, inverse, mul, sub
-from .families import Elementwise
+from .families import ComputedWide, Elementwise
 from .kinds import INEXACT
 
 _LN_2 = math.log(2.0)
@@ -33,14 +33,14 @@ def _exp2(x: Any) -> Any:
 
 
 @final
-class Exp2(Elementwise):
+class Exp2(ComputedWide):
     """2ˣ, element by element."""
 
     name = "exp2"
     accepts = INEXACT
     numpy = _exp2
 
-    def lower(self, b: Builder, out: Any, x: Value, **params: Any) -> Value:
+    def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
         scaled = b.elementwise("stablehlo.multiply", out, x, b.full(_LN_2, out))
         return b.elementwise("stablehlo.exponential", out, scaled)
 

@@ -83,6 +83,22 @@ class Elementwise(Primitive):
         return self.bind(*aligned_batch(axes, operands, dims), **params), 0
 
 
+class ComputedWide(Elementwise):
+    """Operations of several steps, which compiled programs do in float32 at least."""
+
+    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
+        wide = out.update(dtype=COMPUTED_IN.get(out.dtype, out.dtype))
+        inputs = expanded(b, out.shape, operands)
+        if wide is out:
+            return self.lower_wide(b, out, *inputs)
+        result = self.lower_wide(b, wide, *[b.op("stablehlo.convert", wide, v) for v in inputs])
+        return b.op("stablehlo.convert", out, result)
+
+    def lower_wide(self, b: Builder, out: Any, *operands: Value) -> Value:
+        """The lowering for operands that are not narrow and have the shape of the result."""
+        return b.op(self.stablehlo, out, *operands)
+
+
 class LinearElementwise(Elementwise):
     """Elementwise operations of one operand that are linear in it: define `transpose_x`."""
 

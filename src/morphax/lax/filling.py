@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -211,6 +212,6 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
     return iota_p.bind(
         dtype=dtypes.canonicalize(dtype),
         shape=canonical_shape("lax.broadcasted_iota, argument shape", shape),
-        dimension=int(dimension),
+        dimension=index(dimension),
         sharding=out_sharding,
     )

@@ -7,6 +7,7 @@ place named twice by a gather receives, in its transpose, the sum of both cotang
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -35,7 +36,7 @@ from .dimension_numbers import (
     window_shape,
 )
 from .index_bounds import dimensions_text, fill_parameter, filler, windows_inside
-from .index_plan import gather_plan
+from .index_plan import as_integers, gather_plan
 from .kinds import NUMBER
 from .narrow import widened
 from .scattering import Scattering, elements, scatter_params
@@ -84,23 +85,19 @@ class Gather(Primitive):
         fill_value: Any,
         **_: Any,
     ) -> Any:
-        window = window_shape(dimension_numbers, slice_sizes)
-        shape = interleaved(dimension_numbers[0], window, indices.shape[:-1])
-        if 0 in shape:
-            return np.empty(shape, x.dtype)
         plan = gather_plan(x.shape, indices.shape, dimension_numbers, slice_sizes)
-        matrix = x.reshape(plan.rows, plan.row_size)
-        if plan.direct and mode is not GatherScatterMode.FILL_OR_DROP:
-            rows = plan.direct_rows(indices)
-            return matrix.take(rows, axis=0, mode="clip").reshape(shape)
+        if 0 in plan.shape:
+            return np.empty(plan.shape, x.dtype)
+        fills = mode is GatherScatterMode.FILL_OR_DROP
+        if plan.along is not None and not fills:
+            return x.take(as_integers(indices[..., 0]), axis=plan.along, mode="clip")
         asked, starts = plan.starts(indices)
+        matrix = x.reshape(plan.rows, plan.row_size)
         out = matrix.take(plan.row_numbers(starts), axis=0, mode="clip")
-        if mode is GatherScatterMode.FILL_OR_DROP:
-            outside = (asked != starts).any(axis=-1)
-            if outside.any():
-                outside = outside.reshape(plan.starts_shape)
-                out[np.broadcast_to(outside, out.shape[:-1])] = filler(fill_value, x.dtype)
-        return out.reshape(shape)
+        if fills and not (inside := asked == starts).all():
+            outside = ~inside.all(axis=-1).reshape(plan.starts_shape)
+            out[np.broadcast_to(outside, out.shape[:-1])] = filler(fill_value, x.dtype)
+        return out.reshape(plan.shape)
 
     def lower(
         self,
@@ -277,7 +274,7 @@ def gathered_like(
         x,
         indices,
         GatherDimensionNumbers(*dimension_numbers),
-        slice_sizes_of_updates("", aval, updates, dimension_numbers),
+        slice_sizes_of_updates(aval.shape, updates.shape, dimension_numbers),
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,
         mode=mode,
@@ -344,7 +341,7 @@ def gather(
         operand,
         start_indices,
         dimension_numbers=as_tuples(dimension_numbers, GatherDimensionNumbers),
-        slice_sizes=tuple([int(n) for n in slice_sizes]),
+        slice_sizes=tuple(map(index, slice_sizes)),
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,
         mode=parsed,

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
+from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -298,7 +299,7 @@ def concatenate(operands: Any, dimension: int) -> Any:
     values = _checked_operands("lax.concatenate", operands)
     if len(values) == 1 and hasattr(values[0], "aval"):
         return values[0]
-    return concatenate_p.bind(*values, dimension=int(dimension))
+    return concatenate_p.bind(*values, dimension=index(dimension))
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
@@ -313,7 +314,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
         [Array([0], dtype=int32), Array([1, 2], dtype=int32)]
     """
     axis = canonical_axis("lax.split, argument axis", axis, aval_of(operand).ndim)
-    return split_p.bind(operand, sizes=tuple([int(n) for n in sizes]), axis=axis)
+    return split_p.bind(operand, sizes=tuple(map(index, sizes)), axis=axis)
 
 
 def stack(operands: Any, axis: int = 0) -> Any:

@@ -4,8 +4,8 @@ A key names a stream of random numbers: number n of the stream is the image of t
 Threefry-2x32 with that key.  Nothing is stored and nothing advances, so the same key always gives
 the same numbers, whatever the engine, the order of evaluation or the number of devices.
 
-- A key is two 32-bit words.  Arrays of keys have the dtype ``key<fry>`` and hold one 64-bit integer per
-  key, in both engines: **word 0 is its high half**.  So the key of a seed is the seed.
+- A key is two 32-bit words.  Arrays of keys have the dtype ``key<fry>`` and hold one 64-bit
+  integer per key, in both engines: **word 0 is its high half**.  So the key of a seed is the seed.
 - The image of a counter is two words again.  As 64 bits they are the 64-bit numbers of the stream,
   and, read as keys, its `split`; their sum without carry is the 32-bit number, of which narrower
   numbers are the low bits.
@@ -66,7 +66,7 @@ class KeyOperation(Primitive):
 
 @final
 class RandomSeed(KeyOperation):
-    """The key of an integer: the integer itself, of which 64 bits count if its dtype has so many."""
+    """The key of an integer: the integer itself, 32 bits of it unless its dtype has 64."""
 
     name = "random_seed"
 

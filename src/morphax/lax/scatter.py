@@ -14,18 +14,18 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
+from .. import dtypes
 from ..core import Zero, aval_of, is_undefined_primal, is_zero, not_linear
 from ..util.messages import message
 from . import selection
 from .arithmetic import add, div, mul, neg, sub
-from .comparison import eq, gt, lt, ne, total_order_key
+from .comparison import eq, gt, lt, ne
 from .dimension_numbers import ScatterDimensionNumbers
 from .families import Elementwise
 from .filling import iota
 from .gather import AdditiveScattering, accumulate, gathered_like, scatter_add_p
 from .kinds import BOOLEAN, NUMBER
-from .narrow import widened
-from .scattering import Scattering, in_rounds, scatter_params, update_program
+from .scattering import Scattering, elements, in_rounds, scatter_params, update_program
 from .selection import scalar_like, select_n_p
 from .shape import broadcast_in_dim, reshape
 from .spine import instantiate, zeros
@@ -151,26 +151,29 @@ class ExtremumScattering(Scattering):
     accepts = NUMBER | BOOLEAN
     ufunc: ClassVar[np.ufunc]
     pairwise: ClassVar[Elementwise]
-    nan: ClassVar[float]
+    zero: ClassVar[float]
     beats: ClassVar[Callable[[Any, Any], Any]]
 
     transpose = not_linear()
 
     def write(self, target: Any, rows: Any, updates: Any) -> None:
-        wide = widened(target)
-        if wide.dtype.kind == "f":
-            # As integers in the order of the floats, −0 is less than 0, and NaN can be the extreme.
-            keys = self._keys(wide)
-            accumulate(self.ufunc, keys, rows, self._keys(widened(updates)))
-            target[...] = total_order_key(keys.view(wide.dtype)).view(wide.dtype)
-        elif wide.dtype.kind == "c":
+        if target.dtype.kind == "c":
             in_rounds(self.pairwise.evaluate, target, rows, updates)
-        else:
-            accumulate(self.ufunc, target, rows, updates)
+            return
+        places = elements(target, rows)
+        before = target.reshape(-1)[places]
+        accumulate(self.ufunc, target, rows, updates)
+        if dtypes.issubdtype(target.dtype, np.floating):
+            self._mend_zeros(target.reshape(-1), places, before, updates.reshape(-1))
 
-    def _keys(self, x: Any) -> Any:
-        nan = x.dtype.type(self.nan)
-        return total_order_key(np.where(np.isnan(x), nan, x))
+    def _mend_zeros(self, target: Any, places: Any, before: Any, updates: Any) -> None:
+        """Let −0 be less than 0, where NumPy takes either for the extreme."""
+        extremes = target[places]
+        if extremes.all():
+            return
+        zero = target.dtype.type(self.zero)
+        took_part = _is_same_zero(before, zero) | _is_same_zero(updates, zero)
+        target[places[(extremes == 0) & took_part]] = zero
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         x, indices, updates = primals
@@ -192,6 +195,11 @@ class ExtremumScattering(Scattering):
         return out, div(winners(instantiate(t_x), instantiate(t_updates)), winners(one, one))
 
 
+def _is_same_zero(x: Any, zero: Any) -> Any:
+    """Where `x` is zero with the sign of `zero`."""
+    return (x == 0) & (np.signbit(x) == np.signbit(zero))
+
+
 @final
 class ScatterMax(ExtremumScattering):
     """Keep the largest of an array and the windows of updates, element by element."""
@@ -199,7 +207,7 @@ class ScatterMax(ExtremumScattering):
     name = "scatter-max"
     ufunc = np.maximum
     pairwise = selection.max_p
-    nan = np.nan
+    zero = 0.0
     beats = gt
 
 
@@ -210,7 +218,7 @@ class ScatterMin(ExtremumScattering):
     name = "scatter-min"
     ufunc = np.minimum
     pairwise = selection.min_p
-    nan = -np.nan
+    zero = -0.0
     beats = lt
 
 

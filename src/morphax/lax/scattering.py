@@ -21,6 +21,7 @@ from .dimension_numbers import (
     ScatterDimensionNumbers,
     as_tuples,
     check_indices,
+    check_update_window,
     check_windows,
     interleaved,
     slice_sizes_of_updates,
@@ -53,7 +54,8 @@ class Scattering(Primitive):
         where = f"lax.{self.name.replace('-', '_')}"
         self.accepts.check(self.name.replace("-", "_"), 0, x)
         check_indices(f"{where}, argument scatter_indices", indices)
-        sizes = slice_sizes_of_updates(where, x, updates, dimension_numbers)
+        check_update_window(where, x, updates, dimension_numbers)
+        sizes = slice_sizes_of_updates(x.shape, updates.shape, dimension_numbers)
         check_windows(where, x, indices, dimension_numbers, sizes)
         window = window_shape(dimension_numbers, sizes)
         expected = interleaved(dimension_numbers[0], window, indices.shape[:-1])
@@ -97,7 +99,7 @@ class Scattering(Primitive):
         update_consts: Any,
     ) -> Value:
         if mode is GatherScatterMode.CLIP:
-            sizes = slice_sizes_of_updates("", x.aval, updates.aval, dimension_numbers)
+            sizes = slice_sizes_of_updates(x.aval.shape, updates.aval.shape, dimension_numbers)
             indices = clamped_indices(b, x.aval, indices, dimension_numbers, sizes)
         if not dimension_numbers.scatter_dims_to_operand_dims:
             x, indices, dimension_numbers = _with_index(b, x, indices, dimension_numbers)
@@ -156,27 +158,20 @@ def scattered(x: Any, indices: Any, updates: Any, numbers: Any, mode: Any, write
     out = x.copy()
     if not (x.size and updates.size):
         return out
-    sizes = slice_sizes_of_updates("", x, updates, numbers)
-    plan = scatter_plan(x.shape, indices.shape, numbers, sizes)
+    plan = scatter_plan(x.shape, indices.shape, updates.shape, numbers)
     asked, starts = plan.starts(indices)
     rows = plan.row_numbers(starts)
-    ordered = _window_by_window(updates, numbers[0]).reshape(*rows.shape, plan.row_size)
+    if plan.order is not None:
+        updates = updates.transpose(plan.order)
+    ordered = updates.reshape(*rows.shape, plan.row_size)
     if mode is not GatherScatterMode.CLIP:
-        inside = (asked == starts).all(axis=-1)
+        inside = asked == starts
         if not inside.all():
-            rows, ordered = rows[inside], ordered[inside]
+            kept = inside.all(axis=-1)
+            rows, ordered = rows[kept], ordered[kept]
     target = out.reshape(plan.rows, plan.row_size)
     write(target, rows.reshape(-1), ordered.reshape(-1, plan.row_size))
     return out
-
-
-def _window_by_window(updates: Any, window_axes: Sequence[int]) -> Any:
-    """Updates with the axes of a window last."""
-    first = updates.ndim - len(window_axes)
-    if window_axes == tuple(range(first, updates.ndim)):
-        return updates
-    batch_axes = [i for i in range(updates.ndim) if i not in window_axes]
-    return updates.transpose(*batch_axes, *window_axes)
 
 
 def elements(target: Any, rows: Any) -> Any:

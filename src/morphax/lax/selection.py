@@ -7,7 +7,7 @@ ones do, the public functions want the shapes that their docstrings state.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -47,7 +47,9 @@ class SelectN(Elementwise):
         return ShapedArray(shape, cases[0].dtype, all([case.weak_type for case in cases]))
 
     def evaluate(self, which: Any, *cases: Any) -> Any:
-        out = np.array(np.broadcast_to(cases[0], np.broadcast(which, *cases).shape))
+        if len(cases) == 1:
+            return np.array(np.broadcast_arrays(which, *cases)[1])
+        out = cases[0]
         for position, case in enumerate(cases[1:], start=1):
             out = np.where(which if which.dtype == bool else which >= position, case, out)
         return out
@@ -196,10 +198,10 @@ def _where(chosen: Any, t: Any) -> Any:
     return select_n_p.bind(chosen, scalar_like(0, t), t)
 
 
-def _refusal(where: str, operands: Sequence[Any], expected: str) -> str:
+def _refusal(where: str, avals: Iterable[Any], expected: str) -> str:
     return message(
         where,
-        given=", ".join(aval_of(x).str_short(short_dtypes=False) for x in operands),
+        given=", ".join(aval.str_short(short_dtypes=False) for aval in avals),
         expected=expected,
         fix="Use jnp.where or jnp.clip, which broadcast and promote, or convert the operands.",
     )
@@ -231,13 +233,15 @@ def select_n(which: Any, *cases: Any) -> Any:
         Array([1., 0.], dtype=float32)
     """
     if not cases:
-        raise ValueError(_refusal("lax.select_n, argument cases", (which,), "at least one case"))
-    cases = tuple(standardize(*cases))
-    shapes = {aval_of(case).shape for case in cases}
-    if len(shapes) > 1 or aval_of(which).shape not in {(), *shapes}:
+        expected = "at least one case"
+        raise ValueError(_refusal("lax.select_n, argument cases", (aval_of(which),), expected))
+    operands = (which, *standardize(*cases))
+    selector, *avals = map(aval_of, operands)
+    shape = avals[0].shape
+    if selector.shape not in ((), shape) or any(aval.shape != shape for aval in avals):
         expected = "cases of one shape, and `which` of the same or of rank 0"
-        raise TypeError(_refusal("lax.select_n", (which, *cases), expected))
-    return select_n_p.bind(which, *cases)
+        raise TypeError(_refusal("lax.select_n", (selector, *avals), expected))
+    return select_n_p.bind(*operands)
 
 
 def select(pred: Any, on_true: Any, on_false: Any) -> Any:
@@ -303,5 +307,5 @@ def clamp(min: Any, x: Any, max: Any) -> Any:
     shape = aval_of(x).shape
     if any(aval_of(bound).shape not in ((), shape) for bound in (min, max)):
         expected = "bounds of the shape of x, or of rank 0"
-        raise TypeError(_refusal("lax.clamp", operands, expected))
+        raise TypeError(_refusal("lax.clamp", map(aval_of, operands), expected))
     return clamp_p.bind(*operands)

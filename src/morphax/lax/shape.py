@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -179,7 +180,7 @@ def reshape(
     """
     sizes = canonical_shape("lax.reshape, argument new_sizes", new_sizes)
     aval = aval_of(operand)
-    order = None if dimensions is None else tuple(dimensions)
+    order = None if dimensions is None else tuple(map(index, dimensions))
     if order == tuple(range(aval.ndim)):
         order = None
     if order is None and out_sharding is None and sizes == aval.shape and _is_array(operand):
@@ -214,7 +215,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     """`operand` with the order of elements reversed along the axes `dimensions`."""
-    return rev_p.bind(operand, dimensions=tuple(dimensions))
+    return rev_p.bind(operand, dimensions=tuple(map(index, dimensions)))
 
 
 def transpose(operand: Any, permutation: Any) -> Any:
@@ -225,7 +226,7 @@ def transpose(operand: Any, permutation: Any) -> Any:
         >>> jax.lax.transpose(jnp.ones((2, 3, 4)), (2, 0, 1)).shape
         (4, 2, 3)
     """
-    order = tuple([int(p) for p in permutation])
+    order = tuple(map(index, permutation))
     if order == tuple(range(aval_of(operand).ndim)) and _is_array(operand):
         return operand
     return transpose_p.bind(operand, permutation=order)
@@ -285,7 +286,7 @@ def broadcast_in_dim(
                [2, 2, 2]], dtype=int32)
     """
     sizes = canonical_shape("lax.broadcast_in_dim, argument shape", shape)
-    axes = tuple([int(d) for d in broadcast_dimensions])
+    axes = tuple(map(index, broadcast_dimensions))
     if out_sharding is None and _is_array(operand):
         aval = operand.aval
         if aval.shape == sizes and axes == tuple(range(aval.ndim)):

@@ -8,8 +8,8 @@ them back: `low` elements before, `high` after and `interior` between each two; 
 from __future__ import annotations
 
 import builtins
+import operator
 from collections.abc import Sequence
-from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -287,8 +287,8 @@ def slice_in_dim(
     shape = aval_of(operand).shape
     axis = canonical_axis("lax.slice_in_dim, argument axis", axis, len(shape))
     size = shape[axis]
-    start = 0 if start_index is None else index(start_index)
-    limit = size if limit_index is None else index(limit_index)
+    start = 0 if start_index is None else operator.index(start_index)
+    limit = size if limit_index is None else operator.index(limit_index)
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis] = start + size if start < 0 else start
     limits[axis] = limit + size if limit < 0 else limit
@@ -315,7 +315,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     """
     shape = aval_of(operand).shape
     axis = canonical_axis("lax.index_in_dim, argument axis", axis, len(shape))
-    size, place = shape[axis], int(index)
+    size, place = shape[axis], operator.index(index)
     if not -size <= place < size:
         raise IndexError(
             message(
@@ -349,5 +349,5 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
         >>> jax.lax.pad(jnp.array([1, 2, 3]), 0, [(2, -1, 1)])
         Array([0, 0, 1, 0, 2, 0], dtype=int32)
     """
-    config = tuple([tuple(map(index, triple)) for triple in padding_config])
+    config = tuple([tuple(map(operator.index, triple)) for triple in padding_config])
     return pad_p.bind(operand, padding_value, padding_config=config)

@@ -12,34 +12,21 @@ from typing import Any, final
 import numpy as np
 
 from ..core import not_differentiable
-from ..engines.xla.stablehlo import Builder, Value
 from .arithmetic import add, mul, neg
 from .exponential import exp
-from .families import Elementwise, expanded
+from .families import ComputedWide
+from .inverse_erf import inverse_erf
 from .kinds import FLOATING
-from .narrow import COMPUTED_IN
 from .operands import standardize
 from .powers import square
 
 _SLOPE_OF_ERF = 2 / math.sqrt(math.pi)
 
 
-class SpecialFunction(Elementwise):
-    """A function that both engines compute in float32 at least."""
+class SpecialFunction(ComputedWide):
+    """A function of real numbers."""
 
     accepts = FLOATING
-
-    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        wide = out.update(dtype=COMPUTED_IN.get(out.dtype, out.dtype))
-        inputs = expanded(b, out.shape, operands)
-        if wide is out:
-            return self.lower_wide(b, out, *inputs)
-        result = self.lower_wide(b, wide, *[b.op("stablehlo.convert", wide, v) for v in inputs])
-        return b.op("stablehlo.convert", out, result)
-
-    def lower_wide(self, b: Builder, out: Any, *operands: Value) -> Value:
-        """The lowering for operands of float32 or float64 and the shape of the result."""
-        return b.op(self.stablehlo, out, *operands)
 
 
 def _erf(x: Any) -> Any:
@@ -79,6 +66,8 @@ class Erfc(SpecialFunction):
 
 
 def _erf_inv(x: Any) -> Any:
+    if x.dtype == np.float32:
+        return inverse_erf(x)
     from scipy import special
 
     return np.where(x == 0, x, special.erfinv(x))

@@ -15,6 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..array import Array
 from ..core import Tracer, aval_of
+from ..util.memo import memoize
 from ..util.messages import message
 from .arithmetic import add
 from .comparison import lt
@@ -74,6 +75,7 @@ def starts_from_front(
     ]
 
 
+@memoize
 def _holding(dtype: Any, largest: int) -> Any:
     """`dtype`, or a wider one that holds `largest`, to which a start from the front may come."""
     is_narrow = dtypes.issubdtype(dtype, np.integer) and dtypes.iinfo(dtype).max < largest

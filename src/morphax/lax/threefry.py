@@ -6,9 +6,9 @@ rotates the second and mixes the first into it; before the first round and after
 words of the key are added.  Addition is modulo 2³².
 
 The function stands here in three forms, tested against each other: of integers (a few numbers, in
-eager mode), of NumPy arrays, and as StableHLO.  The last has its rounds unrolled: the 120 operations
-become one loop over the elements that vectorises, where a loop over rounds would pass over memory
-twenty times.
+eager mode), of NumPy arrays, and as StableHLO.  The last has its rounds unrolled: the 120
+operations become one loop over the elements that vectorises, where a loop over rounds would pass
+over memory twenty times.
 
 Reference: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11.
 """
@@ -52,7 +52,8 @@ def images(keys: Pairs, x0: Words, x1: Words) -> tuple[Words, Words]:
 
     Args:
         keys: of shape (n,), or (1,) for one key.
-        x0, x1: the words of the pairs, of shape (n,); their memory may be used for the result.
+        x0: the first words of the pairs, of shape (n,); their memory may hold the result.
+        x1: their second words, likewise.
     """
     if x0.size > _FEW:
         encrypt_in_place(*words_of(keys), x0, x1)
@@ -80,8 +81,10 @@ def encrypt_in_place(k0: Words, k1: Words, x0: Words, x1: Words) -> None:
     """Replace pairs by their images.
 
     Args:
-        k0, k1: the words of the keys, of shape (n,), or (1,) for one key.
-        x0, x1: the words of the pairs, of shape (n,), overwritten.
+        k0: the first words of the keys, of shape (n,), or (1,) for one key.
+        k1: their second words, likewise.
+        x0: the first words of the pairs, of shape (n,), overwritten.
+        x1: their second words, likewise.
     """
     words = (k0, k1, k0 ^ k1 ^ np.uint32(PARITY))
     for start in range(0, x0.size, BLOCK):

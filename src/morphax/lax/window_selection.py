@@ -1,8 +1,8 @@
 """Maxima over windows as selections: gathering from, and scattering to, the elements that win.
 
 ``select_and_gather_add`` takes from each window of one array the element that stands where another
-array has its extreme; it is linear in the first array.  ``select_and_scatter_add`` is its transpose,
-which adds each number to the place that won.  They are the derivative of the window maximum and the
+array has its extreme; it is linear in the first array.  ``select_and_scatter_add``, its transpose,
+adds each number to the place that won.  They are the derivative of the window maximum and the
 transpose of that.  Of equal elements the first in row-major order wins; NaN wins over numbers.
 
 Both go along one axis after the other, last axis first, with a slice and a selection for each place

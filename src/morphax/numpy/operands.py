@@ -17,6 +17,7 @@ from .. import dtypes
 from ..array import Array
 from ..config import current as current_config
 from ..core import aval_of, is_value
+from ..lax.comparison import ne_p
 from ..lax.convert import convert_element_type
 from ..lax.shape import broadcast_shapes
 from ..lax.spine import broadcast_in_dim_p
@@ -140,3 +141,10 @@ def as_array(name: str, x: Any) -> Any:
         return x
     _checked_aval(name, x)
     return Array.from_host(x)
+
+
+def as_truth(name: str, x: Any) -> Any:
+    """`x` as a boolean array: a number counts as true unless it is zero."""
+    x = as_array(name, x)
+    dtype = x.aval.dtype
+    return x if dtype == np.bool_ else ne_p.bind(x, np.zeros((), dtype)[()])

@@ -8,18 +8,18 @@ distributions under one key are not independent.  Use a key once: `split` it for
 >>> key, subkey = jax.random.split(jax.random.key(0))
 >>> noise = jax.random.normal(subkey, (3,))
 
-What the functions have in common:
-
-- ``key``: one key, typed (from `key`) or raw (from `PRNGKey`); arrays of keys go through ``vmap``;
-- ``shape``: the shape of the result, to which parameters are broadcast; `None` leaves it to them;
-- ``dtype``: of the result, by default that of Python floats;
-- ``out_sharding``: how the result is laid out over devices, `None` if that is left open;
-- a wrong kind of key, dtype or parameter raises `TypeError`, a wrong shape or value `ValueError`.
+A key is typed (from `key`) or raw (from `PRNGKey`); arrays of keys go through ``vmap``.
+Parameters of distributions are arrays that can be broadcast to the ``shape`` of the result, which
+is their common shape if it is `None`.  The ``dtype`` of the result is by default that of Python
+floats.  A wrong kind of key, dtype or parameter raises `TypeError`, a wrong shape or value
+`ValueError`.
 
 The numbers are those of JAX for the same key, bit for bit where no transcendental function enters.
 Outside ``jit``, `uniform` between bounds other than 0 and 1 may differ in the last bit, for the
 compiler rounds a product and a sum at once.
 """
+
+from __future__ import annotations
 
 from ._integers import randint as randint
 from ._inversion import cauchy as cauchy

@@ -30,7 +30,8 @@ def prepared(function: str, key: Any, shape: Any, dtype: Any, *parameters: Any) 
 def requested_dtype(function: str, dtype: Any, kind: DtypeKind, default: Any = float) -> Any:
     """The dtype of the numbers to draw, `default` if none is named, which must be of `kind`."""
     where = f"random.{function}, argument dtype"
-    chosen = dtypes.requested(default if dtype is None else dtype, where)
+    usual = dtypes.canonicalize(default)
+    chosen = usual if dtype is None else dtypes.requested(dtype, where)
     if chosen in kind:
         return chosen
     raise TypeError(
@@ -38,7 +39,7 @@ def requested_dtype(function: str, dtype: Any, kind: DtypeKind, default: Any = f
             where,
             given=f"{chosen}",
             expected=f"a dtype that is {' or '.join(kind.names)}",
-            fix=f"Leave the argument out to draw {dtypes.requested(default, where)}.",
+            fix=f"Leave the argument out to draw {usual}.",
         )
     )
 

@@ -1,7 +1,7 @@
 """Integers that are all equally likely.
 
-A number below n is a random number of twice the width modulo n: with R = 2ʷ for the width w, and two
-draws h and l, it is (h · (R mod n) + l) mod n, computed modulo R.
+A number below n is a random number of twice the width modulo n: with R = 2ʷ for the width w,
+and two draws h and l, it is (h · (R mod n) + l) mod n, computed modulo R.
 """
 
 from __future__ import annotations
@@ -31,11 +31,14 @@ def randint(
     """Integers evenly distributed on [minval, maxval).
 
     Args:
+        key: one key.
+        shape: of the result.
         minval: lower bound, an array that can be broadcast to `shape`.
         maxval: upper bound, exclusive, likewise; where it is not above `minval`, the result is
             `minval`.  Bounds that `dtype` cannot hold are moved to its ends, the upper one beyond
             its last number.
         dtype: an integer dtype, by default that of Python integers.
+        out_sharding: layout of the result over devices.
 
     Example:
         >>> import morphax as jax

@@ -1,7 +1,7 @@
 """Distributions whose distribution function has an elementary inverse.
 
-If u is uniform on (0, 1) and F a distribution function, then F⁻¹(u) has the distribution F.  Where a
-logarithm would meet 0, u starts at the smallest normal number of its dtype.
+If u is uniform on (0, 1) and F a distribution function, then F⁻¹(u) has the distribution F.  Where
+a logarithm would meet 0, u starts at the smallest normal number of its dtype.
 """
 
 from __future__ import annotations
@@ -42,8 +42,12 @@ def gumbel(
     """Numbers with distribution function e^(−e⁻ˣ).
 
     Args:
+        key: one key.
+        shape: of the result.
+        dtype: a floating dtype.
         mode: ``"low"`` draws one uniform number per result, ``"high"`` two, for a longer tail;
             `None` leaves the choice to ``jax_high_dynamic_range_gumbel``.
+        out_sharding: layout of the result over devices.
 
     Example:
         >>> import morphax as jax
@@ -54,9 +58,7 @@ def gumbel(
     return placed(gumbel_numbers("gumbel", typed, shape, chosen, mode), out_sharding)
 
 
-def gumbel_numbers(
-    function: str, key: Any, shape: tuple[int, ...], dtype: Any, mode: Any
-) -> Any:
+def gumbel_numbers(function: str, key: Any, shape: tuple[int, ...], dtype: Any, mode: Any) -> Any:
     """Gumbel numbers, for a typed key."""
     if mode is None:
         mode = "high" if current_config().high_dynamic_range_gumbel else "low"
@@ -152,8 +154,11 @@ def geometric(
     """How many trials it takes to the first success, if each succeeds with probability `p`.
 
     Args:
+        key: one key.
         p: the probability, an array (...).
+        shape: of the result.
         dtype: an integer dtype, by default that of Python integers.
+        out_sharding: layout of the result over devices.
     """
     integer = requested_dtype("geometric", dtype, INTEGER, default=int)
     typed, shape, chosen, p = prepared("geometric", key, shape, None, p)

@@ -184,7 +184,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
     return random_seed_p.bind(seed, impl=implementation("random.key", impl, dtype))
 
 
-def PRNGKey(seed: Any, *, impl: Any = None) -> Any:  # noqa: N802
+def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
     """The key of a seed, as its raw ``uint32`` words; see `key`, which makes typed keys.
 
     Example:

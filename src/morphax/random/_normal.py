@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import lax
-from ..lax.complex import real_dtype
 from ..core import aval_of
+from ..lax.complex import real_dtype
 from ..lax.kinds import COMPLEX, INEXACT
 from ._arguments import drawn_shape, placed, prepared, requested_dtype
 from ._keys import single_key, two_keys
@@ -23,8 +23,11 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     """Normal numbers of mean 0 and variance 1.
 
     Args:
+        key: one key.
+        shape: of the result.
         dtype: a floating or complex dtype; the parts of complex numbers are independent and have
             variance ½.
+        out_sharding: layout of the result over devices.
 
     Example:
         >>> import morphax as jax
@@ -66,10 +69,12 @@ def truncated_normal(
     """Normal numbers of mean 0 and variance 1 on condition that they lie in (lower, upper).
 
     Args:
+        key: one key.
         lower: lower bound, an array that can be broadcast to `shape`.
         upper: upper bound, likewise.
         shape: of the result; the one that the bounds share if `None`.
         dtype: a floating dtype.
+        out_sharding: layout of the result over devices.
 
     Example:
         >>> import morphax as jax
@@ -109,15 +114,15 @@ def _speeds(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.sqrt(lax.reduce_sum(lax.square(velocities), (len(shape),)))
 
 
-def double_sided_maxwell(
-    key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None
-) -> Any:
+def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
     """``loc + scale · m``, where m has the Maxwell distribution and either sign.
 
     Args:
+        key: one key.
         loc: where the distribution is centred, an array (...).
         scale: its scale, an array (...).
         shape: how many numbers to draw for each element of the parameters.
+        dtype: a floating dtype.
 
     Returns:
         Array of the shape `shape`, followed by that of the parameters.
@@ -138,11 +143,15 @@ def wald(
     """When Brownian motion with drift 1/mean first reaches 1: the inverse Gaussian distribution.
 
     The time solves a quadratic equation, and a coin chooses between its two roots.  Reference:
-    Michael, Schucany & Haas, "Generating random variates using transformations with multiple roots",
-    The American Statistician 30 (1976).
+    Michael, Schucany & Haas, "Generating random variates using transformations with multiple
+    roots", The American Statistician 30 (1976).
 
     Args:
+        key: one key.
         mean: the mean of the times, an array (...).
+        shape: of the result.
+        dtype: a floating dtype.
+        out_sharding: layout of the result over devices.
     """
     typed, shape, chosen, mean = prepared("wald", key, shape, dtype, mean)
     normal_key, coin_key = two_keys(typed)

@@ -38,10 +38,12 @@ def permutation(
     """The elements of `x`, or the numbers below `x`, in random order.
 
     Args:
+        key: one key.
         x: an array, or an integer n, which stands for 0, 1, …, n − 1.
         axis: along which the order changes.
         independent: whether each line along `axis` gets an order of its own; otherwise slices
             stay together.
+        out_sharding: layout of the result over devices.
 
     Returns:
         Array of the shape of `x`, or (n,).
@@ -123,6 +125,7 @@ def choice(
     """Elements chosen at random.
 
     Args:
+        key: one key.
         a: an array, or an integer n, which stands for 0, 1, …, n − 1.
         shape: of the sample.
         replace: whether an element may be chosen again.
@@ -163,7 +166,7 @@ def choice(
 
 def _check_sample(population: int, sample: int, replace: bool) -> None:
     if sample and population < 1:
-        expected, fix = "at least one element to choose from", "Pass a population that is not empty."
+        expected, fix = "at least one element to choose from", "Pass an array that is not empty."
     elif not replace and sample > population:
         expected, fix = "a sample no larger than the population", "Pass replace=True."
     else:
@@ -193,9 +196,7 @@ def _weights(p: Any, population: int) -> Any:
     return p if aval.dtype in FLOATING else lax.convert_element_type(p, float)
 
 
-def _chosen_by_weight(
-    key: Any, p: Any, shape: tuple[int, ...], replace: bool, mode: Any
-) -> Any:
+def _chosen_by_weight(key: Any, p: Any, shape: tuple[int, ...], replace: bool, mode: Any) -> Any:
     dtype = aval_of(p).dtype
     if not replace:
         weighted = lax.add(gumbel_numbers("choice", key, aval_of(p).shape, dtype, mode), lax.log(p))
@@ -234,12 +235,14 @@ def categorical(
     """Numbers of categories, category i with probability proportional to e^(logitsᵢ).
 
     Args:
+        key: one key.
         logits: floating array whose axis `axis` runs over the categories.
         axis: of `logits`.
         shape: of the result; its last axes are those of `logits` without `axis`, to which they can
             be broadcast.  Those alone if `None`.
         replace: whether the samples along the leading axes of `shape` may repeat a category.
         mode: as in `gumbel`.
+        out_sharding: layout of the result over devices.
 
     Returns:
         Array of integers of the given shape.

@@ -25,7 +25,10 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     """Random bits, as unsigned integers.
 
     Args:
+        key: one key.
+        shape: of the result.
         dtype: an unsigned integer dtype; uint32 if `None`, with ``jax_enable_x64`` uint64.
+        out_sharding: layout of the result over devices.
 
     Returns:
         Array of the given shape, each number equally likely.
@@ -65,9 +68,7 @@ def unit_interval(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.sub(in_1_2, one[()])
 
 
-def uniform_between(
-    key: Any, shape: tuple[int, ...], dtype: Any, minval: Any, maxval: Any
-) -> Any:
+def uniform_between(key: Any, shape: tuple[int, ...], dtype: Any, minval: Any, maxval: Any) -> Any:
     """Numbers in [minval, maxval), for a typed key and bounds made by `parameter`."""
     unit = unit_interval(key, shape, dtype)
     are_known = isinstance(minval, np.generic) and isinstance(maxval, np.generic)
@@ -90,9 +91,12 @@ def uniform(
     """Numbers evenly distributed on [minval, maxval).
 
     Args:
+        key: one key.
+        shape: of the result.
         dtype: a floating dtype.
         minval: lower bound, an array that can be broadcast to `shape`.
         maxval: upper bound, likewise.  Rounding may let it occur, unless the bounds are 0 and 1.
+        out_sharding: layout of the result over devices.
 
     Example:
         >>> import morphax as jax
@@ -112,10 +116,12 @@ def bernoulli(
     """True with probability `p`.
 
     Args:
+        key: one key.
         p: the probability, a floating array (...).
         shape: of the result; that of `p` if `None`.
         mode: ``"low"`` draws one number of the dtype of `p` per result, which makes probabilities
             below its precision zero; ``"high"`` draws two.
+        out_sharding: layout of the result over devices.
 
     Returns:
         Array of booleans.
@@ -174,7 +180,10 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
     """−1 or 1, equally likely.
 
     Args:
+        key: one key.
+        shape: of the result.
         dtype: a numeric dtype, by default that of Python integers.
+        out_sharding: layout of the result over devices.
 
     Example:
         >>> import morphax as jax

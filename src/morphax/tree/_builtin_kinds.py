@@ -23,9 +23,6 @@ from ._node import Node, NodeKind
 _EXACT_KEY_TYPES = frozenset({str, int, bytes})
 _MAX_REMEMBERED_ORDERS = 4096
 
-# Entries of key paths for positions; replaced by a longer tuple when more are needed.
-_sequence_keys: tuple[SequenceKey, ...] = ()
-
 
 @final
 class NoneKind(NodeKind):
@@ -51,11 +48,13 @@ class NoneKind(NodeKind):
 class SequenceKind(NodeKind):
     """A tuple or a list."""
 
-    __slots__ = ("_node", "_template")
+    __slots__ = ("_node", "_positions", "_template")
 
     def __init__(self, type_: type[tuple[Any, ...]] | type[list[Any]]) -> None:
         super().__init__(type_)
         self._node = Node(self, None, type_, canonical=True)
+        # Entries of key paths; replaced by a longer tuple when more are needed.
+        self._positions: tuple[SequenceKey, ...] = ()
         self._template = "({})" if type_ is tuple else "[{}]"
 
     def expand(self, tree: Sequence[Any]) -> tuple[Sequence[Any], Node]:
@@ -65,10 +64,9 @@ class SequenceKind(NodeKind):
         return self._node
 
     def keys(self, data: None, arity: int) -> Sequence[Hashable]:
-        global _sequence_keys
-        if len(_sequence_keys) < arity:
-            _sequence_keys = tuple(map(SequenceKey, range(2 * arity)))
-        return _sequence_keys[:arity]
+        if len(self._positions) < arity:
+            self._positions = tuple(map(SequenceKey, range(2 * arity)))
+        return self._positions[:arity]
 
     def show(self, data: None, children: Sequence[str]) -> str:
         comma = "," if self.type is tuple and len(children) == 1 else ""

@@ -1,12 +1,12 @@
 """Flattening: from a tree to its leaves and its structure.
 
 The walks keep their own stack, so that depth costs memory and not Python frames; a limit on the
-depth turns a container that contains itself into an error.  There are two.  The fast one asks of
-each container whether all its children are of known leaf types (one call that runs in C): if so
-they are taken together, and the structure is looked up by their number.  The other one asks
-`is_leaf`, and keeps the key path of the open node as one list that is copied for leaves alone.
+depth turns a container that contains itself into an error.  Of each container they ask whether all
+its children are of known leaf types (one call that runs in C): if so these are taken together, and
+the structure is looked up by their number.
 
-With key paths, classes registered with keys are flattened by their function with keys.
+With key paths, classes registered with keys are flattened by their function with keys instead; the
+path of the open node is kept as one list, and copied for leaves alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from ..util.messages import message
 from ._keypaths import KeyPath
 from ._mismatch import add_path_note, short
-from ._node import Node, NodeKind
+from ._node import Node
 from ._registry import are_leaf_types, expanders, kind_of
 from ._treedef import LEAF, PyTreeDef, flat_treedef, treedef_of
 
@@ -28,7 +28,6 @@ IsLeaf = Callable[[Any], bool]
 # A node that is being flattened: itself, its children, an iterator over those that are left, and
 # the definitions of those that are done.
 _Open = tuple[Node, Sequence[Any], Iterator[Any], list[PyTreeDef]]
-_Expand = Callable[[NodeKind, Any], tuple[Sequence[Any], Sequence[Any], Node]]
 
 
 def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTreeDef]:
@@ -47,8 +46,8 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTree
         >>> jax.tree.flatten({"b": 1, "a": (2, None)})
         ([2, 1], PyTreeDef({'a': (*, None), 'b': *}))
     """
-    if is_leaf is not None:
-        return _flatten_until(tree, is_leaf)
+    if is_leaf is not None and says_leaf(is_leaf(tree)):
+        return [tree], LEAF
     expand = expanders[type(tree)]
     if expand is None:
         return [tree], LEAF
@@ -57,18 +56,15 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTree
     except Exception as error:
         add_path_note(error, (), tree)
         raise
-    if are_leaf_types(map(type, children)):
+    if is_leaf is None and are_leaf_types(map(type, children)):
         leaves = list(children)
         return leaves, node.known.get(len(leaves)) or flat_treedef(node, len(leaves))
-    return _flatten_children(children, node)
+    return _flatten_children(children, node, is_leaf)
 
 
-def _flatten_until(tree: Any, is_leaf: IsLeaf) -> tuple[list[Any], PyTreeDef]:
-    pairs, treedef = _walk(tree, lambda _, node: is_leaf(node), _expand_without_keys)
-    return [leaf for _, leaf in pairs], treedef
-
-
-def _flatten_children(siblings: Sequence[Any], node: Node) -> tuple[list[Any], PyTreeDef]:
+def _flatten_children(
+    siblings: Sequence[Any], node: Node, is_leaf: IsLeaf | None
+) -> tuple[list[Any], PyTreeDef]:
     """`flatten` of a tree whose root was taken apart into children and node."""
     leaves: list[Any] = []
     stack: list[_Open] = []
@@ -76,13 +72,16 @@ def _flatten_children(siblings: Sequence[Any], node: Node) -> tuple[list[Any], P
     try:
         while True:
             for child in rest:
-                expand = expanders[type(child)]
+                if is_leaf is not None and says_leaf(is_leaf(child)):
+                    expand = None
+                else:
+                    expand = expanders[type(child)]
                 if expand is None:
                     leaves.append(child)
                     defs.append(LEAF)
                     continue
                 children, below = expand(child)
-                if are_leaf_types(map(type, children)):
+                if is_leaf is None and are_leaf_types(map(type, children)):
                     leaves.extend(children)
                     arity = len(children)
                     defs.append(below.known.get(arity) or flat_treedef(below, arity))
@@ -124,32 +123,22 @@ def flatten_with_path(
         [((DictKey(key='a'), SequenceKey(idx=0)), 5)]
     """
     if is_leaf is None or is_leaf_takes_path:
-        return _walk(tree, is_leaf, _expand_with_keys)
-    return _walk(tree, lambda _, node: is_leaf(node), _expand_with_keys)
+        return _flatten_with_path(tree, is_leaf)
+    return _flatten_with_path(tree, lambda _, node: is_leaf(node))
 
 
-def _expand_with_keys(kind: NodeKind, tree: Any) -> tuple[Sequence[Any], Sequence[Any], Node]:
-    return kind.expand_with_keys(tree)
-
-
-def _expand_without_keys(kind: NodeKind, tree: Any) -> tuple[Sequence[Any], Sequence[Any], Node]:
-    children, node = kind.expand(tree)
-    return node.keys(len(children)), children, node
-
-
-def _walk(
-    tree: Any, is_leaf: Callable[[KeyPath, Any], bool] | None, expand: _Expand
+def _flatten_with_path(
+    tree: Any, is_leaf: Callable[[KeyPath, Any], bool] | None
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    """Leaves with their paths, and the structure."""
     leaves: list[tuple[KeyPath, Any]] = []
     # The definition of the tree is the only element of the outermost list of definitions.
     root: list[PyTreeDef] = []
     prefix: list[Any] = []
-    opened = _take(prefix, iter([((), tree)]), root, leaves, is_leaf, expand)
+    opened = _take(prefix, iter([((), tree)]), root, leaves, is_leaf)
     stack: list[_Open] = [] if opened is None else [opened]
     while stack:
         node, _, rest, defs = stack[-1]
-        opened = _take(prefix, rest, defs, leaves, is_leaf, expand)
+        opened = _take(prefix, rest, defs, leaves, is_leaf)
         if opened is not None:
             stack.append(opened)
             _check_depth(stack)
@@ -166,7 +155,6 @@ def _take(
     defs: list[PyTreeDef],
     leaves: list[tuple[KeyPath, Any]],
     is_leaf: Callable[[KeyPath, Any], bool] | None,
-    expand: _Expand,
 ) -> _Open | None:
     """Take leaves, and nodes all of whose children are leaves; open the next other node.
 
@@ -183,7 +171,7 @@ def _take(
                 leaves.append((path, child))
                 defs.append(LEAF)
                 continue
-            keys, children, node = expand(kind, child)
+            keys, children, node = kind.expand_with_keys(child)
         except Exception as error:
             add_path_note(error, path, child)
             raise

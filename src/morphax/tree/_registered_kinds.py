@@ -93,21 +93,21 @@ class CustomKind(NodeKind):
 class DataclassKind(NodeKind):
     """A class whose `data` fields are children and whose `meta` fields are auxiliary data."""
 
-    __slots__ = ("_data_fields", "_data_values", "_meta_fields", "_meta_values", "_plain")
+    __slots__ = ("_data_values", "_fields", "_keys", "_meta_values", "_plain")
 
     def __init__(self, type_: type, data: tuple[str, ...], meta: tuple[str, ...]) -> None:
         super().__init__(type_)
-        self._data_fields, self._data_values = data, attributes_getter(data)
-        self._meta_fields, self._meta_values = meta, attributes_getter(meta)
+        self._fields = (*data, *meta)
+        self._keys = [GetAttrKey(name) for name in data]
+        self._data_values = attributes_getter(data)
+        self._meta_values = attributes_getter(meta)
         self._plain = Node(self, (), partial(self._build, ()), canonical=True)
 
     def _build(self, data: tuple[Any, ...], children: Iterable[Any]) -> Any:
-        fields = dict(zip(self._data_fields, children, strict=True))
-        fields.update(zip(self._meta_fields, data, strict=True))
-        return self.type(**fields)
+        return self.type(**dict(zip(self._fields, (*children, *data), strict=True)))
 
     def node(self, data: tuple[Any, ...]) -> Node:
-        if not self._meta_fields:
+        if not data:
             return self._plain
         return Node(self, data, partial(self._build, data), canonical=False)
 
@@ -115,7 +115,7 @@ class DataclassKind(NodeKind):
         return self._data_values(tree), self.node(self._meta_values(tree))
 
     def keys(self, data: Any, arity: int) -> Sequence[Hashable]:
-        return [GetAttrKey(name) for name in self._data_fields]
+        return self._keys
 
     def show(self, data: Any, children: Sequence[str]) -> str:
         return _show(self.type, data, children)

@@ -58,10 +58,14 @@ class PyTreeDef:
             self._flat, self._shared = False, True
             self._num_leaves = self._num_nodes = 1
         else:
-            self._flat = all([child._node is None for child in defs])
-            self._shared = node.canonical and all([child._shared for child in defs])
-            self._num_leaves = sum([child._num_leaves for child in defs])
-            self._num_nodes = sum([child._num_nodes for child in defs]) + 1
+            num_leaves, num_nodes, flat, shared = 0, 1, True, node.canonical
+            for child in defs:
+                num_leaves += child._num_leaves
+                num_nodes += child._num_nodes
+                flat = flat and child._node is None
+                shared = shared and child._shared
+            self._num_leaves, self._num_nodes = num_leaves, num_nodes
+            self._flat, self._shared = flat, shared
 
     @property
     def num_leaves(self) -> int:
@@ -239,6 +243,8 @@ def treedef_of(node: Node, defs: Sequence[PyTreeDef]) -> PyTreeDef:
 
     Others are not kept: each flattening may make them anew, with data that should not outlive it.
     """
+    if not node.canonical:
+        return PyTreeDef(node, tuple(defs))
     key = tuple(map(id, defs))
     treedef: PyTreeDef | None = node.known.get(key)
     if treedef is None:

@@ -1,8 +1,8 @@
 """Eager mode: the root trace, which computes at once.
 
-An operation on arrays in host memory is evaluated by its NumPy rule; nothing is compiled.  A primitive
-that NumPy would run hopelessly slowly, or that carries a program of its own, defines `execute`,
-which takes and gives `Array`s and may compile.
+An operation on arrays in host memory is evaluated by its NumPy rule; nothing is compiled.  A
+primitive that NumPy would run hopelessly slowly, or that carries a program of its own, defines
+`execute`, which takes and gives `Array`s and may compile.
 
 Where a committed operand, or ``jax_default_device``, calls for a device other than the host, the
 operation is compiled for that device, once per signature.
@@ -29,9 +29,7 @@ class EvalTrace(Trace):
 
     __slots__ = ()
 
-    def process(
-        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         avals = [x.aval if type(x) is Array else aval_of(x) for x in operands]
         out_avals, _ = infer(primitive, tuple(params.items()) if params else (), *avals)
         if primitive.execute is not None:

@@ -12,14 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from ..devices import default_device
 from .client import device_list, exports_versioned_dlpack, extension, placement
 from .failures import failure, reported_by_xla
 
 
-def to_device(
-    host: np.ndarray[Any, Any], device: Any, memory_kind: str | None = None
-) -> Any:
+def to_device(host: np.ndarray[Any, Any], device: Any, memory_kind: str | None = None) -> Any:
     """A device buffer with the contents of `host`, sharing its memory where possible.
 
     Args:
@@ -31,6 +28,17 @@ def to_device(
     try:
         return extension().batched_device_put(
             _HostAval(host), sharding, [host], [device], True, enable_x64=True
+        )
+    except reported_by_xla() as error:
+        where = f"moving an array of {host.nbytes} bytes to {device!r}"
+        raise failure(error, where) from error
+
+
+def copied_to_device(host: np.ndarray[Any, Any], aval: Any, device: Any) -> Any:
+    """A device buffer with a copy of the user's numbers, which have the dtype of `aval`."""
+    try:
+        return extension().batched_device_put(
+            aval, placement(device), [host], [device], True, True, enable_x64=True
         )
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {device!r}"

@@ -152,13 +152,13 @@ def _warn_of_fork() -> None:
 
 @cache
 def device_list(device: Any) -> Any:
-    """jaxlib's list of one device."""
+    """Jaxlib's list of one device."""
     return extension().DeviceList((device,))
 
 
 @cache
 def placement(device: Any, memory_kind: str | None = None) -> Any:
-    """jaxlib's own sharding object for an array that lives whole on one device."""
+    """Jaxlib's own sharding object for an array that lives whole on one device."""
     return extension().GSPMDSharding(
         device_list(device), xla_client().HloSharding.replicate(), memory_kind
     )

@@ -62,9 +62,13 @@ class Executable:
             operands: the arrays; those on another device are copied to this one.
             committed: whether the results are bound to the device, because some operand is.
         """
-        program, device = self.program, self.device
         if [x.aval for x in operands] != self._in_avals:
             self._check_avals(operands)
+        return self.run(operands, committed)
+
+    def run(self, operands: Sequence[Array], committed: bool) -> list[Array]:
+        """`__call__` for a caller that has compared the avals."""
+        program, device = self.program, self.device
         if not self._takes_all:
             taken = [operands[i] for i in program.kept_operands]
         else:
@@ -94,7 +98,7 @@ class Executable:
         ]
 
     def _check_avals(self, operands: Sequence[Array]) -> None:
-        """Raise an error unless shapes and dtypes are those of the program; weak types may differ."""
+        """Raise an error unless shapes and dtypes are right; weak types may differ."""
         given = [x.aval.str_short() for x in operands]
         expected = [aval.str_short() for aval in self._in_avals]
         if given != expected:

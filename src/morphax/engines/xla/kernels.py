@@ -26,9 +26,7 @@ def register(plugin: Plugin, c_api: Any, xla_client: Any) -> None:
     runtime = import_module(f"{plugin.kernels}.{plugin.platform}_plugin_extension")
     handler = partial(runtime.register_custom_call_target, c_api)
     xla_client.register_custom_call_handler(platform, handler)
-    xla_client.register_custom_type_handler(
-        platform, partial(runtime.register_custom_type, c_api)
-    )
+    xla_client.register_custom_type_handler(platform, partial(runtime.register_custom_type, c_api))
     for name, type_id in runtime.ffi_types().items():
         xla_client.register_custom_type(name, type_id, platform)
     targets = dict(runtime.ffi_handlers())

@@ -18,7 +18,6 @@ from ...array import Array
 from ...core import Jaxpr, Literal, ShapedArray
 from ...core.dce import eliminate_dead_code
 from ...util.messages import message
-from .donation import shared
 from .stablehlo import Module, function, physical_dtype
 
 
@@ -31,10 +30,9 @@ class Forwarded:
     constant: Array | None = None
 
     def of(self, operands: Sequence[Array]) -> Array:
-        """The result, an array of its own: deleting it leaves the operand or constant alone."""
         source = self.constant if self.operand is None else operands[self.operand]
         assert source is not None, "a forwarded result is an operand or a constant"
-        return shared(source)
+        return source
 
 
 @final

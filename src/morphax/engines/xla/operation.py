@@ -38,6 +38,4 @@ def _executable(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], avals: tuple[Any, ...], device: Any
 ) -> Executable:
     program = call_program(primitive, avals, dict(params))
-    return Executable.compile(
-        lower(program, primitive.name, platform=device.platform), device
-    )
+    return Executable.compile(lower(program, primitive.name, platform=device.platform), device)

@@ -1,0 +1,167 @@
+"""Activation functions, element by element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import lax
+from .. import numpy as jnp
+from ..control.custom_jvp import custom_jvp
+from ..numpy.operands import as_array, promoted_inexact
+
+# SELU's constants make mean 0 and variance 1 a fixed point (Klambauer et al., NeurIPS 2017).
+_SELU_ALPHA = 1.6732632423543772848170429916717
+_SELU_SCALE = 1.0507009873554804934193349852946
+
+
+def _inexact(name: str, x: Any) -> Any:
+    return promoted_inexact(name, as_array(name, x))[0]
+
+
+def identity(x: Any) -> Any:
+    """x itself."""
+    return as_array("identity", x)
+
+
+@custom_jvp
+def relu(x: Any) -> Any:
+    """max(x, 0); its derivative at 0 is taken to be 0.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.relu(jnp.array([-2.0, 3.0]))
+        Array([0., 3.], dtype=float32)
+    """
+    return jnp.maximum(x, 0)
+
+
+@relu.defjvp
+def _relu_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    return relu(x), jnp.where(jnp.greater(x, 0), t, 0)
+
+
+def relu6(x: Any) -> Any:
+    """min(max(x, 0), 6)."""
+    return jnp.minimum(jnp.maximum(x, 0), 6.0)
+
+
+def sigmoid(x: Any) -> Any:
+    """1 / (1 + e⁻ˣ)."""
+    return lax.logistic(_inexact("sigmoid", x))
+
+
+def softplus(x: Any) -> Any:
+    """log(1 + eˣ)."""
+    return jnp.logaddexp(x, 0)
+
+
+def soft_sign(x: Any) -> Any:
+    """x / (1 + |x|)."""
+    x = _inexact("soft_sign", x)
+    return x / (jnp.abs(x) + 1)
+
+
+def silu(x: Any) -> Any:
+    """x · sigmoid(x), also known as swish."""
+    x = _inexact("silu", x)
+    return x * lax.logistic(x)
+
+
+swish = silu
+
+
+def mish(x: Any) -> Any:
+    """x · tanh(softplus(x)).
+
+    Reference: Misra, "Mish: a self regularized non-monotonic activation function", 2019.
+    """
+    x = _inexact("mish", x)
+    return x * jnp.tanh(softplus(x))
+
+
+def log_sigmoid(x: Any) -> Any:
+    """log sigmoid(x) = −softplus(−x)."""
+    return -softplus(-_inexact("log_sigmoid", x))
+
+
+def tanh(x: Any) -> Any:
+    """Hyperbolic tangent."""
+    return jnp.tanh(x)
+
+
+def elu(x: Any, alpha: Any = 1.0) -> Any:
+    """x where it is positive, else α (eˣ − 1)."""
+    x = _inexact("elu", x)
+    # The exponential sees no large positive x, whose infinite value would spoil the gradient.
+    negative = jnp.where(x > 0, 0.0, x)
+    return jnp.where(x > 0, x, alpha * jnp.expm1(negative))
+
+
+def celu(x: Any, alpha: Any = 1.0) -> Any:
+    """max(x, 0) + min(0, α (eˣ⸍ᵅ − 1)).
+
+    Reference: Barron, "Continuously differentiable exponential linear units", 2017.
+    """
+    x = _inexact("celu", x)
+    return jnp.maximum(x, 0.0) + alpha * jnp.expm1(jnp.minimum(x, 0.0) / alpha)
+
+
+def selu(x: Any) -> Any:
+    """λ · elu(x, α) with the constants of Klambauer et al., NeurIPS 2017."""
+    return _SELU_SCALE * elu(x, _SELU_ALPHA)
+
+
+def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
+    """x where it is not negative, else `negative_slope` · x."""
+    x = _inexact("leaky_relu", x)
+    return jnp.where(x >= 0, x, negative_slope * x)
+
+
+def hard_tanh(x: Any) -> Any:
+    """x, limited to [−1, 1]."""
+    x = _inexact("hard_tanh", x)
+    return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
+
+
+def hard_sigmoid(x: Any) -> Any:
+    """relu6(x + 3) / 6."""
+    return relu6(_inexact("hard_sigmoid", x) + 3.0) / 6.0
+
+
+def hard_silu(x: Any) -> Any:
+    """x · hard_sigmoid(x)."""
+    x = _inexact("hard_silu", x)
+    return x * hard_sigmoid(x)
+
+
+hard_swish = hard_silu
+
+
+def gelu(x: Any, approximate: bool = True) -> Any:
+    """x Φ(x), with Φ the standard normal distribution function.
+
+    Args:
+        x: array of floating dtype.
+        approximate: use ½ x (1 + tanh(√(2/π) (x + 0.044715 x³))) instead of the error function.
+
+    Reference: Hendrycks & Gimpel, "Gaussian error linear units", 2016.
+    """
+    x = _inexact("gelu", x)
+    if approximate:
+        inner = np.sqrt(2 / np.pi).astype(x.dtype) * (x + 0.044715 * (x**3))
+        return x * (0.5 * (1.0 + jnp.tanh(inner)))
+    return 0.5 * x * lax.erfc(-x * np.sqrt(0.5).astype(x.dtype))
+
+
+def glu(x: Any, axis: int = -1) -> Any:
+    """The first half of `x` along `axis`, times the sigmoid of the second.
+
+    Raises:
+        ValueError: the axis has an odd size.
+    """
+    first, second = jnp.split(_inexact("glu", x), 2, axis)
+    return first * sigmoid(second)

@@ -1,0 +1,141 @@
+"""Softmax and its relatives, one-hot encoding, standardization."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from .. import numpy as jnp
+from ..numpy.axes import canonical_axes, canonical_axis
+from ..numpy.operands import as_array, promoted_inexact
+from ..util.messages import message
+
+Axis = Any
+
+
+def _shifted(name: str, x: Any, axis: Axis, where: Any) -> tuple[Any, Any]:
+    """x − max x, finite and without derivative in the maximum, and the maximum."""
+    (x,) = promoted_inexact(name, as_array(name, x))
+    axes = canonical_axes(name, axis, x.ndim)
+    low = -np.inf
+    largest = lax.stop_gradient(jnp.max(x, axes, keepdims=True, initial=low, where=where))
+    return x - jnp.where(jnp.isfinite(largest), largest, 0), largest
+
+
+def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
+    """exp(x) / Σ exp(x) along axes, without overflow in between.
+
+    Args:
+        x: array of floating dtype.
+        axis: axis or axes that are normalized together, `None` for all.
+        where: which elements take part; the others get 0.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.softmax(jnp.array([0.0, 0.0]))
+        Array([0.5, 0.5], dtype=float32)
+    """
+    shifted, _ = _shifted("softmax", x, axis, where)
+    powers = jnp.exp(shifted)
+    result = powers / jnp.sum(powers, axis, keepdims=True, where=where)
+    return result if where is None else jnp.where(where, result, 0)
+
+
+def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
+    """x − log Σ exp(x) along axes; elements left out by `where` get −∞."""
+    shifted, _ = _shifted("log_softmax", x, axis, where)
+    result = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, keepdims=True, where=where))
+    return result if where is None else jnp.where(where, result, -np.inf)
+
+
+def logsumexp(
+    a: Any,
+    axis: Axis = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Any = None,
+) -> Any:
+    """log Σ b exp(a) over axes, without overflow in between.
+
+    Args:
+        a: array of floating dtype.
+        axis: axis or axes, `None` for all.
+        b: weights.
+        keepdims: keep reduced axes, with size 1.
+        return_sign: return ``(log |Σ|, sign)``; without it a negative sum gives NaN.
+        where: which elements take part.
+    """
+    shifted, largest = _shifted("logsumexp", a, axis, where)
+    terms = jnp.exp(shifted) if b is None else b * jnp.exp(shifted)
+    total = jnp.sum(terms, axis, keepdims=True, where=where)
+    finite = jnp.where(jnp.isfinite(largest), largest, 0)
+    sign = jnp.sign(total)
+    out = jnp.log(jnp.abs(total) if return_sign else total) + finite
+    if not keepdims:
+        axes = canonical_axes("logsumexp", axis, out.ndim)
+        out, sign = jnp.squeeze(out, axes), jnp.squeeze(sign, axes)
+    return (out, sign) if return_sign else out
+
+
+def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
+    """log of the mean of exp(x) over axes."""
+    total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)
+    ones = jnp.ones_like(as_array("logmeanexp", x), dtype=total.dtype)
+    return total - jnp.log(jnp.sum(ones, axis, where=where, keepdims=keepdims))
+
+
+def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
+    """Vectors with a one at the place that `x` gives, zeros elsewhere.
+
+    Args:
+        x: integers (...); a value outside [0, num_classes) gives zeros only.
+        num_classes: length of the vectors.
+        dtype: of the result, floating without it.
+        axis: where the new axis goes.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.one_hot(jnp.array([0, 2]), 3)
+        Array([[1., 0., 0.],
+               [0., 0., 1.]], dtype=float32)
+    """
+    x = as_array("one_hot", x)
+    target = dtypes.requested(float if dtype is None else dtype, "one_hot")
+    place = canonical_axis("one_hot", axis, x.ndim + 1)
+    shape = [num_classes if i == place else 1 for i in range(x.ndim + 1)]
+    classes = jnp.reshape(jnp.arange(num_classes, dtype=x.dtype), shape)
+    return jnp.equal(jnp.expand_dims(x, place), classes).astype(target)
+
+
+def standardize(
+    x: Any,
+    axis: Axis = -1,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: Any = 1e-5,
+    where: Any = None,
+) -> Any:
+    """(x − mean) / √(variance + ε) along axes.
+
+    Raises:
+        ValueError: `epsilon` is negative.
+    """
+    if isinstance(epsilon, (int, float)) and epsilon < 0:
+        raise ValueError(
+            message(
+                "nn.standardize, argument epsilon",
+                given=f"{epsilon}",
+                expected="a number that is not negative",
+                fix="Pass a small positive number.",
+            )
+        )
+    (x,) = promoted_inexact("standardize", as_array("standardize", x))
+    center = jnp.mean(x, axis, keepdims=True, where=where) if mean is None else mean
+    if variance is None:
+        variance = jnp.var(x, axis, keepdims=True, where=where)
+    return (x - center) * lax.rsqrt(variance + epsilon)

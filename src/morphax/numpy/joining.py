@@ -1,0 +1,263 @@
+"""Joining, splitting, repeating and rearranging arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.convert import convert
+from ..util.messages import message
+from .axes import canonical_axes, canonical_axis
+from .indexing import getitem
+from .operands import as_array
+from .shaping import atleast_1d, atleast_2d, atleast_3d, moveaxis, ravel, reshape
+
+
+def _common(name: str, arrays: Any, dtype: Any) -> list[Any]:
+    """A sequence of arrays of one dtype."""
+    items = [as_array(name, a) for a in arrays]
+    if not items:
+        raise ValueError(
+            message(
+                f"jnp.{name}",
+                given="an empty sequence",
+                expected="at least one array",
+                fix="Pass the arrays in a list or tuple.",
+            )
+        )
+    target = dtypes.result_type(*items) if dtype is None else dtypes.requested(dtype, name)
+    return [convert(a, target) if a.aval.dtype != target else a for a in items]
+
+
+def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
+    """Arrays one after the other along an axis; flattened first if `axis` is `None`."""
+    items = _common("concatenate", arrays, dtype)
+    if axis is None:
+        items, axis = [ravel(a) for a in items], 0
+    place = canonical_axis("concatenate", axis, items[0].aval.ndim)
+    return items[0] if len(items) == 1 else lax.concatenate(items, place)
+
+
+concat = concatenate
+
+
+def append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    """`values` behind `arr`."""
+    return concatenate([as_array("append", arr), as_array("append", values)], axis)
+
+
+def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:
+    """Arrays of one shape along a new axis."""
+    items = _common("stack", arrays, dtype)
+    place = canonical_axis("stack", axis, items[0].aval.ndim + 1)
+    return concatenate([lax.expand_dims(a, (place,)) for a in items], place)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The slices of `x` along an axis."""
+    x = moveaxis(x, axis, 0)
+    return tuple([getitem(x, i) for i in range(x.aval.shape[0])])
+
+
+def hstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays side by side: along the second axis, of vectors along the first."""
+    items = [atleast_1d(a) for a in tup]
+    return concatenate(items, 0 if items[0].aval.ndim == 1 else 1, dtype)
+
+
+def vstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays one below the other; vectors become rows."""
+    return concatenate([atleast_2d(a) for a in tup], 0, dtype)
+
+
+def dstack(tup: Any, dtype: Any = None) -> Any:
+    """Arrays one behind the other, along the third axis."""
+    return concatenate([atleast_3d(a) for a in tup], 2, dtype)
+
+
+def column_stack(tup: Any) -> Any:
+    """Vectors as columns of a matrix, matrices side by side."""
+    items = [as_array("column_stack", a) for a in tup]
+    return concatenate([reshape(a, (-1, 1)) if a.aval.ndim < 2 else a for a in items], 1)
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Parts of `ary` along an axis, as equal as possible or between given places."""
+    ary = as_array("array_split", ary)
+    axis = canonical_axis("array_split", axis, ary.aval.ndim)
+    total = ary.aval.shape[axis]
+    if np.iterable(indices_or_sections):
+        given = [index(i) for i in indices_or_sections]
+        bounds = [0, *[slice(None, i).indices(total)[1] for i in given], total]
+    else:
+        parts = index(indices_or_sections)
+        bounds = np.cumsum([0, *[total // parts + (i < total % parts) for i in range(parts)]])
+    return [
+        lax.slice_in_dim(ary, int(low), max(int(low), int(high)), axis=axis)
+        for low, high in zip(bounds, bounds[1:], strict=False)
+    ]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """Equal parts of `ary` along an axis, or parts between given places."""
+    if not np.iterable(indices_or_sections):
+        ary = as_array("split", ary)
+        total = ary.aval.shape[canonical_axis("split", axis, ary.aval.ndim)]
+        if total % index(indices_or_sections):
+            raise ValueError(
+                message(
+                    "jnp.split",
+                    given=f"{indices_or_sections} parts of an axis of size {total}",
+                    expected="parts of equal size",
+                    fix="Use jnp.array_split for parts of different sizes.",
+                )
+            )
+    return array_split(ary, indices_or_sections, axis)
+
+
+def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Parts along the second axis, of a vector along the first."""
+    rank = as_array("hsplit", ary).aval.ndim
+    return split(ary, indices_or_sections, 0 if rank == 1 else 1)
+
+
+def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Parts along the first axis."""
+    return split(ary, indices_or_sections, 0)
+
+
+def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+    """Parts along the third axis."""
+    return split(ary, indices_or_sections, 2)
+
+
+def tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
+    """`A` repeated as a whole along each axis."""
+    A = as_array("tile", A)  # noqa: N806
+    counts = tuple(map(index, reps)) if np.iterable(reps) else (index(reps),)
+    rank = max(len(counts), A.aval.ndim)
+    shape = (1,) * (rank - A.aval.ndim) + A.aval.shape
+    counts = (1,) * (rank - len(counts)) + counts
+    wide = lax.broadcast_in_dim(
+        reshape(A, shape),
+        tuple([n for pair in zip(counts, shape, strict=True) for n in pair]),
+        tuple(range(1, 2 * rank, 2)),
+    )
+    return reshape(wide, tuple([c * n for c, n in zip(counts, shape, strict=True)]))
+
+
+def repeat(
+    a: Any,
+    repeats: Any,
+    axis: int | None = None,
+    *,
+    total_repeat_length: int | None = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Each element of `a` repeated along an axis.
+
+    Args:
+        a: array; flattened if `axis` is `None`.
+        repeats: how often, an int or one count per element.
+        axis: axis to repeat along.
+        total_repeat_length: size of the result, needed if `repeats` is traced.
+    """
+    a = as_array("repeat", a)
+    if axis is None:
+        a, axis = ravel(a), 0
+    axis = canonical_axis("repeat", axis, a.aval.ndim)
+    size = a.aval.shape[axis]
+    if total_repeat_length is None:
+        counts = np.broadcast_to(np.asarray(repeats), (size,))
+        places = np.repeat(np.arange(size), counts)
+        return getitem(a, (slice(None),) * axis + (places,))
+    counts = _repeated_counts(repeats, size)
+    slots = lax.broadcasted_iota(np.int32, (total_repeat_length, size), 0)
+    ends = lax.broadcast_in_dim(lax.cumsum(counts), (total_repeat_length, size), (1,))
+    places = lax.reduce_sum(lax.convert_element_type(lax.le(ends, slots), np.int32), (1,))
+    return getitem(a, (slice(None),) * axis + (places,))
+
+
+def _repeated_counts(repeats: Any, size: int) -> Any:
+    counts = lax.convert_element_type(as_array("repeat", repeats), np.int32)
+    return counts if aval_of(counts).ndim else lax.broadcast(counts, (size,))
+
+
+def flip(m: Any, axis: Any = None) -> Any:
+    """`m` with the order along axes (all without `axis`) reversed."""
+    m = as_array("flip", m)
+    return lax.rev(m, canonical_axes("flip", axis, m.aval.ndim))
+
+
+def fliplr(m: Any) -> Any:
+    """`m` with its columns in reverse order."""
+    return flip(m, 1)
+
+
+def flipud(m: Any) -> Any:
+    """`m` with its rows in reverse order."""
+    return flip(m, 0)
+
+
+def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """`m` turned by k quarter turns from the first of `axes` towards the second."""
+    first, second = canonical_axes("rot90", tuple(axes), as_array("rot90", m).aval.ndim)
+    quarter = k % 4
+    if quarter == 0:
+        return as_array("rot90", m)
+    if quarter == 2:
+        return flip(m, (first, second))
+    order = list(range(as_array("rot90", m).aval.ndim))
+    order[first], order[second] = order[second], order[first]
+    if quarter == 1:
+        return lax.transpose(flip(m, second), order)
+    return flip(lax.transpose(as_array("rot90", m), order), second)
+
+
+def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+    """`a` shifted along axes, what leaves at one end coming back at the other."""
+    a = as_array("roll", a)
+    if axis is None:
+        return reshape(roll(ravel(a), shift, 0), a.aval.shape)
+    axes = canonical_axes("roll", axis, a.aval.ndim)
+    shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift] * len(axes)
+    for place, amount in zip(axes, shifts, strict=True):
+        size = a.aval.shape[place]
+        if size:
+            a = _rolled(a, amount, place, size)
+    return a
+
+
+def _rolled(a: Any, amount: Any, axis: int, size: int) -> Any:
+    if isinstance(amount, (int, np.integer)):
+        cut = -int(amount) % size
+        parts = [lax.slice_in_dim(a, cut, size, axis=axis), lax.slice_in_dim(a, 0, cut, axis=axis)]
+        return lax.concatenate(parts, axis) if cut else a
+    places = lax.sub(np.arange(size, dtype=np.int32), lax.convert_element_type(amount, np.int32))
+    wrapped = lax.rem(lax.add(lax.rem(places, np.int32(size)), np.int32(size)), np.int32(size))
+    return getitem(a, (slice(None),) * axis + (wrapped,))
+
+
+def meshgrid(
+    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
+) -> list[Any]:
+    """The coordinates of all points of a grid, from the coordinates along each axis."""
+    vectors = [ravel(as_array("meshgrid", x)) for x in xi]
+    if indexing == "xy" and len(vectors) > 1:
+        vectors[0], vectors[1] = vectors[1], vectors[0]
+    shape = [v.aval.size for v in vectors]
+    grids = [
+        reshape(v, [n if i == j else 1 for j in range(len(shape))])
+        if sparse
+        else lax.broadcast_in_dim(v, shape, (i,))
+        for i, (v, n) in enumerate(zip(vectors, shape, strict=True))
+    ]
+    if indexing == "xy" and len(vectors) > 1:
+        grids = [lax.transpose(g, (1, 0, *range(2, len(shape)))) for g in grids]
+        grids[0], grids[1] = grids[1], grids[0]
+    return grids

@@ -1,0 +1,236 @@
+"""Choosing between values: where, select, clip, and elements along an axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index as as_int
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
+from ..util.messages import message
+from .arithmetic import maximum, minimum
+from .axes import canonical_axis
+from .indexing import index_columns
+from .operands import as_array, promoted
+from .searching import nonzero
+from .shaping import broadcast_arrays, reshape
+
+
+def where(
+    condition: Any, x: Any = None, y: Any = None, /, *, size: Any = None, fill_value: Any = None
+) -> Any:
+    """`x` where `condition` is true, else `y`; without them, the places where it is true.
+
+    Args:
+        condition, x, y: arrays that broadcast to a common shape.
+        size, fill_value: for the one-argument form, as in `nonzero`.
+
+    The derivative flows to the chosen value only; but a value that is not chosen and has an
+    infinite derivative makes NaN, so replace it before, not after, the function that blows up.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.where(jnp.arange(3) > 1, 10, 0)
+        Array([ 0,  0, 10], dtype=int32, weak_type=True)
+    """
+    if x is None and y is None:
+        return nonzero(condition, size=size, fill_value=fill_value)
+    if x is None or y is None:
+        raise ValueError(
+            message(
+                "jnp.where",
+                given="one of x and y",
+                expected="both, or neither",
+                fix="Give the value for both cases.",
+            )
+        )
+    chosen = _truth("where", condition)
+    x, y = promoted("where", x, y)
+    avals = [aval_of(v) for v in (chosen, x, y)]
+    shape = lax.broadcast_shapes(*[a.shape for a in avals])
+    x, y = _repeated(x, shape), _repeated(y, shape)
+    if avals[0].shape != shape and avals[0].shape:
+        chosen = _repeated(chosen, shape)
+    return lax.select_n(chosen, y, x)
+
+
+def _truth(where_name: str, x: Any) -> Any:
+    x = as_array(where_name, x)
+    return x if aval_of(x).dtype == np.bool_ else lax.ne(x, np.zeros((), aval_of(x).dtype)[()])
+
+
+def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
+    aval = aval_of(x)
+    if aval.shape == shape:
+        return x
+    return lax.broadcast_in_dim(x, shape, tuple(range(len(shape) - aval.ndim, len(shape))))
+
+
+def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """The first choice whose condition is true, element by element; else `default`."""
+    if len(condlist) != len(choicelist) or not len(condlist):
+        raise ValueError(
+            message(
+                "jnp.select",
+                given=f"{len(condlist)} conditions and {len(choicelist)} choices",
+                expected="as many choices as conditions, at least one",
+                fix="Give one choice for each condition.",
+            )
+        )
+    result = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        result = where(condition, choice, result)
+    return result
+
+
+def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    """`arr` with values below `min` or above `max` replaced by these."""
+    arr = as_array("clip", arr)
+    if any(
+        b is not None and dtypes.issubdtype(aval_of(b).dtype, np.complexfloating)
+        for b in (arr, min, max)
+    ):
+        raise ValueError(
+            message(
+                "jnp.clip",
+                given="complex numbers",
+                expected="real numbers: complex ones have no order",
+                fix="Clip real and imaginary parts.",
+            )
+        )
+    if min is not None:
+        arr = maximum(min, arr)
+    return arr if max is None else minimum(max, arr)
+
+
+def take(
+    a: Any,
+    indices: Any,
+    axis: int | None = None,
+    out: None = None,
+    mode: str | None = None,
+    unique_indices: bool = False,
+    indices_are_sorted: bool = False,
+    fill_value: Any = None,
+) -> Any:
+    """Elements of `a` along `axis` (of the flattened array if it is `None`).
+
+    Args:
+        a: array.
+        indices: integers of any shape.
+        axis: axis to take along.
+        out: must be `None`.
+        mode: out of bounds, ``"fill"`` (the default) gives NaN (or the least integer),
+            ``"clip"`` clamps, ``"wrap"`` counts on from the start.
+        unique_indices, indices_are_sorted: promises that may make it faster.
+        fill_value: value out of bounds.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.take(jnp.arange(5) * 10, jnp.array([1, 3]))
+        Array([10, 30], dtype=int32)
+    """
+    a = as_array("take", a)
+    if axis is None:
+        a, axis = reshape(a, -1), 0
+    axis = canonical_axis("take", axis, a.aval.ndim)
+    indices = as_array("take", indices)
+    aval, size = aval_of(indices), a.aval.shape[axis]
+    if mode == "wrap":
+        indices = lax.rem(indices, np.asarray(size, aval.dtype)[()])
+    chosen = GatherScatterMode.from_any("fill" if mode in (None, "wrap") else mode)
+    columns = index_columns([indices], [size], aval.shape, True)
+    rank, width = a.aval.ndim, aval.ndim
+    numbers = GatherDimensionNumbers(
+        offset_dims=tuple([i if i < axis else i + width for i in range(rank - 1)]),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+    )
+    windows = tuple([1 if i == axis else n for i, n in enumerate(a.aval.shape)])
+    return lax.gather(
+        a,
+        columns,
+        numbers,
+        windows,
+        mode=chosen,
+        fill_value=fill_value,
+        unique_indices=unique_indices,
+        indices_are_sorted=indices_are_sorted,
+    )
+
+
+def take_along_axis(
+    arr: Any,
+    indices: Any,
+    axis: int | None = -1,
+    mode: str | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """Elements of `arr` at `indices` along `axis`, one index array per row.
+
+    Args:
+        arr: array.
+        indices: integers, of the shape of `arr` but along `axis`; axes of size 1 are repeated.
+        axis: axis to take along; `None` flattens both.
+        mode, fill_value: what happens out of bounds, as in `take`.
+    """
+    arr, indices = as_array("take_along_axis", arr), as_array("take_along_axis", indices)
+    if axis is None:
+        arr, indices, axis = reshape(arr, -1), reshape(indices, -1), 0
+    ndim = arr.aval.ndim
+    axis = canonical_axis("take_along_axis", axis, ndim)
+    if aval_of(indices).ndim != ndim or not dtypes.issubdtype(aval_of(indices).dtype, np.integer):
+        raise ValueError(
+            message(
+                "jnp.take_along_axis, argument indices",
+                given=f"{aval_of(indices)} for an array {arr.aval}",
+                expected=f"integers with {ndim} axes",
+                fix="Use expand_dims on the indices, or jnp.take.",
+            )
+        )
+    rows = lax.broadcast_shapes(
+        *[tuple([1 if i == axis else n for i, n in enumerate(aval_of(v).shape)]) for v in (arr, indices)]
+    )
+    target = tuple([aval_of(indices).shape[axis] if i == axis else n for i, n in enumerate(rows)])
+    source = tuple([arr.aval.shape[axis] if i == axis else n for i, n in enumerate(rows)])
+    arr, indices = _repeated(arr, source), _repeated(indices, target)
+    columns = index_columns([indices], [source[axis]], target, True)
+    others = tuple([i for i in range(ndim) if i != axis])
+    numbers = GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+        operand_batching_dims=others,
+        start_indices_batching_dims=others,
+    )
+    chosen = GatherScatterMode.from_any("fill" if mode is None else mode)
+    return lax.gather(arr, columns, numbers, (1,) * ndim, mode=chosen, fill_value=fill_value)
+
+
+def choose(a: Any, choices: Sequence[Any], out: None = None, mode: str = "raise") -> Any:
+    """``choices[a[i]][i]`` for each place i, with indices clamped."""
+    count = len(choices)
+    indices, *arrays = broadcast_arrays(a, *choices)
+    if mode == "wrap":
+        indices = lax.rem(indices, np.asarray(count, aval_of(indices).dtype)[()])
+    indices = clip(indices, 0, count - 1)
+    return lax.select_n(lax.convert_element_type(indices, np.int32), *promoted("choose", *arrays))
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    """The elements with equal places along two axes, as a new last axis."""
+    a = as_array("diagonal", a)
+    ndim = a.aval.ndim
+    first, second = (canonical_axis("diagonal", x, ndim) for x in (axis1, axis2))
+    order = [i for i in range(ndim) if i not in (first, second)] + [first, second]
+    a, offset = lax.transpose(a, order), as_int(offset)
+    rows, columns = a.aval.shape[-2:]
+    count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    places = np.arange(count)
+    return a[..., places - min(offset, 0), places + max(offset, 0)]
+
+

@@ -1,0 +1,240 @@
+"""Changing shapes: reshape, transpose, broadcast, add and drop axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.convert import convert
+from ..util.messages import message
+from .axes import canonical_axes, canonical_axis
+from .creation import canonical_size
+from .operands import as_array
+
+
+def shape(a: Any) -> tuple[int, ...]:
+    """The sizes of the axes of `a`."""
+    return as_array("shape", a).aval.shape  # type: ignore[no-any-return]
+
+
+def ndim(a: Any) -> int:
+    """The number of axes of `a`."""
+    return len(shape(a))
+
+
+def size(a: Any, axis: int | Sequence[int] | None = None) -> int:
+    """The number of elements of `a`, or its size along axes."""
+    sizes = shape(a)
+    return math.prod([sizes[i] for i in canonical_axes("size", axis, len(sizes))])
+
+
+def reshape(
+    a: Any, shape: Any, order: str = "C", *, copy: bool | None = None, out_sharding: Any = None
+) -> Any:
+    """The elements of `a` in another shape.
+
+    Args:
+        a: array.
+        shape: sizes of the new axes; one may be −1: it is worked out.
+        order: ``"C"`` reads the last axis fastest, ``"F"`` the first.
+        copy, out_sharding: accepted for compatibility.
+
+    Raises:
+        TypeError: the number of elements differs.
+    """
+    a = as_array("reshape", a)
+    sizes = _worked_out(a.aval, shape)
+    if order == "C":
+        return a if sizes == a.aval.shape else lax.reshape(a, sizes)
+    if order != "F":
+        raise ValueError(
+            message(
+                "jnp.reshape, argument order",
+                given=f"{order!r}",
+                expected="'C' or 'F'",
+                fix="Leave out order.",
+            )
+        )
+    reversed_result = lax.reshape(_reversed_axes(a), sizes[::-1])
+    return _reversed_axes(reversed_result)
+
+
+def _reversed_axes(a: Any) -> Any:
+    return lax.transpose(a, tuple(range(aval_of(a).ndim))[::-1])
+
+
+def _worked_out(aval: Any, shape: Any) -> tuple[int, ...]:
+    sizes = tuple(map(index, shape)) if np.iterable(shape) else (index(shape),)
+    known = math.prod([n for n in sizes if n != -1])
+    if sizes.count(-1) == 1 and known and aval.size % known == 0:
+        sizes = tuple([aval.size // known if n == -1 else n for n in sizes])
+    if math.prod(sizes) != aval.size or any(n < 0 for n in sizes):
+        raise TypeError(
+            message(
+                "jnp.reshape, argument shape",
+                given=f"{sizes} for {aval} with {aval.size} elements",
+                expected="sizes whose product is the number of elements, one of them perhaps -1",
+                fix="Check the sizes.",
+            )
+        )
+    return sizes
+
+
+def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+    """The elements of `a` along one axis."""
+    return reshape(a, -1 if size(a) else (0,), order)
+
+
+def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
+    """`a` with its axes permuted, reversed without `axes`."""
+    a = as_array("transpose", a)
+    if axes is None:
+        return _reversed_axes(a) if a.aval.ndim > 1 else a
+    return lax.transpose(a, tuple([canonical_axis("transpose", x, a.aval.ndim) for x in axes]))
+
+
+permute_dims = transpose
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """`x` with its last two axes exchanged."""
+    if ndim(x) < 2:
+        raise ValueError(
+            message(
+                "jnp.matrix_transpose",
+                given=f"{as_array('matrix_transpose', x).aval}",
+                expected="at least two axes",
+                fix="Add an axis with x[None].",
+            )
+        )
+    return swapaxes(x, -1, -2)
+
+
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    """`a` with two axes exchanged."""
+    order = list(range(ndim(a)))
+    i, j = (canonical_axis("swapaxes", x, len(order)) for x in (axis1, axis2))
+    order[i], order[j] = order[j], order[i]
+    return lax.transpose(as_array("swapaxes", a), order)
+
+
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+    """`a` with axes moved to other places; the others keep their order."""
+    a = as_array("moveaxis", a)
+    rank = a.aval.ndim
+    sources, targets = (canonical_axes("moveaxis", x, rank) for x in (source, destination))
+    if len(sources) != len(targets):
+        raise ValueError(
+            message(
+                "jnp.moveaxis",
+                given=f"source {source} and destination {destination}",
+                expected="as many places as axes",
+                fix="Give one destination per source.",
+            )
+        )
+    order = [i for i in range(rank) if i not in sources]
+    for target, axis in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, axis)
+    return a if order == list(range(rank)) else lax.transpose(a, order)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """`a` with `axis` moved before the axis `start`."""
+    rank = ndim(a)
+    axis = canonical_axis("rollaxis", axis, rank)
+    start = start + rank if start < 0 else start
+    return moveaxis(a, axis, start - 1 if start > axis else start)
+
+
+def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
+    """`a` with axes of size 1 at places `axis` of the result."""
+    a = as_array("expand_dims", a)
+    count = len(axis) if isinstance(axis, (tuple, list)) else 1
+    return lax.expand_dims(a, canonical_axes("expand_dims", axis, a.aval.ndim + count))
+
+
+def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
+    """`a` without axes of size 1: those named, or all."""
+    a = as_array("squeeze", a)
+    if axis is None:
+        dropped = tuple([i for i, n in enumerate(a.aval.shape) if n == 1])
+    else:
+        dropped = canonical_axes("squeeze", axis, a.aval.ndim)
+    return lax.squeeze(a, dropped) if dropped else a
+
+
+def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
+    """`array` repeated to `shape`."""
+    array = as_array("broadcast_to", array)
+    sizes, given = canonical_size("broadcast_to", shape), array.aval.shape
+    first = len(sizes) - len(given)
+    if first < 0 or any(n not in (1, m) for n, m in zip(given, sizes[first:], strict=False)):
+        raise ValueError(
+            message(
+                "jnp.broadcast_to, argument shape",
+                given=f"{sizes} for {array.aval}",
+                expected="a shape that ends in the array's sizes, but where these are 1",
+                fix="Reshape the array first.",
+            )
+        )
+    if given == sizes:
+        return array
+    return lax.broadcast_in_dim(array, sizes, tuple(range(first, len(sizes))))
+
+
+def broadcast_arrays(*args: Any) -> list[Any]:
+    """All arrays repeated to their common shape."""
+    arrays = [as_array("broadcast_arrays", a) for a in args]
+    common = lax.broadcast_shapes(*[a.aval.shape for a in arrays])
+    return [broadcast_to(a, common) for a in arrays]
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The common shape that shapes broadcast to."""
+    return lax.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes])
+
+
+def _at_least(name: str, arys: Sequence[Any], widen: Any) -> Any:
+    results = [widen(as_array(name, a)) for a in arys]
+    return results[0] if len(results) == 1 else results
+
+
+def atleast_1d(*arys: Any) -> Any:
+    """Arrays with at least one axis."""
+    return _at_least("atleast_1d", arys, lambda a: reshape(a, 1) if a.aval.ndim == 0 else a)
+
+
+def atleast_2d(*arys: Any) -> Any:
+    """Arrays with at least two axes, new ones in front."""
+
+    def widen(a: Any) -> Any:
+        return a if a.aval.ndim > 1 else reshape(a, (1, max(a.aval.size, 1) if not a.aval.ndim else a.aval.size))
+
+    return _at_least("atleast_2d", arys, widen)
+
+
+def atleast_3d(*arys: Any) -> Any:
+    """Arrays with at least three axes: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1)."""
+
+    def widen(a: Any) -> Any:
+        places = {0: (0, 1, 2), 1: (0, 2), 2: (2,)}.get(a.aval.ndim, ())
+        return lax.expand_dims(a, places) if places else a
+
+    return _at_least("atleast_3d", arys, widen)
+
+
+def astype(
+    x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None
+) -> Any:
+    """`x` converted to `dtype`; complex numbers lose their imaginary part."""
+    x = as_array("astype", x)
+    target = dtypes.requested(float if dtype is None else dtype, "astype")
+    if x.aval.dtype.kind == "c" and target.kind not in "cb":
+        x = lax.real(x)
+    return convert(x, target)

@@ -1,0 +1,106 @@
+"""`SingleDeviceSharding`, and what `Sharding` derives from the abstract members."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from morphax.array import Array
+from morphax.array.sharding import Index, Sharding, SingleDeviceSharding
+
+
+def test_facts(two_devices: list[Any]) -> None:
+    _, device = two_devices
+    s = SingleDeviceSharding(device)
+    whole = (slice(None), slice(None))
+    assert s.device_set == s.addressable_devices == {device}
+    assert s.memory_kind == "device"
+    assert s.has_addressable_devices
+    assert s.is_fully_addressable
+    assert s.is_fully_replicated
+    assert s.num_devices == 1
+    assert s.shard_shape((2, 3)) == (2, 3)
+    assert s.devices_indices_map((2, 3)) == {device: whole}
+    assert s.addressable_devices_indices_map((2, 3)) == {device: whole}
+    assert s.devices_indices_map(()) == {device: ()}
+    assert repr(s) == "SingleDeviceSharding(device=CpuDevice(id=1), memory_kind=device)"
+
+
+def test_equality(two_devices: list[Any]) -> None:
+    first, second = two_devices
+    s = SingleDeviceSharding(first)
+    assert s == SingleDeviceSharding(first, "device")
+    assert hash(s) == hash(SingleDeviceSharding(first, "device"))
+    assert s != SingleDeviceSharding(second)
+    assert s != SingleDeviceSharding(first, "pinned_host")
+    assert s != first
+    assert s.with_memory_kind("pinned_host") == SingleDeviceSharding(first, "pinned_host")
+    assert s.with_memory_kind("pinned_host").with_memory_kind(None) == s
+
+
+def test_equivalence(two_devices: list[Any]) -> None:
+    first, second = (SingleDeviceSharding(device) for device in two_devices)
+    assert first.is_equivalent_to(SingleDeviceSharding(two_devices[0]), 2)
+    assert not first.is_equivalent_to(second, 2)
+    assert not first.is_equivalent_to(first.with_memory_kind("pinned_host"), 2)
+
+
+class Rows(Sharding):
+    """The first axis split over two devices."""
+
+    def __init__(self, devices: list[Any], axis: int = 0) -> None:
+        self.parts = devices
+        self.axis = axis
+
+    @property
+    def device_set(self) -> set[Any]:
+        return set(self.parts)
+
+    @property
+    def memory_kind(self) -> str:
+        return "device"
+
+    @property
+    def is_fully_replicated(self) -> bool:
+        return False
+
+    def with_memory_kind(self, kind: str) -> Sharding:
+        return self
+
+    def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Any, Index]:
+        half = global_shape[self.axis] // 2
+        cuts = (slice(0, half), slice(half, None))
+        whole = [slice(None)] * len(global_shape)
+        return {
+            device: tuple(cut if i == self.axis else s for i, s in enumerate(whole))
+            for device, cut in zip(self.parts, cuts, strict=True)
+        }
+
+    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
+        return (global_shape[0] // 2, *global_shape[1:])
+
+    def distribute(self, x: Array, *, copy: bool = False) -> Array:
+        return x
+
+
+def test_derived_members(two_devices: list[Any]) -> None:
+    s = Rows(two_devices)
+    assert s.num_devices == 2
+    assert s.is_fully_addressable
+    assert s.is_equivalent_to(Rows(two_devices), 2)
+    assert not s.is_equivalent_to(Rows(two_devices, axis=1), 2)
+    assert set(s.addressable_devices_indices_map((4,))) == set(two_devices)
+
+
+def test_the_base_class_is_abstract() -> None:
+    with pytest.raises(TypeError, match="abstract"):
+        Sharding()  # type: ignore[abstract]
+
+
+def test_refused_arguments(two_devices: list[Any]) -> None:
+    with pytest.raises(TypeError, match=r"(?s)'cpu' of type str.*fix:"):
+        SingleDeviceSharding("cpu")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"(?s)'foo'.*device, pinned_host, unpinned_host.*fix:"):
+        SingleDeviceSharding(two_devices[0], "foo")

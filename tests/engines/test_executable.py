@@ -1,0 +1,118 @@
+"""Compiled programs: checks of operands, and what XLA's failures become."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morphax import lax
+from morphax.array import Array
+from morphax.core import ShapedArray, stage
+from morphax.engines.devices import default_device
+from morphax.engines.xla.executable import Executable
+from morphax.engines.xla.failures import failure
+from morphax.engines.xla.lowering import LoweredProgram, lower
+from morphax.errors import JaxRuntimeError
+
+
+def program(*shapes: tuple[int, ...]) -> LoweredProgram:
+    avals = [ShapedArray(shape, np.float32) for shape in shapes]
+    jaxpr, _ = stage(lambda *xs: [lax.neg(x) for x in xs], avals)
+    return lower(jaxpr, "negate")
+
+
+def array(value: Any, dtype: Any = np.float32) -> Array:
+    return Array.from_host(np.asarray(value, dtype))
+
+
+@pytest.fixture
+def negate() -> Executable:
+    return Executable.compile(program((2,)), default_device())
+
+
+def test_call(negate: Executable) -> None:
+    (y,) = negate([array([1, 2])])
+    assert y.tolist() == [-1, -2]
+    assert (y.device, y.committed) == (default_device(), False)
+    (z,) = negate([y], True)
+    assert z.committed
+
+
+def test_weak_types_may_differ(negate: Executable) -> None:
+    x = array([1, 2])
+    weak = Array(ShapedArray((2,), np.float32, True), x.to_host())
+    assert negate([weak])[0].tolist() == [-1, -2]
+
+
+@pytest.mark.parametrize(
+    ("operands", "given"),
+    [
+        ([array([1, 2], np.int32)], r"\(i32\[2\]\)"),
+        ([array([1, 2, 3])], r"\(f32\[3\]\)"),
+        ([array([1, 2]), array(1)], r"\(f32\[2\], f32\[\]\)"),
+        ([], r"\(\)"),
+    ],
+)
+def test_wrong_operands_are_refused(operands: list[Array], given: str, negate: Executable) -> None:
+    with pytest.raises(TypeError, match=rf"(?s)negate.*given: +{given}.*\(f32\[2\]\).*fix:"):
+        negate(operands)
+
+
+def test_failure_to_compile() -> None:
+    broken = dataclasses.replace(program((2,)), text="module { nonsense }")
+    with pytest.raises(
+        JaxRuntimeError, match=r"(?s)^\w+: compiling the program negate .at .*test_exec.*fix:"
+    ):
+        Executable.compile(broken, default_device())
+
+
+def test_failure_to_run(capfd: pytest.CaptureFixture[str]) -> None:
+    without_operand = dataclasses.replace(program((2,)), kept_operands=())
+    executable = Executable.compile(without_operand, default_device())
+    with pytest.raises(JaxRuntimeError, match="running the program negate") as caught:
+        executable([array([1, 2])])
+    assert caught.value.error_code_string == "INVALID_ARGUMENT"
+    assert "test_executable.py" in str(caught.value)
+
+
+def test_failure_while_waiting(negate: Executable) -> None:
+    (y,) = negate([array([1, 2])])
+    y._buffer.delete()
+    for use in (Array.block_until_ready, np.asarray):
+        with pytest.raises(JaxRuntimeError, match=r"(?s)INVALID_ARGUMENT.*fix:"):
+            use(y)
+
+
+@pytest.mark.parametrize(
+    ("report", "status", "advice"),
+    [
+        ("RESOURCE_EXHAUSTED: Out of memory", "RESOURCE_EXHAUSTED", "smaller arrays"),
+        ("INTERNAL: oops", "INTERNAL", "please report"),
+        ("something else", "UNKNOWN", "please report"),
+    ],
+)
+def test_advice(report: str, status: str, advice: str) -> None:
+    error = failure(RuntimeError(report), "running f")
+    assert error.error_code_string == status
+    assert str(error).startswith(f"{status}: running f (at ")
+    assert advice in str(error)
+
+
+def test_operands_that_are_not_needed_are_not_passed() -> None:
+    jaxpr, _ = stage(lambda x, y: [lax.neg(y)], [ShapedArray((2,), np.float32)] * 2)
+    executable = Executable.compile(lower(jaxpr, "second"), default_device())
+    unused = array([1, 2])
+    unused.delete()
+    assert executable([unused, array([3, 4])])[0].tolist() == [-3, -4]
+
+
+def test_forwarded_results_are_arrays_of_their_own() -> None:
+    jaxpr, _ = stage(lambda x: [x, lax.neg(x)], [ShapedArray((2,), np.float32)])
+    executable = Executable.compile(lower(jaxpr, "both"), default_device())
+    x = array([1, 2])
+    same, _ = executable([x])
+    x.delete()
+    assert same.tolist() == [1, 2]

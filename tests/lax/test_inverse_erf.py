@@ -1,0 +1,27 @@
+"""The polynomials for the inverse of the error function."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import special
+
+from morphax import lax
+from morphax.lax.inverse_erf import inverse_erf
+
+
+@pytest.mark.parametrize("count", [0, 1, 33_000])
+def test_accuracy(count: int) -> None:
+    x = np.random.default_rng(0).uniform(-1, 1, (count, 3)).astype(np.float32)
+    near_one = np.nextafter(np.float32(1), np.float32(0)) - np.float32(2) ** -np.arange(2, 24)
+    for numbers in (x, near_one.astype(np.float32)):
+        truth = special.erfinv(numbers.astype(np.float64))
+        np.testing.assert_allclose(inverse_erf(numbers), truth, rtol=4e-7)
+
+
+def test_edge_values() -> None:
+    x = np.array([1, -1, 1.5, -2, np.nan, 0.0, -0.0, 1e-30], np.float32)
+    expected = np.array([np.inf, -np.inf, np.nan, np.nan, np.nan, 0, -0.0, 8.862269e-31])
+    result = lax.erf_inv(x)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
+    np.testing.assert_array_equal(np.signbit(result)[5:7], [False, True])

@@ -1,0 +1,110 @@
+"""Edges of transcendental functions: poles, branch points, infinities, NaN, signed zeros."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from morphax import jvp, lax
+from tests.lax.engines import (
+    array,
+    check_all_agree,
+    check_engines_agree,
+    complex_array,
+    pairs,
+)
+
+# No result is subnormal: XLA flushes those to zero on the CPU, NumPy does not.
+EDGES = (
+    0.0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 3, -2.5, 9, -10, 80, -80, 1e3, -1e3, 1e-3, 1e4,
+    np.nan, np.inf, -np.inf,
+)  # fmt: skip
+TOLERANCE = {"float32": 1e-5, "float64": 1e-13, "float16": 2e-3, "bfloat16": 2e-2}
+FAMILIES = (
+    ("exp", "exp2", "expm1", "log", "log1p", "logistic"),
+    ("sin", "cos", "tan", "asin", "acos", "atan"),
+    ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    ("erf", "erfc", "erf_inv", "digamma", "bessel_i0e", "bessel_i1e"),
+)
+
+
+@pytest.mark.parametrize("names", FAMILIES, ids="-".join)
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_edges(names: tuple[str, ...], dtype: str) -> None:
+    check_all_agree(names, array(EDGES, dtype), rtol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_lgamma_at_edges(dtype: str) -> None:
+    # At its zero 1, XLA's result is rounding error alone.
+    x = array([v for v in EDGES if v != 1], dtype)
+    check_engines_agree(lax.lgamma, x, rtol=TOLERANCE[dtype])
+
+
+# XLA takes the side of 0 on branch cuts where NumPy heeds the sign of −0.
+@pytest.mark.parametrize("names", FAMILIES[:3], ids="-".join)
+def test_complex_numbers_on_the_axes(names: tuple[str, ...]) -> None:
+    values = complex_array((0.0, -0.0, 0.5, -0.5, 2.3, -2.3))
+    check_all_agree(names, values, rtol=1e-5, zeros=False)
+
+
+@pytest.mark.parametrize("dtype", TOLERANCE)
+def test_atan2_at_edges(dtype: str) -> None:
+    values = array((0.0, -0.0, 1, -1, 2.5, np.nan, np.inf, -np.inf), dtype)
+    check_engines_agree(lax.atan2, *pairs(values), rtol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_zeta_and_polygamma_at_edges(dtype: str) -> None:
+    values = array((0.0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 2.5, 3, np.nan, np.inf, -np.inf), dtype)
+    check_all_agree(("zeta", "polygamma"), *pairs(values), rtol=TOLERANCE[dtype])
+
+
+# Function, point, derivative.
+DERIVATIVES = [
+    (lax.log, 0.0, np.inf),
+    (lax.log1p, -1.0, np.inf),
+    (lax.asin, 1.0, np.inf),
+    (lax.acos, 1.0, -np.inf),
+    (lax.acosh, 1.0, np.inf),
+    (lax.atanh, 1.0, np.inf),
+    (lax.atan, np.inf, 0.0),
+    (lax.asinh, np.inf, 0.0),
+    (lax.tanh, np.inf, 0.0),
+    (lax.logistic, -np.inf, 0.0),
+    (lax.erf, np.inf, 0.0),
+    (lax.erf_inv, 1.0, np.inf),
+    (lax.bessel_i0e, 0.0, 0.0),
+    (lax.bessel_i1e, 0.0, 0.5),
+    (lax.floor, 0.5, 0.0),
+]
+
+
+@pytest.mark.parametrize(("function", "point", "slope"), DERIVATIVES)
+def test_derivatives_at_edges(function: object, point: float, slope: float) -> None:
+    tangent = jvp(function, (np.float32(point),), (np.float32(1),))[1]
+    assert float(tangent.to_host()) == slope
+
+
+@pytest.mark.parametrize("function", [lax.zeta, lax.polygamma])
+def test_missing_derivative_says_why(function: object) -> None:
+    x = np.float32(2)
+    with pytest.raises(TypeError, match=r"closed form|whole number"):
+        jvp(lambda m: function(m, x), (x,), (x,))
+
+
+@pytest.mark.parametrize("name", ["exp", "sin", "tanh"])
+def test_integers_are_refused(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"lax\.{name}, operand 0[\s\S]*int32[\s\S]*floating"):
+        getattr(lax, name)(np.int32(1))
+
+
+def test_special_functions_of_complex_numbers_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"lax\.erf, operand 0[\s\S]*complex64"):
+        lax.erf(np.complex64(1))
+
+
+def test_accuracy_is_accepted_by_keyword_only() -> None:
+    assert lax.exp(np.float32(0), accuracy=None).to_host() == 1
+    with pytest.raises(TypeError, match="positional"):
+        lax.exp(np.float32(0), None)

@@ -1,0 +1,134 @@
+"""Distributions: transformations, limits and error text; the numbers are in `test_golden`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+
+random, jnp = jax.random, jax.numpy
+KEY = random.key(0)
+
+
+def test_numbers_stay_within_their_limits() -> None:
+    many = np.asarray(random.uniform(KEY, (10**5,)))
+    assert many.min() >= 0
+    assert many.max() < 1
+    bounded = np.asarray(random.truncated_normal(KEY, 2.0, 2.1, (10**4,)))
+    assert bounded.min() > 2
+    assert bounded.max() < np.float32(2.1)
+    for name in ("gumbel", "logistic", "laplace", "exponential", "normal"):
+        for dtype in ("float16", "bfloat16", "float32"):
+            drawn = getattr(random, name)(KEY, (10**4,), dtype)
+            assert np.isfinite(np.asarray(drawn, np.float32)).all(), (name, dtype)
+
+
+def test_probabilities_below_the_precision_of_one_draw() -> None:
+    tiny, count = np.float32(1e-8), 10**6
+    low = random.bernoulli(KEY, tiny, (count,))
+    high = jax.jit(lambda k: random.bernoulli(k, np.float32(1e-5), (count,), mode="high"))(KEY)
+    assert not np.asarray(low)[1:].all()
+    assert 2 <= int(np.asarray(high).sum()) <= 25
+
+
+def test_frequencies_of_weighted_choices() -> None:
+    p = np.array([0.1, 0.0, 0.6, 0.3], np.float32)
+    chosen = np.asarray(random.choice(KEY, 4, (20_000,), p=p))
+    np.testing.assert_allclose(np.bincount(chosen, minlength=4) / 20_000, p, atol=0.02)
+    with np.errstate(divide="ignore"):
+        logits = np.log(p)
+    drawn = np.asarray(random.categorical(KEY, logits, shape=(20_000,)))
+    np.testing.assert_allclose(np.bincount(drawn, minlength=4) / 20_000, p, atol=0.02)
+
+
+def test_permutations_are_permutations() -> None:
+    table = np.arange(12).reshape(4, 3)
+    for axis in (0, 1):
+        rows = np.asarray(random.permutation(KEY, table, axis))
+        lines = np.asarray(random.permutation(KEY, table, axis, independent=True))
+        np.testing.assert_array_equal(np.sort(lines, axis), table)
+        np.testing.assert_array_equal(np.sort(rows, axis), table)
+    assert random.permutation(KEY, 0).shape == (0,)
+    assert random.permutation(KEY, np.zeros((0, 3))).shape == (0, 3)
+
+
+def test_derivatives_with_respect_to_parameters() -> None:
+    grad = jax.grad(lambda s: jnp.sum(random.uniform(KEY, (5,), minval=0.0, maxval=s)))(2.0)
+    np.testing.assert_allclose(grad, np.sum(random.uniform(KEY, (5,))), rtol=1e-6)
+    sigma = jax.grad(lambda s: jnp.sum(jnp.log(random.lognormal(KEY, s, (5,)))))(1.5)
+    np.testing.assert_allclose(sigma, np.sum(random.normal(KEY, (5,))), rtol=1e-4)
+
+
+DRAWS: dict[str, Callable[[Any], Any]] = {
+    "uniform": lambda k: random.uniform(k, (3,), minval=-1.0, maxval=2.0),
+    "normal": lambda k: random.normal(k, (2, 2)),
+    "randint": lambda k: random.randint(k, (4,), -5, 100_000),
+    "permutation": lambda k: random.permutation(k, 7),
+    "choice": lambda k: random.choice(k, 5, (3,), p=np.full(5, 0.2, np.float32)),
+    "categorical": lambda k: random.categorical(k, np.zeros((2, 3), np.float32)),
+    "wald": lambda k: random.wald(k, np.ones(3, np.float32)),
+}
+
+
+@pytest.mark.parametrize("name", DRAWS)
+def test_mapped_keys_draw_what_each_draws_alone(name: str) -> None:
+    draw, keys = DRAWS[name], random.split(KEY, 3)
+    mapped = np.asarray(jax.vmap(draw)(keys))
+    for i in range(3):
+        np.testing.assert_allclose(mapped[i], draw(keys[i]), rtol=1e-6)
+
+
+F = np.float32
+WRONG = (
+    (lambda: random.bits(KEY, (2,), "int32"), TypeError, "bits, argument dtype.*int32.*unsigned"),
+    (lambda: random.uniform(KEY, (2,), "int32"), TypeError, "uniform, argument dtype.*floating"),
+    (
+        lambda: random.uniform(KEY, (2,), "float4_e2m1fn"),
+        TypeError,
+        "float4_e2m1fn.*8, 16, 32 or 64 bits",
+    ),
+    (lambda: random.normal(KEY, (2,), "int32"), TypeError, "normal.*int32.*floating or complex"),
+    (lambda: random.laplace(KEY, (2,), "complex64"), TypeError, "laplace, argument dtype"),
+    (lambda: random.randint(KEY, (2,), 0, 3, "float32"), TypeError, "randint, argument dtype"),
+    (lambda: random.uniform(KEY, (-1,)), ValueError, r"uniform, argument shape.*\(-1,\)"),
+    (lambda: random.uniform(KEY, 2.5), TypeError, "uniform, argument shape.*2.5"),
+    (
+        lambda: random.uniform(KEY, (2,), minval=np.zeros(3, F)),
+        ValueError,
+        r"uniform, argument shape.*\(2,\), for a parameter of shape \(3,\)",
+    ),
+    (lambda: random.bernoulli(KEY, 1), TypeError, "bernoulli, argument p.*1.*floating.*1.0"),
+    (lambda: random.bernoulli(KEY, mode="mid"), ValueError, "bernoulli, argument mode.*'mid'"),
+    (lambda: random.gumbel(KEY, mode="mid"), ValueError, "gumbel, argument mode.*'mid'"),
+    (lambda: random.permutation(KEY, 2.0), TypeError, "permutation, argument x.*float"),
+    (lambda: random.permutation(KEY, np.eye(2), axis=2), ValueError, "permutation, argument axis"),
+    (lambda: random.choice(KEY, 0, (2,)), ValueError, "population of 0, a sample of 2"),
+    (
+        lambda: random.choice(KEY, 5, (6,), replace=False),
+        ValueError,
+        "population of 5, a sample of 6.*replace=True",
+    ),
+    (lambda: random.choice(KEY, 4, (2,), p=np.ones(3, F)), ValueError, "argument p.*float32.3.*4"),
+    (
+        lambda: random.categorical(KEY, np.zeros((2, 4), F), shape=(3,)),
+        ValueError,
+        r"categorical, argument shape.*\(3,\).*axis 1",
+    ),
+    (
+        lambda: random.categorical(KEY, np.zeros(4, F), shape=(5,), replace=False),
+        ValueError,
+        "5 samples of 4 categories",
+    ),
+    (lambda: random.categorical(KEY, np.arange(3)), TypeError, "categorical.*int32.*floating"),
+)
+
+
+@pytest.mark.parametrize(("call", "error", "text"), WRONG)
+def test_wrong_arguments_are_explained(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=f"(?s){text}") as caught:
+        call()
+    assert __file__ in str(caught.value)

@@ -1,5 +1,7 @@
 """`jax.stages`: the steps from a function to a compiled program."""
 
+from __future__ import annotations
+
 from .control.compiled import Compiled as Compiled
 from .control.stage_info import ArgInfo as ArgInfo
 from .control.stages import CompilerOptions as CompilerOptions

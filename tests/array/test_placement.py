@@ -236,3 +236,19 @@ def test_donation_off_the_default_device(two_devices: list[Any]) -> None:
     with override(default_device=two_devices[1]):
         on_host = Array.from_host(np.ones(4, np.float32))
         assert step(on_host).tolist() == [2] * 4
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "int4", "bool", "complex64", "float8_e5m2"])
+def test_dtypes_survive_the_move(dtype: str, two_devices: list[Any]) -> None:
+    x = Array.from_host(np.array([[1, 0], [1, 1]], np.dtype(dtype)))
+    y = device_put(x, two_devices[1])
+    assert (repr(y), y.sharding) == (repr(x), SingleDeviceSharding(two_devices[1]))
+    assert lax.reshape(y, (4,)).tolist() == [1, 0, 1, 1]
+
+
+def test_keys_move(two_devices: list[Any]) -> None:
+    aval = ShapedArray((2,), KeyType("fry", (2,), np.uint64))
+    keys = device_put(Array(aval, np.arange(2, dtype=np.uint64)), two_devices[1])
+    assert keys.aval is aval
+    assert (lax.reshape(keys, (2, 1)).to_host() == [[0], [1]]).all()
+    assert place(lax.reshape(keys, (2, 1))) == (1, True)

@@ -10,11 +10,13 @@ import numpy as np
 
 from morphax import lax
 from morphax.lax.index_bounds import default_fill_value
+from morphax.lax.index_take import index_take
 
 from .op_case import ALL, COMPLEXES, FLOATS, INTEGERS, OpCase, Operand
 
 MOVED = (*FLOATS, *COMPLEXES, "int32", "bool")
 Mode = lax.GatherScatterMode
+WRAPPING = Operand((5,), -9, 9, dtype="int32", differentiable=False)
 
 
 def windows(
@@ -231,4 +233,17 @@ CASES = (
     *[mul_case(p, mode) for p in UNIQUE for mode in ("clip", "fill")],
     scatter_case(lax.scatter, lambda old, new: new, PATTERNS[0], "fill", ALL),
     applied_case(),
+    OpCase(
+        "index_take",
+        lambda x, i, j: index_take(x, (i, j), (2, 0)),
+        lambda x, i, j: x[j % 4, :, i % 3],
+        (Operand((4, 2, 3)), WRAPPING, WRAPPING),
+        MOVED,
+    ),
+    OpCase(
+        "index_take/narrow_indices",
+        lambda x, i: index_take(x, (i,), (0,)),
+        lambda x, i: x[i.astype(int) % 300],
+        (Operand((300,)), Operand((4,), -100, 100, dtype="int8", differentiable=False)),
+    ),
 )

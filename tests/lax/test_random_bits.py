@@ -74,9 +74,11 @@ def test_counters_that_need_64_bits_are_made_in_64_bits() -> None:
 
 def test_jaxprs_print_as_in_jax() -> None:
     def function(seed: Any) -> Any:
-        a, b = lax.unstack(lax.random_split_p.bind(
-            lax.random_seed_p.bind(seed, impl=threefry_prng_impl), shape=(2,)
-        ))
+        a, b = lax.unstack(
+            lax.random_split_p.bind(
+                lax.random_seed_p.bind(seed, impl=threefry_prng_impl), shape=(2,)
+            )
+        )
         return bits(lax.random_fold_in_p.bind(a, np.uint32(3)), 8, 2), lax.random_unwrap_p.bind(b)
 
     text = str(jax.make_jaxpr(function)(np.int32(1)))

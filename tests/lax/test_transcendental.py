@@ -102,9 +102,3 @@ def test_integers_are_refused(name: str) -> None:
 def test_special_functions_of_complex_numbers_are_refused() -> None:
     with pytest.raises(TypeError, match=r"lax\.erf, operand 0[\s\S]*complex64"):
         lax.erf(np.complex64(1))
-
-
-def test_accuracy_is_accepted_by_keyword_only() -> None:
-    assert lax.exp(np.float32(0), accuracy=None).to_host() == 1
-    with pytest.raises(TypeError, match="positional"):
-        lax.exp(np.float32(0), None)

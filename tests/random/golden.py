@@ -149,7 +149,9 @@ def _continuous() -> list[GoldenCall]:
     return [
         *[
             GoldenCall(
-                f"{name} {d}", lambda r, name=name, d=d: getattr(r, name)(r.key(7), (40,), d), ulps[d]
+                f"{name} {d}",
+                lambda r, name=name, d=d: getattr(r, name)(r.key(7), (40,), d),
+                ulps[d],
             )
             for name in names
             for d in FLOATS
@@ -221,7 +223,8 @@ def _choices() -> list[GoldenCall]:
         GoldenCall("categorical many", lambda r: r.categorical(r.key(12), logits, shape=(20, 3))),
         GoldenCall("categorical axis", lambda r: r.categorical(r.key(12), logits, 0, (20, 4))),
         GoldenCall(
-            "categorical high", lambda r: r.categorical(r.key(12), logits, shape=(9, 3), mode="high")
+            "categorical high",
+            lambda r: r.categorical(r.key(12), logits, shape=(9, 3), mode="high"),
         ),
         GoldenCall(
             "categorical different",

@@ -53,7 +53,11 @@ def test_permutations_are_permutations() -> None:
         np.testing.assert_array_equal(np.sort(lines, axis), table)
         np.testing.assert_array_equal(np.sort(rows, axis), table)
     assert random.permutation(KEY, 0).shape == (0,)
-    assert random.permutation(KEY, np.zeros((0, 3))).shape == (0, 3)
+    for shape in ((0, 3), (3, 0)):
+        assert random.permutation(KEY, np.zeros(shape, np.float32)).shape == shape
+    assert random.choice(KEY, np.zeros((0, 3), np.float32), (2, 0)).shape == (2, 0, 3)
+    keys = random.split(KEY, 5)
+    assert random.permutation(KEY, keys).dtype == keys.dtype
 
 
 def test_derivatives_with_respect_to_parameters() -> None:

@@ -10,7 +10,6 @@ import pytest
 from ml_dtypes import finfo
 
 import morphax as jax
-
 from tests.cases.op_case import numpy_dtype
 
 from .golden import CALLS, GOLDEN, GoldenCall, plain

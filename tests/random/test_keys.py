@@ -61,9 +61,12 @@ def test_configuration_of_keys() -> None:
     with override(enable_custom_prng=True):
         assert random.PRNGKey(3).dtype == random.key_dtype()
     raw = random.PRNGKey(3)
-    with jax.legacy_prng_key("error"), pytest.raises(ValueError, match="(?s)raw words.*PRNGKey"):
+    with (
+        override(legacy_prng_key="error"),
+        pytest.raises(ValueError, match=r"(?s)raw words.*PRNGKey"),
+    ):
         random.uniform(raw)
-    with jax.legacy_prng_key("warn"), pytest.warns(UserWarning, match="raw words") as caught:
+    with override(legacy_prng_key="warn"), pytest.warns(UserWarning, match="raw words") as caught:
         random.uniform(raw)
     assert caught[0].filename == __file__
 

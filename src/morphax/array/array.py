@@ -26,7 +26,7 @@ from ..util.frames import user_frame
 from ..util.messages import message
 from . import conversion, dlpack, printing
 from .deletion import Deleted
-from .sharding import Sharding, SingleDeviceSharding
+from .sharding import Sharding, SingleDeviceSharding, whole_on
 from .shards import Shard
 
 
@@ -232,7 +232,7 @@ class Array:
     def sharding(self) -> Sharding:
         """How the array is laid out over devices."""
         place = self._place
-        return place if isinstance(place, Sharding) else SingleDeviceSharding(place)
+        return place if isinstance(place, Sharding) else whole_on(place)
 
     @property
     def device(self) -> Any:

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, final
 
 from ..engines.xla.device import Device
+from ..util.memo import memoize
 from ..util.messages import message
 
 if TYPE_CHECKING:
@@ -172,6 +173,12 @@ class SingleDeviceSharding(Sharding):
 
     def __repr__(self) -> str:
         return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self._memory_kind})"
+
+
+@memoize
+def whole_on(device: Device) -> SingleDeviceSharding:
+    """The sharding of arrays that lie whole in the default memory of a device."""
+    return SingleDeviceSharding(device)
 
 
 def _default_kind(device: Device) -> str:

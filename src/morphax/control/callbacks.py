@@ -54,13 +54,18 @@ class DebugCallback(Primitive):
         return self.execute(*map(as_array, operands), **params)
 
     def lower(
-        self, b: Builder, outs: Any, *operands: Value, callback: Callable[..., None], **_: Any
+        self,
+        b: Builder,
+        outs: Any,
+        *operands: Value,
+        callback: Callable[..., None],
+        ordered: bool,
     ) -> list[Value]:
         def call(*values: Any) -> Sequence[Any]:
             callback(*values)
             return ()
 
-        return call_python(b, call, (), *operands)
+        return call_python(b, call, (), *operands, ordered=ordered)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any

@@ -150,9 +150,7 @@ class Compiled(Stage):
 
     def _check_placement(self, operands: Sequence[Array]) -> bool:
         """Whether operands are committed; `ValueError` if they are to another device."""
-        device, committed = placement_of(
-            operands, self._label, lambda i: self._argument_names[i]
-        )
+        device, committed = placement_of(operands, self._label, lambda i: self._argument_names[i])
         if committed and device is not self._executable.device:
             raise ValueError(
                 message(

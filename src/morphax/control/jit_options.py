@@ -127,9 +127,7 @@ def donated_leaves(choice: Choice, in_tree: Any, static: StaticArguments | None)
     return tuple(sorted(tree.leaves(chosen)))
 
 
-def resolve(
-    fun: Callable[..., Any], numbers: Any, names: Any, what: str
-) -> Choice:
+def resolve(fun: Callable[..., Any], numbers: Any, names: Any, what: str) -> Choice:
     """The arguments that `numbers` and `names` choose, checked; `what` is static or donate.
 
     Given numbers alone or names alone, the other is worked out from the signature.

@@ -46,7 +46,8 @@ _by_function: WeakKeyDictionary[Any, dict[Any, ProgramCache[Any]]] = WeakKeyDict
 
 def cache_of(fun: Callable[..., Any], options: Any) -> ProgramCache[Any]:
     """The programs of a function under these options, shared by all who ask."""
-    owner, key = fun, options
+    owner: Any = fun
+    key: Any = options
     if isinstance(fun, MethodType):
         state = _fixed_state(fun.__self__)
         if state is None:
@@ -75,7 +76,7 @@ def _fixed_state(owner: Any) -> tuple[Any, ...] | None:
 
     Equality that a class defines itself declares that equal objects are interchangeable.
     """
-    if isinstance(owner, type) or type(owner).__eq__ is not object.__eq__:
+    if isinstance(owner, type) or "__eq__" in _methods(type(owner)):
         return ()
     if type(owner).__basicsize__ != _Plain.__basicsize__ or not hasattr(owner, "__dict__"):
         return None
@@ -83,6 +84,11 @@ def _fixed_state(owner: Any) -> tuple[Any, ...] | None:
     if not all(map(_is_fixed, attributes.values())):
         return None
     return tuple([(name, type(value), value) for name, value in attributes.items()])
+
+
+def _methods(class_: type) -> set[str]:
+    """What a class and its bases define, other than `object`."""
+    return {name for base in class_.__mro__[:-1] for name in vars(base)}
 
 
 def _is_fixed(value: Any) -> bool:

@@ -17,6 +17,7 @@ import numpy as np
 from ..array import Array
 from ..array.colocation import placement_of
 from ..core import Jaxpr, StagingTrace, Trace, current_trace
+from ..dtypes import float0
 from ..engines.devices import default_device
 from ..engines.reference.eager import EvalTrace, as_array
 from ..engines.xla import inspection
@@ -31,7 +32,6 @@ from .stage_info import Stage
 
 _is_committed = attrgetter("_committed")
 only_arrays = frozenset({Array}).issuperset
-# Types of which the numbers go to the device at once.
 _NUMBERS = frozenset({bool, int, float, complex, np.ndarray})
 
 CompilerOptions = dict[str, str | bool | int | float]
@@ -139,11 +139,7 @@ class Traced(Stage):
         """Leaves, numbers and NumPy arrays among them, as arrays."""
         device = self._device
         return [
-            x
-            if type(x) is Array
-            else Array(aval, None, copied_to_device(np.asarray(x, aval.dtype), aval, device), device)
-            if type(x) in _NUMBERS
-            else as_array(x)
+            x if type(x) is Array else _put(x, aval, device)
             for x, aval in zip(leaves, self._flat_in_avals, strict=True)
         ]
 
@@ -159,7 +155,9 @@ class Traced(Stage):
         found = self._executables[device] = self.executable(device)
         return found
 
-    def executable(self, device: Any, compiler_options: CompilerOptions | None = None) -> Executable:
+    def executable(
+        self, device: Any, compiler_options: CompilerOptions | None = None
+    ) -> Executable:
         """The program compiled for a device, with options besides those given to `jit`."""
         params = self._params
         options = dict(params["compiler_options"]) | (compiler_options or {})
@@ -206,6 +204,14 @@ class Traced(Stage):
                 )
             )
         return Lowered(self, _one_platform(lowering_platforms))
+
+
+def _put(x: Any, aval: Any, device: Any) -> Array:
+    """An operand that is no `Array` yet; numbers go straight to the device."""
+    if type(x) not in _NUMBERS or aval.dtype == float0:
+        return as_array(x)
+    host = np.asarray(x, aval.dtype)
+    return Array(aval, None, copied_to_device(host, aval, device), device)
 
 
 def _is_staging(trace: Trace) -> bool:

@@ -40,6 +40,12 @@ class StagingTracer(Tracer):
     def origin(self) -> str:
         return self._trace.describe(self.var)
 
+    def dependence(self) -> str:
+        if self.var in self._trace.invars:
+            return ""
+        names = ", ".join(self._trace.arguments_behind(self.var))
+        return f", which depends on {names}," if names else ""
+
 
 class StagingTrace(Trace):
     """Writes each application of a primitive as an equation."""
@@ -138,6 +144,15 @@ class StagingTrace(Trace):
             if var in eqn.outvars:
                 return f"a result of {eqn.primitive} at {eqn.source} in {place}"
         return f"a constant of {place}"
+
+    def arguments_behind(self, var: Atom) -> list[str]:
+        """Names of the arguments that the value of a variable depends on."""
+        behind = {var}
+        for eqn in reversed(self.equations):
+            if not behind.isdisjoint(eqn.outvars):
+                behind.update(a for a in eqn.invars if type(a) is Var)
+        name = self.debug_info.argument_name
+        return [name(i) for i, v in enumerate(self.invars) if v in behind]
 
 
 def stage(

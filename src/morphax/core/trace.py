@@ -180,13 +180,18 @@ class Tracer:
         """What the value depends on and where that was traced, for error text."""
         return f"a traced value of {type(self._trace).__name__}"
 
+    def dependence(self) -> str:
+        """The arguments of the traced function that the value depends on, as a clause."""
+        return ""
+
     def _require(self, what: str, error: type[TypeError], fix: str) -> Any:
         value = self.concrete()
         if value is None:
             raise error(
                 message(
                     what,
-                    given=f"{self.origin()} with shape and dtype {self.aval.str_short()}",
+                    given=f"{self.origin()}{self.dependence()} "
+                    f"with shape and dtype {self.aval.str_short()}",
                     expected="a concrete value, known while the function is traced",
                     fix=fix,
                 )

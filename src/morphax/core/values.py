@@ -62,7 +62,7 @@ def _array_aval(x: Any) -> ShapedArray:
 
 @memoize
 def _canonical_aval(shape: tuple[int, ...], dtype: Any, x64: bool) -> ShapedArray:
-    return ShapedArray(shape, dtypes.canonicalize(dtype))
+    return ShapedArray(shape, dtypes.check_numeric(dtypes.canonicalize(dtype), "array operand"))
 
 
 @memoize

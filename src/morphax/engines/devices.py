@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from .. import config
+from ..util.frames import user_frame
 from ..util.messages import message
 from .xla import plugins
 from .xla.client import client
@@ -53,12 +54,10 @@ def _starts(platform: str) -> bool:
     try:
         client(platform)
     except RuntimeError as error:
-        warnings.warn(
-            f"The plugin for {platform} is installed but cannot be used, so the CPU computes: "
-            f"{error}",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+        text = f"The plugin for {platform} is installed but cannot be used, so the CPU computes: "
+        frame = user_frame()
+        file, line = (frame.file, frame.line) if frame else (__file__, 0)
+        warnings.warn_explicit(f"{text}{error}", RuntimeWarning, file, line)
         return False
     return True
 

@@ -109,14 +109,11 @@ class Conj(LinearElementwise):
         return complex_dtype(dtype)
 
     def evaluate(self, z: Any, *, input_dtype: Any) -> Any:
-        return np.conj(z.astype(complex_dtype(z.dtype), copy=False))
+        return np.conj(z) if z.dtype.kind == "c" else z.astype(complex_dtype(z.dtype))
 
     def lower(self, b: Builder, out: Any, z: Value, *, input_dtype: Any) -> Value:
         if z.aval.dtype.kind != "c":
-            zero = b.full(0, z.aval)
-            return b.op(
-                "stablehlo.complex", out, z, b.elementwise("stablehlo.negate", z.aval, zero)
-            )
+            return b.op("stablehlo.complex", out, z, b.full(0, z.aval))
         parts = out.update(dtype=real_dtype(out.dtype))
         re, im = b.op("stablehlo.real", parts, z), b.op("stablehlo.imag", parts, z)
         return b.op("stablehlo.complex", out, re, b.elementwise("stablehlo.negate", parts, im))

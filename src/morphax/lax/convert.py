@@ -7,7 +7,7 @@ whatever is not zero, NaN included, is `True`.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any, final
 
@@ -51,6 +51,10 @@ class ConvertElementType(Primitive):
     """The operand in `new_dtype`, converted by value."""
 
     name = "convert_element_type"
+
+    def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        shown = sorted(params.items())
+        return {name: value for name, value in shown if name != "sharding" or value is not None}
 
     def abstract_eval(
         self, x: Any, *, new_dtype: Any, weak_type: Any, sharding: Any = None
@@ -260,7 +264,7 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
         Array([ -1, 127], dtype=int8)
     """
     dtype = _named_dtype(new_dtype, "lax.convert_element_type, argument new_dtype")
-    if isinstance(operand, (Array, Tracer)):
+    if isinstance(operand, (Array, Tracer)) or isinstance(dtype, dtypes.ExtendedDType):
         return convert(operand, dtype)
     # A number that is known while tracing is a constant of the program, not an operation in it.
     aval_of(operand)

@@ -7,7 +7,7 @@ input features I and the same spatial axes on the right; and N, C and spatial ax
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ..util.messages import message
 from .window_geometry import AxisWindow, padtype_to_pads
@@ -150,7 +150,7 @@ def conv_shape_tuple(
     return (lhs_shape[0] // batch_group_count, rhs_shape[0], *[w.count for w in windows])
 
 
-def _arranged(shape: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
+def arranged(shape: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
     """The sizes of a shape in the order of a specification."""
     return tuple([shape[i] for i in spec])
 
@@ -173,7 +173,7 @@ def conv_general_shape_tuple(
     """The shape of a convolution with axes named by strings."""
     lhs, rhs, out = conv_general_permutations(dimension_numbers)
     sizes = conv_shape_tuple(
-        _arranged(lhs_shape, lhs), _arranged(rhs_shape, rhs), window_strides, padding
+        arranged(lhs_shape, lhs), arranged(rhs_shape, rhs), window_strides, padding
     )
     return placed(sizes, out)
 
@@ -187,16 +187,14 @@ def conv_transpose_shape_tuple(
 ) -> tuple[int, ...]:
     """The shape of a transposed convolution with axes named by strings."""
     lhs, rhs, out = conv_general_permutations(dimension_numbers)
-    lhs_sizes, rhs_sizes = _arranged(lhs_shape, lhs), _arranged(rhs_shape, rhs)
+    lhs_sizes, rhs_sizes = arranged(lhs_shape, lhs), arranged(rhs_shape, rhs)
     if isinstance(padding, str):
         padding = [
             transposed_padding(k, stride, padding)
             for k, stride in zip(rhs_sizes[2:], window_strides, strict=True)
         ]
     ones = (1,) * len(window_strides)
-    windows = spatial_windows(
-        lhs_sizes[2:], rhs_sizes[2:], ones, padding, window_strides, ones
-    )
+    windows = spatial_windows(lhs_sizes[2:], rhs_sizes[2:], ones, padding, window_strides, ones)
     return placed((lhs_sizes[0], rhs_sizes[0], *[w.count for w in windows]), out)
 
 

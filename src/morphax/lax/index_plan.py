@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -23,6 +24,9 @@ from ..util.memo import memoize
 from .dimension_numbers import Axes, interleaved, slice_sizes_of_updates, window_shape
 
 Integers = NDArray[np.intp]
+
+# A plan holds arrays as long as axes of the operand.
+_remembered = partial(memoize, maxsize=1024)
 
 
 @final
@@ -79,7 +83,7 @@ def as_integers(indices: Any) -> Integers:
     return indices.astype(np.intp, copy=False)
 
 
-@memoize
+@_remembered
 def gather_plan(shape: Axes, indices_shape: Axes, numbers: Any, slice_sizes: Axes) -> IndexPlan:
     """The plan that gives row numbers in the order of the result's axes."""
     batch, window_axes = indices_shape[:-1], numbers[0]
@@ -91,7 +95,7 @@ def gather_plan(shape: Axes, indices_shape: Axes, numbers: Any, slice_sizes: Axe
     return _plan(shape, windows, batch, numbers, slice_sizes, places, along=along)
 
 
-@memoize
+@_remembered
 def scatter_plan(shape: Axes, indices_shape: Axes, updates_shape: Axes, numbers: Any) -> IndexPlan:
     """The plan that gives row numbers window by window, in the order of the indices."""
     batch = indices_shape[:-1]

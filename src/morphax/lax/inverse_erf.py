@@ -1,8 +1,8 @@
 """The inverse of the error function in float32, by polynomials, for the reference engine.
 
 With w = −log(1 − x²), erf⁻¹(x) / x is smooth: one polynomial in w serves |x| < 0.9966, where w < 5,
-and one in √w the tails.  The relative error is below 3 · 10⁻⁷.  XLA uses the same polynomials, so the
-engines agree, and they are several times faster than a function good to twice the digits.
+and one in √w the tails.  The relative error is below 3 · 10⁻⁷.  XLA uses the same polynomials, so
+the engines agree, and they are several times faster than a function good to twice the digits.
 
 Reference: Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition (2011).
 """

@@ -139,6 +139,9 @@ def _order(key: Any, axis: int) -> Any:
     if key.dtype.kind == "f":
         merged = np.where(key == 0, key.dtype.type(0), key)
         key = total_order_key(np.where(np.isnan(key), key.dtype.type(np.nan), merged))
+    if key.dtype == np.uint32:
+        # The high half of a signed 64-bit number is signed.
+        key = (key ^ np.uint32(1 << 31)).view(np.int32)
     # Keys with their places below them all differ: NumPy's fast sort, which is not stable, will do.
     shape = [-1 if i == axis else 1 for i in range(key.ndim)]
     packed = (key.astype(np.int64) << 32) | np.arange(key.shape[axis]).reshape(shape)

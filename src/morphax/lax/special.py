@@ -12,9 +12,10 @@ from typing import Any, final
 import numpy as np
 
 from ..core import not_differentiable
+from ..engines.xla.stablehlo import Builder, Value
 from .arithmetic import add, mul, neg
 from .exponential import exp
-from .families import ComputedWide
+from .families import ComputedWide, compare
 from .inverse_erf import inverse_erf
 from .kinds import FLOATING
 from .operands import standardize
@@ -109,13 +110,22 @@ def _digamma(x: Any) -> Any:
     return np.where(x == 0, np.nan, special.psi(x)).astype(x.dtype)
 
 
+def _undefined_at_zero(b: Builder, value: Value, x: Value) -> Value:
+    """`value`, but NaN where x is 0: what XLA gives at this pole depends on its version."""
+    out = value.aval
+    defined = compare(b, out.update(dtype=np.dtype(bool)), "NE", x, b.full(0, out))
+    return b.op("stablehlo.select", out, defined, value, b.full(np.nan, out))
+
+
 @final
 class Digamma(SpecialFunction):
     """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2 and so on."""
 
     name = "digamma"
     numpy = _digamma
-    stablehlo = "chlo.digamma"
+
+    def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
+        return _undefined_at_zero(b, b.op("chlo.digamma", out, x), x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, polygamma(1.0, x))
@@ -163,7 +173,12 @@ class Polygamma(SpecialFunction):
 
     name = "polygamma"
     numpy = _polygamma
-    stablehlo = "chlo.polygamma"
+
+    def lower_wide(self, b: Builder, out: Any, m: Value, x: Value) -> Value:
+        # Both are 0 where the function is the digamma function at its pole 0.
+        distance = [b.elementwise("stablehlo.abs", out, v) for v in (m, x)]
+        at_pole = b.elementwise("stablehlo.add", out, *distance)
+        return _undefined_at_zero(b, b.op("chlo.polygamma", out, m, x), at_pole)
 
     d_x = not_differentiable("the order m is a whole number")
 

@@ -66,7 +66,7 @@ def starts_from_front(
     # Python integers yield to the others.
     weak = strong[0] if strong else dtypes.canonicalize(int)
     targets = [
-        _holding(weak if type(start) is int else aval_of(start).dtype, max(shape))
+        holding(weak if type(start) is int else aval_of(start).dtype, max(shape))
         for start in starts
     ]
     return [
@@ -76,7 +76,7 @@ def starts_from_front(
 
 
 @memoize
-def _holding(dtype: Any, largest: int) -> Any:
+def holding(dtype: Any, largest: int) -> Any:
     """`dtype`, or a wider one that holds `largest`, to which a start from the front may come."""
     is_narrow = dtypes.issubdtype(dtype, np.integer) and dtypes.iinfo(dtype).max < largest
     return np.dtype(np.int32) if is_narrow else dtype

@@ -18,7 +18,7 @@ from ..array import Array
 from ..config import current as current_config
 from ..core import aval_of, is_value
 from ..lax.comparison import ne_p
-from ..lax.convert import convert_element_type
+from ..lax.convert import convert, convert_element_type
 from ..lax.shape import broadcast_shapes
 from ..lax.spine import broadcast_in_dim_p
 from ..util.memo import memoize
@@ -148,3 +148,10 @@ def as_truth(name: str, x: Any) -> Any:
     x = as_array(name, x)
     dtype = x.aval.dtype
     return x if dtype == np.bool_ else ne_p.bind(x, np.zeros((), dtype)[()])
+
+
+def of_one_dtype(name: str, *operands: Any) -> list[Any]:
+    """Arrays of one dtype, by the promotion lattice; their shapes stay as they are."""
+    arrays = [as_array(name, x) for x in operands]
+    dtype, weak = _common_dtype(name, tuple([x.aval for x in arrays]), False)
+    return [x if x.aval.dtype == dtype else convert(x, dtype, weak) for x in arrays]

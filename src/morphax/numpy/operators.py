@@ -14,7 +14,7 @@ from ..array import Array
 from ..core import Tracer, is_value
 from ..lax.slicing import index_in_dim
 from ..util.messages import message
-from . import arithmetic, logic
+from . import arithmetic, logic, products
 from .at import At
 from .indexing import getitem
 
@@ -32,6 +32,7 @@ _ARITHMETIC = {
     "xor": logic.bitwise_xor,
     "lshift": logic.left_shift,
     "rshift": logic.right_shift,
+    "matmul": products.matmul,
 }
 _COMPARISON = {
     "eq": logic.equal,

@@ -63,7 +63,7 @@ class Collective(Primitive):
         return axes
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], /, **params: Any
     ) -> tuple[Sequence[Any], Sequence[Any]]:
         return self.bind(*operands, **params), dims
 

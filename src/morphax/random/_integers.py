@@ -16,7 +16,7 @@ from ..core import aval_of
 from ..lax.kinds import INTEGER
 from ..lax.random_bits import random_bits_p
 from ._arguments import drawn_shape, is_number, parameter, placed, requested_dtype
-from ._keys import single_key, two_keys
+from ._keys import keys_from, single_key
 
 
 def randint(
@@ -122,7 +122,7 @@ def _below(key: Any, shape: tuple[int, ...], width: int, count: Any) -> Any:
     """Unsigned numbers below `count`, of which 0 stands for 2ʷ."""
     high, low = [
         functools.partial(random_bits_p.bind, k, bit_width=width, shape=shape)
-        for k in two_keys(key)
+        for k in keys_from(key)
     ]
     half = 1 << width // 2
     if is_number(count):

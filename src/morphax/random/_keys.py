@@ -119,11 +119,10 @@ def single_key(function: str, key: Any) -> Any:
     )
 
 
-def two_keys(key: Any) -> tuple[Any, Any]:
-    """Two typed keys split from one."""
-    pair = random_split_p.bind(key, shape=(2,))
-    first, second = (lax.index_in_dim(pair, i, keepdims=False) for i in range(2))
-    return first, second
+def keys_from(keys: Any, count: int = 2) -> list[Any]:
+    """`count` arrays of typed keys, of the shape of `keys`, split from them."""
+    parts = random_split_p.bind(keys, shape=(count,))
+    return [lax.index_in_dim(parts, i, axis=-1, keepdims=False) for i in range(count)]
 
 
 def _like(key: Any, result: Any) -> Any:

@@ -15,7 +15,7 @@ from ..core import aval_of
 from ..lax.complex import real_dtype
 from ..lax.kinds import COMPLEX, INEXACT
 from ._arguments import drawn_shape, placed, prepared, requested_dtype
-from ._keys import single_key, two_keys
+from ._keys import keys_from, single_key
 from ._uniform import rademacher, uniform_between, unit_interval
 
 
@@ -38,7 +38,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     chosen = requested_dtype("normal", dtype, INEXACT)
     shape = drawn_shape("normal", shape)
     if chosen in COMPLEX:
-        parts = [erf_inv_of_uniform(k, shape, real_dtype(chosen)) for k in two_keys(typed)]
+        parts = [erf_inv_of_uniform(k, shape, real_dtype(chosen)) for k in keys_from(typed)]
         numbers = lax.complex(*parts)
     else:
         numbers = standard_normal(typed, shape, chosen)
@@ -131,7 +131,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     sizes = (*drawn_shape("double_sided_maxwell", shape), *own)
     arguments = prepared("double_sided_maxwell", key, sizes, dtype, loc, scale)
     typed, sizes, chosen, loc, scale = arguments
-    speed_key, sign_key = two_keys(typed)
+    speed_key, sign_key = keys_from(typed)
     speeds = _speeds(speed_key, sizes, chosen)
     signed = lax.mul(rademacher(sign_key, sizes, chosen), speeds)
     return lax.add(lax.mul(signed, scale), loc)
@@ -154,7 +154,7 @@ def wald(
         out_sharding: layout of the result over devices.
     """
     typed, shape, chosen, mean = prepared("wald", key, shape, dtype, mean)
-    normal_key, coin_key = two_keys(typed)
+    normal_key, coin_key = keys_from(typed)
     squares = lax.square(standard_normal(normal_key, shape, chosen))
     coin = unit_interval(coin_key, shape, chosen)
     half, four = chosen.type(0.5), chosen.type(4)

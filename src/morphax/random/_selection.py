@@ -28,7 +28,7 @@ from ..util.messages import message
 from ._arguments import placed, requested_dtype
 from ._integers import randint
 from ._inversion import gumbel_numbers
-from ._keys import single_key, two_keys
+from ._keys import keys_from, single_key
 from ._uniform import unit_interval
 
 
@@ -91,7 +91,7 @@ def _shuffled(key: Any, x: Any, axis: int) -> Any:
     size = math.prod(shape)
     rounds = math.ceil(3 * math.log(max(size, 1)) / math.log((1 << 32) - 1))
     for _ in range(rounds):
-        key, subkey = two_keys(key)
+        key, subkey = keys_from(key)
         sort_keys = random_bits_p.bind(subkey, bit_width=32, shape=shape)
         _, x = lax.sort((sort_keys, x), dimension=axis, is_stable=True, num_keys=1)
     return x
@@ -99,14 +99,17 @@ def _shuffled(key: Any, x: Any, axis: int) -> Any:
 
 def _taken(x: Any, indices: Any, axis: int) -> Any:
     """Slices of `x` along `axis`; the axes of `indices`, all in bounds, take its place."""
-    shape, rank = aval_of(x).shape, aval_of(indices).ndim
-    before, after = range(axis), range(axis + rank, len(shape) - 1 + rank)
+    shape, own = aval_of(x).shape, aval_of(indices).shape
+    if 0 in own:
+        nothing = lax.slice_in_dim(x, 0, 0, axis=axis)
+        return lax.reshape(nothing, (*shape[:axis], *own, *shape[axis + 1 :]))
+    before, after = range(axis), range(axis + len(own), len(shape) - 1 + len(own))
     numbers = GatherDimensionNumbers(
         offset_dims=(*before, *after), collapsed_slice_dims=(axis,), start_index_map=(axis,)
     )
     return lax.gather(
         x,
-        lax.expand_dims(indices, (rank,)),
+        lax.expand_dims(indices, (len(own),)),
         numbers,
         slice_sizes=(*shape[:axis], 1, *shape[axis + 1 :]),
         mode=GatherScatterMode.PROMISE_IN_BOUNDS,

@@ -6,7 +6,7 @@ A float in [1, 2) has a fixed exponent and a mantissa of random bits; 1 less, it
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.kinds import FLOATING, NUMBER, UNSIGNED
 from ..lax.random_bits import random_bits_p
+from ..util.memo import memoize
 from ..util.messages import message
 from ._arguments import drawn_shape, is_number, parameter, placed, requested_dtype
 from ._keys import single_key
@@ -45,8 +46,18 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     return placed(lax.convert_element_type(drawn, chosen), out_sharding)
 
 
-def unit_interval(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
-    """Numbers in [0, 1), for a typed key: random mantissas, with the exponent of 1."""
+class _Format(NamedTuple):
+    """How to make numbers of a floating dtype in [1, 2) of bits."""
+
+    word: np.dtype[Any]
+    drawn_width: int
+    surplus: np.unsignedinteger[Any]
+    one: Any
+    bits_of_one: np.unsignedinteger[Any]
+
+
+@memoize
+def _format(dtype: Any) -> _Format:
     info = dtypes.finfo(dtype)
     if info.bits not in _WIDTHS:
         raise TypeError(
@@ -59,13 +70,19 @@ def unit_interval(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
         )
     word = np.dtype(f"uint{info.bits}")
     drawn_width = 8 if info.nmant < 8 else info.bits
-    drawn = random_bits_p.bind(key, bit_width=drawn_width, shape=shape)
-    mantissa = lax.shift_right_logical(
-        lax.convert_element_type(drawn, word), word.type(drawn_width - info.nmant)
-    )
     one = np.ones((), dtype)
-    in_1_2 = lax.bitcast_convert_type(lax.bitwise_or(mantissa, one.view(word)[()]), dtype)
-    return lax.sub(in_1_2, one[()])
+    return _Format(
+        word, drawn_width, word.type(drawn_width - info.nmant), one[()], one.view(word)[()]
+    )
+
+
+def unit_interval(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    """Numbers in [0, 1), for a typed key: random mantissas, with the exponent of 1."""
+    word, drawn_width, surplus, one, bits_of_one = _format(dtype)
+    drawn = random_bits_p.bind(key, bit_width=drawn_width, shape=shape)
+    mantissa = lax.shift_right_logical(lax.convert_element_type(drawn, word), surplus)
+    in_1_2 = lax.bitcast_convert_type(lax.bitwise_or(mantissa, bits_of_one), dtype)
+    return lax.sub(in_1_2, one)
 
 
 def uniform_between(key: Any, shape: tuple[int, ...], dtype: Any, minval: Any, maxval: Any) -> Any:

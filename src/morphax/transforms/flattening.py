@@ -173,4 +173,5 @@ def _not_an_operand(place: str, leaf: Any) -> str:
 
 
 def avals_of(leaves: Sequence[Any]) -> tuple[Any, ...]:
+    """The avals of values, in the same order."""
     return tuple([aval_of(x) for x in leaves])

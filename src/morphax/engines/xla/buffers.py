@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .client import device_list, exports_versioned_dlpack, extension, placement
-from .failures import failure, reported_by_xla
+from .failures import failure, origin, reported_by_xla
 
 
 def to_device(host: np.ndarray[Any, Any], device: Any, memory_kind: str | None = None) -> Any:
@@ -31,7 +31,7 @@ def to_device(host: np.ndarray[Any, Any], device: Any, memory_kind: str | None =
         )
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {device!r}"
-        raise failure(error, where) from error
+        raise failure(error, where) from origin(error)
 
 
 def copied_to_device(host: np.ndarray[Any, Any], aval: Any, device: Any) -> Any:
@@ -42,7 +42,7 @@ def copied_to_device(host: np.ndarray[Any, Any], aval: Any, device: Any) -> Any:
         )
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {device!r}"
-        raise failure(error, where) from error
+        raise failure(error, where) from origin(error)
 
 
 class _HostAval:
@@ -61,7 +61,7 @@ def to_host(buffer: Any) -> np.ndarray[Any, Any]:
     try:
         return buffer._single_device_array_to_np_array_did_copy()[0]  # type: ignore[no-any-return]
     except reported_by_xla() as error:
-        raise failure(error, "reading an array that a program computes") from error
+        raise failure(error, "reading an array that a program computes") from origin(error)
 
 
 def wait(buffers: list[Any]) -> None:
@@ -69,7 +69,7 @@ def wait(buffers: list[Any]) -> None:
     try:
         extension().batched_block_until_ready(buffers)
     except reported_by_xla() as error:
-        raise failure(error, "waiting for an array that a program computes") from error
+        raise failure(error, "waiting for an array that a program computes") from origin(error)
 
 
 def moved(buffer: Any, device: Any, memory_kind: str | None = None) -> Any:
@@ -81,7 +81,7 @@ def moved(buffer: Any, device: Any, memory_kind: str | None = None) -> Any:
             [buffer], [device_list(device)], [target], [copy]
         )[0]
     except reported_by_xla() as error:
-        raise failure(error, f"moving an array to {device!r}") from error
+        raise failure(error, f"moving an array to {device!r}") from origin(error)
 
 
 def to_dlpack(buffer: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
@@ -90,7 +90,7 @@ def to_dlpack(buffer: Any, stream: int | None, max_version: tuple[int, int] | No
     try:
         return extension().buffer_to_dlpack_managed_tensor(buffer, stream=stream, **keywords)
     except reported_by_xla() as error:
-        raise failure(error, "exporting an array through DLPack") from error
+        raise failure(error, "exporting an array through DLPack") from origin(error)
 
 
 def from_dlpack(capsule: Any, device: Any, stream: int | None) -> Any:
@@ -98,4 +98,4 @@ def from_dlpack(capsule: Any, device: Any, stream: int | None) -> Any:
     try:
         return extension().dlpack_managed_tensor_to_buffer(capsule, device, stream)
     except reported_by_xla() as error:
-        raise failure(error, "importing an array through DLPack") from error
+        raise failure(error, "importing an array through DLPack") from origin(error)

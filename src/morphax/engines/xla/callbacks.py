@@ -13,40 +13,58 @@ from typing import Any
 
 import numpy as np
 
+from ...core import abstract_token
 from .stablehlo import Builder, Value, physical_dtype
 
 
 def call_python(
-    b: Builder, function: Callable[..., Sequence[Any]], outs: Sequence[Any], *operands: Value
+    b: Builder,
+    function: Callable[..., Sequence[Any]],
+    outs: Sequence[Any],
+    *operands: Value,
+    ordered: bool = False,
 ) -> list[Value]:
-    """Write a call of `function`: NumPy arrays in, a sequence of NumPy arrays out."""
+    """Write a call of `function`: NumPy arrays in, a sequence of NumPy arrays out.
+
+    An ordered call takes what the previous one gave, a token, as a further operand, and gives one.
+    """
     index = len(b.module.callbacks)
-    b.module.callbacks.append(_checked(function, outs))
-    return b.ops(
+    waits_for = [b.latest] if ordered and b.latest is not None else []
+    gives = [abstract_token] if ordered else []
+    b.module.callbacks.append(_checked(function, len(operands), outs, gives))
+    results = b.ops(
         "stablehlo.custom_call",
-        outs,
+        [*outs, *gives],
         *operands,
+        *waits_for,
         call_target_name='"xla_ffi_python_cpu_callback"',
         api_version="4 : i32",
         has_side_effect="true",
         backend_config=f"{{index = {index} : ui64}}",
     )
+    if ordered:
+        b.latest = results.pop()
+    return results
 
 
-def _checked(function: Callable[..., Sequence[Any]], outs: Sequence[Any]) -> Callable[..., Any]:
+def _checked(
+    function: Callable[..., Sequence[Any]],
+    num_operands: int,
+    outs: Sequence[Any],
+    tokens: Sequence[Any],
+) -> Callable[..., Any]:
     """`function`, its operands owned and its results of the promised shapes and dtypes."""
 
     def call(*operands: Any) -> tuple[Any, ...]:
         try:
-            results = function(*[np.array(x) for x in operands])
-            return tuple(
-                [
-                    np.ascontiguousarray(
-                        np.broadcast_to(np.asarray(r, physical_dtype(aval.dtype)), aval.shape)
-                    )
-                    for r, aval in zip(results, outs, strict=True)
-                ]
-            )
+            results = function(*[np.array(x) for x in operands[:num_operands]])
+            owned = [
+                np.ascontiguousarray(
+                    np.broadcast_to(np.asarray(r, physical_dtype(aval.dtype)), aval.shape)
+                )
+                for r, aval in zip(results, outs, strict=True)
+            ]
+            return (*owned, *[None for _ in tokens])
         except BaseException as error:
             raised.append(error)
             raise

@@ -49,7 +49,7 @@ def xla_client() -> Any:
 def extension() -> Any:
     """The extension module `jaxlib._jax`."""
     xla_client()
-    from jaxlib import _jax
+    from jaxlib import _jax  # type: ignore[attr-defined]
 
     Device.register(_jax.Device)
     return _jax

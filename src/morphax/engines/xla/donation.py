@@ -1,11 +1,12 @@
 """Donation: results take over the memory of operands that the caller gives away.
 
-The module says which results may (`lowering`), XLA does it, and the operand is deleted: its later use
-raises an error that says which call took it.  XLA keeps off memory that a NumPy view still shows;
-such an operand stays as it was.
+The module says which results may (`lowering`), XLA does it, and the operand is deleted: its later
+use raises an error that says which call took it.  XLA keeps off memory that a NumPy view still
+shows; such an operand stays as it was.
 
-Memory that two arrays share is not given away.  A forwarded result shares the memory of its operand;
-`Array.placed` marks the buffer of both, and a marked operand is donated by way of a NumPy view.
+Memory that two arrays share is not given away.  A forwarded result shares the memory of its
+operand; `Array.placed` marks the buffer of both, and a marked operand is donated by way of a NumPy
+view.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from ...array import Array
 from ...util.messages import message
 from .callbacks import parsed
 from .client import compile_options, device_list, extension, handler_keywords, placement
-from .failures import failure, reported_by_xla
+from .failures import failure, origin, reported_by_xla
 from .lowering import LoweredProgram
 
 
@@ -52,7 +52,7 @@ class Executable:
                 module, device_list(device), options, **keywords
             )
         except reported_by_xla() as error:
-            raise failure(error, f"compiling the program {program.name}") from error
+            raise failure(error, f"compiling the program {program.name}") from origin(error)
         return cls(program, device, loaded)
 
     def __call__(self, operands: Sequence[Array], committed: bool = False) -> list[Array]:
@@ -83,7 +83,7 @@ class Executable:
         try:
             results = self.loaded.execute_sharded(buffers).consume_with_handlers(self._handlers)
         except reported_by_xla() as error:
-            raise failure(error, f"running the program {program.name}") from error
+            raise failure(error, f"running the program {program.name}") from origin(error)
         if not self._forwards:
             return [
                 Array(aval, None, buffer, device, committed)

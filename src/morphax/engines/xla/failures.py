@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ...errors import JaxRuntimeError
 from ...util.messages import message
+from . import callbacks
 from .client import extension
 
 _ADVICE = {
@@ -19,6 +20,8 @@ _ADVICE = {
     "CANCELLED": "Run the program again; something else on the device stopped it.",
     "UNAVAILABLE": "Check that the device and the other processes are alive, then start anew.",
 }
+_FROM_CALLBACK = "Callback error"  # in jaxlib's text if a Python function raised
+_MEND_CALLBACK = "Mend the Python function that the program calls; its error is shown above."
 _REPORT = "This is a fault of morphax or XLA: please report it with the program."
 
 
@@ -37,11 +40,16 @@ def failure(error: RuntimeError, where: str) -> JaxRuntimeError:
     status, separator, detail = str(error).partition(":")
     if not separator or not status.isupper():
         status, detail = "UNKNOWN", str(error)
+    advice = _MEND_CALLBACK if _FROM_CALLBACK in detail else _ADVICE.get(status, _REPORT)
     return JaxRuntimeError(
-        message(
-            f"{status}: {where}",
-            given=detail.strip(),
-            expected="success",
-            fix=_ADVICE.get(status, _REPORT),
-        )
+        message(f"{status}: {where}", given=detail.strip(), expected="success", fix=advice)
     )
+
+
+def origin(error: RuntimeError) -> BaseException:
+    """The cause of a failure: what a Python callback raised, or else jaxlib's error itself."""
+    if _FROM_CALLBACK not in str(error) or not callbacks.raised:
+        return error
+    cause = callbacks.raised[-1]
+    callbacks.raised.clear()
+    return cause

@@ -2,8 +2,8 @@
 
 Writing text is as fast as building the module through bindings, needs no MLIR library in Python,
 and gives readable modules that can be compared, hashed and kept as golden files.  Lowering rules
-receive a `Builder`, operands as `Value`s, and return `Value`s; a rule never sees text other than the
-names of operations and attributes.
+receive a `Builder`, operands as `Value`s, and return `Value`s; a rule never sees text other than
+the names of operations and attributes.
 
 Reference: the StableHLO specification, https://openxla.org/stablehlo/spec.
 """
@@ -125,11 +125,18 @@ class Function(NamedTuple):
     constants: Sequence[tuple[Any, Any]]
 
 
+class Region(NamedTuple):
+    """A written region, and whether there are ordered side effects in it."""
+
+    text: str
+    is_ordered: bool
+
+
 @final
 class Builder:
     """Writes the operations of one block."""
 
-    __slots__ = ("_constants", "_large", "_located", "_parent", "lines", "module")
+    __slots__ = ("_constants", "_large", "_located", "_parent", "latest", "lines", "module")
 
     def __init__(self, module: Module, parent: Builder | None = None) -> None:
         self.module = module
@@ -139,6 +146,9 @@ class Builder:
         # All blocks of one function share its large constants: value and operand, by identity.
         self._large: dict[int, tuple[Any, Value]] = {} if parent is None else parent._large
         self._located = 0
+        # What the next ordered side effect must wait for: a token, or a result of an operation
+        # with such an effect inside.
+        self.latest: Value | None = None if parent is None else parent.latest
 
     def new_value(self, aval: Any) -> Value:
         """A value with a fresh name, to be defined by the caller."""
@@ -157,7 +167,7 @@ class Builder:
         name: str,
         out: Any,
         *operands: Value,
-        regions: Sequence[str] = (),
+        regions: Sequence[Region] = (),
         **attributes: str,
     ) -> Value:
         """Any operation with one result; attributes are MLIR text."""
@@ -168,14 +178,14 @@ class Builder:
         name: str,
         outs: Sequence[Any],
         *operands: Value,
-        regions: Sequence[str] = (),
+        regions: Sequence[Region] = (),
         **attributes: str,
     ) -> list[Value]:
         """Any operation in MLIR's generic form, with any number of results."""
         results = [self.new_value(aval) for aval in outs]
         head = ", ".join([r.name for r in results]) + " = " if results else ""
         inputs = ", ".join([v.name for v in operands])
-        bodies = f" ({', '.join(regions)})" if regions else ""
+        bodies = f" ({', '.join([region.text for region in regions])})" if regions else ""
         pairs = ", ".join([f"{k} = {v}" for k, v in attributes.items()])
         signature = (
             f"({', '.join([tensor_type(v.aval) for v in operands])}) -> "
@@ -183,19 +193,20 @@ class Builder:
         )
         braces = f" {{{pairs}}}" if pairs else ""
         self.lines.append(f'{head}"{name}"({inputs}){bodies}{braces} : {signature}')
+        if results and any([region.is_ordered for region in regions]):
+            self.latest = results[0]
         return results
 
-    def region(
-        self, avals: Sequence[Any], body: Callable[..., Sequence[Value]]
-    ) -> str:
-        """The text of a one-block region: `body(builder, *arguments)` returns its results."""
+    def region(self, avals: Sequence[Any], body: Callable[..., Sequence[Value]]) -> Region:
+        """A region of one block: `body(builder, *arguments)` returns its results."""
         inner = Builder(self.module, self)
         arguments = [self.new_value(aval) for aval in avals]
         results = body(inner, *arguments)
         inner.ops("stablehlo.return", (), *results)
         header = ", ".join([f"{v.name}: {tensor_type(v.aval)}" for v in arguments])
         block = f"^bb0({header}):\n" if arguments else ""
-        return "{\n" + block + "\n".join(inner.lines) + "\n}"
+        text = "{\n" + block + "\n".join(inner.lines) + "\n}"
+        return Region(text, is_ordered=inner.latest is not self.latest)
 
     def constant(self, value: Any, aval: Any) -> Value:
         """A constant; scalars are written once per block."""
@@ -279,7 +290,12 @@ class Builder:
         return list(self._large.values())
 
     def call(self, name: str, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
-        """Call `jaxpr` as a private function, written once per module."""
+        """Call `jaxpr` as a private function, written once per module.
+
+        A program with ordered effects is written in place: a function would hide their order.
+        """
+        if any([effect.ordered for effect in jaxpr.effects]):
+            return self.inline(jaxpr, *operands)
         callee = self.module.callees.get(jaxpr)
         if callee is None:
             callee = function(self.module, self.module.fresh_name(name), jaxpr)
@@ -356,7 +372,6 @@ def _scalar_text(value: Any) -> str:
     if np.isfinite(value):
         return f"{float(value):.17e}"
     return f"0x{np.asarray(value).tobytes()[::-1].hex().upper()}"
-
 
 
 def _quoted(text: str) -> str:

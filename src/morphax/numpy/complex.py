@@ -1,0 +1,64 @@
+"""Parts of complex numbers, for real ones too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from .operands import as_array, promoted_inexact
+
+
+def is_complex(x: Any) -> bool:
+    """Whether `x`, an array, has a complex dtype."""
+    return dtypes.issubdtype(aval_of(x).dtype, np.complexfloating)
+
+
+def real(val: Any, /) -> Any:
+    """The real part of each element."""
+    val = as_array("real", val)
+    return lax.real(val) if is_complex(val) else val
+
+
+def imag(val: Any, /) -> Any:
+    """The imaginary part of each element; 0 for real numbers."""
+    val = as_array("imag", val)
+    return lax.imag(val) if is_complex(val) else lax.full_like(val, 0)
+
+
+def conjugate(x: Any, /) -> Any:
+    """The complex conjugate of each element."""
+    x = as_array("conjugate", x)
+    return lax.conj(x) if is_complex(x) else x
+
+
+conj = conjugate
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """The argument of complex numbers, in (−π, π], or in degrees.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.angle(jnp.array([1j, -1.0]), deg=True)
+        Array([ 90., 180.], dtype=float32)
+    """
+    (z,) = promoted_inexact("angle", z)
+    x, y = real(z), imag(z)
+    dtype = aval_of(x).dtype
+    result = lax.atan2(lax.convert_element_type(y, dtype), lax.convert_element_type(x, dtype))
+    return lax.mul(result, np.asarray(180 / np.pi, dtype)[()]) if deg else result
+
+
+def iscomplex(x: Any) -> Any:
+    """Where the imaginary part is not zero."""
+    part = imag(x)
+    return lax.ne(part, lax.full_like(part, 0))
+
+
+def isreal(x: Any) -> Any:
+    """Where the imaginary part is zero."""
+    part = imag(x)
+    return lax.eq(part, lax.full_like(part, 0))

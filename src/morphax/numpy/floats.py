@@ -1,0 +1,165 @@
+"""What floats are made of: sign, exponent and neighbours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.convert import convert
+from ..util.messages import message
+from .complex import is_complex
+from .operands import as_array, promoted, promoted_inexact
+from .predicates import isfinite, isposinf, isneginf, signbit
+from .selection import where
+
+
+def _real(name: str, *operands: Any) -> Any:
+    """Floating operands of one dtype."""
+    result = promoted_inexact(name, *operands)
+    if not is_complex(result[0]):
+        return result
+    raise TypeError(
+        message(
+            f"jnp.{name}",
+            given="complex numbers",
+            expected="real numbers",
+            fix="Use jnp.real and jnp.imag.",
+        )
+    )
+
+
+def copysign(x1: Any, x2: Any, /) -> Any:
+    """|x₁| with the sign of x₂."""
+    x1, x2 = _real("copysign", x1, x2)
+    return where(lax.ne(*promoted("copysign", signbit(x1), signbit(x2))), lax.neg(x1), x1)
+
+
+def nextafter(x: Any, y: Any, /) -> Any:
+    """The float next to x in the direction of y."""
+    return lax.nextafter(*_real("nextafter", x, y))
+
+
+def spacing(x: Any, /) -> Any:
+    """The distance from x to the next float away from zero, with the sign of x."""
+    (x,) = _real("spacing", x)
+    negative = lax.lt(x, lax.full_like(x, 0))
+    beyond = lax.nextafter(x, where(negative, lax.full_like(x, -np.inf), lax.full_like(x, np.inf)))
+    return lax.stop_gradient(lax.sub(beyond, x))
+
+
+def heaviside(x1: Any, x2: Any, /) -> Any:
+    """0 for x₁ < 0, 1 for x₁ > 0, and x₂ for x₁ = 0."""
+    x1, x2 = _real("heaviside", x1, x2)
+    step = where(lax.lt(x1, lax.full_like(x1, 0)), lax.full_like(x1, 0), lax.full_like(x1, 1))
+    at_zero = lax.eq(x1, lax.full_like(x1, 0))
+    return where(lax.ne(x1, x1), x1, where(at_zero, x2, step))
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    """`x` with numbers for NaN and infinities.
+
+    Args:
+        x: array.
+        copy: accepted for compatibility.
+        nan: for NaN.
+        posinf: for +∞; the greatest finite number by default.
+        neginf: for −∞; the least finite number by default.
+    """
+    x = as_array("nan_to_num", x)
+    dtype = x.aval.dtype
+    if not dtypes.issubdtype(dtype, np.inexact):
+        return x
+    if is_complex(x):
+        parts = [nan_to_num(p, copy, nan, posinf, neginf) for p in (lax.real(x), lax.imag(x))]
+        return lax.complex(*parts)
+    limits = dtypes.finfo(dtype)
+    for condition, value in (
+        (lax.ne(x, x), nan),
+        (isposinf(x), limits.max if posinf is None else posinf),
+        (isneginf(x), limits.min if neginf is None else neginf),
+    ):
+        x = where(condition, convert(as_array("nan_to_num", value), dtype), x)
+    return convert(x, dtype)
+
+
+def _bits(dtype: Any) -> tuple[Any, int, int]:
+    """Integer dtype of the same width, number of mantissa bits, and bias of the exponent."""
+    info = dtypes.finfo(dtype)
+    return np.dtype(f"int{8 * dtype.itemsize}"), int(info.nmant), int(info.maxexp) - 1
+
+
+def _power_of_two(exponent: Any, dtype: Any) -> Any:
+    """2ⁿ, exactly, for exponents of normal numbers."""
+    integer, digits, bias = _bits(dtype)
+    biased = lax.add(lax.convert_element_type(exponent, integer), np.asarray(bias, integer)[()])
+    shifted = lax.shift_left(biased, lax.full_like(biased, digits))
+    return lax.bitcast_convert_type(shifted, dtype)
+
+
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """x₁ · 2^x₂, rounded once.
+
+    Args:
+        x1: real array.
+        x2: integers.
+    """
+    x1, x2 = as_array("ldexp", x1), as_array("ldexp", x2)
+    if is_complex(x1) or not dtypes.issubdtype(x2.aval.dtype, np.integer):
+        raise ValueError(
+            message(
+                "jnp.ldexp",
+                given=f"{x1.aval} and {x2.aval}",
+                expected="a real x1 and an integer x2",
+                fix="Convert the exponent with astype('int32').",
+            )
+        )
+    (x,) = promoted_inexact("ldexp", x1)
+    shape = lax.broadcast_shapes(aval_of(x).shape, x2.aval.shape)
+    x, exponent = _widened(x, shape), _widened(lax.convert_element_type(x2, np.int32), shape)
+    dtype = aval_of(x).dtype
+    _, digits, bias = _bits(dtype)
+    # Large exponents in three steps; only the last of them may round, so the ones downwards stop
+    # where a mantissa still fits above the subnormal numbers.
+    up, down = np.int32(bias), np.int32(digits + 1 - (bias - 1))
+    exponent = lax.clamp(np.int32(3 * int(down)), exponent, np.int32(3 * int(up)))
+    for _ in range(2):
+        high = lax.gt(exponent, lax.full_like(exponent, up))
+        low = lax.lt(exponent, lax.full_like(exponent, 1 - bias))
+        zero = lax.full_like(exponent, 0)
+        step = where(high, lax.full_like(exponent, up), where(low, lax.full_like(exponent, down), zero))
+        x = lax.mul(x, _power_of_two(step, dtype))
+        exponent = lax.sub(exponent, step)
+    last = lax.clamp(np.int32(1 - bias), exponent, np.int32(bias))
+    return lax.mul(x, _power_of_two(last, dtype))
+
+
+def _widened(x: Any, shape: tuple[int, ...]) -> Any:
+    first = len(shape) - aval_of(x).ndim
+    return lax.broadcast_in_dim(x, shape, tuple(range(first, len(shape))))
+
+
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """m and n with x = m · 2ⁿ and ½ ≤ |m| < 1; n is 0 for zeros, infinities and NaN."""
+    (x,) = _real("frexp", x)
+    x = as_array("frexp", x)
+    dtype = x.aval.dtype
+    integer, digits, bias = _bits(dtype)
+    mask = np.asarray(2 * bias + 1, integer)[()]
+
+    def biased_exponent(value: Any) -> Any:
+        bits = lax.bitcast_convert_type(value, integer)
+        return lax.bitwise_and(lax.shift_right_logical(bits, lax.full_like(bits, digits)), mask)
+
+    exponent = biased_exponent(x)
+    subnormal = lax.eq(exponent, lax.full_like(exponent, 0))
+    lifted = biased_exponent(lax.mul(x, np.asarray(2.0**digits, dtype)[()]))
+    exponent = where(subnormal, lax.sub(lifted, np.asarray(digits, integer)[()]), exponent)
+    found = lax.convert_element_type(lax.sub(exponent, np.asarray(bias - 1, integer)[()]), np.int32)
+    ordinary = lax.bitwise_and(isfinite(x), lax.ne(x, lax.full_like(x, 0)))
+    found = where(ordinary, found, lax.full_like(found, 0))
+    return ldexp(x, lax.neg(found)), found

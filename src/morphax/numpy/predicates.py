@@ -1,0 +1,217 @@
+"""Questions about elements, arrays and dtypes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..array import Array
+from ..core import aval_of
+from ..lax.convert import convert
+from ..util.messages import message
+from .complex import is_complex
+from .creation import asarray
+from .operands import as_array, promoted, promoted_inexact
+
+finfo = dtypes.finfo
+iinfo = dtypes.iinfo
+issubdtype = dtypes.issubdtype
+result_type = dtypes.result_type
+promote_types = dtypes.promote_types
+can_cast = np.can_cast
+
+
+def isnan(x: Any, /) -> Any:
+    """Where x is NaN."""
+    x = as_array("isnan", x)
+    return lax.ne(x, x) if issubdtype(x.aval.dtype, np.inexact) else _nowhere(x)
+
+
+def _nowhere(x: Any) -> Any:
+    return lax.full_like(x, False, np.bool_)
+
+
+def isinf(x: Any, /) -> Any:
+    """Where x is infinite; a complex number is if one of its parts is."""
+    x = as_array("isinf", x)
+    if is_complex(x):
+        return lax.bitwise_or(isinf(lax.real(x)), isinf(lax.imag(x)))
+    if not issubdtype(x.aval.dtype, np.floating):
+        return _nowhere(x)
+    return lax.eq(lax.abs(x), _infinity(x, np.inf))
+
+
+def _infinity(x: Any, value: float) -> Any:
+    return np.asarray(value, x.aval.dtype)[()]
+
+
+def isfinite(x: Any, /) -> Any:
+    """Where x is neither infinite nor NaN."""
+    x = as_array("isfinite", x)
+    if is_complex(x):
+        return lax.bitwise_and(lax.is_finite(lax.real(x)), lax.is_finite(lax.imag(x)))
+    if issubdtype(x.aval.dtype, np.floating):
+        return lax.is_finite(x)
+    return lax.full_like(x, True, np.bool_)
+
+
+def isposinf(x: Any, /, out: None = None) -> Any:
+    """Where x is +∞."""
+    return _is_infinity("isposinf", x, np.inf)
+
+
+def isneginf(x: Any, /, out: None = None) -> Any:
+    """Where x is −∞."""
+    return _is_infinity("isneginf", x, -np.inf)
+
+
+def _is_infinity(name: str, x: Any, value: float) -> Any:
+    x = _real_operand(name, x)
+    if not issubdtype(x.aval.dtype, np.floating):
+        return _nowhere(x)
+    return lax.eq(x, _infinity(x, value))
+
+
+def _real_operand(name: str, x: Any) -> Any:
+    x = as_array(name, x)
+    if not is_complex(x):
+        return x
+    raise ValueError(
+        message(
+            f"jnp.{name}, argument x",
+            given=f"{x.aval}",
+            expected="real numbers: complex ones have no sign",
+            fix="Ask of jnp.real(x) or jnp.imag(x).",
+        )
+    )
+
+
+def signbit(x: Any, /) -> Any:
+    """Where the sign bit is set: of negative numbers, of −0, and of NaN with a sign."""
+    x = _real_operand("signbit", x)
+    dtype = x.aval.dtype
+    if issubdtype(dtype, np.floating):
+        x = lax.bitcast_convert_type(x, f"int{8 * dtype.itemsize}")
+    elif not issubdtype(dtype, np.signedinteger):
+        return _nowhere(x)
+    return lax.lt(x, np.zeros((), x.aval.dtype)[()])
+
+
+def isclose(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> Any:
+    """Where |a − b| ≤ atol + rtol |b|; infinities must be equal.
+
+    Args:
+        a, b: arrays that broadcast together.
+        rtol, atol: relative and absolute tolerance.
+        equal_nan: whether NaN is close to NaN.
+    """
+    a, b = promoted_inexact("isclose", a, b)
+    distance, size = lax.abs(lax.sub(a, b)), lax.abs(b)
+    dtype = aval_of(size).dtype
+    relative, absolute = (convert(as_array("isclose", t), dtype) for t in (rtol, atol))
+    bound = lax.add(absolute, lax.mul(relative, size))
+    close = lax.bitwise_and(lax.le(distance, bound), isfinite(b))
+    close = lax.bitwise_or(close, lax.eq(a, b))
+    if equal_nan:
+        close = lax.bitwise_or(close, lax.bitwise_and(lax.ne(a, a), lax.ne(b, b)))
+    return close
+
+
+def allclose(
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
+) -> Any:
+    """Whether all elements are close; see `isclose`."""
+    return _all(isclose(a, b, rtol, atol, equal_nan))
+
+
+def _all(x: Any) -> Any:
+    return lax.reduce_and(x, tuple(range(aval_of(x).ndim)))
+
+
+def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+    """Whether shapes and elements are equal, with `equal_nan` also NaN and NaN."""
+    a1, a2 = asarray(a1), asarray(a2)
+    if a1.aval.shape != a2.aval.shape:
+        return Array.from_host(np.bool_(False))
+    a1, a2 = promoted("array_equal", a1, a2)
+    same = lax.eq(a1, a2)
+    if equal_nan:
+        same = lax.bitwise_or(same, lax.bitwise_and(lax.ne(a1, a1), lax.ne(a2, a2)))
+    return _all(same)
+
+
+def array_equiv(a1: Any, a2: Any) -> Any:
+    """Whether two arrays are equal once broadcast together."""
+    a1, a2 = asarray(a1), asarray(a2)
+    try:
+        lax.broadcast_shapes(a1.aval.shape, a2.aval.shape)
+    except (TypeError, ValueError):
+        return Array.from_host(np.bool_(False))
+    return _all(lax.eq(*promoted("array_equiv", a1, a2)))
+
+
+def iscomplexobj(x: Any) -> bool:
+    """Whether `x` has a complex dtype, or is a complex number."""
+    return is_complex(x) if hasattr(x, "aval") else bool(np.iscomplexobj(x))
+
+
+def isrealobj(x: Any) -> bool:
+    """Whether `x` does not have a complex dtype."""
+    return not iscomplexobj(x)
+
+
+def isscalar(element: Any) -> bool:
+    """Whether `element` is a number, a string, or an array without axes."""
+    return np.isscalar(element) or getattr(element, "ndim", None) == 0
+
+
+def iterable(y: Any) -> bool:
+    """Whether `y` can be iterated over."""
+    return np.iterable(y) and getattr(y, "ndim", 1) > 0
+
+
+_KINDS: dict[str, tuple[Any, ...]] = {
+    "bool": (np.bool_,),
+    "signed integer": (np.signedinteger,),
+    "unsigned integer": (np.unsignedinteger,),
+    "integral": (np.integer,),
+    "real floating": (np.floating,),
+    "complex floating": (np.complexfloating,),
+    "numeric": (np.number,),
+}
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind.
+
+    Args:
+        dtype: a dtype.
+        kind: another dtype, the name of a kind of the array API standard such as
+            ``"real floating"``, or a tuple of these, one of which must apply.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.isdtype(jnp.int8, ("integral", "bool"))
+        True
+    """
+    given = dtypes.dtype(dtype)
+    for one in kind if isinstance(kind, tuple) else (kind,):
+        if isinstance(one, str) and one in _KINDS:
+            if any(issubdtype(given, general) for general in _KINDS[one]):
+                return True
+        elif isinstance(one, str):
+            raise ValueError(
+                message(
+                    "jnp.isdtype, argument kind",
+                    given=f"{one!r}",
+                    expected=f"a dtype or one of {list(_KINDS)}",
+                    fix="Use one of these names.",
+                )
+            )
+        elif given == dtypes.dtype(one):
+            return True
+    return False

@@ -1,0 +1,293 @@
+"""Products of vectors, matrices and stacks of them.
+
+The dtype of a product is the common dtype of its operands unless `preferred_element_type` says otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.precision import canonical_precision
+from ..util.memo import memoize
+from ..util.messages import message
+from .axes import canonical_axes, canonical_axis
+from .contraction import Contraction, Shape, plan_contraction
+from .operands import as_array, of_one_dtype
+from .reductions import sum as sum_
+from .searching import check_no_out
+from .selection import diagonal
+from .shaping import moveaxis, ravel, reshape
+
+_ROW, _COLUMN, _SUMMED = "row", "column", "summed"
+
+
+def _element_type(name: str, preferred: Any, array: Any) -> Any:
+    return array.aval.dtype if preferred is None else dtypes.requested(preferred, name)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Matrix product: Σₖ a[..., i, k] b[..., k, j], where leading axes broadcast.
+
+    Args:
+        a: array (k,) or (..., m, k).
+        b: array (k,) or (..., k, n).
+        precision: how exactly an accelerator multiplies.
+        preferred_element_type: dtype of the sums and of the result.
+        out_sharding: sharding of the result.
+
+    Raises:
+        ValueError: an operand has no axes.
+        TypeError: sizes do not fit.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.matmul(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
+        Array([21, 43], dtype=int32)
+    """
+    left, right = of_one_dtype("matmul", a, b)
+    return _multiplied("matmul", left, right, precision, preferred_element_type)
+
+
+def _multiplied(name: str, left: Any, right: Any, precision: Any, preferred: Any) -> Any:
+    element_type = _element_type(name, preferred, left)
+    level = canonical_precision(f"jnp.{name}", precision)
+    plan = _matmul_plan(name, left.aval.shape, right.aval.shape)
+    return plan(left, right, level, element_type)
+
+
+@memoize
+def _matmul_plan(name: str, left: Shape, right: Shape) -> Contraction:
+    if not left or not right:
+        raise ValueError(
+            message(
+                f"jnp.{name}",
+                given=f"operands of shapes {left} and {right}",
+                expected="at least one axis in both",
+                fix="Use * to multiply with a scalar.",
+            )
+        )
+    batch = max(len(left), len(right), 2) - 2
+    left_names = (*range(-max(len(left) - 2, 0), 0), *((_ROW,) * (len(left) > 1)), _SUMMED)
+    right_names = (*range(-max(len(right) - 2, 0), 0), _SUMMED, *((_COLUMN,) * (len(right) > 1)))
+    out = [n for n in (*range(-batch, 0), _ROW, _COLUMN) if n in (*left_names, *right_names)]
+    if left[-1] != right[right_names.index(_SUMMED)]:
+        raise _sizes_error(name, left, right)
+    return plan_contraction(name, (left_names, right_names), (left, right), tuple(out))
+
+
+def _sizes_error(name: str, left: Any, right: Any) -> TypeError:
+    return TypeError(
+        message(
+            f"jnp.{name}",
+            given=f"operands of shapes {left} and {right}",
+            expected="equal sizes of the axes that are summed over",
+            fix="Transpose an operand.",
+        )
+    )
+
+
+def _along(
+    name: str, a: Any, b: Any, axes: tuple[Sequence[int], Sequence[int]], options: tuple[Any, Any]
+) -> Any:
+    """The sums of products along pairs of axes; the other axes of `a`, then those of `b`."""
+    precision, preferred = options
+    for x, y in zip(*axes, strict=True):
+        if a.aval.shape[x] != b.aval.shape[y]:
+            raise _sizes_error(name, a.aval.shape, b.aval.shape)
+    element_type = _element_type(name, preferred, a)
+    return lax.dot_general(a, b, (axes, ((), ())), precision, element_type)
+
+
+def dot(
+    a: Any,
+    b: Any,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Sums of products along the last axis of `a` and the last but one (or only) axis of `b`.
+
+    Unlike `matmul`, it takes scalars, and combines each matrix of `a` with each of `b`.
+    """
+    a, b = of_one_dtype("dot", a, b)
+    left, right = a.aval.ndim, b.aval.ndim
+    axes: Any = ((left - 1,), (max(right - 2, 0),)) if left and right else ((), ())
+    return _along("dot", a, b, axes, (precision, preferred_element_type))
+
+
+def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Σᵢ āᵢ bᵢ over all elements; complex `a` is conjugated."""
+    a, b = of_one_dtype("vdot", a, b)
+    options = precision, preferred_element_type
+    return _along("vdot", ravel(_conjugate(a)), ravel(b), ((0,), (0,)), options)
+
+
+def _conjugate(x: Any) -> Any:
+    return lax.conj(x) if dtypes.issubdtype(x.aval.dtype, np.complexfloating) else x
+
+
+def vecdot(
+    x1: Any,
+    x2: Any,
+    /,
+    *,
+    axis: int = -1,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+) -> Any:
+    """Σᵢ x̄₁ᵢ x₂ᵢ along one axis, where the others broadcast."""
+    x1, x2 = of_one_dtype("vecdot", x1, x2)
+    left, right = moveaxis(_conjugate(x1), axis, -1), moveaxis(x2, axis, -1)
+    shapes = left.aval.shape, right.aval.shape
+    if shapes[0][-1] != shapes[1][-1]:
+        raise _sizes_error("vecdot", x1.aval.shape, x2.aval.shape)
+    names = tuple([(*range(1 - len(s), 0), _SUMMED) for s in shapes])
+    out = tuple(range(1 - max(map(len, shapes)), 0))
+    plan = plan_contraction("vecdot", names, shapes, out)
+    level = canonical_precision("jnp.vecdot", precision)
+    return plan(left, right, level, _element_type("vecdot", preferred_element_type, left))
+
+
+def matvec(x1: Any, x2: Any, /) -> Any:
+    """Matrix times vector: Σⱼ x₁[..., i, j] x₂[..., j], where leading axes broadcast."""
+    x1, x2 = of_one_dtype("matvec", x1, x2)
+    product = _multiplied("matvec", x1, lax.expand_dims(x2, (x2.aval.ndim,)), None, None)
+    return lax.squeeze(product, (product.aval.ndim - 1,))
+
+
+def vecmat(x1: Any, x2: Any, /) -> Any:
+    """Vector times matrix: Σᵢ x̄₁[..., i] x₂[..., i, j], where leading axes broadcast."""
+    x1, x2 = of_one_dtype("vecmat", x1, x2)
+    row = lax.expand_dims(_conjugate(x1), (x1.aval.ndim - 1,))
+    product = _multiplied("vecmat", row, x2, None, None)
+    return lax.squeeze(product, (product.aval.ndim - 2,))
+
+
+def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
+    """Sums of products along the last axes of both; a plain product with a scalar."""
+    a, b = of_one_dtype("inner", a, b)
+    left, right = a.aval.ndim, b.aval.ndim
+    axes: Any = ((left - 1,), (right - 1,)) if left and right else ((), ())
+    return _along("inner", a, b, axes, (precision, preferred_element_type))
+
+
+def outer(a: Any, b: Any, out: None = None) -> Any:
+    """aᵢ bⱼ for all pairs of elements."""
+    check_no_out("outer", out)
+    a, b = of_one_dtype("outer", a, b)
+    shape = (a.aval.size, b.aval.size)
+    rows = lax.broadcast_in_dim(ravel(a), shape, (0,))
+    return lax.mul(rows, lax.broadcast_in_dim(ravel(b), shape, (1,)))
+
+
+def tensordot(
+    a: Any,
+    b: Any,
+    axes: Any = 2,
+    *,
+    precision: Any = None,
+    preferred_element_type: Any = None,
+    out_sharding: Any = None,
+) -> Any:
+    """Sums of products along pairs of axes.
+
+    Args:
+        a, b: arrays.
+        axes: how many of the last axes of `a` go with the first of `b`, or the axes of `a` and of `b`.
+        precision: how exactly an accelerator multiplies.
+        preferred_element_type: dtype of the sums and of the result.
+        out_sharding: sharding of the result.
+    """
+    a, b = of_one_dtype("tensordot", a, b)
+    left, right = a.aval.ndim, b.aval.ndim
+    if isinstance(axes, (tuple, list)) and len(axes) == 2:
+        pairs = (canonical_axes("tensordot", axes[0], left), canonical_axes("tensordot", axes[1], right))
+    else:
+        count = int(axes)
+        pairs = (tuple(range(left - count, left)), tuple(range(count)))
+    if len(pairs[0]) != len(pairs[1]) or min(pairs[0], default=0) < 0 or len(pairs[1]) > right:
+        raise TypeError(
+            message(
+                "jnp.tensordot, argument axes",
+                given=f"{axes} for shapes {a.aval.shape} and {b.aval.shape}",
+                expected="a number of axes that both have, or as many axes of one as of the other",
+                fix="Pass for instance axes=([0, 1], [1, 0]).",
+            )
+        )
+    return _along("tensordot", a, b, pairs, (precision, preferred_element_type))
+
+
+def kron(a: Any, b: Any) -> Any:
+    """Kronecker product: blocks of `b`, each times an element of `a`."""
+    a, b = of_one_dtype("kron", a, b)
+    rank = max(a.aval.ndim, b.aval.ndim)
+    left, right = ((1,) * (rank - x.aval.ndim) + x.aval.shape for x in (a, b))
+    pairs = tuple([n for pair in zip(left, right, strict=True) for n in pair])
+    wide = lax.broadcast_in_dim(reshape(a, left), pairs, tuple(range(0, 2 * rank, 2)))
+    deep = lax.broadcast_in_dim(reshape(b, right), pairs, tuple(range(1, 2 * rank, 2)))
+    return reshape(lax.mul(wide, deep), tuple([m * n for m, n in zip(left, right, strict=True)]))
+
+
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    """Vector product of 3-vectors along an axis; 2-vectors lie in the plane z = 0.
+
+    Args:
+        a, b: arrays whose other axes broadcast.
+        axisa, axisb: where their vectors are.
+        axisc: where those of the result are; two 2-vectors have the scalar z as product.
+        axis: stands for all three.
+    """
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    a, b = of_one_dtype("cross", a, b)
+    a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
+    sizes = a.aval.shape[-1], b.aval.shape[-1]
+    if not {2, 3}.issuperset(sizes):
+        raise ValueError(
+            message(
+                "jnp.cross",
+                given=f"vectors of sizes {sizes[0]} and {sizes[1]}",
+                expected="size 2 or 3",
+                fix="Name the vectors' axes with axisa and axisb.",
+            )
+        )
+    shape = lax.broadcast_shapes(a.aval.shape[:-1], b.aval.shape[:-1])
+    (a1, a2, a3), (b1, b2, b3) = _components(a, shape), _components(b, shape)
+    z = lax.sub(lax.mul(a1, b2), lax.mul(a2, b1))
+    if sizes == (2, 2):
+        return z
+    x = lax.sub(lax.mul(a2, b3), lax.mul(a3, b2))
+    y = lax.sub(lax.mul(a3, b1), lax.mul(a1, b3))
+    return lax.stack([x, y, z], canonical_axis("cross", axisc, aval_of(z).ndim + 1))
+
+
+def _components(vectors: Any, shape: Shape) -> list[Any]:
+    """The three components of vectors along the last axis, broadcast to `shape`."""
+    parts = []
+    for i in range(vectors.aval.shape[-1]):
+        part = lax.index_in_dim(vectors, i, -1, keepdims=False)
+        first = len(shape) - aval_of(part).ndim
+        parts.append(lax.broadcast_in_dim(part, shape, tuple(range(first, len(shape)))))
+    return parts if len(parts) == 3 else [*parts, lax.full_like(parts[0], 0)]
+
+
+def trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
+) -> Any:
+    """The sum of the diagonal of two axes."""
+    return sum_(diagonal(as_array("trace", a), offset, axis1, axis2), -1, dtype, out)

@@ -1,0 +1,104 @@
+"""Rounding to integers and to decimals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.convert import convert
+from ..lax.rounding import RoundingMethod
+from .operands import as_array, promoted_inexact
+from .searching import check_no_out
+
+
+def _is_integer(x: Any) -> bool:
+    return not dtypes.issubdtype(aval_of(x).dtype, np.inexact)
+
+
+def floor(x: Any, /) -> Any:
+    """The greatest integer ≤ x; integers stay as they are."""
+    x = as_array("floor", x)
+    return x if _is_integer(x) else lax.floor(x)
+
+
+def ceil(x: Any, /) -> Any:
+    """The least integer ≥ x; integers stay as they are."""
+    x = as_array("ceil", x)
+    return x if _is_integer(x) else lax.ceil(x)
+
+
+def trunc(x: Any) -> Any:
+    """The integer part of x: rounded towards zero."""
+    x = as_array("trunc", x)
+    if _is_integer(x):
+        return x
+    return lax.select(lax.lt(x, lax.full_like(x, 0)), lax.ceil(x), lax.floor(x))
+
+
+def rint(x: Any, /) -> Any:
+    """The nearest integer as a float; halves go to the even one."""
+    (x,) = promoted_inexact("rint", x)
+    return _to_nearest(x)
+
+
+def _to_nearest(x: Any) -> Any:
+    if dtypes.issubdtype(aval_of(x).dtype, np.complexfloating):
+        return lax.complex(_to_nearest(lax.real(x)), _to_nearest(lax.imag(x)))
+    return lax.round(x, RoundingMethod.TO_NEAREST_EVEN)
+
+
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:  # noqa: A001 - the public name
+    """`a` rounded to `decimals` places behind the point, halves to even.
+
+    Args:
+        a: array of number dtype, which the result has too.
+        decimals: how many; negative ones count in front of the point.
+        out: must be `None`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.round(jnp.array([1.25, 2.75]), 1)
+        Array([1.2, 2.8], dtype=float32)
+    """
+    check_no_out("round", out)
+    a = as_array("round", a)
+    dtype = a.aval.dtype
+    if dtypes.issubdtype(dtype, np.integer):
+        return a if decimals >= 0 else _to_multiples(a, 10**-decimals)
+    if decimals == 0:
+        return _to_nearest(a)
+    # The scaled number needs more digits than a short dtype has.
+    wide = convert(a, np.dtype(np.float32)) if dtype.itemsize < 4 else a
+    factor = np.asarray(10.0 ** abs(decimals), aval_of(wide).dtype)[()]
+    if decimals > 0:
+        return convert(lax.div(_to_nearest(lax.mul(wide, factor)), factor), dtype)
+    return convert(lax.mul(_to_nearest(lax.div(wide, factor)), factor), dtype)
+
+
+around = round
+
+
+def _to_multiples(a: Any, unit: int) -> Any:
+    """Integers rounded to multiples of `unit`, halves to even multiples."""
+    dtype = a.aval.dtype
+    if unit // 2 > dtypes.iinfo(dtype).max:
+        return lax.full_like(a, 0)
+    rest = lax.rem(a, unit)
+    rest = lax.select(lax.lt(rest, lax.full_like(a, 0)), lax.add(rest, unit), rest)
+    low = lax.sub(a, rest)
+    odd = lax.ne(lax.rem(lax.div(low, unit), 2), lax.full_like(a, 0))
+    half = lax.sub(unit, rest)
+    up = lax.bitwise_or(lax.gt(rest, half), lax.bitwise_and(lax.eq(rest, half), odd))
+    return lax.select(up, lax.add(low, unit), low)
+
+
+def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
+    """The fractional and the integer part of x, both with its sign."""
+    check_no_out("modf", out)
+    (x,) = promoted_inexact("modf", x)
+    whole = trunc(x)
+    infinite = lax.eq(lax.abs(x), lax.full_like(x, np.inf))
+    return lax.select(infinite, lax.full_like(x, 0), lax.sub(x, whole)), whole

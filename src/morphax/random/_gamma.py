@@ -1,0 +1,129 @@
+"""Gamma numbers and what is made of them.
+
+With d = a − ⅓ and c = ⅓ / √d, a normal number z gives the candidate d v, where v = (1 + c z)³, which
+is accepted with a probability that makes d v a gamma number.  For a < 1, a gamma number of parameter
+a + 1 is multiplied by u^(1/a).  Each result has a key of its own, so that how often one is rejected
+does not touch the others.
+
+Reference: Marsaglia & Tsang, "A simple method for generating gamma variables", ACM Transactions on
+Mathematical Software 26 (2000).
+
+Gamma numbers have no derivative with respect to `a` here: that of a rejected candidate counts too,
+and needs the derivative of the incomplete gamma function.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import lax
+from ..control.custom_jvp import custom_jvp
+from ..control.loops import while_loop
+from ..core import aval_of
+from ..lax.random_bits import random_split_p
+from ..util.messages import message
+from ._arguments import drawn_shape, placed, prepared
+from ._inversion import exponential_of
+from ._keys import keys_from
+from ._normal import standard_normal
+from ._uniform import rademacher, unit_interval
+
+
+def _any(flags: Any) -> Any:
+    return lax.reduce_or(flags, range(aval_of(flags).ndim))
+
+
+def _positive_candidates(keys: Any, c: Any) -> tuple[Any, Any]:
+    """Normal numbers z with 1 + c z > 0, and these sums; one of each for each key."""
+    dtype = c.aval.dtype
+    zero, one = dtype.type(0), dtype.type(1)
+
+    def draw(state: Any) -> Any:
+        keys, z, sums = state
+        next_keys, subkeys = keys_from(keys)
+        is_open = lax.le(sums, zero)
+        drawn = standard_normal(subkeys, (), dtype)
+        return (
+            lax.select(is_open, next_keys, keys),
+            lax.select(is_open, drawn, z),
+            lax.select(is_open, lax.add(one, lax.mul(drawn, c)), sums),
+        )
+
+    start = keys, lax.full_like(c, 0), lax.full_like(c, -1)
+    _, z, sums = while_loop(lambda state: _any(lax.le(state[2], zero)), draw, start)
+    return z, sums
+
+
+def _accepted_cubes(keys: Any, d: Any, c: Any) -> Any:
+    """The v of the first accepted candidate, for each key."""
+    dtype = d.aval.dtype
+    number = dtype.type
+
+    def is_rejected(state: Any) -> Any:
+        _, square, cube, u = state
+        squeeze = lax.sub(number(1), lax.mul(number(0.0331), lax.mul(square, square)))
+        log_density = lax.add(
+            lax.mul(square, number(0.5)),
+            lax.mul(d, lax.add(lax.sub(number(1), cube), lax.log(cube))),
+        )
+        return lax.bitwise_and(lax.ge(u, squeeze), lax.ge(lax.log(u), log_density))
+
+    def draw(state: Any) -> Any:
+        next_keys, candidate_keys, uniform_keys = keys_from(state[0], 3)
+        z, root = _positive_candidates(candidate_keys, c)
+        cube = lax.mul(lax.mul(root, root), root)
+        u = unit_interval(uniform_keys, (), dtype)
+        drawn = next_keys, lax.mul(z, z), cube, u
+        is_open = is_rejected(state)
+        return tuple([lax.select(is_open, a, b) for a, b in zip(drawn, state, strict=True)])
+
+    start = keys, *[lax.full_like(d, n) for n in (0, 1, 2)]
+    _, _, cube, _ = while_loop(lambda state: _any(is_rejected(state)), draw, start)
+    return cube
+
+
+@functools.partial(custom_jvp, nondiff_argnums=(2,))
+def _drawn(keys: Any, a: Any, log_space: bool) -> Any:
+    """Gamma numbers, or their logarithms, for one key each."""
+    number = a.aval.dtype.type
+    is_large = lax.ge(a, number(1))
+    d = lax.sub(lax.select(is_large, a, lax.add(a, number(1))), number(1 / 3))
+    c = lax.div(number(1 / 3), lax.sqrt(d))
+    cube_keys, boost_keys = keys_from(keys)
+    cube = _accepted_cubes(cube_keys, d, c)
+    u = unit_interval(boost_keys, (), a.aval.dtype)
+    inverse = lax.div(number(1), a)
+    if not log_space:
+        boost = lax.pow(lax.sub(number(1), u), inverse)
+        return lax.mul(lax.mul(d, cube), lax.select(is_large, lax.full_like(a, 1), boost))
+    logarithm = lax.neg(exponential_of(u))
+    # 0 · ∞ would be NaN where a is 0.
+    is_one = lax.bitwise_or(is_large, lax.eq(logarithm, number(0)))
+    boost = lax.select(is_one, lax.full_like(a, 0), lax.mul(logarithm, inverse))
+    return lax.add(lax.add(lax.log(d), lax.log(cube)), boost)
+
+
+@_drawn.defjvp
+def _refuse(log_space: bool, primals: Any, tangents: Any) -> Any:
+    raise TypeError(
+        message(
+            "derivative of random.gamma",
+            given=f"a tangent of the parameter {primals[1].aval.str_short(short_dtypes=False)}",
+            expected="a parameter that does not depend on what is differentiated",
+            fix="Stop the gradient, jax.lax.stop_gradient(a), or estimate it by the score function.",
+        )
+    )
+
+
+def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: Any, *, log_space: bool) -> Any:
+    """Gamma numbers, or their logarithms, for a typed key and a parameter made by `parameter`."""
+    if not np.prod(shape):
+        return lax.full(shape, 0, dtype)
+    keys = random_split_p.bind(key, shape=shape)
+    own = aval_of(a).shape
+    wide = lax.broadcast_in_dim(a, shape, range(len(shape) - len(own), len(shape)))
+    return _drawn(keys, wide, log_space)

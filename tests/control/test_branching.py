@@ -1,0 +1,95 @@
+"""Branches: values, derivatives, batched predicates, captured tracers, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax import lax
+from morphax.core import check_jaxpr
+
+
+def piecewise(x: Any) -> Any:
+    return lax.cond(x < 1.0, jnp.sin, lambda x: x * x, x)
+
+
+@pytest.mark.parametrize("x", [0.5, 2.0])
+def test_value_and_derivatives_of_the_branch_taken(x: float) -> None:
+    value, slope = (np.sin(x), np.cos(x)) if x < 1 else (x * x, 2 * x)
+    curvature = -np.sin(x) if x < 1 else 2.0
+    for f in (piecewise, jax.jit(piecewise)):
+        assert np.allclose(f(x), value)
+        assert np.allclose(jax.grad(f)(x), slope)
+        assert np.allclose(jax.jacfwd(f)(x), slope)
+        assert np.allclose(jax.hessian(f)(x), curvature)
+    check_jaxpr(jax.make_jaxpr(jax.grad(piecewise))(x))
+
+
+def test_batched_predicate_selects() -> None:
+    xs = np.array([0.5, 2.0], np.float32)
+    np.testing.assert_allclose(jax.vmap(piecewise)(xs), [np.sin(0.5), 4.0], rtol=1e-6)
+    given = jax.jit(jax.vmap(jax.grad(piecewise)))(xs)
+    np.testing.assert_allclose(given, [np.cos(0.5), 4.0], rtol=1e-6)
+
+
+def test_batched_operand_with_one_predicate_keeps_the_branch() -> None:
+    f = jax.vmap(lambda p, x: lax.cond(p, jnp.sin, jnp.cos, x), (None, 0))
+    np.testing.assert_allclose(f(True, np.zeros(3, np.float32)), np.zeros(3))
+    assert "cond" in str(jax.make_jaxpr(f)(True, np.zeros(3, np.float32)))
+
+
+def test_branches_close_over_traced_values() -> None:
+    def f(x: Any, y: Any) -> Any:
+        return lax.cond(x > 0, lambda: x * y, lambda: y)
+
+    assert jax.grad(jax.jit(f), 1)(2.0, 3.0) == 2.0
+    assert jax.grad(f, (0, 1))(-2.0, 3.0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(("index", "value"), [(-3, 1.0), (0, 1.0), (1, 2.0), (2, 3.0), (9, 3.0)])
+def test_switch_clamps(index: int, value: float) -> None:
+    branches = [lambda: 1.0, lambda: 2.0, lambda: 3.0]
+    assert lax.switch(index, branches) == value
+    assert jax.jit(lambda i: lax.switch(i, branches))(index) == value
+
+
+def test_branches_with_different_residuals() -> None:
+    def f(i: Any, x: Any) -> Any:
+        return lax.switch(i, [jnp.exp, lambda x: jnp.sin(x) * jnp.cos(x), lambda x: x], x).sum()
+
+    x = np.array([0.3, 0.6], np.float32)
+    for i, slope in enumerate([np.exp(x), np.cos(2 * x), np.ones(2)]):
+        np.testing.assert_allclose(jax.jit(jax.grad(f, 1))(i, x), slope, rtol=1e-5)
+
+
+ERRORS = [
+    pytest.param(
+        lambda: lax.cond(True, lambda x: x, lambda x: (x,), 1.0),
+        TypeError,
+        "results of one structure",
+        id="structure",
+    ),
+    pytest.param(
+        lambda: lax.cond(True, lambda x: {"a": x}, lambda x: {"a": jnp.ones(2)}, 1.0),
+        TypeError,
+        r"result\['a'\](.|\n)*equal shapes",
+        id="shape",
+    ),
+    pytest.param(
+        lambda: lax.cond(jnp.ones(2), lambda: 1, lambda: 2), TypeError, "argument pred", id="pred"
+    ),
+    pytest.param(lambda: lax.cond(True, 1, 2), TypeError, "callables", id="callables"),
+    pytest.param(lambda: lax.switch(0, []), ValueError, "at least one branch", id="no branches"),
+    pytest.param(lambda: lax.switch(0.5, [abs]), TypeError, "integer dtype", id="index dtype"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), ERRORS)
+def test_errors(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text) as caught:
+        call()
+    assert "fix:" in str(caught.value)

@@ -1,0 +1,168 @@
+"""Custom derivative rules: obeyed under every transformation, checked when they are wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+
+XS = np.linspace(0.0, 1.0, 4).astype(np.float32)
+
+
+@jax.custom_jvp
+def doubled_sine(x: Any) -> Any:
+    """sin, with twice its derivative, so that one sees which rule was used."""
+    return jnp.sin(x)
+
+
+@doubled_sine.defjvp
+def _doubled_sine_jvp(primals: Any, tangents: Any) -> Any:
+    (x,), (t,) = primals, tangents
+    return doubled_sine(x), 2.0 * jnp.cos(x) * t
+
+
+@jax.custom_vjp
+def product(x: Any, y: Any) -> Any:
+    """x y, with thrice the cotangent of x."""
+    return x * y
+
+
+product.defvjp(lambda x, y: (x * y, (x, y)), lambda res, ct: (3.0 * ct * res[1], ct * res[0]))
+
+WRAPPERS = [
+    pytest.param(lambda f: f, id="eager"),
+    pytest.param(jax.jit, id="jit"),
+]
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_jvp_rule_is_obeyed(wrap: Any) -> None:
+    slope = 2 * np.cos(XS)
+    assert np.allclose(wrap(doubled_sine)(1.0), np.sin(1.0))
+    assert np.allclose(wrap(jax.grad(doubled_sine))(1.0), 2 * np.cos(1.0))
+    assert np.allclose(jax.grad(wrap(doubled_sine))(1.0), 2 * np.cos(1.0))
+    np.testing.assert_allclose(wrap(jax.vmap(jax.grad(doubled_sine)))(XS), slope, rtol=1e-6)
+    inner = jax.grad(lambda x: wrap(jax.vmap(doubled_sine))(x).sum())
+    np.testing.assert_allclose(inner(XS), slope, rtol=1e-6)
+    out, tangent = jax.jvp(wrap(doubled_sine), (1.0,), (1.0,))
+    assert np.allclose([out, tangent], [np.sin(1.0), 2 * np.cos(1.0)])
+    # The rule calls doubled_sine's cosine, an ordinary function: second order is -2 sin.
+    assert np.allclose(wrap(jax.grad(jax.grad(doubled_sine)))(1.0), -2 * np.sin(1.0))
+
+
+@pytest.mark.parametrize("wrap", WRAPPERS)
+def test_vjp_rule_is_obeyed(wrap: Any) -> None:
+    assert wrap(product)(2.0, 5.0) == 10.0
+    assert wrap(jax.grad(product, (0, 1)))(2.0, 5.0) == (15.0, 2.0)
+    assert jax.grad(wrap(product))(2.0, 5.0) == 15.0
+    mapped = wrap(jax.vmap(jax.grad(product), (0, None)))
+    np.testing.assert_array_equal(mapped(XS, 2.0), np.full(4, 6.0))
+    shared = jax.grad(lambda x, y: wrap(jax.vmap(product, (0, None)))(x, y).sum(), 1)
+    np.testing.assert_allclose(shared(XS, 2.0), XS.sum(), rtol=1e-6)
+    in_scan = jax.grad(
+        lambda x: jax.lax.scan(lambda c, y: (product(c, y), None), x, jnp.array([2.0, 3.0]))[0]
+    )
+    assert wrap(in_scan)(1.0) == 9 * 6.0
+
+
+def test_python_control_flow_on_concrete_values_in_rules() -> None:
+    @jax.custom_vjp
+    def f(x: Any) -> Any:
+        return x
+
+    def backward(positive: Any, ct: Any) -> Any:
+        return (ct if positive else -ct,)
+
+    f.defvjp(lambda x: (x, x > 0), backward)
+    assert jax.grad(f)(2.0) == 1.0
+    assert jax.grad(f)(-2.0) == -1.0
+
+
+def test_nondiff_arguments() -> None:
+    def apply(f: Any, x: Any) -> Any:
+        return f(x)
+
+    jvp_apply = jax.custom_jvp(apply, nondiff_argnums=(0,))
+    jvp_apply.defjvp(lambda f, primals, tangents: (f(*primals), 7.0 * tangents[0]))
+    assert jax.grad(lambda x: jvp_apply(jnp.sin, x))(1.0) == 7.0
+    vjp_apply = jax.custom_vjp(apply, nondiff_argnums=(0,))
+    vjp_apply.defvjp(lambda f, x: (f(x), None), lambda f, res, ct: (5.0 * ct,))
+    assert jax.grad(lambda x: vjp_apply(jnp.sin, x))(1.0) == 5.0
+
+
+def test_defjvps_and_none_cotangents() -> None:
+    @jax.custom_jvp
+    def f(x: Any, y: Any) -> Any:
+        return x * y
+
+    f.defjvps(lambda t, out, x, y: 2.0 * t * y, None)
+    assert jax.grad(f, (0, 1))(2.0, 3.0) == (6.0, 0.0)
+
+    @jax.custom_vjp
+    def g(x: Any, y: Any) -> Any:
+        return x * y
+
+    g.defvjp(lambda x, y: (x * y, None), lambda res, ct: (None, ct))
+    assert jax.grad(g, (0, 1))(2.0, 3.0) == (0.0, 1.0)
+
+
+def test_trees_and_keyword_arguments() -> None:
+    @jax.custom_vjp
+    def f(params: Any, scale: Any = 2.0) -> Any:
+        return {"out": params["w"] * scale}
+
+    f.defvjp(
+        lambda params, scale: (f(params, scale), params),
+        lambda params, ct: ({"w": 10.0 * ct["out"]}, 0.0),
+    )
+    given = jax.grad(lambda p: f(p, scale=3.0)["out"])({"w": 2.0})
+    assert given == {"w": 10.0}
+
+
+def _with_jvp(rule: Any) -> Any:
+    f = jax.custom_jvp(lambda x: x)
+    f.defjvp(rule)
+    return lambda: jax.grad(f)(1.0)
+
+
+def _with_vjp(forward: Any, backward: Any) -> Any:
+    f = jax.custom_vjp(lambda x: x)
+    f.defvjp(forward, backward)
+    return lambda: jax.grad(f)(1.0)
+
+
+ERRORS = [
+    pytest.param(lambda: jax.custom_jvp(abs)(1.0), AttributeError, "defjvp", id="no jvp rule"),
+    pytest.param(lambda: jax.custom_vjp(abs)(1.0), AttributeError, "defvjp", id="no vjp rule"),
+    pytest.param(_with_jvp(lambda p, t: p[0]), TypeError, r"a pair \(result", id="jvp pair"),
+    pytest.param(
+        _with_jvp(lambda p, t: (p[0], (t[0],))), TypeError, "structure", id="jvp structure"
+    ),
+    pytest.param(
+        _with_jvp(lambda p, t: (p[0], jnp.ones(2))), TypeError, "a tangent", id="jvp shape"
+    ),
+    pytest.param(_with_vjp(lambda x: x, None), TypeError, r"a pair \(result", id="vjp pair"),
+    pytest.param(
+        _with_vjp(lambda x: (x, None), lambda r, ct: ct), TypeError, "a tuple of 1", id="vjp tuple"
+    ),
+    pytest.param(
+        _with_vjp(lambda x: (x, None), lambda r, ct: (jnp.ones(3),)),
+        TypeError,
+        "a cotangent",
+        id="vjp shape",
+    ),
+    pytest.param(
+        lambda: jax.jvp(product, (1.0, 2.0), (1.0, 1.0)), TypeError, "custom_jvp", id="forward"
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), ERRORS)
+def test_errors(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text) as caught:
+        call()
+    assert "fix:" in str(caught.value)

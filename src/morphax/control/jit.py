@@ -19,8 +19,8 @@ import numpy as np
 from .. import tree
 from ..config import current as current_config
 from ..core import aval_of, axis_env, stage_with_operands
-from ..engines.reference.eager import as_array
 from ..engines.devices import client_of
+from ..engines.reference.eager import as_array
 from ..transforms.derivatives import shape_aval
 from ..transforms.flattening import (
     FlatFunction,
@@ -155,7 +155,8 @@ class JitFunction:
         """The jaxpr of the function for arguments like these.
 
         Args:
-            *args, **kwargs: arrays, or anything with a shape and a dtype; and static arguments.
+            *args: arrays, or anything with a shape and a dtype; and static arguments.
+            **kwargs: the same, by name.
 
         Example:
             >>> import morphax as jax
@@ -209,13 +210,17 @@ def jit(
 
     Args:
         fun: pure function of arrays, trees of arrays, and static arguments.
-        in_shardings, out_shardings: how arguments and results are laid out over devices.
-        static_argnums, static_argnames: arguments that are Python values, not arrays; they must
-            be hashable, and a new value means a new program.
-        donate_argnums, donate_argnames: arguments whose memory the results may take over; they
+        in_shardings: how arguments are laid out over devices.
+        out_shardings: how results are laid out over devices.
+        static_argnums: arguments, by position, that are Python values, not arrays; they must be
+            hashable, and a new value means a new program.
+        static_argnames: the same, by name.
+        donate_argnums: arguments, by position, whose memory the results may take over; they
             cannot be used afterwards.
+        donate_argnames: the same, by name.
         keep_unused: pass arguments to the program that it does not use.
-        device, backend: where to run; deprecated, put the arguments there instead.
+        device: where to run; deprecated, put the arguments there instead.
+        backend: the platform on which to run; deprecated too.
         inline: take up the equations of `fun` in programs that call it.
         compiler_options: XLA flags by name, for the outermost `jit` only.
 

@@ -1,9 +1,9 @@
 """Which traced programs belong to a function, however often it is wrapped by `jit`.
 
-Programs live as long as their function or a `jit` of it: the tables refer to functions weakly, and a
-traced program does not refer to its function.  A function is identified by itself.  Python makes a
-new bound method at each ``object.method``, which is identified by its function and the state of its
-object, provided that the state cannot change without notice; other bound methods share nothing.
+Programs live as long as their function or a `jit` of it: the tables refer to functions weakly, and
+a traced program does not refer to its function.  A function is identified by itself.  Python makes
+a new bound method at each ``object.method``; it is identified by its function and the state of its
+object, provided that the state cannot change without notice.  Other bound methods share nothing.
 """
 
 from __future__ import annotations

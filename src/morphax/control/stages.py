@@ -2,8 +2,8 @@
 
     Traced --lower--> Lowered --compile--> Compiled
 
-`jit` is made of them: a call looks up the `Traced` for its signature and applies it.  A program with
-the same jaxpr and options is compiled once, whether it was asked for by a call or by `compile`.
+`jit` is made of them: a call looks up the `Traced` for its signature and applies it.  A program
+with the same jaxpr and options is compiled once, whether a call or `compile` asked for it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ CompilerOptions = dict[str, str | bool | int | float]
 
 @runtime_checkable
 class Wrapped(Protocol):
-    """A function that can be traced, lowered and compiled before it is called; `jit` returns one."""
+    """A function that can be traced, lowered and compiled before it is called, such as a `jit`."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the function."""

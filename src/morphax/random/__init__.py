@@ -21,6 +21,15 @@ compiler rounds a product and a sum at once.
 
 from __future__ import annotations
 
+from ._gamma import ball as ball
+from ._gamma import beta as beta
+from ._gamma import chisquare as chisquare
+from ._gamma import dirichlet as dirichlet
+from ._gamma import f as f
+from ._gamma import gamma as gamma
+from ._gamma import generalized_normal as generalized_normal
+from ._gamma import loggamma as loggamma
+from ._gamma import t as t
 from ._integers import randint as randint
 from ._inversion import cauchy as cauchy
 from ._inversion import exponential as exponential

@@ -15,7 +15,6 @@ and needs the derivative of the incomplete gamma function.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -127,3 +126,161 @@ def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: Any, *, log_space: b
     own = aval_of(a).shape
     wide = lax.broadcast_in_dim(a, shape, range(len(shape) - len(own), len(shape)))
     return _drawn(keys, wide, log_space)
+
+
+def gamma(
+    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Numbers with density x^(a−1) e⁻ˣ / Γ(a) for x > 0; use `loggamma` for a much below 1.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.gamma(jax.random.key(0), 2.0, (3,)).shape
+        (3,)
+    """
+    typed, shape, chosen, a = prepared("gamma", key, shape, dtype, a)
+    return placed(_gamma(typed, a, shape, chosen, log_space=False), out_sharding)
+
+
+def loggamma(
+    key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Logarithms of numbers with the density of `gamma`, also where these would underflow."""
+    typed, shape, chosen, a = prepared("loggamma", key, shape, dtype, a)
+    return placed(_gamma(typed, a, shape, chosen, log_space=True), out_sharding)
+
+
+def beta(
+    key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Numbers with density x^(a−1) (1−x)^(b−1) Γ(a+b) / Γ(a)Γ(b) on [0, 1]."""
+    typed, shape, chosen, *parameters = prepared("beta", key, shape, dtype, a, b)
+    logs = [
+        _gamma(k, p, shape, chosen, log_space=True)
+        for k, p in zip(keys_from(typed), parameters, strict=True)
+    ]
+    largest = lax.max(*logs)
+    first, second = [lax.exp(lax.sub(x, largest)) for x in logs]
+    return placed(lax.div(first, lax.add(first, second)), out_sharding)
+
+
+def dirichlet(
+    key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Points x ≥ 0 of sum 1 with density proportional to Π xᵢ^(αᵢ−1).
+
+    Args:
+        key: one key.
+        alpha: the parameters αᵢ, an array (..., n).
+        shape: of an array of points; that of `alpha` without its last axis if `None`.
+        dtype: a floating dtype.
+        out_sharding: layout of the result over devices.
+
+    Returns:
+        Array of shape (*shape, n).
+
+    Raises:
+        ValueError: `alpha` is a scalar.
+    """
+    own = aval_of(alpha).shape
+    if not own:
+        raise ValueError(
+            message(
+                "random.dirichlet, argument alpha",
+                given="a scalar",
+                expected="an array of rank 1 at least, one parameter per coordinate",
+                fix="Pass jnp.full(n, alpha) for n equal parameters.",
+            )
+        )
+    sizes = own[:-1] if shape is None else drawn_shape("dirichlet", shape)
+    typed, sizes, chosen, alpha = prepared("dirichlet", key, (*sizes, own[-1]), dtype, alpha)
+    logs = _gamma(typed, alpha, sizes, chosen, log_space=True)
+    last = len(sizes) - 1
+    largest = lax.reduce_max(logs, (last,))
+    weights = lax.exp(lax.sub(logs, lax.expand_dims(largest, (last,))))
+    total = lax.expand_dims(lax.reduce_sum(weights, (last,)), (last,))
+    return placed(lax.div(weights, total), out_sharding)
+
+
+def chisquare(
+    key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Sums of the squares of `df` normal numbers."""
+    typed, shape, chosen, df = prepared("chisquare", key, shape, dtype, df)
+    return placed(_chisquare(typed, df, shape, chosen), out_sharding)
+
+
+def _chisquare(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    logs = _gamma(key, lax.div(df, dtype.type(2)), shape, dtype, log_space=True)
+    return lax.mul(lax.exp(logs), dtype.type(2))
+
+
+def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
+    """Student's distribution: z / √(c / df) of a normal z and c from `chisquare`."""
+    typed, shape, chosen, df = prepared("t", key, shape, dtype, df)
+    normal_key, gamma_key = keys_from(typed)
+    z = standard_normal(normal_key, shape, chosen)
+    half = lax.div(df, chosen.type(2))
+    ratio = lax.div(half, _gamma(gamma_key, half, shape, chosen, log_space=False))
+    return placed(lax.mul(z, lax.sqrt(ratio)), out_sharding)
+
+
+def f(
+    key: Any,
+    dfnum: Any,
+    dfden: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    *,
+    out_sharding: Any = None,
+) -> Any:
+    """Fisher's distribution: (c₁ / dfnum) / (c₂ / dfden) of two numbers from `chisquare`."""
+    typed, shape, chosen, *parameters = prepared("f", key, shape, dtype, dfnum, dfden)
+    means = [
+        lax.div(_chisquare(k, df, shape, chosen), df)
+        for k, df in zip(keys_from(typed), parameters, strict=True)
+    ]
+    return placed(lax.div(*means), out_sharding)
+
+
+def generalized_normal(
+    key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Numbers with density proportional to e^(−|x|ᵖ)."""
+    typed, shape, chosen, p = prepared("generalized_normal", key, shape, dtype, p)
+    return placed(_generalized_normal(typed, p, shape, chosen), out_sharding)
+
+
+def _generalized_normal(key: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    gamma_key, sign_key = keys_from(key)
+    inverse = lax.div(dtype.type(1), p)
+    powers = _gamma(gamma_key, inverse, shape, dtype, log_space=False)
+    return lax.mul(rademacher(sign_key, shape, dtype), lax.pow(powers, inverse))
+
+
+def ball(
+    key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
+) -> Any:
+    """Points evenly distributed in the ball Σ |xᵢ|ᵖ ≤ 1.
+
+    Reference: Barthe, Guédon, Mendelson & Naor, "A probabilistic approach to the geometry of the
+    ℓₚⁿ-ball", Annals of Probability 33 (2005).
+
+    Args:
+        key: one key.
+        d: the dimension of the space.
+        p: the exponent, a number.
+        shape: of an array of points.
+        dtype: a floating dtype.
+        out_sharding: layout of the result over devices.
+
+    Returns:
+        Array of shape (*shape, d).
+    """
+    typed, shape, chosen, p = prepared("ball", key, shape, dtype, p)
+    direction_key, length_key = keys_from(typed)
+    points = _generalized_normal(direction_key, p, (*shape, d), chosen)
+    powers = lax.reduce_sum(lax.pow(lax.abs(points), p), (len(shape),))
+    waiting = exponential_of(unit_interval(length_key, shape, chosen))
+    length = lax.pow(lax.add(powers, waiting), lax.div(chosen.type(1), p))
+    return placed(lax.div(points, lax.expand_dims(length, (len(shape),))), out_sharding)

@@ -29,10 +29,11 @@ def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: A
         Array([2.9501238, 3.8414383], dtype=float32)
     """
     typed, shape, chosen = prepared("exponential", key, shape, dtype)
-    return placed(_exponential_of(unit_interval(typed, shape, chosen)), out_sharding)
+    return placed(exponential_of(unit_interval(typed, shape, chosen)), out_sharding)
 
 
-def _exponential_of(u: Any) -> Any:
+def exponential_of(u: Any) -> Any:
+    """Exponential numbers made of uniform ones in [0, 1)."""
     return lax.neg(lax.log1p(lax.neg(u)))
 
 
@@ -71,7 +72,7 @@ def gumbel_numbers(function: str, key: Any, shape: tuple[int, ...], dtype: Any, 
         # Below ½ the digits that follow matter; above, adding them could round to 1.
         refined = lax.add(lax.add(first, rest), dtype.type(tiny))
         u = lax.select_n(lax.ge(first, dtype.type(0.5)), refined, first)
-        waiting = _exponential_of(u)
+        waiting = exponential_of(u)
     return lax.neg(lax.log(waiting))
 
 
@@ -102,7 +103,7 @@ def pareto(
 ) -> Any:
     """Numbers with density b x^(−b−1) for x ≥ 1."""
     typed, shape, chosen, b = prepared("pareto", key, shape, dtype, b)
-    exponents = lax.div(_exponential_of(unit_interval(typed, shape, chosen)), b)
+    exponents = lax.div(exponential_of(unit_interval(typed, shape, chosen)), b)
     return placed(lax.exp(exponents), out_sharding)
 
 
@@ -121,7 +122,7 @@ def weibull_min(
     """Numbers with distribution function 1 − e^(−(x/s)^c), for s = `scale`, c = `concentration`."""
     parameters = scale, concentration
     typed, shape, chosen, s, c = prepared("weibull_min", key, shape, dtype, *parameters)
-    powers = _exponential_of(unit_interval(typed, shape, chosen))
+    powers = exponential_of(unit_interval(typed, shape, chosen))
     return lax.mul(lax.pow(powers, lax.div(chosen.type(1), c)), s)
 
 

@@ -363,7 +363,7 @@ def _nested_text(array: np.ndarray[Any, Any]) -> str:
 
 def _scalar_text(value: Any) -> str:
     kind = np.asarray(value).dtype
-    if kind == bool:
+    if kind.kind == "b":
         return "true" if value else "false"
     if kind.kind in "iu" or kind.name.startswith(("int", "uint")):
         return str(int(value))

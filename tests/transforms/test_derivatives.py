@@ -1,0 +1,158 @@
+"""jvp, vjp, linearize, grad, jacobians: trees, auxiliary data, complex numbers, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+
+
+def test_grad_of_trees_and_argnums() -> None:
+    def f(params: Any, x: Any) -> Any:
+        return params["a"] * x + params["b"][0] ** 2
+
+    params = {"a": 2.0, "b": [3.0]}
+    assert jax.grad(f)(params, 5.0) == {"a": 5.0, "b": [6.0]}
+    assert jax.grad(f, argnums=1)(params, 5.0) == 2.0
+    assert jax.grad(f, argnums=(1, 0))(params, 5.0) == (2.0, {"a": 5.0, "b": [6.0]})
+    assert jax.grad(f, argnums=-1)(params, 5.0) == 2.0
+
+
+def test_auxiliary_data() -> None:
+    def f(x: Any) -> Any:
+        return x**2, {"seen": x}
+
+    assert jax.grad(f, has_aux=True)(3.0) == (6.0, {"seen": 3.0})
+    assert jax.value_and_grad(f, has_aux=True)(3.0) == ((9.0, {"seen": 3.0}), 6.0)
+    assert jax.jvp(f, (3.0,), (1.0,), has_aux=True)[2] == {"seen": 3.0}
+    out, pull, aux = jax.vjp(f, 3.0, has_aux=True)
+    assert (out, pull(1.0), aux) == (9.0, (6.0,), {"seen": 3.0})
+    out, push, aux = jax.linearize(f, 3.0, has_aux=True)
+    assert (out, push(1.0), aux) == (9.0, 6.0, {"seen": 3.0})
+    assert jax.jacrev(f, has_aux=True)(3.0) == (6.0, {"seen": 3.0})
+    assert jax.jacfwd(f, has_aux=True)(3.0) == (6.0, {"seen": 3.0})
+
+
+def test_python_control_flow_on_concrete_values() -> None:
+    def f(x: Any) -> Any:
+        return x**2 if x > 0 else -x
+
+    assert jax.grad(f)(3.0) == 6.0
+    assert jax.grad(f)(-3.0) == -1.0
+    assert jax.grad(jax.grad(f))(3.0) == 2.0
+
+
+def test_unused_and_constant_results() -> None:
+    assert jax.grad(lambda x: 3.0)(1.0) == 0.0
+    assert jax.grad(lambda x, y: x)(1.0, 2.0) == 1.0
+    np.testing.assert_array_equal(jax.grad(lambda x: 1.0)(jnp.ones(3)), np.zeros(3))
+    out, tangent = jax.jvp(lambda x: 3.0, (1.0,), (1.0,))
+    assert (out, tangent) == (3.0, 0.0)
+
+
+def test_integers_have_float0_tangents() -> None:
+    gradient = jax.grad(lambda n, x: n * x, (0, 1), allow_int=True)(3, 2.0)
+    assert gradient[0].dtype == jax.dtypes.float0
+    assert gradient[1] == 3.0
+    zero = np.zeros((), jax.dtypes.float0)
+    out, tangent = jax.jvp(lambda n, x: (n, x * n), (3, 2.0), (zero, 1.0))
+    assert tangent[0].dtype == jax.dtypes.float0
+    assert (out[1], tangent[1]) == (6.0, 3.0)
+
+
+def test_pullbacks_and_linear_maps_can_be_used_many_times() -> None:
+    x = jnp.arange(3.0)
+    _, pull = jax.vjp(jnp.sin, x)
+    for scale in (1.0, 2.0):
+        np.testing.assert_allclose(pull(scale * jnp.ones(3))[0], scale * np.cos(x), rtol=1e-6)
+    _, push = jax.linearize(jnp.sin, x)
+    np.testing.assert_allclose(jax.vmap(push)(jnp.eye(3)), np.diag(np.cos(x)), rtol=1e-6)
+
+
+def test_a_value_used_twice_and_returned_twice() -> None:
+    _, pull = jax.vjp(lambda x: (x, x, x * x), 3.0)
+    assert pull((1.0, 10.0, 100.0)) == (611.0,)
+
+
+def test_users_arrays_may_change_after_a_vjp() -> None:
+    x = np.ones(3, np.float32)
+    _, pull = jax.vjp(lambda x: x * x, x)
+    x[:] = 7.0
+    np.testing.assert_array_equal(pull(jnp.ones(3))[0], 2 * np.ones(3))
+
+
+def test_complex_conventions() -> None:
+    z = 1.0 + 2.0j
+    assert jax.grad(lambda z: jnp.abs(z) ** 2)(z) == pytest.approx(2 - 4j)
+    assert jax.grad(lambda z: z * z, holomorphic=True)(z) == 2 * z
+
+
+def test_linear_transpose() -> None:
+    f = jax.linear_transpose(lambda x: 3.0 * x[::-1], jax.ShapeDtypeStruct((3,), jnp.float32))
+    np.testing.assert_array_equal(f(jnp.arange(3.0))[0], [6.0, 3.0, 0.0])
+    with pytest.raises(TypeError, match="the transposed function(.|\n)*fix:"):
+        f(jnp.ones(4))
+
+
+def test_jacobians_of_trees() -> None:
+    def f(p: Any) -> Any:
+        return {"s": p["a"] ** 2, "v": p["a"] * p["b"]}
+
+    point = {"a": 2.0, "b": jnp.array([3.0, 5.0])}
+    for jacobian in (jax.jacfwd(f)(point), jax.jacrev(f)(point)):
+        assert jacobian["s"]["a"] == 4.0
+        np.testing.assert_array_equal(jacobian["s"]["b"], [0.0, 0.0])
+        np.testing.assert_array_equal(jacobian["v"]["a"], [3.0, 5.0])
+        np.testing.assert_array_equal(jacobian["v"]["b"], 2 * np.eye(2))
+
+
+ERRORS = [
+    pytest.param(lambda: jax.grad(3), TypeError, "", id="not callable"),  # type: ignore[arg-type]
+    pytest.param(
+        lambda: jax.grad(lambda p: p["w"])({"w": 3}), TypeError, r"argument p\['w'\]", id="int"
+    ),
+    pytest.param(lambda: jax.grad(jnp.sin)(jnp.ones(3)), TypeError, "a scalar", id="vector"),
+    pytest.param(lambda: jax.grad(lambda x: (x, x))(1.0), TypeError, "a scalar", id="tuple"),
+    pytest.param(lambda: jax.grad(jnp.sin, argnums=1)(1.0), ValueError, "argnums", id="argnums"),
+    pytest.param(lambda: jax.grad(jnp.sin, argnums="x"), TypeError, "argnums", id="argnums kind"),
+    pytest.param(lambda: jax.grad(lambda x: x)("a"), TypeError, "argument x", id="string"),
+    pytest.param(
+        lambda: jax.grad(lambda x: x, has_aux=True)(1.0), TypeError, "a pair", id="no aux"
+    ),
+    pytest.param(lambda: jax.grad(lambda x: "a")(1.0), TypeError, "result", id="bad result"),
+    pytest.param(
+        lambda: jax.jvp(jnp.sin, (1.0,), (jnp.ones(2),)), ValueError, "tangent of", id="jvp shape"
+    ),
+    pytest.param(lambda: jax.jvp(jnp.sin, 1.0, 1.0), TypeError, "a tuple or list", id="jvp tuple"),
+    pytest.param(
+        lambda: jax.jvp(jnp.sin, (1.0,), (1,)), TypeError, "tangent of argument", id="jvp dtype"
+    ),
+    pytest.param(
+        lambda: jax.jvp(lambda x: x, ({"a": 1.0},), ({"b": 1.0},)),
+        TypeError,
+        "structure of primals",
+        id="jvp structure",
+    ),
+    pytest.param(
+        lambda: jax.vjp(jnp.sin, jnp.ones(2))[1](jnp.ones(3)), ValueError, "result", id="vjp shape"
+    ),
+    pytest.param(
+        lambda: jax.vjp(jnp.sin, 1.0)[1]((1.0, 2.0)), ValueError, "structure", id="vjp structure"
+    ),
+    pytest.param(
+        lambda: jax.grad(lambda x: x * x, holomorphic=True)(1.0), TypeError, "complex", id="real"
+    ),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), ERRORS)
+def test_errors(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text) as caught:
+        call()
+    if text:
+        assert "fix:" in str(caught.value)
+        assert __file__ in str(caught.value)

@@ -1,0 +1,68 @@
+"""make_jaxpr and eval_shape."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax import lax
+
+LOG2 = """\
+{ lambda ; a:f32[]. let
+    b:f32[] = log a
+    c:f32[] = log 2.0:f32[]
+    d:f32[] = div b c
+  in (d,) }"""
+
+
+def test_the_program_that_explains_jaxprs() -> None:
+    assert str(jax.make_jaxpr(lambda x: jnp.log(x) / jnp.log(2.0))(3.0)) == LOG2
+
+
+def test_static_arguments_and_shapes() -> None:
+    traced = jax.make_jaxpr(lambda x, n: x * n, static_argnums=1, return_shape=True)
+    jaxpr, shape = traced(np.ones(3, np.float32), 2)
+    assert len(jaxpr.invars) == 1
+    assert shape == jax.ShapeDtypeStruct((3,), np.float32)
+
+
+def test_axis_env() -> None:
+    jaxpr = jax.make_jaxpr(lambda x: lax.psum(x, "i"), axis_env=[("i", 4)])(1.0)
+    assert "psum[axes=('i',)" in str(jaxpr)
+
+
+def test_eval_shape_takes_anything_with_a_shape() -> None:
+    struct = jax.ShapeDtypeStruct((2, 3), jnp.bfloat16)
+    out = jax.eval_shape(lambda t: {"y": t["x"].T, "z": 1}, {"x": struct})
+    assert out["y"] == jax.ShapeDtypeStruct((3, 2), jnp.bfloat16)
+    assert out["z"].dtype == np.int32
+
+
+def test_wrong_arguments_are_named() -> None:
+    with pytest.raises(TypeError, match="of type str"):
+        jax.make_jaxpr(lambda x: x)("a")
+
+
+def test_cost_is_linear_in_the_program() -> None:
+    def chain(n: int) -> int:
+        def f(x: float) -> float:
+            for _ in range(n):
+                x = jnp.sin(x)
+            return x
+
+        return len(jax.make_jaxpr(jax.grad(f))(1.0).eqns)
+
+    assert chain(100) <= 11 * chain(10)
+
+
+def test_named_scopes_are_kept() -> None:
+    def f(x: float) -> float:
+        with jax.named_scope("outer"), jax.named_scope("inner"):
+            return jnp.sin(x)
+
+    (eqn,) = jax.make_jaxpr(f)(1.0).eqns
+    assert eqn.name_stack == ("outer", "inner")
+    with pytest.raises(TypeError, match="named_scope"):
+        jax.named_scope(3)  # type: ignore[arg-type]

@@ -13,6 +13,7 @@ batch axis becomes part of the batch, of the output features, or a number of gro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, final
 
 import numpy as np
@@ -25,6 +26,7 @@ from .contraction import accumulator, narrowed
 from .convert import convert
 from .convolution_axes import ConvDimensionNumbers, arranged, placed, spatial_windows
 from .convolution_numpy import convolved
+from .depthwise_lowering import is_depthwise, lower_depthwise
 from .families import sum_of_tangents
 from .kinds import BOOLEAN, NUMBER
 from .precision import precision_attribute
@@ -78,34 +80,26 @@ class ConvGeneralDilated(Primitive):
         return np.array(narrowed(placed_back, out), order="C")
 
     def lower(
-        self,
-        b: Builder,
-        out: Any,
-        x: Value,
-        y: Value,
-        *,
-        window_strides: Any,
-        padding: Any,
-        lhs_dilation: Any,
-        rhs_dilation: Any,
-        dimension_numbers: ConvDimensionNumbers,
-        feature_group_count: int,
-        batch_group_count: int,
-        precision: Any,
-        **_: Any,
+        self, b: Builder, out: Any, x: Value, y: Value, *, precision: Any, **params: Any
     ) -> Value:
+        numbers, groups = params["dimension_numbers"], params["feature_group_count"]
+        windows = _windows(x.aval.shape, y.aval.shape, **params)
+        if out.size and is_depthwise(b, y, windows, numbers.rhs_spec, groups):
+            moved = zip(windows, numbers.lhs_spec[2:], strict=True)
+            on_axes = [replace(w, axis=axis) for w, axis in moved]
+            return lower_depthwise(b, out, x, y, on_axes, numbers)
         return b.op(
             "stablehlo.convolution",
             out,
             x,
             y,
-            window_strides=i64_array(window_strides),
-            padding=i64_matrix(padding),
-            lhs_dilation=i64_array(lhs_dilation),
-            rhs_dilation=i64_array(rhs_dilation),
-            dimension_numbers=_dimension_attribute(dimension_numbers),
-            feature_group_count=f"{feature_group_count} : i64",
-            batch_group_count=f"{batch_group_count} : i64",
+            window_strides=i64_array(params["window_strides"]),
+            padding=i64_matrix(params["padding"]),
+            lhs_dilation=i64_array(params["lhs_dilation"]),
+            rhs_dilation=i64_array(params["rhs_dilation"]),
+            dimension_numbers=_dimension_attribute(numbers),
+            feature_group_count=f"{groups} : i64",
+            batch_group_count=f"{params['batch_group_count']} : i64",
             precision_config=precision_attribute(precision),
         )
 

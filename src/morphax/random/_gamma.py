@@ -1,9 +1,9 @@
 """Gamma numbers and what is made of them.
 
-With d = a − ⅓ and c = ⅓ / √d, a normal number z gives the candidate d v, where v = (1 + c z)³, which
-is accepted with a probability that makes d v a gamma number.  For a < 1, a gamma number of parameter
-a + 1 is multiplied by u^(1/a).  Each result has a key of its own, so that how often one is rejected
-does not touch the others.
+With d = a − ⅓ and c = ⅓ / √d, a normal number z gives the candidate d v, where v = (1 + c z)³,
+which is accepted with a probability that makes d v a gamma number.  For a < 1, a gamma number of
+parameter a + 1 is multiplied by u^(1/a).  Each result has a key of its own, so that how often one
+is rejected does not touch the others.
 
 Reference: Marsaglia & Tsang, "A simple method for generating gamma variables", ACM Transactions on
 Mathematical Software 26 (2000).
@@ -113,7 +113,7 @@ def _refuse(log_space: bool, primals: Any, tangents: Any) -> Any:
             "derivative of random.gamma",
             given=f"a tangent of the parameter {primals[1].aval.str_short(short_dtypes=False)}",
             expected="a parameter that does not depend on what is differentiated",
-            fix="Stop the gradient, jax.lax.stop_gradient(a), or estimate it by the score function.",
+            fix="Stop the gradient, lax.stop_gradient(a), or estimate it by the score function.",
         )
     )
 
@@ -236,9 +236,11 @@ def f(
 ) -> Any:
     """Fisher's distribution: (c₁ / dfnum) / (c₂ / dfden) of two numbers from `chisquare`."""
     typed, shape, chosen, *parameters = prepared("f", key, shape, dtype, dfnum, dfden)
+    # In this order, as JAX draws them.
+    second_key, first_key = keys_from(typed)
     means = [
         lax.div(_chisquare(k, df, shape, chosen), df)
-        for k, df in zip(keys_from(typed), parameters, strict=True)
+        for k, df in zip((first_key, second_key), parameters, strict=True)
     ]
     return placed(lax.div(*means), out_sharding)
 

@@ -27,7 +27,7 @@ from ..core import (
 )
 from ..lax.spine import add_tangents, instantiate, zeros
 from ..util.messages import message
-from .flattening import FlatFunction, argument_names, avals_of, check_values, debug_info
+from .flattening import FlatFunction, argument_names, avals_of, check_callable, check_values, debug_info
 from .jvp import JVPTrace, JVPTracer
 from .linearize import LinearizeTrace
 from .transposition import backward_pass
@@ -37,15 +37,7 @@ def prepare(
     where: str, function: Callable[..., Any], args: Sequence[Any], has_aux: bool
 ) -> tuple[list[Any], FlatFunction]:
     """The leaves of checked arguments, and the function of leaves."""
-    if not callable(function):
-        raise TypeError(
-            message(
-                f"{where}, argument fun",
-                given=f"{function!r:.80} of type {type(function).__name__}",
-                expected="a callable",
-                fix=f"Pass the function itself: {where}(f), not {where}(f(x)).",
-            )
-        )
+    check_callable(where, function)
     leaves, in_tree = tree.flatten((tuple(args), {}))
     check_values(where, lambda: argument_names(function, in_tree), leaves)
     leaves = [_owned(x) for x in leaves]

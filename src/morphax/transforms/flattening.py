@@ -141,6 +141,19 @@ def argument_names(
     return names
 
 
+def check_callable(where: str, fun: Any) -> None:
+    """Raise `TypeError` unless `fun` can be called."""
+    if not callable(fun):
+        raise TypeError(
+            message(
+                f"{where}, argument fun",
+                given=f"{fun!r:.80} of type {type(fun).__name__}",
+                expected="a callable",
+                fix=f"Pass the function itself: {where}(f), not {where}(f(x)).",
+            )
+        )
+
+
 def check_values(where: str, names: Callable[[], Sequence[str]], leaves: Sequence[Any]) -> None:
     """Raise `TypeError`, naming the argument, if a leaf cannot be an operand."""
     for position, leaf in enumerate(leaves):

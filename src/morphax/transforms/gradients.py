@@ -23,7 +23,7 @@ from .derivatives import (
     pull_back,
     vjp,
 )
-from .flattening import argument_names, function_label
+from .flattening import argument_names, check_callable, function_label
 from .vmap import vmap
 
 ArgNums = int | Sequence[int]
@@ -99,6 +99,7 @@ def _value_and_grad(
     holomorphic: bool,
     allow_int: bool,
 ) -> Callable[..., tuple[Any, Any]]:
+    check_callable(where, fun)
     check_argnums(where, argnums)
 
     @functools.wraps(fun)
@@ -232,6 +233,7 @@ def jacrev(
         Array([[2., 0.],
                [0., 4.]], dtype=float32)
     """
+    check_callable("jacrev", fun)
     check_argnums("jacrev", argnums)
 
     @functools.wraps(fun)
@@ -267,6 +269,7 @@ def jacfwd(
         Array([[2., 0.],
                [0., 4.]], dtype=float32)
     """
+    check_callable("jacfwd", fun)
     check_argnums("jacfwd", argnums)
 
     @functools.wraps(fun)

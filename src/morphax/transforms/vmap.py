@@ -11,7 +11,7 @@ from .. import tree
 from ..core import BatchAxes, aval_of, current_trace, extended_axis_env, new_trace
 from ..util.messages import message
 from .batching import BatchTrace, to_axis
-from .flattening import FlatFunction, argument_names, check_values, function_label
+from .flattening import FlatFunction, argument_names, check_callable, check_values, function_label
 
 
 def vmap(
@@ -49,6 +49,7 @@ def vmap(
         >>> jax.vmap(jnp.dot, in_axes=(0, None))(jnp.eye(2), jnp.array([3.0, 4.0]))
         Array([3., 4.], dtype=float32)
     """
+    check_callable("vmap", fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
     _check_axes("in_axes", in_axes)

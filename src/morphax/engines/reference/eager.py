@@ -92,7 +92,7 @@ def _host_operand(x: Any, aval: Any) -> Any:
     """An operand that is no `Array` as a NumPy array that nobody else writes to."""
     _refuse_tracer(x)
     # A result may be a view of its operand.
-    return np.array(x, aval.dtype)
+    return np.array(x, aval.dtype, order="C")
 
 
 def _refuse_tracer(x: Any) -> None:

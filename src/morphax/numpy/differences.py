@@ -1,0 +1,181 @@
+"""Differences of neighbours: steps, slopes and areas."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import lax
+from ..core import aval_of
+from ..util.messages import message
+from .arithmetic import divide, multiply, remainder, subtract
+from .axes import canonical_axes, canonical_axis
+from .cumulative import cumsum
+from .joining import concatenate
+from .logic import logical_or, not_equal
+from .operands import as_array, promoted_inexact
+from .reductions import sum as sum_
+from .selection import where
+from .shaping import broadcast_to, moveaxis, ravel, reshape
+
+
+def _cut(x: Any, axis: int, start: int, stop: int | None) -> Any:
+    """``x[start:stop]`` along an axis."""
+    size = aval_of(x).shape[axis]
+    low, high, _ = slice(start, stop).indices(size)
+    return lax.slice_in_dim(x, low, max(low, high), axis=axis)
+
+
+def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """The n-th differences aᵢ₊₁ − aᵢ along an axis.
+
+    Args:
+        a: array; of truth values, where they change.
+        n: how often differences are taken.
+        axis: axis to take them along.
+        prepend, append: values to put before and behind `a`; scalars count as one element.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.diff(jnp.array([1, 4, 9]))
+        Array([3, 5], dtype=int32)
+    """
+    a = as_array("diff", a)
+    axis = canonical_axis("diff", axis, a.aval.ndim)
+    if n < 0:
+        raise ValueError(
+            message(
+                "jnp.diff, argument n", given=f"{n}", expected="0 or more", fix="Give the order."
+            )
+        )
+    if n == 0:
+        return a
+    ends = [_end(e, a.aval.shape, axis) for e in (prepend, append)]
+    parts = [p for p in (ends[0], a, ends[1]) if p is not None]
+    a = concatenate(parts, axis) if len(parts) > 1 else a
+    step = not_equal if a.aval.dtype == np.bool_ else subtract
+    for _ in range(n):
+        a = step(_cut(a, axis, 1, None), _cut(a, axis, 0, -1))
+    return a
+
+
+def _end(value: Any, shape: tuple[int, ...], axis: int) -> Any:
+    if value is None:
+        return None
+    value = as_array("diff", value)
+    if value.aval.ndim:
+        return value
+    return broadcast_to(value, tuple([1 if i == axis else n for i, n in enumerate(shape)]))
+
+
+def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """The differences of neighbours in the flattened array, between two given ends."""
+    steps = diff(ravel(as_array("ediff1d", ary)))
+    parts = [to_begin, steps, to_end]
+    dtype = aval_of(steps).dtype
+    return concatenate([ravel(as_array("ediff1d", p)) for p in parts if p is not None], 0, dtype)
+
+
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
+    """Slopes by differences: central inside, one-sided at the ends.
+
+    Args:
+        f: array of samples, at least two along each axis.
+        *varargs: the distance of samples, or their coordinates: one for all axes, or one for each.
+        axis: axes to take slopes along; all by default.
+        edge_order: must be 1 or `None`.
+
+    Returns:
+        Array of the shape of `f`, or a list of one per axis.
+    """
+    (f,) = promoted_inexact("gradient", as_array("gradient", f))
+    axes = canonical_axes("gradient", axis, f.aval.ndim)
+    spacings = list(varargs) if len(varargs) > 1 else list(varargs or (1.0,)) * len(axes)
+    if edge_order not in (None, 1) or len(spacings) != len(axes):
+        raise ValueError(
+            message(
+                "jnp.gradient",
+                given=f"{len(varargs)} spacings for {len(axes)} axes, edge_order={edge_order}",
+                expected="no spacing, one, or one for each axis; edge_order 1",
+                fix="Give as many spacings as axes.",
+            )
+        )
+    slopes = [_slopes(f, h, i) for i, h in zip(axes, spacings, strict=True)]
+    return slopes if len(slopes) != 1 or axis is not None and np.iterable(axis) else slopes[0]
+
+
+def _slopes(f: Any, spacing: Any, axis: int) -> Any:
+    size = f.aval.shape[axis]
+    if size < 2:
+        raise ValueError(
+            message(
+                "jnp.gradient, argument f",
+                given=f"size {size} along axis {axis}",
+                expected="at least two samples",
+                fix="Name other axes with axis=.",
+            )
+        )
+    spacing = as_array("gradient", spacing)
+    steps = diff(f, axis=axis)
+    if spacing.aval.ndim == 0:
+        inside = divide(subtract(_cut(f, axis, 2, None), _cut(f, axis, 0, -2)), multiply(2, spacing))
+        outside = divide(steps, spacing)
+    else:
+        h = diff(spacing)
+        h = reshape(h, [-1 if i == axis else 1 for i in range(f.aval.ndim)])
+        outside = divide(steps, h)
+        before, after = _cut(h, axis, 0, -1), _cut(h, axis, 1, None)
+        # The slope of the parabola through three samples.
+        weighted = multiply(_cut(outside, axis, 0, -1), after) + multiply(
+            _cut(outside, axis, 1, None), before
+        )
+        inside = divide(weighted, before + after)
+    ends = _cut(outside, axis, 0, 1), _cut(outside, axis, -1, None)
+    return concatenate([ends[0], inside, ends[1]], axis)
+
+
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """The integral along an axis by the trapezoidal rule.
+
+    Args:
+        y: samples.
+        x: their coordinates, a vector or an array like `y`.
+        dx: their distance, if there is no `x`.
+        axis: axis to integrate along.
+    """
+    operands: Sequence[Any] = promoted_inexact("trapezoid", y)
+    if x is not None:
+        y, x = (as_array("trapezoid", v) for v in (y, x))
+        dx = moveaxis(diff(x, axis=axis if x.aval.ndim > 1 else -1), axis if x.aval.ndim > 1 else -1, -1)
+    (y,) = operands
+    y = moveaxis(y, axis, -1)
+    last = y.aval.ndim - 1
+    pairs = lax.add(_cut(y, last, 1, None), _cut(y, last, 0, -1))
+    return multiply(0.5, sum_(multiply(dx, pairs), -1))
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
+    """`p` with jumps of more than half a period taken away, by multiples of it.
+
+    Args:
+        p: angles.
+        discont: least jump to take away; half a period by default.
+        axis: axis along which the angles follow each other.
+        period: the period.
+    """
+    p = as_array("unwrap", p)
+    axis = canonical_axis("unwrap", axis, p.aval.ndim)
+    if p.aval.shape[axis] == 0:
+        return p
+    steps = diff(p, axis=axis)
+    half = divide(period, 2)
+    wrapped = subtract(remainder(steps + half, period), half)
+    # A jump of half a period up stays one up.
+    wrapped = where((wrapped == -half) & (steps > 0), half, wrapped)
+    limit = half if discont is None else discont
+    small = logical_or(abs(steps) < limit, steps != steps)
+    change = where(small, 0, subtract(wrapped, steps))
+    rest = _cut(p, axis, 1, None) + cumsum(change, axis)
+    return concatenate([_cut(p, axis, 0, 1), rest], axis)

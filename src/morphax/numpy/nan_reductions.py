@@ -1,0 +1,146 @@
+"""Reductions over the elements that are not NaN."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..core import aval_of
+from .logic import logical_and, logical_not
+from .operands import as_array
+from .predicates import isnan
+from .reductions import all as all_
+from .reductions import max as max_
+from .reductions import mean, prod, std, var
+from .reductions import min as min_
+from .reductions import sum as sum_
+from .selection import where as where_
+
+
+def _is_exact(a: Any) -> bool:
+    return not dtypes.issubdtype(aval_of(a).dtype, np.inexact)
+
+
+def _replaced(a: Any, value: Any) -> Any:
+    """`a` with `value` for NaN."""
+    return a if _is_exact(a) else where_(isnan(a), np.asarray(value, a.aval.dtype)[()], a)
+
+
+def _counted(a: Any, where: Any) -> Any:
+    """Which elements count."""
+    if _is_exact(a):
+        return where
+    present = logical_not(isnan(a))
+    return present if where is None else logical_and(present, where)
+
+
+def _nan_extreme(
+    reduction: Callable[..., Any], name: str, worst: float, a: Any, axis: Any, out: Any,
+    keepdims: bool, initial: Any, where: Any,
+) -> Any:  # fmt: skip
+    a = as_array(name, a)
+    result = reduction(_replaced(a, worst), axis, out, keepdims, initial, where)
+    if _is_exact(a) or initial is not None:
+        return result
+    missing = all_(isnan(a), axis, keepdims=keepdims, where=where)
+    return where_(missing, np.asarray(np.nan, a.aval.dtype)[()], result)
+
+
+def nanmax(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """Largest element over axes that is not NaN; NaN where there is none."""
+    return _nan_extreme(max_, "nanmax", -np.inf, a, axis, out, keepdims, initial, where)
+
+
+def nanmin(
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """Smallest element over axes that is not NaN; NaN where there is none."""
+    return _nan_extreme(min_, "nanmin", np.inf, a, axis, out, keepdims, initial, where)
+
+
+def nansum(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """Sum over axes with NaN as 0."""
+    a = _replaced(as_array("nansum", a), 0)
+    return sum_(a, axis, dtype, out, keepdims, initial, where)
+
+
+def nanprod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> Any:
+    """Product over axes with NaN as 1."""
+    a = _replaced(as_array("nanprod", a), 1)
+    return prod(a, axis, dtype, out, keepdims, initial, where)
+
+
+def nanmean(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    where: Any = None,
+) -> Any:
+    """Mean over axes of the elements that are not NaN; NaN where there is none."""
+    a = as_array("nanmean", a)
+    return mean(_replaced(a, 0), axis, dtype, out, keepdims, where=_counted(a, where))
+
+
+def nanvar(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    """Variance over axes of the elements that are not NaN; see `var`."""
+    a = as_array("nanvar", a)
+    counted = _counted(a, where)
+    return var(_replaced(a, 0), axis, dtype, out, ddof, keepdims, where=counted, mean=mean)
+
+
+def nanstd(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    where: Any = None,
+    mean: Any = None,
+) -> Any:
+    """Standard deviation over axes of the elements that are not NaN; see `std`."""
+    a = as_array("nanstd", a)
+    counted = _counted(a, where)
+    return std(_replaced(a, 0), axis, dtype, out, ddof, keepdims, where=counted, mean=mean)

@@ -1,0 +1,133 @@
+"""Sorting along an axis; NaN goes to the end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.sorting import sort as lax_sort
+from ..util.messages import message
+from .axes import canonical_axis
+from .operands import as_array
+from .shaping import ravel
+
+
+def _operand(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tuple[Any, int]:
+    """The array to sort and its axis counted from the front."""
+    if kind is not None or order is not None:
+        raise TypeError(
+            message(
+                f"jnp.{name}",
+                given=f"kind={kind!r}, order={order!r}",
+                expected="None for both: there is one algorithm, and arrays have no fields",
+                fix="Say stable=True or stable=False.",
+            )
+        )
+    a = as_array(name, a)
+    if axis is None:
+        return ravel(a), 0
+    return a, canonical_axis(name, axis, a.aval.ndim)
+
+
+def sort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+) -> Any:
+    """`a` sorted along an axis.
+
+    Args:
+        a: array; complex numbers are compared by real part, then by imaginary part.
+        axis: axis to sort along; the flattened array is sorted if it is `None`.
+        kind, order: must be `None`.
+        stable: whether equal elements keep their order.
+        descending: whether the largest comes first (after NaN).
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.sort(jnp.array([3, 1, 2]), descending=True)
+        Array([3, 2, 1], dtype=int32)
+    """
+    a, place = _operand("sort", a, axis, kind, order)
+    result = lax_sort(a, place, is_stable=stable)
+    return lax.rev(result, (place,)) if descending else result
+
+
+def sort_complex(a: Any) -> Any:
+    """`a` sorted along its last axis, as complex numbers."""
+    a = as_array("sort_complex", a)
+    dtype = dtypes.result_type(a, complex) if a.aval.ndim else a.aval.dtype
+    return lax.convert_element_type(sort(a), dtype)
+
+
+def argsort(
+    a: Any,
+    axis: int | None = -1,
+    *,
+    kind: None = None,
+    order: None = None,
+    stable: bool = True,
+    descending: bool = False,
+    dtype: Any = None,
+) -> Any:
+    """The indices that sort `a` along an axis; arguments as those of `sort`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.argsort(jnp.array([3, 1, 2]))
+        Array([1, 2, 0], dtype=int32)
+    """
+    a, place = _operand("argsort", a, axis, kind, order)
+    target = dtypes.requested(int if dtype is None else dtype, "argsort")
+    places = lax.broadcasted_iota(target, a.aval.shape, place)
+    if descending:
+        # Backwards before and after, so that equal elements keep their order.
+        a, places = lax.rev(a, (place,)), lax.rev(places, (place,))
+    found = lax_sort((a, places), place, is_stable=stable, num_keys=1)[1]
+    return lax.rev(found, (place,)) if descending else found
+
+
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The indices that sort by several keys, the last of which counts most.
+
+    Args:
+        keys: sequence of arrays of one shape, or an array of keys.
+        axis: axis to sort along.
+    """
+    arrays = [as_array("lexsort", k) for k in keys]
+    if not arrays:
+        raise TypeError(
+            message(
+                "jnp.lexsort, argument keys",
+                given="no keys",
+                expected="at least one",
+                fix="Pass a sequence of arrays.",
+            )
+        )
+    if arrays[0].aval.ndim == 0:
+        return lax.full((), 0, dtypes.python_scalar_dtype(int))
+    place = canonical_axis("lexsort", axis, arrays[0].aval.ndim)
+    places = lax.broadcasted_iota(dtypes.python_scalar_dtype(int), aval_of(arrays[0]).shape, place)
+    return lax_sort((*arrays[::-1], places), place, num_keys=len(arrays))[-1]
+
+
+def partition(a: Any, kth: int, axis: int = -1) -> Any:
+    """`a` with element `kth` of sorted order in place, lesser ones before and greater ones after it."""
+    _check_kth("partition", a, kth, axis)
+    return sort(a, axis)
+
+
+def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
+    """The indices that partition `a`; see `partition`."""
+    _check_kth("argpartition", a, kth, axis)
+    return argsort(a, axis)
+
+
+def _check_kth(name: str, a: Any, kth: int, axis: int) -> None:
+    shape = as_array(name, a).aval.shape
+    canonical_axis(name, kth, shape[canonical_axis(name, axis, len(shape))])

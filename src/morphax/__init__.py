@@ -18,7 +18,6 @@ from . import tree_util as tree_util
 from .array.placement import block_until_ready as block_until_ready
 from .array.placement import copy_to_host_async as copy_to_host_async
 from .array.placement import device_get as device_get
-from .array.placement import device_put as device_put
 from .array.public import Array as Array
 from .config import check_tracer_leaks as check_tracer_leaks
 from .config import checking_leaks as checking_leaks
@@ -47,6 +46,9 @@ from .engines.devices import local_device_count as local_device_count
 from .engines.devices import local_devices as local_devices
 from .engines.devices import process_count as process_count
 from .engines.devices import process_index as process_index
+from .engines.devices import process_indices as process_indices
+from .engines.xla.device import Device as Device
+from .lax.device_put import device_put as device_put
 from .transforms.derivatives import jvp as jvp
 from .transforms.derivatives import linear_transpose as linear_transpose
 from .transforms.derivatives import linearize as linearize

@@ -336,7 +336,7 @@ def test_threads_that_call_the_same_function() -> None:
             np.testing.assert_allclose(g(float(number)), 4 * y * np.cos(number), rtol=1e-4)
 
     run_in_threads(work)
-    assert len(f._programs) == 7
+    assert len(f._programs) == 6
 
 
 def test_threads_that_wrap_and_clear() -> None:

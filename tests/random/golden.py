@@ -233,6 +233,33 @@ def _choices() -> list[GoldenCall]:
     ]
 
 
+def _gamma_and_counts() -> list[GoldenCall]:
+    a = _f32(0.01, 0.3, 1.0, 2.5, 50.0)
+    lam = _f32(0.0, 0.3, 5.0, 12.0, 50.0)
+    trials, p = _f32(0, 3, 10, 40, 1000), _f32(0.1, 0.5, 0.9).reshape(3, 1)
+    unusual = _f32(5, np.nan, -1, 10, 30, np.inf), _f32(0.3, 0.5, 0.5, np.nan, 0.5, 0.2)
+    shares = _f32(0.1, 0.5, 0.4, 0.3, 0.3, 0.4).reshape(2, 3)
+    return [
+        GoldenCall("gamma", lambda r: r.gamma(r.key(13), a, (9, 5)), 40),
+        GoldenCall("gamma float16", lambda r: r.gamma(r.key(13), a, (9, 5), "float16"), 16),
+        GoldenCall("gamma float64", lambda r: r.gamma(r.key(13), a, (9, 5)), 200, x64=True),
+        GoldenCall("loggamma", lambda r: r.loggamma(r.key(13), a, (9, 5)), 40),
+        GoldenCall("beta", lambda r: r.beta(r.key(13), a, 0.5, (9, 5)), 40),
+        GoldenCall("dirichlet", lambda r: r.dirichlet(r.key(13), a, (4,)), 40),
+        GoldenCall("chisquare", lambda r: r.chisquare(r.key(13), a, (9, 5)), 60),
+        GoldenCall("t", lambda r: r.t(r.key(13), a, (9, 5)), 60),
+        GoldenCall("f", lambda r: r.f(r.key(13), a, a[::-1].copy()), 100),
+        GoldenCall("generalized_normal", lambda r: r.generalized_normal(r.key(13), 3.0, (9,)), 40),
+        GoldenCall("ball", lambda r: r.ball(r.key(13), 4, 3, (9,)), 40),
+        GoldenCall("poisson", lambda r: r.poisson(r.key(14), lam, (9, 5))),
+        GoldenCall("poisson int8", lambda r: r.poisson(r.key(14), 7.0, (9,), "int8")),
+        GoldenCall("poisson many", lambda r: r.poisson(r.key(14), 30.0, (40,))),
+        GoldenCall("binomial", lambda r: r.binomial(r.key(14), trials, p, (3, 3, 5))),
+        GoldenCall("binomial unusual", lambda r: r.binomial(r.key(14), *unusual)),
+        GoldenCall("multinomial", lambda r: r.multinomial(r.key(14), _f32(50, 7), shares)),
+    ]
+
+
 CALLS = (
     *_keys(),
     *_bits(),
@@ -241,6 +268,7 @@ CALLS = (
     *_continuous(),
     *_with_parameters(),
     *_choices(),
+    *_gamma_and_counts(),
 )
 
 

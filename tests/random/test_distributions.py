@@ -67,6 +67,14 @@ def test_derivatives_with_respect_to_parameters() -> None:
     np.testing.assert_allclose(sigma, np.sum(random.normal(KEY, (5,))), rtol=1e-4)
 
 
+def test_a_gamma_number_has_no_derivative_with_respect_to_its_parameter() -> None:
+    expected = "(?s)derivative of random.gamma.*float32.*stop_gradient"
+    with pytest.raises(TypeError, match=expected):
+        jax.grad(lambda a: jnp.sum(random.gamma(KEY, a, (3,))))(2.0)
+    scaled = jax.grad(lambda s: jnp.sum(s * random.gamma(KEY, 2.0, (3,))))(1.0)
+    np.testing.assert_allclose(scaled, np.sum(random.gamma(KEY, 2.0, (3,))), rtol=1e-5)
+
+
 DRAWS: dict[str, Callable[[Any], Any]] = {
     "uniform": lambda k: random.uniform(k, (3,), minval=-1.0, maxval=2.0),
     "normal": lambda k: random.normal(k, (2, 2)),
@@ -75,6 +83,8 @@ DRAWS: dict[str, Callable[[Any], Any]] = {
     "choice": lambda k: random.choice(k, 5, (3,), p=np.full(5, 0.2, np.float32)),
     "categorical": lambda k: random.categorical(k, np.zeros((2, 3), np.float32)),
     "wald": lambda k: random.wald(k, np.ones(3, np.float32)),
+    "beta": lambda k: random.beta(k, np.ones(3, np.float32), 0.5),
+    "poisson": lambda k: random.poisson(k, np.array([1.0, 20.0], np.float32)),
 }
 
 
@@ -128,6 +138,8 @@ WRONG = (
         "5 samples of 4 categories",
     ),
     (lambda: random.categorical(KEY, np.arange(3)), TypeError, "categorical.*int32.*floating"),
+    (lambda: random.dirichlet(KEY, 1.0), ValueError, "dirichlet, argument alpha.*a scalar"),
+    (lambda: random.poisson(KEY, 1.0, dtype="float32"), TypeError, "poisson, argument dtype"),
 )
 
 

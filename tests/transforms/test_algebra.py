@@ -62,7 +62,7 @@ def build(steps: list[tuple[int, int, int]]) -> Callable[[Any], Any]:
     """The program that applies operations to earlier results, all chosen by numbers."""
 
     def program(x: Any) -> Any:
-        values = [x]
+        values = [jnp.asarray(x)]
         for operation, first, second in steps:
             a, b = values[first % len(values)], values[second % len(values)]
             if operation < len(UNARY):

@@ -207,9 +207,13 @@ def test_compose(outer: Any, inner: Any, expected: str) -> None:
     assert repr(composed) == f"PyTreeDef({expected})"
 
 
-def test_compose_with_a_tree() -> None:
-    with pytest.raises(TypeError, match="expected: a PyTreeDef"):
+def test_trees_are_no_structures() -> None:
+    with pytest.raises(
+        TypeError, match=r"given: +an object of type tuple\n +expected: a PyTreeDef"
+    ):
         LEAF.compose((1,))
+    with pytest.raises(TypeError, match="argument children"):
+        tree_util.treedef_tuple([(1,)])
 
 
 def test_walk() -> None:

@@ -1,7 +1,7 @@
 """Move arrays between devices and the host: `device_put`, `device_get`, and waiting.
 
-Each works on trees.  `device_put` on concrete values is defined here; traced values are staged by
-the primitive of the same name, which uses `put` on each leaf.
+Each works on trees.  `device_put` on concrete values is defined here; the public function of this
+name, in `lax.device_put`, also stages it for traced values.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ def device_put(
         (Array(1.5, dtype=float32, weak_type=True), True)
     """
     leaves, structure = tree.flatten(x)
-    places = _for_each_leaf(device, x, "device")
-    donations = _for_each_leaf(donate, x, "donate")
-    aliases = _for_each_leaf(may_alias, x, "may_alias")
+    places = for_each_leaf(device, x, "device")
+    donations = for_each_leaf(donate, x, "donate")
+    aliases = for_each_leaf(may_alias, x, "may_alias")
     return structure.unflatten(
         [
             put(leaf, place, donate=bool(given), may_alias=alias)
@@ -64,7 +64,8 @@ def device_put(
     )
 
 
-def _for_each_leaf(prefix: Any, x: Any, name: str) -> list[Any]:
+def for_each_leaf(prefix: Any, x: Any, name: str) -> list[Any]:
+    """One value per leaf of `x` from the argument `name`, a prefix of `x`."""
     return tree.broadcast_prefix(
         prefix,
         x,
@@ -118,6 +119,12 @@ def _as_array(x: Any, fresh: bool) -> Array:
 def _at_default(x: Array) -> Array:
     """A new array in host memory, on the default device."""
     return x if host_is_default() else x.placed(default_device(), committed=False)
+
+
+def check_place(place: Any) -> None:
+    """Raise `ValueError` unless `place` is a device, a sharding or `None`."""
+    if place is not None:
+        _sharding(place)
 
 
 def _sharding(place: Any) -> Sharding:

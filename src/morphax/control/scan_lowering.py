@@ -28,7 +28,11 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
     parts = ScanParts.of(jaxpr.in_avals, **named)
     n, m = len(parts.consts), len(parts.carry)
     ys_avals = [_stack(a, length) for a in jaxpr.out_avals[m:]]
-    per_iteration = max(1, min(int(named["unroll"]), length))
+    if length == 0:
+        return program(
+            lambda *x: [*x[n : n + m], *map(zeros, ys_avals)], _operand_avals(parts, length)
+        )
+    per_iteration = min(int(named["unroll"]), length)
     whole = length - length % per_iteration
 
     def one_step(i: Any, consts: Any, xs: Any, carry: Any, ys: Any) -> tuple[list[Any], list[Any]]:
@@ -72,7 +76,11 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
             carry, ys = one_step(np.int32(i), consts, xs, carry, ys)
         return [*carry, *ys]
 
-    return program(whole_scan, [*parts.consts, *parts.carry, *xs_avals])
+    return program(whole_scan, _operand_avals(parts, length))
+
+
+def _operand_avals(parts: ScanParts, length: int) -> list[Any]:
+    return [*parts.consts, *parts.carry, *[_stack(a, length) for a in parts.xs]]
 
 
 def _stack(aval: Any, length: int) -> ShapedArray:

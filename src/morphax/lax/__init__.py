@@ -118,6 +118,7 @@ from .cumulative import cumprod as cumprod
 from .cumulative import cumprod_p as cumprod_p
 from .cumulative import cumsum as cumsum
 from .cumulative import cumsum_p as cumsum_p
+from .device_put import device_put_p as device_put_p
 from .dimension_numbers import GatherDimensionNumbers as GatherDimensionNumbers
 from .dimension_numbers import GatherScatterMode as GatherScatterMode
 from .dimension_numbers import ScatterDimensionNumbers as ScatterDimensionNumbers

@@ -8,7 +8,7 @@ Sums of floats narrower than 32 bits are taken in float32 and rounded once.  Int
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import index
 from typing import Any, final
 
@@ -51,6 +51,12 @@ class DotGeneral(Primitive):
     """Sum of products over contracting axes, for each index of the batch axes."""
 
     name = "dot_general"
+
+    def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        (lhs, rhs), (lhs_batch, rhs_batch) = params["dimension_numbers"]
+        lists = (list(lhs), list(rhs)), (list(lhs_batch), list(rhs_batch))
+        shown = sorted((dict(params) | {"dimension_numbers": lists}).items())
+        return {name: value for name, value in shown if value is not None}
 
     def abstract_eval(
         self,

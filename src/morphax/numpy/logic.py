@@ -10,7 +10,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.bitwise import and_p, not_p, or_p, xor_p
 from ..lax.comparison import eq_p, ge_p, gt_p, le_p, lt_p, ne_p
-from .operands import as_array, promoted
+from .operands import as_truth, promoted
 
 
 def equal(x: Any, y: Any, /) -> Any:
@@ -45,28 +45,22 @@ def greater_equal(x: Any, y: Any, /) -> Any:
 
 def logical_and(x: Any, y: Any, /) -> Any:
     """x and y, element by element; a number counts as true unless it is zero."""
-    return and_p.bind(*promoted("logical_and", _truth(x), _truth(y)))
+    return and_p.bind(*promoted("logical_and", as_truth("logical_and", x), as_truth("logical_and", y)))
 
 
 def logical_or(x: Any, y: Any, /) -> Any:
     """x or y, element by element; a number counts as true unless it is zero."""
-    return or_p.bind(*promoted("logical_or", _truth(x), _truth(y)))
+    return or_p.bind(*promoted("logical_or", as_truth("logical_or", x), as_truth("logical_or", y)))
 
 
 def logical_xor(x: Any, y: Any, /) -> Any:
     """either x or y, element by element; a number counts as true unless it is zero."""
-    return xor_p.bind(*promoted("logical_xor", _truth(x), _truth(y)))
+    return xor_p.bind(*promoted("logical_xor", as_truth("logical_xor", x), as_truth("logical_xor", y)))
 
 
 def logical_not(x: Any, /) -> Any:
     """not x, element by element; a number counts as true unless it is zero."""
-    return not_p.bind(_truth(x))
-
-
-def _truth(x: Any) -> Any:
-    """`x` as a boolean array."""
-    x = as_array("logical operation", x)
-    return x if aval_of(x).dtype == np.bool_ else ne_p.bind(x, np.zeros((), aval_of(x).dtype)[()])
+    return not_p.bind(as_truth("logical_not", x))
 
 
 def bitwise_and(x: Any, y: Any, /) -> Any:

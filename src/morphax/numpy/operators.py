@@ -14,7 +14,22 @@ from ..array import Array
 from ..core import Tracer, is_value
 from ..lax.slicing import index_in_dim
 from ..util.messages import message
-from . import arithmetic, logic, products
+from . import (
+    arithmetic,
+    complex,
+    creation,
+    cumulative,
+    joining,
+    logic,
+    methods,
+    products,
+    reductions,
+    rounding,
+    searching,
+    selection,
+    shaping,
+    sorting,
+)
 from .at import At
 from .indexing import getitem
 
@@ -48,6 +63,28 @@ _UNARY = {
     "abs": arithmetic.absolute,
     "invert": logic.bitwise_not,
 }
+_METHODS: dict[Any, tuple[str, ...]] = {
+    complex: ("conj", "conjugate"),
+    creation: ("copy",),
+    cumulative: ("cumprod", "cumsum"),
+    joining: ("repeat",),
+    methods: ("astype", "flatten", "reshape", "transpose", "view"),
+    products: ("dot", "trace"),
+    reductions: ("all", "any", "max", "mean", "min", "prod", "ptp", "std", "sum", "var"),
+    rounding: ("round",),
+    searching: ("argmax", "argmin", "nonzero", "searchsorted"),
+    selection: ("choose", "clip", "compress", "diagonal", "take"),
+    shaping: ("ravel", "squeeze", "swapaxes"),
+    sorting: ("argpartition", "argsort", "sort"),
+}
+_PROPERTIES = {
+    "T": methods.transposed,
+    "at": At,
+    "imag": complex.imag,
+    "mT": methods.transposed_matrices,
+    "real": complex.real,
+}
+_TRACER_PROPERTIES = {"itemsize": methods.itemsize, "nbytes": methods.nbytes}
 
 
 def _takes_part(x: Any) -> bool:
@@ -84,7 +121,7 @@ def _iterate(self: Any) -> Iterator[Any]:
 
 
 def install() -> None:
-    """Give `Array` and `Tracer` their operators."""
+    """Give `Array` and `Tracer` their operators, methods and attributes."""
     for cls in (Array, Tracer):
         for name, function in _ARITHMETIC.items():
             setattr(cls, f"__{name}__", _operator(function))
@@ -95,7 +132,15 @@ def install() -> None:
             setattr(cls, f"__{name}__", unary)
         cls.__getitem__ = getitem  # type: ignore[union-attr]
         cls.__iter__ = _iterate  # type: ignore[union-attr]
-        cls.at = property(At)  # type: ignore[union-attr]
+        for module, names in _METHODS.items():
+            for name in names:
+                setattr(cls, name, getattr(module, name))
+        for name, getter in _PROPERTIES.items():
+            setattr(cls, name, property(getter))
+        cls.__contains__ = methods.contains  # type: ignore[union-attr]
+        cls.__round__ = methods.round_to_digits  # type: ignore[union-attr]
+    for name, getter in _TRACER_PROPERTIES.items():
+        setattr(Tracer, name, property(getter))
 
 
 install()

@@ -16,7 +16,7 @@ from ..core import aval_of
 from ..lax.convert import convert
 from ..util.messages import message
 from .axes import canonical_axes
-from .operands import as_array, promoted_inexact
+from .operands import as_array, as_truth, promoted_inexact
 from .selection import where as where_
 from .shaping import broadcast_to, expand_dims
 
@@ -184,7 +184,7 @@ def all(  # noqa: A001 - the public name
 ) -> Any:
     """Whether all elements over axes are true."""
     return _reduce(
-        "all", _truth(a), axis, keepdims, lax.reduce_and, identity=lambda d: True,
+        "all", as_truth("all", a), axis, keepdims, lax.reduce_and, identity=lambda d: True,
         where=where, out=out,
     )  # fmt: skip
 
@@ -194,19 +194,14 @@ def any(  # noqa: A001 - the public name
 ) -> Any:
     """Whether any element over axes is true."""
     return _reduce(
-        "any", _truth(a), axis, keepdims, lax.reduce_or, identity=lambda d: False,
+        "any", as_truth("any", a), axis, keepdims, lax.reduce_or, identity=lambda d: False,
         where=where, out=out,
     )  # fmt: skip
 
 
-def _truth(a: Any) -> Any:
-    a = as_array("all", a)
-    return a if a.aval.dtype == np.bool_ else lax.ne(a, np.zeros((), a.aval.dtype)[()])
-
-
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """How many elements over axes are not zero."""
-    return sum(_truth(a), axis, dtypes.python_scalar_dtype(int), keepdims=keepdims)
+    return sum(as_truth("count_nonzero", a), axis, dtypes.python_scalar_dtype(int), keepdims=keepdims)
 
 
 def _count(a: Any, axis: Axis, where: Any) -> Any:

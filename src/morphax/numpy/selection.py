@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
+from ..core import Tracer, aval_of
 from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..util.messages import message
 from .arithmetic import maximum, minimum
 from .axes import canonical_axis
 from .indexing import index_columns
-from .operands import as_array, promoted
-from .searching import nonzero
+from .operands import as_array, as_truth, promoted
+from .searching import check_no_out, nonzero
 from .shaping import broadcast_arrays, reshape
 
 
@@ -48,7 +48,7 @@ def where(
                 fix="Give the value for both cases.",
             )
         )
-    chosen = _truth("where", condition)
+    chosen = as_truth("where", condition)
     x, y = promoted("where", x, y)
     avals = [aval_of(v) for v in (chosen, x, y)]
     shape = lax.broadcast_shapes(*[a.shape for a in avals])
@@ -56,11 +56,6 @@ def where(
     if avals[0].shape != shape and avals[0].shape:
         chosen = _repeated(chosen, shape)
     return lax.select_n(chosen, y, x)
-
-
-def _truth(where_name: str, x: Any) -> Any:
-    x = as_array(where_name, x)
-    return x if aval_of(x).dtype == np.bool_ else lax.ne(x, np.zeros((), aval_of(x).dtype)[()])
 
 
 def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
@@ -230,7 +225,55 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     a, offset = lax.transpose(a, order), as_int(offset)
     rows, columns = a.aval.shape[-2:]
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
-    places = np.arange(count)
-    return a[..., places - min(offset, 0), places + max(offset, 0)]
+    # In the flattened matrix, elements of a diagonal are one row and one element apart.
+    flat = reshape(a, (*a.aval.shape[:-2], rows * columns))
+    start = offset if offset >= 0 else -offset * columns
+    stop = start + (count - 1) * (columns + 1) + 1 if count else start
+    start, stop = (start, stop) if count else (0, 0)
+    return lax.slice_in_dim(flat, start, stop, columns + 1, axis=-1)
 
 
+def compress(
+    condition: Any,
+    a: Any,
+    axis: int | None = None,
+    *,
+    size: int | None = None,
+    fill_value: Any = 0,
+    out: None = None,
+) -> Any:
+    """The slices of `a` along an axis (elements, if it is `None`) where `condition` is true.
+
+    Args:
+        condition: vector; slices beyond its end are left out.
+        a: array.
+        axis: axis the slices follow each other along.
+        size: how many slices to return, needed if `condition` is traced.
+        fill_value: contents of slices where there are fewer.
+        out: must be `None`.
+    """
+    check_no_out("compress", out)
+    a = as_array("compress", a)
+    if axis is None:
+        a, axis = reshape(a, -1), 0
+    axis = canonical_axis("compress", axis, a.aval.ndim)
+    count = a.aval.shape[axis]
+    mask = as_truth("compress", condition)
+    beyond = as_truth("compress", mask)[count:]
+    if not isinstance(mask, Tracer) and np.asarray(beyond).any():
+        raise ValueError(
+            message(
+                "jnp.compress, argument condition",
+                given=f"true beyond the {count} slices",
+                expected=f"at most {count} truth values",
+                fix="Shorten condition.",
+            )
+        )
+    (places,) = nonzero(mask[:count], size=size, fill_value=count)
+    return take(a, places, axis, mode="fill", fill_value=fill_value)
+
+
+def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:
+    """The elements of `arr` where `condition` is true; see `compress`."""
+    flat = reshape(as_array("extract", condition), -1)
+    return compress(flat, arr, size=size, fill_value=fill_value)

@@ -21,6 +21,9 @@ compiler rounds a product and a sum at once.
 
 from __future__ import annotations
 
+from ._counts import binomial as binomial
+from ._counts import multinomial as multinomial
+from ._counts import poisson as poisson
 from ._gamma import ball as ball
 from ._gamma import beta as beta
 from ._gamma import chisquare as chisquare

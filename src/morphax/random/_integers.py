@@ -43,7 +43,7 @@ def randint(
     Example:
         >>> import morphax as jax
         >>> jax.random.randint(jax.random.key(0), (5,), 0, 10)
-        Array([6, 8, 3, 9, 1], dtype=int32)
+        Array([9, 0, 2, 3, 1], dtype=int32)
     """
     typed = single_key("randint", key)
     chosen = requested_dtype("randint", dtype, INTEGER, default=int)

@@ -32,7 +32,7 @@ def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     Example:
         >>> import morphax as jax
         >>> jax.random.normal(jax.random.key(0), (3,))
-        Array([ 1.6226422 ,  2.0252647 , -0.43359444], dtype=float32)
+        Array([ 1.62264...,  2.02526..., -0.43359...], dtype=float32)
     """
     typed = single_key("normal", key)
     chosen = requested_dtype("normal", dtype, INEXACT)
@@ -79,7 +79,7 @@ def truncated_normal(
     Example:
         >>> import morphax as jax
         >>> jax.random.truncated_normal(jax.random.key(0), -1.0, 1.0, (3,))
-        Array([ 0.8743158 ,  0.94563836, -0.2908443 ], dtype=float32)
+        Array([ 0.86185...,  0.94128..., -0.29104...], dtype=float32)
     """
     arguments = prepared("truncated_normal", key, shape, dtype, lower, upper)
     typed, shape, chosen, *bounds = arguments

@@ -54,7 +54,7 @@ def permutation(
     Example:
         >>> import morphax as jax
         >>> jax.random.permutation(jax.random.key(0), 5)
-        Array([1, 4, 3, 0, 2], dtype=int32)
+        Array([0, 1, 4, 3, 2], dtype=int32)
     """
     typed = single_key("permutation", key)
     aval = aval_of(x)
@@ -146,7 +146,7 @@ def choice(
     Example:
         >>> import morphax as jax
         >>> jax.random.choice(jax.random.key(0), 5, (3,), replace=False)
-        Array([1, 4, 3], dtype=int32)
+        Array([0, 1, 4], dtype=int32)
     """
     typed = single_key("choice", key)
     aval = aval_of(a)
@@ -257,7 +257,7 @@ def categorical(
     Example:
         >>> import morphax as jax, morphax.numpy as jnp
         >>> jax.random.categorical(jax.random.key(0), jnp.array([0.0, 1.0, 2.0]), shape=(4,))
-        Array([2, 1, 1, 2], dtype=int32)
+        Array([1, 1, 2, 1], dtype=int32)
     """
     typed = single_key("categorical", key)
     aval = aval_of(logits)

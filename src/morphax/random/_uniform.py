@@ -37,7 +37,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     Example:
         >>> import morphax as jax
         >>> jax.random.bits(jax.random.key(0), (2,), "uint8")
-        Array([188,  43], dtype=uint8)
+        Array([167, 146], dtype=uint8)
     """
     chosen = requested_dtype("bits", dtype, UNSIGNED, default=np.uint)
     width = dtypes.itemsize_bits(chosen)
@@ -205,7 +205,7 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
     Example:
         >>> import morphax as jax
         >>> jax.random.rademacher(jax.random.key(0), (4,))
-        Array([-1, -1,  1, -1], dtype=int32)
+        Array([-1, -1,  1,  1], dtype=int32)
     """
     chosen = requested_dtype("rademacher", dtype, NUMBER, default=int)
     heads = lax.convert_element_type(bernoulli(key, 0.5, drawn_shape("rademacher", shape)), chosen)

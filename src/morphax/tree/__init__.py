@@ -1,24 +1,21 @@
 """Trees ("pytrees"): containers nested in containers, with arrays or anything else as leaves.
 
-Everything that takes or returns structured values goes through here: a tree is flattened to a list
-of leaves and a structure (`PyTreeDef`), worked on, and built again.  `None`, tuples, lists, dicts,
-named tuples, `OrderedDict`, `defaultdict` and registered classes are nodes; all else is a leaf.
+A tree is flattened to its leaves and a structure (`PyTreeDef`), worked on, and built again.  `None`,
+tuples, lists, dicts, named tuples, `OrderedDict`, `defaultdict` and registered classes are nodes.
 
-A core in C++ can take the place of the Python code behind these names, on which all others here
-are built:
+A core in C++ can take the place of these, on which mapping, prefixes and error texts are built:
 
     flatten(tree, is_leaf) -> (leaves, treedef)
     flatten_with_path(tree, is_leaf, is_leaf_takes_path) -> ([(path, leaf), ...], treedef)
     match(treedef, tree) -> subtrees, or None if `treedef` is no prefix of the structure of `tree`
     flatten_one_level(tree), flatten_one_level_with_keys(tree) -> (children, auxiliary data)
     register(kind), kind_of(type) -> the table of node types
-    PyTreeDef: num_leaves, num_nodes, children, node_data, unflatten, compose, walk,
-        from_iterable_tree, from_node_data_and_children, ==, hash, repr, pickle
+    PyTreeDef: num_leaves, num_nodes, children, node_data, unflatten, compose, walk, ==, hash, repr,
+        from_iterable_tree, from_node_data_and_children, pickle
 
-The rest, mapping, reducing, prefixes and the text of errors, stays Python.  Invariants: equal trees
-have equal structures; equal structures have equal hashes and are mostly the same object; building a
-tree gives back the very keys and auxiliary data it was taken apart into.  Limits: a tree nested
-deeper than `_flatten.MAX_DEPTH` is taken for one that contains itself.
+Invariants: equal structures have equal hashes and are mostly one object; building a tree gives back
+the very keys and auxiliary data it was taken apart into.  Limits: a tree deeper than
+`_flatten.MAX_DEPTH` is taken for one that contains itself; the types of leaves must be hashable.
 """
 
 from __future__ import annotations

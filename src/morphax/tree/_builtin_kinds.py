@@ -40,6 +40,9 @@ class NoneKind(NodeKind):
     def node(self, data: None) -> Node:
         return self._node
 
+    def arity(self, data: None) -> int:
+        return 0
+
     def show(self, data: None, children: Sequence[str]) -> str:
         return "None"
 
@@ -120,6 +123,9 @@ class DictKind(NodeKind):
             return dict(zip(keys, children))  # noqa: B905
 
         return Node(self, keys, build, canonical=canonical)
+
+    def arity(self, data: tuple[Any, ...]) -> int:
+        return len(data)
 
     def keys(self, data: tuple[Any, ...], arity: int) -> Sequence[Hashable]:
         return [DictKey(key) for key in data]

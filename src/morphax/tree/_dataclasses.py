@@ -102,8 +102,8 @@ def _field_lists(
     fields = dataclasses.fields(nodetype)
     is_static = {field.name: bool(field.metadata.get("static")) for field in fields}
     return (
-        tuple(name for name, static in is_static.items() if not static),
-        tuple(name for name, static in is_static.items() if static),
+        tuple(name for name in is_static if not is_static[name]),
+        tuple(name for name in is_static if is_static[name]),
     )
 
 

@@ -76,6 +76,18 @@ def explain(
     )
 
 
+def wrong_number_of_leaves(given: int, expected: int, structure: Structure) -> ValueError:
+    """The error of building a tree from too few or too many leaves."""
+    return ValueError(
+        message(
+            "unflattening of a tree",
+            given=f"{given} {'leaf' if given == 1 else 'leaves'}",
+            expected=f"{expected}, one for each * in {short(structure)}",
+            fix="Pass as many leaves as tree.flatten returned with the structure.",
+        )
+    )
+
+
 def note_path(error: Exception, structure: Structure, tree: Any, culprit: Any) -> None:
     """Add to `error` the key path of the node `culprit`, which could not be taken apart."""
     # Whatever a user's class does when it is flattened again must not hide the first error.

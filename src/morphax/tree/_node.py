@@ -79,6 +79,10 @@ class NodeKind(ABC):
     def show(self, data: Any, children: Sequence[str]) -> str:
         """Text of a node whose children have the texts `children`."""
 
+    def arity(self, data: Any) -> int | None:
+        """The number of children, if the data determine it."""
+        return None
+
     def keys(self, data: Any, arity: int) -> Sequence[Hashable]:
         """The entries of key paths that lead to the children."""
         return [FlattenedIndexKey(i) for i in range(arity)]

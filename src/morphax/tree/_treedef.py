@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar, final
 
 from ..util.messages import message
-from ._mismatch import explain, note_path, short
+from ._mismatch import explain, note_path, short, wrong_number_of_leaves
 from ._node import Node
 from ._registry import expanders, kind_of
 from ._unflatten import Program, build, post_order
@@ -92,9 +92,10 @@ class PyTreeDef:
         if type(leaves) is not list:
             leaves = list(leaves)
         if len(leaves) != self._num_leaves:
-            raise _wrong_number_of_leaves(self, len(leaves))
-        if self._flat:
-            return self._node.build(leaves)  # type: ignore[union-attr]
+            raise wrong_number_of_leaves(len(leaves), self._num_leaves, self)
+        node = self._node
+        if node is not None and self._flat:
+            return node.build(leaves)
         if self._program is None:
             self._program = _building_program(self)
         return build(self._program, leaves)
@@ -117,15 +118,7 @@ class PyTreeDef:
 
     def compose(self, inner: PyTreeDef, /) -> PyTreeDef:
         """This structure with `inner` in the place of each leaf."""
-        if not isinstance(inner, PyTreeDef):
-            raise TypeError(
-                message(
-                    "PyTreeDef.compose",
-                    given=f"an object of type {type(inner).__name__}",
-                    expected="a PyTreeDef",
-                    fix="Pass tree.structure(tree) instead of the tree.",
-                )
-            )
+        _check_is_treedef(inner, "PyTreeDef.compose")
         return _fold(self, lambda: inner, treedef_of)
 
     def walk(
@@ -144,7 +137,7 @@ class PyTreeDef:
         """
         supply = list(leaves)
         if len(supply) != self._num_leaves:
-            raise _wrong_number_of_leaves(self, len(supply))
+            raise wrong_number_of_leaves(len(supply), self._num_leaves, self)
         results = iter(supply if f_leaf is None else map(f_leaf, supply))
 
         def visit(node: Node, children: Sequence[Any]) -> Any:
@@ -184,13 +177,11 @@ class PyTreeDef:
     ) -> PyTreeDef:
         """The inverse of `node_data` and `children`; `registry` is `default_registry`."""
         defs = tuple(children)
-        if node_data is None:
-            type_, data, node = None, None, None
-        else:
-            type_, data = node_data
-            node = _node_of(type_, data)
-        too_many = bool(defs) and type_ in (None, type(None))
-        if too_many or (type_ is dict and len(node.data) != len(defs)):  # type: ignore[union-attr]
+        for child in defs:
+            _check_is_treedef(child, "PyTreeDef.from_node_data_and_children, argument children")
+        node = None if node_data is None else _node_of(*node_data)
+        arity = 0 if node is None else node.kind.arity(node.data)
+        if arity is not None and arity != len(defs):
             raise ValueError(
                 message(
                     "PyTreeDef.from_node_data_and_children",
@@ -209,11 +200,8 @@ class PyTreeDef:
         return _equal(self, other)
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            for treedef in _nodes(self):
-                if treedef._hash is None:
-                    treedef._hash = _hash_from_children(treedef)
-        return self._hash  # type: ignore[return-value]
+        known = self._hash
+        return _hash(self) if known is None else known
 
     def __repr__(self) -> str:
         text = _fold(self, lambda: "*", lambda node, texts: node.kind.show(node.data, texts))
@@ -339,12 +327,34 @@ def _equal(left: PyTreeDef, right: PyTreeDef) -> bool:
     return True
 
 
+def _hash(treedef: PyTreeDef) -> int:
+    """The hash of a definition, which it and the definitions in it remember."""
+    result = 0
+    # The walk stops at definitions whose hash is known: mostly those that are shared.
+    for here in post_order(treedef, lambda here: here._defs if here._hash is None else ()):
+        if here._hash is None:
+            here._hash = _hash_from_children(here)
+        result = here._hash
+    return result
+
+
 def _hash_from_children(treedef: PyTreeDef) -> int:
     node = treedef._node
     if node is None:
         return hash(PyTreeDef)
-    children = [child._hash for child in treedef._defs]
-    return hash((node.kind, node.kind.hash_data(node.data), *children))
+    return hash((node.kind, node.kind.hash_data(node.data), *[d._hash for d in treedef._defs]))
+
+
+def _check_is_treedef(value: object, where: str) -> None:
+    if not isinstance(value, PyTreeDef):
+        raise TypeError(
+            message(
+                where,
+                given=f"an object of type {type(value).__name__}",
+                expected="a PyTreeDef",
+                fix="Pass tree.structure(tree) instead of the tree.",
+            )
+        )
 
 
 def _node_of(type_: type, data: Any) -> Node:
@@ -375,14 +385,3 @@ def _restore(records: list[tuple[type, Any, int] | None]) -> PyTreeDef:
             del defs[start:]
             defs.append(treedef_of(_node_of(type_, data), children))
     return defs[0]
-
-
-def _wrong_number_of_leaves(treedef: PyTreeDef, given: int) -> ValueError:
-    return ValueError(
-        message(
-            "unflattening of a tree",
-            given=f"{given} {'leaf' if given == 1 else 'leaves'}",
-            expected=f"{treedef.num_leaves}, one for each * in {short(treedef)}",
-            fix="Pass as many leaves as tree.flatten returned with the structure.",
-        )
-    )

@@ -1,0 +1,225 @@
+"""Matrices of a given form: identity, triangular, diagonal, Vandermonde; and the indices of such parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..array import Array
+from ..core import aval_of
+from ..lax.convert import convert
+from ..util.messages import message
+from .arithmetic import power
+from .at import At
+from .operands import as_array
+from .searching import nonzero
+from .selection import diagonal, where
+from .shaping import ravel, reshape
+
+
+def _compared(
+    compare: Callable[[Any, Any], Any], rows: int, columns: int, k: int
+) -> Any:
+    """Where row number + k compares so with the column number."""
+    shape = (rows, columns)
+    row = lax.broadcasted_iota(np.int32, shape, 0)
+    shifted = lax.add(row, np.int32(k)) if k else row
+    return compare(shifted, lax.broadcasted_iota(np.int32, shape, 1))
+
+
+def eye(
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803 - NumPy's name
+    k: int = 0,
+    dtype: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    """A matrix with ones on the `k`-th diagonal above the main one.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.eye(2, 3, 1)
+        Array([[0., 1., 0.],
+               [0., 0., 1.]], dtype=float32)
+    """
+    target = dtypes.requested(float if dtype is None else dtype, "eye")
+    ones = _compared(lax.eq, index(N), index(N if M is None else M), index(k))
+    result = convert(ones, target)
+    return result if device is None else result.to_device(device)
+
+
+def identity(n: int, dtype: Any = None) -> Any:
+    """The n × n matrix with ones on the diagonal."""
+    return eye(n, dtype=dtype)
+
+
+def tri(
+    N: int,  # noqa: N803 - NumPy's name
+    M: int | None = None,  # noqa: N803 - NumPy's name
+    k: int = 0,
+    dtype: Any = None,
+) -> Any:
+    """A matrix with ones on and below the `k`-th diagonal."""
+    target = dtypes.requested(float if dtype is None else dtype, "tri")
+    return convert(_compared(lax.ge, index(N), index(N if M is None else M), index(k)), target)
+
+
+def tril(m: Any, k: int = 0) -> Any:
+    """The matrices `m` with zeros above the `k`-th diagonal."""
+    return _triangle("tril", m, lambda mask, m: where(mask, m, lax.full_like(m, 0)), k)
+
+
+def triu(m: Any, k: int = 0) -> Any:
+    """The matrices `m` with zeros below the `k`-th diagonal."""
+    return _triangle("triu", m, lambda mask, m: where(mask, lax.full_like(m, 0), m), k - 1)
+
+
+def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int) -> Any:
+    m = as_array(name, m)
+    if m.aval.ndim < 2:
+        raise ValueError(
+            message(
+                f"jnp.{name}, argument m",
+                given=f"{m.aval}",
+                expected="at least two axes",
+                fix="Make it a matrix with jnp.diag or reshape.",
+            )
+        )
+    return choose(_compared(lax.ge, *m.aval.shape[-2:], index(k)), m)
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """A matrix with the vector `v` on its `k`-th diagonal; of a matrix, that diagonal."""
+    v, k = as_array("diag", v), index(k)
+    if v.aval.ndim == 2:
+        return diagonal(v, k)
+    if v.aval.ndim != 1:
+        raise ValueError(
+            message(
+                "jnp.diag, argument v",
+                given=f"{v.aval}",
+                expected="a vector or a matrix",
+                fix="Use jnp.diagflat or jnp.diagonal.",
+            )
+        )
+    count = v.aval.size
+    n = count + abs(k)
+    if not count:
+        return lax.full((n, n), 0, v.aval.dtype)
+    # In the flattened matrix, elements of a diagonal are n + 1 apart.
+    before = k if k >= 0 else -k * n
+    after = n * n - before - (count - 1) * (n + 1) - 1
+    zero = np.zeros((), v.aval.dtype)[()]
+    return reshape(lax.pad(v, zero, [(before, after, n)]), (n, n))
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """A matrix with all elements of `v` on its `k`-th diagonal."""
+    return diag(ravel(as_array("diagflat", v)), k)
+
+
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803
+    """The powers of the elements of a vector, one row for each; the highest comes first."""
+    x = as_array("vander", x)
+    if x.aval.ndim != 1:
+        raise ValueError(
+            message(
+                "jnp.vander, argument x",
+                given=f"{x.aval}",
+                expected="a vector",
+                fix="Use jnp.ravel first.",
+            )
+        )
+    count = x.aval.size if N is None else index(N)
+    powers = lax.iota(np.int32, count)
+    return power(lax.expand_dims(x, (1,)), powers if increasing else lax.rev(powers, (0,)))
+
+
+def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
+    """The indices of the main diagonal of an array with `ndim` axes of size `n`."""
+    return (lax.iota(dtypes.python_scalar_dtype(int), index(n)),) * ndim
+
+
+def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+    """The indices of the main diagonal of `arr`."""
+    shape = as_array("diag_indices_from", arr).aval.shape
+    if len(shape) < 2 or len(set(shape)) > 1:
+        raise ValueError(
+            message(
+                "jnp.diag_indices_from, argument arr",
+                given=f"shape {shape}",
+                expected="at least two axes, all of one size",
+                fix="Use jnp.diag_indices(n, ndim).",
+            )
+        )
+    return diag_indices(shape[0], len(shape))
+
+
+def _static_indices(mask: np.ndarray[Any, Any]) -> tuple[Any, ...]:
+    dtype = dtypes.python_scalar_dtype(int)
+    return tuple([Array.from_host(i.astype(dtype)) for i in np.nonzero(mask)])
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The indices of the elements on and below the `k`-th diagonal of an n × m matrix."""
+    rows, columns = _static_indices(np.tri(n, m, k, dtype=bool))
+    return rows, columns
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
+    """The indices of the elements on and above the `k`-th diagonal of an n × m matrix."""
+    rows, columns = _static_indices(~np.tri(n, m, k - 1, dtype=bool))
+    return rows, columns
+
+
+def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """The indices of the elements of the matrix `arr` on and below its `k`-th diagonal."""
+    n, m = as_array("tril_indices_from", arr).aval.shape
+    return tril_indices(n, k, m)
+
+
+def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
+    """The indices of the elements of the matrix `arr` on and above its `k`-th diagonal."""
+    n, m = as_array("triu_indices_from", arr).aval.shape
+    return triu_indices(n, k, m)
+
+
+def mask_indices(
+    n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
+) -> tuple[Any, Any]:
+    """The indices of the elements of an n × n matrix of ones that `mask_func` leaves."""
+    rows, columns = nonzero(mask_func(lax.full((n, n), 1), k), size=size)
+    return rows, columns
+
+
+def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True) -> Any:
+    """`a` with `val` on its main diagonal.
+
+    Args:
+        a: array with at least two axes.
+        val: scalar, or values that are repeated along the diagonal.
+        wrap: must be false.
+        inplace: must be false: arrays are immutable.
+    """
+    a, val = as_array("fill_diagonal", a), as_array("fill_diagonal", val)
+    if inplace or wrap or a.aval.ndim < 2:
+        raise NotImplementedError(
+            message(
+                "jnp.fill_diagonal",
+                given=f"inplace={inplace}, wrap={wrap}, {a.aval}",
+                expected="inplace=False, wrap=False, and at least two axes",
+                fix="Write a = jnp.fill_diagonal(a, val, inplace=False).",
+            )
+        )
+    count = min(a.aval.shape)
+    places = lax.iota(np.int32, count)
+    if val.aval.ndim:
+        flat = ravel(val)
+        flat = flat[np.arange(count) % aval_of(flat).size]
+        val = flat
+    return At(a)[(places,) * a.aval.ndim].set(val)

@@ -1,0 +1,130 @@
+"""What arrays have as methods and attributes only, or with another signature than the function."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..util.messages import message
+from . import shaping
+from .complex import is_complex
+from .operands import as_truth
+from .logic import equal
+from .rounding import round as rounded
+from .shaping import matrix_transpose
+
+
+def reshape(self: Any, *args: Any, order: str = "C", out_sharding: Any = None) -> Any:
+    """The elements in another shape, given as a tuple or as several arguments."""
+    shape = args[0] if len(args) == 1 else args
+    return shaping.reshape(self, shape, order)
+
+
+def transpose(self: Any, *args: Any) -> Any:
+    """The axes permuted, or reversed without arguments."""
+    if not args or (len(args) == 1 and args[0] is None):
+        return shaping.transpose(self)
+    axes = args[0] if len(args) == 1 and np.iterable(args[0]) else args
+    return shaping.transpose(self, axes)
+
+
+def astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
+    """The elements converted to `dtype`."""
+    return shaping.astype(self, dtype, copy=copy, device=device)
+
+
+def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
+    """The elements along one axis."""
+    return shaping.ravel(self, order)
+
+
+def view(self: Any, dtype: Any = None, type: None = None) -> Any:  # noqa: A002 - NumPy's name
+    """The same bits read as another dtype; the last axis grows or shrinks if its width differs."""
+    target = dtypes.requested(float if dtype is None else dtype, "view")
+    given = aval_of(self).dtype
+    if given == target:
+        return self
+    if np.bool_ in (given, target):
+        return _viewed_truth(self, given, target)
+    if is_complex(self):
+        pairs = lax.stack([lax.real(self), lax.imag(self)], aval_of(self).ndim)
+        shape = aval_of(self).shape
+        return view(lax.reshape(pairs, (*shape[:-1], 2 * _last(self))), target)
+    if dtypes.issubdtype(target, np.complexfloating):
+        part = np.finfo(target).dtype
+        pairs = _split_last(view(self, part), 2)
+        halves = [lax.index_in_dim(pairs, i, -1, keepdims=False) for i in (0, 1)]
+        return lax.complex(*halves)
+    if given.itemsize == target.itemsize:
+        return lax.bitcast_convert_type(self, target)
+    if given.itemsize > target.itemsize:
+        parts = lax.bitcast_convert_type(self, target)
+        shape = aval_of(self).shape
+        return lax.reshape(parts, (*shape[:-1], _last(self) * given.itemsize // target.itemsize))
+    return lax.bitcast_convert_type(_split_last(self, target.itemsize // given.itemsize), target)
+
+
+def _viewed_truth(x: Any, given: Any, target: Any) -> Any:
+    """Truth values are bytes that are 0 or 1."""
+    if given == np.bool_:
+        return view(lax.convert_element_type(x, np.uint8), target)
+    octets = view(x, np.uint8)
+    return lax.ne(octets, lax.full_like(octets, 0))
+
+
+def _last(x: Any) -> int:
+    shape: tuple[int, ...] = aval_of(x).shape
+    if shape:
+        return shape[-1]
+    raise ValueError(_cannot_view(x))
+
+
+def _cannot_view(x: Any) -> str:
+    return message(
+        "x.view",
+        given=f"{aval_of(x)}",
+        expected="a last axis whose bytes are whole elements of the new dtype",
+        fix="Choose a dtype of the same width, or reshape first.",
+    )
+
+
+def _split_last(x: Any, parts: int) -> Any:
+    count = _last(x)
+    if count % parts:
+        raise ValueError(_cannot_view(x))
+    return lax.reshape(x, (*aval_of(x).shape[:-1], count // parts, parts))
+
+
+def transposed(self: Any) -> Any:
+    """The axes in reverse order."""
+    return shaping.transpose(self)
+
+
+def transposed_matrices(self: Any) -> Any:
+    """The last two axes exchanged."""
+    return matrix_transpose(self)
+
+
+def itemsize(self: Any) -> int:
+    """Bytes per element."""
+    return self.aval.dtype.itemsize  # type: ignore[no-any-return]
+
+
+def nbytes(self: Any) -> int:
+    """Bytes of all elements."""
+    return self.aval.size * self.aval.dtype.itemsize  # type: ignore[no-any-return]
+
+
+def round_to_digits(self: Any, digits: int | None = None) -> Any:
+    """`round(x, digits)` of Python: the dtype stays."""
+    return rounded(self, 0 if digits is None else index(digits))
+
+
+def contains(self: Any, item: Any) -> bool:
+    """Whether an element equals `item`."""
+    same = as_truth("equal", equal(self, item))
+    return bool(lax.reduce_or(same, tuple(range(aval_of(same).ndim))))

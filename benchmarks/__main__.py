@@ -2,8 +2,8 @@
 
     python -m benchmarks [--jax-python PATH] [--rounds N] [--groups a,b] [--output FOLDER]
 
-Each round starts one process per package and group, A B A B …, so a drift of the machine's speed hits
-both.  A figure is the median over rounds; the ratio is the median of the rounds' ratios.
+Each round starts one process per package and group, A B A B …, so a drift of the machine's speed
+hits both.  A figure is the median over rounds; the ratio is the median of the rounds' ratios.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Handwritten digits: the whole of morphax on real data, in under a minute.
 
 Shows the jaxpr of a loss, checks a gradient against finite differences, computes one gradient per
-example with ``vmap(grad)``, trains an MLP and a small CNN with a jitted step, and draws what it saw.
+example with ``vmap(grad)``, trains an MLP and a small CNN with a jitted step, and draws what it
+saw.
 
     python examples/digits.py [--epochs N] [--output FILE] [--seed N]
 """

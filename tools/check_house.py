@@ -10,7 +10,8 @@ Usage: ``python tools/check_house.py [root]``; fails when a rule is broken.  The
 - ``file-length`` and ``function-length``: in lines; a function's docstring does not count.
 
 Importing ``a.b.c`` also runs ``a`` and ``a.b``: the importer depends on them too, unless it lies in
-them itself.  What is imported under ``if TYPE_CHECKING`` does not count.
+them itself, or they have two floors (`FACES`).  What is imported under ``if TYPE_CHECKING`` does
+not count.
 
 An exception is a line ``rule path[:name]  # reason`` in `tools/house_exceptions.txt`.  One that is
 no longer needed is an error too.
@@ -41,6 +42,10 @@ LAYERS = (
     ("libraries", ("numpy", "scipy", "random", "nn", "image", "ops")),
 )
 FACE = "face"
+# Packages with two floors: the `__init__` re-exports from higher layers, up to the one named here,
+# and lies in it; the package's own files lie where `LAYERS` says, and importing one of them does
+# not count as importing the `__init__`.
+FACES = {f"{PACKAGE}.lax": "parallel"}
 JAXLIB_HOME = f"{PACKAGE}.engines.xla"
 MAX_FUNCTION_LINES = 60
 MAX_FILE_LINES = {SOURCE: 400, "tools": 400, "tests": 800, "benchmarks": 800}
@@ -80,19 +85,14 @@ class Module:
         return ".".join(parts[: len(parts) + self.is_package - level])
 
 
-def _layer_ranks() -> dict[str, tuple[int, str]]:
-    return {
-        package: (rank, layer)
-        for rank, (layer, packages) in enumerate(LAYERS)
-        for package in packages
-    }
-
-
-LAYER_OF = _layer_ranks()
+HEIGHTS = {layer: height for height, (layer, _) in enumerate(LAYERS)}
+LAYER_OF = {package: (HEIGHTS[layer], layer) for layer, packages in LAYERS for package in packages}
 
 
 def layer_of(module: str) -> tuple[int, str]:
     """Height and name of the layer that a module of the package lies in."""
+    if layer := FACES.get(module):
+        return HEIGHTS[layer], layer
     parts = module.split(".")
     return LAYER_OF.get(parts[1] if len(parts) > 1 else "", (len(LAYERS), FACE))
 
@@ -153,6 +153,8 @@ def dependencies(importer: str, target: str, known: frozenset[str]) -> Iterator[
     prefixes = [".".join(parts[:end]) for end in range(1, len(parts) + 1)]
     executed = [name for name in prefixes if name in known]
     for name in executed:
+        if name in FACES and name != executed[-1]:
+            continue
         # An enclosing package is already being imported, unless the import asks for a name in it.
         if not _is_in(importer, name) or (name == executed[-1] and name != importer):
             yield name

@@ -1,6 +1,8 @@
 """`jax.debug`: look into programs while they run."""
 
+from __future__ import annotations
+
 from .control.callbacks import debug_callback as callback
-from .control.callbacks import debug_print as print  # noqa: A004 - the public name
+from .control.callbacks import debug_print as print
 
 __all__ = ["callback", "print"]

@@ -15,8 +15,9 @@ from morphax.lax.computed_reductions import reduce
 from morphax.lax.computed_windows import reduce_window
 from morphax.lax.window_geometry import Window, canonical_window
 
-from .op_case import COMPLEXES, FLOATS, INTEGERS, NUMBERS, OpCase, Operand
+from .op_case import COMPLEXES, INTEGERS, NUMBERS, OpCase, Operand
 
+SCIENTIFIC = ("float64", "float32", "float16", "bfloat16")
 GEOMETRIES: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
     "plain": ((4, 5), {"window_dimensions": (2, 3)}),
     "strides": ((5, 6), {"window_dimensions": (2, 2), "window_strides": (2, 3)}),
@@ -85,13 +86,29 @@ def _cases(
     return [
         OpCase(
             f"reduce_window/{name} {label}",
-            lambda x, geometry=geometry: reduce_window(x, start, computation, **geometry),
-            partial(_truth, ufunc, start, geometry),
+            lambda x, g=geometry: _bounded(reduce_window(x, start, computation, **g)),
+            lambda x, g=geometry: _bounded_truth(_truth(ufunc, start, g, x)),
             (operand(shape),),
             dtypes=dtypes if label in ("same", "everything") else dtypes[:1],
         )
         for label, (shape, geometry) in GEOMETRIES.items()
     ]
+
+
+# Beyond all sums and products here: it cuts off the infinite extremes of windows without elements,
+# of which differences would be NaN.
+_BOUND = 120.0
+
+
+def _bounded(x: Any) -> Any:
+    if x.aval.dtype.kind == "c":
+        return x
+    low, high = (np.array(bound).astype(x.aval.dtype)[()] for bound in (-_BOUND, _BOUND))
+    return selection.clamp(low, x, high)
+
+
+def _bounded_truth(x: Any) -> Any:
+    return x if x.dtype.kind == "c" else np.clip(x, -_BOUND, _BOUND).astype(x.dtype)
 
 
 def _distinct(shape: tuple[int, ...]) -> Operand:
@@ -135,9 +152,9 @@ def _scaled_product(x: Any, y: Any) -> Any:
 
 
 CASES = (
-    *_cases("sum", add, np.add, 0.0, ("float64", *FLOATS, *COMPLEXES, "int32"), Operand),
-    *_cases("max", selection.max, np.maximum, -np.inf, ("float64", *FLOATS), _distinct),
-    *_cases("min", selection.min, np.minimum, np.inf, ("float64", *FLOATS), _distinct),
+    *_cases("sum", add, np.add, 0.0, (*SCIENTIFIC, *COMPLEXES, "int32"), Operand),
+    *_cases("max", selection.max, np.maximum, -np.inf, SCIENTIFIC, _distinct),
+    *_cases("min", selection.min, np.minimum, np.inf, SCIENTIFIC, _distinct),
     *_cases("product", mul, np.multiply, 1.0, ("float64", "float32", "complex64"), _factors),
     *_extreme(selection.max, np.maximum, -100),
     *_extreme(selection.min, np.minimum, -100),

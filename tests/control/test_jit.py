@@ -1,4 +1,4 @@
-"""`jit`: values, static and donated arguments, inlining, closures, and what is passed as arguments."""
+"""`jit`: values, static and donated arguments, inlining, closures, kinds of arguments."""
 
 from __future__ import annotations
 

@@ -231,18 +231,23 @@ def test_functions_as_attributes() -> None:
 # What is freed.
 
 
-def test_functions_constants_and_programs_are_freed() -> None:
-    big = jax.device_put(np.ones(40_000, np.float32))
+def jitted_with_weight() -> tuple[Any, list[weakref.ref[Any]]]:
+    """A jitted function that closes over a large array, and weak references to both."""
+    weight = jax.device_put(np.ones(40_000, np.float32))
 
     def function(x: Any) -> Any:
-        return x + big
+        return x + weight
 
-    f = jax.jit(function)
+    return jax.jit(function), [weakref.ref(function), weakref.ref(weight)]
+
+
+def test_functions_constants_and_programs_are_freed() -> None:
+    f, freed = jitted_with_weight()
     f(1.0)
     f.lower(1.0).compile()
     jax.vmap(f)(np.ones(2))
-    freed = [weakref.ref(x) for x in (function, big, f.trace(1.0).jaxpr)]
-    del function, big, f
+    freed.append(weakref.ref(f.trace(1.0).jaxpr))
+    del f
     gc.collect()
     assert [x() for x in freed[:1]] == [None]
     jax.clear_caches()
@@ -251,11 +256,10 @@ def test_functions_constants_and_programs_are_freed() -> None:
 
 
 def test_what_is_only_called_is_freed_without_clearing() -> None:
-    big = jax.device_put(np.ones(40_000, np.float32))
-    f = jax.jit(lambda x: x + big)
+    f, freed = jitted_with_weight()
     f(1.0)
-    freed = [weakref.ref(x) for x in (f.__wrapped__, big, f.trace(1.0).jaxpr)]
-    del big, f
+    freed.append(weakref.ref(f.trace(1.0).jaxpr))
+    del f
     gc.collect()
     assert [x() for x in freed] == [None] * 3
 

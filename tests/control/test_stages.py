@@ -148,9 +148,7 @@ def test_captured_tracers_cannot_be_lowered() -> None:
     def outer(x: Any) -> Any:
         return jax.jit(lambda y: x * y).lower(1.0)
 
-    assert "the argument x of the function outer" in failing(
-        TypeError, lambda: jax.jit(outer)(1.0)
-    )
+    assert "the argument x of the function outer" in failing(TypeError, lambda: jax.jit(outer)(1.0))
 
 
 # Text and analysis.

@@ -134,7 +134,10 @@ def test_results_that_need_no_computation() -> None:
         (lambda x, y: x + y, ["{tf.aliasing_output = 0 : i32}", None]),
         (lambda x, y: (lax.sin(y), x + y), ["{tf.aliasing_output = 0 : i32}", None]),
         (lambda x, y: lax.lt(x, y), [None, None]),
-        (lambda x, y: lax.bitcast_convert_type(x + y, np.int32), ["{jax.buffer_donor = true}", None]),
+        (
+            lambda x, y: lax.bitcast_convert_type(x + y, np.int32),
+            ["{jax.buffer_donor = true}", None],
+        ),
         (lambda x, y: (x, x + y), [None, None]),
     ],
 )

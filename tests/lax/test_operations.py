@@ -119,8 +119,9 @@ def _restricted(case: OpCase, operands: list[Any], positions: list[int]) -> Call
 def _directions(case: OpCase, like: list[Any], seed: int) -> tuple[Any, ...]:
     rng = np.random.default_rng([seed, len(case.label)])
     return tuple(
-        (rng.normal(size=x.shape) + (1j * rng.normal(size=x.shape) if x.dtype.kind == "c" else 0))
-        .astype(x.dtype)
+        (
+            rng.normal(size=x.shape) + (1j * rng.normal(size=x.shape) if x.dtype.kind == "c" else 0)
+        ).astype(x.dtype)
         for x in like
     )
 

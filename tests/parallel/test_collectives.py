@@ -59,7 +59,9 @@ def test_two_axes() -> None:
     np.testing.assert_allclose(both(lambda x: lax.psum(x, "j")), inner)
 
 
-@pytest.mark.parametrize("call", [lax.psum, lax.pmean, lax.pmax, lambda x, name: lax.axis_index(name)])
+@pytest.mark.parametrize(
+    "call", [lax.psum, lax.pmean, lax.pmax, lambda x, name: lax.axis_index(name)]
+)
 def test_an_axis_out_of_scope_is_named(call: Any) -> None:
     with pytest.raises(NameError, match=r"the axis name 'k'(.|\n)*there are none"):
         call(1.0, "k")

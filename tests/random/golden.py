@@ -26,8 +26,8 @@ class GoldenCall:
     Args:
         label: unique; the name of the record.
         draw: of the module `random`.
-        ulps: how far numbers may be from the record, in units of the last place of the larger of
-            1/8 and the number's magnitude; 0 for equality.
+        ulps: how far numbers may be from the record, in units of the last place of 1/8 plus the
+            number's magnitude; 0 for equality.
         x64: whether the call was made with 64-bit types.
     """
 

@@ -33,7 +33,10 @@ def broken(root: Path, files: dict[str, str]) -> list[str]:
 @pytest.mark.parametrize(
     ("importer", "statement", "place"),
     [
-        ("core/aval.py", "from ..lax import add", "morphax.lax"),
+        ("core/aval.py", "from ..lax import add", "morphax.lax.add"),
+        ("core/aval.py", "from ..lax import absent_name", "morphax.lax"),
+        ("transforms/jvp.py", "from .. import lax", "morphax.lax"),
+        ("lax/__init__.py", "from .. import debug", "morphax.debug"),
         ("core/aval.py", "from morphax.lax.add import add", "morphax.lax.add"),
         ("core/aval.py", "import morphax.lax.add", "morphax.lax.add"),
         ("core/aval.py", "from .. import debug", "morphax.debug"),
@@ -63,6 +66,8 @@ def test_upward_import_is_found(tmp_path: Path, importer: str, statement: str, p
         ),
         ("util/text.py", "from morphax._native import HostMemory\nfrom .. import _native"),
         ("numpy/__init__.py", "from . import ufuncs\nfrom ..lax import add"),
+        ("numpy/ufuncs.py", "from .. import lax"),
+        ("lax/__init__.py", "from ..core import aval\nfrom ..parallel.collectives import psum"),
         ("__init__.py", "from . import core, debug, numpy\nfrom .lax.add import add"),
     ],
 )
@@ -70,6 +75,7 @@ def test_downward_and_sideways_imports_are_accepted(
     tmp_path: Path, importer: str, statement: str
 ) -> None:
     modules = ["core/aval.py", "core/jaxpr.py", "lax/add.py", "numpy/ufuncs.py", "debug.py"]
+    modules += ["parallel/collectives.py", "lax/__init__.py"]
     files = {f"src/morphax/{name}": "" for name in [*modules, "_native.pyi"]}
     files[f"src/morphax/{importer}"] = statement
     assert broken(tmp_path, files) == []
@@ -98,6 +104,20 @@ def test_cycle_through_the_init_of_another_package_is_found(tmp_path: Path) -> N
         "src/morphax/numpy/ufuncs.py": "from ..nn.layers import dense",
     }
     assert broken(tmp_path, files) == ["cycle src/morphax/nn/__init__.py"]
+
+
+def test_files_of_a_package_with_two_floors_do_not_run_its_face(tmp_path: Path) -> None:
+    files = {
+        "src/morphax/lax/__init__.py": "from ..control.loops import scan\nfrom .add import add",
+        "src/morphax/lax/add.py": "",
+        "src/morphax/control/loops.py": "from ..lax import add\nfrom ..lax.add import add",
+    }
+    assert broken(tmp_path, files) == []
+    files["src/morphax/control/loops.py"] = "from .. import lax"
+    assert broken(tmp_path, files) == [
+        "cycle src/morphax/control/loops.py",
+        "layer src/morphax/control/loops.py:morphax.lax",
+    ]
 
 
 def test_packages_may_import_their_own_modules_and_types_may_go_in_circles(tmp_path: Path) -> None:
@@ -181,7 +201,7 @@ def test_main_prints_findings_in_the_form_of_exceptions(
     out = capsys.readouterr().out
     assert out == (
         f"layer {CORE}/a.py:morphax.lax  "
-        "# line 1: core imports morphax.lax of the layer lax above it\n"
+        "# line 1: core imports morphax.lax of the layer parallel above it\n"
     )
     (tmp_path / "tools").mkdir()
     (tmp_path / check_house.EXCEPTIONS).write_text(out)

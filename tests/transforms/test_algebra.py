@@ -1,7 +1,7 @@
 """The algebra of transformations, on random programs.
 
-Hypothesis builds programs from elementwise operations, reductions and matrix products; every law holds
-eagerly and compiled, and every program that a transformation makes type-checks.
+Hypothesis builds programs from elementwise operations, reductions and matrix products; every law
+holds eagerly and compiled, and every program that a transformation makes type-checks.
 """
 
 from __future__ import annotations

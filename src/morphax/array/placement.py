@@ -1,7 +1,7 @@
 """Move arrays between devices and the host: `device_put`, `device_get`, and waiting.
 
 Each works on trees.  `device_put` on concrete values is defined here; the public function of this
-name, in `lax.device_put`, also stages it for traced values.
+name, in `lax.placing`, also stages it for traced values.
 """
 
 from __future__ import annotations
@@ -29,29 +29,7 @@ def device_put(
     donate: Any = False,
     may_alias: Any = None,
 ) -> Any:
-    """Put arrays on a device, and commit them to it.
-
-    Args:
-        x: an array, a number, or a tree of them.
-        device: a device or sharding, or a tree of them that is a prefix of `x`.  `None` leaves
-            arrays where they are, puts everything else on the default device, and commits nothing.
-        src: where `x` is now, a tree as `device`; known anyway, and accepted for compatibility.
-        donate: whether `x` may be deleted; a truth value or a prefix of `x`.
-        may_alias: whether the result may share memory with `x`; `None` means that it may.
-
-    Returns:
-        A tree like `x` of arrays.
-
-    Raises:
-        TypeError: if a leaf of `x` is no array of numbers.
-        ValueError: if `device` names no place, or is no prefix of `x`.
-
-    Example:
-        >>> import morphax as jax
-        >>> x = jax.device_put(1.5, jax.devices("cpu")[0])
-        >>> x, x.committed
-        (Array(1.5, dtype=float32, weak_type=True), True)
-    """
+    """Put concrete arrays on a device at once; `lax.placing.device_put` says what that means."""
     leaves, structure = tree.flatten(x)
     places = for_each_leaf(device, x, "device")
     donations = for_each_leaf(donate, x, "donate")

@@ -140,9 +140,7 @@ def linearize_jvp_rule(trace: LinearizeTrace, operands: Sequence[Any], rule: JVP
 def batched_jvp_rule(rule: JVPRule, axes: BatchAxes, dims: Sequence[int | None]) -> JVPRule:
     """The rule of a batched function; its results have their batch axis in front."""
 
-    def batched(
-        primals: Sequence[Any], tangents: Sequence[Any]
-    ) -> tuple[list[Any], list[Any]]:
+    def batched(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         trace = BatchTrace(current_trace(), axes)
         with new_trace(trace):
             outs, out_tangents = rule(
@@ -166,7 +164,7 @@ def batched_jvp_rule(rule: JVPRule, axes: BatchAxes, dims: Sequence[int | None])
 custom_jvp_call_p = CustomJVPCall()
 
 
-class custom_jvp:  # noqa: N801 - the public name is a decorator's
+class custom_jvp:
     """Define the derivative of a function yourself, in forward mode.
 
     Args:
@@ -200,9 +198,7 @@ class custom_jvp:  # noqa: N801 - the public name is a decorator's
         self.jvp: Callable[..., Any] | None = None
         self.symbolic_zeros = False
 
-    def defjvp(
-        self, jvp: Callable[..., Any], symbolic_zeros: bool = False
-    ) -> Callable[..., Any]:
+    def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule: (nondiff arguments, primals, tangents) → (result, tangent of the result).
 
         Args:
@@ -296,5 +292,3 @@ def _check_tangent_aval(where: str, out: Any, tangent: Any) -> None:
                 fix="Return tangents with the shapes and dtypes of the results.",
             )
         )
-
-

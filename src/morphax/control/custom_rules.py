@@ -1,8 +1,8 @@
 """What `custom_jvp` and `custom_vjp` share: binding of arguments, and dispatch on the current trace.
 
-Eagerly the function itself runs.  A trace of differentiation that holds a tangent of an operand runs
-the user's rule, with the operands as they are, so that Python control flow on concrete values works.
-Other traces see one equation whose body is the staged function.
+Eagerly the function itself runs.  A trace of differentiation that holds a tangent of an operand
+runs the user's rule, with the operands as they are, so that Python control flow on concrete values
+works.  Other traces see one equation whose body is the staged function.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from ..core import (
     Trace,
     Tracer,
     aval_of,
-    current_trace,
     set_current_trace,
     stage_with_operands,
 )
@@ -35,6 +34,7 @@ from ..transforms.flattening import (
 from ..transforms.jvp import JVPTrace
 from ..transforms.linearize import LinearizeTrace
 from ..util.messages import message
+from .compile_time import trace_of
 
 
 class BoundCall(NamedTuple):
@@ -117,7 +117,7 @@ def dispatch(
         params: parameters of the equation besides the staged function.
         differentiate: runs the user's rule in a trace of differentiation.
     """
-    trace = current_trace()
+    trace = trace_of(call.leaves)
     while isinstance(trace, (JVPTrace, LinearizeTrace)):
         if any(belongs(trace, x) for x in call.leaves):
             call_results = differentiate(trace, call.leaves)

@@ -16,7 +16,7 @@ from .custom_rules import bind_call, dispatch, nondiff_positions
 from .custom_vjp_primitives import Forward, Pull, custom_vjp_call_p, push_through, record_rules
 
 
-class custom_vjp:  # noqa: N801 - the public name is a decorator's
+class custom_vjp:
     """Define the pullback of a function yourself, for reverse mode.
 
     Args:

@@ -16,7 +16,6 @@ from ..core import (
     BatchAxes,
     Jaxpr,
     Primitive,
-    Trace,
     Zero,
     aval_of,
     current_trace,

@@ -231,7 +231,7 @@ def _condition(
     raise TypeError(
         message(
             f"lax.while_loop, result of the condition {function_label(cond_fun)}",
-            given=", ".join(map(str, outs)) or "nothing",
+            given=", ".join([str(a) for a in outs]) or "nothing",
             expected="a boolean scalar",
             fix="Reduce it, for instance with jnp.all or jnp.any.",
         )

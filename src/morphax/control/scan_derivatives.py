@@ -1,7 +1,7 @@
 """Derivatives of `scan`: its jvp, its linearization, and the transpose of a linear scan.
 
-The linearization keeps, for every step, the residuals of the body.  A residual that is a constant of
-the loop is kept once, one that is a slice of a scanned array is not copied.
+The linearization keeps, for every step, the residuals of the body.  A residual that is a constant
+of the loop is kept once, one that is a slice of a scanned array is not copied.
 """
 
 from __future__ import annotations
@@ -116,7 +116,9 @@ def linearize_scan(
         kept = [
             parts.consts[constant[r]]
             if r in constant
-            else parts.xs[sliced[r]] if r in sliced else stacks[i]
+            else parts.xs[sliced[r]]
+            if r in sliced
+            else stacks[i]
             for i, r in enumerate(residuals)
         ]
         return [*outs[:num_results], *kept]
@@ -153,7 +155,9 @@ def _linear_scan(
         )
         kept = ScanParts(residuals, [], residuals).where(once_parts)
         operands = kept.beside(tangents)
-        body = program(lambda *flat: _linear_step(rule, once, kept, operands, flat), _body_avals(operands))
+        body = program(
+            lambda *flat: _linear_step(rule, once, kept, operands, flat), _body_avals(operands)
+        )
         return scan.bind(*operands.flat, **params | operands.sizes() | {"jaxpr": body})  # type: ignore[no-any-return]
 
     residual_avals = forward.out_avals[len(forward.outvars) - count :]
@@ -181,7 +185,8 @@ def transpose_scan(
     scan: Primitive, cts: Sequence[Any], operands: Sequence[Any], params: dict[str, Any]
 ) -> list[Any]:
     """The steps in the other direction: cotangents of the carry are carried, those of the constants
-    summed, those of xs stacked."""
+    summed, those of xs stacked.
+    """
     jaxpr = params["jaxpr"]
     values = ScanParts.of(operands, **params)
     asked = ScanParts(*[[is_undefined_primal(x) for x in role] for role in values])

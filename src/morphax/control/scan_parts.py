@@ -14,9 +14,7 @@ class ScanParts(NamedTuple):
     xs: list[Any]
 
     @classmethod
-    def of(
-        cls, values: Sequence[Any], *, num_consts: int, num_carry: int, **_: Any
-    ) -> ScanParts:
+    def of(cls, values: Sequence[Any], *, num_consts: int, num_carry: int, **_: Any) -> ScanParts:
         """Split what stands in the order of the operands."""
         n, m = num_consts, num_consts + num_carry
         return cls(list(values[:n]), list(values[n:m]), list(values[m:]))

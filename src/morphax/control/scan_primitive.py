@@ -1,7 +1,7 @@
 """The primitive `scan`: a loop with a fixed number of steps, over slices of arrays.
 
-Step i maps (consts, carry, xs[i]) to (carry, ys[i]).  Its derivatives stand in `scan_derivatives`, its
-translation for the compiler in `scan_lowering`.
+Step i maps (consts, carry, xs[i]) to (carry, ys[i]).  Its derivatives stand in `scan_derivatives`,
+its translation for the compiler in `scan_lowering`.
 """
 
 from __future__ import annotations
@@ -107,9 +107,7 @@ class Scan(Primitive):
             at = _axis_in_body(mapped._replace(carry=carry))
             return [d is not None for d in batch_jaxpr(jaxpr, at, axes).out_dims]
 
-        mapped = mapped._replace(
-            carry=settled(mapped.carry, lambda carry: out_batched(carry)[:n])
-        )
+        mapped = mapped._replace(carry=settled(mapped.carry, lambda carry: out_batched(carry)[:n]))
         ys_mapped = out_batched(mapped.carry)[n:]
         body = batch_jaxpr(jaxpr, _axis_in_body(mapped), axes, (*mapped.carry, *ys_mapped)).jaxpr
         # The loop axis of xs stays in front, the batch axis comes behind it.

@@ -42,6 +42,7 @@ from .trace import (
     immutable_message,
     install_root_trace,
     new_trace,
+    root_trace,
     set_current_trace,
 )
 from .values import aval_of, is_value, register_value_type
@@ -97,6 +98,7 @@ __all__ = [
     "not_differentiable",
     "not_linear",
     "register_value_type",
+    "root_trace",
     "set_current_trace",
     "stage",
     "stage_with_operands",

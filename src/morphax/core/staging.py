@@ -64,15 +64,10 @@ class StagingTrace(Trace):
         self.invars.append(var)
         return StagingTracer(self, var)
 
-    def process(
-        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         lift = self.lift
         atoms = tuple(
-            [
-                x.var if type(x) is StagingTracer and x._trace is self else lift(x)
-                for x in operands
-            ]
+            [x.var if type(x) is StagingTracer and x._trace is self else lift(x) for x in operands]
         )
         out_avals, effects = infer(
             primitive, tuple(params.items()) if params else (), *[a.aval for a in atoms]

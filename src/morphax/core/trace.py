@@ -82,6 +82,11 @@ def install_root_trace(trace: Trace) -> None:
     _Current.trace = trace
 
 
+def root_trace() -> Trace:
+    """The trace that computes at once."""
+    return _Current.trace
+
+
 def current_trace() -> Trace:
     """The trace that gives meaning to `bind` now."""
     return _current.trace

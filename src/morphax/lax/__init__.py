@@ -118,7 +118,6 @@ from .cumulative import cumprod as cumprod
 from .cumulative import cumprod_p as cumprod_p
 from .cumulative import cumsum as cumsum
 from .cumulative import cumsum_p as cumsum_p
-from .device_put import device_put_p as device_put_p
 from .dimension_numbers import GatherDimensionNumbers as GatherDimensionNumbers
 from .dimension_numbers import GatherScatterMode as GatherScatterMode
 from .dimension_numbers import ScatterDimensionNumbers as ScatterDimensionNumbers
@@ -194,6 +193,7 @@ from .magnitude import nextafter as nextafter
 from .magnitude import nextafter_p as nextafter_p
 from .magnitude import sign as sign
 from .magnitude import sign_p as sign_p
+from .placing import device_put_p as device_put_p
 from .powers import cbrt as cbrt
 from .powers import cbrt_p as cbrt_p
 from .powers import integer_pow as integer_pow

@@ -1,7 +1,7 @@
 """Families of elementwise primitives: the rules that they share.
 
-A family fixes shapes, batching and lowering, so that an ordinary operation states only its name, the
-dtypes it accepts, its NumPy meaning, its StableHLO name and its derivative.  Operands have the
+A family fixes shapes, batching and lowering, so that an ordinary operation states only its name,
+the dtypes it accepts, its NumPy meaning, its StableHLO name and its derivative.  Operands have the
 result's shape or rank 0: a scalar is repeated by the engine, not by the program.
 """
 

@@ -1,8 +1,8 @@
 """What public lax functions do to their operands before they bind a primitive.
 
-lax is strict where jnp is kind: dtypes must agree, shapes must agree or be scalar.  Two liberties are
-taken, as in JAX: a Python scalar takes the dtype of the others, and axes of size 1 are repeated.
-The decision depends on avals alone and is remembered.
+lax is strict where jnp is kind: dtypes must agree, shapes must agree or be scalar.  Two liberties
+are taken, as in JAX: a Python scalar takes the dtype of the others, and axes of size 1 are
+repeated.  The decision depends on avals alone and is remembered.
 """
 
 from __future__ import annotations

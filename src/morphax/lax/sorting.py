@@ -24,12 +24,14 @@ from .kinds import ANY, BOOLEAN, NUMBER, ORDERED
 from .narrow import widened
 from .shape import expand_dims
 from .sort_lowering import lower_sort
-from .spine import batched_first, moved_axis
+from .spine import batched_first, moved_axis, zeros
 
 
 def taken_along(x: Any, places: Any, axis: int) -> Any:
     """The elements of `x` at `places`, all of them inside, along an axis."""
-    ndim = aval_of(x).ndim
+    aval, ndim = aval_of(x), aval_of(x).ndim
+    if not aval_of(places).size:
+        return zeros(aval.update(shape=aval_of(places).shape))
     others = tuple([i for i in range(ndim) if i != axis])
     numbers = GatherDimensionNumbers(
         offset_dims=(),

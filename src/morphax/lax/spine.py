@@ -1,7 +1,7 @@
 """The linear spine: broadcast, sum over axes, transpose, and the sum of tangents.
 
-The rules of all other operations (their derivatives, transposes and batching) are written with these,
-so they come first.  `broadcast_in_dim` and `reduce_sum` are each other's transpose.
+The rules of all other operations (their derivatives, transposes and batching) are written with
+these, so they come first.  `broadcast_in_dim` and `reduce_sum` are each other's transpose.
 """
 
 from __future__ import annotations
@@ -78,7 +78,9 @@ class BroadcastInDim(Primitive):
         out[...] = x.reshape(_aligned_shape(x.shape, shape, broadcast_dimensions))
         return out
 
-    def lower(self, b: Builder, out: Any, x: Value, *, broadcast_dimensions: Any, **_: Any) -> Value:
+    def lower(
+        self, b: Builder, out: Any, x: Value, *, broadcast_dimensions: Any, **_: Any
+    ) -> Value:
         return b.broadcast(x, out, broadcast_dimensions)
 
     def transpose(

@@ -1,5 +1,7 @@
 """`morphax.nn`: activation functions and what is near them."""
 
+from __future__ import annotations
+
 from .activations import celu as celu
 from .activations import elu as elu
 from .activations import gelu as gelu

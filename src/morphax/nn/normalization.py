@@ -15,13 +15,12 @@ from ..util.messages import message
 Axis = Any
 
 
-def _shifted(name: str, x: Any, axis: Axis, where: Any) -> tuple[Any, Any]:
-    """x − max x, finite and without derivative in the maximum, and the maximum."""
+def _largest(name: str, x: Any, axis: Axis, where: Any) -> tuple[Any, Any]:
+    """`x` in floating point and its maximum along axes, as a constant to differentiation."""
     (x,) = promoted_inexact(name, as_array(name, x))
-    axes = canonical_axes(name, axis, x.ndim)
-    low = -np.inf
-    largest = lax.stop_gradient(jnp.max(x, axes, keepdims=True, initial=low, where=where))
-    return x - jnp.where(jnp.isfinite(largest), largest, 0), largest
+    initial = None if where is None and x.size else -np.inf
+    largest = jnp.max(x, axis, keepdims=True, initial=initial, where=where)
+    return x, lax.stop_gradient(largest)
 
 
 def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
@@ -38,15 +37,16 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
         >>> jax.nn.softmax(jnp.array([0.0, 0.0]))
         Array([0.5, 0.5], dtype=float32)
     """
-    shifted, _ = _shifted("softmax", x, axis, where)
-    powers = jnp.exp(shifted)
+    x, largest = _largest("softmax", x, axis, where)
+    powers = jnp.exp(x - largest)
     result = powers / jnp.sum(powers, axis, keepdims=True, where=where)
     return result if where is None else jnp.where(where, result, 0)
 
 
 def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     """x − log Σ exp(x) along axes; elements left out by `where` get −∞."""
-    shifted, _ = _shifted("log_softmax", x, axis, where)
+    x, largest = _largest("log_softmax", x, axis, where)
+    shifted = x - largest
     result = shifted - jnp.log(jnp.sum(jnp.exp(shifted), axis, keepdims=True, where=where))
     return result if where is None else jnp.where(where, result, -np.inf)
 
@@ -69,10 +69,12 @@ def logsumexp(
         return_sign: return ``(log |Σ|, sign)``; without it a negative sum gives NaN.
         where: which elements take part.
     """
-    shifted, largest = _shifted("logsumexp", a, axis, where)
-    terms = jnp.exp(shifted) if b is None else b * jnp.exp(shifted)
-    total = jnp.sum(terms, axis, keepdims=True, where=where)
+    a, largest = _largest("logsumexp", a, axis, where)
+    # Where all terms are 0, or one is infinite, subtracting the maximum would give NaN.
     finite = jnp.where(jnp.isfinite(largest), largest, 0)
+    powers = jnp.exp(a - finite)
+    terms = powers if b is None else b * powers
+    total = jnp.sum(terms, axis, keepdims=True, where=where)
     sign = jnp.sign(total)
     out = jnp.log(jnp.abs(total) if return_sign else total) + finite
     if not keepdims:

@@ -166,8 +166,33 @@ def power(x1: Any, x2: Any, /) -> Any:
         base = as_array("power", x1)
         if x2 >= 0 or _is(base, np.inexact):
             return lax.integer_pow(base, x2)
-    x1, x2 = promoted("power", x1, x2)
-    return lax.pow(x1, x2)
+    if _is(x2, np.inexact) or _is(x1, np.inexact):
+        return lax.pow(*promoted("power", x1, x2))
+    return _integer_power(*promoted("power", x1, x2))
+
+
+def _integer_power(x: Any, y: Any) -> Any:
+    """Integers raised to integers by repeated squaring; truth values are 0 and 1."""
+    if _is_bool(x):
+        x, y = (lax.convert_element_type(v, int) for v in (x, y))
+    shape = lax.broadcast_shapes(aval_of(x).shape, aval_of(y).shape)
+    x, y = (broadcast_to(as_array("power", v), shape) for v in (x, y))
+
+    def multiplied(state: Any) -> Any:
+        result, square, rest = state
+        odd = lax.ne(lax.bitwise_and(rest, _like(rest, 1)), _like(rest, 0))
+        result = lax.select(odd, lax.mul(result, square), result)
+        return result, lax.mul(square, square), lax.shift_right_logical(rest, _like(rest, 1))
+
+    def unfinished(state: Any) -> Any:
+        rest = state[2]
+        return lax.reduce_or(lax.ne(rest, _like(rest, 0)), tuple(range(aval_of(rest).ndim)))
+
+    return lax.while_loop(unfinished, multiplied, (_like(x, 1), x, y))[0]
+
+
+def _like(x: Any, value: int) -> Any:
+    return lax.full_like(x, value)
 
 
 def float_power(x1: Any, x2: Any, /) -> Any:

@@ -2,8 +2,8 @@
 
     x.at[i].set(v)      the array that x would be after x[i] = v
 
-Several updates of one element by `add`, `mul`, `min` and `max` all count.  Updates out of bounds are dropped
-unless `mode` says otherwise; reads by `get` are clamped.
+Several updates of one element by `add`, `mul`, `min` and `max` all count.  Updates out of bounds
+are dropped unless `mode` says otherwise; reads by `get` are clamped.
 """
 
 from __future__ import annotations
@@ -138,9 +138,7 @@ def _update(
 ) -> Any:
     x = at.array
     values = _as_update(name, x, values)
-    chosen = (
-        GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
-    )
+    chosen = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
     signature, arrays = signature_of(x, at.index)
     plan = plan_index(x.aval.shape, signature)
     if plan.has_arrays:
@@ -206,9 +204,7 @@ def _region_update(x: Any, plan: IndexPlan, values: Any, combine: Callable[[Any,
     numbers = ScatterDimensionNumbers((), (0,), (0,))
     old = lax.slice(x, lows, [lo + s * (n - 1) + 1 for lo, s, n in zip(lows, steps, shape)], steps)
     new = lax.reshape(combine(old, values), (places.shape[0],))
-    return lax.reshape(
-        lax.scatter(flat, places, new, numbers, unique_indices=True), plan.shape
-    )
+    return lax.reshape(lax.scatter(flat, places, new, numbers, unique_indices=True), plan.shape)
 
 
 def _without_new_axes(values: Any, kept: tuple[int, ...], plan: IndexPlan) -> Any:

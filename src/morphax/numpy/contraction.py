@@ -1,8 +1,8 @@
 """Contractions of arrays whose axes have names: the common ground of all products.
 
-Axes of one name run together.  A name that is missing from the result is summed over; if it occurs in
-one operand only, before the product.  What to do is planned once for each set of names and shapes; the
-product itself is one `dot_general`.
+Axes of one name run together.  A name that is missing from the result is summed over; if it occurs
+in one operand only, before the product.  What to do is planned once for each set of names and
+shapes; the product itself is one `dot_general`.
 """
 
 from __future__ import annotations

@@ -242,9 +242,7 @@ def ones_like(
     return full(*_like("ones_like", a, 1, dtype, shape), device=device)
 
 
-def empty_like(
-    prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
-) -> Any:
+def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Zeros with shape and dtype of `prototype`: memory is never left uninitialised."""
     return full(*_like("empty_like", prototype, 0, dtype, shape), device=device)
 

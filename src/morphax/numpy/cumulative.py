@@ -81,7 +81,9 @@ def cumulative_sum(
         dtype: of the result.
         include_initial: whether to begin with 0, the sum of no elements.
     """
-    return _standard("cumulative_sum", running.cumsum, x, axis, dtype, 0 if include_initial else None)
+    return _standard(
+        "cumulative_sum", running.cumsum, x, axis, dtype, 0 if include_initial else None
+    )
 
 
 def cumulative_prod(

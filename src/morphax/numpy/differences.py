@@ -103,7 +103,7 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
             )
         )
     slopes = [_slopes(f, h, i) for i, h in zip(axes, spacings, strict=True)]
-    return slopes if len(slopes) != 1 or axis is not None and np.iterable(axis) else slopes[0]
+    return slopes if len(slopes) != 1 or (axis is not None and np.iterable(axis)) else slopes[0]
 
 
 def _slopes(f: Any, spacing: Any, axis: int) -> Any:
@@ -120,7 +120,9 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
     spacing = as_array("gradient", spacing)
     steps = diff(f, axis=axis)
     if spacing.aval.ndim == 0:
-        inside = divide(subtract(_cut(f, axis, 2, None), _cut(f, axis, 0, -2)), multiply(2, spacing))
+        inside = divide(
+            subtract(_cut(f, axis, 2, None), _cut(f, axis, 0, -2)), multiply(2, spacing)
+        )
         outside = divide(steps, spacing)
     else:
         h = diff(spacing)
@@ -148,7 +150,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     operands: Sequence[Any] = promoted_inexact("trapezoid", y)
     if x is not None:
         y, x = (as_array("trapezoid", v) for v in (y, x))
-        dx = moveaxis(diff(x, axis=axis if x.aval.ndim > 1 else -1), axis if x.aval.ndim > 1 else -1, -1)
+        dx = moveaxis(
+            diff(x, axis=axis if x.aval.ndim > 1 else -1), axis if x.aval.ndim > 1 else -1, -1
+        )
     (y,) = operands
     y = moveaxis(y, axis, -1)
     last = y.aval.ndim - 1

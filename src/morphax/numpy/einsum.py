@@ -1,7 +1,7 @@
 """Sums of products in Einstein's notation.
 
-Products of more than two operands are split into products of two; the order that costs least is found by
-opt_einsum (Smith and Gray, *Journal of Open Source Software* 3(26), 2018).
+Products of more than two operands are split into products of two; the order that costs least is
+found by opt_einsum (Smith and Gray, *Journal of Open Source Software* 3(26), 2018).
 """
 
 from __future__ import annotations
@@ -200,7 +200,7 @@ def _term(text: str, term: str, shapes: tuple[Shape, ...], ndim: int) -> Names:
     count = ndim - len(term.replace("...", ""))
     letters = term.replace("...", "", 1)
     fits = count >= 0 if "..." in term else count == 0
-    if not fits or not letters.isalpha() and letters:
+    if not fits or (not letters.isalpha() and letters):
         raise _error(text, shapes, "one letter for each axis, or '...' for several")
     return _expanded(term, tuple(range(-count, 0)))
 

@@ -12,7 +12,7 @@ from ..lax.convert import convert
 from ..util.messages import message
 from .complex import is_complex
 from .operands import as_array, promoted, promoted_inexact
-from .predicates import isfinite, isposinf, isneginf, signbit
+from .predicates import isfinite, isneginf, isposinf, signbit
 from .selection import where
 
 
@@ -131,7 +131,9 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
         high = lax.gt(exponent, lax.full_like(exponent, up))
         low = lax.lt(exponent, lax.full_like(exponent, 1 - bias))
         zero = lax.full_like(exponent, 0)
-        step = where(high, lax.full_like(exponent, up), where(low, lax.full_like(exponent, down), zero))
+        step = where(
+            high, lax.full_like(exponent, up), where(low, lax.full_like(exponent, down), zero)
+        )
         x = lax.mul(x, _power_of_two(step, dtype))
         exponent = lax.sub(exponent, step)
     last = lax.clamp(np.int32(1 - bias), exponent, np.int32(bias))

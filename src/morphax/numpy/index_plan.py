@@ -1,12 +1,12 @@
 """From a NumPy index to a plan: what is known of `x[index]` from shapes and static values alone.
 
 An index has static parts (ints, slices, `None`, `...`) and array parts.  Static parts alone are a
-slice, a reversal, and dropped or added axes.  As soon as there is an array, ints count as arrays of rank 0
-with it, as in NumPy: array parts broadcast together, and their axes go where the first of them stood, or
-to the front if a slice or `None` stands between them.
+slice, a reversal, and dropped or added axes.  As soon as there is an array, ints count as arrays of
+rank 0 with it, as in NumPy: array parts broadcast together, and their axes go where the first of
+them stood, or to the front if a slice or `None` stands between them.
 
-The plan depends on the operand's shape and on the *signature* of the index: its static parts, and the
-shapes of its arrays.  It is made once per signature.
+The plan depends on the operand's shape and on the *signature* of the index: its static parts, and
+the shapes of its arrays.  It is made once per signature.
 """
 
 from __future__ import annotations
@@ -108,9 +108,7 @@ def signature_of(x: Any, index: Any) -> tuple[Signature, list[Any]]:
 
 def _slice_signature(part: builtins.slice) -> tuple[Any, ...]:
     try:
-        return tuple(
-            [None if b is None else as_int(b) for b in (part.start, part.stop, part.step)]
-        )
+        return tuple([None if b is None else as_int(b) for b in (part.start, part.stop, part.step)])
     except TypeError as error:
         raise IndexError(
             message(

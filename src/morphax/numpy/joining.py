@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from operator import index
 from typing import Any
 
@@ -136,9 +135,9 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return split(ary, indices_or_sections, 2)
 
 
-def tile(A: Any, reps: Any) -> Any:  # noqa: N803 - NumPy's name
+def tile(A: Any, reps: Any) -> Any:
     """`A` repeated as a whole along each axis."""
-    A = as_array("tile", A)  # noqa: N806
+    A = as_array("tile", A)
     counts = tuple(map(index, reps)) if np.iterable(reps) else (index(reps),)
     rank = max(len(counts), A.aval.ndim)
     shape = (1,) * (rank - A.aval.ndim) + A.aval.shape
@@ -243,9 +242,7 @@ def _rolled(a: Any, amount: Any, axis: int, size: int) -> Any:
     return getitem(a, (slice(None),) * axis + (wrapped,))
 
 
-def meshgrid(
-    *xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy"
-) -> list[Any]:
+def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
     """The coordinates of all points of a grid, from the coordinates along each axis."""
     vectors = [ravel(as_array("meshgrid", x)) for x in xi]
     if indexing == "xy" and len(vectors) > 1:

@@ -1,9 +1,9 @@
 """What jnp functions do to their operands: convert, promote, broadcast.
 
-The decision depends on avals and configuration alone, so it is made once per signature (a *plan*: one
-change, or none, per operand) and remembered.  Operands that agree already go through untouched.
-A Python scalar becomes a NumPy scalar of the common dtype, so it stays a literal in jaxprs; operands
-of rank 0 are not broadcast, for primitives repeat them.
+The decision depends on avals and configuration alone, so it is made once per signature (a *plan*:
+one change, or none, per operand) and remembered.  Operands that agree already go through untouched.
+A Python scalar becomes a NumPy scalar of the common dtype, so it stays a literal in jaxprs;
+operands of rank 0 are not broadcast, for primitives repeat them.
 """
 
 from __future__ import annotations
@@ -18,13 +18,14 @@ from ..array import Array
 from ..config import current as current_config
 from ..core import aval_of, is_value
 from ..lax.comparison import ne_p
-from ..lax.convert import convert, convert_element_type
+from ..lax.convert import convert
 from ..lax.shape import broadcast_shapes
 from ..lax.spine import broadcast_in_dim_p
 from ..util.memo import memoize
 from ..util.messages import message
 
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
+_PYTHON_TYPE = {"i": int, "f": float, "c": complex}
 Change = Callable[[Any], Any] | None
 
 
@@ -81,7 +82,8 @@ def _common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any
         error.add_note(f"in jnp.{name}")
         raise
     if inexact and not dtypes.issubdtype(dtype, np.inexact):
-        return dtypes.promote(((dtype, weak), (dtypes.python_scalar_dtype(float), True)))
+        floating, _ = dtypes.promote(((dtype, weak), (dtypes.python_scalar_dtype(float), True)))
+        return floating, weak
     return dtype, weak
 
 
@@ -118,10 +120,12 @@ def _change(aval: Any, scalar: bool, dtype: Any, weak: bool, shape: tuple[int, .
     """What has to be done to an operand of `aval`."""
     if scalar:
         # A literal of the common dtype; a weak result keeps its Python scalars.
-        return None if weak and aval.dtype == dtype else dtype.type
+        if weak and dtype == dtypes.python_scalar_dtype(_PYTHON_TYPE.get(dtype.kind, bool)):
+            return None if aval.dtype == dtype else _PYTHON_TYPE[dtype.kind]
+        return dtype.type  # type: ignore[no-any-return]
     steps: list[Callable[[Any], Any]] = []
     if aval.dtype != dtype:
-        steps.append(lambda x: convert_element_type(x, dtype))
+        steps.append(lambda x: convert(x, dtype, weak))
     if aval.shape and aval.shape != shape:
         dims = tuple(range(len(shape) - aval.ndim, len(shape)))
         squeezed_dims = dims

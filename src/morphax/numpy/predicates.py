@@ -99,9 +99,7 @@ def signbit(x: Any, /) -> Any:
     return lax.lt(x, np.zeros((), x.aval.dtype)[()])
 
 
-def isclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> Any:
+def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Where |a − b| ≤ atol + rtol |b|; infinities must be equal.
 
     Args:
@@ -121,9 +119,7 @@ def isclose(
     return close
 
 
-def allclose(
-    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
-) -> Any:
+def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether all elements are close; see `isclose`."""
     return _all(isclose(a, b, rtol, atol, equal_nan))
 

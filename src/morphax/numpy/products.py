@@ -1,6 +1,7 @@
 """Products of vectors, matrices and stacks of them.
 
-The dtype of a product is the common dtype of its operands unless `preferred_element_type` says otherwise.
+The dtype of a product is the common dtype of its operands unless `preferred_element_type` says
+otherwise.
 """
 
 from __future__ import annotations
@@ -214,7 +215,10 @@ def tensordot(
     a, b = of_one_dtype("tensordot", a, b)
     left, right = a.aval.ndim, b.aval.ndim
     if isinstance(axes, (tuple, list)) and len(axes) == 2:
-        pairs = (canonical_axes("tensordot", axes[0], left), canonical_axes("tensordot", axes[1], right))
+        pairs = (
+            canonical_axes("tensordot", axes[0], left),
+            canonical_axes("tensordot", axes[1], right),
+        )
     else:
         count = int(axes)
         pairs = (tuple(range(left - count, left)), tuple(range(count)))

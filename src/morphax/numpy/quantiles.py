@@ -40,7 +40,11 @@ def _linear(n: _Neighbours) -> Any:
 
 
 def _midpoint(n: _Neighbours) -> Any:
-    return _linear(_Neighbours(n.low, n.high, where(lax.gt(n.weight, 0), lax.full_like(n.weight, 0.5), n.weight)))
+    return _linear(
+        _Neighbours(
+            n.low, n.high, where(lax.gt(n.weight, 0), lax.full_like(n.weight, 0.5), n.weight)
+        )
+    )
 
 
 _METHODS: dict[str, Callable[[_Neighbours], Any]] = {
@@ -140,21 +144,36 @@ def nanpercentile(
 
 
 def median(
-    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
 ) -> Any:
     """The middle element along axes, or the mean of the two in the middle."""
     return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
 def nanmedian(
-    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
+    a: Any,
+    axis: Any = None,
+    out: None = None,
+    overwrite_input: bool = False,
+    keepdims: bool = False,
 ) -> Any:
     """Like `median`, but NaN does not count."""
     return nanquantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
 def _quantile(
-    name: str, a: Any, q: Any, axis: Any, method: str, keepdims: bool, weights: Any, nan_counts: bool
+    name: str,
+    a: Any,
+    q: Any,
+    axis: Any,
+    method: str,
+    keepdims: bool,
+    weights: Any,
+    nan_counts: bool,
 ) -> Any:
     a, q = as_array(name, a), as_array(name, q)
     _check(name, a, q, method, weights)

@@ -1,6 +1,7 @@
 """Reductions: sums, products, extremes, means and variances over axes.
 
-Small floats are summed in float32.  `where` leaves elements out, `initial` takes part in the result.
+Small floats are summed in float32.  `where` leaves elements out, `initial` takes part in the
+result.
 """
 
 from __future__ import annotations

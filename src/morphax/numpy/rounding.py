@@ -50,7 +50,7 @@ def _to_nearest(x: Any) -> Any:
     return lax.round(x, RoundingMethod.TO_NEAREST_EVEN)
 
 
-def round(a: Any, decimals: int = 0, out: None = None) -> Any:  # noqa: A001 - the public name
+def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     """`a` rounded to `decimals` places behind the point, halves to even.
 
     Args:

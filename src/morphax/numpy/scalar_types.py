@@ -36,12 +36,15 @@ class _ScalarMeta(type):
 
 
 def _scalar_type(name: str, scalar: Any) -> Any:
-    members = {"dtype": np.dtype(scalar), "__doc__": f"The dtype {name}; calling it makes an array."}
+    members = {
+        "dtype": np.dtype(scalar),
+        "__doc__": f"The dtype {name}; calling it makes an array.",
+    }
     return _ScalarMeta(name, (object,), members)
 
 
 bool_ = _scalar_type("bool_", np.bool_)
-bool = bool_  # noqa: A001 - the public name
+bool = bool_
 int2 = _scalar_type("int2", ml_dtypes.int2)
 int4 = _scalar_type("int4", ml_dtypes.int4)
 int8 = _scalar_type("int8", np.int8)

@@ -1,7 +1,7 @@
 """Where elements are: nonzero places, extremes, places in sorted arrays, counts by value.
 
-How many places there are depends on values.  With concrete operands the result has the size it needs;
-traced ones need a `size`, which the result is cut or filled to.
+How many places there are depends on values.  With concrete operands the result has the size it
+needs; traced ones need a `size`, which the result is cut or filled to.
 """
 
 from __future__ import annotations
@@ -119,9 +119,7 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     return transpose(lax.stack(nonzero(a, size=size, fill_value=fill_value), 0))
 
 
-def argmax(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Any:
+def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """The first place of the largest element along an axis, or in the flattened array.
 
     Example:
@@ -132,9 +130,7 @@ def argmax(
     return _extreme("argmax", lax.argmax, a, axis, out, keepdims)
 
 
-def argmin(
-    a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
-) -> Any:
+def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """The first place of the smallest element along an axis, or in the flattened array."""
     return _extreme("argmin", lax.argmin, a, axis, out, keepdims)
 

@@ -50,12 +50,10 @@ def where(
         )
     chosen = as_truth("where", condition)
     x, y = promoted("where", x, y)
-    avals = [aval_of(v) for v in (chosen, x, y)]
-    shape = lax.broadcast_shapes(*[a.shape for a in avals])
-    x, y = _repeated(x, shape), _repeated(y, shape)
-    if avals[0].shape != shape and avals[0].shape:
-        chosen = _repeated(chosen, shape)
-    return lax.select_n(chosen, y, x)
+    operands = (chosen, y, x)
+    shape = lax.broadcast_shapes(*[aval_of(v).shape for v in operands])
+    # Operands of rank 0 stay as they are: the primitive repeats them.
+    return lax.select_n_p.bind(*[_repeated(v, shape) if aval_of(v).shape else v for v in operands])
 
 
 def _repeated(x: Any, shape: tuple[int, ...]) -> Any:

@@ -214,7 +214,11 @@ def atleast_2d(*arys: Any) -> Any:
     """Arrays with at least two axes, new ones in front."""
 
     def widen(a: Any) -> Any:
-        return a if a.aval.ndim > 1 else reshape(a, (1, max(a.aval.size, 1) if not a.aval.ndim else a.aval.size))
+        return (
+            a
+            if a.aval.ndim > 1
+            else reshape(a, (1, max(a.aval.size, 1) if not a.aval.ndim else a.aval.size))
+        )
 
     return _at_least("atleast_2d", arys, widen)
 
@@ -229,9 +233,7 @@ def atleast_3d(*arys: Any) -> Any:
     return _at_least("atleast_3d", arys, widen)
 
 
-def astype(
-    x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None
-) -> Any:
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
     """`x` converted to `dtype`; complex numbers lose their imaginary part."""
     x = as_array("astype", x)
     target = dtypes.requested(float if dtype is None else dtype, "astype")

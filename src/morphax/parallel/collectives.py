@@ -1,7 +1,7 @@
 """Collectives over the named axes of `vmap`: sums, extremes and positions of members.
 
-Under `vmap(…, axis_name="i")` a collective over "i" becomes an ordinary reduction over the batch axis.
-Reference: the transpose of a sum over members is again a sum over members.
+Under `vmap(…, axis_name="i")` a collective over "i" becomes an ordinary reduction over the batch
+axis.  Reference: the transpose of a sum over members is again a sum over members.
 """
 
 from __future__ import annotations
@@ -18,14 +18,16 @@ from ..core import (
     Primitive,
     ShapedArray,
     aval_of,
-    axis_size as size_in_scope,
     is_zero,
     not_differentiable,
     not_linear,
 )
+from ..core import (
+    axis_size as size_in_scope,
+)
 from ..lax.arithmetic import div, mul
-from ..lax.reductions import reduce_max, reduce_min
 from ..lax.filling import iota
+from ..lax.reductions import reduce_max, reduce_min
 from ..lax.spine import instantiate, reduce_sum
 from ..transforms.flattening import check_values
 from ..util.messages import message
@@ -247,6 +249,4 @@ def _combine(
 ) -> Any:
     label: Callable[[], Sequence[str]] = lambda: ["x"] * len(leaves)  # noqa: E731
     check_values(f"lax.{where}", label, leaves)
-    return structure.unflatten(
-        primitive.bind(*leaves, axes=tuple(names), axis_index_groups=None)
-    )
+    return structure.unflatten(primitive.bind(*leaves, axes=tuple(names), axis_index_groups=None))

@@ -1,8 +1,8 @@
 """Batching: run a program on many operands at once, without a loop.
 
-A batched value is an array with one more axis, the *batch axis*; the trace tracks where it is (`None`:
-the value is the same for all members of the batch and is not a tracer of this trace).  The rule of
-each primitive is staged once per signature into a fragment and spliced into the parent.
+A batched value is an array with one more axis, the *batch axis*; the trace tracks where it is
+(`None`: the value is the same for all members of the batch and is not a tracer of this trace).  The
+rule of each primitive is staged once per signature into a fragment and spliced into the parent.
 """
 
 from __future__ import annotations
@@ -66,9 +66,7 @@ class BatchTrace(Trace):
         super().__init__(parent)
         self.axes = axes
 
-    def process(
-        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         dims = tuple(
             [x.dim if type(x) is BatchTracer and x._trace is self else None for x in operands]
         )

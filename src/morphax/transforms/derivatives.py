@@ -1,7 +1,7 @@
 """Derivatives of functions: `jvp`, `linearize`, `vjp`, `grad`, `value_and_grad` and `linear_transpose`.
 
-Conventions for complex numbers: `vjp` and `grad` pull back without conjugation, so for real-valued f
-of complex z = x + iy, ``grad(f)`` is ∂f/∂x − i ∂f/∂y.
+Conventions for complex numbers: `vjp` and `grad` pull back without conjugation, so for real-valued
+f of complex z = x + iy, ``grad(f)`` is ∂f/∂x − i ∂f/∂y.
 """
 
 from __future__ import annotations
@@ -27,7 +27,14 @@ from ..core import (
 )
 from ..lax.spine import add_tangents, instantiate, zeros
 from ..util.messages import message
-from .flattening import FlatFunction, argument_names, avals_of, check_callable, check_values, debug_info
+from .flattening import (
+    FlatFunction,
+    argument_names,
+    avals_of,
+    check_callable,
+    check_values,
+    debug_info,
+)
 from .jvp import JVPTrace, JVPTracer
 from .linearize import LinearizeTrace
 from .transposition import backward_pass
@@ -116,7 +123,9 @@ def jvp(
         pairs = [trace.split(out) for out in flat(*inputs)]
     outs = flat.out_tree.unflatten([as_output(p) for p, _ in pairs])
     out_tangents = flat.out_tree.unflatten([_tangent_output(t) for _, t in pairs])
-    return (outs, out_tangents, _without_trace(trace, flat.aux)) if has_aux else (outs, out_tangents)
+    return (
+        (outs, out_tangents, _without_trace(trace, flat.aux)) if has_aux else (outs, out_tangents)
+    )
 
 
 def _tangent_output(t: Any) -> Any:
@@ -164,9 +173,7 @@ def linearized(
     return [as_output(p) for p, _ in outs], [s for _, s in outs], in_slots, trace
 
 
-def linearize(
-    fun: Callable[..., Any], *primals: Any, has_aux: bool = False
-) -> tuple[Any, ...]:
+def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """f(x) and the linear map ẋ ↦ ∂f(x) ẋ, which can be applied many times.
 
     Args:

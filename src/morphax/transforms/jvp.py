@@ -61,9 +61,7 @@ class JVPTrace(Trace):
 
     __slots__ = ()
 
-    def process(
-        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         active = tuple([type(x) is JVPTracer and x._trace is self for x in operands])
         if not any(active):
             return self.parent.process(primitive, operands, params)

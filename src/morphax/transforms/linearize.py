@@ -1,13 +1,13 @@
 """Linearization: run a program, and keep what its derivative needs.
 
-f(x) and the linear map ẋ ↦ ∂f(x) ẋ come from one pass.  Each operation is split, once per signature,
-into a *forward* program, which computes results and residuals, and a *linear* program of residuals
-and tangents (`Linearization`).  The trace runs the forward programs and writes on a *tape* which
-linear programs to apply to which residuals.  Played forwards the tape is the derivative map; played
-backwards, with transposed programs, it is reverse mode.
+f(x) and the linear map ẋ ↦ ∂f(x) ẋ come from one pass.  Each operation is split, once per
+signature, into a *forward* program, which computes results and residuals, and a *linear* program of
+residuals and tangents (`Linearization`).  The trace runs the forward programs and writes on a
+*tape* which linear programs to apply to which residuals.  Played forwards the tape is the
+derivative map; played backwards, with transposed programs, it is reverse mode.
 
-References: Radul, Paszke, Frostig, Johnson & Maclaurin, "You only linearize once: tangents transpose
-to gradients", POPL 2023.
+References: Radul, Paszke, Frostig, Johnson & Maclaurin, "You only linearize once: tangents
+transpose to gradients", POPL 2023.
 """
 
 from __future__ import annotations
@@ -69,7 +69,9 @@ class Linearization:
             return self.pull(residuals, cotangents)
         n = self.num_residuals
         linear = (False,) * n + (True,) * (len(self.linear.invars) - n)
-        fragment = transpose_jaxpr(self.linear, linear, tuple([ct is not None for ct in cotangents]))
+        fragment = transpose_jaxpr(
+            self.linear, linear, tuple([ct is not None for ct in cotangents])
+        )
         given = [ct for ct in cotangents if ct is not None]
         results = iter(current_trace().splice(fragment.jaxpr, [*residuals, *given]))
         return [next(results) if on else None for on in fragment.active[n:]]
@@ -85,9 +87,7 @@ class PartialTrace(StagingTrace):
         super().__init__()
         self.parent = parent
 
-    def process(
-        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         if any([type(x) is StagingTracer and x._trace is self for x in operands]):
             return super().process(primitive, operands, params)
         return self.parent.process(primitive, operands, params)
@@ -236,18 +236,14 @@ class LinearizeTrace(Trace):
     def new_argument(self, primal: Any) -> LinearizeTracer:
         return LinearizeTracer(self, primal, self.tape.new_slot())
 
-    def process(
-        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         active = tuple([type(x) is LinearizeTracer and x._trace is self for x in operands])
         if not any(active):
             return self.parent.process(primitive, operands, params)
         if primitive.process_linearize is not None:
             return primitive.process_linearize(self, operands, params)
         primals = [x.primal if a else x for x, a in zip(operands, active, strict=True)]
-        rule = linearization(
-            primitive, tuple(params.items()), tuple(map(aval_of, primals)), active
-        )
+        rule = linearization(primitive, tuple(params.items()), tuple(map(aval_of, primals)), active)
         results = self.parent.splice(rule.forward, primals)
         outs = self.record(rule, operands, results)
         return outs if primitive.multiple_results else outs[0]
@@ -298,9 +294,7 @@ def linearize_jaxpr(
         outs = [trace.split(x) for x in trace.splice(jaxpr, tracers)]
         residuals = _staged_residuals(trace.tape)
         forward, consts = staging.finish([*[p for p, _ in outs], *residuals])
-    inputs = {
-        x.slot: x.aval.to_tangent_aval() for x in tracers if type(x) is LinearizeTracer
-    }
+    inputs = {x.slot: x.aval.to_tangent_aval() for x in tracers if type(x) is LinearizeTracer}
     must = forced or (False,) * len(outs)
     out_active = tuple([s is not None or on for (_, s), on in zip(outs, must, strict=True)])
     tangents = [
@@ -314,9 +308,7 @@ def linearize_jaxpr(
 
 def _staged_residuals(tape: Tape) -> list[Any]:
     """The residuals that are variables of the forward program, each once."""
-    found = {
-        x.var: x for entry in tape.entries for x in entry.residuals if _is_variable(x)
-    }
+    found = {x.var: x for entry in tape.entries for x in entry.residuals if _is_variable(x)}
     return list(found.values())
 
 
@@ -348,9 +340,7 @@ def _stage_tape(
             )
             for entry in tape.entries
         ]
-        tangents = replayed.push_forward(
-            dict(zip(inputs, values[len(residuals) :], strict=True))
-        )
+        tangents = replayed.push_forward(dict(zip(inputs, values[len(residuals) :], strict=True)))
         return [instantiate(out) if is_zero(out) else tangents[out] for out in outs]
 
     jaxpr, consts = stage(function, [*[x.aval for x in residuals], *inputs.values()])

@@ -49,9 +49,7 @@ def make_jaxpr(
         @functools.wraps(fun)
         def of_dynamic(*values: Any, **named: Any) -> Any:
             given = iter(values)
-            return fun(
-                *[x if i in positions else next(given) for i, x in enumerate(args)], **named
-            )
+            return fun(*[x if i in positions else next(given) for i, x in enumerate(args)], **named)
 
         jaxpr, out_tree = _staged("make_jaxpr", of_dynamic, dynamic, kwargs, axis_env or ())
         return (jaxpr, _shapes(jaxpr, out_tree)) if return_shape else jaxpr

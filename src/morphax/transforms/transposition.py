@@ -42,7 +42,9 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
     """
     linear = [isinstance(x, UndefinedPrimal) for x in operands]
     known: dict[Any, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
-    known.update({v: x for v, x, lin in zip(jaxpr.invars, operands, linear, strict=True) if not lin})
+    known.update(
+        {v: x for v, x, lin in zip(jaxpr.invars, operands, linear, strict=True) if not lin}
+    )
     linear_eqns = _evaluate_known(jaxpr, known)
     totals: dict[Any, Any] = {}
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
@@ -66,7 +68,9 @@ def _evaluate_known(jaxpr: Jaxpr, known: dict[Any, Any]) -> list[Any]:
             inputs = [a.val if type(a) is Literal else known[a] for a in eqn.invars]
             result = current_trace().process(eqn.primitive, inputs, eqn.params)
             known.update(
-                zip(eqn.outvars, result if eqn.primitive.multiple_results else [result], strict=True)
+                zip(
+                    eqn.outvars, result if eqn.primitive.multiple_results else [result], strict=True
+                )
             )
         else:
             linear_eqns.append(eqn)
@@ -170,9 +174,7 @@ def transpose_jaxpr(
         ]
         results = backward_pass(jaxpr, operands, cts)
         if forced:
-            results = [
-                instantiate(r) if lin else r for r, lin in zip(results, linear, strict=True)
-            ]
+            results = [instantiate(r) if lin else r for r, lin in zip(results, linear, strict=True)]
         active.extend([not is_zero(r) for r in results])
         return [r for r in results if not is_zero(r)]
 

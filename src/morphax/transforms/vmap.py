@@ -151,7 +151,8 @@ def _mapped_size(
     axis_size: int | None,
 ) -> int:
     sizes = [
-        (i, aval_of(x).shape[d]) for i, (x, d) in enumerate(zip(leaves, dims, strict=True))
+        (i, aval_of(x).shape[d])
+        for i, (x, d) in enumerate(zip(leaves, dims, strict=True))
         if d is not None
     ]
     distinct = {n for _, n in sizes} | ({axis_size} if axis_size is not None else set())
@@ -191,8 +192,10 @@ def _placed(
     if where is None and dim is None:
         return x if hasattr(x, "aval") else current_trace().constant(x)
     if where is None or not -ndim <= where < ndim:
-        given = "a result that differs between members of the batch" if where is None else (
-            f"out_axes {where} for a batched result with {ndim} axes"
+        given = (
+            "a result that differs between members of the batch"
+            if where is None
+            else (f"out_axes {where} for a batched result with {ndim} axes")
         )
         raise ValueError(
             message(

@@ -1,6 +1,6 @@
 """Trees ("pytrees"): containers nested in containers, with arrays or anything else as leaves.
 
-A tree is flattened to its leaves and a structure (`PyTreeDef`), worked on, and built again.  `None`,
+A tree is flattened to its leaves and a structure (`PyTreeDef`), worked on, and built again. `None`,
 tuples, lists, dicts, named tuples, `OrderedDict`, `defaultdict` and registered classes are nodes.
 
 A core in C++ can take the place of these, on which mapping, prefixes and error texts are built:

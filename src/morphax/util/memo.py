@@ -1,7 +1,7 @@
 """Memoisation of pure functions, with one owner for all such caches.
 
-Every cache is bounded (least recently used first out), safe under threads, and known to `clear_all`,
-so that `morphax.clear_caches` can free what they hold.
+Every cache is bounded (least recently used first out), safe under threads, and known to
+`clear_all`, so that `morphax.clear_caches` can free what they hold.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Python functions that compiled programs call.
 
 XLA calls a function by its index in the list given at compilation; it gets read-only views and must
-return a tuple.  What Python raises inside is kept and raised again by whoever waits for the program,
-for XLA itself passes on only its text.
+return a tuple.  What Python raises inside is kept and raised again by whoever waits for the
+program, for XLA itself passes on only its text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """`device_put` inside programs: move arrays while a program runs.
 
-Concrete arrays are placed at once, by `array.placement`.  Traced ones are staged as one equation for
-all leaves.  A compiled program runs on one device, so the equation is the identity there: results lie
-where the program runs.
+Concrete arrays are placed at once, by `array.placement`.  Traced ones are staged as one equation
+for all leaves.  A compiled program runs on one device, so the equation is the identity there:
+results lie where the program runs.
 """
 
 from __future__ import annotations

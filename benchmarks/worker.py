@@ -13,6 +13,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 START = time.perf_counter()
@@ -139,7 +140,7 @@ def measure_compile(jax: Any) -> dict[str, float]:
             jnp.array(rng.normal(size=(n, m)).astype(np.float32) * 0.1),
             jnp.zeros(m),
         )
-        for n, m in zip(sizes, sizes[1:], strict=False)
+        for n, m in pairwise(sizes)
     ]
     images = jnp.array(rng.normal(size=(128, 64)).astype(np.float32))
     labels = jnp.array(rng.integers(0, 10, 128).astype(np.int32))

@@ -127,9 +127,7 @@ def train_step(
     mean = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, state.mean, grads)
     square = jax.tree.map(lambda s, g: 0.999 * s + 0.001 * g * g, state.square, grads)
     size = 3e-3 * jnp.sqrt(1 - 0.999**step) / (1 - 0.9**step)
-    params = jax.tree.map(
-        lambda p, m, s: p - size * m / (jnp.sqrt(s) + 1e-8), params, mean, square
-    )
+    params = jax.tree.map(lambda p, m, s: p - size * m / (jnp.sqrt(s) + 1e-8), params, mean, square)
     return params, Adam(step, mean, square), loss
 
 

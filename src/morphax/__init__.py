@@ -5,6 +5,8 @@ from where it is built; see docs/architecture.md.
 """
 
 # First, for its face reaches up to `control` (see its text).
+from __future__ import annotations
+
 from . import lax as lax
 
 # isort: split
@@ -14,6 +16,7 @@ from . import errors as errors
 from . import nn as nn
 from . import numpy as numpy
 from . import random as random
+from . import scipy as scipy
 from . import sharding as sharding
 from . import stages as stages
 from . import tree as tree

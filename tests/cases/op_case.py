@@ -62,7 +62,7 @@ class Operand:
             values = rng.permutation(values)[: int(np.prod(self.shape))].reshape(self.shape)
         else:
             values = rng.uniform(self.low, self.high, self.shape)
-        if target == bool:
+        if target.kind == "b":
             return values > (self.low + self.high) / 2
         if target.kind in "iu":
             low = max(int(np.floor(self.low)), 0) if target.kind == "u" else int(self.low)

@@ -145,7 +145,9 @@ ERRORS = [
     pytest.param(
         _with_jvp(lambda p, t: (p[0], jnp.ones(2))), TypeError, "a tangent", id="jvp shape"
     ),
-    pytest.param(_with_vjp(lambda x: x, lambda r, ct: (ct,)), TypeError, r"a pair \(result", id="vjp pair"),
+    pytest.param(
+        _with_vjp(lambda x: x, lambda r, ct: (ct,)), TypeError, r"a pair \(result", id="vjp pair"
+    ),
     pytest.param(
         _with_vjp(lambda x: (x, None), lambda r, ct: ct), TypeError, "a tuple of 1", id="vjp tuple"
     ),

@@ -1,4 +1,4 @@
-"""Loops: values, derivatives in both modes, batching, on both engines; errors that name the carry."""
+"""Loops on both engines: values, derivatives, batching; errors that name the carry."""
 
 from __future__ import annotations
 

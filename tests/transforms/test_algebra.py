@@ -50,9 +50,7 @@ BINARY: tuple[Callable[[Any, Any], Any], ...] = (
 )
 
 STEPS = st.lists(
-    st.tuples(
-        st.integers(0, len(UNARY) + len(BINARY) - 1), st.integers(0, 99), st.integers(0, 99)
-    ),
+    st.tuples(st.integers(0, len(UNARY) + len(BINARY) - 1), st.integers(0, 99), st.integers(0, 99)),
     min_size=1,
     max_size=7,
 )

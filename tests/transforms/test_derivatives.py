@@ -94,7 +94,7 @@ def test_complex_conventions() -> None:
 def test_linear_transpose() -> None:
     f = jax.linear_transpose(lambda x: 3.0 * x[::-1], jax.ShapeDtypeStruct((3,), jnp.float32))
     np.testing.assert_array_equal(f(jnp.arange(3.0))[0], [6.0, 3.0, 0.0])
-    with pytest.raises(TypeError, match="the transposed function(.|\n)*fix:"):
+    with pytest.raises(TypeError, match=r"the transposed function(.|\n)*fix:"):
         f(jnp.ones(4))
 
 

@@ -7,7 +7,7 @@ derivative: tangents pass it by.
 from __future__ import annotations
 
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from .. import tree
@@ -39,6 +39,9 @@ class DebugCallback(Primitive):
     name = "debug_callback"
     multiple_results = True
     transpose = not_linear("it has no results")
+
+    def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {"ordered": params["ordered"]}
 
     def abstract_eval(self, *avals: Any, **_: Any) -> list[Any]:
         return []

@@ -1,4 +1,4 @@
-"""What the operations with a body share: programs of one call, tangents in pairs, eager execution."""
+"""What the operations with a body share: tangents in pairs, and eager execution."""
 
 from __future__ import annotations
 

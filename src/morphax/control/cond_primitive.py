@@ -128,7 +128,10 @@ class Cond(Primitive):
         index, *others = operands
         if dims[0] is not None:
             return self._batch_by_selection(axes, index, dims, others, branches)
-        moved = [x if d is None else to_axis(axes, x, d, 0) for x, d in zip(others, dims[1:])]
+        moved = [
+            x if d is None else to_axis(axes, x, d, 0)
+            for x, d in zip(others, dims[1:], strict=True)
+        ]
         at_front = tuple([None if d is None else 0 for d in dims[1:]])
         loose = [batch_jaxpr(branch, at_front, axes).out_dims for branch in branches]
         batched = _any_of([[d is not None for d in out_dims] for out_dims in loose])

@@ -12,102 +12,25 @@ from typing import Any, final
 from .. import tree
 from ..core import (
     BatchAxes,
-    Jaxpr,
-    Primitive,
     Trace,
     Zero,
     aval_of,
     current_trace,
-    eval_jaxpr,
     is_zero,
-    jaxpr_axis_names,
     new_trace,
-    not_linear,
     set_current_trace,
 )
-from ..core.effects import Effects
-from ..engines.reference.eager import as_array
-from ..engines.xla.stablehlo import Builder, Value
 from ..lax.spine import add_tangents, batched_first, instantiate
-from ..transforms.batching import BatchTrace, batch_jaxpr
+from ..transforms.batching import BatchTrace
 from ..transforms.flattening import FlatFunction, function_label
 from ..transforms.jvp import JVPTrace, JVPTracer
 from ..transforms.linearize import Linearization, LinearizeTrace, split_linear
 from ..util.messages import message
+from .custom_call import CustomCall
 from .custom_rules import bind_call, dispatch, flatten_like, nondiff_positions
 
 # Primals and tangents (`Zero` where there is none) → results and their tangents.
 JVPRule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
-
-
-@final
-class CustomJVPCall(Primitive):
-    """Apply `call_jaxpr`; differentiate by `jvp_rule`.
-
-    Params:
-        call_jaxpr: the function.
-        num_consts: leading operands that it closes over; the rule does not see them.
-        jvp_rule: the user's rule, of leaves.
-        name: of the user's function.
-    """
-
-    name = "custom_jvp_call"
-    multiple_results = True
-
-    transpose = not_linear("a function with a custom derivative is not known to be linear")
-
-    def abstract_eval(self, *avals: Any, call_jaxpr: Jaxpr, **_: Any) -> Sequence[Any]:
-        return call_jaxpr.out_avals
-
-    def effects(self, *, call_jaxpr: Jaxpr, **_: Any) -> Effects:
-        return call_jaxpr.effects
-
-    def axis_names(self, *, call_jaxpr: Jaxpr, **_: Any) -> tuple[Any, ...]:
-        return jaxpr_axis_names(call_jaxpr)
-
-    def execute(self, *operands: Any, call_jaxpr: Jaxpr, **_: Any) -> list[Any]:
-        return [as_array(x) for x in eval_jaxpr(call_jaxpr, *operands)]
-
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
-
-    def lower(
-        self, b: Builder, outs: Sequence[Any], *operands: Value, call_jaxpr: Jaxpr, **_: Any
-    ) -> list[Value]:
-        return b.inline(call_jaxpr, *operands)
-
-    def process_jvp(
-        self, trace: JVPTrace, operands: Sequence[Any], params: dict[str, Any]
-    ) -> list[Any]:
-        return apply_jvp_rule(trace, operands[params["num_consts"] :], params["jvp_rule"])
-
-    def process_linearize(
-        self, trace: LinearizeTrace, operands: Sequence[Any], params: dict[str, Any]
-    ) -> list[Any]:
-        return linearize_jvp_rule(trace, operands[params["num_consts"] :], params["jvp_rule"])
-
-    def batch(
-        self,
-        axes: BatchAxes,
-        operands: Sequence[Any],
-        dims: tuple[int | None, ...],
-        *,
-        call_jaxpr: Jaxpr,
-        jvp_rule: JVPRule,
-        num_consts: int,
-        **params: Any,
-    ) -> tuple[list[Any], Sequence[int]]:
-        everything = (True,) * len(call_jaxpr.outvars)
-        outs = self.bind(
-            *operands,
-            call_jaxpr=batch_jaxpr(call_jaxpr, dims, axes, everything).jaxpr,
-            jvp_rule=batched_jvp_rule(jvp_rule, axes, dims[num_consts:]),
-            num_consts=num_consts,
-            **params,
-        )
-        return outs, [0] * len(outs)
-
-    collect = batch
 
 
 def apply_jvp_rule(trace: JVPTrace, operands: Sequence[Any], rule: JVPRule) -> list[Any]:
@@ -159,6 +82,17 @@ def batched_jvp_rule(rule: JVPRule, axes: BatchAxes, dims: Sequence[int | None])
         ]
 
     return batched
+
+
+@final
+class CustomJVPCall(CustomCall):
+    """A function with its jvp rule, `jvp_rule`."""
+
+    name = "custom_jvp_call"
+    rule_name = "jvp_rule"
+    push = staticmethod(apply_jvp_rule)
+    record = staticmethod(linearize_jvp_rule)
+    batched = staticmethod(batched_jvp_rule)
 
 
 custom_jvp_call_p = CustomJVPCall()

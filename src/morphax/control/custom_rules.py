@@ -1,4 +1,4 @@
-"""What `custom_jvp` and `custom_vjp` share: binding of arguments, and dispatch on the current trace.
+"""What `custom_jvp` and `custom_vjp` share: binding of arguments, dispatch on the current trace.
 
 Eagerly the function itself runs.  A trace of differentiation that holds a tangent of an operand
 runs the user's rule, with the operands as they are, so that Python control flow on concrete values
@@ -128,9 +128,7 @@ def dispatch(
         if isinstance(trace, EvalTrace) or not isinstance(trace, (StagingTrace, BatchTrace)):
             return call.flat(*call.leaves)
         info = debug_info(primitive.name, call.flat.function, call.flat.in_tree)
-        jaxpr, captured = stage_with_operands(
-            call.flat, [aval_of(x) for x in call.leaves], info
-        )
+        jaxpr, captured = stage_with_operands(call.flat, [aval_of(x) for x in call.leaves], info)
         return trace.process(
             primitive,
             [*captured, *call.leaves],

@@ -89,7 +89,8 @@ class custom_vjp:
     def _rules(self, fixed: tuple[Any, ...], flat: FlatFunction, label: str) -> Forward:
         """The user's rules as functions of leaves."""
         fwd, bwd, in_tree = self.fwd, self.bwd, flat.in_tree
-        assert fwd is not None and bwd is not None, "the rules are defined"
+        assert fwd is not None, "the rules are defined"
+        assert bwd is not None, "the rules are defined"
         positions = self.nondiff_argnums
 
         def forward(operands: Sequence[Any]) -> tuple[list[Any], list[Any], Pull]:

@@ -14,31 +14,26 @@ import numpy as np
 from .. import dtypes
 from ..core import (
     BatchAxes,
-    Jaxpr,
     Primitive,
     Zero,
     aval_of,
     current_trace,
-    eval_jaxpr,
     is_undefined_primal,
     is_zero,
-    jaxpr_axis_names,
     new_trace,
     not_batchable,
     not_differentiable,
-    not_linear,
     set_current_trace,
 )
-from ..core.effects import Effects
-from ..engines.reference.eager import as_array
 from ..engines.xla.stablehlo import Builder, Value
 from ..lax.spine import batched_first, instantiate, moved_axis, reduce_sum
-from ..transforms.batching import BatchTrace, batch_jaxpr
+from ..transforms.batching import BatchTrace
 from ..transforms.derivatives import is_differentiable
 from ..transforms.jvp import JVPTrace, JVPTracer
 from ..transforms.linearize import Linearization, LinearizeTrace
 from ..util.messages import message
 from .calls import call_program
+from .custom_call import CustomCall
 
 # Residuals and cotangents of all results → one cotangent per operand, `None` where it is zero.
 Pull = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
@@ -46,76 +41,6 @@ Pull = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
 Forward = Callable[[Sequence[Any]], tuple[list[Any], list[Any], Pull]]
 
 _NO_FORWARD_MODE = "a function with a custom_vjp rule has no forward-mode derivative"
-
-
-@final
-class CustomVJPCall(Primitive):
-    """Apply `call_jaxpr`; differentiate by `forward` and the pullback that it returns.
-
-    Params:
-        call_jaxpr: the function.
-        num_consts: leading operands that it closes over; the rules do not see them.
-        forward: the user's rules, of leaves.
-        name: of the user's function.
-    """
-
-    name = "custom_vjp_call"
-    multiple_results = True
-
-    transpose = not_linear("a function with a custom derivative is not known to be linear")
-
-    def abstract_eval(self, *avals: Any, call_jaxpr: Jaxpr, **_: Any) -> Sequence[Any]:
-        return call_jaxpr.out_avals
-
-    def effects(self, *, call_jaxpr: Jaxpr, **_: Any) -> Effects:
-        return call_jaxpr.effects
-
-    def axis_names(self, *, call_jaxpr: Jaxpr, **_: Any) -> tuple[Any, ...]:
-        return jaxpr_axis_names(call_jaxpr)
-
-    def execute(self, *operands: Any, call_jaxpr: Jaxpr, **_: Any) -> list[Any]:
-        return [as_array(x) for x in eval_jaxpr(call_jaxpr, *operands)]
-
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
-
-    def lower(
-        self, b: Builder, outs: Sequence[Any], *operands: Value, call_jaxpr: Jaxpr, **_: Any
-    ) -> list[Value]:
-        return b.inline(call_jaxpr, *operands)
-
-    def process_jvp(
-        self, trace: JVPTrace, operands: Sequence[Any], params: dict[str, Any]
-    ) -> list[Any]:
-        return push_through(trace, operands[params["num_consts"] :], params["forward"])
-
-    def process_linearize(
-        self, trace: LinearizeTrace, operands: Sequence[Any], params: dict[str, Any]
-    ) -> list[Any]:
-        return record_rules(trace, operands[params["num_consts"] :], params["forward"])
-
-    def batch(
-        self,
-        axes: BatchAxes,
-        operands: Sequence[Any],
-        dims: tuple[int | None, ...],
-        *,
-        call_jaxpr: Jaxpr,
-        forward: Forward,
-        num_consts: int,
-        **params: Any,
-    ) -> tuple[list[Any], Sequence[int]]:
-        everything = (True,) * len(call_jaxpr.outvars)
-        outs = self.bind(
-            *operands,
-            call_jaxpr=batch_jaxpr(call_jaxpr, dims, axes, everything).jaxpr,
-            forward=batched_forward(forward, axes, dims[num_consts:]),
-            num_consts=num_consts,
-            **params,
-        )
-        return outs, [0] * len(outs)
-
-    collect = batch
 
 
 @final
@@ -168,7 +93,6 @@ def _forward_mode_text() -> str:
     )
 
 
-custom_vjp_call_p = CustomVJPCall()
 custom_vjp_linear_p = CustomVJPLinear()
 
 
@@ -270,3 +194,17 @@ def _unmapped(axes: BatchAxes, ct: Any, ct_dim: int | None, dim: int | None) -> 
     """A batch of cotangents where the operand has its batch axis; summed if it has none."""
     whole = batched_first(axes, ct, ct_dim)
     return reduce_sum(whole, (0,)) if dim is None else moved_axis(whole, 0, dim)
+
+
+@final
+class CustomVJPCall(CustomCall):
+    """A function with its forward rule, `forward`, which returns the pullback."""
+
+    name = "custom_vjp_call"
+    rule_name = "forward"
+    push = staticmethod(push_through)
+    record = staticmethod(record_rules)
+    batched = staticmethod(batched_forward)
+
+
+custom_vjp_call_p = CustomVJPCall()

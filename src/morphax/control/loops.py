@@ -23,7 +23,6 @@ from ..lax.shape import collapse, reshape
 from ..lax.slicing import index_in_dim, slice_in_dim
 from ..transforms.flattening import (
     FlatFunction,
-    argument_names,
     check_values,
     debug_info,
     function_label,
@@ -117,9 +116,8 @@ def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
     given = {*sizes, *([] if length is None else [length])}
     if len(given) == 1 and None not in given:
         return int(given.pop())  # type: ignore[arg-type]
-    shapes = ", ".join(
-        f"{name}: {aval_of(x).str_short()}" for name, x in zip(_names("xs", xs), leaves, strict=True)
-    )
+    named = zip(_names("xs", xs), leaves, strict=True)
+    shapes = ", ".join(f"{name}: {aval_of(x).str_short()}" for name, x in named)
     raise ValueError(
         message(
             "lax.scan, arguments xs and length",
@@ -200,9 +198,7 @@ def while_loop(
         flat = FlatFunction(body_fun, in_tree, "lax.while_loop")
         info = debug_info("while_loop", body_fun, in_tree)
         jaxpr, captured = stage_with_operands(flat, avals, info)
-        check_carry(
-            "lax.while_loop", body_fun, structure, flat.out_tree, avals, jaxpr.out_avals
-        )
+        check_carry("lax.while_loop", body_fun, structure, flat.out_tree, avals, jaxpr.out_avals)
         return jaxpr, captured, None
 
     carry, (body, body_captured, _) = promoted_carry(leaves, trace)
@@ -287,7 +283,9 @@ def fori_loop(
     _, _, value = while_loop(
         lambda state: lt(state[0], state[1]),
         lambda state: (
-            add(state[0], np.asarray(1, dtype)[()]), state[1], body_fun(state[0], state[2])
+            add(state[0], np.asarray(1, dtype)[()]),
+            state[1],
+            body_fun(state[0], state[2]),
         ),
         (*bounds, init_val),
     )
@@ -317,9 +315,7 @@ def _check_bound(name: str, bound: Any) -> None:
     )
 
 
-def map(  # noqa: A001 - the public name
-    f: Callable[..., Any], xs: Any, *, batch_size: int | None = None
-) -> Any:
+def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply `f` to each slice along the leading axis, one after the other.
 
     Args:

@@ -184,8 +184,9 @@ def _linear_step(
 def transpose_scan(
     scan: Primitive, cts: Sequence[Any], operands: Sequence[Any], params: dict[str, Any]
 ) -> list[Any]:
-    """The steps in the other direction: cotangents of the carry are carried, those of the constants
-    summed, those of xs stacked.
+    """The steps in the other direction.
+
+    Cotangents of the carry are carried, those of the constants summed, those of xs stacked.
     """
     jaxpr = params["jaxpr"]
     values = ScanParts.of(operands, **params)

@@ -227,7 +227,7 @@ def _batched_carry(
     body_dims: Sequence[int | None],
     carry_dims: Sequence[int | None],
 ) -> tuple[tuple[bool, ...], bool]:
-    """Which carry components are batched in the end; whether members may stop at different times."""
+    """Which carry components end up batched; whether members may stop at different times."""
 
     def differs(carry: Sequence[bool]) -> bool:
         at = [0 if on else None for on in carry]

@@ -3,6 +3,7 @@
 Start with `primitive` (the contract), then `trace` (how `bind` works) and `staging` (how a jaxpr is
 written).
 """
+
 from __future__ import annotations
 
 from .atoms import Atom, Literal, Var

@@ -10,15 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, TypeGuard, final
 
-from .aval import AbstractValue
-
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Zero:
     """A tangent or cotangent that is zero, of the given aval."""
 
-    aval: AbstractValue
+    aval: Any
 
     def __repr__(self) -> str:
         return f"Zero({self.aval})"
@@ -29,7 +27,7 @@ class Zero:
 class UndefinedPrimal:
     """An operand of which only the aval is known."""
 
-    aval: AbstractValue
+    aval: Any
 
     def __repr__(self) -> str:
         return f"UndefinedPrimal({self.aval})"

@@ -39,9 +39,7 @@ class Trace:
         self.parent = parent
         self.live = True
 
-    def process(
-        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply `primitive`; one result, or a list if the primitive has multiple results."""
         raise TypeError(f"{type(self).__name__} is abstract")
 

@@ -16,28 +16,28 @@ from .. import dtypes
 from ..config import current as current_config
 from ..util.memo import memoize
 from ..util.messages import message
-from .aval import AbstractValue, ShapedArray
+from .aval import ShapedArray
 
-_aval_by_type: dict[type, Callable[[Any], AbstractValue]] = {}
+_aval_by_type: dict[type, Callable[[Any], Any]] = {}
 
 
-def register_value_type(type_: type, aval_of_value: Callable[[Any], AbstractValue]) -> None:
+def register_value_type(type_: type, aval_of_value: Callable[[Any], Any]) -> None:
     """Accept values of `type_` as operands."""
     _aval_by_type[type_] = aval_of_value
 
 
-def aval_of(x: Any) -> AbstractValue:
+def aval_of(x: Any) -> Any:
     """What tracing knows of `x`; `TypeError` if `x` cannot be an operand."""
     rule = _aval_by_type.get(type(x))
     if rule is not None:
         return rule(x)
     try:
-        return x.aval  # type: ignore[no-any-return]
+        return x.aval
     except AttributeError:
         return _aval_of_subclass(x)
 
 
-def _aval_of_subclass(x: Any) -> AbstractValue:
+def _aval_of_subclass(x: Any) -> Any:
     for base in type(x).__mro__[1:]:
         if base in _aval_by_type:
             return _aval_by_type[base](x)

@@ -1,9 +1,11 @@
 """`morphax.lax`: the operations that transformations know, and the functions that bind them.
 
 The files of this package are primitives in families, one class each; start with `arithmetic` and
-`families`.  This file is the public face of ``jax.lax``, which also holds loops, branches and collectives
-from higher floors (see docs/architecture.md).
+`families`.  This file is the public face of ``jax.lax``, which also holds loops, branches and
+collectives from higher floors (see docs/architecture.md).
 """
+
+from __future__ import annotations
 
 from ..control.branching import cond as cond
 from ..control.branching import switch as switch
@@ -96,7 +98,9 @@ from .convert import reduce_precision as reduce_precision
 from .convert import reduce_precision_p as reduce_precision_p
 from .convolution import conv_general_dilated_p as conv_general_dilated_p
 from .convolution_axes import ConvDimensionNumbers as ConvDimensionNumbers
-from .convolution_axes import ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers
+from .convolution_axes import (
+    ConvGeneralDilatedDimensionNumbers as ConvGeneralDilatedDimensionNumbers,
+)
 from .convolution_axes import conv_dimension_numbers as conv_dimension_numbers
 from .convolution_axes import conv_general_permutations as conv_general_permutations
 from .convolution_axes import conv_general_shape_tuple as conv_general_shape_tuple

@@ -217,7 +217,7 @@ def aligned_batch(
         if r == rank:
             shape = tuple(n for i, n in enumerate(aval.shape) if i != dim)
     out = []
-    for x, aval, dim, r in zip(operands, avals, dims, ranks, strict=True):
+    for x, dim, r in zip(operands, dims, ranks, strict=True):
         if dim is None and r == 0:
             out.append(x)
         elif dim is not None and r == rank:
@@ -236,7 +236,7 @@ def aligned_batch(
 
 
 def unbroadcast(ct: Any, aval: Any) -> Any:
-    """The cotangent of an operand that the operation repeated, or did not, to the result's shape."""
+    """The cotangent of an operand that may have been repeated to the result's shape."""
     if ct.aval.shape == aval.shape:
         return ct
     return reduce_sum(ct, tuple(range(ct.aval.ndim)))

@@ -7,6 +7,7 @@ these, so they come first.  `broadcast_in_dim` and `reduce_sum` are each other's
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -60,7 +61,7 @@ class BroadcastInDim(Primitive):
         valid = len(dims) == x.ndim and all(
             0 <= d < len(shape) and x.shape[i] in (1, shape[d]) for i, d in enumerate(dims)
         )
-        if not valid or any(a >= b for a, b in zip(dims, dims[1:], strict=False)):
+        if not valid or any(a >= b for a, b in pairwise(dims)):
             raise ValueError(
                 message(
                     "lax.broadcast_in_dim",
@@ -226,7 +227,7 @@ class AddAny(Primitive):
     linear = True
 
     def abstract_eval(self, x: Any, y: Any) -> Any:
-        assert x.shape == y.shape and x.dtype == y.dtype, f"tangents differ: {x} and {y}"
+        assert (x.shape, x.dtype) == (y.shape, y.dtype), f"tangents differ: {x} and {y}"
         return x if x.weak_type == y.weak_type else x.strip_weak_type()
 
     def evaluate(self, x: Any, y: Any) -> Any:

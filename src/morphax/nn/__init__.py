@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from . import initializers as initializers
 from .activations import celu as celu
 from .activations import elu as elu
 from .activations import gelu as gelu

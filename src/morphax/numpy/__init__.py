@@ -328,3 +328,13 @@ from .matrices import triu_indices_from as triu_indices_from
 from .matrices import vander as vander
 from .selection import compress as compress
 from .selection import extract as extract
+from .sets import intersect1d as intersect1d
+from .sets import isin as isin
+from .sets import setdiff1d as setdiff1d
+from .sets import setxor1d as setxor1d
+from .sets import union1d as union1d
+from .sets import unique as unique
+from .sets import unique_all as unique_all
+from .sets import unique_counts as unique_counts
+from .sets import unique_inverse as unique_inverse
+from .sets import unique_values as unique_values

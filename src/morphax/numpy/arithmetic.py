@@ -136,7 +136,7 @@ def fmod(x1: Any, x2: Any, /) -> Any:
     return rem_p.bind(*promoted("fmod", x1, x2))
 
 
-def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:  # noqa: A001 - the public name
+def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """Floor division and remainder together."""
     x1, x2 = promoted("divmod", x1, x2)
     if _is(x1, np.integer):
@@ -227,7 +227,7 @@ def absolute(x: Any, /) -> Any:
     return x if unchanged else lax.abs(x)
 
 
-abs = absolute  # noqa: A001 - the public name
+abs = absolute
 
 
 def fabs(x: Any, /) -> Any:

@@ -202,7 +202,9 @@ def _region_update(x: Any, plan: IndexPlan, values: Any, combine: Callable[[Any,
     places = np.ravel_multi_index(grids, plan.shape).astype(np.int32).reshape(-1, 1)
     flat = lax.reshape(x, (x.aval.size,))
     numbers = ScatterDimensionNumbers((), (0,), (0,))
-    old = lax.slice(x, lows, [lo + s * (n - 1) + 1 for lo, s, n in zip(lows, steps, shape)], steps)
+    old = lax.slice(
+        x, lows, [lo + s * (n - 1) + 1 for lo, s, n in zip(lows, steps, shape, strict=True)], steps
+    )
     new = lax.reshape(combine(old, values), (places.shape[0],))
     return lax.reshape(lax.scatter(flat, places, new, numbers, unique_indices=True), plan.shape)
 

@@ -64,7 +64,8 @@ def einsum(
             ``->`` are summed over.  Operands and lists of ints may alternate instead.
         operands: arrays.
         out: must be `None`.
-        optimize: the order of products: a strategy of opt_einsum, a path, or `False` for left to right.
+        optimize: the order of products: a strategy of opt_einsum, a path, or `False` for left to
+            right.
         precision: how exactly an accelerator multiplies.
         preferred_element_type: dtype of the sums and of the result.
         out_sharding: sharding of the result.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from operator import index
 from typing import Any
 
@@ -98,7 +99,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         bounds = np.cumsum([0, *[total // parts + (i < total % parts) for i in range(parts)]])
     return [
         lax.slice_in_dim(ary, int(low), max(int(low), int(high)), axis=axis)
-        for low, high in zip(bounds, bounds[1:], strict=False)
+        for low, high in pairwise(bounds)
     ]
 
 

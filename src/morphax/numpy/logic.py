@@ -45,7 +45,9 @@ def greater_equal(x: Any, y: Any, /) -> Any:
 
 def logical_and(x: Any, y: Any, /) -> Any:
     """x and y, element by element; a number counts as true unless it is zero."""
-    return and_p.bind(*promoted("logical_and", as_truth("logical_and", x), as_truth("logical_and", y)))
+    return and_p.bind(
+        *promoted("logical_and", as_truth("logical_and", x), as_truth("logical_and", y))
+    )
 
 
 def logical_or(x: Any, y: Any, /) -> Any:
@@ -55,7 +57,9 @@ def logical_or(x: Any, y: Any, /) -> Any:
 
 def logical_xor(x: Any, y: Any, /) -> Any:
     """either x or y, element by element; a number counts as true unless it is zero."""
-    return xor_p.bind(*promoted("logical_xor", as_truth("logical_xor", x), as_truth("logical_xor", y)))
+    return xor_p.bind(
+        *promoted("logical_xor", as_truth("logical_xor", x), as_truth("logical_xor", y))
+    )
 
 
 def logical_not(x: Any, /) -> Any:

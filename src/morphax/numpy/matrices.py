@@ -21,9 +21,7 @@ from .selection import diagonal, where
 from .shaping import ravel, reshape
 
 
-def _compared(
-    compare: Callable[[Any, Any], Any], rows: int, columns: int, k: int
-) -> Any:
+def _compared(compare: Callable[[Any, Any], Any], rows: int, columns: int, k: int) -> Any:
     """Where row number + k compares so with the column number."""
     shape = (rows, columns)
     row = lax.broadcasted_iota(np.int32, shape, 0)
@@ -32,8 +30,8 @@ def _compared(
 
 
 def eye(
-    N: int,  # noqa: N803 - NumPy's name
-    M: int | None = None,  # noqa: N803 - NumPy's name
+    N: int,
+    M: int | None = None,
     k: int = 0,
     dtype: Any = None,
     *,
@@ -59,8 +57,8 @@ def identity(n: int, dtype: Any = None) -> Any:
 
 
 def tri(
-    N: int,  # noqa: N803 - NumPy's name
-    M: int | None = None,  # noqa: N803 - NumPy's name
+    N: int,
+    M: int | None = None,
     k: int = 0,
     dtype: Any = None,
 ) -> Any:
@@ -123,7 +121,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
     return diag(ravel(as_array("diagflat", v)), k)
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of the elements of a vector, one row for each; the highest comes first."""
     x = as_array("vander", x)
     if x.aval.ndim != 1:

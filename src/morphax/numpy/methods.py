@@ -12,8 +12,8 @@ from ..core import aval_of
 from ..util.messages import message
 from . import shaping
 from .complex import is_complex
-from .operands import as_truth
 from .logic import equal
+from .operands import as_truth
 from .rounding import round as rounded
 from .shaping import matrix_transpose
 
@@ -42,7 +42,7 @@ def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     return shaping.ravel(self, order)
 
 
-def view(self: Any, dtype: Any = None, type: None = None) -> Any:  # noqa: A002 - NumPy's name
+def view(self: Any, dtype: Any = None, type: None = None) -> Any:
     """The same bits read as another dtype; the last axis grows or shrinks if its width differs."""
     target = dtypes.requested(float if dtype is None else dtype, "view")
     given = aval_of(self).dtype

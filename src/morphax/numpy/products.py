@@ -207,7 +207,8 @@ def tensordot(
 
     Args:
         a, b: arrays.
-        axes: how many of the last axes of `a` go with the first of `b`, or the axes of `a` and of `b`.
+        axes: how many of the last axes of `a` go with the first of `b`, or a pair: the axes of `a`
+            and those of `b`.
         precision: how exactly an accelerator multiplies.
         preferred_element_type: dtype of the sums and of the result.
         out_sharding: sharding of the result.

@@ -335,6 +335,8 @@ def bincount(
         Array([0, 2, 0, 1], dtype=int32)
     """
     x = as_array("bincount", x)
+    if x.aval.dtype == np.bool_:
+        x = lax.convert_element_type(x, np.int32)
     if x.aval.ndim != 1 or not dtypes.issubdtype(x.aval.dtype, np.integer):
         raise TypeError(
             message(

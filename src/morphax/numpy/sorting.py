@@ -117,7 +117,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
 
 
 def partition(a: Any, kth: int, axis: int = -1) -> Any:
-    """`a` with element `kth` of sorted order in place, lesser ones before and greater ones after it."""
+    """`a` with element `kth` of sorted order in place, between lesser and greater ones."""
     _check_kth("partition", a, kth, axis)
     return sort(a, axis)
 

@@ -61,6 +61,7 @@ class BatchTrace(Trace):
     """Applies each operation to whole batches."""
 
     __slots__ = ("axes",)
+    parent: Trace
 
     def __init__(self, parent: Trace, axes: BatchAxes) -> None:
         super().__init__(parent)

@@ -1,4 +1,4 @@
-"""Derivatives of functions: `jvp`, `linearize`, `vjp`, `grad`, `value_and_grad` and `linear_transpose`.
+"""Derivatives as functions and maps: `jvp`, `linearize`, `vjp` and `linear_transpose`.
 
 Conventions for complex numbers: `vjp` and `grad` pull back without conjugation, so for real-valued
 f of complex z = x + iy, ``grad(f)`` is ∂f/∂x − i ∂f/∂y.

@@ -1,4 +1,4 @@
-"""Gradients and matrices of derivatives: `grad`, `value_and_grad`, `jacfwd`, `jacrev`, `hessian`."""
+"""Gradients and their matrices: `grad`, `value_and_grad`, `jacfwd`, `jacrev` and `hessian`."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _with_others_fixed(
                     fix=f"Pass the arguments of {function_label(fun)} positionally.",
                 )
             )
-    positions = [n % len(args) for n in numbers]
+    positions = [int(n) % len(args) for n in numbers]
 
     @functools.wraps(fun)
     def partial(*chosen: Any) -> Any:

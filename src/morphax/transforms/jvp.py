@@ -60,6 +60,7 @@ class JVPTrace(Trace):
     """Gives each operation its tangent."""
 
     __slots__ = ()
+    parent: Trace
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         active = tuple([type(x) is JVPTracer and x._trace is self for x in operands])
@@ -149,7 +150,9 @@ def jvp_jaxpr(
     return _stage_with_tangents(function, jaxpr.in_avals, active)
 
 
-def _stage_with_tangents(function: Any, avals: Sequence[Any], active: Sequence[bool]) -> Any:
+def _stage_with_tangents(
+    function: Any, avals: Sequence[Any], active: Sequence[bool]
+) -> JVPFragment:
     tangent_avals = [a.to_tangent_aval() for a in avals]
     out_active: list[bool] = []
 

@@ -82,6 +82,7 @@ class PartialTrace(StagingTrace):
     """Stages what depends on its arguments; everything else goes to the parent at once."""
 
     __slots__ = ()
+    parent: Trace
 
     def __init__(self, parent: Trace) -> None:
         super().__init__()
@@ -228,6 +229,7 @@ class LinearizeTrace(Trace):
     """Computes primals in the parent and writes the derivative on the tape."""
 
     __slots__ = ("tape",)
+    parent: Trace
 
     def __init__(self, parent: Trace) -> None:
         super().__init__(parent)
@@ -244,6 +246,7 @@ class LinearizeTrace(Trace):
             return primitive.process_linearize(self, operands, params)
         primals = [x.primal if a else x for x, a in zip(operands, active, strict=True)]
         rule = linearization(primitive, tuple(params.items()), tuple(map(aval_of, primals)), active)
+        assert rule.forward is not None, "a rule splits the operation, it does not run it"
         results = self.parent.splice(rule.forward, primals)
         outs = self.record(rule, operands, results)
         return outs if primitive.multiple_results else outs[0]
@@ -341,7 +344,7 @@ def _stage_tape(
             for entry in tape.entries
         ]
         tangents = replayed.push_forward(dict(zip(inputs, values[len(residuals) :], strict=True)))
-        return [instantiate(out) if is_zero(out) else tangents[out] for out in outs]
+        return [instantiate(out) if isinstance(out, Zero) else tangents[out] for out in outs]
 
     jaxpr, consts = stage(function, [*[x.aval for x in residuals], *inputs.values()])
     return close(jaxpr, consts)

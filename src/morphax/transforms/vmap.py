@@ -157,7 +157,7 @@ def _mapped_size(
     ]
     distinct = {n for _, n in sizes} | ({axis_size} if axis_size is not None else set())
     if len(distinct) == 1:
-        return int(distinct.pop())  # type: ignore[arg-type]
+        return int(distinct.pop())
     if not distinct:
         raise ValueError(
             message(

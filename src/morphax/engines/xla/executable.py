@@ -11,6 +11,7 @@ operands would give wrong numbers or end the process.  So avals are compared her
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import repeat
 from typing import Any, final
 
 from ...array import Array
@@ -85,10 +86,8 @@ class Executable:
         except reported_by_xla() as error:
             raise failure(error, f"running the program {program.name}") from origin(error)
         if not self._forwards:
-            return [
-                Array(aval, None, buffer, device, committed)
-                for aval, buffer in zip(program.out_avals, results, strict=True)
-            ]
+            avals = program.out_avals
+            return list(map(Array, avals, repeat(None), results, repeat(device), repeat(committed)))
         computed = iter(results)
         return [
             Array(aval, None, next(computed), device, committed)

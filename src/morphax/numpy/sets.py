@@ -1,0 +1,370 @@
+"""Arrays as sets: different values, membership, and the algebra of sets.
+
+Everything is found in sorted order, where equal elements are neighbours.  The sizes of results depend on
+values: traced operands need a `size`, as in `searching`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.cumulative import cumsum
+from ..lax.sorting import sort as lax_sort
+from ..util.messages import message
+from .at import At
+from .axes import canonical_axis
+from .indexing import getitem
+from .joining import concatenate
+from .operands import as_array
+from .searching import nonzero, searchsorted
+from .selection import take, where
+from .shaping import moveaxis, ravel, reshape
+
+_FEW = 32
+"""Up to so many elements, comparing with each is faster than sorting."""
+
+
+def _index_dtype() -> Any:
+    return dtypes.python_scalar_dtype(int)
+
+
+def _starts_run(columns: Sequence[Any], equal_nan: bool) -> Any:
+    """Where sorted rows, given by columns, differ from the row before; the first always does."""
+    count = aval_of(columns[0]).shape[0]
+    differs: Any = None
+    for column in columns:
+        after, before = lax.slice_in_dim(column, 1, count), lax.slice_in_dim(column, 0, count - 1)
+        unequal = lax.ne(after, before)
+        if equal_nan:
+            both = lax.bitwise_and(lax.ne(after, after), lax.ne(before, before))
+            unequal = lax.bitwise_and(unequal, lax.bitwise_not(both))
+        differs = unequal if differs is None else lax.bitwise_or(differs, unequal)
+    return lax.concatenate([lax.full((1,), True), differs], 0)
+
+
+class _Runs(NamedTuple):
+    """Sorted rows in runs of equal ones.
+
+    order: the places the sorted rows came from; starts: where runs begin, and the number of rows behind
+    the last; first: which sorted rows begin a run.
+    """
+
+    order: Any
+    starts: Any
+    first: Any
+
+
+def _runs(rows: Any, equal_nan: bool, size: int | None) -> _Runs:
+    count = aval_of(rows).shape[0]
+    flat = reshape(rows, (count, math.prod(aval_of(rows).shape[1:])))
+    columns = [lax.index_in_dim(flat, i, 1, keepdims=False) for i in range(aval_of(flat).shape[1])]
+    if not columns:
+        columns = [lax.full((count,), 0)]
+    places = lax.iota(_index_dtype(), count)
+    *columns, order = lax_sort((*columns, places), 0, num_keys=len(columns))
+    first = _starts_run(columns, equal_nan)
+    # One start more than asked for, so that the last run has an end.
+    (starts,) = nonzero(first, size=None if size is None else size + 1, fill_value=count)
+    if size is None:
+        starts = concatenate([starts, lax.full((1,), count, aval_of(starts).dtype)])
+    return _Runs(order, starts, first)
+
+
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: int | None = None,
+    *,
+    equal_nan: bool = True,
+    size: int | None = None,
+    fill_value: Any = None,
+    sorted: bool = True,  # noqa: A002 - NumPy's name
+) -> Any:
+    """The different elements of `ar`, in sorted order.
+
+    Args:
+        ar: array.
+        return_index: also return where each comes first.
+        return_inverse: also return the place in the result of each element of `ar`.
+        return_counts: also return how often each occurs.
+        axis: compare slices along this axis instead of elements.
+        equal_nan: whether NaN equals NaN.
+        size: how many to return, needed if `ar` is traced.
+        fill_value: what to return where there are fewer; the first one by default.
+        sorted: accepted for compatibility: the result is always sorted.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.unique(jnp.array([3, 1, 3]), return_counts=True)
+        (Array([1, 3], dtype=int32), Array([1, 2], dtype=int32))
+    """
+    ar = as_array("unique", ar)
+    rows = ravel(ar) if axis is None else moveaxis(ar, canonical_axis("unique", axis, ar.aval.ndim), 0)
+    count = aval_of(rows).shape[0]
+    if count == 0:
+        return _unique_of_nothing(rows, size, fill_value, return_index, return_inverse, return_counts)
+    runs = _runs(rows, equal_nan and dtypes.issubdtype(ar.aval.dtype, np.inexact), size)
+    number = aval_of(runs.starts).shape[0] - 1
+    starts, ends = getitem(runs.starts, slice(None, -1)), getitem(runs.starts, slice(1, None))
+    missing = lax.eq(starts, lax.full_like(starts, count))
+    index = getitem(runs.order, where(missing, 0, starts))
+    values = getitem(rows, index)
+    if fill_value is not None and size is not None:
+        shape = (number,) + (1,) * (aval_of(values).ndim - 1)
+        fill = lax.convert_element_type(as_array("unique", fill_value), ar.aval.dtype)
+        values = where(reshape(missing, shape), fill, values)
+    results = [values if axis is None else moveaxis(values, 0, axis)]
+    if return_index:
+        results.append(index)
+    if return_inverse:
+        numbers = lax.sub(cumsum(lax.convert_element_type(runs.first, _index_dtype())), 1)
+        inverse = At(lax.full_like(runs.order, 0))[runs.order].set(numbers, unique_indices=True)
+        results.append(reshape(inverse, ar.aval.shape) if axis is None else inverse)
+    if return_counts:
+        results.append(lax.sub(ends, starts))
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _unique_of_nothing(
+    rows: Any, size: int | None, fill_value: Any, *wanted: bool
+) -> Any:
+    """The results of `unique` for no elements: only filling."""
+    number = size or 0
+    if number and fill_value is None:
+        raise ValueError(
+            message(
+                "jnp.unique, argument fill_value",
+                given=f"None, with size={size} and an empty array",
+                expected="a value to fill with",
+                fix="Pass fill_value.",
+            )
+        )
+    shape = (number, *aval_of(rows).shape[1:])
+    values = lax.full(shape, 0 if fill_value is None else fill_value, aval_of(rows).dtype)
+    lengths = (number, 0, number)
+    extra = [lax.full((n,), 0, _index_dtype()) for n, w in zip(lengths, wanted, strict=True) if w]
+    return (values, *extra) if extra else values
+
+
+class UniqueAll(NamedTuple):
+    """Different values, where each comes first, the place of each element, and how often each occurs."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """Different values, and how often each occurs."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """Different values, and the place of each element among them."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
+    """All results of `unique`; NaN differs from NaN."""
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
+
+
+def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
+    """The different elements, and how often each occurs; NaN differs from NaN."""
+    found = unique(x, return_counts=True, equal_nan=False, size=size, fill_value=fill_value)
+    return UniqueCounts(*found)
+
+
+def unique_inverse(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueInverse:
+    """The different elements, and the place of each element among them; NaN differs from NaN."""
+    found = unique(x, return_inverse=True, equal_nan=False, size=size, fill_value=fill_value)
+    return UniqueInverse(*found)
+
+
+def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements; NaN differs from NaN."""
+    return unique(x, equal_nan=False, size=size, fill_value=fill_value)
+
+
+_METHODS = ("auto", "compare_all", "binary_search", "sort")
+
+
+def isin(
+    element: Any,
+    test_elements: Any,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    method: str = "auto",
+) -> Any:
+    """Where elements of `element` are among `test_elements`; with `invert`, where they are not.
+
+    Args:
+        element: array.
+        test_elements: array of values to look for.
+        assume_unique: accepted for compatibility.
+        invert: answer the opposite question.
+        method: ``"compare_all"`` compares each pair, ``"binary_search"`` and ``"sort"`` sort first;
+            ``"auto"`` chooses.
+    """
+    if method not in _METHODS:
+        raise ValueError(
+            message(
+                "jnp.isin, argument method",
+                given=f"{method!r}",
+                expected=f"one of {_METHODS}",
+                fix="Leave out method.",
+            )
+        )
+    element, tested = as_array("isin", element), ravel(as_array("isin", test_elements))
+    dtype = dtypes.result_type(element, tested)
+    element, tested = (lax.convert_element_type(x, dtype) for x in (element, tested))
+    count, shape = tested.aval.shape[0], element.aval.shape
+    if count == 0:
+        return lax.full(shape, invert)
+    if method == "compare_all" or (method == "auto" and count <= _FEW):
+        pairs = (*shape, count)
+        equal = lax.eq(
+            lax.broadcast_in_dim(element, pairs, tuple(range(len(shape)))),
+            lax.broadcast_in_dim(tested, pairs, (len(shape),)),
+        )
+        found = lax.reduce_or(equal, (len(shape),))
+    else:
+        ordered = lax_sort(tested, 0)
+        places = searchsorted(ordered, element)
+        found = lax.eq(take(ordered, places, mode="clip"), element)
+    return lax.bitwise_not(found) if invert else found
+
+
+def _vectors(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
+    """Two arrays, flattened, of one dtype."""
+    flat = ravel(as_array(name, ar1)), ravel(as_array(name, ar2))
+    dtype = dtypes.result_type(*flat)
+    first, second = (lax.convert_element_type(x, dtype) for x in flat)
+    return first, second
+
+
+def _sorted_once(x: Any) -> tuple[Any, Any, Any]:
+    """A vector sorted, the places its elements came from, and where they are first of their kind."""
+    count = x.aval.shape[0]
+    places = lax.iota(_index_dtype(), count)
+    if count == 0:
+        return x, places, lax.full((0,), True)
+    ordered, order = lax_sort((x, places), 0, num_keys=1)
+    is_float = dtypes.issubdtype(x.aval.dtype, np.inexact)
+    return ordered, order, _starts_run([ordered], equal_nan=is_float)
+
+
+def _chosen(x: Any, mask: Any, size: int | None, fill_value: Any) -> tuple[Any, Any]:
+    """The elements of a vector where `mask` is true, and their places; filled by the first of them."""
+    count = aval_of(x).shape[0]
+    (places,) = nonzero(mask, size=size, fill_value=count)
+    if size is None:
+        return getitem(x, places), places
+    if fill_value is None:
+        # A place behind the end reads 0: there is no first element.
+        fill_value = take(x, getitem(places, 0), mode="fill", fill_value=0) if size and count else 0
+    fill = as_array("set operation", fill_value)
+    fill = lax.convert_element_type(fill, aval_of(x).dtype)
+    if count == 0:
+        return lax.broadcast_in_dim(fill, (size,), ()), places
+    present = lax.lt(places, lax.full_like(places, count))
+    return where(present, take(x, places, mode="clip"), fill), places
+
+
+def union1d(ar1: Any, ar2: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
+    """The different elements of two arrays, in sorted order; see `unique`."""
+    return unique(concatenate(_vectors("union1d", ar1, ar2)), size=size, fill_value=fill_value)
+
+
+def setdiff1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The different elements of `ar1` that are not in `ar2`, in sorted order.
+
+    Args:
+        ar1, ar2: arrays.
+        assume_unique: take elements of `ar1` as they come.
+        size: how many to return, needed if an array is traced.
+        fill_value: what to return where there are fewer; 0 by default.
+    """
+    first, second = _vectors("setdiff1d", ar1, ar2)
+    if assume_unique:
+        mask = isin(first, second, invert=True)
+    else:
+        first, _, once = _sorted_once(first)
+        mask = lax.bitwise_and(once, isin(first, second, invert=True))
+    return _chosen(first, mask, size, 0 if fill_value is None else fill_value)[0]
+
+
+def setxor1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The different elements of one array that are not in the other, in sorted order.
+
+    Args:
+        ar1, ar2: arrays.
+        assume_unique: accepted for compatibility.
+        size: how many to return, needed if an array is traced.
+        fill_value: what to return where there are fewer; the first one by default.
+    """
+    first, second = _vectors("setxor1d", ar1, ar2)
+    ordered, _, once = _sorted_once(concatenate([first, second]))
+    mask = lax.bitwise_and(once, lax.ne(isin(ordered, first), isin(ordered, second)))
+    return _chosen(ordered, mask, size, fill_value)[0]
+
+
+def intersect1d(
+    ar1: Any,
+    ar2: Any,
+    assume_unique: bool = False,
+    return_indices: bool = False,
+    *,
+    size: int | None = None,
+    fill_value: Any = None,
+) -> Any:
+    """The different elements that are in both arrays, in sorted order.
+
+    Args:
+        ar1, ar2: arrays.
+        assume_unique: accepted for compatibility.
+        return_indices: also return where each comes first in `ar1` and in `ar2`.
+        size: how many to return, needed if an array is traced.
+        fill_value: what to return where there are fewer; the first one by default.
+    """
+    first, second = _vectors("intersect1d", ar1, ar2)
+    ordered, order, once = _sorted_once(first)
+    values, places = _chosen(
+        ordered, lax.bitwise_and(once, isin(ordered, second)), size, fill_value
+    )
+    if not return_indices:
+        return values
+    other, other_order, _ = _sorted_once(second)
+    counts = first.aval.shape[0], second.aval.shape[0]
+    present = lax.lt(places, lax.full_like(places, counts[0]))
+    found = [take(order, places, mode="clip"), take(other_order, searchsorted(other, values), mode="clip")]
+    indices = [where(present, i, lax.full_like(i, n)) for i, n in zip(found, counts, strict=True)]
+    return values, *indices

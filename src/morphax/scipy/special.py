@@ -1,0 +1,228 @@
+"""Special functions: those of the error, gamma, Bessel and entropy families, and sums of exponentials.
+
+Where a formula and its derivative differ in what is finite (x log y at x = 0), the derivative is
+defined apart.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import lax, nn
+from .. import numpy as jnp
+from ..control.custom_jvp import custom_jvp
+from ..core import aval_of
+from ..numpy.operands import promoted_inexact
+from ..util.messages import message
+
+_SQRT_HALF = math.sqrt(0.5)
+
+
+def erf(x: Any) -> Any:
+    """The error function 2/√π ∫₀ˣ exp(−s²) ds."""
+    return lax.erf(*promoted_inexact("erf", x))
+
+
+def erfc(x: Any) -> Any:
+    """1 − erf x, accurate for large x."""
+    return lax.erfc(*promoted_inexact("erfc", x))
+
+
+def erfinv(x: Any) -> Any:
+    """The inverse of `erf`, on (−1, 1)."""
+    return lax.erf_inv(*promoted_inexact("erfinv", x))
+
+
+def ndtr(x: Any) -> Any:
+    """The distribution function of the standard normal distribution."""
+    (x,) = promoted_inexact("ndtr", x)
+    return 0.5 * lax.erfc(x * -_SQRT_HALF)
+
+
+def digamma(x: Any) -> Any:
+    """The derivative of log Γ."""
+    return lax.digamma(*promoted_inexact("digamma", x))
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """The derivative of order `n` of `digamma`."""
+    return lax.polygamma(*promoted_inexact("polygamma", n, x))
+
+
+def zeta(x: Any, q: Any = 1.0) -> Any:
+    """The zeta function of Hurwitz, Σₖ (k + q)⁻ˣ; for q = 1 that of Riemann."""
+    return lax.zeta(*promoted_inexact("zeta", x, 1.0 if q is None else q))
+
+
+def gammaln(x: Any) -> Any:
+    """log |Γ(x)|."""
+    return lax.lgamma(*promoted_inexact("gammaln", x))
+
+
+def gammasgn(x: Any) -> Any:
+    """The sign of Γ(x): NaN at negative integers, the sign of the zero at 0."""
+    (x,) = promoted_inexact("gammasgn", x)
+    below = lax.floor(x)
+    odd = jnp.where(jnp.remainder(below, 2) == 0, 1.0, -1.0)
+    negative = jnp.where(lax.eq(x, below), np.nan, odd)
+    sign = jnp.where(lax.eq(x, below) & (x == 0), jnp.copysign(1.0, x), negative)
+    return lax.convert_element_type(jnp.where(x > 0, 1.0, sign), aval_of(x).dtype)
+
+
+def gamma(x: Any) -> Any:
+    """Γ(x) = ∫₀^∞ s^(x−1) exp(−s) ds, continued to negative x."""
+    return gammasgn(x) * lax.exp(gammaln(x))
+
+
+def factorial(n: Any, exact: bool = False) -> Any:
+    """n! = Γ(n + 1), zero for negative n; `exact` must be false."""
+    if exact:
+        raise ValueError(
+            message(
+                "scipy.special.factorial, argument exact",
+                given="True",
+                expected="False: arrays hold no integers of unbounded size",
+                fix="Use math.factorial for exact integers.",
+            )
+        )
+    (n,) = promoted_inexact("factorial", n)
+    return jnp.where(n < 0, 0, lax.exp(lax.lgamma(n + 1)))
+
+
+def betaln(a: Any, b: Any) -> Any:
+    """log |B(a, b)|."""
+    a, b = promoted_inexact("betaln", a, b)
+    return lax.lgamma(a) + lax.lgamma(b) - lax.lgamma(a + b)
+
+
+def beta(a: Any, b: Any) -> Any:
+    """B(a, b) = Γ(a) Γ(b) / Γ(a + b)."""
+    a, b = promoted_inexact("beta", a, b)
+    return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * lax.exp(betaln(a, b))
+
+
+def i0e(x: Any) -> Any:
+    """exp(−|x|) I₀(x), for the modified Bessel function of order 0."""
+    return lax.bessel_i0e(*promoted_inexact("i0e", x))
+
+
+def i1e(x: Any) -> Any:
+    """exp(−|x|) I₁(x), for the modified Bessel function of order 1."""
+    return lax.bessel_i1e(*promoted_inexact("i1e", x))
+
+
+def i0(x: Any) -> Any:
+    """The modified Bessel function I₀."""
+    (x,) = promoted_inexact("i0", x)
+    return lax.exp(lax.abs(x)) * lax.bessel_i0e(x)
+
+
+def i1(x: Any) -> Any:
+    """The modified Bessel function I₁."""
+    (x,) = promoted_inexact("i1", x)
+    return lax.exp(lax.abs(x)) * lax.bessel_i1e(x)
+
+
+def expit(x: Any) -> Any:
+    """The logistic function 1 / (1 + e⁻ˣ)."""
+    return lax.logistic(*promoted_inexact("expit", x))
+
+
+def logit(x: Any) -> Any:
+    """log(x / (1 − x)), the inverse of `expit`."""
+    return _logit(*promoted_inexact("logit", x))
+
+
+@custom_jvp
+def _logit(x: Any) -> Any:
+    return lax.log(x / (1 - x))
+
+
+_logit.defjvps(lambda t, out, x: t / (x * (1 - x)))
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """x log y, and 0 where x = 0."""
+    return _xlogy(*promoted_inexact("xlogy", x, y))
+
+
+@custom_jvp
+def _xlogy(x: Any, y: Any) -> Any:
+    return jnp.where(x != 0, x * lax.log(y), 0.0)
+
+
+_xlogy.defjvps(
+    lambda t, out, x, y: t * lax.log(y),
+    lambda t, out, x, y: t * x / y,
+)
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """x log(1 + y), and 0 where x = 0."""
+    return _xlog1py(*promoted_inexact("xlog1py", x, y))
+
+
+@custom_jvp
+def _xlog1py(x: Any, y: Any) -> Any:
+    return jnp.where(x != 0, x * lax.log1p(y), 0.0)
+
+
+_xlog1py.defjvps(
+    lambda t, out, x, y: t * lax.log1p(y),
+    lambda t, out, x, y: t * x / (1 + y),
+)
+
+
+def entr(x: Any) -> Any:
+    """−x log x, a term of an entropy: 0 at 0, −∞ below."""
+    (x,) = promoted_inexact("entr", x)
+    return jnp.where(x < 0, -np.inf, -_xlogx(x))
+
+
+@custom_jvp
+def _xlogx(x: Any) -> Any:
+    return jnp.where(x != 0, x * lax.log(x), 0.0)
+
+
+_xlogx.defjvps(lambda t, out, x: t * (lax.log(x) + 1))
+
+
+def rel_entr(p: Any, q: Any) -> Any:
+    """p log(p / q), a term of a relative entropy: 0 for p = 0 ≤ q, ∞ outside the domain."""
+    p, q = promoted_inexact("rel_entr", p, q)
+    inside = (p > 0) & (q > 0)
+    # The operands of the branch that is not taken stay where its derivative is finite.
+    safe_p, safe_q = jnp.where(inside, p, 1), jnp.where(inside, q, 1)
+    outside = jnp.where((p == 0) & (q >= 0), 0.0, np.inf)
+    return jnp.where(inside, safe_p * lax.log(safe_p / safe_q), outside)
+
+
+def kl_div(p: Any, q: Any) -> Any:
+    """p log(p / q) − p + q: `rel_entr` with a sum that is never negative."""
+    p, q = promoted_inexact("kl_div", p, q)
+    return rel_entr(p, q) - p + q
+
+
+def logsumexp(
+    a: Any,
+    axis: Any = None,
+    b: Any = None,
+    keepdims: bool = False,
+    return_sign: bool = False,
+    where: Any = None,
+) -> Any:
+    """log Σ b exp(a) over axes, without overflow in between; see `morphax.nn.logsumexp`."""
+    return nn.logsumexp(a, axis, b, keepdims, return_sign, where)
+
+
+def softmax(x: Any, /, *, axis: Any = None) -> Any:
+    """exp(x) / Σ exp(x) along axes, all by default."""
+    return nn.softmax(x, axis)
+
+
+def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
+    """x − log Σ exp(x) along axes, all by default."""
+    return nn.log_softmax(x, axis)

@@ -1,0 +1,230 @@
+"""`jax.test_util`: derivatives against finite differences.
+
+A directional derivative is compared with the central difference (f(x + εv/2) − f(x − εv/2)) / ε in a
+random direction v; a pullback with the directional derivative by ⟨ȳ, ∂f v⟩ = ⟨∂fᵀ ȳ, v⟩.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import dtypes, tree
+from .core import aval_of
+from .transforms.derivatives import jvp, vjp
+from .util.messages import message
+
+# Relative tolerances, by the least exact dtype that takes part.
+_TOLERANCE = {2: 1e-1, 4: 1e-2, 8: 1e-5}
+_STEP = 1e-4
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int,
+    modes: Sequence[str] = ("fwd", "rev"),
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Check derivatives of `f` up to an order against finite differences.
+
+    Args:
+        f: function of arrays or trees.
+        args: its arguments, where derivatives are taken.
+        order: highest order to check.
+        modes: ``"fwd"`` for `jvp`, ``"rev"`` for `vjp`, or both.
+        atol, rtol: tolerances, by default those of the dtype.
+        eps: step of the difference.
+
+    Raises:
+        AssertionError: a derivative is wrong.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.test_util import check_grads
+        >>> check_grads(jnp.sin, (1.0,), order=1)
+    """
+    unknown = set(modes) - {"fwd", "rev"}
+    if unknown:
+        raise ValueError(
+            message(
+                "test_util.check_grads, argument modes",
+                given=f"{sorted(unknown)}",
+                expected="'fwd' and 'rev'",
+                fix="Pass modes=('fwd', 'rev') or one of them.",
+            )
+        )
+    args = tuple(args)
+    step = _STEP if eps is None else eps
+    _check(f, args, order, tuple(modes), (atol, rtol, step), f"derivatives of {f!r}")
+
+
+def _check(
+    f: Callable[..., Any],
+    args: tuple[Any, ...],
+    order: int,
+    modes: tuple[str, ...],
+    tolerances: tuple[float | None, float | None, float],
+    label: str,
+) -> None:
+    if order < 1:
+        return
+    tangents = _random_like(args, 0)
+    if "fwd" in modes:
+        text = f"{label}, forward"
+        forward = functools.partial(jvp, f)
+        check_jvp(f, forward, args, *tolerances, text)
+        _check(lambda *x: forward(x, tangents)[1], args, order - 1, modes, tolerances, text)
+    if "rev" in modes:
+        text = f"{label}, reverse"
+        check_vjp(f, functools.partial(vjp, f), args, *tolerances, text)
+        cotangent = _random_like(f(*args), 1)
+        _check(lambda *x: vjp(f, *x)[1](cotangent), args, order - 1, modes, tolerances, text)
+
+
+def check_jvp(
+    f: Callable[..., Any],
+    f_jvp: Callable[..., Any],
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float = _STEP,
+    err_msg: str = "",
+) -> None:
+    """Check a directional derivative against a finite difference.
+
+    Args:
+        f: function of arrays or trees.
+        f_jvp: ``(primals, tangents)`` → (result, tangent), such as ``partial(jvp, f)``.
+        args: where the derivative is taken.
+        atol, rtol: tolerances, by default those of the dtype.
+        eps: step of the difference.
+        err_msg: text put before the error.
+
+    Raises:
+        AssertionError: the derivative is wrong.
+    """
+    args = tuple(args)
+    tangents = _random_like(args, 0)
+    value, tangent = f_jvp(args, tangents)
+    _assert_close(value, f(*args), atol, rtol, f"{err_msg} value of f_jvp")
+    numeric = _difference(f, args, tangents, eps)
+    _assert_close(tangent, numeric, atol, rtol, f"{err_msg} tangent of f_jvp")
+
+
+def check_vjp(
+    f: Callable[..., Any],
+    f_vjp: Callable[..., Any],
+    args: Sequence[Any],
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float = _STEP,
+    err_msg: str = "",
+) -> None:
+    """Check a pullback against a finite difference.
+
+    Args:
+        f: function of arrays or trees.
+        f_vjp: arguments → (result, pullback), such as ``partial(vjp, f)``.
+        args: where the derivative is taken.
+        atol, rtol: tolerances, by default those of the dtype.
+        eps: step of the difference.
+        err_msg: text put before the error.
+
+    Raises:
+        AssertionError: the pullback is wrong.
+    """
+    args = tuple(args)
+    value, pullback = f_vjp(*args)
+    _assert_close(value, f(*args), atol, rtol, f"{err_msg} value of f_vjp")
+    tangents = _random_like(args, 0)
+    cotangent = _random_like(value, 1)
+    expected = _inner(cotangent, _difference(f, args, tangents, eps))
+    given = _inner(pullback(cotangent), tangents)
+    limit = min([aval_of(x).dtype.itemsize for x in _inexact_leaves(args)], default=8)
+    if _is_complex(args):
+        limit //= 2
+    relative, absolute = _limits(limit, atol, rtol)
+    np.testing.assert_allclose(
+        given, expected, relative, absolute, err_msg=f"{err_msg} cotangents of f_vjp"
+    )
+
+
+def _random_like(x: Any, seed: int) -> Any:
+    """Random tangents of a tree of values, `float0` for integers."""
+    generator = np.random.default_rng(seed)
+
+    def tangent(leaf: Any) -> Any:
+        aval = aval_of(leaf).to_tangent_aval()
+        if aval.dtype == dtypes.float0:
+            return np.zeros(aval.shape, dtypes.float0)
+        numbers = generator.standard_normal((2, *aval.shape))
+        is_complex = dtypes.issubdtype(aval.dtype, np.complexfloating)
+        values = numbers[0] + 1j * numbers[1] if is_complex else numbers[0]
+        return np.asarray(values).astype(aval.dtype)
+
+    return tree.map(tangent, x)
+
+
+def _difference(
+    f: Callable[..., Any], args: tuple[Any, ...], tangents: Any, eps: float
+) -> Any:
+    def moved(scale: float) -> Any:
+        return f(*tree.map(lambda x, t: _moved(x, t, scale), args, tangents))
+
+    return tree.map(
+        lambda above, below: (_wide(above) - _wide(below)) / eps, moved(eps / 2), moved(-eps / 2)
+    )
+
+
+def _moved(x: Any, t: Any, scale: float) -> Any:
+    if t.dtype == dtypes.float0:
+        return x
+    return (_wide(x) + scale * _wide(t)).astype(aval_of(x).dtype)
+
+
+def _wide(x: Any) -> Any:
+    array = np.asarray(x)
+    if array.dtype == dtypes.float0:
+        return np.zeros(array.shape)
+    is_complex = dtypes.issubdtype(array.dtype, np.complexfloating)
+    return array.astype(np.complex128 if is_complex else np.float64)
+
+
+def _inexact_leaves(x: Any) -> list[Any]:
+    return [leaf for leaf in tree.leaves(x) if dtypes.issubdtype(aval_of(leaf).dtype, np.inexact)]
+
+
+def _is_complex(x: Any) -> bool:
+    kinds = [aval_of(leaf).dtype for leaf in tree.leaves(x)]
+    return any([dtypes.issubdtype(dtype, np.complexfloating) for dtype in kinds])
+
+
+def _inner(x: Any, y: Any) -> Any:
+    """Re Σ x y over all leaves that have tangents."""
+    pairs = zip(tree.leaves(x), tree.leaves(y), strict=True)
+    return sum([np.sum(_wide(a) * _wide(b)).real for a, b in pairs])
+
+
+def _limits(size: int, atol: float | None, rtol: float | None) -> tuple[float, float]:
+    default = _TOLERANCE.get(size, _TOLERANCE[2])
+    return default if rtol is None else rtol, default if atol is None else atol
+
+
+def _assert_close(
+    given: Any, expected: Any, atol: float | None, rtol: float | None, label: str
+) -> None:
+    for (path, x), y in zip(tree.leaves_with_path(given), tree.leaves(expected), strict=True):
+        array = np.asarray(x)
+        if array.dtype == dtypes.float0:
+            continue
+        is_complex = dtypes.issubdtype(array.dtype, np.complexfloating)
+        relative, absolute = _limits(array.dtype.itemsize // (1 + is_complex), atol, rtol)
+        np.testing.assert_allclose(
+            _wide(x), _wide(y), relative, absolute, err_msg=f"{label}{tree.keystr(path)}"
+        )

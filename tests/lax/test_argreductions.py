@@ -1,0 +1,76 @@
+"""Edges of argmax and argmin: NaN, ties, signed zeros, narrow index dtypes; error texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morphax.lax.argreductions import argmax, argmin
+from tests.lax.engines import array, check_engines_agree
+
+FLOATS = ("float32", "float64", "float16", "bfloat16")
+
+
+def places(function: Any, x: Any, index_dtype: Any = np.int32) -> list[int]:
+    last = np.ndim(x) - 1
+    return check_engines_agree(lambda v: function(v, last, index_dtype), x).tolist()
+
+
+ROWS = [
+    [1, 3, 3, 1],
+    [np.nan, 1, np.nan, 2],
+    [1, -np.nan, np.inf, -np.inf],
+    [-0.0, 0.0, -0.0, 0.0],
+    [0.0, -0.0, 0.0, -0.0],
+    [-np.inf] * 4,
+    [np.inf] * 4,
+]
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_first_nan_then_first_extreme(dtype: str) -> None:
+    x = array(ROWS, dtype)
+    assert places(argmax, x) == [1, 0, 1, 0, 0, 0, 0]
+    assert places(argmin, x) == [0, 0, 1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64", "bool"])
+def test_ends_of_integers(dtype: str) -> None:
+    low, high = (0, 1) if dtype == "bool" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    x = np.array([[low, high, low, high], [low] * 4, [high] * 4, [high, low, low, high]], dtype)
+    assert places(argmax, x) == [1, 0, 0, 0]
+    assert places(argmin, x) == [0, 0, 0, 1]
+
+
+def test_nan_among_many() -> None:
+    x = np.zeros(20_000, np.float32)
+    x[[7_000, 9_000]] = np.nan
+    assert places(argmax, x) == places(argmin, x) == 7_000
+
+
+def test_places_wrap_around_in_narrow_dtypes() -> None:
+    assert places(argmax, np.arange(600.0), np.uint8) == 599 % 256
+
+
+def test_empty_other_axes() -> None:
+    assert places(argmax, np.zeros((0, 3), np.float32)) == []
+
+
+def test_empty_axis_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"lax\.argmax.*\n.*float32\[2,0\], which is empty"):
+        argmax(np.zeros((2, 0), np.float32), 1, np.int32)
+
+
+@pytest.mark.parametrize("axis", [-1, 2])
+def test_wrong_axes_are_refused(axis: int) -> None:
+    with pytest.raises(ValueError, match=r"lax\.argmin, argument axes"):
+        argmin(np.zeros((2, 3), np.float32), axis, np.int32)
+
+
+def test_wrong_dtypes_are_refused() -> None:
+    with pytest.raises(TypeError, match=r"lax\.argmax, operand 0"):
+        argmax(np.zeros(3, np.complex64), 0, np.int32)
+    with pytest.raises(TypeError, match="argument index_dtype"):
+        argmax(np.zeros(3, np.float32), 0, np.float32)

@@ -1,0 +1,120 @@
+"""Edges of reductions: NaN, signed zeros, wrap-around, ties, many elements; error texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morphax import grad, lax, make_jaxpr
+from morphax.lax import reductions
+from tests.lax.engines import array, check_all_agree, check_engines_agree, complex_array
+
+FLOATS = ("float32", "float64", "float16", "bfloat16", "float8_e4m3fn")
+EXTREMES = {name: getattr(reductions, name) for name in ("reduce_max", "reduce_min")}
+ZEROS = [[0.0, -0.0], [-0.0, 0.0], [-0.0, -0.0], [0.0, 0.0]]
+
+
+def over(axes: tuple[int, ...]) -> dict[str, Any]:
+    return {name: lambda x, f=f: f(x, axes) for name, f in EXTREMES.items()}
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_zeros_have_an_order_in_extremes(dtype: str) -> None:
+    results = check_all_agree(over((1,)), array(ZEROS, dtype))
+    assert np.signbit(results["reduce_max"].astype("f4")).tolist() == [False, False, True, False]
+    assert np.signbit(results["reduce_min"].astype("f4")).tolist() == [True, True, True, False]
+
+
+@pytest.mark.parametrize("dtype", FLOATS[:4])
+def test_nan_wins_in_extremes(dtype: str) -> None:
+    rows = [[1, np.nan], [-np.nan, np.inf], [np.nan, -np.inf], [np.inf, -np.inf], [-np.inf] * 2]
+    results = check_all_agree(over((1,)), array(rows, dtype))
+    assert np.isnan(results["reduce_max"]).tolist() == [True] * 3 + [False] * 2
+    assert np.isnan(results["reduce_min"]).tolist() == [True] * 3 + [False] * 2
+
+
+@pytest.mark.parametrize("shape", [(20_000,), (300, 300), (50, 20, 40)])
+def test_nan_wins_among_many(shape: tuple[int, ...]) -> None:
+    # jaxlib 0.12 loses it in a plain maximum of so many float32 numbers.
+    x = np.zeros(shape, np.float32)
+    x.flat[x.size // 2] = np.nan
+    for axes in {(0,), (x.ndim - 1,), tuple(range(x.ndim))}:
+        results = check_all_agree(over(axes), x)
+        assert np.isnan(results["reduce_max"]).sum() == np.isnan(results["reduce_min"]).sum() == 1
+
+
+def test_zeros_have_an_order_among_many() -> None:
+    x = np.where(np.arange(20_000) % 3 == 0, 0.0, -0.0).astype(np.float32)
+    check_all_agree(over((0,)), x)
+    check_all_agree(over((0,)), -x)
+
+
+def test_complex_extremes_go_by_real_then_imaginary_part() -> None:
+    x = complex_array((0.0, 1.0, -1.0, np.inf, -np.inf))
+    results = check_all_agree(over((0,)), x)
+    assert results["reduce_max"] == complex(np.inf, np.inf)
+    assert results["reduce_min"] == complex(-np.inf, -np.inf)
+
+
+@pytest.mark.parametrize("dtype", ["int4", "int8", "uint8", "int32", "uint64"])
+def test_integers_wrap_around(dtype: str) -> None:
+    x = array([[3, 5, 7], [1, 1, 6]], "int64").astype(array(0, dtype).dtype)
+    functions = {
+        name: lambda v, f=getattr(reductions, name): f(v, (0, 1))
+        for name in ("reduce_sum", "reduce_prod", "reduce_xor", "reduce_and", "reduce_or")
+    }
+    check_all_agree(functions, x)
+
+
+def test_small_floats_are_summed_in_float32() -> None:
+    ones = np.ones(4000, array(0, "bfloat16").dtype)
+    total = check_engines_agree(lambda x: reductions.reduce_sum(x, (0,)), ones)
+    assert float(total) == 4000.0
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "expected"),
+    [
+        (lax.reduce_max, [1, 3, 3, 3], [0, 1 / 3, 1 / 3, 1 / 3]),
+        (lax.reduce_min, [1, 1, 3], [0.5, 0.5, 0]),
+        (lax.reduce_max, [0.0, -0.0], [0.5, 0.5]),
+        (lax.reduce_max, [1, np.nan], [np.nan, np.nan]),
+        (lax.reduce_prod, [2, 0, 3], [0, 6, 0]),
+        (lax.reduce_prod, [0, 0, 3], [0, 0, 0]),
+        (lax.reduce_prod, [1, 2, 3, 4, 5], [120, 60, 40, 30, 24]),
+        (lax.reduce_prod, [], []),
+    ],
+)
+def test_derivatives_at_ties_and_zeros(function: Any, x: list[float], expected: Any) -> None:
+    given = grad(lambda v: function(v, (0,)))(np.array(x, np.float32)).to_host()
+    np.testing.assert_array_equal(given, np.array(expected, np.float32))
+
+
+@pytest.mark.parametrize("name", ["reduce_sum", "reduce_max", "reduce_prod"])
+@pytest.mark.parametrize("axes", [(0, 0), (-1,), (2,)])
+def test_wrong_axes_are_refused(name: str, axes: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match=rf"lax\.{name}, argument axes.*\n.*float32\[2,3\]"):
+        getattr(reductions, name)(np.ones((2, 3), np.float32), axes)
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [("reduce_sum", "bool"), ("reduce_prod", "bool"), ("reduce_and", "float32")]
+)
+def test_wrong_dtypes_are_refused(name: str, dtype: str) -> None:
+    with pytest.raises(TypeError, match=rf"lax\.{name}, operand 0"):
+        getattr(reductions, name)(np.ones(3, dtype), (0,))
+
+
+def test_no_axes_leave_the_operand() -> None:
+    x = np.arange(3.0, dtype=np.float32)
+    for function in (reductions.reduce_sum, reductions.reduce_max, reductions.reduce_prod):
+        assert check_engines_agree(lambda v, f=function: f(v, ()), x).tolist() == [0.0, 1.0, 2.0]
+
+
+def test_parameters_are_printed_as_users_know_them() -> None:
+    x = np.ones((2, 3), np.float32)
+    assert "reduce_max[axes=(0,)]" in str(make_jaxpr(lambda v: reductions.reduce_max(v, [0]))(x))
+    text = str(make_jaxpr(lambda v: reductions.reduce_sum(v, [0]))(x))
+    assert "reduce_sum[axes=(0,) out_sharding=None]" in text

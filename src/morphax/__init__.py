@@ -10,9 +10,12 @@ from __future__ import annotations
 from . import lax as lax
 
 # isort: split
+from . import custom_derivatives as custom_derivatives
 from . import debug as debug
+from . import dlpack as dlpack
 from . import dtypes as dtypes
 from . import errors as errors
+from . import flatten_util as flatten_util
 from . import nn as nn
 from . import numpy as numpy
 from . import random as random

@@ -108,6 +108,19 @@ def test_an_executable_is_shared_by_calls_and_derivatives() -> None:
     assert f.lower(1.0).compile().runtime_executable() is compiled.loaded
 
 
+def test_compilations_are_logged_on_request(caplog: pytest.LogCaptureFixture) -> None:
+    def named(x: Any) -> Any:
+        return x + 1
+
+    jax.jit(named)(1.0)
+    assert not caplog.records
+    with jax.log_compiles(True):
+        jax.jit(named)(1.0)
+        jax.jit(named)(np.ones(3, np.float32))
+    (text,) = caplog.messages
+    assert text.startswith("compiled named(f32[3]) for CpuDevice(id=0) in ")
+
+
 # Bound methods.
 
 
@@ -340,7 +353,7 @@ def test_threads_that_call_the_same_function() -> None:
             np.testing.assert_allclose(g(float(number)), 4 * y * np.cos(number), rtol=1e-4)
 
     run_in_threads(work)
-    assert len(f._programs) == 6
+    assert f._cache_size() == 6
 
 
 def test_threads_that_wrap_and_clear() -> None:

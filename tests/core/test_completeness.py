@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import morphax
-from morphax import config
+from morphax import enable_x64
 from morphax.core import Jaxpr, NoRule, Primitive, jaxprs_in_params
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests import cases
@@ -112,7 +112,7 @@ def all_cases() -> list[OpCase]:
 @pytest.fixture(scope="module")
 def covered() -> set[str]:
     names: set[str] = set()
-    with config.enable_x64(True):
+    with enable_x64(True):
         for case in all_cases():
             names.update(applied(make_jaxpr(case.function)(*case.draw(case.dtypes[0]))))
     return names

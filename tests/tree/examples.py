@@ -90,6 +90,9 @@ class Static:
 class Broken:
     """A class whose flatten function raises."""
 
+    def __repr__(self) -> str:
+        return "Broken()"
+
 
 def _raise(_: Broken) -> Any:
     raise ZeroDivisionError("flatten of Broken")

@@ -7,18 +7,8 @@ from typing import Any
 
 from ..array import Array
 from ..array.colocation import placement_of
-from ..core import Equation, Jaxpr, Primitive, Var, Zero, infer
-from ..util.memo import memoize
-from .executables import compiled
-
-
-def call_program(primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]) -> Jaxpr:
-    """The program that consists of one application of `primitive`."""
-    out_avals, effects = infer(primitive, tuple(params.items()), *avals)
-    invars = tuple([Var(a) for a in avals])
-    outvars = tuple([Var(a) for a in out_avals])
-    call = Equation(primitive, invars, outvars, params, effects)
-    return Jaxpr(invars, outvars, (call,), effects=effects)
+from ..core import Jaxpr, Primitive, Zero
+from ..engines.xla.operation import run_operation
 
 
 def split_tangents(
@@ -33,20 +23,12 @@ def split_tangents(
     ]
 
 
-@memoize
-def _application(
-    primitive: Primitive, params: tuple[tuple[str, Any], ...], avals: tuple[Any, ...]
-) -> Jaxpr:
-    return call_program(primitive, avals, dict(params))
-
-
 def run_compiled(
     primitive: Primitive, operands: Sequence[Array], params: dict[str, Any]
 ) -> list[Array]:
     """Apply one operation by a compiled program, made once per signature."""
-    program = _application(primitive, tuple(params.items()), tuple([x.aval for x in operands]))
     device, committed = placement_of(operands, primitive.name)
-    return compiled(program, primitive.name, device=device)(operands, committed)
+    return run_operation(primitive, operands, params, device, committed)
 
 
 # Above this many elements per operation a compiled loop is worth its compilation.

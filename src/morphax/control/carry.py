@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from .. import tree
 from ..core import Jaxpr, aval_of
 from ..lax.convert import convert_element_type
@@ -39,9 +41,11 @@ def promoted_carry(
 
 def _promoted(x: Any, out: Any) -> Any:
     aval = aval_of(x)
-    if aval.weak_type and not out.weak_type:
-        return convert_element_type(x, out.dtype)
-    return x
+    if not aval.weak_type or out.weak_type:
+        return x
+    # A Python number stays a literal of the program.
+    is_number = type(x) in (bool, int, float, complex)
+    return np.asarray(x, out.dtype)[()] if is_number else convert_element_type(x, out.dtype)
 
 
 def check_carry(

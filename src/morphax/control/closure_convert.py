@@ -129,9 +129,7 @@ def _converted(
     """The program of `fun` with hoisted constants as leading operands; structures; the constants."""
     leaves, in_tree = tree.flatten((tuple(args), {}))
     flat = FlatFunction(fun, in_tree, where)
-    jaxpr, consts = stage(
-        flat, [shape_aval(x) for x in leaves], debug_info(where, fun, in_tree)
-    )
+    jaxpr, consts = stage(flat, [shape_aval(x) for x in leaves], debug_info(where, fun, in_tree))
     pairs = list(zip(jaxpr.constvars, consts, strict=True))
     kept = [pair for pair in pairs if not is_hoisted(pair[1])]
     hoisted = [pair for pair in pairs if is_hoisted(pair[1])]

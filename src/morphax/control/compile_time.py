@@ -19,9 +19,7 @@ class CompileTimeTrace(Trace):
 
     __slots__ = ()
 
-    def process(
-        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
-    ) -> Any:
+    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         return self.responsible_for(operands).process(primitive, operands, params)
 
     def responsible_for(self, operands: Sequence[Any]) -> Trace:

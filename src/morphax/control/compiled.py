@@ -52,8 +52,7 @@ class Compiled(Stage):
                 self._check(position, x, aval)
         operands = [as_array(x) for x in leaves]
         committed = self._check_placement(operands)
-        info = self._program.debug_info
-        results = run(self._executable, operands, committed, self.donate_argnums, info)
+        results = run(self._executable, operands, committed, self._program.debug_info)
         return self.out_tree.unflatten(results)
 
     call = __call__

@@ -12,6 +12,7 @@ from ..core import (
     Primitive,
     ShapedArray,
     Var,
+    call_program,
     close,
     eval_jaxpr,
     is_undefined_primal,
@@ -28,7 +29,7 @@ from ..transforms.batching import batch_jaxpr, to_axis
 from ..transforms.jvp import jvp_jaxpr
 from ..transforms.linearize import Linearization, linearize_jaxpr
 from ..transforms.transposition import transpose_jaxpr
-from .calls import call_program, split_tangents
+from .calls import split_tangents
 
 
 @final

@@ -17,6 +17,7 @@ from ..core import (
     Primitive,
     Zero,
     aval_of,
+    call_program,
     current_trace,
     is_undefined_primal,
     is_zero,
@@ -32,7 +33,6 @@ from ..transforms.derivatives import is_differentiable
 from ..transforms.jvp import JVPTrace, JVPTracer
 from ..transforms.linearize import Linearization, LinearizeTrace
 from ..util.messages import message
-from .calls import call_program
 from .custom_call import CustomCall
 
 # Residuals and cotangents of all results → one cotangent per operand, `None` where it is zero.

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 import threading
+import time
 from collections.abc import Sequence
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
 from ..array import Array
+from ..config import current as current_config
 from ..core import DebugInfo, Jaxpr
 from ..engines.xla.donation import call_donating
 from ..engines.xla.executable import Executable
 from ..engines.xla.lowering import lower
 from ..util.memo import on_clear
+
+_logger = logging.getLogger(__name__)
 
 CompilerOptions = tuple[tuple[str, Any], ...]
 
@@ -50,22 +55,30 @@ def compiled(
         with known.lock:
             found = known.by_options.get(key)
             if found is None:
+                start = time.perf_counter()
                 program = lower(jaxpr, name, donated, device.platform, keep_unused=keep_unused)
                 found = Executable.compile(program, device, compiler_options)
                 known.by_options[key] = found
+                _report(jaxpr, name, device, time.perf_counter() - start)
     return found
+
+
+def _report(jaxpr: Jaxpr, name: str, device: Any, seconds: float) -> None:
+    """Tell users who ask for it (``jax_log_compiles``) what was compiled."""
+    level = logging.WARNING if current_config().log_compiles else logging.DEBUG
+    if _logger.isEnabledFor(level):
+        avals = ", ".join([aval.str_short() for aval in jaxpr.in_avals])
+        _logger.log(level, "compiled %s(%s) for %r in %.3f s", name, avals, device, seconds)
 
 
 def run(
     executable: Executable,
     operands: Sequence[Array],
     committed: bool,
-    donated: Sequence[int],
     info: DebugInfo,
 ) -> list[Array]:
-    """Call an executable, which takes over the memory of the operands at positions `donated`."""
-    if not donated:
-        return executable(operands, committed)
-    return call_donating(
-        executable, operands, donated, info.function, info.argument_name, committed=committed
-    )
+    """Call an executable on operands of its avals, some of which it may take over."""
+    program = executable.program
+    if not (program.donated or program.handed_over):
+        return executable.run(operands, committed)
+    return call_donating(executable, operands, committed, info.function, info.argument_name)

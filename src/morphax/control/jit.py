@@ -176,6 +176,9 @@ class JitFunction:
         """Shapes and dtypes of the result for arguments like these; see `trace`."""
         return self.trace(*args, **kwargs).out_info
 
+    def _cache_size(self) -> int:
+        return len(self._programs)
+
     def clear_cache(self) -> None:
         """Forget the programs traced so far."""
         self._programs.clear()

@@ -11,6 +11,7 @@ from ..core import (
     BatchAxes,
     Jaxpr,
     Primitive,
+    call_program,
     is_undefined_primal,
     is_zero,
     jaxpr_axis_names,
@@ -22,7 +23,7 @@ from ..transforms.batching import batch_jaxpr
 from ..transforms.jvp import jvp_jaxpr
 from ..transforms.linearize import Linearization, linearize_jaxpr
 from ..transforms.transposition import transpose_jaxpr
-from .calls import call_program, split_tangents
+from .calls import split_tangents
 from .executables import compiled, run
 
 
@@ -74,7 +75,7 @@ class Jit(Primitive):
         executable = compiled(
             jaxpr, name, donated, compiler_options, keep_unused=keep_unused, device=device
         )
-        return run(executable, operands, committed, donated, info)
+        return run(executable, operands, committed, info)
 
     def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
         return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]

@@ -129,8 +129,7 @@ class Traced(Stage):
                 device, committed = self._placement(operands)
             executable = self._executables.get(device) or self._compile(device)
             if self.donate_argnums:
-                info = self._program.debug_info
-                results = run(executable, operands, committed, self.donate_argnums, info)
+                results = run(executable, operands, committed, self._program.debug_info)
             else:
                 results = executable.run(operands, committed)
         return self.out_tree.unflatten(results)
@@ -178,7 +177,8 @@ class Traced(Stage):
                 raise ValueError(self._misplaced_options())
             if self._params["inline"]:
                 return trace.splice(self.jaxpr, operands)
-        return jit_p.bind(*operands, jaxpr=self.jaxpr, **self._params)
+        results: list[Any] = jit_p.bind(*operands, jaxpr=self.jaxpr, **self._params)
+        return results
 
     def _misplaced_options(self) -> str:
         return message(

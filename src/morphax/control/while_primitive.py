@@ -11,6 +11,7 @@ from ..core import (
     Jaxpr,
     Primitive,
     aval_of,
+    call_program,
     close,
     eval_jaxpr,
     is_zero,
@@ -27,7 +28,7 @@ from ..transforms.batching import batch_jaxpr, to_axis
 from ..transforms.jvp import jvp_jaxpr
 from ..transforms.linearize import Linearization
 from ..util.messages import message
-from .calls import call_program, run_compiled, split_tangents, tiny
+from .calls import run_compiled, split_tangents, tiny
 from .scan_parts import settled
 
 # An eager loop is interpreted until it has applied this many operations; the rest is compiled.

@@ -26,6 +26,7 @@ from .shape_struct import ShapeDtypeStruct
 from .staging import (
     StagingTrace,
     StagingTracer,
+    call_program,
     close,
     constants_as_arguments,
     stage,
@@ -76,6 +77,7 @@ __all__ = [
     "aval_of",
     "axis_env",
     "axis_size",
+    "call_program",
     "check_jaxpr",
     "check_live",
     "close",

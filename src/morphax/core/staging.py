@@ -171,6 +171,17 @@ def stage(
         return trace.finish(outs)
 
 
+def call_program(
+    primitive: Primitive, avals: Sequence[AbstractValue], params: dict[str, Any]
+) -> Jaxpr:
+    """The program that consists of one application of `primitive`."""
+    out_avals, effects = infer(primitive, tuple(params.items()), *avals)
+    invars = tuple([Var(aval) for aval in avals])
+    outvars = tuple([Var(aval) for aval in out_avals])
+    call = Equation(primitive, invars, outvars, params, effects)
+    return Jaxpr(invars, outvars, (call,), effects=effects)
+
+
 def close(jaxpr: Jaxpr, consts: Sequence[Any]) -> Jaxpr:
     """Give a staged jaxpr its constants."""
     return jaxpr.replace(consts=tuple(consts)) if consts else jaxpr

@@ -15,7 +15,7 @@ import warnings
 from functools import cache
 from typing import Any
 
-from .. import config
+from ..config import current as current_config
 from ..util.frames import user_frame
 from ..util.messages import message
 from .xla import plugins
@@ -28,7 +28,7 @@ _ALIASES = {"gpu": ("cuda", "rocm"), "cuda": ("cuda",), "rocm": ("rocm",)}
 @cache
 def default_platform() -> str:
     """The platform of the home device: the first one configured, or that has a device."""
-    settings = config.current()
+    settings = current_config()
     if settings.platforms is not None:
         names = [name.strip() for name in settings.platforms.split(",") if name.strip()]
         return _first_of(names, "jax_platforms")
@@ -127,7 +127,7 @@ def home_device() -> Any:
 
 def default_device() -> Any:
     """The device that computes what no committed array binds to another one."""
-    chosen: Any = config.current().default_device
+    chosen: Any = current_config().default_device
     if chosen is None:
         return home_device()
     if isinstance(chosen, str):
@@ -137,7 +137,7 @@ def default_device() -> Any:
 
 def host_is_default() -> bool:
     """Whether what no committed array binds to a device is computed in host memory."""
-    if config.current().default_device is None:
+    if current_config().default_device is None:
         return default_platform() == "cpu"
     return default_device() is host_device()
 

@@ -19,7 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, is_zero
+from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
 from ..engines.xla.stablehlo import Builder, Value, i64_array, i64_matrix
 from ..util.messages import message
 from .contraction import accumulator, narrowed
@@ -27,7 +27,7 @@ from .convert import convert
 from .convolution_axes import ConvDimensionNumbers, arranged, placed, spatial_windows
 from .convolution_numpy import convolved
 from .depthwise_lowering import is_depthwise, lower_depthwise
-from .families import sum_of_tangents
+from .families import bilinear_jvp
 from .kinds import BOOLEAN, NUMBER
 from .precision import precision_attribute
 from .shape import reshape, rev
@@ -104,14 +104,7 @@ class ConvGeneralDilated(Primitive):
         )
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
-        (x, y), (dx, dy) = primals, tangents
-        out = self.bind(x, y, **params)
-        terms = [
-            self.bind(*operands, **params)
-            for t, operands in ((dx, (dx, y)), (dy, (x, dy)))
-            if not is_zero(t)
-        ]
-        return out, sum_of_tangents(terms, out.aval)
+        return bilinear_jvp(self, primals, tangents, params)
 
     def transpose(self, ct: Any, x: Any, y: Any, **params: Any) -> list[Any]:
         if is_undefined_primal(x):

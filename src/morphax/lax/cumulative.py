@@ -16,7 +16,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from .. import config
+from ..config import enable_x64
 from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, is_zero, not_linear, stage
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.memo import memoize
@@ -129,7 +129,7 @@ def _pair_program(primitive: Cumulative, aval: Any) -> Jaxpr:
     """The operation as a program of two values of `aval`."""
     strong = aval.strip_weak_type()
     # The carry may be wider than the dtypes that users are allowed.
-    with config.enable_x64(True):
+    with enable_x64(True):
         jaxpr, _ = stage(lambda x, y: [primitive.combine(x, y)], (strong, strong))
     return jaxpr
 

@@ -133,6 +133,18 @@ DimensionNumbers = GatherDimensionNumbers | ScatterDimensionNumbers
 
 
 @memoize_if_hashable
+def elements_along(axis: int, ndim: int) -> GatherDimensionNumbers:
+    """The numbers of a gather of elements along one axis, whose indices have all other axes too."""
+    others = tuple([i for i in range(ndim) if i != axis])
+    return GatherDimensionNumbers(
+        offset_dims=(),
+        collapsed_slice_dims=(axis,),
+        start_index_map=(axis,),
+        operand_batching_dims=others,
+        start_indices_batching_dims=others,
+    )
+
+
 def as_tuples(numbers: Any, kind: Any) -> Any:
     """Dimension numbers with plain tuples of integers, which can be hashed."""
     return kind(*[tuple(map(index, axes)) for axes in numbers])

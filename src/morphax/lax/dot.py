@@ -15,7 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, is_zero
+from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .contraction import (
@@ -27,7 +27,7 @@ from .contraction import (
     narrowed,
     product_dtype,
 )
-from .families import sum_of_tangents
+from .families import bilinear_jvp
 from .kinds import BOOLEAN, NUMBER
 from .precision import (
     PrecisionLike,
@@ -121,14 +121,7 @@ class DotGeneral(Primitive):
         return b.convert(product, out.dtype)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
-        (x, y), (dx, dy) = primals, tangents
-        out = self.bind(x, y, **params)
-        terms = [
-            self.bind(*operands, **params)
-            for t, operands in ((dx, (dx, y)), (dy, (x, dy)))
-            if not is_zero(t)
-        ]
-        return out, sum_of_tangents(terms, out.aval)
+        return bilinear_jvp(self, primals, tangents, params)
 
     def transpose(
         self, ct: Any, x: Any, y: Any, *, dimension_numbers: Any, precision: Any, **_: Any

@@ -143,6 +143,20 @@ def without_derivative(primitive: Primitive, primals: Sequence[Any], params: Any
     return out, Zero(out.aval.to_tangent_aval())
 
 
+def bilinear_jvp(
+    primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]
+) -> tuple[Any, Any]:
+    """The jvp of a product, linear in each of its two operands: ẋ y + x ẏ."""
+    (x, y), (dx, dy) = primals, tangents
+    out = primitive.bind(x, y, **params)
+    terms = [
+        primitive.bind(*operands, **params)
+        for t, operands in ((dx, (dx, y)), (dy, (x, dy)))
+        if not is_zero(t)
+    ]
+    return out, sum_of_tangents(terms, out.aval)
+
+
 def sum_of_tangents(terms: Sequence[Any], aval: Any) -> Any:
     """The sum of tangents, `Zero` if there are none."""
     if not terms:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, final
 import ml_dtypes
 import numpy as np
 
-from .. import config
+from ..config import current as current_config
 from ..engines.xla.stablehlo import element_type
 from ..util.messages import message
 
@@ -185,7 +185,7 @@ def canonical_precision(where: str, precision: PrecisionLike) -> Canonical:
         ValueError: if it is none of these.
     """
     if precision is None:
-        configured = config.current().default_matmul_precision
+        configured = current_config().default_matmul_precision
         return None if configured is None else canonical_precision(where, configured)
     if isinstance(precision, (DotAlgorithm, _PresetBase)):
         return precision

@@ -17,7 +17,7 @@ from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .axes import canonical_axis
 from .comparison import total_order_key
-from .dimension_numbers import GatherDimensionNumbers
+from .dimension_numbers import elements_along
 from .filling import broadcasted_iota
 from .gather import gather
 from .kinds import ANY, BOOLEAN, NUMBER, ORDERED
@@ -32,14 +32,7 @@ def taken_along(x: Any, places: Any, axis: int) -> Any:
     aval, ndim = aval_of(x), aval_of(x).ndim
     if not aval_of(places).size:
         return zeros(aval.update(shape=aval_of(places).shape))
-    others = tuple([i for i in range(ndim) if i != axis])
-    numbers = GatherDimensionNumbers(
-        offset_dims=(),
-        collapsed_slice_dims=(axis,),
-        start_index_map=(axis,),
-        operand_batching_dims=others,
-        start_indices_batching_dims=others,
-    )
+    numbers = elements_along(axis, ndim)
     return gather(
         x,
         expand_dims(places, (ndim,)),

@@ -26,9 +26,7 @@ _CUT_DEVIATION = 0.87962566103423978
 class Initializer(Protocol):
     """Makes initial parameters."""
 
-    def __call__(
-        self, key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None
-    ) -> Any:
+    def __call__(self, key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
         """Parameters of the given shape and dtype, drawn with `key`."""
 
 

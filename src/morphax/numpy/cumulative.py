@@ -13,8 +13,7 @@ from ..lax import cumulative as running
 from ..lax.convert import convert
 from ..util.messages import message
 from .axes import canonical_axis
-from .operands import as_array
-from .searching import check_no_out
+from .operands import as_array, check_no_out
 from .shaping import ravel
 
 Accumulate = Callable[[Any, int], Any]

@@ -26,8 +26,7 @@ from .contraction import (
     plan_contraction,
     prepare,
 )
-from .operands import as_array, of_one_dtype
-from .searching import check_no_out
+from .operands import as_array, check_no_out, of_one_dtype
 
 
 @final

@@ -29,6 +29,19 @@ _PYTHON_TYPE = {"i": int, "f": float, "c": complex}
 Change = Callable[[Any], Any] | None
 
 
+def check_no_out(name: str, out: Any) -> None:
+    """Refuse the argument `out`, which exists for NumPy's sake."""
+    if out is not None:
+        raise NotImplementedError(
+            message(
+                f"jnp.{name}, argument out",
+                given="an array to write to",
+                expected="None: arrays are immutable",
+                fix="Use the result.",
+            )
+        )
+
+
 def promoted(name: str, *operands: Any) -> Sequence[Any]:
     """Operands of one dtype, by the promotion lattice, and of one shape or rank 0."""
     return _prepared(name, operands, inexact=False)

@@ -7,6 +7,7 @@ other libraries can define the reflected operation.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -139,6 +140,8 @@ def install() -> None:
             setattr(cls, name, property(getter))
         cls.__contains__ = methods.contains  # type: ignore[union-attr]
         cls.__round__ = methods.round_to_digits  # type: ignore[union-attr]
+        cls.namespace = sys.modules[__package__]  # type: ignore[union-attr]
+        cls.__array_namespace__ = Array.__array_namespace__  # type: ignore[union-attr]
     for name, getter in _TRACER_PROPERTIES.items():
         setattr(Tracer, name, property(getter))
 

@@ -18,9 +18,8 @@ from ..util.memo import memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis
 from .contraction import Contraction, Shape, plan_contraction
-from .operands import as_array, of_one_dtype
+from .operands import as_array, check_no_out, of_one_dtype
 from .reductions import sum as sum_
-from .searching import check_no_out
 from .selection import diagonal
 from .shaping import moveaxis, ravel, reshape
 

@@ -17,8 +17,7 @@ from ..util.messages import message
 from .arithmetic import true_divide
 from .axes import canonical_axes
 from .complex import is_complex
-from .operands import as_array
-from .searching import check_no_out
+from .operands import as_array, check_no_out
 from .selection import take, take_along_axis, where
 from .shaping import broadcast_to, moveaxis, reshape
 

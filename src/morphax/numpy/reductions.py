@@ -17,7 +17,7 @@ from ..core import aval_of
 from ..lax.convert import convert
 from ..util.messages import message
 from .axes import canonical_axes
-from .operands import as_array, as_truth, promoted_inexact
+from .operands import as_array, as_truth, check_no_out, promoted_inexact
 from .selection import where as where_
 from .shaping import broadcast_to, expand_dims
 
@@ -38,15 +38,7 @@ def _reduce(
     out: None = None,
 ) -> Any:
     """Apply `operation(a, axes)`, with what NumPy's reductions have in common around it."""
-    if out is not None:
-        raise NotImplementedError(
-            message(
-                f"jnp.{name}, argument out",
-                given="an array to write to",
-                expected="None: arrays are immutable",
-                fix="Use the result.",
-            )
-        )
+    check_no_out(name, out)
     axes = canonical_axes(name, axis, a.aval.ndim)
     if where is not None:
         if identity is None and initial is None:
@@ -86,7 +78,7 @@ def _summable(name: str, a: Any, dtype: Any) -> tuple[Any, Any]:
     return convert(a, target), target
 
 
-def sum(  # noqa: A001 - the public name
+def sum(
     a: Any,
     axis: Axis = None,
     dtype: Any = None,
@@ -142,7 +134,7 @@ def prod(
     )  # fmt: skip
 
 
-def max(  # noqa: A001 - the public name
+def max(
     a: Any,
     axis: Axis = None,
     out: None = None,
@@ -157,7 +149,7 @@ def max(  # noqa: A001 - the public name
     )  # fmt: skip
 
 
-def min(  # noqa: A001 - the public name
+def min(
     a: Any,
     axis: Axis = None,
     out: None = None,
@@ -180,7 +172,7 @@ def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> 
     return lax.sub(max(a, axis, out, keepdims), min(a, axis, out, keepdims))
 
 
-def all(  # noqa: A001 - the public name
+def all(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
     """Whether all elements over axes are true."""
@@ -190,7 +182,7 @@ def all(  # noqa: A001 - the public name
     )  # fmt: skip
 
 
-def any(  # noqa: A001 - the public name
+def any(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
     """Whether any element over axes is true."""
@@ -202,7 +194,9 @@ def any(  # noqa: A001 - the public name
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """How many elements over axes are not zero."""
-    return sum(as_truth("count_nonzero", a), axis, dtypes.python_scalar_dtype(int), keepdims=keepdims)
+    return sum(
+        as_truth("count_nonzero", a), axis, dtypes.python_scalar_dtype(int), keepdims=keepdims
+    )
 
 
 def _count(a: Any, axis: Axis, where: Any) -> Any:

@@ -10,8 +10,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.convert import convert
 from ..lax.rounding import RoundingMethod
-from .operands import as_array, promoted_inexact
-from .searching import check_no_out
+from .operands import as_array, check_no_out, promoted_inexact
 
 
 def _is_integer(x: Any) -> bool:

@@ -20,7 +20,7 @@ from ..util.messages import message
 from .at import At
 from .axes import canonical_axis
 from .indexing import getitem
-from .operands import as_array, as_truth, promoted
+from .operands import as_array, as_truth, check_no_out, promoted
 from .shaping import ravel, reshape, transpose
 
 
@@ -156,19 +156,6 @@ def _extreme(
     if not keepdims:
         return result
     return lax.expand_dims(result, tuple(range(ndim)) if axis is None else (place,))
-
-
-def check_no_out(name: str, out: Any) -> None:
-    """Refuse the argument `out`, which exists for NumPy's sake."""
-    if out is not None:
-        raise NotImplementedError(
-            message(
-                f"jnp.{name}, argument out",
-                given="an array to write to",
-                expected="None: arrays are immutable",
-                fix="Use the result.",
-            )
-        )
 
 
 def nanargmax(

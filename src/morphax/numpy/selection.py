@@ -10,13 +10,13 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import Tracer, aval_of
-from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
+from ..lax.dimension_numbers import GatherScatterMode, elements_along
 from ..util.messages import message
 from .arithmetic import maximum, minimum
 from .axes import canonical_axis
 from .indexing import index_columns
-from .operands import as_array, as_truth, promoted
-from .searching import check_no_out, nonzero
+from .operands import as_array, as_truth, check_no_out, promoted
+from .searching import nonzero
 from .shaping import broadcast_arrays, reshape
 
 
@@ -80,7 +80,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
-def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """`arr` with values below `min` or above `max` replaced by these."""
     arr = as_array("clip", arr)
     if any(
@@ -186,20 +186,16 @@ def take_along_axis(
             )
         )
     rows = lax.broadcast_shapes(
-        *[tuple([1 if i == axis else n for i, n in enumerate(aval_of(v).shape)]) for v in (arr, indices)]
+        *[
+            tuple([1 if i == axis else n for i, n in enumerate(aval_of(v).shape)])
+            for v in (arr, indices)
+        ]
     )
     target = tuple([aval_of(indices).shape[axis] if i == axis else n for i, n in enumerate(rows)])
     source = tuple([arr.aval.shape[axis] if i == axis else n for i, n in enumerate(rows)])
     arr, indices = _repeated(arr, source), _repeated(indices, target)
     columns = index_columns([indices], [source[axis]], target, True)
-    others = tuple([i for i in range(ndim) if i != axis])
-    numbers = GatherDimensionNumbers(
-        offset_dims=(),
-        collapsed_slice_dims=(axis,),
-        start_index_map=(axis,),
-        operand_batching_dims=others,
-        start_indices_batching_dims=others,
-    )
+    numbers = elements_along(axis, ndim)
     chosen = GatherScatterMode.from_any("fill" if mode is None else mode)
     return lax.gather(arr, columns, numbers, (1,) * ndim, mode=chosen, fill_value=fill_value)
 

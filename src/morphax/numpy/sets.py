@@ -86,7 +86,7 @@ def unique(
     equal_nan: bool = True,
     size: int | None = None,
     fill_value: Any = None,
-    sorted: bool = True,  # noqa: A002 - NumPy's name
+    sorted: bool = True,
 ) -> Any:
     """The different elements of `ar`, in sorted order.
 
@@ -107,10 +107,14 @@ def unique(
         (Array([1, 3], dtype=int32), Array([1, 2], dtype=int32))
     """
     ar = as_array("unique", ar)
-    rows = ravel(ar) if axis is None else moveaxis(ar, canonical_axis("unique", axis, ar.aval.ndim), 0)
+    rows = (
+        ravel(ar) if axis is None else moveaxis(ar, canonical_axis("unique", axis, ar.aval.ndim), 0)
+    )
     count = aval_of(rows).shape[0]
     if count == 0:
-        return _unique_of_nothing(rows, size, fill_value, return_index, return_inverse, return_counts)
+        return _unique_of_nothing(
+            rows, size, fill_value, return_index, return_inverse, return_counts
+        )
     runs = _runs(rows, equal_nan and dtypes.issubdtype(ar.aval.dtype, np.inexact), size)
     number = aval_of(runs.starts).shape[0] - 1
     starts, ends = getitem(runs.starts, slice(None, -1)), getitem(runs.starts, slice(1, None))
@@ -133,9 +137,7 @@ def unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _unique_of_nothing(
-    rows: Any, size: int | None, fill_value: Any, *wanted: bool
-) -> Any:
+def _unique_of_nothing(rows: Any, size: int | None, fill_value: Any, *wanted: bool) -> Any:
     """The results of `unique` for no elements: only filling."""
     number = size or 0
     if number and fill_value is None:
@@ -179,7 +181,9 @@ class UniqueInverse(NamedTuple):
 
 def unique_all(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueAll:
     """All results of `unique`; NaN differs from NaN."""
-    return UniqueAll(*unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value))
+    return UniqueAll(
+        *unique(x, True, True, True, equal_nan=False, size=size, fill_value=fill_value)
+    )
 
 
 def unique_counts(x: Any, /, *, size: int | None = None, fill_value: Any = None) -> UniqueCounts:
@@ -365,6 +369,9 @@ def intersect1d(
     other, other_order, _ = _sorted_once(second)
     counts = first.aval.shape[0], second.aval.shape[0]
     present = lax.lt(places, lax.full_like(places, counts[0]))
-    found = [take(order, places, mode="clip"), take(other_order, searchsorted(other, values), mode="clip")]
+    found = [
+        take(order, places, mode="clip"),
+        take(other_order, searchsorted(other, values), mode="clip"),
+    ]
     indices = [where(present, i, lax.full_like(i, n)) for i, n in zip(found, counts, strict=True)]
     return values, *indices

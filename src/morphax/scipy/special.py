@@ -66,10 +66,10 @@ def gammasgn(x: Any) -> Any:
     """The sign of Γ(x): NaN at negative integers, the sign of the zero at 0."""
     (x,) = promoted_inexact("gammasgn", x)
     below = lax.floor(x)
-    odd = jnp.where(jnp.remainder(below, 2) == 0, 1.0, -1.0)
-    negative = jnp.where(lax.eq(x, below), np.nan, odd)
-    sign = jnp.where(lax.eq(x, below) & (x == 0), jnp.copysign(1.0, x), negative)
-    return lax.convert_element_type(jnp.where(x > 0, 1.0, sign), aval_of(x).dtype)
+    negative = jnp.where(jnp.remainder(below, 2) == 0, 1.0, -1.0)
+    negative = jnp.where(x == below, np.nan, negative)
+    sign = jnp.where(x == 0, jnp.copysign(1.0, x), jnp.where(x > 0, 1.0, negative))
+    return lax.convert_element_type(sign, aval_of(x).dtype)
 
 
 def gamma(x: Any) -> Any:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import config
+from ...config import current as current_config
 from . import kernels, plugins
 from .device import Device
 
@@ -90,7 +90,7 @@ def client(platform: str = "cpu") -> Any:
 
 def _cpu_client() -> Any:
     _watch_forks()
-    count = config.current().num_cpu_devices
+    count = current_config().num_cpu_devices
     keywords = {"num_devices": count} if count > 0 else {}
     return xla_client().make_cpu_client(**keywords)
 
@@ -108,7 +108,7 @@ def _plugin_client(platform: str) -> Any:
 
 def _plugin_options(platform: str) -> dict[str, Any]:
     """What a plugin is told when its client is made."""
-    settings = config.current()
+    settings = current_config()
     options: dict[str, Any] = {}
     if platform in ("cuda", "rocm"):
         options |= xla_client().generate_pjrt_gpu_plugin_options()

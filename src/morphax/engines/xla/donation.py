@@ -15,6 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...array import Array
+from ...array.deletion import Deleted
+from ...util.frames import user_frame
 from ...util.messages import message
 from .executable import Executable
 
@@ -22,56 +24,57 @@ from .executable import Executable
 def call_donating(
     executable: Executable,
     operands: Sequence[Array],
-    donated: Sequence[int],
+    committed: bool,
     function: str,
     argument_name: Callable[[int], str],
-    *,
-    committed: bool = False,
 ) -> list[Array]:
-    """Run a program on operands of which those at the positions `donated` are given away.
+    """Run a program that was lowered with donated operands.
 
     Args:
-        executable: a program lowered with the same donations.
+        executable: the program.
         operands: its operands.
-        donated: positions in `operands`.
+        committed: whether the results are bound to the device.
         function: name and place of the user's function.
         argument_name: the name of the operand at a position, for error text.
-        committed: whether the results are bound to the device.
     """
-    _refuse_twice(operands, donated, function, argument_name)
+    program, device = executable.program, executable.device
+    if len(set(map(id, operands))) < len(operands):
+        _refuse_twice(operands, program.donated, function, argument_name)
     given = list(operands)
-    for i in donated:
-        given[i] = _to_give(operands[i], executable.device)
-    were_shared = [_is_shared(x) for x in given]
-    results = executable(given, committed)
-    forwarded = [f.operand for f in executable.program.forwarded if f is not None]
-    computed_with = set(executable.program.kept_operands)
-    for i in donated:
-        if i in forwarded:
-            # One result is all that is left of the operand: its memory is not shared any more.
-            if forwarded.count(i) == 1 and not were_shared[i] and _is_shared(given[i]):
-                del given[i]._buffer.is_shared
-        elif i not in computed_with or not given[i]._buffer.is_deleted():
-            continue
-        operands[i].delete(f"it was donated to {function}")
+    for i in program.donated:
+        given[i] = _to_give(operands[i], device)
+    were_shared = [_is_shared(operands[i]) for i in program.handed_over]
+    results = executable.run(given, committed)
+    gone = Deleted(device, f"it was donated to {function}", user_frame())
+    for i in program.donated:
+        if given[i]._buffer.is_deleted():
+            _give_up(operands[i], gone)
+    for i, was_shared in zip(program.handed_over, were_shared, strict=True):
+        # One result is all that is left of the operand: its memory is not shared any more.
+        if not was_shared and _is_shared(operands[i]):
+            del operands[i]._buffer.is_shared
+        _give_up(operands[i], gone)
     return results
 
 
 def _is_shared(x: Array) -> bool:
-    return x._buffer is not None and hasattr(x._buffer, "is_shared")
+    return hasattr(x._buffer, "is_shared")
 
 
 def _to_give(x: Array, device: Any) -> Array:
     """The array to pass for a donated operand."""
-    if _is_shared(x):
+    if x._buffer is None or hasattr(x._buffer, "is_shared"):
         x = Array(x.aval, x.to_host())
-    if x._device is None or x._device is device:
         x.on_device(device)
-    if x._device is not device:
-        x = x.placed(device, committed=False)
     # A NumPy view of the buffer would keep XLA from using its memory.
     x._host = None
     return x
+
+
+def _give_up(x: Array, gone: Deleted) -> None:
+    x._device = gone
+    x._host = x._buffer = None
+    x._committed = False
 
 
 def _refuse_twice(

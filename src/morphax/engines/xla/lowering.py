@@ -8,6 +8,7 @@ are passed as operands, wherever in the program they occur (see `stablehlo.Build
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
@@ -49,6 +50,8 @@ class LoweredProgram:
         physical_out_avals: of the module's own results.
         forwarded: for each result of the program, `None` if the module computes it.
         callbacks: Python functions that the module calls, by index.
+        donated: operands whose memory the module's results may take over.
+        handed_over: operands that the caller gives away and gets back as one result.
     """
 
     name: str
@@ -60,6 +63,8 @@ class LoweredProgram:
     physical_out_avals: tuple[ShapedArray, ...]
     forwarded: tuple[Forwarded | None, ...]
     callbacks: tuple[Callable[..., Any], ...]
+    donated: tuple[int, ...] = ()
+    handed_over: tuple[int, ...] = ()
 
 
 def lower(
@@ -87,8 +92,9 @@ def lower(
     entry = trimmed.replace(invars=tuple([trimmed.invars[i] for i in kept]))
     out_avals = tuple([_physical(v.aval) for v in entry.outvars])
     module = Module(platform, locations=locations)
-    # The memory of a forwarded operand goes to the result that it is.
-    given = set(donated).difference([f.operand for f in forwarded if f is not None])
+    # The memory of a forwarded operand goes to the results that it is.
+    returned = Counter(f.operand for f in forwarded if f is not None)
+    given = set(donated).difference(returned)
     attributes = _donations(name, entry, [k for k, i in enumerate(kept) if i in given])
     main = function(module, "main", entry, visibility="public ", argument_attributes=attributes)
     body = "\n".join([*module.functions, main.text])
@@ -102,6 +108,8 @@ def lower(
         physical_out_avals=out_avals,
         forwarded=tuple(forwarded),
         callbacks=tuple(module.callbacks),
+        donated=tuple([kept[k] for k in attributes]),
+        handed_over=tuple([i for i in donated if returned[i] == 1]),
     )
 
 
@@ -142,7 +150,7 @@ def _forwarded_results(jaxpr: Jaxpr) -> list[Forwarded | None]:
         if var in results:
             known[var] = Forwarded(constant=_constant(value))
     return [
-        _literal_result(a) if type(a) is Literal else known.get(a)  # type: ignore[arg-type]
+        _literal_result(a) if type(a) is Literal else known.get(a)
         for a in jaxpr.outvars
     ]
 

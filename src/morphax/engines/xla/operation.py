@@ -1,4 +1,4 @@
-"""One operation as a program: eager mode on devices other than the host."""
+"""One operation as a compiled program: what eager mode does not leave to NumPy."""
 
 from __future__ import annotations
 
@@ -6,19 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...array import Array
-from ...core import Equation, Jaxpr, Primitive, Var, infer
+from ...core import Primitive, call_program
 from ...util.memo import memoize
 from .executable import Executable
 from .lowering import lower
-
-
-def call_program(primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]) -> Jaxpr:
-    """The program that consists of one application of `primitive`."""
-    out_avals, effects = infer(primitive, tuple(params.items()), *avals)
-    invars = tuple([Var(aval) for aval in avals])
-    outvars = tuple([Var(aval) for aval in out_avals])
-    call = Equation(primitive, invars, outvars, params, effects)
-    return Jaxpr(invars, outvars, (call,), effects=effects)
 
 
 def run_operation(

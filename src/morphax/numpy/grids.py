@@ -1,0 +1,128 @@
+"""Ranges with other spacings than `linspace`, and the coordinates of grids."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax, transforms
+from ..core import aval_of
+from ..lax.convert import convert
+from ..util.messages import message
+from .arithmetic import multiply, power, true_divide
+from .creation import array, canonical_size, linspace
+from .operands import as_array
+from .searching import nonzero
+from .selection import where
+from .shaping import moveaxis
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10.0,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    """`base` to the powers that `linspace` gives for the same arguments."""
+    result = power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return result if dtype is None else convert(result, dtypes.requested(dtype, "logspace"))
+
+
+def geomspace(
+    start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    """`num` numbers from `start` to `stop`, each the same multiple of the one before.
+
+    Args:
+        start, stop: ends of equal sign, or complex; arrays broadcast together.
+        num: how many numbers.
+        endpoint: whether `stop` is the last of them.
+        dtype: of the result; floating without it.
+        axis: where the new axis goes.
+    """
+    common = dtypes.result_type(start, stop, float)
+    target = common if dtype is None else dtypes.requested(dtype, "geomspace")
+    low, high = (convert(as_array("geomspace", x), common) for x in (start, stop))
+    ratio = true_divide(high, low)
+    shape = (-1,) + (1,) * aval_of(ratio).ndim
+    fractions = lax.reshape(linspace(0, 1, num, endpoint), (index(num), *shape[1:]))
+    result = multiply(low, power(ratio, fractions))
+    # The ends exactly, whatever the power gives.
+    result = where(fractions == 0, low, where(fractions == 1, high, result))
+    if dtypes.issubdtype(target, np.integer):
+        result = lax.round(result, lax.RoundingMethod.TO_NEAREST_EVEN)
+    return convert(moveaxis(result, 0, axis), target)
+
+
+def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
+    """The coordinates of all elements of an array of shape `dimensions`.
+
+    Args:
+        dimensions: sizes of the axes.
+        dtype: of the result.
+        sparse: return a tuple of arrays that broadcast together instead of one array.
+    """
+    shape = canonical_size("indices", dimensions)
+    target = dtypes.requested(int if dtype is None else dtype, "indices")
+    if sparse:
+        shapes = [tuple([n if i == j else 1 for j, n in enumerate(shape)]) for i in range(len(shape))]
+        return tuple([lax.broadcasted_iota(target, s, i) for i, s in enumerate(shapes)])
+    if not shape:
+        return lax.full((0,), 0, target)
+    return lax.stack([lax.broadcasted_iota(target, shape, i) for i in range(len(shape))], 0)
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, **kwargs: Any
+) -> Any:
+    """The array whose element at (i, j, …) is ``function(i, j, …, **kwargs)``.
+
+    Args:
+        function: of scalars; it is mapped over the axes.
+        shape: of the array; a result with axes adds these.
+        dtype: of the coordinates.
+        **kwargs: further arguments.
+    """
+    sizes = canonical_size("fromfunction", shape)
+    target = dtypes.requested(dtype, "fromfunction")
+
+    def mapped(*places: Any) -> Any:
+        return function(*places, **kwargs)
+
+    for axis in reversed(range(len(sizes))):
+        in_axes = tuple([0 if i == axis else None for i in range(len(sizes))])
+        mapped = transforms.vmap(mapped, in_axes=in_axes)
+    return mapped(*[lax.iota(target, n) for n in sizes])
+
+
+def ix_(*args: Any) -> tuple[Any, ...]:
+    """Vectors of indices shaped so that together they index their product; masks count as indices."""
+    vectors = []
+    for i, arg in enumerate(args):
+        vector = as_array("ix_", arg)
+        if vector.aval.ndim != 1:
+            raise ValueError(
+                message(
+                    "jnp.ix_",
+                    given=f"{vector.aval}",
+                    expected="vectors",
+                    fix="Use jnp.ravel first.",
+                )
+            )
+        if vector.aval.dtype == np.bool_:
+            (vector,) = nonzero(vector)
+        shape = [vector.aval.shape[0] if j == i else 1 for j in range(len(args))]
+        vectors.append(lax.reshape(vector, shape))
+    return tuple(vectors)
+
+
+def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
+    """The contents of a bytes-like object as a vector."""
+    target = dtypes.requested(dtype, "frombuffer")
+    return array(np.frombuffer(buffer, target, count, offset))

@@ -1,0 +1,88 @@
+"""Linear interpolation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import lax
+from ..core import aval_of
+from ..util.messages import message
+from .arithmetic import add, multiply, remainder, subtract, true_divide
+from .indexing import getitem
+from .joining import concatenate
+from .operands import as_array, promoted_inexact
+from .searching import searchsorted
+from .selection import clip, where
+from .sorting import argsort
+
+
+def interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    """Values at `x` of the broken line through points (xp, fp).
+
+    Args:
+        x: places to evaluate it at.
+        xp: vector of coordinates, in ascending order unless there is a period.
+        fp: vector of values.
+        left, right: value before the first and behind the last point: those of these points by
+            default; ``"extrapolate"`` continues the line.
+        period: the period of the function, if it has one.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.interp(1.5, jnp.array([1.0, 2.0]), jnp.array([10.0, 20.0]))
+        Array(15., dtype=float32)
+    """
+    xp, fp = as_array("interp", xp), as_array("interp", fp)
+    if xp.aval.shape != fp.aval.shape or xp.aval.ndim != 1 or not xp.aval.size:
+        raise ValueError(
+            message(
+                "jnp.interp",
+                given=f"xp of shape {xp.aval.shape} and fp of shape {fp.aval.shape}",
+                expected="two vectors of one size, not empty",
+                fix="Map over further axes with vmap.",
+            )
+        )
+    (fp,) = promoted_inexact("interp", fp)
+    x, xp = (promoted_inexact("interp", as_array("interp", v))[0] for v in (x, xp))
+    if period is not None:
+        x, xp, fp = _wrapped(x, xp, fp, period)
+    after = clip(searchsorted(xp, x, side="right"), 1, max(xp.aval.shape[0] - 1, 1))
+    before = lax.sub(after, lax.full_like(after, 1))
+    x0, x1, f0, f1 = (getitem(v, i) for v in (xp, fp) for i in (before, after))
+    width, distance = subtract(x1, x0), subtract(x, x0)
+    flat = lax.eq(width, lax.full_like(width, 0))
+    slope = true_divide(subtract(f1, f0), where(flat, 1, width))
+    line = where(flat, f0, add(f0, multiply(distance, slope)))
+    if period is not None:
+        return line
+    line = _outside(line, x < getitem(xp, 0), left, getitem(fp, 0))
+    return _outside(line, x > getitem(xp, -1), right, getitem(fp, -1))
+
+
+def _outside(line: Any, where_outside: Any, value: Any, default: Any) -> Any:
+    if isinstance(value, str) and value == "extrapolate":
+        return line
+    return where(where_outside, default if value is None else value, line)
+
+
+def _wrapped(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
+    """Coordinates brought into one period, in order, with a point of the next one at each end."""
+    if isinstance(period, (int, float)) and period == 0:
+        raise ValueError(
+            message(
+                "jnp.interp, argument period",
+                given="0",
+                expected="a number that is not zero",
+                fix="Leave out period.",
+            )
+        )
+    period = lax.abs(as_array("interp", period))
+    x, xp = remainder(x, period), remainder(xp, period)
+    order = argsort(xp)
+    xp, fp = getitem(xp, order), getitem(fp, order)
+    first, last = lax.slice_in_dim(xp, 0, 1), lax.slice_in_dim(xp, aval_of(xp).shape[0] - 1, None)
+    ends = [lax.slice_in_dim(fp, aval_of(fp).shape[0] - 1, None), lax.slice_in_dim(fp, 0, 1)]
+    xp = concatenate([subtract(last, period), xp, add(first, period)])
+    return x, xp, concatenate([ends[0], fp, ends[1]])

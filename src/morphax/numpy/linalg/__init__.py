@@ -1,0 +1,3 @@
+"""`morphax.numpy.linalg`: linear algebra."""
+
+from .norms import norm as norm

@@ -1,0 +1,106 @@
+"""Norms of vectors and matrices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ...core import aval_of
+from ...util.messages import message
+from ..arithmetic import power
+from ..axes import canonical_axes
+from ..complex import is_complex
+from ..operands import as_array, promoted_inexact
+from ..reductions import max as max_
+from ..reductions import min as min_
+from ..reductions import sum as sum_
+from ..shaping import ravel
+
+
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+    """Norms of vectors (along one axis) or of matrices (along two).
+
+    Args:
+        x: array.
+        ord: order: of vectors p, for (Σ |xᵢ|ᵖ)^(1/p), with ±∞ for the largest and smallest |xᵢ| and
+            0 for their number; of matrices ``"fro"``, ±1 (columns) or ±∞ (rows).  By default 2 for
+            vectors and ``"fro"`` for matrices.
+        axis: axis or pair of axes; all of `x` without it.
+        keepdims: keep reduced axes, with size 1.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.linalg.norm(jnp.array([3.0, 4.0]))
+        Array(5., dtype=float32)
+    """
+    (x,) = promoted_inexact("linalg.norm", as_array("linalg.norm", x))
+    ndim = x.aval.ndim
+    if axis is None and ord is None:
+        result = _euclidean(ravel(x), (0,), False)
+        return lax.expand_dims(result, tuple(range(ndim))) if keepdims and ndim else result
+    axes = canonical_axes("linalg.norm", axis, ndim)
+    if len(axes) == 1:
+        return _vector_norm(x, ord, axes, keepdims)
+    if len(axes) == 2:
+        return _matrix_norm(x, ord, axes, keepdims)
+    raise ValueError(
+        message(
+            "jnp.linalg.norm, argument axis",
+            given=f"{len(axes)} axes",
+            expected="one axis for vectors, two for matrices",
+            fix="Name the axes with axis=.",
+        )
+    )
+
+
+def _squares(x: Any) -> Any:
+    return lax.real(lax.mul(x, lax.conj(x))) if is_complex(x) else lax.mul(x, x)
+
+
+def _euclidean(x: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    return lax.sqrt(sum_(_squares(x), axes, keepdims=keepdims))
+
+
+def _vector_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    if order is None or order == 2:
+        return _euclidean(x, axes, keepdims)
+    if isinstance(order, str):
+        raise _order_error(order, "vectors", "a number")
+    size = lax.abs(x)
+    if isinstance(order, (int, float)):
+        if order == np.inf:
+            return max_(size, axes, keepdims=keepdims)
+        if order == -np.inf:
+            return min_(size, axes, keepdims=keepdims)
+        if order == 0:
+            present = lax.ne(size, lax.full_like(size, 0))
+            return sum_(lax.convert_element_type(present, aval_of(size).dtype), axes, keepdims=keepdims)
+        if order == 1:
+            return sum_(size, axes, keepdims=keepdims)
+    total = sum_(power(size, order), axes, keepdims=keepdims)
+    return power(total, 1.0 / order)
+
+
+def _matrix_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    rows, columns = axes
+    if order is None or order in ("fro", "f"):
+        return _euclidean(x, axes, keepdims)
+    if order not in (1, -1, np.inf, -np.inf):
+        raise _order_error(order, "matrices", "'fro', 1, -1, inf or -inf")
+    summed, other = (rows, columns) if abs(order) == 1 else (columns, rows)
+    sums = sum_(lax.abs(x), summed, keepdims=True)
+    result = (max_ if order > 0 else min_)(sums, other, keepdims=True)
+    return result if keepdims else lax.squeeze(result, axes)
+
+
+def _order_error(order: Any, what: str, expected: str) -> ValueError:
+    return ValueError(
+        message(
+            f"jnp.linalg.norm of {what}, argument ord",
+            given=f"{order!r}",
+            expected=expected,
+            fix="Choose another order.",
+        )
+    )

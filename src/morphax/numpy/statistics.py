@@ -1,0 +1,259 @@
+"""Covariance, correlation and histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import index
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..lax.convert import convert
+from ..util.messages import message
+from .arithmetic import multiply, true_divide
+from .at import At
+from .complex import is_complex
+from .creation import asarray, linspace
+from .differences import diff
+from .joining import concatenate
+from .matrices import diag
+from .operands import as_array, promoted_inexact
+from .products import matmul
+from .reductions import sum as sum_
+from .searching import searchsorted
+from .selection import clip, where
+from .shaping import atleast_2d, ravel, reshape, squeeze, transpose
+
+
+def _samples(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:
+    """A matrix with one variable per row."""
+    m = as_array(name, m)
+    if m.aval.ndim > 2:
+        raise ValueError(
+            message(
+                f"jnp.{name}",
+                given=f"{m.aval}",
+                expected="a vector of samples or a matrix",
+                fix="Map over further axes with vmap.",
+            )
+        )
+    target = dtypes.result_type(m, float) if dtype is None else dtypes.requested(dtype, name)
+    rows = atleast_2d(convert(m, target))
+    return transpose(rows) if not rowvar and rows.aval.shape[0] != 1 else rows
+
+
+def cov(
+    m: Any,
+    y: Any = None,
+    rowvar: bool = True,
+    bias: bool = False,
+    ddof: int | None = None,
+    fweights: Any = None,
+    aweights: Any = None,
+    dtype: Any = None,
+) -> Any:
+    """Covariance matrix: cᵢⱼ is the mean of (xᵢ − x̄ᵢ)(xⱼ − x̄ⱼ)*, with n − `ddof` for n.
+
+    Args:
+        m: samples, one variable per row.
+        y: samples of further variables.
+        rowvar: whether variables are rows, not columns.
+        bias: whether to divide by n, instead of n − 1.
+        ddof: what to take away from n, instead of what `bias` says.
+        fweights: how often each sample occurs, integers.
+        aweights: weight of each sample.
+        dtype: of the result.
+    """
+    x = _samples("cov", m, rowvar, dtype)
+    if y is not None:
+        x = concatenate([x, _samples("cov", y, rowvar, dtype)], 0)
+    less = (0 if bias else 1) if ddof is None else ddof
+    count = x.aval.shape[1]
+    weights = _sample_weights(fweights, aweights, count)
+    if weights is None:
+        center = true_divide(sum_(x, 1, keepdims=True), count)
+        deviation = lax.sub(x, _repeated_columns(center, count))
+        return squeeze(true_divide(matmul(deviation, _adjoint(deviation)), count - less))
+    total = sum_(weights)
+    center = true_divide(sum_(multiply(x, weights), 1, keepdims=True), total)
+    deviation = lax.sub(x, _repeated_columns(center, count))
+    if aweights is None:
+        factor = total - less
+    else:
+        factor = total - true_divide(less * sum_(multiply(weights, aweights)), total)
+    return squeeze(true_divide(matmul(multiply(deviation, weights), _adjoint(deviation)), factor))
+
+
+def _sample_weights(fweights: Any, aweights: Any, count: int) -> Any:
+    given = [as_array("cov", w) for w in (fweights, aweights) if w is not None]
+    if any(w.aval.shape != (count,) for w in given):
+        raise ValueError(
+            message(
+                "jnp.cov, arguments fweights and aweights",
+                given=f"weights of shapes {[w.aval.shape for w in given]}",
+                expected=f"vectors with one weight for each of {count} samples",
+                fix="Check the shapes.",
+            )
+        )
+    if not given:
+        return None
+    return given[0] if len(given) == 1 else multiply(*given)
+
+
+def _repeated_columns(column: Any, count: int) -> Any:
+    return lax.broadcast_in_dim(column, (aval_of(column).shape[0], count), (0, 1))
+
+
+def _adjoint(x: Any) -> Any:
+    return transpose(lax.conj(x) if is_complex(x) else x)
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
+    """Correlation coefficients: cᵢⱼ / √(cᵢᵢ cⱼⱼ) of the covariance; arguments as those of `cov`."""
+    c = cov(x, y, rowvar, dtype=dtype)
+    if c.aval.ndim == 0:
+        return true_divide(c, c)
+    variances = diag(c)
+    deviations = lax.sqrt(lax.real(variances) if is_complex(c) else variances)
+    size = deviations.aval.shape[0]
+    ratios = true_divide(
+        true_divide(c, reshape(deviations, (size, 1))), reshape(deviations, (1, size))
+    )
+    if is_complex(ratios):
+        return lax.complex(clip(lax.real(ratios), -1, 1), clip(lax.imag(ratios), -1, 1))
+    return clip(ratios, -1, 1)
+
+
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # noqa: A002
+    """The edges of the bins of `histogram`, whose arguments these are."""
+    if isinstance(bins, str):
+        raise TypeError(
+            message(
+                "jnp.histogram, argument bins",
+                given=f"{bins!r}",
+                expected="the number of bins or their edges: rules would depend on values",
+                fix="Compute edges with numpy.histogram_bin_edges.",
+            )
+        )
+    (a,) = promoted_inexact("histogram", as_array("histogram", a))
+    dtype = a.aval.dtype
+    edges = asarray(bins)
+    if edges.aval.ndim == 1:
+        return convert(edges, dtype)
+    if range is not None:
+        low, high = (convert(as_array("histogram", end), dtype) for end in range)
+    elif a.aval.size == 0:
+        low, high = lax.full((), 0, dtype), lax.full((), 1, dtype)
+    else:
+        axes = tuple(np.arange(a.aval.ndim))
+        low, high = lax.reduce_min(a, axes), lax.reduce_max(a, axes)
+    empty = lax.eq(low, high)
+    low = where(empty, lax.sub(low, 0.5), low)
+    high = where(empty, lax.add(high, 0.5), high)
+    return linspace(low, high, index(bins) + 1)
+
+
+def histogram(
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None  # noqa: A002
+) -> tuple[Any, Any]:
+    """How many elements fall between edges, and these edges.
+
+    Args:
+        a: array.
+        bins: the number of bins of equal width, or their edges; the last one contains its right edge.
+        range: first and last edge, if `bins` is a number; least and greatest element by default.
+        weights: weights to add up instead of counting.
+        density: divide by bin widths and the total, so that the integral is 1.
+
+    Returns:
+        Counts (n,), in floating point, and edges (n + 1,).
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> counts, edges = jnp.histogram(jnp.array([0.0, 1.0, 1.5, 4.0]), 2)
+        >>> counts
+        Array([3., 1.], dtype=float32)
+    """
+    (a,) = promoted_inexact("histogram", as_array("histogram", a))
+    edges = histogram_bin_edges(a, bins, range, weights)
+    count = edges.aval.shape[0] - 1
+    amount: Any = 1
+    dtype = a.aval.dtype
+    if weights is not None:
+        amount = ravel(as_array("histogram", weights))
+        dtype = dtypes.result_type(amount, dtype)
+    places = _bin_numbers(ravel(a), edges)
+    counts = At(lax.full((count + 1,), 0, dtype))[places].add(amount, mode="drop")[1:]
+    if density:
+        counts = true_divide(counts, multiply(diff(edges), sum_(counts)))
+    return counts, edges
+
+
+def _bin_numbers(x: Any, edges: Any) -> Any:
+    """The bin of each element, counted from 1; 0 below all edges, n + 1 above."""
+    last = lax.slice_in_dim(edges, edges.aval.shape[0] - 1, None)
+    at_end = lax.eq(x, lax.broadcast_in_dim(last, aval_of(x).shape, (0,)) if x.aval.size else x)
+    return where(at_end, edges.aval.shape[0] - 1, searchsorted(edges, x, "right"))
+
+
+def histogramdd(
+    sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None  # noqa: A002
+) -> tuple[Any, list[Any]]:
+    """How many points fall into the boxes of a grid, and the edges of the grid along each axis.
+
+    Args:
+        sample: points (n, d), or a sequence of d vectors of coordinates.
+        bins: the number of boxes along all axes, or for each axis their number or edges.
+        range: for each axis a pair of first and last edge, or `None`.
+        weights: weights (n,) to add up instead of counting.
+        density: divide by the boxes' volumes and the total.
+    """
+    if isinstance(sample, (tuple, list)):
+        points = transpose(lax.stack([as_array("histogramdd", s) for s in sample], 0))
+    else:
+        points = as_array("histogramdd", sample)
+    columns = [lax.index_in_dim(points, i, 1, keepdims=False) for i in np.arange(points.aval.shape[1])]
+    bins = list(bins) if np.iterable(bins) else [bins] * len(columns)
+    ranges: Sequence[Any] = [None] * len(columns) if range is None else range
+    edges = [
+        histogram_bin_edges(x, b, r) for x, b, r in zip(columns, bins, ranges, strict=True)
+    ]
+    places = tuple([_bin_numbers(_inexact(x), e) for x, e in zip(columns, edges, strict=True)])
+    amount: Any = 1 if weights is None else as_array("histogramdd", weights)
+    dtype = dtypes.python_scalar_dtype(int) if weights is None else amount.aval.dtype
+    shape = tuple([e.aval.shape[0] for e in edges])
+    counts = At(lax.full(shape, 0, dtype))[places].add(amount, mode="drop")
+    counts = counts[(slice(1, None),) * len(shape)]
+    if density:
+        counts = true_divide(counts, sum_(counts))
+        for i, e in enumerate(edges):
+            widths = diff(e)
+            counts = true_divide(counts, reshape(widths, [-1 if j == i else 1 for j, _ in enumerate(edges)]))
+    return counts, edges
+
+
+def _inexact(x: Any) -> Any:
+    return promoted_inexact("histogramdd", x)[0]
+
+
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,  # noqa: A002
+    weights: Any = None,
+    density: bool | None = None,
+) -> tuple[Any, Any, Any]:
+    """How many points (x, y) fall into the boxes of a grid, and its edges; see `histogramdd`.
+
+    Args:
+        x, y: coordinates of the points.
+        bins: a number or edges for both axes, or one for each.
+        range, weights, density: as those of `histogramdd`.
+    """
+    if np.iterable(bins) and len(bins) != 2:
+        bins = [asarray(bins)] * 2
+    counts, edges = histogramdd([x, y], bins, range, weights, density)
+    return counts, edges[0], edges[1]

@@ -1,0 +1,107 @@
+"""What users see of the package: documented names, a light import, nothing private."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import morphax
+
+# The public modules; each is importable by its path below `morphax`.
+MODULES = (
+    "custom_derivatives",
+    "debug",
+    "dlpack",
+    "dtypes",
+    "errors",
+    "flatten_util",
+    "lax",
+    "nn",
+    "nn.initializers",
+    "numpy",
+    "random",
+    "scipy.special",
+    "sharding",
+    "stages",
+    "test_util",
+    "tree",
+    "tree_util",
+    "typing",
+)
+HEAVY = ("jaxlib", "scipy", "jax", "opt_einsum", "matplotlib", "sklearn")
+
+
+def module(path: str) -> ModuleType:
+    __import__(f"morphax.{path}")
+    return sys.modules[f"morphax.{path}"]
+
+
+def public(path: str) -> dict[str, Any]:
+    """Public functions and classes of a module."""
+    names = vars(module(path)) if path else vars(morphax)
+    return {
+        name: value
+        for name, value in names.items()
+        if not name.startswith("_") and (inspect.isroutine(value) or inspect.isclass(value))
+    }
+
+
+@pytest.mark.parametrize("path", ["", *MODULES])
+def test_every_public_name_is_documented(path: str) -> None:
+    own = {
+        name: value
+        for name, value in public(path).items()
+        if getattr(value, "__module__", "").startswith("morphax")
+    }
+    assert not [name for name, value in own.items() if not inspect.getdoc(value)]
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_every_public_module_is_documented(path: str) -> None:
+    assert module(path).__doc__
+
+
+def test_import_loads_nothing_heavy() -> None:
+    program = (
+        "import sys, morphax; "
+        f"print([name for name in {HEAVY} if name in sys.modules])"
+    )
+    command = [sys.executable, "-W", "error", "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_eager_operations_load_no_compiler() -> None:
+    program = (
+        "import sys, morphax.numpy as jnp; jnp.sin(jnp.arange(3.0)).sum().item(); "
+        "print('jaxlib' in sys.modules)"
+    )
+    command = [sys.executable, "-W", "error", "-c", program]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+def test_version() -> None:
+    assert morphax.__version__ == ".".join(map(str, morphax.__version_info__))
+
+
+def test_the_public_face_of_the_package() -> None:
+    """Attributes that are no part of JAX's face are the packages that the face is made from."""
+    modules = {name for name, value in vars(morphax).items() if inspect.ismodule(value)}
+    inner = {"array", "control", "core", "engines", "parallel", "transforms", "util"}
+    faces = {path.split(".")[0] for path in MODULES} | {"config"}
+    assert {name for name in modules if not name.startswith("_")} - inner <= faces
+
+
+@pytest.mark.parametrize("path", ["numpy", "lax", "nn", "random", "scipy.special"])
+def test_no_foreign_functions(path: str) -> None:
+    """What is public comes from this package, dtypes and constants of NumPy apart."""
+    foreign = {
+        name
+        for name, value in public(path).items()
+        if inspect.isroutine(value) and not (value.__module__ or "").startswith("morphax")
+    }
+    assert foreign <= {"can_cast"}  # a question about dtypes, which NumPy answers as it is

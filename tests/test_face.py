@@ -67,10 +67,7 @@ def test_every_public_module_is_documented(path: str) -> None:
 
 
 def test_import_loads_nothing_heavy() -> None:
-    program = (
-        "import sys, morphax; "
-        f"print([name for name in {HEAVY} if name in sys.modules])"
-    )
+    program = f"import sys, morphax; print([name for name in {HEAVY} if name in sys.modules])"
     command = [sys.executable, "-W", "error", "-c", program]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "[]\n"
 

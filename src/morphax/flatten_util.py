@@ -22,8 +22,8 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
         pytree: tree of arrays and numbers.
 
     Returns:
-        ``(vector, unravel)``: the raveled leaves one after the other, in their common dtype, and the
-        function that makes such a tree of a vector like it.
+        ``(vector, unravel)``: the raveled leaves one after the other, in their common dtype, and
+        the function that makes such a tree of a vector like it.
 
     Raises:
         TypeError: a leaf is no array; `unravel` is given a vector of another dtype.
@@ -34,8 +34,10 @@ def ravel_pytree(pytree: Any) -> tuple[Any, Callable[[Any], Any]]:
         >>> import morphax.numpy as jnp
         >>> from morphax.flatten_util import ravel_pytree
         >>> vector, unravel = ravel_pytree({"a": jnp.arange(2), "b": 0.5})
-        >>> vector, unravel(2 * vector)
-        (Array([0. , 1. , 0.5], dtype=float32), {'a': Array([0, 2], dtype=int32), 'b': Array(1., dtype=float32)})
+        >>> vector
+        Array([0. , 1. , 0.5], dtype=float32)
+        >>> unravel(2 * vector)
+        {'a': Array([0, 2], dtype=int32), 'b': Array(1., dtype=float32)}
     """
     leaves, structure = tree.flatten(pytree)
     avals = avals_of(leaves)

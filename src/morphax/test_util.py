@@ -1,7 +1,7 @@
 """`jax.test_util`: derivatives against finite differences.
 
-A directional derivative is compared with the central difference (f(x + εv/2) − f(x − εv/2)) / ε in a
-random direction v; a pullback with the directional derivative by ⟨ȳ, ∂f v⟩ = ⟨∂fᵀ ȳ, v⟩.
+A directional derivative is compared with the central difference (f(x + εv/2) − f(x − εv/2)) / ε in
+a random direction v; a pullback with the directional derivative by ⟨ȳ, ∂f v⟩ = ⟨∂fᵀ ȳ, v⟩.
 """
 
 from __future__ import annotations

@@ -113,4 +113,4 @@ def test_options_come_from_the_command_line(flags: Flags, monkeypatch: pytest.Mo
     assert flags.declared["jax_numpy_rank_promotion"][:3] == (
         "enum", "allow", ["allow", "warn", "raise"],
     )  # fmt: skip
-    assert flags.declared["jax_num_cpu_devices"][:2] == ("integer", -1)
+    assert flags.declared["jax_num_cpu_devices"][:2] == ("integer", config.jax_num_cpu_devices)

@@ -196,3 +196,10 @@ def test_operands_that_do_not_fit_are_refused(operands: Any) -> None:
         dot(*operands)
     with pytest.raises((ValueError, TypeError), match=r"lax\.(batch_matmul|dot_general)"):
         batch_matmul(*operands)
+
+
+def test_preferred_integers_saturate() -> None:
+    x = np.array([[3e9], [-3e9], [np.nan], [2.7]], np.float32)
+    one = np.ones((1, 1), np.float32)
+    out = product(x, one, preferred_element_type=np.int32)
+    assert out.ravel().tolist() == [2**31 - 1, -(2**31), 0, 2]

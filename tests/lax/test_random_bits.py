@@ -42,6 +42,20 @@ def test_keys_split_off_are_the_64_bit_numbers_of_the_stream() -> None:
     assert split[1, 3] == encrypt_integers(SEED, 23)
 
 
+@pytest.mark.parametrize("count", [3, 2000])
+def test_compiled_keys(count: int) -> None:
+    """Few keys are compiled as a loop over rounds, many as a loop over keys."""
+
+    def family(key: Any) -> Any:
+        keys = lax.random_split_p.bind(key, shape=(count,))
+        return keys, lax.random_fold_in_p.bind(keys, np.arange(count, dtype=np.uint32))
+
+    for compiled, eager in zip(jax.jit(family)(key()), family(key()), strict=True):
+        np.testing.assert_array_equal(compiled.to_host(), eager.to_host())
+    loops = jax.jit(family).lower(key()).as_text().count("stablehlo.while")
+    assert loops == (2 if count == 3 else 0)
+
+
 @pytest.mark.parametrize("count", [BLOCK - 1, BLOCK, 2 * BLOCK + 3])
 def test_streams_longer_than_a_block(count: int) -> None:
     drawn = bits(key(), 64, count).to_host()

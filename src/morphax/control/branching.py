@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes, tree
 from ..config import current as current_config
 from ..core import Jaxpr, aval_of, stage_with_operands
+from ..lax.axes import members
 from ..lax.convert import convert_element_type
 from ..lax.selection import clamp
 from ..transforms.flattening import (
@@ -70,7 +71,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
         >>> jax.lax.switch(1, [lambda x: x, lambda x: -x], 3.0)
         Array(-3., dtype=float32, weak_type=True)
     """
-    functions = tuple(branches)
+    functions = tuple(members("lax.switch, argument branches", branches, "functions"))
     _check_functions("lax.switch", functions)
     aval = _scalar_aval("lax.switch, argument index", index, "an integer scalar")
     if not functions or not dtypes.issubdtype(aval.dtype, np.integer):

@@ -66,8 +66,8 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
     """Define the pullback together with the function, which returns both.
 
     Args:
-        fun: returns ``(result, pullback)``; the pullback takes the cotangent of the result and returns
-            those of the arguments: a tuple, or one cotangent if there is one argument.
+        fun: returns ``(result, pullback)``; the pullback takes the cotangent of the result and
+            returns those of the arguments: a tuple, or one cotangent if there is one argument.
 
     Example:
         >>> import morphax as jax
@@ -126,7 +126,7 @@ def _is_inexact(x: Any) -> bool:
 def _converted(
     where: str, fun: Callable[..., Any], args: Sequence[Any], is_hoisted: Callable[[Any], bool]
 ) -> tuple[Jaxpr, Any, Any, list[Any]]:
-    """The program of `fun` with hoisted constants as leading operands; structures; the constants."""
+    """The program of `fun` with hoisted constants as first operands; structures; the constants."""
     leaves, in_tree = tree.flatten((tuple(args), {}))
     flat = FlatFunction(fun, in_tree, where)
     jaxpr, consts = stage(flat, [shape_aval(x) for x in leaves], debug_info(where, fun, in_tree))

@@ -15,7 +15,7 @@ from ..core import Primitive, Trace, Tracer, current_trace, new_trace, root_trac
 
 @final
 class CompileTimeTrace(Trace):
-    """Hands operations on concrete values to the root trace, others to the one around the context."""
+    """Hands operations on concrete values to the root trace, others to the one around it."""
 
     __slots__ = ()
 
@@ -32,7 +32,7 @@ class CompileTimeTrace(Trace):
 
 
 def trace_of(operands: Sequence[Any]) -> Trace:
-    """The current trace, or the one that a `CompileTimeTrace` leaves operations on `operands` to."""
+    """The current trace, or that to which a `CompileTimeTrace` leaves operations on `operands`."""
     trace = current_trace()
     while isinstance(trace, CompileTimeTrace):
         trace = trace.responsible_for(operands)

@@ -1,4 +1,4 @@
-"""The family of functions with derivative rules of the user: one equation that holds function and rule."""
+"""Functions with derivative rules of the user: one equation that holds function and rule."""
 
 from __future__ import annotations
 

@@ -16,6 +16,7 @@ from .. import dtypes, tree
 from ..config import current as current_config
 from ..core import Jaxpr, ShapedArray, Tracer, aval_of, stage_with_operands
 from ..lax.arithmetic import add
+from ..lax.axes import integer
 from ..lax.comparison import lt
 from ..lax.convert import convert_element_type
 from ..lax.joining import concatenate, stack
@@ -23,6 +24,7 @@ from ..lax.shape import collapse, reshape
 from ..lax.slicing import index_in_dim, slice_in_dim
 from ..transforms.flattening import (
     FlatFunction,
+    check_callable,
     check_values,
     debug_info,
     function_label,
@@ -69,6 +71,7 @@ def scan(
         >>> jax.lax.scan(lambda c, x: (c + x, c), 0.0, jnp.arange(3.0))
         (Array(3., dtype=float32), Array([0., 0., 1.], dtype=float32))
     """
+    check_callable("lax.scan", f)
     xs_leaves, xs_tree = tree.flatten(xs)
     check_values("lax.scan", lambda: _names("xs", xs), xs_leaves)
     steps = _length(xs, xs_leaves, length)
@@ -113,6 +116,8 @@ def _slice_aval(aval: Any) -> ShapedArray:
 
 def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
     sizes = [aval_of(x).shape[0] if aval_of(x).shape else None for x in leaves]
+    if length is not None:
+        length = integer("lax.scan, argument length", length)
     given = {*sizes, *([] if length is None else [length])}
     if len(given) == 1 and None not in given:
         return int(given.pop())  # type: ignore[arg-type]
@@ -184,6 +189,8 @@ def while_loop(
         >>> jax.lax.while_loop(lambda x: x < 10, lambda x: 2 * x, 1)
         Array(16, dtype=int32, weak_type=True)
     """
+    check_callable("lax.while_loop", cond_fun)
+    check_callable("lax.while_loop", body_fun)
     if current_config().disable_jit:
         value = init_val
         while cond_fun(value):
@@ -329,6 +336,7 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
         >>> jax.lax.map(lambda x: x * x, jnp.arange(3))
         Array([0, 1, 4], dtype=int32)
     """
+    check_callable("lax.map", f)
     if batch_size is None:
         return scan(lambda _, x: (None, f(x)), None, xs)[1]
     leaves, structure = tree.flatten(xs)

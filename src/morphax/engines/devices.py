@@ -106,7 +106,16 @@ def client_of(backend: Any = None, where: str = "jax.devices, argument backend")
     if backend is None:
         return client(default_platform())
     if not isinstance(backend, str):
-        return backend
+        if hasattr(backend, "local_devices"):
+            return backend
+        raise TypeError(
+            message(
+                where,
+                given=f"{backend!r:.80} of type {type(backend).__name__}",
+                expected="the name of a platform, or None",
+                fix="Pass 'cpu', 'gpu' or 'tpu'.",
+            )
+        )
     platform = _installed_platform(backend)
     if platform is None:
         raise RuntimeError(_unknown_platform(where, backend))

@@ -8,7 +8,6 @@ two plain reductions, which XLA vectorises, where one over pairs of value and pl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import index
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -17,6 +16,7 @@ from .. import dtypes
 from ..core import BatchAxes, Primitive, ShapedArray, not_linear
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
+from .axes import integer
 from .families import compare, without_derivative
 from .kinds import ORDERED
 from .monoids import MAX, MIN, Monoid
@@ -136,12 +136,14 @@ def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
         >>> jax.lax.argmax(jnp.array([3.0, 7.0, 7.0]), 0, jnp.int32)
         Array(1, dtype=int32)
     """
-    return argmax_p.bind(operand, axes=(index(axis),), index_dtype=_requested(index_dtype))
+    axes = (integer("lax.argmax, argument axis", axis),)
+    return argmax_p.bind(operand, axes=axes, index_dtype=_requested(index_dtype))
 
 
 def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
     """The first place of the smallest element along `axis`; see `argmax`."""
-    return argmin_p.bind(operand, axes=(index(axis),), index_dtype=_requested(index_dtype))
+    axes = (integer("lax.argmin, argument axis", axis),)
+    return argmin_p.bind(operand, axes=axes, index_dtype=_requested(index_dtype))
 
 
 def _requested(index_dtype: Any) -> Any:

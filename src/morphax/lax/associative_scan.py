@@ -14,7 +14,7 @@ from typing import Any
 from .. import tree
 from ..core import aval_of
 from ..util.messages import message
-from .axes import canonical_axis
+from .axes import canonical_axis, check_callable
 from .joining import concatenate
 from .shape import expand_dims, reshape, rev
 from .slicing import slice_in_dim
@@ -48,15 +48,7 @@ def associative_scan(
         >>> jax.lax.associative_scan(jnp.add, jnp.arange(4))
         Array([0, 1, 3, 6], dtype=int32)
     """
-    if not callable(fn):
-        raise TypeError(
-            message(
-                "lax.associative_scan, argument fn",
-                given=f"{fn!r:.80} of type {type(fn).__name__}",
-                expected="a callable",
-                fix="Pass the operation itself, such as jnp.add.",
-            )
-        )
+    check_callable("lax.associative_scan, argument fn", fn)
     leaves, structure = tree.flatten(elems)
     axes = [canonical_axis("lax.associative_scan, argument axis", axis, _rank(x)) for x in leaves]
     sizes = {aval_of(x).shape[a] for x, a in zip(leaves, axes, strict=True)}

@@ -5,6 +5,7 @@ Each function takes `where`, the function and argument that error text should na
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from operator import index
 from typing import Any
 
@@ -12,9 +13,85 @@ from ..errors import JAXTypeError
 from ..util.messages import message
 
 
+def integer(where: str, value: Any) -> int:
+    """A number known while tracing as an int; `TypeError` unless it is an integer."""
+    try:
+        return index(value)
+    except JAXTypeError:
+        raise
+    except TypeError:
+        raise TypeError(
+            message(
+                where,
+                given=f"{value!r:.80} of type {type(value).__name__}",
+                expected="an integer, known while tracing",
+                fix="Pass a Python integer.",
+            )
+        ) from None
+
+
+def integer_tuple(where: str, values: Any) -> tuple[int, ...]:
+    """Integers known while tracing as a tuple; `TypeError` if there is anything else."""
+    try:
+        return tuple(map(index, values))
+    except JAXTypeError:
+        raise
+    except TypeError:
+        raise TypeError(
+            message(
+                where,
+                given=f"{values!r:.80} of type {type(values).__name__}",
+                expected="a sequence of integers, known while tracing",
+                fix="Pass a tuple of Python integers.",
+            )
+        ) from None
+
+
+def integer_pairs(where: str, values: Any) -> list[tuple[int, int]]:
+    """Pairs of integers known while tracing, as a list of tuples."""
+    pairs = [integer_tuple(where, pair) for pair in members(where, values, "pairs of integers")]
+    if all([len(pair) == 2 for pair in pairs]):
+        return pairs  # type: ignore[return-value]
+    raise TypeError(
+        message(
+            where,
+            given=f"{values!r:.80}",
+            expected="pairs of integers",
+            fix="Pass a sequence of pairs (low, high).",
+        )
+    )
+
+
+def members(where: str, values: Any, what: str = "a sequence of arrays") -> list[Any]:
+    """The members of a sequence as a list; `TypeError` if it is none."""
+    if isinstance(values, Iterable) and not isinstance(values, str):
+        return list(values)
+    raise TypeError(
+        message(
+            where,
+            given=f"{values!r:.80} of type {type(values).__name__}",
+            expected=what,
+            fix="Put the values in a list or tuple.",
+        )
+    )
+
+
+def check_callable(where: str, function: Any) -> None:
+    """Raise `TypeError` unless `function` can be called."""
+    if not callable(function):
+        raise TypeError(
+            message(
+                where,
+                given=f"{function!r:.80} of type {type(function).__name__}",
+                expected="a callable",
+                fix="Pass the function itself, not its result.",
+            )
+        )
+
+
 def canonical_axis(where: str, axis: Any, ndim: int) -> int:
     """`axis` counted from the front; `ValueError` if there is no such axis."""
-    number = index(axis)
+    number = integer(where, axis)
     if not -ndim <= number < ndim:
         raise ValueError(
             message(
@@ -29,12 +106,13 @@ def canonical_axis(where: str, axis: Any, ndim: int) -> int:
 
 def canonical_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """Axes counted from the front; `ValueError` if one is missing or named twice."""
-    numbers = tuple([canonical_axis(where, axis, ndim) for axis in axes])
+    given = integer_tuple(where, axes)
+    numbers = tuple([canonical_axis(where, axis, ndim) for axis in given])
     if len(set(numbers)) != len(numbers):
         raise ValueError(
             message(
                 where,
-                given=f"axes {tuple(axes)} of an array of rank {ndim}",
+                given=f"axes {given} of an array of rank {ndim}",
                 expected="axes that all differ",
                 fix="Name each axis once.",
             )
@@ -57,7 +135,7 @@ def canonical_shape(where: str, shape: Any) -> tuple[int, ...]:
 
 def integers(where: str, values: Any, count: int) -> tuple[int, ...]:
     """`count` integers, one per axis."""
-    numbers = tuple(map(index, values))
+    numbers = integer_tuple(where, values)
     if len(numbers) != count:
         raise ValueError(
             message(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -29,6 +28,7 @@ from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from . import selection
 from .arithmetic import add, mul
+from .axes import integer_tuple
 from .bitwise import bitwise_and, bitwise_or, bitwise_xor
 from .joining import concatenate
 from .monoids import ADD, AND, MAX, MIN, MUL, OR, XOR, Monoid
@@ -286,7 +286,7 @@ def reduce(
         initial_scalar("lax.reduce", v, d) for v, d in zip(starts, element_types, strict=True)
     ]
     jaxpr = pair_program("lax.reduce", computation, element_types, structure)
-    axes = tuple([index(d) for d in dimensions])
+    axes = integer_tuple("lax.reduce, argument dimensions", dimensions)
     known = _KNOWN.get(single_operation(jaxpr) or "")
     if known is not None:
         monoid, reduction, binary = known

@@ -13,6 +13,7 @@ import numpy as np
 from .. import dtypes
 from ..util.memo import memoize
 from ..util.messages import message
+from .convert import converted
 from .narrow import COMPUTED_IN
 
 _Axes = tuple[int, ...]
@@ -97,8 +98,7 @@ def accumulator(product: Any, out: Any) -> Any:
 
 def narrowed(x: Any, dtype: Any) -> Any:
     """`x` in the dtype of the result; a real one drops the imaginary part."""
-    real = x.real if x.dtype.kind == "c" and np.dtype(dtype).kind != "c" else x
-    return real.astype(dtype, copy=False)
+    return x if x.dtype == dtype else converted(np.asarray(x), np.dtype(dtype))
 
 
 def contract(x: Any, y: Any, numbers: Any) -> Any:

@@ -8,7 +8,6 @@ whatever is not zero, NaN included, is `True`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..array import Array
 from ..core import BatchAxes, Primitive, ShapedArray, Tracer, Zero, aval_of, is_zero, not_linear
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
+from .axes import integer
 from .families import LinearElementwise, without_derivative
 from .kinds import FLOATING
 from .narrow import COMPUTED_IN, widened
@@ -329,5 +329,7 @@ def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> An
         Array(1.25, dtype=float32, weak_type=True)
     """
     return reduce_precision_p.bind(
-        operand, exponent_bits=index(exponent_bits), mantissa_bits=index(mantissa_bits)
+        operand,
+        exponent_bits=integer("lax.reduce_precision, argument exponent_bits", exponent_bits),
+        mantissa_bits=integer("lax.reduce_precision, argument mantissa_bits", mantissa_bits),
     )

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ..util.messages import message
+from .axes import integer_tuple
 from .window_geometry import AxisWindow, padtype_to_pads
 
 
@@ -88,7 +89,9 @@ def conv_dimension_numbers(
         >>> jax.lax.conv_dimension_numbers((1, 8, 8, 3), (3, 3, 3, 4), ("NHWC", "HWIO", "NHWC"))
         ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
-    rank = len(lhs_shape)
+    where = "lax.conv_dimension_numbers"
+    rank = len(integer_tuple(f"{where}, argument lhs_shape", lhs_shape))
+    rhs_shape = integer_tuple(f"{where}, argument rhs_shape", rhs_shape)
     if len(rhs_shape) != rank:
         raise TypeError(
             message(

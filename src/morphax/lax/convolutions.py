@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..core import aval_of
 from ..util.messages import message
+from .axes import integer, integer_pairs, integer_tuple
 from .comparison import eq
 from .convert import convert
 from .convolution import conv_general_dilated_p
@@ -103,8 +103,10 @@ def conv_general_dilated(
         lhs_dilation=base,
         rhs_dilation=dilation,
         dimension_numbers=numbers,
-        feature_group_count=index(feature_group_count),
-        batch_group_count=index(batch_group_count),
+        feature_group_count=integer(
+            "convolution, argument feature_group_count", feature_group_count
+        ),
+        batch_group_count=integer("convolution, argument batch_group_count", batch_group_count),
         precision=canonical_precision("lax.conv_general_dilated", precision),
         preferred_element_type=preferred_element_type,
         out_sharding=out_sharding,
@@ -114,7 +116,8 @@ def conv_general_dilated(
 def _positive(
     name: str, values: Sequence[int] | None, count: int, error: type[Exception]
 ) -> tuple[int, ...]:
-    numbers = (1,) * count if values is None else tuple([index(v) for v in values])
+    where = f"convolution, argument {name}"
+    numbers = (1,) * count if values is None else integer_tuple(where, values)
     if len(numbers) != count or not all([v > 0 for v in numbers]):
         wrong_length = ValueError if len(numbers) != count else error
         raise wrong_length(
@@ -147,7 +150,7 @@ def _pads(
                 )
             )
         return tuple(padtype_to_pads(spatial, kernel, strides, padding))
-    pads = tuple([(index(low), index(high)) for low, high in padding])
+    pads = tuple(integer_pairs("convolution, argument padding", padding))
     if len(pads) != len(spatial):
         raise TypeError(
             message(
@@ -247,17 +250,17 @@ def conv_transpose(
     numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
     rhs_spec = numbers.rhs_spec
     dilation = _positive("rhs_dilation", rhs_dilation, x.ndim - 2, TypeError)
+    strides = _positive("strides", strides, x.ndim - 2, TypeError)
     reaches = [
         dilated(k, d) for k, d in zip(arranged(y.shape, rhs_spec)[2:], dilation, strict=True)
     ]
     if isinstance(padding, str):
         pads = [transposed_padding(r, s, padding) for r, s in zip(reaches, strides, strict=True)]
     elif use_consistent_padding:
-        pads = [
-            (r - 1 - low, r - 1 - high) for r, (low, high) in zip(reaches, padding, strict=True)
-        ]
+        pairs = integer_pairs("lax.conv_transpose, argument padding", padding)
+        pads = [(r - 1 - low, r - 1 - high) for r, (low, high) in zip(reaches, pairs, strict=True)]
     else:
-        pads = list(padding)
+        pads = integer_pairs("lax.conv_transpose, argument padding", padding)
     if transpose_kernel:
         order = list(range(y.ndim))
         order[rhs_spec[0]], order[rhs_spec[1]] = rhs_spec[1], rhs_spec[0]
@@ -303,7 +306,7 @@ def conv_general_dilated_patches(
         Array of batch, feature and spatial axes; feature number ``c · k + j`` is what place j, in
         row-major order, of the k places of a window has of feature c.
     """
-    shape = tuple([index(n) for n in filter_shape])
+    shape = integer_tuple("convolution, argument filter_shape", filter_shape)
     aval = aval_of(lhs)
     rank = len(shape) + 2
     numbers = conv_dimension_numbers(aval.shape, (1,) * rank, dimension_numbers)

@@ -11,7 +11,6 @@ of an associative operation is associative.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -24,6 +23,7 @@ from ..util.messages import message
 from . import selection
 from .arithmetic import add, mul, mul_p, neg, sub
 from .associative_scan import scan_elements
+from .axes import integer
 from .comparison import eq, gt, ne
 from .complex import real
 from .cumulative_lowering import lower_as_loop, lower_as_window
@@ -269,22 +269,26 @@ def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
         >>> jax.lax.cumsum(jnp.arange(1, 5), reverse=True)
         Array([10,  9,  7,  4], dtype=int32)
     """
-    return cumsum_p.bind(operand, axis=index(axis), reverse=bool(reverse))
+    axis = integer("lax.cumsum, argument axis", axis)
+    return cumsum_p.bind(operand, axis=axis, reverse=bool(reverse))
 
 
 def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """Running product along an axis; see `cumsum` for the arguments."""
-    return cumprod_p.bind(operand, axis=index(axis), reverse=bool(reverse))
+    axis = integer("lax.cumprod, argument axis", axis)
+    return cumprod_p.bind(operand, axis=axis, reverse=bool(reverse))
 
 
 def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """Running maximum along an axis, NaN from the first NaN on; see `cumsum` for the arguments."""
-    return cummax_p.bind(operand, axis=index(axis), reverse=bool(reverse))
+    axis = integer("lax.cummax, argument axis", axis)
+    return cummax_p.bind(operand, axis=axis, reverse=bool(reverse))
 
 
 def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     """Running minimum along an axis, NaN from the first NaN on; see `cumsum` for the arguments."""
-    return cummin_p.bind(operand, axis=index(axis), reverse=bool(reverse))
+    axis = integer("lax.cummin, argument axis", axis)
+    return cummin_p.bind(operand, axis=axis, reverse=bool(reverse))
 
 
 def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
@@ -295,4 +299,5 @@ def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
     Raises:
         TypeError: if the dtype is neither floating nor complex.
     """
-    return cumlogsumexp_p.bind(operand, axis=index(axis), reverse=bool(reverse))
+    axis = integer("lax.cumlogsumexp, argument axis", axis)
+    return cumlogsumexp_p.bind(operand, axis=axis, reverse=bool(reverse))

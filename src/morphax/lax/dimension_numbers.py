@@ -19,7 +19,6 @@ from __future__ import annotations
 import enum
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from operator import index
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +26,7 @@ import numpy as np
 from .. import dtypes
 from ..util.memo import memoize_if_hashable
 from ..util.messages import message
+from .axes import integer_tuple
 
 Axes = tuple[int, ...]
 
@@ -147,7 +147,17 @@ def elements_along(axis: int, ndim: int) -> GatherDimensionNumbers:
 
 def as_tuples(numbers: Any, kind: Any) -> Any:
     """Dimension numbers with plain tuples of integers, which can be hashed."""
-    return kind(*[tuple(map(index, axes)) for axes in numbers])
+    if isinstance(numbers, kind):
+        where = f"dimension_numbers, {kind.__name__}"
+        return kind(*[integer_tuple(where, axes) for axes in numbers])
+    raise TypeError(
+        message(
+            "lax.gather or lax.scatter, argument dimension_numbers",
+            given=f"{numbers!r:.80} of type {type(numbers).__name__}",
+            expected=f"a {kind.__name__}",
+            fix=f"Make one with lax.{kind.__name__}(...).",
+        )
+    )
 
 
 def interleaved(window_axes: Axes, window: Sequence[int], batch: Sequence[int]) -> Axes:

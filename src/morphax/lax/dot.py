@@ -9,7 +9,6 @@ Sums of floats narrower than 32 bits are taken in float32 and rounded once.  Int
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -18,6 +17,7 @@ from .. import dtypes
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
+from .axes import integer_tuple
 from .contraction import (
     accumulator,
     check_axes,
@@ -214,6 +214,24 @@ def _dimension_attribute(numbers: Any) -> str:
     )
 
 
+def _checked_numbers(dimension_numbers: Any) -> Any:
+    """Pairs of contracting and of batch axes as plain tuples, which can be hashed."""
+    try:
+        (contract_l, contract_r), (batch_l, batch_r) = dimension_numbers
+    except (TypeError, ValueError):
+        raise TypeError(
+            message(
+                "lax.dot_general, argument dimension_numbers",
+                given=f"{dimension_numbers!r:.80}",
+                expected="((contracting of lhs, of rhs), (batch of lhs, of rhs))",
+                fix="Write (((1,), (0,)), ((), ())) for a product of matrices.",
+            )
+        ) from None
+    where = "lax.dot_general, argument dimension_numbers"
+    pairs = ((contract_l, contract_r), (batch_l, batch_r))
+    return tuple([tuple([integer_tuple(where, side) for side in pair]) for pair in pairs])
+
+
 def dot_general(
     lhs: Any,
     rhs: Any,
@@ -249,10 +267,7 @@ def dot_general(
         >>> jax.lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))).shape
         (5, 2, 4)
     """
-    (contracting, batch) = dimension_numbers
-    numbers = tuple(
-        [tuple([tuple([index(a) for a in side]) for side in pair]) for pair in (contracting, batch)]
-    )
+    numbers = _checked_numbers(dimension_numbers)
     if preferred_element_type is not None:
         preferred_element_type = dtypes.requested(
             preferred_element_type, "lax.dot_general, argument preferred_element_type"

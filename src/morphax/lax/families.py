@@ -16,7 +16,6 @@ from ..core import (
     ShapedArray,
     Zero,
     aval_of,
-    is_undefined_primal,
     is_zero,
     not_linear,
 )
@@ -254,8 +253,3 @@ def unbroadcast(ct: Any, aval: Any) -> Any:
     if ct.aval.shape == aval.shape:
         return ct
     return reduce_sum(ct, tuple(range(ct.aval.ndim)))
-
-
-def linear_operands(*operands: Any) -> list[bool]:
-    """Which operands of a transpose rule are linear."""
-    return [is_undefined_primal(x) for x in operands]

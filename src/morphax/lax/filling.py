@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -22,7 +21,7 @@ from ..core import (
 )
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
-from .axes import canonical_shape
+from .axes import canonical_shape, integer
 from .convert import convert, converted
 from .kinds import NUMBER
 from .spine import broadcast_in_dim_p
@@ -212,6 +211,6 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
     return iota_p.bind(
         dtype=dtypes.canonicalize(dtype),
         shape=canonical_shape("lax.broadcasted_iota, argument shape", shape),
-        dimension=index(dimension),
+        dimension=integer("lax.broadcasted_iota, argument dimension", dimension),
         sharding=out_sharding,
     )

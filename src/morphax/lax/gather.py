@@ -7,7 +7,6 @@ place named twice by a gather receives, in its transpose, the sum of both cotang
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -24,6 +23,7 @@ from ..core import (
 from ..engines.xla.stablehlo import Builder, Value, i64_array, physical_dtype
 from ..util.messages import message
 from .arithmetic import add
+from .axes import integer_tuple
 from .dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -341,7 +341,7 @@ def gather(
         operand,
         start_indices,
         dimension_numbers=as_tuples(dimension_numbers, GatherDimensionNumbers),
-        slice_sizes=tuple(map(index, slice_sizes)),
+        slice_sizes=integer_tuple("lax.gather, argument slice_sizes", slice_sizes),
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,
         mode=parsed,

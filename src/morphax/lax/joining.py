@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
-from .axes import canonical_axis, integers
+from .axes import canonical_axis, integer, integer_tuple, integers, members
 from .shape import reshape
 from .spine import batched_first, instantiate, moved_axis, reduce_sum
 
@@ -260,7 +259,7 @@ def _check_alike(where: str, avals: Sequence[Any], common: Any) -> None:
 
 
 def _checked_operands(where: str, operands: Any) -> list[Any]:
-    values = list(unstack(operands)) if hasattr(operands, "aval") else list(operands)
+    values = list(unstack(operands)) if hasattr(operands, "aval") else members(where, operands)
     if not values:
         raise ValueError(
             message(
@@ -297,9 +296,10 @@ def concatenate(operands: Any, dimension: int) -> Any:
         Array([1, 2, 3], dtype=int32)
     """
     values = _checked_operands("lax.concatenate", operands)
+    place = integer("lax.concatenate, argument dimension", dimension)
     if len(values) == 1 and hasattr(values[0], "aval"):
         return values[0]
-    return concatenate_p.bind(*values, dimension=index(dimension))
+    return concatenate_p.bind(*values, dimension=place)
 
 
 def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
@@ -314,7 +314,8 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
         [Array([0], dtype=int32), Array([1, 2], dtype=int32)]
     """
     axis = canonical_axis("lax.split, argument axis", axis, aval_of(operand).ndim)
-    return split_p.bind(operand, sizes=tuple(map(index, sizes)), axis=axis)
+    parts = integer_tuple("lax.split, argument sizes", sizes)
+    return split_p.bind(operand, sizes=parts, axis=axis)
 
 
 def stack(operands: Any, axis: int = 0) -> Any:

@@ -10,8 +10,6 @@ Reference: Figueroa, "When is double rounding innocuous?", ACM SIGNUM Newsletter
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -33,17 +31,3 @@ def widened(x: Any) -> Any:
     """`x` in the dtype to compute in."""
     wide = COMPUTED_IN.get(x.dtype)
     return x if wide is None else x.astype(wide)
-
-
-def computed_wide(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function` of operands of one dtype, with narrow ones computed wide and rounded once."""
-
-    @wraps(function)
-    def evaluate(*operands: Any) -> Any:
-        dtype = operands[0].dtype
-        wide = COMPUTED_IN.get(dtype)
-        if wide is None:
-            return function(*operands)
-        return function(*[x.astype(wide) for x in operands]).astype(dtype)
-
-    return evaluate

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import index
 from typing import Any, TypeVar, final
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..core import ShapedArray
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .arithmetic import div, inverse, mul, sub
+from .axes import integer
 from .comparison import eq
 from .complex import above_the_cut
 from .convert import convert
@@ -230,7 +230,7 @@ def integer_pow(x: Any, y: int) -> Any:
         >>> jax.lax.integer_pow(jnp.array([1.0, 2.0]), -2)
         Array([1.  , 0.25], dtype=float32)
     """
-    return integer_pow_p.bind(x, y=index(y))
+    return integer_pow_p.bind(x, y=integer("lax.integer_pow, argument y", y))
 
 
 def reciprocal(x: Any) -> Any:

@@ -30,7 +30,7 @@ from ..util.messages import message
 from .families import aligned_batch, elementwise_shape, expanded
 from .kinds import INTEGER, KEY
 from .spine import moved_axis
-from .threefry import BLOCK, images, lower_encryption, words_of
+from .threefry import BLOCK, FEW, encrypt_integers, images, lower_encryption, words_of
 
 
 @final
@@ -50,6 +50,7 @@ class PRNGImpl:
 threefry_prng_impl = PRNGImpl("threefry2x32", dtypes.KeyType("fry", (2,), np.uint64))
 
 _HALF = np.uint64(32)
+_FEW_KEYS = 1024
 
 
 class KeyOperation(Primitive):
@@ -167,7 +168,7 @@ class RandomFoldIn(KeyOperation):
 
     def evaluate(self, keys: Any, data: Any) -> Any:
         shape = np.broadcast_shapes(keys.shape, data.shape)
-        one_each = np.broadcast_to(keys, keys.shape if keys.size == 1 else shape).reshape(-1)
+        one_each = keys.reshape(()) if keys.size == 1 else np.broadcast_to(keys, shape).reshape(-1)
         low = np.array(np.broadcast_to(data, shape)).reshape(-1)
         out = np.empty(low.shape, np.uint64)
         _combine(*images(one_each, np.zeros_like(low), low), out)
@@ -237,15 +238,22 @@ class RandomBits(Draw):
 def _draw(keys: Any, out: Any) -> None:
     """Fill row i of `out` from key i, as many rows or as much of a row at a time as fit a block."""
     count = out.shape[1]
-    rows = max(1, BLOCK // max(count, 1))
+    if out.size <= FEW:
+        pairs = [encrypt_integers(key, n) for key in keys.tolist() for n in range(count)]
+        _combine(*words_of(np.array(pairs, np.uint64).reshape(out.shape)), out)
+        return
+    rows = max(1, BLOCK // count)
     for row in range(0, keys.size, rows):
         chosen = keys[row : row + rows]
         for start in range(0, count, BLOCK):
             target = out[row : row + rows, start : start + BLOCK]
-            one_each = chosen.repeat(count) if chosen.size > 1 else chosen
             # A block starts at a multiple of its length, so no carry leaves its low words.
-            low = np.tile(np.arange(target.shape[1], dtype=np.uint32), chosen.size)
+            low = np.arange(target.shape[1], dtype=np.uint32)
             low += np.uint32(start & 0xFFFFFFFF)
+            if chosen.size == 1:
+                one_each = chosen.reshape(())
+            else:
+                one_each, low = chosen.repeat(count), np.tile(low, chosen.size)
             x0, x1 = images(one_each, np.full_like(low, start >> 32), low)
             _combine(x0.reshape(target.shape), x1.reshape(target.shape), target)
 
@@ -264,7 +272,12 @@ def _lower_images(b: Builder, out: Any, keys: Value, counters: tuple[Value, Valu
     """The images of counters, as numbers of the dtype of `out`; axes of keys come first."""
     words = out.update(dtype=np.uint32)
     axes = range(len(keys.aval.shape))
-    x0, x1 = lower_encryption(b, words, _lower_words(b, keys), counters, axes)
+    # XLA's CPU compiler would compute a key anew in every loop that uses it; a loop over rounds it
+    # leaves alone.
+    is_few_keys = isinstance(out.dtype, dtypes.KeyType) and out.size <= _FEW_KEYS
+    rolled = is_few_keys and b.module.platform == "cpu"
+    pair = _lower_words(b, keys)
+    x0, x1 = lower_encryption(b, words, pair, counters, axes, rolled=rolled)
     if out.dtype.itemsize < 8:
         sum_without_carry = b.elementwise("stablehlo.xor", words, x0, x1)
         if out.dtype == np.uint32:

@@ -6,7 +6,6 @@ Sums live in `spine`; the reduction by any other computation in `computed_reduct
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_zero, not_line
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .arithmetic import add, div, mul
+from .axes import integer_tuple
 from .comparison import eq, total_order_key
 from .convert import convert
 from .families import without_derivative
@@ -219,7 +219,7 @@ reduce_xor_p = ReduceXor()
 
 
 def _axes(axes: Sequence[int]) -> tuple[int, ...]:
-    return tuple([index(a) for a in axes])
+    return integer_tuple("a reduction of lax, argument axes", axes)
 
 
 def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -> Any:

@@ -26,6 +26,7 @@ from ..core import (
 )
 from ..util.memo import memoize
 from ..util.messages import message
+from .axes import check_callable
 from .convert import converted
 from .shape import reshape
 from .spine import batched_first, instantiate
@@ -46,6 +47,7 @@ def pair_program(
         TypeError: if the result is not a tree of the same structure and dtypes, or depends on a
             value that is being traced.
     """
+    check_callable(f"{where}, argument computation", computation)
     count = len(dtypes)
 
     def flat(*scalars: Any) -> list[Any]:

@@ -19,6 +19,7 @@ from ..core import (
     stage,
 )
 from ..util.messages import message
+from .axes import check_callable
 from .dimension_numbers import ScatterDimensionNumbers
 from .families import Elementwise
 from .scattering import Scattering, in_rounds, scatter_params, scattered
@@ -103,6 +104,7 @@ def scatter_apply(
         Array([ 10.,   2., 300.], dtype=float32)
     """
     scalar = ShapedArray((), aval_of(operand).dtype)
+    check_callable("lax.scatter_apply, argument func", func)
     program = _program(func, scalar)
     params = scatter_params(
         None, operand, dimension_numbers, indices_are_sorted, unique_indices, mode

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -18,7 +17,7 @@ from ..core import BatchAxes, Primitive, ShapedArray, aval_of
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.memo import memoize
 from ..util.messages import message
-from .axes import canonical_axes, canonical_shape
+from .axes import canonical_axes, canonical_shape, integer, integer_tuple
 from .spine import broadcast_in_dim_p, moved_axis, transpose_p
 
 
@@ -180,7 +179,9 @@ def reshape(
     """
     sizes = canonical_shape("lax.reshape, argument new_sizes", new_sizes)
     aval = aval_of(operand)
-    order = None if dimensions is None else tuple(map(index, dimensions))
+    order = None
+    if dimensions is not None:
+        order = integer_tuple("lax.reshape, argument dimensions", dimensions)
     if order == tuple(range(aval.ndim)):
         order = None
     if order is None and out_sharding is None and sizes == aval.shape and _is_array(operand):
@@ -206,8 +207,10 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
         (1, 2, 3, 1)
     """
     aval = aval_of(array)
-    ndim = aval.ndim + len(dimensions)
-    new = canonical_axes("lax.expand_dims, argument dimensions", dimensions, ndim)
+    where = "lax.expand_dims, argument dimensions"
+    places = integer_tuple(where, dimensions)
+    ndim = aval.ndim + len(places)
+    new = canonical_axes(where, places, ndim)
     kept = tuple([i for i in range(ndim) if i not in new])
     sizes = dict(zip(kept, aval.shape, strict=True))
     return broadcast_in_dim(array, [sizes.get(i, 1) for i in range(ndim)], kept)
@@ -215,7 +218,9 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     """`operand` with the order of elements reversed along the axes `dimensions`."""
-    return rev_p.bind(operand, dimensions=tuple(map(index, dimensions)))
+    return rev_p.bind(
+        operand, dimensions=integer_tuple("lax.rev, argument dimensions", dimensions)
+    )
 
 
 def transpose(operand: Any, permutation: Any) -> Any:
@@ -226,7 +231,7 @@ def transpose(operand: Any, permutation: Any) -> Any:
         >>> jax.lax.transpose(jnp.ones((2, 3, 4)), (2, 0, 1)).shape
         (4, 2, 3)
     """
-    order = tuple(map(index, permutation))
+    order = integer_tuple("lax.transpose, argument permutation", permutation)
     if order == tuple(range(aval_of(operand).ndim)) and _is_array(operand):
         return operand
     return transpose_p.bind(operand, permutation=order)
@@ -244,7 +249,11 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
         (2, 12)
     """
     shape = aval_of(operand).shape
-    start, stop, _ = slice(start_dimension, stop_dimension).indices(len(shape))
+    bounds = [
+        None if axis is None else integer("lax.collapse", axis)
+        for axis in (start_dimension, stop_dimension)
+    ]
+    start, stop, _ = slice(*bounds).indices(len(shape))
     if stop < start:
         raise ValueError(
             message(
@@ -260,8 +269,9 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """`operand` repeated along new leading axes of the given sizes."""
     aval = aval_of(operand)
-    where = tuple(range(len(sizes), len(sizes) + aval.ndim))
-    return broadcast_in_dim(operand, (*sizes, *aval.shape), where, out_sharding=out_sharding)
+    new = canonical_shape("lax.broadcast, argument sizes", sizes)
+    axes = tuple(range(len(new), len(new) + aval.ndim))
+    return broadcast_in_dim(operand, (*new, *aval.shape), axes, out_sharding=out_sharding)
 
 
 def broadcast_in_dim(
@@ -286,7 +296,9 @@ def broadcast_in_dim(
                [2, 2, 2]], dtype=int32)
     """
     sizes = canonical_shape("lax.broadcast_in_dim, argument shape", shape)
-    axes = tuple(map(index, broadcast_dimensions))
+    axes = integer_tuple(
+        "lax.broadcast_in_dim, argument broadcast_dimensions", broadcast_dimensions
+    )
     if out_sharding is None and _is_array(operand):
         aval = operand.aval
         if aval.shape == sizes and axes == tuple(range(aval.ndim)):
@@ -298,7 +310,7 @@ def broadcast_in_dim(
 
 def broadcast_to_rank(x: Any, rank: int) -> Any:
     """`x` with leading axes of size 1 up to the given rank."""
-    missing = rank - aval_of(x).ndim
+    missing = integer("lax.broadcast_to_rank, argument rank", rank) - aval_of(x).ndim
     return x if missing <= 0 else expand_dims(x, range(missing))
 
 

@@ -8,7 +8,6 @@ them back: `low` elements before, `high` after and `interior` between each two; 
 from __future__ import annotations
 
 import builtins
-import operator
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -17,7 +16,7 @@ import numpy as np
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
-from .axes import canonical_axis, integers
+from .axes import canonical_axis, integer, integer_tuple, integers, members
 from .selection import select_n
 from .shape import broadcast, broadcast_in_dim, squeeze
 from .spine import moved_axis, reduce_sum, zeros
@@ -285,14 +284,15 @@ def slice_in_dim(
         Array([1, 3], dtype=int32)
     """
     shape = aval_of(operand).shape
-    axis = canonical_axis("lax.slice_in_dim, argument axis", axis, len(shape))
+    where = "lax.slice_in_dim, argument"
+    axis = canonical_axis(f"{where} axis", axis, len(shape))
     size = shape[axis]
-    start = 0 if start_index is None else operator.index(start_index)
-    limit = size if limit_index is None else operator.index(limit_index)
+    start = 0 if start_index is None else integer(f"{where} start_index", start_index)
+    limit = size if limit_index is None else integer(f"{where} limit_index", limit_index)
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis] = start + size if start < 0 else start
     limits[axis] = limit + size if limit < 0 else limit
-    strides[axis] = stride
+    strides[axis] = integer(f"{where} stride", stride)
     return slice(operand, starts, limits, strides)
 
 
@@ -315,7 +315,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     """
     shape = aval_of(operand).shape
     axis = canonical_axis("lax.index_in_dim, argument axis", axis, len(shape))
-    size, place = shape[axis], operator.index(index)
+    size, place = shape[axis], integer("lax.index_in_dim, argument index", index)
     if not -size <= place < size:
         raise IndexError(
             message(
@@ -349,5 +349,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
         >>> jax.lax.pad(jnp.array([1, 2, 3]), 0, [(2, -1, 1)])
         Array([0, 0, 1, 0, 2, 0], dtype=int32)
     """
-    config = tuple([tuple(map(operator.index, triple)) for triple in padding_config])
+    where = "lax.pad, argument padding_config"
+    triples = members(where, padding_config, "a triple (low, high, interior) for each axis")
+    config = tuple([integer_tuple(where, triple) for triple in triples])
     return pad_p.bind(operand, padding_value, padding_config=config)

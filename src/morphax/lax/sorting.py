@@ -7,7 +7,6 @@ of their imaginary parts.  `top_k` goes by the total order of floats, from NaN d
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from ..core import BatchAxes, Primitive, ShapedArray, Zero, aval_of, is_zero, not_linear
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
-from .axes import canonical_axis
+from .axes import canonical_axis, integer
 from .comparison import total_order_key
 from .dimension_numbers import elements_along
 from .filling import broadcasted_iota
@@ -261,6 +260,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
                 fix="Pass the array to sort.",
             )
         )
+    num_keys = integer("lax.sort, argument num_keys", num_keys)
     if not 1 <= num_keys <= len(operands):
         raise ValueError(
             message(
@@ -272,7 +272,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
         )
     axis = canonical_axis("lax.sort, argument dimension", dimension, aval_of(operands[0]).ndim)
     outs = sort_p.bind(
-        *operands, dimension=axis, is_stable=bool(is_stable), num_keys=index(num_keys)
+        *operands, dimension=axis, is_stable=bool(is_stable), num_keys=num_keys
     )
     return tuple(outs) if several else outs[0]
 
@@ -310,4 +310,5 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
         [Array([5, 5], dtype=int32), Array([1, 3], dtype=int32)]
     """
     place = canonical_axis("lax.top_k, argument axis", axis, aval_of(operand).ndim)
-    return top_k_p.bind(operand, k=int(k), axis=place)  # type: ignore[no-any-return]
+    count = integer("lax.top_k, argument k", k)
+    return top_k_p.bind(operand, k=count, axis=place)  # type: ignore[no-any-return]

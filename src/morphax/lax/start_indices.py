@@ -18,6 +18,7 @@ from ..core import Tracer, aval_of
 from ..util.memo import memoize
 from ..util.messages import message
 from .arithmetic import add
+from .axes import members
 from .comparison import lt
 from .convert import convert
 from .selection import select_n
@@ -87,7 +88,9 @@ def _scalars(start_indices: Any) -> list[Any]:
     if isinstance(start_indices, Tracer):
         count = start_indices.shape[0] if start_indices.ndim else 0
         return [index_in_dim(start_indices, i, keepdims=False) for i in range(count)]
-    return list(start_indices.to_host() if isinstance(start_indices, Array) else start_indices)
+    if isinstance(start_indices, Array):
+        return list(start_indices.to_host())
+    return members("dynamic slicing, argument start_indices", start_indices, "integers")
 
 
 def _from_front(start: Any, dtype: Any, size: int, allow_negative: bool) -> Any:

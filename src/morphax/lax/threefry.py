@@ -6,9 +6,9 @@ rotates the second and mixes the first into it; before the first round and after
 words of the key are added.  Addition is modulo 2³².
 
 The function stands here in three forms, tested against each other: of integers (a few numbers, in
-eager mode), of NumPy arrays, and as StableHLO.  The last has its rounds unrolled: the 120
-operations become one loop over the elements that vectorises, where a loop over rounds would pass
-over memory twenty times.
+eager mode), of NumPy arrays, and as StableHLO.  The last has its rounds unrolled where there are
+many numbers: the 120 operations become one loop over the elements that vectorises, where a loop
+over rounds would pass over memory again and again.
 
 Reference: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11.
 """
@@ -19,46 +19,47 @@ from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
+from numpy import add, bitwise_or, bitwise_xor, left_shift, right_shift
 
 from ..core import BatchAxes, Primitive, ShapedArray, not_differentiable, not_linear
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
-from .families import aligned_batch, elementwise_shape, expanded
+from .families import aligned_batch, compare, elementwise_shape, expanded
 
 ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 PARITY = 0x1BD11BDA
-GROUPS = tuple((group, ROTATIONS[(group + 1) % 2]) for group in range(1, 6))
+GROUPS = tuple((group, ROTATIONS[1 - group % 2]) for group in range(1, 6))
 """The five groups of four rounds: number of the key injection that ends each, and distances."""
 
 BLOCK = 1 << 15
 """Words that are encrypted together: with their scratch memory they stay in the cache."""
 
-# Below this many pairs NumPy's cost per operation exceeds that of Python's integers.
-_FEW = 12
+FEW = 12
+"""Up to this many pairs NumPy's cost per operation exceeds that of Python's integers."""
 
 _MASK = 0xFFFFFFFF
-_SHIFTS = tuple(np.uint32(i) for i in range(32))
+_NUMBERS = tuple(np.array(i, np.uint32) for i in range(32))
 Words = np.ndarray[Any, np.dtype[np.uint32]]
 Pairs = np.ndarray[Any, np.dtype[np.uint64]]
 
 
 def words_of(pairs: Pairs) -> tuple[Words, Words]:
     """First and second words of pairs that are held as 64-bit integers, first word high."""
-    return (pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
+    return np.asarray(pairs >> np.uint64(32)).astype(np.uint32), pairs.astype(np.uint32)
 
 
 def images(keys: Pairs, x0: Words, x1: Words) -> tuple[Words, Words]:
     """The words of the images of pairs.
 
     Args:
-        keys: of shape (n,), or (1,) for one key.
+        keys: of shape (n,), or () for one key.
         x0: the first words of the pairs, of shape (n,); their memory may hold the result.
         x1: their second words, likewise.
     """
-    if x0.size > _FEW:
+    if x0.size > FEW:
         encrypt_in_place(*words_of(keys), x0, x1)
         return x0, x1
-    each = keys.tolist() if keys.size == x0.size else keys.tolist() * x0.size
+    each = np.broadcast_to(keys, x0.shape).tolist()
     pairs = [high << 32 | low for high, low in zip(x0.tolist(), x1.tolist(), strict=True)]
     return words_of(np.array([*map(encrypt_integers, each, pairs)], np.uint64))
 
@@ -81,36 +82,43 @@ def encrypt_in_place(k0: Words, k1: Words, x0: Words, x1: Words) -> None:
     """Replace pairs by their images.
 
     Args:
-        k0: the first words of the keys, of shape (n,), or (1,) for one key.
+        k0: the first words of the keys, of shape (n,), or () for one key.
         k1: their second words, likewise.
         x0: the first words of the pairs, of shape (n,), overwritten.
         x1: their second words, likewise.
     """
-    words = (k0, k1, k0 ^ k1 ^ np.uint32(PARITY))
+    words = (k0, k1, np.asarray(k0 ^ k1 ^ np.uint32(PARITY)))
     for start in range(0, x0.size, BLOCK):
         part = slice(start, start + BLOCK)
-        chosen = [k if k.size == 1 else k[part] for k in words]
+        chosen = [k[part] if k.ndim else k for k in words]
         _encrypt_block(chosen, x0[part], x1[part])
 
 
 def _encrypt_block(words: Sequence[Words], x0: Words, x1: Words) -> None:
+    # NumPy calls are cheapest with arrays for scalars and the result as the third argument.
     scratch = np.empty_like(x1)
-    np.add(x0, words[0], out=x0)
-    np.add(x1, words[1], out=x1)
+    add(x0, words[0], x0)
+    add(x1, words[1], x1)
     for group, rotations in GROUPS:
         for distance in rotations:
-            np.add(x0, x1, out=x0)
-            np.left_shift(x1, _SHIFTS[distance], out=scratch)
-            np.right_shift(x1, _SHIFTS[32 - distance], out=x1)
-            np.bitwise_or(x1, scratch, out=x1)
-            np.bitwise_xor(x1, x0, out=x1)
-        np.add(x0, words[group % 3], out=x0)
-        np.add(x1, words[(group + 1) % 3], out=x1)
-        np.add(x1, np.uint32(group), out=x1)
+            add(x0, x1, x0)
+            left_shift(x1, _NUMBERS[distance], scratch)
+            right_shift(x1, _NUMBERS[32 - distance], x1)
+            bitwise_or(x1, scratch, x1)
+            bitwise_xor(x1, x0, x1)
+        add(x0, words[group % 3], x0)
+        add(x1, words[(group + 1) % 3], x1)
+        add(x1, _NUMBERS[group], x1)
 
 
 def lower_encryption(
-    b: Builder, out: Any, keys: tuple[Value, Value], pairs: tuple[Value, Value], axes: Sequence[int]
+    b: Builder,
+    out: Any,
+    keys: tuple[Value, Value],
+    pairs: tuple[Value, Value],
+    axes: Sequence[int],
+    *,
+    rolled: bool = False,
 ) -> tuple[Value, Value]:
     """Write the operations that encrypt.
 
@@ -120,31 +128,77 @@ def lower_encryption(
         keys: the words of the keys.
         pairs: the words of the pairs, of the shape of `out`.
         axes: the axes of `out` that the axes of the keys are.
+        rolled: whether the five groups of rounds are the steps of a loop.
     """
     aval = keys[0].aval
-    parity = b.elementwise("stablehlo.xor", aval, keys[0], keys[1])
+    parity = b.elementwise("stablehlo.xor", aval, *keys)
     words = (*keys, b.elementwise("stablehlo.xor", aval, parity, b.full(PARITY, aval)))
-
-    def plus_key(x: Value, which: int, number: int = 0) -> Value:
-        word = words[which % 3]
-        if number:
-            word = b.elementwise("stablehlo.add", aval, word, b.full(number, aval))
-        wide = word if aval.shape == out.shape else b.broadcast(word, out, axes)
-        return b.elementwise("stablehlo.add", out, x, wide)
-
-    def rotated(x: Value, distance: int) -> Value:
-        left = b.elementwise("stablehlo.shift_left", out, x, b.full(distance, out))
-        right = b.full(32 - distance, out)
-        right = b.elementwise("stablehlo.shift_right_logical", out, x, right)
-        return b.elementwise("stablehlo.or", out, left, right)
-
-    x0, x1 = plus_key(pairs[0], 0), plus_key(pairs[1], 1)
+    wide = [w if aval.shape == out.shape else b.broadcast(w, out, axes) for w in words]
+    x0, x1 = [b.elementwise("stablehlo.add", out, *p) for p in zip(pairs, wide, strict=False)]
+    if rolled:
+        return _lower_loop(b, out, x0, x1, wide)
     for group, rotations in GROUPS:
-        for distance in rotations:
-            x0 = b.elementwise("stablehlo.add", out, x0, x1)
-            x1 = b.elementwise("stablehlo.xor", out, rotated(x1, distance), x0)
-        x0, x1 = plus_key(x0, group), plus_key(x1, group + 1, group)
+        distances = [(b.full(d, out), b.full(32 - d, out)) for d in rotations]
+        key = wide[group % 3], wide[(group + 1) % 3], b.full(group, out)
+        x0, x1 = _lower_group(b, out, (x0, x1), distances, key)
     return x0, x1
+
+
+def _lower_group(
+    b: Builder,
+    out: Any,
+    x: tuple[Value, Value],
+    distances: Sequence[tuple[Value, Value]],
+    key: tuple[Value, Value, Value],
+) -> tuple[Value, Value]:
+    """Four rounds, rotating left by the first or right by the second distance, and an injection."""
+    x0, x1 = x
+    for left, right in distances:
+        x0 = b.elementwise("stablehlo.add", out, x0, x1)
+        high = b.elementwise("stablehlo.shift_left", out, x1, left)
+        low = b.elementwise("stablehlo.shift_right_logical", out, x1, right)
+        x1 = b.elementwise("stablehlo.or", out, high, low)
+        x1 = b.elementwise("stablehlo.xor", out, x1, x0)
+    x0 = b.elementwise("stablehlo.add", out, x0, key[0])
+    x1 = b.elementwise("stablehlo.add", out, x1, key[1])
+    return x0, b.elementwise("stablehlo.add", out, x1, key[2])
+
+
+def _lower_loop(
+    b: Builder, out: Any, x0: Value, x1: Value, words: Sequence[Value]
+) -> tuple[Value, Value]:
+    """The groups as a loop that carries their number, the pairs, and the key's words in turn."""
+    number, flag = ShapedArray((), np.uint32), ShapedArray((), bool)
+
+    def is_open(inner: Builder, group: Value, *_: Value) -> list[Value]:
+        return [compare(inner, flag, "LE", group, inner.constant(len(GROUPS), number))]
+
+    def step(
+        inner: Builder, group: Value, x0: Value, x1: Value, k0: Value, k1: Value, k2: Value
+    ) -> list[Value]:
+        def wide(scalar: Value) -> Value:
+            return inner.broadcast(scalar, out, ()) if out.shape else scalar
+
+        one = inner.constant(1, number)
+        is_odd = compare(
+            inner, flag, "EQ", inner.elementwise("stablehlo.and", number, group, one), one
+        )
+        distances = []
+        for odd, even in zip(*ROTATIONS, strict=True):
+            choices = [inner.constant(d, number) for d in (odd, even)]
+            left = inner.op("stablehlo.select", number, is_odd, *choices)
+            right = inner.elementwise(
+                "stablehlo.subtract", number, inner.constant(32, number), left
+            )
+            distances.append((wide(left), wide(right)))
+        x0, x1 = _lower_group(inner, out, (x0, x1), distances, (k1, k2, wide(group)))
+        return [inner.elementwise("stablehlo.add", number, group, one), x0, x1, k1, k2, k0]
+
+    carried = [number, *[out] * 5]
+    regions = [b.region(carried, is_open), b.region(carried, step)]
+    start = b.constant(1, number)
+    results = b.ops("stablehlo.while", carried, start, x0, x1, *words, regions=regions)
+    return results[1], results[2]
 
 
 @final
@@ -172,7 +226,7 @@ class Threefry2x32(Primitive):
     def evaluate(self, *operands: Any) -> list[Any]:
         shape = np.broadcast_shapes(*[x.shape for x in operands])
         k0, k1 = [
-            k.reshape(1) if k.size == 1 else np.broadcast_to(k, shape).reshape(-1)
+            k.reshape(()) if k.size == 1 else np.broadcast_to(k, shape).reshape(-1)
             for k in operands[:2]
         ]
         x0, x1 = [np.array(np.broadcast_to(x, shape), order="C") for x in operands[2:]]

@@ -11,10 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import index
 from typing import Any, final
 
 from ..util.messages import message
+from .axes import integer_pairs, integer_tuple
 
 Pads = tuple[tuple[int, int], ...]
 
@@ -183,7 +183,7 @@ def reduce_window_shape_tuple(
 
 
 def _or_ones(values: Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    return (1,) * rank if values is None else tuple([index(v) for v in values])
+    return (1,) * rank if values is None else integer_tuple("windows, strides or dilation", values)
 
 
 def canonical_window(
@@ -203,7 +203,7 @@ def canonical_window(
     """
     rank = len(shape)
     fields = {
-        "window_dimensions": tuple([index(n) for n in window_dimensions]),
+        "window_dimensions": integer_tuple(f"{where}, window_dimensions", window_dimensions),
         "window_strides": _or_ones(window_strides, rank),
         "base_dilation": _or_ones(base_dilation, rank),
         "window_dilation": _or_ones(window_dilation, rank),
@@ -219,7 +219,7 @@ def canonical_window(
         base_shape = [dilated(n, d) for n, d in zip(shape, fields["base_dilation"], strict=True)]
         pads = padtype_to_pads(base_shape, dilated_shape, fields["window_strides"], padding)
     else:
-        pads = [(index(low), index(high)) for low, high in padding]
+        pads = integer_pairs(f"{where}, argument padding", padding)
         if len(pads) != rank:
             raise TypeError(_window_message(where, "padding", pads, shape))
     return Window(padding=tuple(pads), **fields)

@@ -3,8 +3,8 @@
 The variance-scaling family keeps the size of activations (or gradients) from layer to layer: the
 variance of a weight is a scale over the number of its inputs, its outputs, or a mean of both.
 
-References: LeCun et al., "Efficient BackProp" (1998); Glorot & Bengio, AISTATS 2010; He et al., ICCV
-2015.
+References: LeCun et al., "Efficient BackProp" (1998); Glorot & Bengio, AISTATS 2010; He et al.,
+ICCV 2015.
 """
 
 from __future__ import annotations
@@ -158,7 +158,7 @@ _DISTRIBUTIONS: dict[str, tuple[float, Callable[[Any, Any, Any], Any]]] = {
 
 
 def _check_choice(name: str, given: str, choices: dict[str, Any]) -> None:
-    if given not in choices:
+    if not isinstance(given, str) or given not in choices:
         raise ValueError(
             message(
                 f"nn.initializers.variance_scaling, argument {name}",

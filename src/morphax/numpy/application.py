@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import lax, transforms
+from .. import lax
 from ..core import aval_of
 from ..lax.convert import convert
+from ..transforms.vmap import vmap
 from ..util.messages import message
 from .axes import canonical_axis
 from .creation import asarray
@@ -38,7 +39,7 @@ def apply_along_axis(
         return func1d(vector, *args, **kwargs)
 
     for _ in range(ndim - 1):
-        function = transforms.vmap(function)
+        function = vmap(function)
     result = asarray(function(moveaxis(arr, axis, -1)))
     added = result.aval.ndim - (ndim - 1)
     behind = range(axis, ndim - 1)
@@ -110,4 +111,6 @@ def _conditions(condlist: Any, x: Any) -> list[Any]:
     array = asarray(condlist)
     if array.aval.ndim == x.aval.ndim:
         return [array]
-    return [lax.index_in_dim(array, index(i), 0, keepdims=False) for i in range(array.aval.shape[0])]
+    return [
+        lax.index_in_dim(array, index(i), 0, keepdims=False) for i in range(array.aval.shape[0])
+    ]

@@ -35,7 +35,7 @@ def add(x: Any, y: Any, /) -> Any:
     Example:
         >>> import morphax.numpy as jnp
         >>> jnp.add(jnp.arange(3), 1.5)
-        Array([1.5, 2.5, 3.5], dtype=float32)
+        Array([1.5, 2.5, 3.5], dtype=float32, weak_type=True)
     """
     x, y = promoted("add", x, y)
     return or_p.bind(x, y) if _is_bool(x) else add_p.bind(x, y)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
+from ..lax.axes import integer
 from ..util.messages import message
 
 
 def canonical_axis(where: str, axis: Any, ndim: int) -> int:
     """`axis` counted from the front."""
-    number = index(axis)
+    number = integer(f"jnp.{where}, argument axis", axis)
     if -ndim <= number < ndim:
         return number % ndim
     raise ValueError(

@@ -24,8 +24,8 @@ def convolve(
 
     Args:
         a, v: vectors.
-        mode: which n: ``"full"`` where they overlap at all, ``"valid"`` where they overlap entirely,
-            ``"same"`` as many as the longer one has elements, in the middle.
+        mode: which n: ``"full"`` where they overlap at all, ``"valid"`` where they do so
+            entirely, ``"same"`` as many as the longer one has elements, in the middle.
         precision: how exactly an accelerator multiplies.
         preferred_element_type: dtype of the sums and of the result.
 

@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes, lax, tree
 from ..array import Array
 from ..core import aval_of, is_value
+from ..lax.axes import integer
 from ..lax.convert import convert
 from ..lax.spine import moved_axis
 from ..util.messages import message
@@ -216,7 +217,13 @@ def _filled(where: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
 
 
 def full_like(
-    a: Any, fill_value: Any, dtype: Any = None, shape: Any = None, *, device: Any = None
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    *,
+    device: Any = None,
+    out_sharding: Any = None,
 ) -> Any:
     """An array like `a`, with `fill_value` everywhere."""
     return full(*_like("full_like", a, fill_value, dtype, shape), device=device)
@@ -247,6 +254,22 @@ def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: 
     return full(*_like("empty_like", prototype, 0, dtype, shape), device=device)
 
 
+def _number(x: Any) -> int | float | complex:
+    """A bound of a range as a Python number; a tracer refuses, and says why."""
+    if type(x) in PYTHON_SCALARS:
+        return x  # type: ignore[no-any-return]
+    if aval_of(x).size == 1:
+        return np.asarray(x).item()  # type: ignore[no-any-return]
+    raise ValueError(
+        message(
+            "jnp.arange",
+            given=f"{aval_of(x)}",
+            expected="numbers as start, stop and step",
+            fix="Pass scalars.",
+        )
+    )
+
+
 def arange(
     start: Any,
     stop: Any = None,
@@ -267,9 +290,10 @@ def arange(
         Array([2, 4, 6], dtype=int32)
     """
     bounds = [b for b in (start, stop, step) if b is not None]
+    for b in bounds or [start]:
+        as_array("arange", b)
     target = dtypes.result_type(*bounds) if dtype is None else dtypes.requested(dtype, "arange")
-    # NumPy scalars and concrete arrays become Python numbers; a tracer refuses, and says why.
-    values = [b if type(b) in (int, float) else np.asarray(b).item() for b in bounds]
+    values = [_number(b) for b in bounds]
     if len(values) == 1 and isinstance(values[0], int):
         return _placed(lax.iota(target, max(values[0], 0)), device)
     low, high = (0, values[0]) if stop is None else values[:2]
@@ -298,7 +322,7 @@ def linspace(
         dtype: of the result; floating without it.
         axis: where the new axis goes.
     """
-    count = index(num)
+    count = integer("jnp.linspace, argument num", num)
     common = dtypes.result_type(start, stop, float)
     target = common if dtype is None else dtypes.requested(dtype, "linspace")
     low, high = (convert(as_array("linspace", x), common) for x in (start, stop))
@@ -312,5 +336,6 @@ def linspace(
     out = lax.add(lax.mul(first, lax.sub(1, fractions)), lax.mul(last, fractions))
     if dtypes.issubdtype(target, np.integer):
         out = lax.floor(out)
-    out = convert(moved_axis(out, 0, axis % out.aval.ndim), target)
+    place = integer("jnp.linspace, argument axis", axis) % out.aval.ndim
+    out = convert(moved_axis(out, 0, place), target)
     return (out, step) if retstep else out

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import index
 from typing import Any, final
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..lax.axes import integer, members
 from ..lax.convert import convert
 from ..lax.precision import canonical_precision
 from ..util.memo import memoize
@@ -108,7 +108,16 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
 def _as_text(subscripts: Any, operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     """Subscripts as one string; alternating operands and lists are rewritten."""
     if isinstance(subscripts, str):
-        return subscripts.replace(" ", ""), operands
+        if operands:
+            return subscripts.replace(" ", ""), operands
+        raise TypeError(
+            message(
+                "jnp.einsum",
+                given=f"the subscripts {subscripts!r:.80} and no operands",
+                expected="at least one array",
+                fix="Pass the arrays after the subscripts.",
+            )
+        )
     items = [subscripts, *operands]
     result = items.pop() if len(items) % 2 else None
     lists = items[1::2]
@@ -117,7 +126,13 @@ def _as_text(subscripts: Any, operands: Sequence[Any]) -> tuple[str, Sequence[An
 
 
 def _letters(axes: Sequence[Any]) -> str:
-    return "".join(["..." if a is Ellipsis else chr(ord("A") + index(a)) for a in axes])
+    where = "jnp.einsum, argument subscripts"
+    return "".join(
+        [
+            "..." if a is Ellipsis else chr(ord("A") + integer(where, a))
+            for a in members(where, axes, "a string, or lists of axes after the operands")
+        ]
+    )
 
 
 @memoize

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, lax, transforms
+from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.convert import convert
+from ..transforms.vmap import vmap
 from ..util.messages import message
 from .arithmetic import multiply, power, true_divide
 from .creation import array, canonical_size, linspace
@@ -71,7 +72,9 @@ def indices(dimensions: Any, dtype: Any = None, sparse: bool = False) -> Any:
     shape = canonical_size("indices", dimensions)
     target = dtypes.requested(int if dtype is None else dtype, "indices")
     if sparse:
-        shapes = [tuple([n if i == j else 1 for j, n in enumerate(shape)]) for i in range(len(shape))]
+        shapes = [
+            tuple([n if i == j else 1 for j, n in enumerate(shape)]) for i in range(len(shape))
+        ]
         return tuple([lax.broadcasted_iota(target, s, i) for i, s in enumerate(shapes)])
     if not shape:
         return lax.full((0,), 0, target)
@@ -97,12 +100,12 @@ def fromfunction(
 
     for axis in reversed(range(len(sizes))):
         in_axes = tuple([0 if i == axis else None for i in range(len(sizes))])
-        mapped = transforms.vmap(mapped, in_axes=in_axes)
+        mapped = vmap(mapped, in_axes=in_axes)
     return mapped(*[lax.iota(target, n) for n in sizes])
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:
-    """Vectors of indices shaped so that together they index their product; masks count as indices."""
+    """Vectors of indices, shaped to index their product together; masks count as indices."""
     vectors = []
     for i, arg in enumerate(args):
         vector = as_array("ix_", arg)

@@ -72,10 +72,6 @@ class IndexPlan:
     def has_arrays(self) -> bool:
         return any(type(axis) is ArrayAxis for axis in self.axes)
 
-    @property
-    def sliced_axes(self) -> tuple[int, ...]:
-        return tuple([i for i, axis in enumerate(self.axes) if type(axis) is SliceAxis])
-
 
 # How static parts and arrays of an index are written in its signature.
 _NEW, _REST, _ARRAY = "new axis", "...", "array"

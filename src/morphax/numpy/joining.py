@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..lax.axes import integer, integer_tuple, members
 from ..lax.convert import convert
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis
@@ -17,10 +17,12 @@ from .indexing import getitem
 from .operands import as_array
 from .shaping import atleast_1d, atleast_2d, atleast_3d, moveaxis, ravel, reshape
 
+_SECTIONS = "splitting an array, argument indices_or_sections"
+
 
 def _common(name: str, arrays: Any, dtype: Any) -> list[Any]:
     """A sequence of arrays of one dtype."""
-    items = [as_array(name, a) for a in arrays]
+    items = [as_array(name, a) for a in members(f"jnp.{name}", arrays)]
     if not items:
         raise ValueError(
             message(
@@ -66,23 +68,23 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Arrays side by side: along the second axis, of vectors along the first."""
-    items = [atleast_1d(a) for a in tup]
+    items = [atleast_1d(a) for a in members("jnp.hstack", tup)]
     return concatenate(items, 0 if items[0].aval.ndim == 1 else 1, dtype)
 
 
 def vstack(tup: Any, dtype: Any = None) -> Any:
     """Arrays one below the other; vectors become rows."""
-    return concatenate([atleast_2d(a) for a in tup], 0, dtype)
+    return concatenate([atleast_2d(a) for a in members("jnp.vstack", tup)], 0, dtype)
 
 
 def dstack(tup: Any, dtype: Any = None) -> Any:
     """Arrays one behind the other, along the third axis."""
-    return concatenate([atleast_3d(a) for a in tup], 2, dtype)
+    return concatenate([atleast_3d(a) for a in members("jnp.dstack", tup)], 2, dtype)
 
 
 def column_stack(tup: Any) -> Any:
     """Vectors as columns of a matrix, matrices side by side."""
-    items = [as_array("column_stack", a) for a in tup]
+    items = [as_array("column_stack", a) for a in members("jnp.column_stack", tup)]
     return concatenate([reshape(a, (-1, 1)) if a.aval.ndim < 2 else a for a in items], 1)
 
 
@@ -92,10 +94,10 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     axis = canonical_axis("array_split", axis, ary.aval.ndim)
     total = ary.aval.shape[axis]
     if np.iterable(indices_or_sections):
-        given = [index(i) for i in indices_or_sections]
+        given = integer_tuple(_SECTIONS, indices_or_sections)
         bounds = [0, *[slice(None, i).indices(total)[1] for i in given], total]
     else:
-        parts = index(indices_or_sections)
+        parts = integer(_SECTIONS, indices_or_sections)
         bounds = np.cumsum([0, *[total // parts + (i < total % parts) for i in range(parts)]])
     return [
         lax.slice_in_dim(ary, int(low), max(int(low), int(high)), axis=axis)
@@ -108,7 +110,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if not np.iterable(indices_or_sections):
         ary = as_array("split", ary)
         total = ary.aval.shape[canonical_axis("split", axis, ary.aval.ndim)]
-        if total % index(indices_or_sections):
+        if total % integer(_SECTIONS, indices_or_sections):
             raise ValueError(
                 message(
                     "jnp.split",
@@ -139,7 +141,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 def tile(A: Any, reps: Any) -> Any:
     """`A` repeated as a whole along each axis."""
     A = as_array("tile", A)
-    counts = tuple(map(index, reps)) if np.iterable(reps) else (index(reps),)
+    counts = integer_tuple("jnp.tile, argument reps", reps if np.iterable(reps) else (reps,))
     rank = max(len(counts), A.aval.ndim)
     shape = (1,) * (rank - A.aval.ndim) + A.aval.shape
     counts = (1,) * (rank - len(counts)) + counts
@@ -173,7 +175,7 @@ def repeat(
     axis = canonical_axis("repeat", axis, a.aval.ndim)
     size = a.aval.shape[axis]
     if total_repeat_length is None:
-        counts = np.broadcast_to(np.asarray(repeats), (size,))
+        counts = _known_counts(repeats, size)
         places = np.repeat(np.arange(size), counts)
         return getitem(a, (slice(None),) * axis + (places,))
     counts = _repeated_counts(repeats, size)
@@ -181,6 +183,21 @@ def repeat(
     ends = lax.broadcast_in_dim(lax.cumsum(counts), (total_repeat_length, size), (1,))
     places = lax.reduce_sum(lax.convert_element_type(lax.le(ends, slots), np.int32), (1,))
     return getitem(a, (slice(None),) * axis + (places,))
+
+
+def _known_counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
+    """How often each of `size` elements is repeated, as numbers."""
+    counts = np.asarray(repeats)
+    if counts.shape in ((), (1,), (size,)) and counts.dtype.kind in "iub":
+        return np.broadcast_to(counts, (size,))
+    raise (ValueError if counts.dtype.kind in "iub" else TypeError)(
+        message(
+            "jnp.repeat, argument repeats",
+            given=f"{repeats!r:.80} for an axis of size {size}",
+            expected="an int, or one int for each element",
+            fix="Pass integers, as many as the axis has elements.",
+        )
+    )
 
 
 def _repeated_counts(repeats: Any, size: int) -> Any:
@@ -206,8 +223,8 @@ def flipud(m: Any) -> Any:
 
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """`m` turned by k quarter turns from the first of `axes` towards the second."""
-    first, second = canonical_axes("rot90", tuple(axes), as_array("rot90", m).aval.ndim)
-    quarter = k % 4
+    first, second = canonical_axes("rot90", axes, as_array("rot90", m).aval.ndim)
+    quarter = integer("jnp.rot90, argument k", k) % 4
     if quarter == 0:
         return as_array("rot90", m)
     if quarter == 2:
@@ -226,6 +243,15 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         return reshape(roll(ravel(a), shift, 0), a.aval.shape)
     axes = canonical_axes("roll", axis, a.aval.ndim)
     shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift] * len(axes)
+    if len(shifts) != len(axes):
+        raise ValueError(
+            message(
+                "jnp.roll, argument shift",
+                given=f"{len(shifts)} shifts for axes {axes}",
+                expected="one shift, or one for each axis",
+                fix="Give shift and axis the same length.",
+            )
+        )
     for place, amount in zip(axes, shifts, strict=True):
         size = a.aval.shape[place]
         if size:

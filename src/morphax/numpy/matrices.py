@@ -1,9 +1,8 @@
-"""Matrices of a given form: identity, triangular, diagonal, Vandermonde; and the indices of such parts."""
+"""Matrices of a given form (identity, triangular, diagonal, …), and the indices of such parts."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
+from ..lax.axes import integer
 from ..lax.convert import convert
 from ..util.messages import message
 from .arithmetic import power
@@ -27,6 +27,12 @@ def _compared(compare: Callable[[Any, Any], Any], rows: int, columns: int, k: in
     row = lax.broadcasted_iota(np.int32, shape, 0)
     shifted = lax.add(row, np.int32(k)) if k else row
     return compare(shifted, lax.broadcasted_iota(np.int32, shape, 1))
+
+
+def _sizes(name: str, rows: Any, columns: Any) -> tuple[int, int]:
+    """The sizes of a matrix, square if the number of columns is `None`."""
+    n = integer(f"jnp.{name}, argument N", rows)
+    return n, n if columns is None else integer(f"jnp.{name}, argument M", columns)
 
 
 def eye(
@@ -46,7 +52,7 @@ def eye(
                [0., 0., 1.]], dtype=float32)
     """
     target = dtypes.requested(float if dtype is None else dtype, "eye")
-    ones = _compared(lax.eq, index(N), index(N if M is None else M), index(k))
+    ones = _compared(lax.eq, *_sizes("eye", N, M), integer("jnp.eye, argument k", k))
     result = convert(ones, target)
     return result if device is None else result.to_device(device)
 
@@ -64,7 +70,8 @@ def tri(
 ) -> Any:
     """A matrix with ones on and below the `k`-th diagonal."""
     target = dtypes.requested(float if dtype is None else dtype, "tri")
-    return convert(_compared(lax.ge, index(N), index(N if M is None else M), index(k)), target)
+    below = _compared(lax.ge, *_sizes("tri", N, M), integer("jnp.tri, argument k", k))
+    return convert(below, target)
 
 
 def tril(m: Any, k: int = 0) -> Any:
@@ -74,10 +81,12 @@ def tril(m: Any, k: int = 0) -> Any:
 
 def triu(m: Any, k: int = 0) -> Any:
     """The matrices `m` with zeros below the `k`-th diagonal."""
-    return _triangle("triu", m, lambda mask, m: where(mask, lax.full_like(m, 0), m), k - 1)
+    return _triangle("triu", m, lambda mask, m: where(mask, lax.full_like(m, 0), m), k, -1)
 
 
-def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int) -> Any:
+def _triangle(
+    name: str, m: Any, choose: Callable[[Any, Any], Any], k: int, offset: int = 0
+) -> Any:
     m = as_array(name, m)
     if m.aval.ndim < 2:
         raise ValueError(
@@ -88,12 +97,13 @@ def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int) -> A
                 fix="Make it a matrix with jnp.diag or reshape.",
             )
         )
-    return choose(_compared(lax.ge, *m.aval.shape[-2:], index(k)), m)
+    diagonal_number = integer(f"jnp.{name}, argument k", k) + offset
+    return choose(_compared(lax.ge, *m.aval.shape[-2:], diagonal_number), m)
 
 
 def diag(v: Any, k: int = 0) -> Any:
     """A matrix with the vector `v` on its `k`-th diagonal; of a matrix, that diagonal."""
-    v, k = as_array("diag", v), index(k)
+    v, k = as_array("diag", v), integer("jnp.diag, argument k", k)
     if v.aval.ndim == 2:
         return diagonal(v, k)
     if v.aval.ndim != 1:
@@ -133,14 +143,15 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
                 fix="Use jnp.ravel first.",
             )
         )
-    count = x.aval.size if N is None else index(N)
+    count = x.aval.size if N is None else integer("jnp.vander, argument N", N)
     powers = lax.iota(np.int32, count)
     return power(lax.expand_dims(x, (1,)), powers if increasing else lax.rev(powers, (0,)))
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     """The indices of the main diagonal of an array with `ndim` axes of size `n`."""
-    return (lax.iota(dtypes.python_scalar_dtype(int), index(n)),) * ndim
+    size = integer("jnp.diag_indices, argument n", n)
+    return (lax.iota(dtypes.python_scalar_dtype(int), size),) * ndim
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
@@ -163,15 +174,22 @@ def _static_indices(mask: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     return tuple([Array.from_host(i.astype(dtype)) for i in np.nonzero(mask)])
 
 
+def _lower(
+    name: str, n: int, m: int | None, k: int, offset: int = 0
+) -> np.ndarray[Any, Any]:
+    """Which places of an n × m matrix are on and below a diagonal."""
+    return np.tri(*_sizes(name, n, m), integer(f"jnp.{name}, argument k", k) + offset, dtype=bool)
+
+
 def tril_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     """The indices of the elements on and below the `k`-th diagonal of an n × m matrix."""
-    rows, columns = _static_indices(np.tri(n, m, k, dtype=bool))
+    rows, columns = _static_indices(_lower("tril_indices", n, m, k))
     return rows, columns
 
 
 def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
     """The indices of the elements on and above the `k`-th diagonal of an n × m matrix."""
-    rows, columns = _static_indices(~np.tri(n, m, k - 1, dtype=bool))
+    rows, columns = _static_indices(~_lower("triu_indices", n, m, k, -1))
     return rows, columns
 
 

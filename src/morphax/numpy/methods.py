@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..util.messages import message
-from . import shaping
+from . import selection, shaping
 from .complex import is_complex
 from .logic import equal
 from .operands import as_truth
@@ -35,6 +35,19 @@ def transpose(self: Any, *args: Any) -> Any:
 def astype(self: Any, dtype: Any, copy: bool = False, device: Any = None) -> Any:
     """The elements converted to `dtype`."""
     return shaping.astype(self, dtype, copy=copy, device=device)
+
+
+def compress(
+    self: Any,
+    condition: Any,
+    axis: int | None = None,
+    *,
+    out: None = None,
+    size: int | None = None,
+    fill_value: Any = 0,
+) -> Any:
+    """The slices along an axis where `condition` is true."""
+    return selection.compress(condition, self, axis, size=size, fill_value=fill_value, out=out)
 
 
 def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:

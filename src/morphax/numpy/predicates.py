@@ -17,10 +17,14 @@ from .operands import as_array, promoted, promoted_inexact
 
 finfo = dtypes.finfo
 iinfo = dtypes.iinfo
-issubdtype = dtypes.issubdtype
 result_type = dtypes.result_type
 promote_types = dtypes.promote_types
 can_cast = np.can_cast
+
+
+def issubdtype(arg1: Any, arg2: Any) -> bool:
+    """Whether the dtype `arg1` is `arg2` or of the kind `arg2`."""
+    return dtypes.issubdtype(arg1, arg2)
 
 
 def isnan(x: Any, /) -> Any:

@@ -10,7 +10,12 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import Tracer, aval_of
-from ..lax.dimension_numbers import GatherScatterMode, elements_along
+from ..lax.axes import members
+from ..lax.dimension_numbers import (
+    GatherDimensionNumbers,
+    GatherScatterMode,
+    elements_along,
+)
 from ..util.messages import message
 from .arithmetic import maximum, minimum
 from .axes import canonical_axis
@@ -65,6 +70,8 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
 
 def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0) -> Any:
     """The first choice whose condition is true, element by element; else `default`."""
+    condlist = members("jnp.select, argument condlist", condlist)
+    choicelist = members("jnp.select, argument choicelist", choicelist)
     if len(condlist) != len(choicelist) or not len(condlist):
         raise ValueError(
             message(
@@ -162,6 +169,8 @@ def take_along_axis(
     axis: int | None = -1,
     mode: str | None = None,
     fill_value: Any = None,
+    *,
+    wrap_negative_indices: bool = True,
 ) -> Any:
     """Elements of `arr` at `indices` along `axis`, one index array per row.
 
@@ -170,6 +179,7 @@ def take_along_axis(
         indices: integers, of the shape of `arr` but along `axis`; axes of size 1 are repeated.
         axis: axis to take along; `None` flattens both.
         mode, fill_value: what happens out of bounds, as in `take`.
+        wrap_negative_indices: whether negative indices count from the end.
     """
     arr, indices = as_array("take_along_axis", arr), as_array("take_along_axis", indices)
     if axis is None:
@@ -194,7 +204,7 @@ def take_along_axis(
     target = tuple([aval_of(indices).shape[axis] if i == axis else n for i, n in enumerate(rows)])
     source = tuple([arr.aval.shape[axis] if i == axis else n for i, n in enumerate(rows)])
     arr, indices = _repeated(arr, source), _repeated(indices, target)
-    columns = index_columns([indices], [source[axis]], target, True)
+    columns = index_columns([indices], [source[axis]], target, wrap_negative_indices)
     numbers = elements_along(axis, ndim)
     chosen = GatherScatterMode.from_any("fill" if mode is None else mode)
     return lax.gather(arr, columns, numbers, (1,) * ndim, mode=chosen, fill_value=fill_value)
@@ -202,6 +212,7 @@ def take_along_axis(
 
 def choose(a: Any, choices: Sequence[Any], out: None = None, mode: str = "raise") -> Any:
     """``choices[a[i]][i]`` for each place i, with indices clamped."""
+    choices = choices if hasattr(choices, "aval") else members("jnp.choose", choices)
     count = len(choices)
     indices, *arrays = broadcast_arrays(a, *choices)
     if mode == "wrap":

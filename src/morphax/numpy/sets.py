@@ -1,7 +1,7 @@
 """Arrays as sets: different values, membership, and the algebra of sets.
 
-Everything is found in sorted order, where equal elements are neighbours.  The sizes of results depend on
-values: traced operands need a `size`, as in `searching`.
+Everything is found in sorted order, where equal elements are neighbours.  The sizes of results
+depend on values: traced operands need a `size`, as in `searching`.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def _starts_run(columns: Sequence[Any], equal_nan: bool) -> Any:
 class _Runs(NamedTuple):
     """Sorted rows in runs of equal ones.
 
-    order: the places the sorted rows came from; starts: where runs begin, and the number of rows behind
-    the last; first: which sorted rows begin a run.
+    order: the places the sorted rows came from; starts: where runs begin, and the number of rows
+    behind the last; first: which sorted rows begin a run.
     """
 
     order: Any
@@ -157,7 +157,7 @@ def _unique_of_nothing(rows: Any, size: int | None, fill_value: Any, *wanted: bo
 
 
 class UniqueAll(NamedTuple):
-    """Different values, where each comes first, the place of each element, and how often each occurs."""
+    """Different values, their first places, the number of each element, and their counts."""
 
     values: Any
     indices: Any
@@ -262,7 +262,7 @@ def _vectors(name: str, ar1: Any, ar2: Any) -> tuple[Any, Any]:
 
 
 def _sorted_once(x: Any) -> tuple[Any, Any, Any]:
-    """A vector sorted, the places its elements came from, and where they are first of their kind."""
+    """A vector sorted, where its elements came from, and which are first of their kind."""
     count = x.aval.shape[0]
     places = lax.iota(_index_dtype(), count)
     if count == 0:
@@ -273,7 +273,7 @@ def _sorted_once(x: Any) -> tuple[Any, Any, Any]:
 
 
 def _chosen(x: Any, mask: Any, size: int | None, fill_value: Any) -> tuple[Any, Any]:
-    """The elements of a vector where `mask` is true, and their places; filled by the first of them."""
+    """The elements where `mask` is true, filled up with the first of them, and their places."""
     count = aval_of(x).shape[0]
     (places,) = nonzero(mask, size=size, fill_value=count)
     if size is None:

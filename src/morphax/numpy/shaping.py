@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..lax.axes import integer_tuple, members
 from ..lax.convert import convert
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis
@@ -65,12 +65,15 @@ def reshape(
     return _reversed_axes(reversed_result)
 
 
+_AXES, _SHAPES = "jnp.transpose, argument axes", "jnp.broadcast_shapes, argument shapes"
+
+
 def _reversed_axes(a: Any) -> Any:
     return lax.transpose(a, tuple(range(aval_of(a).ndim))[::-1])
 
 
 def _worked_out(aval: Any, shape: Any) -> tuple[int, ...]:
-    sizes = tuple(map(index, shape)) if np.iterable(shape) else (index(shape),)
+    sizes = integer_tuple("jnp.reshape, argument shape", shape if np.iterable(shape) else (shape,))
     known = math.prod([n for n in sizes if n != -1])
     if sizes.count(-1) == 1 and known and aval.size % known == 0:
         sizes = tuple([aval.size // known if n == -1 else n for n in sizes])
@@ -96,7 +99,7 @@ def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
     a = as_array("transpose", a)
     if axes is None:
         return _reversed_axes(a) if a.aval.ndim > 1 else a
-    return lax.transpose(a, tuple([canonical_axis("transpose", x, a.aval.ndim) for x in axes]))
+    return lax.transpose(a, canonical_axes("transpose", tuple(members(_AXES, axes)), a.aval.ndim))
 
 
 permute_dims = transpose
@@ -197,7 +200,8 @@ def broadcast_arrays(*args: Any) -> list[Any]:
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The common shape that shapes broadcast to."""
-    return lax.broadcast_shapes(*[(s,) if isinstance(s, int) else tuple(s) for s in shapes])
+    sizes = [(s,) if isinstance(s, int) else integer_tuple(_SHAPES, s) for s in shapes]
+    return lax.broadcast_shapes(*sizes)
 
 
 def _at_least(name: str, arys: Sequence[Any], widen: Any) -> Any:

@@ -126,7 +126,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> A
     return clip(ratios, -1, 1)
 
 
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # noqa: A002
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
     """The edges of the bins of `histogram`, whose arguments these are."""
     if isinstance(bins, str):
         raise TypeError(
@@ -156,13 +156,13 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
 
 
 def histogram(
-    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None  # noqa: A002
+    a: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
 ) -> tuple[Any, Any]:
     """How many elements fall between edges, and these edges.
 
     Args:
         a: array.
-        bins: the number of bins of equal width, or their edges; the last one contains its right edge.
+        bins: the number of bins of equal width, or their edges; the last contains its right edge.
         range: first and last edge, if `bins` is a number; least and greatest element by default.
         weights: weights to add up instead of counting.
         density: divide by bin widths and the total, so that the integral is 1.
@@ -199,7 +199,7 @@ def _bin_numbers(x: Any, edges: Any) -> Any:
 
 
 def histogramdd(
-    sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None  # noqa: A002
+    sample: Any, bins: Any = 10, range: Any = None, weights: Any = None, density: bool | None = None
 ) -> tuple[Any, list[Any]]:
     """How many points fall into the boxes of a grid, and the edges of the grid along each axis.
 
@@ -214,12 +214,12 @@ def histogramdd(
         points = transpose(lax.stack([as_array("histogramdd", s) for s in sample], 0))
     else:
         points = as_array("histogramdd", sample)
-    columns = [lax.index_in_dim(points, i, 1, keepdims=False) for i in np.arange(points.aval.shape[1])]
+    columns = [
+        lax.index_in_dim(points, i, 1, keepdims=False) for i in np.arange(points.aval.shape[1])
+    ]
     bins = list(bins) if np.iterable(bins) else [bins] * len(columns)
     ranges: Sequence[Any] = [None] * len(columns) if range is None else range
-    edges = [
-        histogram_bin_edges(x, b, r) for x, b, r in zip(columns, bins, ranges, strict=True)
-    ]
+    edges = [histogram_bin_edges(x, b, r) for x, b, r in zip(columns, bins, ranges, strict=True)]
     places = tuple([_bin_numbers(_inexact(x), e) for x, e in zip(columns, edges, strict=True)])
     amount: Any = 1 if weights is None else as_array("histogramdd", weights)
     dtype = dtypes.python_scalar_dtype(int) if weights is None else amount.aval.dtype
@@ -230,7 +230,9 @@ def histogramdd(
         counts = true_divide(counts, sum_(counts))
         for i, e in enumerate(edges):
             widths = diff(e)
-            counts = true_divide(counts, reshape(widths, [-1 if j == i else 1 for j, _ in enumerate(edges)]))
+            counts = true_divide(
+                counts, reshape(widths, [-1 if j == i else 1 for j, _ in enumerate(edges)])
+            )
     return counts, edges
 
 
@@ -242,7 +244,7 @@ def histogram2d(
     x: Any,
     y: Any,
     bins: Any = 10,
-    range: Any = None,  # noqa: A002
+    range: Any = None,
     weights: Any = None,
     density: bool | None = None,
 ) -> tuple[Any, Any, Any]:

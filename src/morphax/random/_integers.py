@@ -53,9 +53,9 @@ def randint(
         low, count = _known_range(chosen, width, int(minval), int(maxval))
     else:
         low, count = _traced_range(chosen, width, minval, maxval, len(shape))
-    offsets = _below(typed, shape, width, count)
-    working = aval_of(low).dtype
-    numbers = lax.add(low, lax.convert_element_type(offsets, working))
+    numbers = lax.convert_element_type(_below(typed, shape, width, count), aval_of(low).dtype)
+    if not (is_number(low) and low == 0):
+        numbers = lax.add(low, numbers)
     return placed(lax.convert_element_type(numbers, chosen), out_sharding)
 
 

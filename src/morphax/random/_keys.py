@@ -119,10 +119,9 @@ def single_key(function: str, key: Any) -> Any:
     )
 
 
-def keys_from(keys: Any, count: int = 2) -> list[Any]:
+def keys_from(keys: Any, count: int = 2) -> Sequence[Any]:
     """`count` arrays of typed keys, of the shape of `keys`, split from them."""
-    parts = random_split_p.bind(keys, shape=(count,))
-    return [lax.index_in_dim(parts, i, axis=-1, keepdims=False) for i in range(count)]
+    return lax.unstack(random_split_p.bind(keys, shape=(count,)), axis=-1)
 
 
 def _like(key: Any, result: Any) -> Any:

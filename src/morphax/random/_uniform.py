@@ -176,7 +176,7 @@ def bernoulli(
 def two_digits(key: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
     """Two parts of numbers in [0, 1): what one draw gives, and the digits that follow."""
     pair = unit_interval(key, (2, *shape), dtype)
-    first, second = (lax.index_in_dim(pair, i, keepdims=False) for i in range(2))
+    first, second = lax.unstack(pair)
     return first, lax.mul(second, dtypes.finfo(dtype).eps)
 
 

@@ -1,4 +1,4 @@
-"""`morphax.scipy`: functions of SciPy for arrays that can be traced; SciPy itself is not imported."""
+"""`morphax.scipy`: functions of SciPy for arrays that can be traced, without SciPy."""
 
 from __future__ import annotations
 

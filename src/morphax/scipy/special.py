@@ -1,4 +1,4 @@
-"""Special functions: those of the error, gamma, Bessel and entropy families, and sums of exponentials.
+"""Special functions: the error, gamma, Bessel and entropy families, and sums of exponentials.
 
 Where a formula and its derivative differ in what is finite (x log y at x = 0), the derivative is
 defined apart.

@@ -20,7 +20,6 @@ from ..core import (
     aval_of,
     close,
     current_trace,
-    jaxpr_axis_names,
     stage,
 )
 from ..lax.spine import batched_first, moved_axis
@@ -166,11 +165,6 @@ def batched_aval(aval: Any, dim: int, axes: BatchAxes) -> ShapedArray:
     """The aval of a batch, from that of one member."""
     shape = aval.shape
     return ShapedArray((*shape[:dim], axes.size, *shape[dim:]), aval.dtype, aval.weak_type)
-
-
-def concerns_axis(jaxpr: Jaxpr, axes: BatchAxes) -> bool:
-    """Whether a program communicates over the mapped axis."""
-    return axes.name is not None and axes.name in jaxpr_axis_names(jaxpr)
 
 
 def to_axis(axes: BatchAxes, x: Any, dim: int | None, destination: int) -> Any:

@@ -189,7 +189,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         >>> import morphax.numpy as jnp
         >>> y, f_jvp = jax.linearize(jnp.sin, 0.0)
         >>> f_jvp(2.0)
-        Array(2., dtype=float32)
+        Array(2., dtype=float32, weak_type=True)
     """
     leaves, flat = prepare("linearize", fun, primals, has_aux)
     outs, out_slots, in_slots, trace = linearized(
@@ -314,6 +314,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
         >>> jax.linear_transpose(lambda x: 3.0 * x, 1.0)(2.0)
         (Array(6., dtype=float32, weak_type=True),)
     """
+    check_callable("linear_transpose", fun)
     leaves, in_tree = tree.flatten((primals, {}))
     flat = FlatFunction(fun, in_tree, "linear_transpose")
     avals = [shape_aval(x) for x in leaves]

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes, tree
 from ..core import aval_of
+from ..lax.convert import convert
 from ..lax.shape import reshape
 from ..lax.slicing import slice_in_dim
 from ..util.messages import message
@@ -113,7 +114,7 @@ def _value_and_grad(
         )
         value = flat.out_tree.unflatten(outs)
         _check_scalar(where, fun, value, holomorphic)
-        seed = as_output(np.ones((), aval_of(outs[0]).dtype)[()])
+        seed = as_output(_one_like(aval_of(outs[0])))
         results = pull_back(trace, out_slots, [seed])
         cts = [
             cotangent_output(results, slot, aval_of(x).to_tangent_aval())
@@ -124,6 +125,11 @@ def _value_and_grad(
         return ((value, flat.aux) if has_aux else value), result
 
     return value_and_gradient
+
+
+def _one_like(aval: Any) -> Any:
+    """The number 1 with dtype and weakness of `aval`."""
+    return 1.0 if aval_of(1.0) is aval else np.ones((), aval.dtype)[()]
 
 
 def check_argnums(where: str, argnums: Any) -> None:
@@ -320,7 +326,8 @@ def _basis(example: Any) -> Any:
         block = np.zeros((total, aval.size), dtype)
         if dtype != dtypes.float0:
             block[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
-        basis.append(block.reshape(total, *aval.shape))
+        stacked = block.reshape(total, *aval.shape)
+        basis.append(convert(stacked, dtype, True) if aval.weak_type else stacked)
         start += aval.size
     return structure.unflatten(basis)
 

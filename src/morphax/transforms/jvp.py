@@ -8,7 +8,7 @@ tangents out.  A value without a tangent is not a tracer of this trace.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, final
+from typing import Any, ClassVar, NamedTuple, final
 
 from .. import dtypes
 from ..core import (
@@ -34,17 +34,13 @@ class JVPFragment(NamedTuple):
     out_active: tuple[bool, ...]
 
 
-@final
-class JVPTracer(Tracer):
-    """A primal and its tangent."""
+class PrimalTracer(Tracer):
+    """A primal value that a trace of differentiation follows; it is as concrete as the value."""
 
-    __slots__ = ("aval", "primal", "tangent")
+    __slots__ = ("aval", "primal")
+    mode: ClassVar[str]
 
-    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:
-        self._trace = trace
-        self.primal = primal
-        self.tangent = tangent
-        self.aval = aval_of(primal)
+    primal: Any
 
     def concrete(self) -> Any | None:
         return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
@@ -52,7 +48,24 @@ class JVPTracer(Tracer):
     def origin(self) -> str:
         if isinstance(self.primal, Tracer):
             return self.primal.origin()
-        return "a value under forward-mode differentiation"
+        return f"a value under {self.mode}-mode differentiation"
+
+    def dependence(self) -> str:
+        return self.primal.dependence() if isinstance(self.primal, Tracer) else ""
+
+
+@final
+class JVPTracer(PrimalTracer):
+    """A primal and its tangent."""
+
+    __slots__ = ("tangent",)
+    mode = "forward"
+
+    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:
+        self._trace = trace
+        self.primal = primal
+        self.tangent = tangent
+        self.aval = aval_of(primal)
 
 
 @final

@@ -22,7 +22,6 @@ from ..core import (
     StagingTrace,
     StagingTracer,
     Trace,
-    Tracer,
     Var,
     Zero,
     aval_of,
@@ -35,7 +34,7 @@ from ..core import (
 )
 from ..lax.spine import add_tangents, instantiate
 from ..util.memo import memoize, memoize_if_hashable
-from .jvp import apply_rule
+from .jvp import PrimalTracer, apply_rule
 from .transposition import transpose_jaxpr
 
 
@@ -204,24 +203,17 @@ class Tape:
 
 
 @final
-class LinearizeTracer(Tracer):
+class LinearizeTracer(PrimalTracer):
     """A primal value and the slot of its tangent on the tape."""
 
-    __slots__ = ("aval", "primal", "slot")
+    __slots__ = ("slot",)
+    mode = "reverse"
 
     def __init__(self, trace: LinearizeTrace, primal: Any, slot: int) -> None:
         self._trace = trace
         self.primal = primal
         self.slot = slot
         self.aval = aval_of(primal)
-
-    def concrete(self) -> Any | None:
-        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
-
-    def origin(self) -> str:
-        if isinstance(self.primal, Tracer):
-            return self.primal.origin()
-        return "a value under reverse-mode differentiation"
 
 
 @final

@@ -9,8 +9,9 @@ from typing import Any
 
 from .. import tree
 from ..core import Jaxpr, ShapedArray, ShapeDtypeStruct, close, extended_axis_env, stage
+from ..lax.axes import integer_tuple
 from .derivatives import shape_aval
-from .flattening import FlatFunction, debug_info
+from .flattening import FlatFunction, check_callable, debug_info
 
 
 def make_jaxpr(
@@ -39,7 +40,9 @@ def make_jaxpr(
             d:f32[] = div b c
           in (d,) }
     """
-    static = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    check_callable("make_jaxpr", fun)
+    numbers = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
+    static = integer_tuple("make_jaxpr, argument static_argnums", numbers)
 
     @functools.wraps(fun)
     def traced(*args: Any, **kwargs: Any) -> Any:
@@ -73,6 +76,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         >>> jax.eval_shape(jnp.dot, jnp.ones((2, 3)), jnp.ones((3, 4))).shape
         (2, 4)
     """
+    check_callable("eval_shape", fun)
     jaxpr, out_tree = _staged("eval_shape", fun, args, kwargs, ())
     return _shapes(jaxpr, out_tree)
 

@@ -74,7 +74,21 @@ def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
         >>> jax.tree.unflatten(jax.tree.structure((0, [0])), "ab")
         ('a', ['b'])
     """
+    _check_treedef("tree.unflatten, argument treedef", treedef)
     return treedef.unflatten(leaves)
+
+
+def _check_treedef(where: str, treedef: Any) -> None:
+    """Raise `TypeError` unless `treedef` is a structure."""
+    if not isinstance(treedef, PyTreeDef):
+        raise TypeError(
+            message(
+                where,
+                given=f"{treedef!r:.80} of type {type(treedef).__name__}",
+                expected="a PyTreeDef",
+                fix="Make one with jax.tree.structure(tree).",
+            )
+        )
 
 
 def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
@@ -248,8 +262,11 @@ def transpose(
         >>> jax.tree.transpose(outer, None, [{"x": 1, "y": 2}, {"x": 3, "y": 4}])
         {'x': [1, 3], 'y': [2, 4]}
     """
+    _check_treedef("tree.transpose, argument outer_treedef", outer_treedef)
     values, given = flatten(pytree_to_transpose)
-    if inner_treedef is None:
+    if inner_treedef is not None:
+        _check_treedef("tree.transpose, argument inner_treedef", inner_treedef)
+    else:
         inner_treedef = _inner_structure(outer_treedef, pytree_to_transpose)
     expected = outer_treedef.compose(inner_treedef)
     if given.num_leaves != expected.num_leaves:
@@ -301,6 +318,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
         >>> jax.tree_util.treedef_children(jax.tree.structure([0, (1, 2)]))
         [PyTreeDef(*), PyTreeDef((*, *))]
     """
+    _check_treedef("treedef_children, argument treedef", treedef)
     return treedef.children()
 
 
@@ -312,4 +330,5 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
         >>> jax.tree_util.treedef_is_leaf(jax.tree.structure(0))
         True
     """
+    _check_treedef("treedef_is_leaf, argument treedef", treedef)
     return treedef.num_nodes == 1

@@ -1,8 +1,8 @@
 """Find the line of the *user's* program that is running now.
 
-A frame belongs to the user when its code was not compiled from a file of this package (or of a
-package that asked to be left out).  Recording a place costs a walk over a few frames and one small
-tuple, the code object and the instruction offset: text is made only when somebody reads it.
+A frame belongs to the user when its code was not compiled from a file of this package.  Recording a
+place costs a walk over a few frames and one small tuple, the code object and the instruction
+offset: text is made only when somebody reads it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 from typing import NamedTuple
 
-_excluded_prefixes: list[str] = [str(Path(__file__).resolve().parent.parent) + "/"]
+_PACKAGE_FOLDER = str(Path(__file__).resolve().parent.parent) + "/"
 # Deciding by file name costs a string comparison per frame, so each code object is judged once.
 _is_internal: dict[CodeType, bool] = {}
 
@@ -41,15 +41,9 @@ class UserFrame(NamedTuple):
         return f"{self.file}:{self.line} ({self.function})"
 
 
-def exclude(path_prefix: str) -> None:
-    """Treat files whose path starts with `path_prefix` as internal, not as the user's."""
-    _excluded_prefixes.append(path_prefix)
-    _is_internal.clear()
-
-
 def _judge(code: CodeType) -> bool:
     name = code.co_filename
-    internal = name.startswith("<frozen") or any(name.startswith(p) for p in _excluded_prefixes)
+    internal = name.startswith(("<frozen", _PACKAGE_FOLDER))
     _is_internal[code] = internal
     return internal
 

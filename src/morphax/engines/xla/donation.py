@@ -42,7 +42,11 @@ def call_donating(
         _refuse_twice(operands, program.donated, function, argument_name)
     given = list(operands)
     for i in program.donated:
-        given[i] = _to_give(operands[i], device)
+        x = operands[i]
+        if x._buffer is None or _is_shared(x):
+            given[i] = x = _unshared(x, device)
+        # A NumPy view of the buffer would keep XLA from using its memory.
+        x._host = None
     were_shared = [_is_shared(operands[i]) for i in program.handed_over]
     results = executable.run(given, committed)
     gone = Deleted(device, f"it was donated to {function}", user_frame())
@@ -61,14 +65,9 @@ def _is_shared(x: Array) -> bool:
     return hasattr(x._buffer, "is_shared")
 
 
-def _to_give(x: Array, device: Any) -> Array:
-    """The array to pass for a donated operand."""
-    if x._buffer is None or hasattr(x._buffer, "is_shared"):
-        x = Array(x.aval, x.to_host())
-        x.on_device(device)
-    # A NumPy view of the buffer would keep XLA from using its memory.
-    x._host = None
-    return x
+def _unshared(x: Array, device: Any) -> Array:
+    """The numbers of `x` as an array of its own, with a buffer that XLA will not write to."""
+    return Array(x.aval, None, Array(x.aval, x.to_host()).on_device(device), device)
 
 
 def _give_up(x: Array, gone: Deleted) -> None:

@@ -149,10 +149,7 @@ def _forwarded_results(jaxpr: Jaxpr) -> list[Forwarded | None]:
     for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
         if var in results:
             known[var] = Forwarded(constant=_constant(value))
-    return [
-        _literal_result(a) if type(a) is Literal else known.get(a)
-        for a in jaxpr.outvars
-    ]
+    return [_literal_result(a) if type(a) is Literal else known.get(a) for a in jaxpr.outvars]
 
 
 def _literal_result(literal: Literal) -> Forwarded:

@@ -19,7 +19,7 @@ from ..reductions import sum as sum_
 from ..shaping import ravel
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Norms of vectors (along one axis) or of matrices (along two).
 
     Args:
@@ -76,7 +76,9 @@ def _vector_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
             return min_(size, axes, keepdims=keepdims)
         if order == 0:
             present = lax.ne(size, lax.full_like(size, 0))
-            return sum_(lax.convert_element_type(present, aval_of(size).dtype), axes, keepdims=keepdims)
+            return sum_(
+                lax.convert_element_type(present, aval_of(size).dtype), axes, keepdims=keepdims
+            )
         if order == 1:
             return sum_(size, axes, keepdims=keepdims)
     total = sum_(power(size, order), axes, keepdims=keepdims)

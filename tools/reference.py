@@ -1,0 +1,127 @@
+"""Write the pages of `docs/reference`: the public names of each module, a line for each.
+
+Usage: ``python tools/reference.py [--check]``; with ``--check`` it writes nothing and fails if a
+page is out of date.  A name's line is the first sentence of its docstring, so the pages change only
+when a name or that sentence does.  Primitives (``sin_p``) are left out: the name of the function
+tells about both.  What morphax takes over from NumPy is named, not explained.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+from morphax.core import Primitive
+
+PACKAGE = "morphax"
+FOLDER = Path(__file__).parent.parent / "docs" / "reference"
+MODULES = (
+    "morphax",
+    "morphax.numpy",
+    "morphax.lax",
+    "morphax.random",
+    "morphax.nn",
+    "morphax.nn.initializers",
+    "morphax.scipy.special",
+    "morphax.tree",
+    "morphax.tree_util",
+    "morphax.debug",
+    "morphax.stages",
+    "morphax.sharding",
+    "morphax.errors",
+    "morphax.custom_derivatives",
+    "morphax.dlpack",
+    "morphax.flatten_util",
+    "morphax.typing",
+)
+
+
+def public_names(module: types.ModuleType) -> list[str]:
+    """The names that users reach through `module`, in alphabetical order.
+
+    Without ``__all__`` they are those that the file defines; a package, or a file that defines
+    nothing, is there for what it re-exports.
+    """
+    values = vars(module)
+    listed = getattr(module, "__all__", None)
+    if listed is None:
+        candidates = [n for n in values if n[0] != "_" and _is_public(module, n)]
+        own = [n for n in candidates if _home(values[n]) == module.__name__]
+        listed = candidates if hasattr(module, "__path__") or not own else own
+    return sorted((n for n in listed if not isinstance(values[n], Primitive)), key=str.lower)
+
+
+def _is_public(module: types.ModuleType, name: str) -> bool:
+    value = vars(module)[name]
+    if isinstance(value, types.ModuleType):
+        return module.__name__ == PACKAGE and f"{PACKAGE}.{name}" in MODULES
+    return value is not annotations
+
+
+def _home(value: Any) -> str:
+    """The module that an object comes from; that of its type if it does not say."""
+    if isinstance(value, types.ModuleType):
+        return value.__name__
+    owner = value if hasattr(value, "__qualname__") else type(value)
+    return str(owner.__module__)
+
+
+def summary(value: Any) -> str:
+    """One line about an object, fit for a table."""
+    text = inspect.getdoc(value)
+    if not text or not _home(value).startswith(PACKAGE):
+        return f"`{_described(value)}`".replace("|", "\\|")
+    sentence = " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(" .")
+    return sentence.replace("|", "\\|")
+
+
+def _described(value: Any) -> str:
+    if hasattr(value, "__qualname__"):
+        return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, float | types.NoneType | types.UnionType):
+        return str(value)
+    return type(value).__name__
+
+
+def page(name: str) -> str:
+    """The page of one module."""
+    module = importlib.import_module(name)
+    rows = [f"| `{n}` | {summary(vars(module)[n])} |" for n in public_names(module)]
+    head = f"# {name}\n\n{summary(module)}.\n\n| name | |\n| --- | --- |\n"
+    return head + "\n".join(rows) + "\n"
+
+
+def pages() -> dict[Path, str]:
+    """The text that each page should have."""
+    return {FOLDER / f"{name}.md": page(name) for name in MODULES}
+
+
+def outdated() -> list[str]:
+    """Names of the pages whose file differs, is missing, or belongs to no module."""
+    wanted = pages()
+    differing = [p for p, text in wanted.items() if not p.exists() or p.read_text("utf-8") != text]
+    return sorted(p.name for p in {*differing, *(set(FOLDER.glob("*.md")) - set(wanted))})
+
+
+def main(arguments: list[str]) -> int:
+    """Write the pages, or check them; the exit status."""
+    if "--check" in arguments:
+        stale = outdated()
+        if stale:
+            print(f"out of date: {', '.join(stale)}; run python tools/reference.py")
+        return bool(stale)
+    FOLDER.mkdir(exist_ok=True)
+    wanted = pages()
+    for path in set(FOLDER.glob("*.md")) - set(wanted):
+        path.unlink()
+    for path, text in wanted.items():
+        path.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,5 +1,22 @@
-"""Shared set-up: the root trace is installed by importing the package."""
+"""Shared set-up: importing the package installs the root trace, and the host has several devices.
+
+Placement can so be tested anywhere; the number is set here because it counts only before the CPU
+client exists.
+"""
 
 from __future__ import annotations
 
-import morphax  # noqa: F401
+from typing import Any
+
+import pytest
+
+import morphax
+
+morphax.config.update("jax_num_cpu_devices", 4)
+
+
+@pytest.fixture
+def two_devices() -> list[Any]:
+    found = morphax.devices("cpu")[:2]
+    assert len(found) == 2, "something made the CPU client before the tests could configure it"
+    return list(found)

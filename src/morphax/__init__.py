@@ -29,16 +29,11 @@ from .array.placement import block_until_ready as block_until_ready
 from .array.placement import copy_to_host_async as copy_to_host_async
 from .array.placement import device_get as device_get
 from .array.public import Array as Array
-from .config import check_tracer_leaks as check_tracer_leaks
-from .config import checking_leaks as checking_leaks
 from .config import config as config
-from .config import debug_infs as debug_infs
-from .config import debug_nans as debug_nans
 from .config import default_device as default_device
 from .config import default_matmul_precision as default_matmul_precision
 from .config import default_prng_impl as default_prng_impl
 from .config import disable_jit as disable_jit
-from .config import enable_checks as enable_checks
 from .config import enable_x64 as enable_x64
 from .config import log_compiles as log_compiles
 from .config import numpy_dtype_promotion as numpy_dtype_promotion

@@ -153,38 +153,11 @@ class UnexpectedTracerError(JAXTypeError):
 
 
 class LeakCheckError(RuntimeError):
-    """A traced value outlived its trace, while ``jax.checking_leaks()`` watched.
-
-    Example:
-        >>> import morphax as jax
-        >>> kept = []
-        >>> with jax.checking_leaks():
-        ...     jax.jit(lambda x: kept.append(2 * x))(1.0)
-        Traceback (most recent call last):
-        morphax.errors.LeakCheckError: ...
-        >>> with jax.checking_leaks():
-        ...     jax.jit(lambda x: 2 * x)(1.0)
-        Array(2., dtype=float32, weak_type=True)
-    """
+    """A traced value outlived its trace, while ``jax.checking_leaks()`` watched."""
 
 
 class KeyReuseError(JAXTypeError):
-    """A random key was consumed twice, while ``jax_debug_key_reuse`` was on.
-
-    Example:
-        >>> import morphax as jax
-        >>> def two(key):
-        ...     return jax.random.bits(key), jax.random.bits(key)
-        >>> with jax.debug_key_reuse(True):
-        ...     jax.jit(two)(jax.random.key(0))
-        Traceback (most recent call last):
-        morphax.errors.KeyReuseError: ...
-        >>> def two(key):
-        ...     first, second = jax.random.split(key)
-        ...     return jax.random.bits(first), jax.random.bits(second)
-        >>> with jax.debug_key_reuse(True):
-        ...     results = jax.jit(two)(jax.random.key(0))
-    """
+    """A random key was consumed twice, while ``jax_debug_key_reuse`` was on."""
 
 
 class JaxprTypeError(TypeError):
@@ -196,18 +169,7 @@ class JaxprTypeError(TypeError):
 
 
 class InconclusiveDimensionOperation(Exception):
-    """A question about a symbolic dimension has no one answer for all its sizes.
-
-    Example:
-        >>> import morphax as jax
-        >>> (n,) = jax.export.symbolic_shape("n")
-        >>> n >= 2
-        Traceback (most recent call last):
-        morphax.errors.InconclusiveDimensionOperation: ...
-        >>> (n,) = jax.export.symbolic_shape("n", constraints=["n >= 2"])
-        >>> n >= 2
-        True
-    """
+    """A question about a symbolic dimension has no one answer for all its sizes."""
 
 
 class JaxRuntimeError(RuntimeError):

@@ -26,8 +26,8 @@ from tests.cases.op_case import OpCase
 EXEMPT = {
     "add_any": "arises in derivatives only: tests/transforms",
     "device_put": "moves and computes nothing: tests/lax/test_placing.py",
-    "select_and_gather_add": "arises in derivatives of reduce_window only, which its records check",
-    "select_and_scatter_add": "arises in derivatives of reduce_window only, which its records check",
+    "select_and_gather_add": "arises in derivatives of reduce_window only, with its records",
+    "select_and_scatter_add": "arises in derivatives of reduce_window only, with its records",
     "stop_gradient": "its derivative is not that of its value: tests/lax",
 }
 RULES = {

@@ -109,12 +109,6 @@ def transfer_guard(new_val: str) -> override:
 
     Args:
         new_val: "allow", "log", "disallow", "log_explicit" or "disallow_explicit".
-
-    Example:
-        >>> import morphax as jax
-        >>> with jax.transfer_guard("log"):
-        ...     jax.config.jax_transfer_guard_device_to_host
-        'log'
     """
     return override(transfer_guard=new_val)
 
@@ -135,12 +129,5 @@ def disable_jit(disable: bool = True) -> override:
 
 
 def checking_leaks() -> override:
-    """A context manager that raises an error when a tracer outlives its trace.
-
-    Example:
-        >>> import morphax as jax
-        >>> with jax.checking_leaks():
-        ...     jax.config.jax_check_tracer_leaks
-        True
-    """
+    """A context manager that raises an error when a tracer outlives its trace."""
     return override(check_tracer_leaks=True)

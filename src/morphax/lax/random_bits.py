@@ -136,7 +136,7 @@ class RandomClone(KeyOperation):
 
     name = "random_clone"
 
-    def abstract_eval(self, keys: Any) -> ShapedArray:
+    def abstract_eval(self, keys: Any) -> Any:
         KEY.check(self.name, 0, keys)
         return keys
 
@@ -180,7 +180,7 @@ class RandomFoldIn(KeyOperation):
         return _lower_images(b, out, keys, (b.full(0, counters), wide))
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any]
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
     ) -> tuple[Any, int]:
         return self.bind(*aligned_batch(axes, operands, dims)), 0
 
@@ -231,7 +231,7 @@ class RandomBits(Draw):
             )
         return ShapedArray((*keys.shape, *shape), self.physical_dtype(bit_width=bit_width))
 
-    def physical_dtype(self, *, bit_width: int) -> Any:
+    def physical_dtype(self, *, bit_width: int, **params: Any) -> Any:
         return np.dtype(f"uint{bit_width}")
 
 

@@ -218,9 +218,7 @@ def expand_dims(array: Any, dimensions: Sequence[int]) -> Any:
 
 def rev(operand: Any, dimensions: Sequence[int]) -> Any:
     """`operand` with the order of elements reversed along the axes `dimensions`."""
-    return rev_p.bind(
-        operand, dimensions=integer_tuple("lax.rev, argument dimensions", dimensions)
-    )
+    return rev_p.bind(operand, dimensions=integer_tuple("lax.rev, argument dimensions", dimensions))
 
 
 def transpose(operand: Any, permutation: Any) -> Any:

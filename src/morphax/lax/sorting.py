@@ -271,9 +271,7 @@ def sort(operand: Any, dimension: int = -1, is_stable: bool = True, num_keys: in
             )
         )
     axis = canonical_axis("lax.sort, argument dimension", dimension, aval_of(operands[0]).ndim)
-    outs = sort_p.bind(
-        *operands, dimension=axis, is_stable=bool(is_stable), num_keys=num_keys
-    )
+    outs = sort_p.bind(*operands, dimension=axis, is_stable=bool(is_stable), num_keys=num_keys)
     return tuple(outs) if several else outs[0]
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import lax
 from ..core import aval_of
+from ..lax.axes import members
 from ..lax.convert import convert
 from ..transforms.vmap import vmap
 from ..util.messages import message
@@ -82,7 +83,7 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     """
     x = as_array("piecewise", x)
     conditions = [as_truth("piecewise", c) for c in _conditions(condlist, x)]
-    functions = list(funclist)
+    functions = members("jnp.piecewise, argument funclist", funclist, "functions or numbers")
     if len(functions) == len(conditions):
         functions.append(0)
     if len(functions) != len(conditions) + 1:

@@ -107,9 +107,7 @@ def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> t
 
 def _as_text(subscripts: Any, operands: Sequence[Any]) -> tuple[str, Sequence[Any]]:
     """Subscripts as one string; alternating operands and lists are rewritten."""
-    if isinstance(subscripts, str):
-        if operands:
-            return subscripts.replace(" ", ""), operands
+    if not operands:
         raise TypeError(
             message(
                 "jnp.einsum",
@@ -118,6 +116,8 @@ def _as_text(subscripts: Any, operands: Sequence[Any]) -> tuple[str, Sequence[An
                 fix="Pass the arrays after the subscripts.",
             )
         )
+    if isinstance(subscripts, str):
+        return subscripts.replace(" ", ""), operands
     items = [subscripts, *operands]
     result = items.pop() if len(items) % 2 else None
     lists = items[1::2]

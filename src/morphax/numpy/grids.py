@@ -128,4 +128,15 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
     """The contents of a bytes-like object as a vector."""
     target = dtypes.requested(dtype, "frombuffer")
+    try:
+        buffer = memoryview(buffer)
+    except TypeError:
+        raise TypeError(
+            message(
+                "jnp.frombuffer, argument buffer",
+                given=f"a {type(buffer).__name__}",
+                expected="a bytes-like object",
+                fix="Pass bytes, or use jnp.asarray.",
+            )
+        ) from None
     return array(np.frombuffer(buffer, target, count, offset))

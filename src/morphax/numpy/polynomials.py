@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import lax
 from ..core import aval_of
+from ..lax.axes import integer
 from .indexing import getitem
 from .operands import as_array, of_one_dtype
 from .shaping import broadcast_to
@@ -33,7 +34,7 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
         return lax.add(lax.mul(total, x), broadcast_to(coefficient, shape)), None
 
     total = lax.full(shape, 0, aval_of(x).dtype)
-    if count > unroll:
+    if count > integer("jnp.polyval, argument unroll", unroll):
         return lax.scan(step, total, p, unroll=unroll)[0]
     for i in range(count):
         total, _ = step(total, getitem(p, i))

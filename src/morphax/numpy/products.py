@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..lax.axes import integer
 from ..lax.precision import canonical_precision
 from ..util.memo import memoize
 from ..util.messages import message
@@ -220,7 +221,7 @@ def tensordot(
             canonical_axes("tensordot", axes[1], right),
         )
     else:
-        count = int(axes)
+        count = integer("jnp.tensordot, argument axes", axes)
         pairs = (tuple(range(left - count, left)), tuple(range(count)))
     if len(pairs[0]) != len(pairs[1]) or min(pairs[0], default=0) < 0 or len(pairs[1]) > right:
         raise TypeError(

@@ -264,6 +264,15 @@ def compress(
     axis = canonical_axis("compress", axis, a.aval.ndim)
     count = a.aval.shape[axis]
     mask = as_truth("compress", condition)
+    if mask.aval.ndim != 1:
+        raise ValueError(
+            message(
+                "jnp.compress, argument condition",
+                given=f"{mask.aval}",
+                expected="a vector",
+                fix="Use jnp.ravel first.",
+            )
+        )
     beyond = as_truth("compress", mask)[count:]
     if not isinstance(mask, Tracer) and np.asarray(beyond).any():
         raise ValueError(

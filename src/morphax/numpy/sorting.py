@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..lax.axes import members
 from ..lax.sorting import sort as lax_sort
 from ..util.messages import message
 from .axes import canonical_axis
@@ -99,7 +100,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
         keys: sequence of arrays of one shape, or an array of keys.
         axis: axis to sort along.
     """
-    arrays = [as_array("lexsort", k) for k in keys]
+    arrays = [as_array("lexsort", k) for k in members("jnp.lexsort, argument keys", keys)]
     if not arrays:
         raise TypeError(
             message(

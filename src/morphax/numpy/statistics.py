@@ -214,6 +214,15 @@ def histogramdd(
         points = transpose(lax.stack([as_array("histogramdd", s) for s in sample], 0))
     else:
         points = as_array("histogramdd", sample)
+    if points.aval.ndim != 2:
+        raise ValueError(
+            message(
+                "jnp.histogramdd, argument sample",
+                given=f"{points.aval}",
+                expected="points (n, d), or a sequence of d vectors",
+                fix="Use jnp.histogram for numbers.",
+            )
+        )
     columns = [
         lax.index_in_dim(points, i, 1, keepdims=False) for i in np.arange(points.aval.shape[1])
     ]

@@ -28,10 +28,12 @@ from ..lax.random_bits import (
     random_wrap_p,
     threefry_prng_impl,
 )
+from ..util.frames import user_frame
 from ..util.messages import message
 
 _IMPLEMENTATIONS = {impl.name: impl for impl in (threefry_prng_impl,)}
 _INT64 = np.iinfo(np.int64)
+_warnings_given: dict[Any, Any] = {}
 
 
 def implementation(where: str, impl: Any = None, dtype: Any = None) -> PRNGImpl:
@@ -100,7 +102,9 @@ def _judge_raw(where: str) -> None:
     )
     if mode == "error":
         raise ValueError(text)
-    warnings.warn(text, UserWarning, stacklevel=5)
+    frame = user_frame()
+    file, line = (frame.file, frame.line) if frame else (__file__, 0)
+    warnings.warn_explicit(text, UserWarning, file, line, registry=_warnings_given)
 
 
 def single_key(function: str, key: Any) -> Any:

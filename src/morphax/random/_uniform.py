@@ -16,7 +16,7 @@ from ..lax.kinds import FLOATING, NUMBER, UNSIGNED
 from ..lax.random_bits import random_bits_p
 from ..util.memo import memoize
 from ..util.messages import message
-from ._arguments import drawn_shape, is_number, parameter, placed, requested_dtype
+from ._arguments import drawn_shape, parameter, placed, requested_dtype
 from ._keys import single_key
 
 _WIDTHS = (8, 16, 32, 64)
@@ -53,7 +53,7 @@ class _Format(NamedTuple):
     drawn_width: int
     surplus: np.unsignedinteger[Any]
     one: Any
-    bits_of_one: np.unsignedinteger[Any]
+    bits_of_one: Any
 
 
 @memoize
@@ -152,8 +152,8 @@ def bernoulli(
         Array([False, False,  True], dtype=bool)
     """
     typed = single_key("bernoulli", key)
-    dtype = dtypes.canonicalize(float) if is_number(p) else aval_of(p).dtype
-    if isinstance(p, (int, np.integer)) or dtype not in FLOATING:
+    dtype = aval_of(p).dtype
+    if dtype not in FLOATING:
         raise TypeError(
             message(
                 "random.bernoulli, argument p",

@@ -30,6 +30,7 @@ TARGETS = {
     "first eager sum": 0.02,
     "first eager softmax": 0.02,
     "MLP step: run": 1.05,
+    "CNN step: run": 1.05,
 }
 
 

@@ -171,9 +171,7 @@ def _random_like(x: Any, seed: int) -> Any:
     return tree.map(tangent, x)
 
 
-def _difference(
-    f: Callable[..., Any], args: tuple[Any, ...], tangents: Any, eps: float
-) -> Any:
+def _difference(f: Callable[..., Any], args: tuple[Any, ...], tangents: Any, eps: float) -> Any:
     def moved(scale: float) -> Any:
         return f(*tree.map(lambda x, t: _moved(x, t, scale), args, tangents))
 

@@ -75,6 +75,14 @@ def test_a_gamma_number_has_no_derivative_with_respect_to_its_parameter() -> Non
     np.testing.assert_allclose(scaled, np.sum(random.gamma(KEY, 2.0, (3,))), rtol=1e-5)
 
 
+def test_counts_have_derivative_zero() -> None:
+    def count(x: Any) -> Any:
+        drawn = random.poisson(KEY, x, (3,)).astype(np.float32)
+        return jnp.sum(drawn + random.binomial(KEY, 5.0, x / 9, (3,)))
+
+    assert jax.grad(count)(3.0) == 0.0
+
+
 DRAWS: dict[str, Callable[[Any], Any]] = {
     "uniform": lambda k: random.uniform(k, (3,), minval=-1.0, maxval=2.0),
     "normal": lambda k: random.normal(k, (2, 2)),

@@ -188,14 +188,10 @@ class RandomFoldIn(KeyOperation):
 class Draw(KeyOperation):
     """The images of the first counters: for keys (...), an array (..., *shape)."""
 
-    def evaluate(self, keys: Any, *, shape: Any, **params: Any) -> Any:
-        out = np.empty((keys.size, math.prod(shape)), self.physical_dtype(**params))
+    def evaluate(self, keys: Any, *, shape: Any, bit_width: int = 64) -> Any:
+        out = np.empty((keys.size, math.prod(shape)), f"uint{bit_width}")
         _draw(keys.reshape(-1), out)
         return out.reshape(keys.shape + shape)
-
-    def physical_dtype(self, **params: Any) -> Any:
-        """The dtype that the images are made."""
-        return np.uint64
 
     def lower(self, b: Builder, out: Any, keys: Value, **params: Any) -> Value:
         return _lower_images(b, out, keys, _lower_counters(b, out, len(keys.aval.shape)))
@@ -229,10 +225,7 @@ class RandomBits(Draw):
                     fix="Draw a wider number and take its low bits.",
                 )
             )
-        return ShapedArray((*keys.shape, *shape), self.physical_dtype(bit_width=bit_width))
-
-    def physical_dtype(self, *, bit_width: int, **params: Any) -> Any:
-        return np.dtype(f"uint{bit_width}")
+        return ShapedArray((*keys.shape, *shape), f"uint{bit_width}")
 
 
 def _draw(keys: Any, out: Any) -> None:

@@ -84,9 +84,7 @@ def triu(m: Any, k: int = 0) -> Any:
     return _triangle("triu", m, lambda mask, m: where(mask, lax.full_like(m, 0), m), k, -1)
 
 
-def _triangle(
-    name: str, m: Any, choose: Callable[[Any, Any], Any], k: int, offset: int = 0
-) -> Any:
+def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int, offset: int = 0) -> Any:
     m = as_array(name, m)
     if m.aval.ndim < 2:
         raise ValueError(
@@ -174,9 +172,7 @@ def _static_indices(mask: np.ndarray[Any, Any]) -> tuple[Any, ...]:
     return tuple([Array.from_host(i.astype(dtype)) for i in np.nonzero(mask)])
 
 
-def _lower(
-    name: str, n: int, m: int | None, k: int, offset: int = 0
-) -> np.ndarray[Any, Any]:
+def _lower(name: str, n: int, m: int | None, k: int, offset: int = 0) -> np.ndarray[Any, Any]:
     """Which places of an n × m matrix are on and below a diagonal."""
     return np.tri(*_sizes(name, n, m), integer(f"jnp.{name}, argument k", k) + offset, dtype=bool)
 

@@ -84,6 +84,12 @@ def parameter(x: Any, dtype: Any, shape: tuple[int, ...]) -> Any:
     return lax.broadcast_to_rank(converted, len(shape)) if aval_of(x).shape else converted
 
 
+def repeated(x: Any, shape: tuple[int, ...]) -> Any:
+    """A parameter repeated to the shape of the numbers to draw."""
+    own = aval_of(x).shape
+    return lax.broadcast_in_dim(x, shape, range(len(shape) - len(own), len(shape)))
+
+
 def placed(numbers: Any, out_sharding: Any) -> Any:
     """`numbers`, laid out over devices as `out_sharding` says, if it says anything."""
     if out_sharding is None:

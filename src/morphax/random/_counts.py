@@ -24,16 +24,13 @@ from ..control.loops import scan, while_loop
 from ..core import aval_of
 from ..lax.kinds import INTEGER
 from ..lax.random_bits import random_split_p
-from ._arguments import drawn_shape, placed, prepared, requested_dtype
+from ._arguments import drawn_shape, placed, prepared, repeated, requested_dtype
+from ._gamma import any_of
 from ._keys import keys_from, single_key
 from ._uniform import unit_interval
 
 _SMALL_COUNT = 10
 """Expected counts up to which events are simulated one by one."""
-
-
-def _any(flags: Any) -> Any:
-    return lax.reduce_or(flags, range(aval_of(flags).ndim))
 
 
 def _is_invalid(x: Any) -> Any:
@@ -72,7 +69,7 @@ def _transformed_rejection(
         return key, lax.select(accepted, k, result), lax.bitwise_or(done, accepted)
 
     start = key, lax.full_like(like, -1), lax.full_like(like, False, bool)
-    return while_loop(lambda state: _any(lax.bitwise_not(state[2])), draw, start)[1]
+    return while_loop(lambda state: any_of(lax.bitwise_not(state[2])), draw, start)[1]
 
 
 def poisson(
@@ -96,7 +93,8 @@ def poisson(
     typed, shape, chosen, lam = prepared("poisson", key, shape, None, lam)
     if not math.prod(shape):
         return lax.full(shape, 0, integer)
-    lam = _broadcast(lam, shape)
+    # Counts do not change with the parameter, except by jumps.
+    lam = lax.stop_gradient(repeated(lam, shape))
     is_few = lax.bitwise_or(lax.ne(lam, lam), lax.lt(lam, chosen.type(_SMALL_COUNT)))
     few = lax.select(is_few, lam, lax.full_like(lam, 0))
     many = lax.select(is_few, lax.full_like(lam, 1e5), lam)
@@ -107,11 +105,6 @@ def poisson(
     )
     none = lax.full_like(counts, 0)
     return placed(lax.select(lax.eq(lam, chosen.type(0)), none, counts), out_sharding)
-
-
-def _broadcast(x: Any, shape: tuple[int, ...]) -> Any:
-    own = aval_of(x).shape
-    return lax.broadcast_in_dim(x, shape, range(len(shape) - len(own), len(shape)))
 
 
 def _events(key: Any, lam: Any) -> Any:
@@ -127,7 +120,7 @@ def _events(key: Any, lam: Any) -> Any:
         return key, count, lax.add(log_product, lax.log(unit_interval(subkey, shape, dtype)))
 
     start = key, lax.full_like(lam, 0), lax.full_like(lam, 0)
-    _, count, _ = while_loop(lambda state: _any(lax.gt(state[2], end)), wait, start)
+    _, count, _ = while_loop(lambda state: any_of(lax.gt(state[2], end)), wait, start)
     return lax.sub(count, dtype.type(1))
 
 
@@ -175,7 +168,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     typed, shape, chosen, n, p = prepared("binomial", key, shape, dtype, n, p)
     if not math.prod(shape):
         return lax.full(shape, 0, chosen)
-    return _successes(typed, _broadcast(n, shape), _broadcast(p, shape))
+    return _successes(typed, repeated(n, shape), lax.stop_gradient(repeated(p, shape)))
 
 
 def _successes(key: Any, n: Any, p: Any) -> Any:
@@ -214,7 +207,7 @@ def _trials_to_successes(key: Any, n: Any, log_failure: Any) -> Any:
         return key, count, lax.add(total, trials)
 
     start = key, lax.full_like(n, 0), lax.full_like(n, 0)
-    _, count, _ = while_loop(lambda state: _any(lax.le(state[2], n)), wait, start)
+    _, count, _ = while_loop(lambda state: any_of(lax.le(state[2], n)), wait, start)
     return lax.sub(count, dtype.type(1))
 
 
@@ -291,7 +284,7 @@ def multinomial(
     sizes = drawn_shape("multinomial", aval_of(p).shape if shape is None else shape, p)
     *_, chosen, p = prepared("multinomial", key, sizes, dtype, p)
     _, batch, _, n = prepared("multinomial", key, sizes[:-1], dtype, n)
-    outcomes = lax.transpose(_broadcast(p, sizes), (len(batch), *range(len(batch))))
+    outcomes = lax.transpose(repeated(p, sizes), (len(batch), *range(len(batch))))
     remaining = lax.cumsum(outcomes, axis=0, reverse=True)
     is_zero = lax.eq(remaining, chosen.type(0))
     shares = lax.div(outcomes, lax.select(is_zero, lax.full_like(remaining, 1), remaining))
@@ -303,5 +296,5 @@ def multinomial(
         return lax.sub(left, count), count
 
     keys = random_split_p.bind(typed, shape=sizes[-1:])
-    _, counts = scan(draw, _broadcast(n, batch), (shares, keys), unroll=unroll)
+    _, counts = scan(draw, repeated(n, batch), (shares, keys), unroll=unroll)
     return lax.transpose(counts, (*range(1, len(sizes)), 0))

@@ -15,9 +15,8 @@ and needs the derivative of the incomplete gamma function.
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
-
-import numpy as np
 
 from .. import lax
 from ..control.custom_jvp import custom_jvp
@@ -25,14 +24,15 @@ from ..control.loops import while_loop
 from ..core import aval_of
 from ..lax.random_bits import random_split_p
 from ..util.messages import message
-from ._arguments import drawn_shape, placed, prepared
+from ._arguments import drawn_shape, placed, prepared, repeated
 from ._inversion import exponential_of
 from ._keys import keys_from
 from ._normal import standard_normal
 from ._uniform import rademacher, unit_interval
 
 
-def _any(flags: Any) -> Any:
+def any_of(flags: Any) -> Any:
+    """Whether any of an array of booleans is true."""
     return lax.reduce_or(flags, range(aval_of(flags).ndim))
 
 
@@ -53,7 +53,7 @@ def _positive_candidates(keys: Any, c: Any) -> tuple[Any, Any]:
         )
 
     start = keys, lax.full_like(c, 0), lax.full_like(c, -1)
-    _, z, sums = while_loop(lambda state: _any(lax.le(state[2], zero)), draw, start)
+    _, z, sums = while_loop(lambda state: any_of(lax.le(state[2], zero)), draw, start)
     return z, sums
 
 
@@ -81,7 +81,7 @@ def _accepted_cubes(keys: Any, d: Any, c: Any) -> Any:
         return tuple([lax.select(is_open, a, b) for a, b in zip(drawn, state, strict=True)])
 
     start = keys, *[lax.full_like(d, n) for n in (0, 1, 2)]
-    _, _, cube, _ = while_loop(lambda state: _any(is_rejected(state)), draw, start)
+    _, _, cube, _ = while_loop(lambda state: any_of(is_rejected(state)), draw, start)
     return cube
 
 
@@ -120,12 +120,10 @@ def _refuse(log_space: bool, primals: Any, tangents: Any) -> Any:
 
 def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: Any, *, log_space: bool) -> Any:
     """Gamma numbers, or their logarithms, for a typed key and a parameter made by `parameter`."""
-    if not np.prod(shape):
+    if not math.prod(shape):
         return lax.full(shape, 0, dtype)
     keys = random_split_p.bind(key, shape=shape)
-    own = aval_of(a).shape
-    wide = lax.broadcast_in_dim(a, shape, range(len(shape) - len(own), len(shape)))
-    return _drawn(keys, wide, log_space)
+    return _drawn(keys, repeated(a, shape), log_space)
 
 
 def gamma(

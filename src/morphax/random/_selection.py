@@ -84,8 +84,8 @@ def _numbers_below(count: int) -> Any:
 def _shuffled(key: Any, x: Any, axis: int) -> Any:
     """`x` sorted by random numbers along an axis, as often as it takes to make ties harmless.
 
-    After r rounds two elements are in the order they came in if all their r pairs of 32-bit numbers
-    were equal.  With n elements and n³ below 2³²ʳ, hardly any pair is.
+    Two elements keep their order if they draw equal 32-bit numbers in each of r rounds; where n³ is
+    below 2³²ʳ, hardly any two of n elements do.
     """
     shape = aval_of(x).shape
     size = math.prod(shape)

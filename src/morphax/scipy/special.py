@@ -15,56 +15,61 @@ from .. import lax, nn
 from .. import numpy as jnp
 from ..control.custom_jvp import custom_jvp
 from ..core import aval_of
-from ..numpy.operands import promoted_inexact
+from ..numpy.operands import as_array, promoted_inexact
 from ..util.messages import message
 
 _SQRT_HALF = math.sqrt(0.5)
 
 
+def _operands(name: str, *operands: Any) -> list[Any]:
+    """Arrays of one floating dtype."""
+    return [as_array(name, x) for x in promoted_inexact(name, *operands)]
+
+
 def erf(x: Any) -> Any:
     """The error function 2/√π ∫₀ˣ exp(−s²) ds."""
-    return lax.erf(*promoted_inexact("erf", x))
+    return lax.erf(*_operands("erf", x))
 
 
 def erfc(x: Any) -> Any:
     """1 − erf x, accurate for large x."""
-    return lax.erfc(*promoted_inexact("erfc", x))
+    return lax.erfc(*_operands("erfc", x))
 
 
 def erfinv(x: Any) -> Any:
     """The inverse of `erf`, on (−1, 1)."""
-    return lax.erf_inv(*promoted_inexact("erfinv", x))
+    return lax.erf_inv(*_operands("erfinv", x))
 
 
 def ndtr(x: Any) -> Any:
     """The distribution function of the standard normal distribution."""
-    (x,) = promoted_inexact("ndtr", x)
+    (x,) = _operands("ndtr", x)
     return 0.5 * lax.erfc(x * -_SQRT_HALF)
 
 
 def digamma(x: Any) -> Any:
     """The derivative of log Γ."""
-    return lax.digamma(*promoted_inexact("digamma", x))
+    return lax.digamma(*_operands("digamma", x))
 
 
 def polygamma(n: Any, x: Any) -> Any:
     """The derivative of order `n` of `digamma`."""
-    return lax.polygamma(*promoted_inexact("polygamma", n, x))
+    return lax.polygamma(*_operands("polygamma", n, x))
 
 
 def zeta(x: Any, q: Any = 1.0) -> Any:
     """The zeta function of Hurwitz, Σₖ (k + q)⁻ˣ; for q = 1 that of Riemann."""
-    return lax.zeta(*promoted_inexact("zeta", x, 1.0 if q is None else q))
+    return lax.zeta(*_operands("zeta", x, 1.0 if q is None else q))
 
 
 def gammaln(x: Any) -> Any:
     """log |Γ(x)|."""
-    return lax.lgamma(*promoted_inexact("gammaln", x))
+    return lax.lgamma(*_operands("gammaln", x))
 
 
 def gammasgn(x: Any) -> Any:
     """The sign of Γ(x): NaN at negative integers, the sign of the zero at 0."""
-    (x,) = promoted_inexact("gammasgn", x)
+    (x,) = _operands("gammasgn", x)
     below = lax.floor(x)
     negative = jnp.where(jnp.remainder(below, 2) == 0, 1.0, -1.0)
     negative = jnp.where(x == below, np.nan, negative)
@@ -88,52 +93,52 @@ def factorial(n: Any, exact: bool = False) -> Any:
                 fix="Use math.factorial for exact integers.",
             )
         )
-    (n,) = promoted_inexact("factorial", n)
+    (n,) = _operands("factorial", n)
     return jnp.where(n < 0, 0, lax.exp(lax.lgamma(n + 1)))
 
 
 def betaln(a: Any, b: Any) -> Any:
     """log |B(a, b)|."""
-    a, b = promoted_inexact("betaln", a, b)
+    a, b = _operands("betaln", a, b)
     return lax.lgamma(a) + lax.lgamma(b) - lax.lgamma(a + b)
 
 
 def beta(a: Any, b: Any) -> Any:
     """B(a, b) = Γ(a) Γ(b) / Γ(a + b)."""
-    a, b = promoted_inexact("beta", a, b)
+    a, b = _operands("beta", a, b)
     return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * lax.exp(betaln(a, b))
 
 
 def i0e(x: Any) -> Any:
     """exp(−|x|) I₀(x), for the modified Bessel function of order 0."""
-    return lax.bessel_i0e(*promoted_inexact("i0e", x))
+    return lax.bessel_i0e(*_operands("i0e", x))
 
 
 def i1e(x: Any) -> Any:
     """exp(−|x|) I₁(x), for the modified Bessel function of order 1."""
-    return lax.bessel_i1e(*promoted_inexact("i1e", x))
+    return lax.bessel_i1e(*_operands("i1e", x))
 
 
 def i0(x: Any) -> Any:
     """The modified Bessel function I₀."""
-    (x,) = promoted_inexact("i0", x)
+    (x,) = _operands("i0", x)
     return lax.exp(lax.abs(x)) * lax.bessel_i0e(x)
 
 
 def i1(x: Any) -> Any:
     """The modified Bessel function I₁."""
-    (x,) = promoted_inexact("i1", x)
+    (x,) = _operands("i1", x)
     return lax.exp(lax.abs(x)) * lax.bessel_i1e(x)
 
 
 def expit(x: Any) -> Any:
     """The logistic function 1 / (1 + e⁻ˣ)."""
-    return lax.logistic(*promoted_inexact("expit", x))
+    return lax.logistic(*_operands("expit", x))
 
 
 def logit(x: Any) -> Any:
     """log(x / (1 − x)), the inverse of `expit`."""
-    return _logit(*promoted_inexact("logit", x))
+    return _logit(*_operands("logit", x))
 
 
 @custom_jvp
@@ -146,7 +151,7 @@ _logit.defjvps(lambda t, out, x: t / (x * (1 - x)))
 
 def xlogy(x: Any, y: Any) -> Any:
     """x log y, and 0 where x = 0."""
-    return _xlogy(*promoted_inexact("xlogy", x, y))
+    return _xlogy(*_operands("xlogy", x, y))
 
 
 @custom_jvp
@@ -162,7 +167,7 @@ _xlogy.defjvps(
 
 def xlog1py(x: Any, y: Any) -> Any:
     """x log(1 + y), and 0 where x = 0."""
-    return _xlog1py(*promoted_inexact("xlog1py", x, y))
+    return _xlog1py(*_operands("xlog1py", x, y))
 
 
 @custom_jvp
@@ -178,7 +183,7 @@ _xlog1py.defjvps(
 
 def entr(x: Any) -> Any:
     """−x log x, a term of an entropy: 0 at 0, −∞ below."""
-    (x,) = promoted_inexact("entr", x)
+    (x,) = _operands("entr", x)
     return jnp.where(x < 0, -np.inf, -_xlogx(x))
 
 
@@ -192,7 +197,7 @@ _xlogx.defjvps(lambda t, out, x: t * (lax.log(x) + 1))
 
 def rel_entr(p: Any, q: Any) -> Any:
     """p log(p / q), a term of a relative entropy: 0 for p = 0 ≤ q, ∞ outside the domain."""
-    p, q = promoted_inexact("rel_entr", p, q)
+    p, q = _operands("rel_entr", p, q)
     inside = (p > 0) & (q > 0)
     # The operands of the branch that is not taken stay where its derivative is finite.
     safe_p, safe_q = jnp.where(inside, p, 1), jnp.where(inside, q, 1)
@@ -202,7 +207,7 @@ def rel_entr(p: Any, q: Any) -> Any:
 
 def kl_div(p: Any, q: Any) -> Any:
     """p log(p / q) − p + q: `rel_entr` with a sum that is never negative."""
-    p, q = promoted_inexact("kl_div", p, q)
+    p, q = _operands("kl_div", p, q)
     return rel_entr(p, q) - p + q
 
 

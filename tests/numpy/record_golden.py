@@ -1,0 +1,47 @@
+"""Record the shapes and dtypes that JAX gives the calls of the tables.
+
+Usage: ``python -m tests.numpy.record_golden``, with an interpreter that has JAX 0.10.1.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from tests.numpy.tables import elementwise, methods, products, reductions, structure
+
+GOLDEN = Path(__file__).with_name("golden.json")
+TABLES = (elementwise, structure, reductions, products, methods)
+
+
+def facts(jax: Any, result: Any) -> list[list[Any]]:
+    """Shape, dtype and weak type of each leaf."""
+    leaves = [jax.numpy.asarray(leaf) for leaf in jax.tree.leaves(result)]
+    return [[list(x.shape), str(x.dtype), bool(x.weak_type)] for x in leaves]
+
+
+def record() -> None:
+    """Write the file of records."""
+    jax = import_module("jax")
+    jnp = import_module("jax.numpy")
+    records = {}
+    for case in [case for table in TABLES for case in table.CASES]:
+        for dtype in case.dtypes:
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    result = case.call(jnp, *[jnp.asarray(x) for x in case.draw(dtype)])
+            except Exception as error:  # noqa: BLE001 - whatever JAX refuses it with
+                print(f"{case.label} {dtype}: {type(error).__name__}: {str(error)[:120]}")
+                continue
+            records[f"{case.label}|{dtype}"] = facts(jax, result)
+    GOLDEN.write_text("{\n" + ",\n".join(
+        f"{json.dumps(key)}: {json.dumps(value)}" for key, value in sorted(records.items())
+    ) + "\n}\n")  # fmt: skip
+
+
+if __name__ == "__main__":
+    record()

@@ -1,0 +1,192 @@
+"""Every call of the tables: values of NumPy, dtypes of JAX, jit, vmap and derivatives."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax.numpy as jnp
+from morphax import config, enable_x64, jit, jvp, make_jaxpr, tree, vjp, vmap
+from morphax.core.check import check_jaxpr
+from tests.cases.op_case import TOLERANCE, widened
+from tests.numpy.case import JnpCase
+from tests.numpy.tables import elementwise, methods, products, reductions, structure
+
+GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
+CASES: list[JnpCase] = [
+    case
+    for table in (elementwise, structure, reductions, products, methods)
+    for case in table.CASES
+]
+BY_DTYPE = [pytest.param(c, d, id=f"{c.label}-{d}") for c in CASES for d in c.dtypes]
+TRACEABLE = [pytest.param(c, id=c.label) for c in CASES if c.traceable and c.operands]
+BATCHED = [pytest.param(c, id=c.label) for c in CASES if c.batched and c.operands]
+DIFFERENTIABLE = [
+    pytest.param(c, d, id=f"{c.label}-{d}")
+    for c in CASES
+    for d in c.dtypes
+    if c.derivatives and d in ("float32", "complex64")
+]
+WIDE = {"float32": "float64", "complex64": "complex128"}
+
+
+@pytest.fixture(autouse=True)
+def _cheap_warnings() -> Iterator[None]:
+    """NumPy warns of NaN where the truth is NaN."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.filterwarnings("ignore", module="numpy")
+        warnings.simplefilter("ignore", RuntimeWarning)
+        yield
+
+
+def leaves(result: Any) -> list[Any]:
+    return [np.asarray(leaf) for leaf in tree.leaves(result)]
+
+
+def assert_close(given: Any, expected: Any, dtype: str, factor: float = 1.0) -> None:
+    """Equal shapes, and numbers within the tolerance of `dtype`."""
+    assert len(leaves(given)) == len(leaves(expected))
+    for g, e in zip(leaves(given), leaves(expected), strict=True):
+        assert g.shape == e.shape
+        if g.dtype.kind in "biu":
+            np.testing.assert_array_equal(g, e.astype(g.dtype))
+            continue
+        wide = np.complex128 if g.dtype.kind == "c" else np.float64
+        truth = e.astype(wide)
+        finite = np.abs(truth[np.isfinite(truth)])
+        bound = factor * TOLERANCE[dtype] * max(finite.max(initial=0.0), 1.0)
+        np.testing.assert_allclose(g.astype(wide), truth, rtol=0, atol=bound, equal_nan=True)
+
+
+def test_labels_are_unique() -> None:
+    twice = [label for label, count in Counter(c.label for c in CASES).items() if count > 1]
+    assert all("/" in label or " " in label or "." in label for label in twice)
+
+
+@pytest.mark.parametrize(("case", "dtype"), BY_DTYPE)
+def test_value(case: JnpCase, dtype: str) -> None:
+    operands = case.draw(dtype)
+    result = case.call(jnp, *[jnp.asarray(x) for x in operands])
+    wide = [widened(x) for x in operands]
+    truth = case.call(np, *wide) if case.reference is None else case.reference(*wide)
+    assert_close(result, truth, dtype if dtype in TOLERANCE else "float32", case.tolerance)
+
+
+@pytest.mark.parametrize(("case", "dtype"), BY_DTYPE)
+def test_type(case: JnpCase, dtype: str) -> None:
+    key = f"{case.label}|{dtype}"
+    assert (key in GOLDEN) is not case.beyond, "record the golden file anew"
+    if case.beyond:
+        return
+    result = case.call(jnp, *[jnp.asarray(x) for x in case.draw(dtype)])
+    arrays = [jnp.asarray(leaf) for leaf in tree.leaves(result)]
+    assert [[list(x.shape), str(x.dtype), x.weak_type] for x in arrays] == GOLDEN[key]
+
+
+@pytest.mark.parametrize("case", TRACEABLE)
+def test_jit(case: JnpCase) -> None:
+    dtype = case.dtypes[0]
+    operands = case.draw(dtype)
+
+    def function(*arrays: Any) -> Any:
+        return case.call(jnp, *arrays)
+
+    eager = case.call(jnp, *operands) if "x." not in case.label else function(*_arrays(operands))
+    compiled = jit(function)(*operands)
+    assert_close(compiled, eager, dtype if dtype in TOLERANCE else "float32", case.tolerance)
+    kinds = [jnp.asarray(leaf).aval for leaf in tree.leaves(eager)]
+    assert [jnp.asarray(leaf).aval for leaf in tree.leaves(compiled)] == kinds
+
+
+def _arrays(operands: list[Any]) -> list[Any]:
+    return [jnp.asarray(x) for x in operands]
+
+
+@pytest.mark.parametrize("case", BATCHED)
+def test_batching(case: JnpCase) -> None:
+    dtype = case.dtypes[0]
+    batches = [_arrays(case.draw(dtype, seed)) for seed in range(2)]
+    placements = itertools.product((True, False), repeat=len(case.operands))
+    for mapped in [p for p in placements if any(p)][:4]:
+        axis = -1 if mapped[0] else 0
+        inputs = [
+            jnp.stack([b[i] for b in batches], axis) if on else batches[0][i]
+            for i, on in enumerate(mapped)
+        ]
+        function = vmap(
+            lambda *x: case.call(jnp, *x), in_axes=tuple(axis if on else None for on in mapped)
+        )
+        given = leaves(function(*inputs))
+        looped = [
+            leaves(case.call(jnp, *[b[i] if on else batches[0][i] for i, on in enumerate(mapped)]))
+            for b in batches
+        ]
+        expected = [np.stack(parts) for parts in zip(*looped, strict=True)]
+        assert_close(given, expected, dtype if dtype in TOLERANCE else "float32", case.tolerance)
+
+
+@pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
+def test_derivatives(case: JnpCase, dtype: str) -> None:
+    with enable_x64(True):
+        points = [jnp.asarray(x) for x in case.draw(WIDE[dtype])]
+        chosen = [
+            i
+            for i, (x, o) in enumerate(zip(points, case.operands, strict=True))
+            if o.differentiable and x.dtype.kind in "fc"
+        ]
+        function = _inexact_part(case, points, chosen)
+        _check_derivatives(case, function, [points[i] for i in chosen])
+
+
+def _inexact_part(case: JnpCase, points: list[Any], chosen: list[int]) -> Callable[..., Any]:
+    """The call as a function of its differentiable operands, with a list of inexact results."""
+
+    def function(*x: Any) -> list[Any]:
+        full = list(points)
+        for i, value in zip(chosen, x, strict=True):
+            full[i] = value
+        return [r for r in tree.leaves(case.call(jnp, *full)) if r.dtype.kind in "fc"]
+
+    return function
+
+
+def _like(arrays: Any, seed: int) -> tuple[Any, ...]:
+    rng = np.random.default_rng(seed)
+    draws = []
+    for x in arrays:
+        value = rng.normal(size=x.shape)
+        value = value + 1j * rng.normal(size=x.shape) if x.dtype.kind == "c" else value
+        draws.append(jnp.asarray(value.astype(x.dtype)))
+    return tuple(draws)
+
+
+def _check_derivatives(case: JnpCase, function: Callable[..., Any], points: list[Any]) -> None:
+    """Forward mode against differences, reverse mode against forward mode, and their programs."""
+    directions = _like(points, 1)
+    step = 1e-5
+    plus = function(*[x + step * v for x, v in zip(points, directions, strict=True)])
+    minus = function(*[x - step * v for x, v in zip(points, directions, strict=True)])
+    outs, tangents = jvp(function, tuple(points), directions)
+    for t, p, m in zip(tangents, plus, minus, strict=True):
+        numeric = (np.asarray(p) - np.asarray(m)) / (2 * step)
+        scale = max(np.abs(numeric).max(initial=0.0), 1.0)
+        np.testing.assert_allclose(np.asarray(t), numeric, rtol=0, atol=1e-5 * scale)
+    cotangents = list(_like(outs, 2))
+    _, pull = vjp(function, *points)
+    pulled = pull(cotangents)
+    forward = sum((np.sum(np.asarray(c * t)).real for c, t in zip(cotangents, tangents, strict=True)), 0.0)
+    backward = sum((np.sum(np.asarray(c * v)).real for c, v in zip(pulled, directions, strict=True)), 0.0)
+    assert abs(forward - backward) <= 1e-8 * max(abs(forward), 1.0)
+    check_jaxpr(make_jaxpr(lambda *x: vjp(function, *x)[1](cotangents))(*points))
+
+
+def test_wide_dtypes_are_off() -> None:
+    assert not config.jax_enable_x64

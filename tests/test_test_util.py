@@ -1,0 +1,50 @@
+"""The checks of derivatives find errors, and only errors."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax.test_util import check_grads, check_jvp, check_vjp
+
+
+def wrong_sine() -> Any:
+    function = jax.custom_jvp(jnp.sin)
+    function.defjvps(lambda t, out, x: t * jnp.sin(x))
+    return function
+
+
+def test_trees_and_integers() -> None:
+    args = ({"x": jnp.ones(3), "y": 2.0}, 3)
+    check_grads(lambda d, n: jnp.sin(d["x"]) * d["y"] * n, args, order=1)
+
+
+def test_orders_and_complex_numbers() -> None:
+    with jax.enable_x64(True):
+        check_grads(jnp.tanh, (0.3,), order=3)
+        check_grads(lambda z: jnp.sin(z) * z, (np.ones(3) + 1j,), order=2)
+
+
+@pytest.mark.parametrize("mode", ["fwd", "rev"])
+def test_a_wrong_rule_is_found(mode: str) -> None:
+    with pytest.raises(AssertionError):
+        check_grads(wrong_sine(), (1.0,), order=1, modes=(mode,))
+
+
+def test_single_checks() -> None:
+    check_jvp(jnp.sin, functools.partial(jax.jvp, jnp.sin), (1.0,))
+    check_vjp(jnp.sin, functools.partial(jax.vjp, jnp.sin), (1.0,))
+    with pytest.raises(AssertionError):
+        check_jvp(jnp.sin, functools.partial(jax.jvp, jnp.cos), (1.0,))
+    with pytest.raises(AssertionError):
+        check_vjp(jnp.sin, functools.partial(jax.vjp, jnp.cos), (1.0,))
+
+
+def test_unknown_mode() -> None:
+    with pytest.raises(ValueError, match="argument modes"):
+        check_grads(jnp.sin, (1.0,), order=1, modes=("back",))

@@ -34,7 +34,7 @@ def record() -> None:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
                     result = case.call(jnp, *[jnp.asarray(x) for x in case.draw(dtype)])
-            except Exception as error:  # noqa: BLE001 - whatever JAX refuses it with
+            except Exception as error:
                 print(f"{case.label} {dtype}: {type(error).__name__}: {str(error)[:120]}")
                 continue
             records[f"{case.label}|{dtype}"] = facts(jax, result)

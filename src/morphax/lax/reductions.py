@@ -11,6 +11,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_zero, not_linear
+from ..engines.xla.client import extremes_lose_nan
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .arithmetic import add, div, mul
@@ -75,7 +76,9 @@ def lower_reduction(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -
     if monoid in (MAX, MIN):
         if out.dtype.kind == "c":
             return _reduce_complex(b, monoid, out, x, axes)
-        if is_float(out.dtype) and b.module.platform == "cpu":
+        # Not every narrow float has the infinities that XLA would start from.
+        unsafe = out.dtype.itemsize < 4 or extremes_lose_nan()
+        if is_float(out.dtype) and b.module.platform == "cpu" and unsafe:
             return _reduce_ordered_bits(b, monoid, out, x, axes)
     return reduce_with(b, monoid.stablehlo, monoid.identity(out.dtype), out, x, axes)
 

@@ -179,11 +179,11 @@ def full(
 ) -> Any:
     """An array of `shape` with `fill_value` everywhere (it is broadcast)."""
     value = fill_value if type(fill_value) in PYTHON_SCALARS else as_array("full", fill_value)
-    target = aval_of(value).dtype if dtype is None else dtypes.requested(dtype, "full")
+    target = None if dtype is None else dtypes.requested(dtype, "full")
     sizes = canonical_size("full", shape)
     if aval_of(value).ndim == 0:
         return _placed(lax.full(sizes, value, target), device)
-    return _placed(_repeated(convert(value, target), sizes), device)
+    return _placed(_repeated(value if target is None else convert(value, target), sizes), device)
 
 
 def _repeated(x: Any, shape: tuple[int, ...]) -> Any:

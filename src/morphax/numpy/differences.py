@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import lax
+from .. import dtypes, lax
 from ..core import aval_of
 from ..util.messages import message
-from .arithmetic import divide, multiply, remainder, subtract
+from .arithmetic import divide, floor_divide, multiply, remainder, subtract
 from .axes import canonical_axes, canonical_axis
 from .cumulative import cumsum
 from .joining import concatenate
-from .logic import logical_or, not_equal
+from .logic import equal, logical_or, not_equal
 from .operands import as_array, promoted_inexact
 from .reductions import sum as sum_
 from .selection import where
@@ -174,11 +174,13 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     if p.aval.shape[axis] == 0:
         return p
     steps = diff(p, axis=axis)
-    half = divide(period, 2)
+    whole = dtypes.issubdtype(dtypes.result_type(p, period), np.integer)
+    half = floor_divide(period, 2) if whole else divide(period, 2)
     wrapped = subtract(remainder(steps + half, period), half)
     # A jump of half a period up stays one up.
-    wrapped = where((wrapped == -half) & (steps > 0), half, wrapped)
-    limit = half if discont is None else discont
+    ambiguous = (wrapped == -half) & (steps > 0) & equal(2 * half, period)
+    wrapped = where(ambiguous, half, wrapped)
+    limit = divide(period, 2) if discont is None else discont
     small = logical_or(abs(steps) < limit, steps != steps)
     change = where(small, 0, subtract(wrapped, steps))
     rest = _cut(p, axis, 1, None) + cumsum(change, axis)

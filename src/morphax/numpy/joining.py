@@ -272,16 +272,12 @@ def _rolled(a: Any, amount: Any, axis: int, size: int) -> Any:
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
     """The coordinates of all points of a grid, from the coordinates along each axis."""
     vectors = [ravel(as_array("meshgrid", x)) for x in xi]
+    # Axis of each vector: with "xy" the first one runs along columns.
+    places = list(range(len(vectors)))
     if indexing == "xy" and len(vectors) > 1:
-        vectors[0], vectors[1] = vectors[1], vectors[0]
-    shape = [v.aval.size for v in vectors]
-    grids = [
-        reshape(v, [n if i == j else 1 for j in range(len(shape))])
-        if sparse
-        else lax.broadcast_in_dim(v, shape, (i,))
-        for i, (v, n) in enumerate(zip(vectors, shape, strict=True))
-    ]
-    if indexing == "xy" and len(vectors) > 1:
-        grids = [lax.transpose(g, (1, 0, *range(2, len(shape)))) for g in grids]
-        grids[0], grids[1] = grids[1], grids[0]
-    return grids
+        places[:2] = [1, 0]
+    shape = [vectors[i].aval.size for i in places]
+    if sparse:
+        shapes = [[n if i == p else 1 for i, n in enumerate(shape)] for p in places]
+        return [reshape(v, s) for v, s in zip(vectors, shapes, strict=True)]
+    return [lax.broadcast_in_dim(v, shape, (p,)) for v, p in zip(vectors, places, strict=True)]

@@ -260,8 +260,17 @@ def var(
     if where is not None and not keepdims:
         count = lax.squeeze(count, canonical_axes("var", axis, wide.aval.ndim))
     less = ddof if correction is None else correction
-    result = lax.div(total, lax.sub(count, less) if hasattr(count, "aval") else count - less)
+    result = lax.div(total, _degrees_of_freedom(count, less))
     return result if result.aval.dtype == target else convert(result, target)
+
+
+def _degrees_of_freedom(count: Any, less: Any) -> Any:
+    """count − less, or NaN where nothing is left."""
+    if not hasattr(count, "aval"):
+        return count - less if count > less else math.nan
+    rest = lax.sub(count, np.asarray(less, count.aval.dtype)[()])
+    positive = lax.gt(rest, lax.full_like(rest, 0))
+    return lax.select(positive, rest, lax.full_like(rest, math.nan))
 
 
 def _mean_of(a: Any, axis: Axis, where: Any) -> Any:

@@ -335,7 +335,8 @@ def bincount(
         )
     if length is None:
         values = concrete_values("jnp.bincount", x, "Pass length=, the size of the result.")
-        length = max(int(values.max(initial=-1)) + 1, index(minlength))
+        largest = int(values.max()) if values.size else -1
+        length = max(largest + 1, index(minlength))
     amount: Any = 1 if weights is None else promoted("bincount", weights)[0]
     dtype = _index_dtype() if weights is None else aval_of(amount).dtype
     places = lax.max(x, lax.full_like(x, 0))

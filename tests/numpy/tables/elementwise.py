@@ -1,4 +1,4 @@
-"""Elementwise functions: arithmetic, exponential, trigonometric, logic, rounding, parts, predicates."""
+"""Elementwise functions: arithmetic, exponential, trigonometric, logic, rounding, predicates."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ CASES: list[JnpCase] = [
     *functions("modf", X, dtypes=FLOATS, derivatives=False),
     *functions("real imag", X, dtypes=ALL),
     *functions("conj conjugate", X, dtypes=NUMBERS),
-    *functions("angle", Operand((3, 4), 0.5, 2.0), options=({}, {"deg": True}), dtypes=("complex64",)),
+    *functions("angle", Operand((3, 4), 0.5, 2.0), options=({}, {"deg": True}),
+        dtypes=("complex64",)),
     *functions("angle", APART, dtypes=("float32",), derivatives=False),
     *functions("iscomplex isreal", X, dtypes=ALL, derivatives=False),
     *functions("isnan isinf isfinite", X, dtypes=ALL, derivatives=False),
@@ -136,5 +137,6 @@ CASES: list[JnpCase] = [
     expression("power/python float", lambda xp, x: x**0.5, POSITIVE, dtypes=("float32", "int32")),
     expression("power/python base", lambda xp, x: 2**x, POSITIVE, dtypes=("float32", "int32")),
     expression("divide/python scalar", lambda xp, x: 1 / x, NONZERO, dtypes=("float32", "int32")),
-    expression("add/python float", lambda xp, x: x + 1.5, X, dtypes=("float32", "bfloat16", "int32")),
+    expression("add/python float", lambda xp, x: x + 1.5, X,
+        dtypes=("float32", "bfloat16", "int32")),
 ]  # fmt: skip

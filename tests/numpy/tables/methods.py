@@ -63,10 +63,10 @@ DISCRETE: dict[str, Method] = {
     "any": lambda x: x.any(),
     "argmax": lambda x: x.argmax(1),
     "argmin": lambda x: x.argmin(),
-    "argsort": lambda x: x.argsort(axis=0),
+    "argsort": lambda x: x.argsort(axis=0, stable=True),
     "round": lambda x: x.round(1),
     "round()": lambda x: x.round(),
-    "searchsorted": lambda x: x.ravel().searchsorted(x[0]),
+    "searchsorted": lambda x: x.cumsum().clip(0, 0).searchsorted(x[0]),
     "compress": lambda x: x.compress(np.array([True, False, True]), axis=0),
 }
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {

@@ -29,8 +29,10 @@ MATMUL_SHAPES = [
     ((5, 2, 3), (3,)), ((0, 3), (3, 2)), ((2, 0), (0, 3)),
 ]  # fmt: skip
 EINSUMS = [
-    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,kj->ki", (2, 3), (4, 3)), ("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)),
-    ("bij,bjk->bik", (5, 2, 3), (5, 3, 4)), ("ii->i", (3, 3)), ("ii", (3, 3)), ("iij->j", (3, 3, 2)),
+    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,kj->ki", (2, 3), (4, 3)),
+    ("ij,jk,kl->il", (2, 3), (3, 4), (4, 5)),
+    ("bij,bjk->bik", (5, 2, 3), (5, 3, 4)), ("ii->i", (3, 3)), ("ii", (3, 3)),
+    ("iij->j", (3, 3, 2)),
     ("ijij->ij", (2, 3, 2, 3)), ("iii->i", (2, 2, 2)), ("ij->ji", (2, 3)), ("ij->", (2, 3)),
     ("...ij,...jk", (5, 2, 3), (1, 3, 4)), ("i...->...", (2, 3, 4)), ("i,j", (2,), (3,)),
     ("ij,ij->ij", (2, 3), (2, 3)), ("ij,kl->", (2, 3), (4, 5)), ("iij,jk->k", (3, 3, 2), (2, 4)),
@@ -61,8 +63,8 @@ PRODUCTS = [
     *[expression(f"tensordot {axes}", lambda xp, a, b, axes=axes: xp.tensordot(a, b, axes),
         Operand((2, 3, 4)), Operand((3, 4, 2)), dtypes=SOME)
       for axes in (0, 2, ((1, 2), (0, 1)), ((0, 2), (2, 1)), ((-1,), (1,)))],
-    *[expression(f"tensordot ints {axes}", lambda xp, a, b, axes=axes: xp.tensordot(a, b, axes), A, B,
-        dtypes=PLAIN) for axes in (1, (1, 0), (-1, 0))],
+    *[expression(f"tensordot ints {axes}", lambda xp, a, b, axes=axes: xp.tensordot(a, b, axes), A,
+        B, dtypes=PLAIN) for axes in (1, (1, 0), (-1, 0))],
     *functions("cross", Operand((2, 3)), V, dtypes=("float32", "int32", "complex64")),
     expression("cross axes", lambda xp, a, b: xp.cross(a, b, axisa=0, axisb=-1, axisc=0),
         Operand((3, 4)), Operand((4, 3)), dtypes=PLAIN),
@@ -70,22 +72,23 @@ PRODUCTS = [
         dtypes=PLAIN, reference=lambda a, b: a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]),
     *functions("trace", Operand((3, 4, 3)), options=({}, {"offset": 1}, {"axis1": 0, "axis2": 2}),
         dtypes=("float32", "int32", "uint8")),
-    expression("matmul preferred", lambda xp, a, b: xp.matmul(a, b, preferred_element_type="float32"),
-        A, B, dtypes=("bfloat16",), reference=np.matmul),
+    expression("matmul preferred", lambda xp, a, b: xp.matmul(a, b,
+        preferred_element_type="float32"), A, B, dtypes=("bfloat16",), reference=np.matmul),
 ]  # fmt: skip
 
 EINSUM = [
     *[expression(f"einsum {text}", lambda xp, *x, t=text: xp.einsum(t, *x), *_shapes(*shapes),
         dtypes=PLAIN) for text, *shapes in EINSUMS],
-    *[expression(f"einsum optimize={o}", lambda xp, *x, o=o: xp.einsum("ij,jk,kl->il", *x, optimize=o),
-        *_shapes((2, 3), (3, 4), (4, 5)), dtypes=PLAIN)
+    *[expression(f"einsum optimize={o}", lambda xp, *x, o=o: xp.einsum("ij,jk,kl->il", *x,
+        optimize=o), *_shapes((2, 3), (3, 4), (4, 5)), dtypes=PLAIN, reference=lambda *x: np.einsum("ij,jk,kl->il", *x))
       for o in (False, True, "greedy", [(1, 2), (0, 1)])],
     expression("einsum lists", lambda xp, a, b: xp.einsum(a, [0, 1], b, [1, 2], [2, 0]), A, B,
         dtypes=PLAIN),
     expression("einsum lists implicit", lambda xp, a, b: xp.einsum(a, [..., 0], b, [0, 1]), A, B,
         dtypes=PLAIN),
     *[expression(f"einsum dtype {t}", lambda xp, *x, t=t: xp.einsum(t, *x), *_shapes(*s),
-        dtypes=("bfloat16", "int32", "complex64")) for t, *s in (EINSUMS[0], EINSUMS[4], EINSUMS[10])],
+        dtypes=("bfloat16", "int32", "complex64")) for t, *s in (EINSUMS[0], EINSUMS[4],
+        EINSUMS[10])],
 ]  # fmt: skip
 
 CONVOLUTION = [
@@ -101,7 +104,8 @@ STATISTICS = [
         dtypes=("float32", "complex64"), tolerance=4.0),
     *functions("cov", Operand((8,)), dtypes=SOME),
     *functions("cov", Operand((2, 8)), Operand((8,)), dtypes=PLAIN),
-    expression("cov weights", lambda xp, x, f, a: xp.cov(x, fweights=f, aweights=a), Operand((3, 8)),
+    expression("cov weights", lambda xp, x, f, a: xp.cov(x, fweights=f, aweights=a),
+        Operand((3, 8)),
         Operand((8,), 1, 4, dtype="int32", differentiable=False), Operand((8,), 0.5, 1.5),
         dtypes=PLAIN, tolerance=4.0),
     *functions("corrcoef", Operand((3, 8)), options=({}, {"rowvar": False}),
@@ -109,13 +113,14 @@ STATISTICS = [
     *[expression(f"histogram {kw}", lambda xp, x, kw=kw: xp.histogram(x, **kw), Operand((40,)),
         dtypes=PLAIN, derivatives=False)
       for kw in ({}, {"bins": 3}, {"bins": 4, "range": (-1, 1)}, {"bins": 5, "density": True})],
-    expression("histogram edges", lambda xp, x, w: xp.histogram(x, xp.asarray(np.array([-1, 0, 0.5, 3],
+    expression("histogram edges", lambda xp, x, w: xp.histogram(x,
+        xp.asarray(np.array([-1, 0, 0.5, 3],
         "f")), weights=w), LONG, LONG, dtypes=PLAIN, derivatives=False),
     expression("histogram same", lambda xp: xp.histogram(xp.ones(3), 3), dtypes=PLAIN,
         derivatives=False, batched=False),
     *functions("histogram_bin_edges", LONG, options=({"bins": 4},), dtypes=PLAIN),
-    expression("histogram2d", lambda xp, x, y: xp.histogram2d(x, y, (3, 2)), LONG, LONG, dtypes=PLAIN,
-        derivatives=False),
+    expression("histogram2d", lambda xp, x, y: xp.histogram2d(x, y, (3, 2)), LONG, LONG,
+        dtypes=PLAIN, derivatives=False),
     expression("histogramdd", lambda xp, x: xp.histogramdd(x, 2, density=True), Operand((20, 3)),
         dtypes=PLAIN, derivatives=False),
 ]  # fmt: skip
@@ -140,13 +145,14 @@ DIFFERENCES = [
     expression("diff ends", lambda xp, x: xp.diff(x, prepend=0, append=xp.ones((4, 2), x.dtype)),
         Operand((4, 5)), dtypes=SOME),
     *functions("ediff1d", Operand((2, 3)), dtypes=SOME),
-    expression("ediff1d ends", lambda xp, x: xp.ediff1d(x, xp.ones(2, x.dtype), xp.zeros(1, x.dtype)),
-        LONG, dtypes=SOME),
-    *functions("gradient", Operand((4, 5)), options=({}, {"axis": 0}, {"axis": (1, 0)}), dtypes=SOME),
+    expression("ediff1d ends", lambda xp, x: xp.ediff1d(x, xp.ones(2, x.dtype),
+        xp.zeros(1, x.dtype)), LONG, dtypes=SOME),
+    *functions("gradient", Operand((4, 5)), options=({}, {"axis": 0}, {"axis": (1, 0)}),
+        dtypes=SOME),
     expression("gradient spacing", lambda xp, x: xp.gradient(x, 2.0, 0.5), Operand((4, 5)),
         dtypes=PLAIN),
-    expression("gradient coordinates", lambda xp, x: xp.gradient(x, xp.asarray(np.array([0, 1, 3, 4.5,
-        5], "f")), axis=1), Operand((4, 5)), dtypes=PLAIN),
+    expression("gradient coordinates", lambda xp, x: xp.gradient(x,
+        xp.asarray(np.array([0, 1, 3, 4.5, 5], "f")), axis=1), Operand((4, 5)), dtypes=PLAIN),
     *functions("trapezoid", Operand((4, 5)), options=({}, {"axis": 0, "dx": 0.5}), dtypes=SOME),
     expression("trapezoid x", lambda xp, y, x: xp.trapezoid(y, x, axis=0), Operand((5, 3)), APART,
         dtypes=PLAIN),
@@ -169,8 +175,10 @@ NORMS = [
         {"ord": -np.inf}, {"keepdims": True}, {"ord": 1, "keepdims": True})],
     expression("norm count", _norm({"axis": 0, "ord": 0}), Operand((3, 4)), dtypes=SOME,
         derivatives=False),
-    expression("norm vector", _norm({}), LONG, dtypes=("float32", "complex64", "int32", "bfloat16")),
-    expression("norm stack", _norm({"axis": (0, 2), "ord": "fro"}), Operand((2, 3, 4)), dtypes=PLAIN),
+    expression("norm vector", _norm({}), LONG, dtypes=("float32", "complex64", "int32",
+        "bfloat16")),
+    expression("norm stack", _norm({"axis": (0, 2), "ord": "fro"}), Operand((2, 3, 4)),
+        dtypes=PLAIN),
 ]  # fmt: skip
 
 CASES: list[JnpCase] = [

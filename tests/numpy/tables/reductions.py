@@ -17,7 +17,8 @@ V = Operand((7,))
 FEW = Operand((9,), 0, 4, differentiable=False)
 SOME = ("float32", "int32")
 MASK = Operand((3, 4), dtype="bool", differentiable=False)
-AXES = ({}, {"axis": 0}, {"axis": -1}, {"axis": (0, 2)}, {"axis": 1, "keepdims": True}, {"axis": ()})
+AXES = ({}, {"axis": 0}, {"axis": -1}, {"axis": (0, 2)}, {"axis": 1, "keepdims": True},
+        {"axis": ()})
 AXIS = ({}, {"axis": 0}, {"axis": -1})
 
 
@@ -61,7 +62,8 @@ REDUCTIONS = [
         Operand((3, 4), 1.0, 2.0), dtypes=("float32",)),
     expression("average keepdims", lambda xp, x, w: xp.average(x, 0, w, keepdims=True), X,
         Operand((3,), 1.0, 2.0), dtypes=("float32",)),
-    *[expression(f"{name} where {kw}", lambda xp, x, m, n=name, kw=kw: getattr(xp, n)(x, where=m, **kw),
+    *[expression(f"{name} where {kw}",
+        lambda xp, x, m, n=name, kw=kw: getattr(xp, n)(x, where=m, **kw),
         APART, MASK, dtypes=SOME, derivatives=name in ("sum", "prod"))
       for name, kw in (("sum", {}), ("sum", {"axis": 1}), ("prod", {"axis": 0}), ("all", {}),
         ("any", {"axis": 0}), ("max", {"initial": -5}), ("min", {"initial": 5, "axis": 1}),
@@ -72,7 +74,8 @@ REDUCTIONS = [
 
 NAN = [
     *[nan_case(name, kw) for name in ("nanmax", "nanmin") for kw in AXIS],
-    *[nan_case(name, kw) for name in ("nansum", "nanprod", "nancumsum", "nancumprod") for kw in AXIS],
+    *[nan_case(name, kw)
+      for name in ("nansum", "nanprod", "nancumsum", "nancumprod") for kw in AXIS],
     *[nan_case(name, kw, derivatives=kw == {}) for name in ("nanmean", "nanvar", "nanstd")
       for kw in (*AXIS, {"axis": 0, "keepdims": True})],
     nan_case("nanvar", {"ddof": 2, "axis": 1}, derivatives=False),
@@ -80,8 +83,8 @@ NAN = [
     nan_case("nanquantile", {"q": 0.3, "axis": 0}, derivatives=False),
     nan_case("nanpercentile", {"q": 30, "keepdims": True}, derivatives=False),
     *functions("nanmax nansum nanmean nanmedian", X, dtypes=("int32",), derivatives=False),
-    expression("nanargmax", lambda xp, x: xp.nanargmax(xp.where(x > 0, xp.nan, x), 1), Operand((3, 4),
-        -2, 0.5, distinct=True), dtypes=("float32",), derivatives=False),
+    expression("nanargmax", lambda xp, x: xp.nanargmax(xp.where(x > 0, xp.nan, x), 1),
+        Operand((3, 4), -2, 0.5, distinct=True), dtypes=("float32",), derivatives=False),
     *functions("nanargmax nanargmin", APART, dtypes=SOME, derivatives=False),
 ]  # fmt: skip
 
@@ -100,7 +103,8 @@ SORTING = [
         "complex64")),
     expression("sort descending", lambda xp, x: xp.sort(x, descending=True), APART, dtypes=SOME,
         reference=lambda x: np.sort(x)[:, ::-1]),
-    *functions("argsort", APART, options=(*AXIS, {"axis": None}), dtypes=SOME, derivatives=False),
+    *functions("argsort", APART, options=tuple({**kw, "stable": True} for kw in (*AXIS,
+        {"axis": None})), dtypes=SOME, derivatives=False),
     expression("argsort ties", lambda xp, x: xp.argsort(x, stable=True), FEW, dtypes=("int32",),
         derivatives=False, reference=lambda x: np.argsort(x, kind="stable")),
     expression("argsort ties descending", lambda xp, x: xp.argsort(x, descending=True), FEW,
@@ -122,7 +126,8 @@ QUANTILES = [
     *functions("median", DISTINCT, options=AXES[:5], dtypes=SOME),
     *functions("median", APART, dtypes=("bfloat16", "bool"), derivatives=False),
     *[expression(f"quantile {m} {axis}", lambda xp, x, m=m, axis=axis: xp.quantile(x,
-        xp.asarray(np.array([0.1, 0.5, 1.0], "f")), axis=axis, method=m), APART, dtypes=("float32",),
+        xp.asarray(np.array([0.1, 0.5, 1.0], "f")), axis=axis, method=m), APART,
+        dtypes=("float32",),
         reference=lambda x, m=m, axis=axis: np.quantile(x, [0.1, 0.5, 1.0], axis=axis, method=m))
       for m in _METHODS for axis in (None, 1)],
     expression("quantile nearest", lambda xp, x: xp.quantile(x, 0.3, method="nearest"), APART,
@@ -131,10 +136,11 @@ QUANTILES = [
         DISTINCT, dtypes=SOME, tolerance=4.0),
     expression("percentile", lambda xp, x: xp.percentile(x, 40, axis=0), APART, dtypes=SOME,
         tolerance=4.0),
-    expression("quantile weights", lambda xp, x, w: xp.quantile(x, 0.4, axis=0, method="inverted_cdf",
+    expression("quantile weights", lambda xp, x, w: xp.quantile(x, 0.4, axis=0,
+        method="inverted_cdf",
         weights=w), APART, Operand((3, 4), 0.5, 1.0, differentiable=False), dtypes=("float32",)),
-    expression("quantile nan", lambda xp: xp.quantile(xp.asarray(np.array([[1, np.nan], [2, 3]], "f")),
-        0.5, axis=0), dtypes=("float32",), derivatives=False, batched=False),
+    expression("quantile nan", lambda xp: xp.quantile(xp.asarray(np.array([[1, np.nan], [2, 3]],
+        "f")), 0.5, axis=0), dtypes=("float32",), derivatives=False, batched=False),
     expression("median infinities", lambda xp: xp.median(xp.asarray(np.array([1, np.inf, np.inf],
         "f"))), dtypes=("float32",), derivatives=False, batched=False),
 ]  # fmt: skip
@@ -157,7 +163,8 @@ SEARCHING = [
         for i, f in zip(np.nonzero(m), (3, 4), strict=True))),
     expression("where one argument", lambda xp, m: xp.where(m, size=4)[1], MASK, dtypes=("bool",),
         derivatives=False, reference=lambda m: np.pad(np.nonzero(m)[1], (0, 4))[:4]),
-    *[expression(f"searchsorted {side} {method}", lambda xp, a, v, s=side, m=method: xp.searchsorted(
+    *[expression(f"searchsorted {side} {method}", lambda xp, a, v, s=side,
+        m=method: xp.searchsorted(
         xp.sort(a), v, s, **({} if xp is np else {"method": m})), FEW, Operand((3, 2), -1, 5),
         dtypes=SOME, derivatives=False)
       for side in ("left", "right") for method in ("scan", "scan_unrolled", "sort", "compare_all")],
@@ -174,24 +181,30 @@ SEARCHING = [
     expression("bincount length", lambda xp, x: xp.bincount(x, length=3), FEW, dtypes=("int32",),
         derivatives=False, reference=lambda x: np.bincount(x, minlength=4)[:3]),
     expression("bincount weights", lambda xp, x, w: xp.bincount(x, w, length=4),
-        Operand((9,), 0, 4, dtype="int32", differentiable=False), Operand((9,)), dtypes=("float32",),
+        Operand((9,), 0, 4, dtype="int32", differentiable=False), Operand((9,)),
+        dtypes=("float32",),
         reference=lambda x, w: np.bincount(x, w, minlength=4)),
 ]  # fmt: skip
 
 SETS = [
     *functions("unique", FEW, options=({}, {"return_index": True, "return_inverse": True,
-        "return_counts": True}), dtypes=("int32", "uint8", "bool"), derivatives=False, batched=False,
+        "return_counts": True}), dtypes=("int32", "uint8", "bool"), derivatives=False,
+        batched=False,
         traceable=False),
     *functions("unique", Operand((5, 2), 0, 2), options=({"axis": 0, "return_inverse": True},
         {"axis": 1, "return_counts": True}), dtypes=("int32",), derivatives=False, batched=False,
         traceable=False),
     expression("unique size", lambda xp, x: xp.unique(x, size=6, fill_value=-1, return_counts=True),
-        FEW, dtypes=("int32",), derivatives=False, reference=lambda x: tuple(np.pad(r, (0, 6 - len(r)),
-        constant_values=c) for r, c in zip(np.unique(x, return_counts=True), (-1, 0), strict=True))),
+        FEW, dtypes=("int32",), derivatives=False, reference=lambda x: tuple(np.pad(r,
+            (0, 6 - len(r)),
+        constant_values=c) for r, c in zip(np.unique(x, return_counts=True), (-1, 0),
+        strict=True))),
     expression("unique nan", lambda xp: xp.unique(xp.asarray(np.array([np.nan, 1, np.nan], "f"))),
         dtypes=("float32",), derivatives=False, batched=False, traceable=False),
-    *functions("unique_values unique_counts unique_inverse", FEW, dtypes=("int32",), derivatives=False,
-        batched=False, traceable=False),
+    *functions("unique_values", FEW, dtypes=("int32",), derivatives=False, batched=False,
+        traceable=False, reference=np.unique),
+    *functions("unique_counts unique_inverse", FEW, dtypes=("int32",),
+        derivatives=False, batched=False, traceable=False),
     expression("unique_all", lambda xp, x: tuple(xp.unique_all(x)), FEW, dtypes=("int32",),
         derivatives=False, batched=False, traceable=False),
     *[expression(f"isin {kw}", lambda xp, x, y, kw=kw: xp.isin(x, y, **({} if xp is np else kw)),
@@ -199,8 +212,8 @@ SETS = [
       for kw in ({}, {"method": "sort"}, {"method": "binary_search"}, {"method": "compare_all"})],
     expression("isin many", lambda xp, x: xp.isin(x, xp.arange(50) * 2, invert=True), FEW,
         dtypes=SOME, derivatives=False),
-    *functions("union1d intersect1d setdiff1d setxor1d", FEW, Operand((5,), 2, 7), dtypes=("int32",),
-        derivatives=False, batched=False, traceable=False),
+    *functions("union1d intersect1d setdiff1d setxor1d", FEW, Operand((5,), 2, 7),
+        dtypes=("int32",), derivatives=False, batched=False, traceable=False),
     *functions("intersect1d", FEW, Operand((5,), 2, 7), options=({"return_indices": True},),
         dtypes=("int32",), derivatives=False, batched=False, traceable=False),
     *[expression(f"{name} size", lambda xp, x, y, n=name: getattr(xp, n)(x, y, size=12,

@@ -27,7 +27,8 @@ def constant(label: str, call: Any, **facts: Any) -> JnpCase:
 
 CREATION = [
     *[
-        constant(f"{name}{shape} {dtype}", lambda xp, n=name, s=shape, d=dtype: getattr(xp, n)(s, d))
+        constant(f"{name}{shape} {dtype}", lambda xp, n=name, s=shape,
+            d=dtype: getattr(xp, n)(s, d))
         for name in ("zeros", "ones")
         for shape in ((), (2, 3), 4)
         for dtype in (None, "int32", "bool")
@@ -69,11 +70,11 @@ CREATION = [
     constant("array empty", lambda xp: xp.array([])),
     constant("frombuffer", lambda xp: xp.frombuffer(b"\x01\x02\x03", np.uint8, offset=1)),
     constant("broadcast_shapes", lambda xp: xp.zeros(xp.broadcast_shapes((3, 1), (4,), 1))),
-    *functions("zeros_like ones_like empty_like", X, dtypes=NUMBERS, derivatives=False,
-        reference=None),
+    *functions("zeros_like ones_like", X, dtypes=NUMBERS, derivatives=False),
+    *functions("empty_like", X, dtypes=NUMBERS, derivatives=False, reference=np.zeros_like),
     expression("full_like", lambda xp, x: xp.full_like(x, 2), X, dtypes=NUMBERS, derivatives=False),
-    expression("full_like shape", lambda xp, x: xp.full_like(x, 2, shape=(2,)), X, derivatives=False,
-        batched=False),
+    expression("full_like shape", lambda xp, x: xp.full_like(x, 2, shape=(2,)), X,
+        derivatives=False, batched=False),
     expression("array of traced", lambda xp, x: xp.array([[x[0], 1.0], [2, x[1]]]), V,
         dtypes=FLOATS[:1]),
     expression("linspace traced", lambda xp, x: xp.linspace(x, 2.0, 4), V, dtypes=FLOATS[:1]),
@@ -91,7 +92,8 @@ SHAPING = [
     *functions("moveaxis", CUBE, options=({"source": 0, "destination": -1},
         {"source": (0, 1), "destination": (2, 0)}), dtypes=SOME),
     *functions("rollaxis", CUBE, options=({"axis": 2}, {"axis": 0, "start": 2}), dtypes=SOME),
-    *functions("expand_dims", X, options=({"axis": 0}, {"axis": -1}, {"axis": (0, 2)}), dtypes=SOME),
+    *functions("expand_dims", X, options=({"axis": 0}, {"axis": -1}, {"axis": (0, 2)}),
+        dtypes=SOME),
     *functions("squeeze", Operand((1, 3, 1)), options=({}, {"axis": 0}, {"axis": (0, -1)}),
         dtypes=SOME),
     *functions("broadcast_to", V, options=({"shape": (2, 5)}, {"shape": (5,)}), dtypes=SOME),
@@ -114,8 +116,8 @@ SHAPING = [
     *functions("shape ndim size", X, derivatives=False, batched=False),
     *[expression(f"astype {d}", lambda xp, x, d=d: xp.astype(x, d), X, dtypes=("float32", "int32",
         "bool"), derivatives=False) for d in ("int32", "float32", "bool", "complex64")],
-    *[expression(f"meshgrid {kw}", lambda xp, x, y, kw=kw: xp.meshgrid(x, y, **kw), V, Operand((3,)),
-        dtypes=SOME) for kw in ({}, {"indexing": "ij"}, {"sparse": True})],
+    *[expression(f"meshgrid {kw}", lambda xp, x, y, kw=kw: xp.meshgrid(x, y, **kw), V,
+        Operand((3,)), dtypes=SOME) for kw in ({}, {"indexing": "ij"}, {"sparse": True})],
     expression("meshgrid three", lambda xp, x, y, z: xp.meshgrid(x, y, z), V, Operand((3,)),
         Operand((2,)), dtypes=SOME),
 ]  # fmt: skip
@@ -145,12 +147,14 @@ JOINING = [
 
 SELECTION = [
     *functions("where", MASK, X, Operand((4,)), dtypes=NUMBERS),
-    *functions("where", Operand((3, 1), dtype="bool", differentiable=False), SCALAR, X, dtypes=SOME),
+    *functions("where", Operand((3, 1), dtype="bool", differentiable=False), SCALAR, X,
+        dtypes=SOME),
     expression("where scalars", lambda xp, m: xp.where(m, 1, 0), MASK, derivatives=False),
     expression("where number", lambda xp, m, x: xp.where(x, x, 3), MASK, X, dtypes=SOME,
         derivatives=False),
     expression("select", lambda xp, x: xp.select([x < 0, x < 1], [x, 2 * x], 7), X, dtypes=SOME),
-    *[expression(f"clip{args}", lambda xp, x, a=args: xp.clip(x, *a), Operand((3, 4), distinct=True),
+    *[expression(f"clip{args}", lambda xp, x, a=args: xp.clip(x, *a),
+        Operand((3, 4), distinct=True),
         dtypes=SOME) for args in ((-1, 1), (None, 1), (-1, None), (1, -1))],
     *[expression(f"take axis={axis} {mode}", lambda xp, x, i, a=axis, m=mode:
         xp.take(x, i, a, mode=m), Operand((5, 5)), PLACES, dtypes=SOME)
@@ -162,8 +166,8 @@ SELECTION = [
     *[expression(f"take_along_axis {axis}", lambda xp, x, i, a=axis: xp.take_along_axis(x, i, a), X,
         i, dtypes=SOME) for axis, i in ((1, ROWS), (-1, Operand((1, 2), 0, 4, dtype="int32",
         differentiable=False)), (0, Operand((2, 4), 0, 3, dtype="int32", differentiable=False)))],
-    expression("take_along_axis flat", lambda xp, x: xp.take_along_axis(x, xp.asarray([3, 0]), None),
-        X, dtypes=SOME),
+    expression("take_along_axis flat", lambda xp, x: xp.take_along_axis(x, xp.asarray([3, 0]),
+        None), X, dtypes=SOME),
     *[expression(f"choose {mode}", lambda xp, i, x, y, m=mode: xp.choose(i, [x, y], mode=m),
         Operand((3, 4), 0, 2, dtype="int32", differentiable=False), X, Operand((4,)), dtypes=SOME)
       for mode in ("clip", "wrap")],
@@ -171,10 +175,10 @@ SELECTION = [
         {"offset": -1, "axis1": 2, "axis2": 0}, {"offset": 9}), dtypes=SOME),
     expression("compress", lambda xp, x: xp.compress(xp.asarray([True, False, True]), x, 1), X,
         dtypes=SOME),
-    expression("compress size", lambda xp, x: xp.compress(xp.asarray([0, 1, 1]) > 0, x, 0, size=3), X,
-        dtypes=SOME, reference=lambda x: np.concatenate([x[1:], np.zeros_like(x[:1])])),
-    expression("extract", lambda xp, x: xp.extract(xp.asarray([False, True, True, False, True]), x), V,
-        dtypes=SOME),
+    expression("compress size", lambda xp, x: xp.compress(xp.asarray([0, 1, 1]) > 0, x, 0, size=3),
+        X, dtypes=SOME, reference=lambda x: np.concatenate([x[1:], np.zeros_like(x[:1])])),
+    expression("extract", lambda xp, x: xp.extract(xp.asarray([False, True, True, False, True]), x),
+        V, dtypes=SOME),
     *functions("diag", V, options=({}, {"k": 2}, {"k": -1}), dtypes=SOME),
     *functions("diag", X, options=({}, {"k": 2}, {"k": -1}), dtypes=SOME),
     *functions("diagflat", Operand((2, 2)), options=({}, {"k": 1}), dtypes=SOME),
@@ -184,8 +188,8 @@ SELECTION = [
     *functions("tril_indices_from triu_indices_from", X, derivatives=False, batched=False),
     expression("fill_diagonal", lambda xp, x: xp.fill_diagonal(x, 9, inplace=False), X, dtypes=SOME,
         reference=lambda x: np.where(np.eye(3, 4, dtype=bool), np.array(9).astype(x.dtype), x)),
-    expression("fill_diagonal vector", lambda xp, x, v: xp.fill_diagonal(x, v, inplace=False), SQUARE,
-        Operand((4,)), dtypes=SOME,
+    expression("fill_diagonal vector", lambda xp, x, v: xp.fill_diagonal(x, v, inplace=False),
+        SQUARE, Operand((4,)), dtypes=SOME,
         reference=lambda x, v: np.where(np.eye(4, dtype=bool), v, x)),
 ]  # fmt: skip
 
@@ -203,8 +207,8 @@ PADDING = [
         constant_values=((1, 2), (3, 4))), X, dtypes=SOME),
     expression("pad constant pair", lambda xp, x: xp.pad(x, (1, 2), constant_values=(5, 6)), V,
         dtypes=("float32", "bool")),
-    expression("pad ramp ends", lambda xp, x: xp.pad(x, (2, 3), mode="linear_ramp", end_values=(5, -4)),
-        V, dtypes=("float32",)),
+    expression("pad ramp ends", lambda xp, x: xp.pad(x, (2, 3), mode="linear_ramp",
+        end_values=(5, -4)), V, dtypes=("float32",)),
     expression("pad stat_length", lambda xp, x: xp.pad(x, 2, mode="mean", stat_length=(2, 3)), V,
         dtypes=("float32", "int32")),
     expression("pad empty axis", lambda xp, x: xp.pad(x, 2), Operand((0,)), batched=False),
@@ -213,8 +217,8 @@ PADDING = [
 ]  # fmt: skip
 
 APPLICATION = [
-    expression("apply_along_axis", lambda xp, x: xp.apply_along_axis(lambda v: xp.outer(v, v), 1, x),
-        CUBE, dtypes=("float32",)),
+    expression("apply_along_axis", lambda xp, x: xp.apply_along_axis(lambda v: xp.outer(v, v), 1,
+        x), CUBE, dtypes=("float32",)),
     expression("apply_along_axis sum", lambda xp, x: xp.apply_along_axis(xp.sum, -1, x), X,
         dtypes=SOME),
     expression("apply_over_axes", lambda xp, x: xp.apply_over_axes(xp.sum, x, [0, 2]), CUBE,

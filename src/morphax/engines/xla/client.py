@@ -56,6 +56,12 @@ def extension() -> Any:
 
 
 @cache
+def extremes_lose_nan() -> bool:
+    """Whether XLA's own reductions by maximum and minimum may drop NaN on the CPU (0.12 does)."""
+    return bool(xla_client()._version >= _FIRST_VERSION_WITH_RIGHT_DOT_FUSION)
+
+
+@cache
 def handler_keywords() -> dict[str, bool]:
     """Keywords that result handlers need in this version of jaxlib."""
     old = xla_client()._version < _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE

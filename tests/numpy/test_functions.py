@@ -182,10 +182,16 @@ def _check_derivatives(case: JnpCase, function: Callable[..., Any], points: list
     cotangents = list(_like(outs, 2))
     _, pull = vjp(function, *points)
     pulled = pull(cotangents)
-    forward = sum((np.sum(np.asarray(c * t)).real for c, t in zip(cotangents, tangents, strict=True)), 0.0)
-    backward = sum((np.sum(np.asarray(c * v)).real for c, v in zip(pulled, directions, strict=True)), 0.0)
+    forward, backward = _pairing(cotangents, tangents), _pairing(pulled, directions)
     assert abs(forward - backward) <= 1e-8 * max(abs(forward), 1.0)
     check_jaxpr(make_jaxpr(lambda *x: vjp(function, *x)[1](cotangents))(*points))
+
+
+def _pairing(covectors: Any, vectors: Any) -> float:
+    """The real part of Σ c·v."""
+    return sum(
+        float(np.sum(np.asarray(c * v)).real) for c, v in zip(covectors, vectors, strict=True)
+    )
 
 
 def test_wide_dtypes_are_off() -> None:

@@ -28,22 +28,22 @@ _LITERAL_TYPES = frozenset({bool, int, float, complex})
 class StagingTracer(Tracer):
     """A variable (or a literal) of the jaxpr that is being written."""
 
-    __slots__ = ("aval", "var")
+    __slots__ = ("atom", "aval")
 
     _trace: StagingTrace
 
-    def __init__(self, trace: StagingTrace, var: Atom) -> None:
+    def __init__(self, trace: StagingTrace, atom: Atom) -> None:
         self._trace = trace
-        self.var = var
-        self.aval = var.aval
+        self.atom = atom
+        self.aval = atom.aval
 
     def origin(self) -> str:
-        return self._trace.describe(self.var)
+        return self._trace.describe(self.atom)
 
     def dependence(self) -> str:
-        if self.var in self._trace.invars:
+        if self.atom in self._trace.invars:
             return ""
-        names = ", ".join(self._trace.arguments_behind(self.var))
+        names = ", ".join(self._trace.arguments_behind(self.atom))
         return f", which depends on {names}," if names else ""
 
 
@@ -67,7 +67,7 @@ class StagingTrace(Trace):
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         lift = self.lift
         atoms = tuple(
-            [x.var if type(x) is StagingTracer and x._trace is self else lift(x) for x in operands]
+            [x.atom if type(x) is StagingTracer and x._trace is self else lift(x) for x in operands]
         )
         out_avals, effects = infer(
             primitive, tuple(params.items()) if params else (), *[a.aval for a in atoms]
@@ -100,7 +100,7 @@ class StagingTrace(Trace):
 
     def atom(self, x: Any) -> Atom:
         """The variable or literal that stands for `x` in this jaxpr."""
-        return x.var if type(x) is StagingTracer and x._trace is self else self.lift(x)
+        return x.atom if type(x) is StagingTracer and x._trace is self else self.lift(x)
 
     def constant(self, value: Any) -> StagingTracer:
         return StagingTracer(self, self.lift(value))

@@ -303,19 +303,19 @@ def linearize_jaxpr(
 
 def _staged_residuals(tape: Tape) -> list[Any]:
     """The residuals that are variables of the forward program, each once."""
-    found = {x.var: x for entry in tape.entries for x in entry.residuals if _is_variable(x)}
+    found = {x.atom: x for entry in tape.entries for x in entry.residuals if _is_variable(x)}
     return list(found.values())
 
 
 def _is_variable(x: Any) -> bool:
-    return type(x) is StagingTracer and type(x.var) is Var
+    return type(x) is StagingTracer and type(x.atom) is Var
 
 
 def _substituted(x: Any, known: dict[Any, Any]) -> Any:
     """A residual of the forward program, as the linear program sees it."""
     if type(x) is not StagingTracer:
         return x
-    return known[x.var] if type(x.var) is Var else x.var.val
+    return known[x.atom] if type(x.atom) is Var else x.atom.val
 
 
 def _stage_tape(
@@ -324,7 +324,7 @@ def _stage_tape(
     """The tape as a program of residuals and tangents; `inputs` maps slots to tangent avals."""
 
     def function(*values: Any) -> list[Any]:
-        known = {x.var: v for x, v in zip(residuals, values, strict=False)}
+        known = {x.atom: v for x, v in zip(residuals, values, strict=False)}
         replayed = Tape()
         replayed.entries = [
             TapeEntry(

@@ -79,8 +79,10 @@ PRODUCTS = [
 EINSUM = [
     *[expression(f"einsum {text}", lambda xp, *x, t=text: xp.einsum(t, *x), *_shapes(*shapes),
         dtypes=PLAIN) for text, *shapes in EINSUMS],
-    *[expression(f"einsum optimize={o}", lambda xp, *x, o=o: xp.einsum("ij,jk,kl->il", *x,
-        optimize=o), *_shapes((2, 3), (3, 4), (4, 5)), dtypes=PLAIN, reference=lambda *x: np.einsum("ij,jk,kl->il", *x))
+    *[expression(f"einsum optimize={o}",
+        lambda xp, *x, o=o: xp.einsum("ij,jk,kl->il", *x, optimize=o),
+        *_shapes((2, 3), (3, 4), (4, 5)), dtypes=PLAIN,
+        reference=lambda *x: np.einsum("ij,jk,kl->il", *x))
       for o in (False, True, "greedy", [(1, 2), (0, 1)])],
     expression("einsum lists", lambda xp, a, b: xp.einsum(a, [0, 1], b, [1, 2], [2, 0]), A, B,
         dtypes=PLAIN),

@@ -17,8 +17,14 @@ V = Operand((7,))
 FEW = Operand((9,), 0, 4, differentiable=False)
 SOME = ("float32", "int32")
 MASK = Operand((3, 4), dtype="bool", differentiable=False)
-AXES = ({}, {"axis": 0}, {"axis": -1}, {"axis": (0, 2)}, {"axis": 1, "keepdims": True},
-        {"axis": ()})
+AXES = (
+    {},
+    {"axis": 0},
+    {"axis": -1},
+    {"axis": (0, 2)},
+    {"axis": 1, "keepdims": True},
+    {"axis": ()},
+)
 AXIS = ({}, {"axis": 0}, {"axis": -1})
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -51,12 +52,14 @@ class Line(NamedTuple):
 
 
 def run_worker(python: str, package: str, group: str) -> dict[str, float]:
-    """The figures of one process."""
+    """The figures of one process, with compiled bytecode, as an installed package has it."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [python, "-m", "benchmarks.worker", package, group],
         capture_output=True,
         text=True,
         check=False,
+        env=environment,
         cwd=Path(__file__).resolve().parent.parent,
     )
     if done.returncode:
@@ -66,7 +69,9 @@ def run_worker(python: str, package: str, group: str) -> dict[str, float]:
 
 
 def run_group(group: str, jax_python: str, rounds: int) -> list[Line]:
-    """All figures of a group over all rounds."""
+    """All figures of a group over all rounds; a first run of each, to warm up, does not count."""
+    run_worker(sys.executable, "morphax", "import")
+    run_worker(jax_python, "jax", "import")
     pairs = [
         (run_worker(sys.executable, "morphax", group), run_worker(jax_python, "jax", group))
         for _ in range(rounds)

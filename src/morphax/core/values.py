@@ -40,7 +40,9 @@ def aval_of(x: Any) -> Any:
 def _aval_of_subclass(x: Any) -> Any:
     for base in type(x).__mro__[1:]:
         if base in _aval_by_type:
-            return _aval_by_type[base](x)
+            # The next value of this type is found at once.
+            rule = _aval_by_type[type(x)] = _aval_by_type[base]
+            return rule(x)
     raise TypeError(
         message(
             "array operand",

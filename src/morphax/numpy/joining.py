@@ -15,7 +15,7 @@ from ..util.messages import message
 from .axes import canonical_axes, canonical_axis
 from .indexing import getitem
 from .operands import as_array
-from .shaping import atleast_1d, atleast_2d, atleast_3d, moveaxis, ravel, reshape
+from .shaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 
 _SECTIONS = "splitting an array, argument indices_or_sections"
 
@@ -57,13 +57,13 @@ def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> An
     """Arrays of one shape along a new axis."""
     items = _common("stack", arrays, dtype)
     place = canonical_axis("stack", axis, items[0].aval.ndim + 1)
-    return concatenate([lax.expand_dims(a, (place,)) for a in items], place)
+    return lax.stack(items, place)
 
 
 def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     """The slices of `x` along an axis."""
-    x = moveaxis(x, axis, 0)
-    return tuple([getitem(x, i) for i in range(x.aval.shape[0])])
+    x = as_array("unstack", x)
+    return lax.unstack(x, canonical_axis("unstack", axis, x.aval.ndim))
 
 
 def hstack(tup: Any, dtype: Any = None) -> Any:
@@ -99,6 +99,10 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     else:
         parts = integer(_SECTIONS, indices_or_sections)
         bounds = np.cumsum([0, *[total // parts + (i < total % parts) for i in range(parts)]])
+    sizes = [int(high) - int(low) for low, high in pairwise(bounds)]
+    if all(size >= 0 for size in sizes):
+        return list(lax.split(ary, sizes, axis))
+    # Places in falling order, as NumPy takes them: nothing lies between them.
     return [
         lax.slice_in_dim(ary, int(low), max(int(low), int(high)), axis=axis)
         for low, high in pairwise(bounds)
@@ -145,12 +149,7 @@ def tile(A: Any, reps: Any) -> Any:
     rank = max(len(counts), A.aval.ndim)
     shape = (1,) * (rank - A.aval.ndim) + A.aval.shape
     counts = (1,) * (rank - len(counts)) + counts
-    wide = lax.broadcast_in_dim(
-        reshape(A, shape),
-        tuple([n for pair in zip(counts, shape, strict=True) for n in pair]),
-        tuple(range(1, 2 * rank, 2)),
-    )
-    return reshape(wide, tuple([c * n for c, n in zip(counts, shape, strict=True)]))
+    return lax.tile(reshape(A, shape), counts)
 
 
 def repeat(

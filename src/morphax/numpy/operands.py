@@ -53,19 +53,26 @@ def promoted_inexact(name: str, *operands: Any) -> Sequence[Any]:
 
 
 def _prepared(name: str, operands: Sequence[Any], *, inexact: bool) -> Sequence[Any]:
-    avals = [x.aval if hasattr(x, "aval") else _checked_aval(name, x) for x in operands]
-    scalar = tuple([type(x) in PYTHON_SCALARS for x in operands])
+    values = [x if hasattr(x, "aval") else _operand(name, x) for x in operands]
+    avals = [x.aval if hasattr(x, "aval") else aval_of(x) for x in values]
+    first = avals[0]
+    if not inexact and not first.weak_type and all([aval is first for aval in avals]):
+        return values
+    scalar = tuple([type(x) in PYTHON_SCALARS for x in values])
     plan = _plan(name, tuple(avals), scalar, inexact, current_config().trace_key)
     if plan is None:
-        return operands
-    return [x if change is None else change(x) for x, change in zip(operands, plan, strict=True)]
+        return values
+    return [x if change is None else change(x) for x, change in zip(values, plan, strict=True)]
 
 
-def _checked_aval(name: str, x: Any) -> Any:
+def _operand(name: str, x: Any) -> Any:
+    """`x`, which is no array of ours, as an operand."""
+    if type(x) in PYTHON_SCALARS:
+        return x
     if hasattr(x, "__jax_array__"):
-        return aval_of(x.__jax_array__())
+        return x.__jax_array__()
     if is_value(x):
-        return aval_of(x)
+        return x
     raise TypeError(
         message(
             f"jnp.{name}",
@@ -156,8 +163,8 @@ def as_array(name: str, x: Any) -> Any:
     """`x` as an array or tracer; lists and tuples are refused, as in all jnp functions."""
     if hasattr(x, "aval"):
         return x
-    _checked_aval(name, x)
-    return Array.from_host(x)
+    value = _operand(name, x)
+    return value if hasattr(value, "aval") else Array.from_host(value)
 
 
 def as_truth(name: str, x: Any) -> Any:

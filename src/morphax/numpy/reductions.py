@@ -62,20 +62,37 @@ def _needs_initial(name: str, why: str) -> str:
     )
 
 
-def _summable(name: str, a: Any, dtype: Any) -> tuple[Any, Any]:
-    """The operand in the dtype it is summed in, and the dtype of the result."""
+def _total(
+    name: str,
+    a: Any,
+    axis: Axis,
+    dtype: Any,
+    promote_integers: bool,
+    keepdims: bool,
+    **options: Any,
+) -> Any:
+    """A sum or product, in the dtype that is asked for or that has room for it."""
     a = as_array(name, a)
     given = a.aval.dtype
     if dtype is not None:
-        target = dtypes.requested(dtype, name)
-    elif given == np.bool_:
-        target = dtypes.python_scalar_dtype(int)
-    elif dtypes.issubdtype(given, np.integer) and given.itemsize < 4:
-        unsigned = dtypes.issubdtype(given, np.unsignedinteger)
-        target = dtypes.canonicalize(np.uint64 if unsigned else np.int64)
-    else:
-        return a, given
-    return convert(a, target), target
+        return _reduce(name, convert(a, dtypes.requested(dtype, name)), axis, keepdims, **options)
+    if dtypes.issubdtype(given, np.floating) and given.itemsize < 4:
+        wide = convert(a, np.dtype(np.float32))
+        return convert(_reduce(name, wide, axis, keepdims, **options), given)
+    if promote_integers:
+        a = convert(a, _with_room(given), a.aval.weak_type)
+    return _reduce(name, a, axis, keepdims, **options)
+
+
+def _with_room(dtype: Any) -> Any:
+    """The dtype in which booleans and small integers are added up."""
+    if dtype == np.bool_:
+        return dtypes.python_scalar_dtype(int)
+    if dtypes.issubdtype(dtype, np.integer):
+        unsigned = dtypes.issubdtype(dtype, np.unsignedinteger)
+        default = dtypes.canonicalize(np.uint64 if unsigned else np.int64)
+        return default if dtype.itemsize < default.itemsize else dtype
+    return dtype
 
 
 def sum(
@@ -105,11 +122,9 @@ def sum(
         >>> jnp.sum(jnp.ones((2, 3)), axis=0)
         Array([2., 2., 2.], dtype=float32)
     """
-    if not promote_integers and dtype is None:
-        dtype = as_array("sum", a).aval.dtype
-    a, _ = _summable("sum", a, dtype)
-    return _reduce(
-        "sum", a, axis, keepdims, lax.reduce_sum, identity=lambda d: 0, combine=lax.add,
+    return _total(
+        "sum", a, axis, dtype, promote_integers, keepdims,
+        operation=lax.reduce_sum, identity=lambda d: 0, combine=lax.add,
         initial=initial, where=where, out=out,
     )  # fmt: skip
 
@@ -125,11 +140,9 @@ def prod(
     promote_integers: bool = True,
 ) -> Any:
     """Product over axes; arguments as those of `sum`."""
-    if not promote_integers and dtype is None:
-        dtype = as_array("prod", a).aval.dtype
-    a, _ = _summable("prod", a, dtype)
-    return _reduce(
-        "prod", a, axis, keepdims, lax.reduce_prod, identity=lambda d: 1, combine=lax.mul,
+    return _total(
+        "prod", a, axis, dtype, promote_integers, keepdims,
+        operation=lax.reduce_prod, identity=lambda d: 1, combine=lax.mul,
         initial=initial, where=where, out=out,
     )  # fmt: skip
 

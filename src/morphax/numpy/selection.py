@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import Tracer, aval_of
+from ..core import aval_of
 from ..lax.axes import members
 from ..lax.dimension_numbers import (
     GatherDimensionNumbers,
@@ -19,6 +19,7 @@ from ..lax.dimension_numbers import (
 from ..util.messages import message
 from .arithmetic import maximum, minimum
 from .axes import canonical_axis
+from .index_plan import known_values
 from .indexing import index_columns
 from .operands import as_array, as_truth, check_no_out, promoted
 from .searching import nonzero
@@ -264,17 +265,16 @@ def compress(
     axis = canonical_axis("compress", axis, a.aval.ndim)
     count = a.aval.shape[axis]
     mask = as_truth("compress", condition)
-    if mask.aval.ndim != 1:
-        raise ValueError(
-            message(
-                "jnp.compress, argument condition",
-                given=f"{mask.aval}",
-                expected="a vector",
-                fix="Use jnp.ravel first.",
-            )
-        )
-    beyond = as_truth("compress", mask)[count:]
-    if not isinstance(mask, Tracer) and np.asarray(beyond).any():
+    if aval_of(mask).size > count:
+        mask = _shortened(mask, count)
+    (places,) = nonzero(mask, size=size, fill_value=count)
+    return take(a, places, axis, mode="fill", fill_value=fill_value)
+
+
+def _shortened(mask: Any, count: int) -> Any:
+    """The first truth values; those beyond must be false where that is known."""
+    known = known_values(mask)
+    if known is not None and known[count:].any():
         raise ValueError(
             message(
                 "jnp.compress, argument condition",
@@ -283,8 +283,7 @@ def compress(
                 fix="Shorten condition.",
             )
         )
-    (places,) = nonzero(mask[:count], size=size, fill_value=count)
-    return take(a, places, axis, mode="fill", fill_value=fill_value)
+    return lax.slice_in_dim(mask, 0, count)
 
 
 def extract(condition: Any, arr: Any, *, size: int | None = None, fill_value: Any = 0) -> Any:

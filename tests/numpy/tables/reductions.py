@@ -79,7 +79,8 @@ REDUCTIONS = [
 ]  # fmt: skip
 
 NAN = [
-    *[nan_case(name, kw) for name in ("nanmax", "nanmin") for kw in AXIS],
+    *[nan_case(name, kw, derivatives=kw != {"axis": -1}) for name in ("nanmax", "nanmin")
+      for kw in AXIS],
     *[nan_case(name, kw)
       for name in ("nansum", "nanprod", "nancumsum", "nancumprod") for kw in AXIS],
     *[nan_case(name, kw, derivatives=kw == {}) for name in ("nanmean", "nanvar", "nanstd")

@@ -1,0 +1,254 @@
+"""Indexing and functional updates: as NumPy in bounds, by `mode` out of bounds, eager and traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import hypothesis.extra.numpy as hnp
+import hypothesis.strategies as st
+import numpy as np
+import pytest
+from hypothesis import given, seed, settings
+
+import morphax.numpy as jnp
+from morphax import errors, grad, jit, make_jaxpr, vmap
+from morphax.core.check import check_jaxpr
+
+QUICK = settings(max_examples=120, deadline=None, database=None)
+SLOW = settings(max_examples=20, deadline=None, database=None)
+
+
+def numbered(shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    return np.arange(1.0, 1 + np.prod(shape), dtype=np.float32).reshape(shape)
+
+
+@st.composite
+def indexed(draw: st.DrawFn) -> tuple[tuple[int, ...], Any]:
+    """A shape and an index into it, basic, advanced or mixed."""
+    shape = draw(hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=4))
+    if draw(st.booleans()):
+        return shape, draw(hnp.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True))
+    batch = draw(hnp.array_shapes(min_dims=0, max_dims=2, min_side=0, max_side=3))
+    parts: list[Any] = []
+    for size in shape[: draw(st.integers(1, len(shape)))]:
+        kind = draw(st.sampled_from(("array", "int", "slice", "mask")))
+        if kind == "array":
+            parts.append(draw(hnp.arrays(np.int32, batch, elements=st.integers(-size, size - 1))))
+        elif kind == "int":
+            parts.append(draw(st.integers(-size, size - 1)))
+        elif kind == "slice":
+            parts.append(draw(st.slices(size)))
+        else:
+            parts.append(slice(None))
+    if draw(st.booleans()):
+        parts.insert(draw(st.integers(0, len(parts))), None)
+    return shape, tuple(parts)
+
+
+def traced_parts(index: Any) -> tuple[list[Any], Callable[[Any], Any]]:
+    """The arrays of an index, and how to put others in their place."""
+    parts = index if isinstance(index, tuple) else (index,)
+    places = [i for i, p in enumerate(parts) if isinstance(p, np.ndarray)]
+
+    def rebuild(arrays: Any) -> Any:
+        filled = list(parts)
+        for i, a in zip(places, arrays, strict=True):
+            filled[i] = a
+        return tuple(filled)
+
+    return [parts[i] for i in places], rebuild
+
+
+@seed(0)
+@QUICK
+@given(indexed())
+def test_reading(example: tuple[tuple[int, ...], Any]) -> None:
+    shape, index = example
+    x = numbered(shape)
+    expected = x[index]
+    result = jnp.asarray(x)[index]
+    assert result.shape == expected.shape
+    np.testing.assert_array_equal(result, expected)
+    program = make_jaxpr(lambda v: v[index])(x)
+    check_jaxpr(program)
+    assert program.out_avals[0].shape == expected.shape
+
+
+@seed(1)
+@SLOW
+@given(indexed())
+def test_reading_at_traced_places(example: tuple[tuple[int, ...], Any]) -> None:
+    shape, index = example
+    x = numbered(shape)
+    arrays, rebuild = traced_parts(index)
+    result = jit(lambda v, a: v[rebuild(a)])(x, arrays)
+    np.testing.assert_array_equal(result, x[index])
+
+
+@seed(2)
+@QUICK
+@given(indexed(), st.sampled_from(("set", "add", "multiply", "min", "max", "subtract")))
+def test_updating(example: tuple[tuple[int, ...], Any], name: str) -> None:
+    shape, index = example
+    x = numbered(shape)
+    target = x[index].shape
+    values = np.float32(2.5) + np.zeros(target[-1:], np.float32)
+    expected = x.copy()
+    if name == "set":
+        expected[index] = values
+    else:
+        at = {"min": np.minimum, "max": np.maximum}.get(name) or getattr(np, name)
+        at.at(expected, index, values)
+    result = getattr(jnp.asarray(x).at[index], name)(values)
+    np.testing.assert_allclose(result, expected, rtol=1e-6)
+    check_jaxpr(make_jaxpr(lambda v: getattr(v.at[index], name)(values))(x))
+
+
+@seed(3)
+@SLOW
+@given(indexed())
+def test_updating_at_traced_places(example: tuple[tuple[int, ...], Any]) -> None:
+    shape, index = example
+    x = numbered(shape)
+    arrays, rebuild = traced_parts(index)
+    expected = x.copy()
+    np.add.at(expected, index, np.float32(0.5))
+    result = jit(lambda v, a: v.at[rebuild(a)].add(0.5))(x, arrays)
+    np.testing.assert_allclose(result, expected)
+
+
+@seed(4)
+@SLOW
+@given(indexed())
+def test_gradient_of_reading_counts_uses(example: tuple[tuple[int, ...], Any]) -> None:
+    shape, index = example
+    counts = np.zeros(shape, np.float32)
+    np.add.at(counts, index, 1)
+    result = grad(lambda v: jnp.sum(v[index]))(jnp.asarray(numbered(shape)))
+    np.testing.assert_array_equal(result, counts)
+
+
+X = numbered((4, 3))
+NAN = np.full(3, np.nan)
+
+
+@pytest.mark.parametrize(
+    ("index", "mode", "expected"),
+    [
+        (np.array([0, 7]), None, [X[0], X[3]]),
+        (np.array([0, -9]), None, [X[0], X[0]]),
+        (np.array([0, 7]), "fill", [X[0], NAN]),
+        (np.array([-1, -5]), "fill", [X[3], NAN]),
+        (np.array([0, 7]), "clip", [X[0], X[3]]),
+        (np.array([-1]), "promise_in_bounds", [X[3]]),
+        (7, None, X[3]),
+        (7, "fill", NAN),
+        (-7, "fill", NAN),
+        (slice(2, 9), "fill", X[2:]),
+    ],
+)
+def test_reading_out_of_bounds(index: Any, mode: str | None, expected: Any) -> None:
+    result = jnp.asarray(X).at[index].get(mode=mode)
+    np.testing.assert_array_equal(result, np.array(expected))
+    compiled = jit(lambda v: v.at[index].get(mode=mode))(X)
+    np.testing.assert_array_equal(compiled, np.array(expected))
+
+
+def test_fill_value_and_promises() -> None:
+    at = jnp.asarray(X).at[np.array([1, 9])]
+    np.testing.assert_array_equal(at.get(mode="fill", fill_value=-1.0)[1], [-1, -1, -1])
+    at = jnp.arange(5).at[jnp.array([-1, 2])]
+    options = {"wrap_negative_indices": False, "mode": "fill", "fill_value": 9}
+    assert at.get(**options).tolist() == [9, 2]
+    sorted_places = jnp.arange(5).at[jnp.array([0, 2])]
+    promised = sorted_places.get(indices_are_sorted=True, unique_indices=True)
+    assert promised.tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("index", "mode", "row"),
+    [
+        (np.array([9]), None, None),
+        (np.array([9]), "drop", None),
+        (np.array([9]), "clip", 3),
+        (np.array([-1]), None, 3),
+        (np.array([-9]), None, None),
+        (9, None, None),
+        (-1, None, 3),
+    ],
+)
+def test_updating_out_of_bounds(index: Any, mode: str | None, row: int | None) -> None:
+    expected = X.copy()
+    if row is not None:
+        expected[row] = 0
+    np.testing.assert_array_equal(jnp.asarray(X).at[index].set(0, mode=mode), expected)
+
+
+def test_other_updates() -> None:
+    x, places = jnp.arange(1.0, 5.0), np.array([1, 1, 3])
+    assert x.at[places].divide(2.0).tolist() == [1, 0.5, 3, 2]
+    assert x.at[places].power(2.0).tolist() == [1, 16, 3, 16]
+    assert x.at[1:3].apply(jnp.negative).tolist() == [1, -2, -3, 4]
+    assert x.at[places].mul(2.0).tolist() == [1, 8, 3, 8]
+    assert repr(x.at[1]).startswith("AtIndex(")
+    assert repr(x.at).startswith("At(")
+
+
+def test_updates_keep_the_dtype_of_the_array() -> None:
+    assert jnp.arange(3).at[0].set(1.7).tolist() == [1, 1, 2]
+    assert jnp.zeros(2, "bfloat16").at[0].add(1.0).dtype == jnp.bfloat16
+
+
+def test_masks_select_and_update() -> None:
+    x, mask = jnp.asarray(X), X > 5
+    np.testing.assert_array_equal(x[mask], X[mask])
+    np.testing.assert_array_equal(x.at[mask].set(0), np.where(mask, 0, X))
+    traced = jit(lambda v, m: v.at[m].set(0.0))
+    with pytest.raises(errors.NonConcreteBooleanIndexError, match=r"jnp\.where"):
+        traced(X, mask)
+
+
+def test_mapped_indices() -> None:
+    places = np.array([[0, 3], [1, 1], [2, 0]])
+    x = np.stack([X, 2 * X, 3 * X])
+    result = vmap(lambda v, i: v[i])(x, places)
+    np.testing.assert_array_equal(result, np.stack([v[i] for v, i in zip(x, places, strict=True)]))
+    mapped_places = vmap(lambda i: jnp.asarray(X)[i, :2])(places)
+    np.testing.assert_array_equal(mapped_places, X[places, :2])
+
+
+@pytest.mark.parametrize(
+    ("index", "error", "text"),
+    [
+        ([0, 1], TypeError, r"jnp\.array\(index\)"),
+        (1.0, TypeError, "ints, slices"),
+        ("a", TypeError, "ints, slices"),
+        (np.array([1.0]), TypeError, "integer or boolean"),
+        ((0, 0, 0), IndexError, "at most 2 indices"),
+        ((..., ...), IndexError, "ellips"),
+        (slice(None, None, 0), ValueError, "step"),
+        (slice(0, 1.5), (IndexError, TypeError), "slice"),
+    ],
+)
+def test_refused_indices(index: Any, error: Any, text: str) -> None:
+    with pytest.raises(error, match=text):
+        jnp.asarray(X)[index]
+
+
+def test_updates_are_checked() -> None:
+    with pytest.raises(ValueError, match="broadcast"):
+        jnp.zeros(3).at[:2].set(jnp.ones(3))
+    with pytest.raises(TypeError, match="complex"):
+        jnp.zeros(3).at[0].set(1j)
+    with pytest.raises(TypeError, match=r"x\.at\[index\]\.set"):
+        jnp.zeros(3)[0] = 1.0
+
+
+def test_iteration() -> None:
+    rows = [row.tolist() for row in jnp.asarray(X)]
+    assert rows == X.tolist()
+    first, *rest = jnp.arange(3)
+    assert (first.item(), [r.item() for r in rest]) == (0, [1, 2])
+    with pytest.raises(TypeError, match="at least one axis"):
+        iter(jnp.asarray(1.0))

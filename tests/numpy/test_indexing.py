@@ -1,4 +1,4 @@
-"""Indexing and functional updates: as NumPy in bounds, by `mode` out of bounds, eager and traced."""
+"""Indexing and functional updates: as NumPy in bounds, by `mode` out of them, eager and traced."""
 
 from __future__ import annotations
 

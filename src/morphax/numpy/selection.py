@@ -265,6 +265,15 @@ def compress(
     axis = canonical_axis("compress", axis, a.aval.ndim)
     count = a.aval.shape[axis]
     mask = as_truth("compress", condition)
+    if aval_of(mask).ndim != 1:
+        raise ValueError(
+            message(
+                "jnp.compress, argument condition",
+                given=f"{aval_of(mask)}",
+                expected="a vector, one truth value per slice",
+                fix="Flatten it with jnp.ravel.",
+            )
+        )
     if aval_of(mask).size > count:
         mask = _shortened(mask, count)
     (places,) = nonzero(mask, size=size, fill_value=count)

@@ -163,9 +163,7 @@ def power(x1: Any, x2: Any, /) -> Any:
         TypeError: an integer array is raised to a negative Python int.
     """
     if type(x2) is int and not _is_bool(x1):
-        base = as_array("power", x1)
-        if x2 >= 0 or _is(base, np.inexact):
-            return lax.integer_pow(base, x2)
+        return lax.integer_pow(as_array("power", x1), x2)
     if _is(x2, np.inexact) or _is(x1, np.inexact):
         return lax.pow(*promoted("power", x1, x2))
     return _integer_power(*promoted("power", x1, x2))

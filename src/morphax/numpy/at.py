@@ -84,7 +84,7 @@ class AtIndex:
 
     def set(self, values: Any, **options: Any) -> Any:
         """`values` at these places; of several for one place, any one."""
-        return _update(self, "set", values, lax.scatter, lambda old, new: new, **options)
+        return _update(self, "set", values, lax.scatter, None, **options)
 
     def add(self, values: Any, **options: Any) -> Any:
         """`values` added at these places."""
@@ -128,7 +128,7 @@ def _update(
     name: str,
     values: Any,
     scatter: Callable[..., Any],
-    combine: Callable[[Any, Any], Any],
+    combine: Callable[[Any, Any], Any] | None,
     *,
     indices_are_sorted: bool = False,
     unique_indices: bool = False,
@@ -176,8 +176,10 @@ def _as_update(name: str, x: Any, values: Any) -> Any:
     return convert(values, target.dtype)
 
 
-def _region_update(x: Any, plan: IndexPlan, values: Any, combine: Callable[[Any, Any], Any]) -> Any:
-    """An update at a static index: combine the region that it names."""
+def _region_update(
+    x: Any, plan: IndexPlan, values: Any, combine: Callable[[Any, Any], Any] | None
+) -> Any:
+    """An update at a static index: replace the region that it names, or combine with it."""
     axes = [axis for axis in plan.axes if isinstance(axis, SliceAxis)]
     shape = tuple([axis.count for axis in axes])
     kept = tuple([n for i, n in enumerate(shape) if i not in plan.dropped])
@@ -192,8 +194,9 @@ def _region_update(x: Any, plan: IndexPlan, values: Any, combine: Callable[[Any,
     if all(s == 1 for s in steps):
         highs = [low + n for low, n in zip(lows, shape, strict=True)]
         whole = shape == plan.shape
-        old = x if whole else lax.slice(x, lows, highs)
-        new = combine(old, values)
+        new = values
+        if combine is not None:
+            new = combine(x if whole else lax.slice(x, lows, highs), values)
         return new if whole else lax.dynamic_update_slice(x, new, [np.int32(i) for i in lows])
     grids = np.meshgrid(
         *[low + step * np.arange(n) for low, step, n in zip(lows, steps, shape, strict=True)],
@@ -202,10 +205,10 @@ def _region_update(x: Any, plan: IndexPlan, values: Any, combine: Callable[[Any,
     places = np.ravel_multi_index(grids, plan.shape).astype(np.int32).reshape(-1, 1)
     flat = lax.reshape(x, (x.aval.size,))
     numbers = ScatterDimensionNumbers((), (0,), (0,))
-    old = lax.slice(
-        x, lows, [lo + s * (n - 1) + 1 for lo, s, n in zip(lows, steps, shape, strict=True)], steps
-    )
-    new = lax.reshape(combine(old, values), (places.shape[0],))
+    if combine is not None:
+        highs = [lo + s * (n - 1) + 1 for lo, s, n in zip(lows, steps, shape, strict=True)]
+        values = combine(lax.slice(x, lows, highs, steps), values)
+    new = lax.reshape(values, (places.shape[0],))
     return lax.reshape(lax.scatter(flat, places, new, numbers, unique_indices=True), plan.shape)
 
 

@@ -98,15 +98,12 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         bounds = [0, *[slice(None, i).indices(total)[1] for i in given], total]
     else:
         parts = integer(_SECTIONS, indices_or_sections)
-        bounds = np.cumsum([0, *[total // parts + (i < total % parts) for i in range(parts)]])
-    sizes = [int(high) - int(low) for low, high in pairwise(bounds)]
+        bounds = [i * (total // parts) + min(i, total % parts) for i in range(parts + 1)]
+    sizes = [high - low for low, high in pairwise(bounds)]
     if all(size >= 0 for size in sizes):
         return list(lax.split(ary, sizes, axis))
     # Places in falling order, as NumPy takes them: nothing lies between them.
-    return [
-        lax.slice_in_dim(ary, int(low), max(int(low), int(high)), axis=axis)
-        for low, high in pairwise(bounds)
-    ]
+    return [lax.slice_in_dim(ary, low, max(low, high), axis=axis) for low, high in pairwise(bounds)]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:

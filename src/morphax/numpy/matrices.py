@@ -96,7 +96,8 @@ def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int, offs
             )
         )
     diagonal_number = integer(f"jnp.{name}, argument k", k) + offset
-    return choose(_compared(lax.ge, *m.aval.shape[-2:], diagonal_number), m)
+    rows, columns = m.aval.shape[-2:]
+    return choose(_compared(lax.ge, rows, columns, diagonal_number), m)
 
 
 def diag(v: Any, k: int = 0) -> Any:

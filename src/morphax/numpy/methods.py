@@ -28,7 +28,7 @@ def transpose(self: Any, *args: Any) -> Any:
     """The axes permuted, or reversed without arguments."""
     if not args or (len(args) == 1 and args[0] is None):
         return shaping.transpose(self)
-    axes = args[0] if len(args) == 1 and np.iterable(args[0]) else args
+    axes: Any = args[0] if len(args) == 1 and np.iterable(args[0]) else args
     return shaping.transpose(self, axes)
 
 

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, errors
 from ..array import Array
 from ..config import current as current_config
-from ..core import aval_of, is_value
+from ..core import Tracer, aval_of, is_value
 from ..lax.comparison import ne_p
 from ..lax.convert import convert
 from ..lax.shape import broadcast_shapes
@@ -179,3 +179,17 @@ def of_one_dtype(name: str, *operands: Any) -> list[Any]:
     arrays = [as_array(name, x) for x in operands]
     dtype, weak = _common_dtype(name, tuple([x.aval for x in arrays]), False)
     return [x if x.aval.dtype == dtype else convert(x, dtype, weak) for x in arrays]
+
+
+def concrete_values(where: str, x: Any, fix: str) -> np.ndarray[Any, Any]:
+    """The numbers of `x`, which decide the shape of a result."""
+    if isinstance(x, Tracer) and x.concrete() is None:
+        raise errors.ConcretizationTypeError(
+            message(
+                where,
+                given=f"{x.origin()}, {aval_of(x)}",
+                expected="values that are known while tracing: they decide the result's shape",
+                fix=fix,
+            )
+        )
+    return np.asarray(x)

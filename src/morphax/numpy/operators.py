@@ -123,7 +123,8 @@ def _iterate(self: Any) -> Iterator[Any]:
 
 def install() -> None:
     """Give `Array` and `Tracer` their operators, methods and attributes."""
-    for cls in (Array, Tracer):
+    classes: tuple[Any, ...] = (Array, Tracer)
+    for cls in classes:
         for name, function in _ARITHMETIC.items():
             setattr(cls, f"__{name}__", _operator(function))
             setattr(cls, f"__r{name}__", _reflected(function))
@@ -131,17 +132,17 @@ def install() -> None:
             setattr(cls, f"__{name}__", _operator(function))
         for name, unary in _UNARY.items():
             setattr(cls, f"__{name}__", unary)
-        cls.__getitem__ = getitem  # type: ignore[union-attr]
-        cls.__iter__ = _iterate  # type: ignore[union-attr]
+        cls.__getitem__ = getitem
+        cls.__iter__ = _iterate
         for module, names in _METHODS.items():
             for name in names:
                 setattr(cls, name, getattr(module, name))
         for name, getter in _PROPERTIES.items():
             setattr(cls, name, property(getter))
-        cls.__contains__ = methods.contains  # type: ignore[union-attr]
-        cls.__round__ = methods.round_to_digits  # type: ignore[union-attr]
-        cls.namespace = sys.modules[__package__]  # type: ignore[union-attr]
-        cls.__array_namespace__ = Array.__array_namespace__  # type: ignore[union-attr]
+        cls.__contains__ = methods.contains
+        cls.__round__ = methods.round_to_digits
+        cls.namespace = sys.modules[__package__]
+        cls.__array_namespace__ = Array.__array_namespace__
     for name, getter in _TRACER_PROPERTIES.items():
         setattr(Tracer, name, property(getter))
 

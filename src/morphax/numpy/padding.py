@@ -106,7 +106,7 @@ def _widths(pad_width: Any, ndim: int) -> Widths:
 
 def _pairs(argument: str, values: Any, ndim: int) -> Any:
     """A pair of values for each axis."""
-    given = np.asarray(values) if not hasattr(values, "aval") else values
+    given: Any = np.asarray(values) if not hasattr(values, "aval") else values
     if given.shape in ((), (1,)):
         given = given.reshape(1, 1)
     if ndim == 0 and given.size == 0:

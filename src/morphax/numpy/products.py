@@ -155,7 +155,7 @@ def vecdot(
     shapes = left.aval.shape, right.aval.shape
     if shapes[0][-1] != shapes[1][-1]:
         raise _sizes_error("vecdot", x1.aval.shape, x2.aval.shape)
-    names = tuple([(*range(1 - len(s), 0), _SUMMED) for s in shapes])
+    names: Any = tuple([(*range(1 - len(s), 0), _SUMMED) for s in shapes])
     out = tuple(range(1 - max(map(len, shapes)), 0))
     plan = plan_contraction("vecdot", names, shapes, out)
     level = canonical_precision("jnp.vecdot", precision)

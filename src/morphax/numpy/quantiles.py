@@ -236,9 +236,9 @@ def _of_sorted(values: Any, q: Any, method: str, nan_counts: bool) -> Any:
         pick = lambda i: take_along_axis(values, i, -1, mode="clip")  # noqa: E731
         undefined = lax.eq(count, lax.full_like(count, 0))
     low = lax.floor(position)
-    neighbours = [pick(lax.convert_element_type(i, np.int32)) for i in (low, lax.ceil(position))]
-    weight = broadcast_to(lax.sub(position, low), aval_of(neighbours[0]).shape)
-    result = _METHODS[method](_Neighbours(*neighbours, weight))
+    before, after = [pick(lax.convert_element_type(i, np.int32)) for i in (low, lax.ceil(position))]
+    weight = broadcast_to(lax.sub(position, low), aval_of(before).shape)
+    result = _METHODS[method](_Neighbours(before, after, weight))
     return where(undefined, np.asarray(np.nan, dtype)[()], result)
 
 

@@ -12,34 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes, errors, lax
+from .. import dtypes, lax
 from ..array import Array
-from ..core import Tracer, aval_of
+from ..core import aval_of
 from ..lax.cumulative import cumsum
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axis
 from .indexing import getitem
-from .operands import as_array, as_truth, check_no_out, promoted
+from .operands import as_array, as_truth, check_no_out, concrete_values, promoted
 from .shaping import ravel, reshape, transpose
 
 
 def _index_dtype() -> Any:
     return dtypes.python_scalar_dtype(int)
-
-
-def concrete_values(where: str, x: Any, fix: str) -> np.ndarray[Any, Any]:
-    """The numbers of `x`, which decide the shape of a result."""
-    if isinstance(x, Tracer) and x.concrete() is None:
-        raise errors.ConcretizationTypeError(
-            message(
-                where,
-                given=f"{x.origin()}, {aval_of(x)}",
-                expected="an array whose values are known: they decide the result's shape",
-                fix=fix,
-            )
-        )
-    return np.asarray(x)
 
 
 def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple[Any, ...]:
@@ -187,6 +173,9 @@ def _nan_extreme(
     return lax.select(all_missing, lax.full_like(result, -1), result)
 
 
+_FEW_PAIRS = 4096
+"""Up to so many comparisons, doing them all takes less time than a loop."""
+
 _METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
 
 
@@ -201,7 +190,7 @@ def searchsorted(
         side: ``"left"`` finds the first such place, ``"right"`` the last.
         sorter: the indices that sort `a`.
         method: ``"scan"`` halves the range in a loop, ``"scan_unrolled"`` without one,
-            ``"compare_all"`` and ``"sort"`` compare each pair, which is faster for short `a`.
+            ``"compare_all"`` and ``"sort"`` compare each pair, as all do if there are few.
 
     Example:
         >>> import morphax.numpy as jnp
@@ -215,7 +204,8 @@ def searchsorted(
     common = dtypes.result_type(a, as_array("searchsorted", v))
     a, v = (lax.convert_element_type(x, common) for x in (a, as_array("searchsorted", v)))
     after = _after_left if side == "left" else _after_right
-    if method in ("compare_all", "sort"):
+    pairs = aval_of(a).size * aval_of(v).size
+    if method in ("compare_all", "sort") or pairs <= _FEW_PAIRS:
         return _compared_with_all(a, v, after)
     return _bisected(a, v, after, unrolled=method == "scan_unrolled")
 

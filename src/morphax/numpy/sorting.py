@@ -131,4 +131,13 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
 
 def _check_kth(name: str, a: Any, kth: int, axis: int) -> None:
     shape = as_array(name, a).aval.shape
-    canonical_axis(name, kth, shape[canonical_axis(name, axis, len(shape))])
+    size = shape[canonical_axis(name, axis, len(shape))]
+    if not -size <= kth < size:
+        raise ValueError(
+            message(
+                f"jnp.{name}, argument kth",
+                given=f"{kth} for {size} elements",
+                expected=f"an integer from {-size} to {size - 1}",
+                fix="Name a place that the axis has.",
+            )
+        )

@@ -1,0 +1,139 @@
+"""Operands of jnp functions: promotion, weak types, conversion and the reflected operators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "dtype", "weak"),
+    [
+        (1, 2, "int32", True),
+        (1, 2.0, "float32", True),
+        (1.0, 2j, "complex64", True),
+        (True, 1, "int32", True),
+        ("int8", 1, "int8", False),
+        ("int8", 1.0, "float32", True),
+        ("bfloat16", 1, "bfloat16", False),
+        ("bfloat16", "float16", "float32", False),
+        ("uint8", "int8", "int16", False),
+        ("uint32", "int32", "int32", False),
+        ("float32", 1j, "complex64", False),
+        ("bool", "int8", "int8", False),
+        ("int32", "bfloat16", "bfloat16", False),
+    ],
+)
+def test_promotion(x: Any, y: Any, dtype: str, weak: bool) -> None:
+    operands = [jnp.ones(3, v) if isinstance(v, str) else v for v in (x, y)]
+    for result in (
+        jnp.add(*operands),
+        jnp.multiply(*operands[::-1]),
+        jax.jit(jnp.add)(*operands),
+        jax.make_jaxpr(jnp.add)(*operands).out_avals[0],
+    ):
+        assert (str(result.dtype), result.weak_type) == (dtype, weak)
+
+
+def test_weak_arrays_stay_weak_with_python_scalars_only() -> None:
+    weak = jnp.asarray(2.0)
+    assert (weak * 2).weak_type
+    assert (weak * 2.5).weak_type
+    assert not (weak * np.float32(2)).weak_type
+    assert (weak * jnp.ones(2, "bfloat16")).dtype == jnp.bfloat16
+
+
+def test_numpy_operands_are_narrowed() -> None:
+    assert jnp.add(np.ones(2), np.ones(2)).dtype == jnp.float32
+    assert jnp.add(np.int64(3), np.arange(2)).dtype == jnp.int32
+    with jax.enable_x64(True):
+        assert jnp.add(np.ones(2), np.ones(2)).dtype == jnp.float64
+
+
+class Wrapped:
+    """A value that says how it becomes an array."""
+
+    def __jax_array__(self) -> Any:
+        return jnp.arange(3)
+
+
+def test_jax_array_protocol() -> None:
+    assert jnp.asarray(Wrapped()).tolist() == [0, 1, 2]
+    assert jnp.add(Wrapped(), 1).tolist() == [1, 2, 3]
+    assert (jnp.ones(3) + Wrapped()).tolist() == [1, 2, 3]
+    assert jnp.sum(Wrapped()) == 3
+
+
+class Reflected:
+    """A class of another library that knows how to combine with arrays."""
+
+    __array_priority__ = 10_000
+
+    def __radd__(self, other: Any) -> str:
+        return "radd"
+
+    def __rmatmul__(self, other: Any) -> str:
+        return "rmatmul"
+
+    def __eq__(self, other: object) -> Any:
+        return "eq"
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_unknown_operands_are_asked_themselves() -> None:
+    x = jnp.ones(2)
+    assert x + Reflected() == "radd"
+    assert x @ Reflected() == "rmatmul"
+    assert (x == Reflected()) == "eq"
+    with pytest.raises(TypeError, match="unsupported operand"):
+        x + "a"
+    with pytest.raises(TypeError, match="unsupported operand"):
+        jax.jit(lambda v: v + {1})(x)
+
+
+def test_numpy_operands_on_the_left() -> None:
+    x = jnp.arange(3.0)
+    for result in (np.ones(3, np.float32) + x, np.float32(1) + x, np.ones((2, 3)) @ x):
+        assert isinstance(result, jax.Array)
+
+
+def test_rank_promotion_can_be_refused() -> None:
+    with jax.numpy_rank_promotion("raise"):
+        assert jnp.add(jnp.ones((2, 3)), 1).shape == (2, 3)
+        with pytest.raises((TypeError, ValueError), match="rank"):
+            jnp.add(jnp.ones((2, 3)), jnp.ones(3))
+
+
+def test_strict_promotion_can_be_demanded() -> None:
+    with jax.numpy_dtype_promotion("strict"):
+        assert (jnp.ones(2) * 2).dtype == jnp.float32
+        with pytest.raises(Exception, match="strict"):
+            jnp.add(jnp.ones(2), jnp.arange(2))
+
+
+def test_views() -> None:
+    x = jnp.arange(4, dtype="float32")
+    assert x.view("int32").tolist() == np.arange(4, dtype="f").view("i").tolist()
+    assert x.view("uint8").tolist() == np.arange(4, dtype="f").view("u1").tolist()
+    assert x.view("uint8").view("float32").tolist() == x.tolist()
+    assert x.view("complex64").tolist() == [1j, 2 + 3j]
+    assert x.view("complex64").view("float32").tolist() == x.tolist()
+    assert (x > 1).view("uint8").tolist() == [0, 0, 1, 1]
+    assert jax.jit(lambda v: v.view("int16"))(x).shape == (8,)
+
+
+def test_containment() -> None:
+    assert 2 in jnp.arange(3)
+    assert 5 not in jnp.arange(3)
+
+
+def test_sizes_of_traced_values() -> None:
+    found = []
+    jax.jit(lambda x: found.append((x.nbytes, x.itemsize, x.size, x.ndim)) or x)(jnp.ones((2, 3)))
+    assert found == [(24, 4, 6, 2)]

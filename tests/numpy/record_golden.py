@@ -1,4 +1,4 @@
-"""Record the shapes and dtypes that JAX gives the calls of the tables.
+"""Record the shapes and dtypes that JAX gives the calls of the tables, and the programs it prints.
 
 Usage: ``python -m tests.numpy.record_golden``, with an interpreter that has JAX 0.10.1.
 """
@@ -11,9 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tests.numpy.programs import PROGRAMS, text
 from tests.numpy.tables import elementwise, methods, products, reductions, structure
 
 GOLDEN = Path(__file__).with_name("golden.json")
+PROGRAM_TEXTS = Path(__file__).with_name("golden_programs.txt")
 TABLES = (elementwise, structure, reductions, products, methods)
 
 
@@ -43,5 +45,20 @@ def record() -> None:
     ) + "\n}\n")  # fmt: skip
 
 
+def record_programs() -> None:
+    """Write the file of printed programs, each after a line with its label."""
+    jax = import_module("jax")
+    jnp = import_module("jax.numpy")
+    texts = [f"# {label}\n{text(jax, jnp, shape, f)}\n" for label, shape, f in PROGRAMS]
+    PROGRAM_TEXTS.write_text("".join(texts))
+
+
+def programs() -> dict[str, str]:
+    """The printed programs by label."""
+    sections = PROGRAM_TEXTS.read_text().split("# ")[1:]
+    return {label: body.rstrip("\n") for label, body in (s.split("\n", 1) for s in sections)}
+
+
 if __name__ == "__main__":
     record()
+    record_programs()

@@ -12,6 +12,7 @@ from ..core import aval_of
 from ..lax.axes import integer, integer_tuple, members
 from ..lax.convert import convert
 from ..util.messages import message
+from .at import At
 from .axes import canonical_axes, canonical_axis
 from .indexing import getitem
 from .operands import as_array
@@ -172,13 +173,24 @@ def repeat(
     size = a.aval.shape[axis]
     if total_repeat_length is None:
         counts = _known_counts(repeats, size)
+        if size and (counts == counts[0]).all():
+            return _repeated_alike(a, int(counts[0]), axis)
         places = np.repeat(np.arange(size), counts)
         return getitem(a, (slice(None),) * axis + (places,))
-    counts = _repeated_counts(repeats, size)
-    slots = lax.broadcasted_iota(np.int32, (total_repeat_length, size), 0)
-    ends = lax.broadcast_in_dim(lax.cumsum(counts), (total_repeat_length, size), (1,))
-    places = lax.reduce_sum(lax.convert_element_type(lax.le(ends, slots), np.int32), (1,))
+    # Each slot holds the number of elements that ended before it.
+    ends = lax.cumsum(_repeated_counts(repeats, size))
+    ended = lax.full((total_repeat_length,), 0, np.int32)
+    places = lax.cumsum(At(ended)[getitem(ends, slice(None, -1))].add(1, mode="drop"))
     return getitem(a, (slice(None),) * axis + (places,))
+
+
+def _repeated_alike(a: Any, count: int, axis: int) -> Any:
+    """Each element `count` times along an axis."""
+    shape = a.aval.shape
+    wide = (*shape[: axis + 1], count, *shape[axis + 1 :])
+    kept = tuple([i for i in range(len(wide)) if i != axis + 1])
+    repeated = lax.broadcast_in_dim(a, wide, kept)
+    return reshape(repeated, (*shape[:axis], shape[axis] * count, *shape[axis + 1 :]))
 
 
 def _known_counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import dtypes, lax
 from ..core import aval_of
-from ..lax.axes import members
+from ..lax.axes import integer, members
 from ..lax.sorting import sort as lax_sort
 from ..util.messages import message
 from .axes import canonical_axis
@@ -132,7 +132,7 @@ def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
 def _check_kth(name: str, a: Any, kth: int, axis: int) -> None:
     shape = as_array(name, a).aval.shape
     size = shape[canonical_axis(name, axis, len(shape))]
-    if not -size <= kth < size:
+    if not -size <= integer(f"jnp.{name}, argument kth", kth) < size:
         raise ValueError(
             message(
                 f"jnp.{name}, argument kth",

@@ -12,7 +12,6 @@ from typing import Any, final
 from .. import tree
 from ..core import (
     BatchAxes,
-    Trace,
     Zero,
     aval_of,
     current_trace,
@@ -174,14 +173,8 @@ class custom_jvp:
         call = bind_call("custom_jvp", self.fun, self.nondiff_argnums, args, kwargs)
         rule = self._rule(call.fixed, call.flat, label)
 
-        def differentiate(trace: Trace, leaves: Sequence[Any]) -> list[Any]:
-            if isinstance(trace, JVPTrace):
-                return apply_jvp_rule(trace, leaves, rule)
-            assert isinstance(trace, LinearizeTrace), "the two traces of differentiation"
-            return linearize_jvp_rule(trace, leaves, rule)
-
         params = {"jvp_rule": rule, "name": self.fun.__name__}
-        outs = dispatch(custom_jvp_call_p, call, params, differentiate)
+        outs = dispatch(custom_jvp_call_p, call, params)
         return call.flat.out_tree.unflatten(outs)
 
     def _rule(self, fixed: tuple[Any, ...], flat: FlatFunction, label: str) -> JVPRule:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from .. import tree
 from ..core import (
-    Primitive,
     StagingTrace,
     Trace,
     Tracer,
@@ -22,7 +21,6 @@ from ..core import (
     set_current_trace,
     stage_with_operands,
 )
-from ..engines.reference.eager import EvalTrace
 from ..transforms.batching import BatchTrace
 from ..transforms.flattening import (
     FlatFunction,
@@ -35,6 +33,7 @@ from ..transforms.jvp import JVPTrace
 from ..transforms.linearize import LinearizeTrace
 from ..util.messages import message
 from .compile_time import trace_of
+from .custom_call import CustomCall
 
 
 class BoundCall(NamedTuple):
@@ -103,29 +102,23 @@ def nondiff_positions(
     return tuple(sorted({*argnums, *[names.index(n) for n in argnames]}))
 
 
-def dispatch(
-    primitive: Primitive,
-    call: BoundCall,
-    params: dict[str, Any],
-    differentiate: Callable[[Trace, Sequence[Any]], Any],
-) -> Any:
+def dispatch(primitive: CustomCall, call: BoundCall, params: dict[str, Any]) -> Any:
     """Apply a function with custom rules in the current trace; its flat results.
 
     Args:
         primitive: the equation's, for traces that stage or batch.
         call: the call.
-        params: parameters of the equation besides the staged function.
-        differentiate: runs the user's rule in a trace of differentiation.
+        params: parameters of the equation besides the staged function; the user's rule is one.
     """
     trace = trace_of(call.leaves)
     while isinstance(trace, (JVPTrace, LinearizeTrace)):
         if any(belongs(trace, x) for x in call.leaves):
-            call_results = differentiate(trace, call.leaves)
-            return call_results
+            run_rule = primitive.push if isinstance(trace, JVPTrace) else primitive.record
+            return run_rule(trace, call.leaves, params[primitive.rule_name])
         assert trace.parent is not None, "differentiation has a parent"
         trace = trace.parent
     with set_current_trace(trace):
-        if isinstance(trace, EvalTrace) or not isinstance(trace, (StagingTrace, BatchTrace)):
+        if not isinstance(trace, (StagingTrace, BatchTrace)):
             return call.flat(*call.leaves)
         info = debug_info(primitive.name, call.flat.function, call.flat.in_tree)
         jaxpr, captured = stage_with_operands(call.flat, [aval_of(x) for x in call.leaves], info)

@@ -7,13 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import dtypes, tree
-from ..core import Trace, aval_of, is_zero
+from ..core import aval_of, is_zero
 from ..transforms.flattening import FlatFunction, function_label
-from ..transforms.jvp import JVPTrace
-from ..transforms.linearize import LinearizeTrace
 from ..util.messages import message
 from .custom_rules import bind_call, dispatch, nondiff_positions
-from .custom_vjp_primitives import Forward, Pull, custom_vjp_call_p, push_through, record_rules
+from .custom_vjp_primitives import Forward, Pull, custom_vjp_call_p
 
 
 class custom_vjp:
@@ -76,14 +74,8 @@ class custom_vjp:
         call = bind_call("custom_vjp", self.fun, self.nondiff_argnums, args, kwargs)
         forward = self._rules(call.fixed, call.flat, label)
 
-        def differentiate(trace: Trace, leaves: Sequence[Any]) -> list[Any]:
-            if isinstance(trace, JVPTrace):
-                return push_through(trace, leaves, forward)
-            assert isinstance(trace, LinearizeTrace), "the two traces of differentiation"
-            return record_rules(trace, leaves, forward)
-
         params = {"forward": forward, "name": self.fun.__name__}
-        outs = dispatch(custom_vjp_call_p, call, params, differentiate)
+        outs = dispatch(custom_vjp_call_p, call, params)
         return call.flat.out_tree.unflatten(outs)
 
     def _rules(self, fixed: tuple[Any, ...], flat: FlatFunction, label: str) -> Forward:

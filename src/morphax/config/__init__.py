@@ -41,6 +41,7 @@ from .contexts import (
 from .options import Config, TraceKey
 from .public import config
 from .state import current, override
+from .user_contexts import make_user_context
 
 __all__ = [
     "Config",
@@ -64,6 +65,7 @@ __all__ = [
     "explain_cache_misses",
     "legacy_prng_key",
     "log_compiles",
+    "make_user_context",
     "no_execution",
     "no_tracing",
     "numpy_dtype_promotion",

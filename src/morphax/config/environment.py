@@ -1,4 +1,4 @@
-"""The settings found in the environment.  No other file of the package reads it."""
+"""The settings found in the environment, which only `util.compiled` reads besides this file."""
 
 from __future__ import annotations
 

@@ -169,6 +169,16 @@ class Config:
         None, "What happens when an array is freed by the cycle collector."
     )
 
+    # Derivatives.
+    reverse_while_max_steps: int = option(
+        0,
+        "Differentiate while_loop in reverse mode, up to so many steps; 0 means not at all.",
+        trace=True,
+    )
+    reverse_while_memory: int = option(
+        -1, "Bytes of carries that such a loop may keep; -1 means two levels of parts.", trace=True
+    )
+
     # Devices and placement.
     platforms: str | None = option(
         None, "Comma-separated platforms to use, first one default; None means all that work."
@@ -223,25 +233,25 @@ class Config:
     # Compilation.
     enable_compilation_cache: bool = option(True, "Keep compiled programs on disk.")
     compilation_cache_dir: str | None = option(
-        None, "Where compiled programs are kept; None means a directory of the user's."
+        None, "Where compiled programs are kept; None means morphax in the user's cache directory."
     )
     compilation_cache_max_size: int = option(
-        -1, "Bytes that the compilation cache may take; -1 means the built-in limit."
+        -1, "Bytes that the compilation cache may take; -1 means 512 MiB."
     )
     compilation_cache_check_contents: bool = option(
-        False, "Compile on a hit too and raise an error if the results differ."
+        False, "Compile on a hit too and raise an error if the programs differ."
     )
     compilation_cache_include_metadata_in_key: bool = option(
-        False, "Let source locations distinguish compiled programs."
+        False, "Accepted: compiled programs contain no source locations."
     )
     persistent_cache_min_compile_time_secs: float = option(
-        1.0, "Keep only programs that took this long to compile."
+        0.0, "Keep only programs that took this long to compile."
     )
     persistent_cache_min_entry_size_bytes: int = option(
         0, "Keep only programs of at least this size."
     )
     persistent_cache_enable_xla_caches: str = option(
-        "xla_gpu_per_fusion_autotune_cache_dir", "Which of XLA's own caches are kept too."
+        "xla_gpu_per_fusion_autotune_cache_dir", "Accepted: XLA's own caches are not kept."
     )
     raise_persistent_cache_errors: bool = option(
         False, "Raise errors of the compilation cache instead of warning."
@@ -312,10 +322,16 @@ class Config:
     )
     pallas_verbose_errors: bool = option(False, "Show the kernel's whole IR in errors of lowering.")
 
+    user_values: tuple[tuple[Any, type, Any], ...] = ()
+    """Contexts of `user_contexts` that are set, each with the type and value it is set to."""
     trace_key: TraceKey = field(init=False)
+    debugs_execution: bool = field(init=False)
+    """Whether an option asks programs to run otherwise than compiled and unobserved."""
 
     def __post_init__(self) -> None:
-        settings = tuple(getattr(self, name) for name in _TRACED)
+        debugs = self.disable_jit or self.debug_nans or self.debug_infs or self.no_execution
+        object.__setattr__(self, "debugs_execution", debugs)
+        settings = tuple(getattr(self, name) for name in (*_TRACED, "user_values"))
         object.__setattr__(self, "trace_key", _trace_key(settings))
 
     def replace(self, settings: tuple[tuple[str, Any], ...]) -> Config:
@@ -330,7 +346,7 @@ class Config:
 FACTS: Final[dict[str, Mapping[str, Any]]] = {
     f.name: {**f.metadata, "annotation": f.type, "default": f.default}
     for f in fields(Config)
-    if f.init
+    if f.metadata
 }
 """What each field's declaration says."""
 

@@ -100,6 +100,13 @@ class override(ContextDecorator):
         for attribute, value in settings.items():
             self._settings.update(_with_companions(attribute, value, f"jax.{attribute}"))
 
+    @classmethod
+    def of_settings(cls, settings: dict[str, Any]) -> override:
+        """Of fields of `Config` as they are, which need not be options."""
+        made = cls()
+        made._settings = settings
+        return made
+
     def __enter__(self) -> None:
         outer = _get_scope()
         inherited = outer.overrides if outer is not None else {}

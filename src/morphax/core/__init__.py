@@ -6,74 +6,146 @@ written).
 
 from __future__ import annotations
 
-from .atoms import Atom, Literal, Var
-from .aval import AbstractToken, AbstractValue, ShapedArray, abstract_token
+import itertools
+from importlib import import_module
+from typing import Any
+
+from ..errors import InconclusiveDimensionOperation, JaxprTypeError
+from .atoms import Atom, DropVar, Literal, Var
+from .aval import AbstractToken, AbstractValue, ShapedArray, abstract_token, max_dim, min_dim
 from .axes import axis_env, axis_size, extended_axis_env, jaxpr_axis_names
 from .check import check_jaxpr
-from .effects import CallbackEffect, Effect, Effects, no_effects
-from .jaxpr import DebugInfo, Equation, Jaxpr, jaxprs_in_params
+from .compile_time import ensure_compile_time_eval
+from .debug_info import DebugInfo, unknown_function
+from .discharge import Discharged, discharge, stage_discharged, without_references
+from .effects import (
+    DebugEffect,
+    Effect,
+    Effects,
+    IOEffect,
+    OrderedDebugEffect,
+    OrderedIOEffect,
+    has_ordered,
+    no_effects,
+    unrepeatable,
+)
+from .evaluation import eval_context, eval_jaxpr
+from .jaxpr import Equation, Jaxpr, jaxprs_in_params
+from .layout import Format, Layout
+from .leaks import held_for_a_while
 from .primitive import (
     BatchAxes,
     NoRule,
     Primitive,
     infer,
+    known_primitives,
     not_batchable,
     not_differentiable,
     not_linear,
     undeclared,
 )
+from .ref_effects import (
+    AccumEffect,
+    InternalRefs,
+    ReadEffect,
+    RefEffect,
+    WriteEffect,
+    internal_refs,
+    moved_effects,
+)
+from .references import AbstractRef, Cell, is_reference, values_of
 from .shape_struct import ShapeDtypeStruct
+from .source_info import NameStack, SourceInfo, Transform
+from .sources import (
+    attributed_to,
+    attributed_to_running_line,
+    attributed_to_transpose,
+    equation_source,
+    without_source,
+)
 from .staging import (
     StagingTrace,
     StagingTracer,
     call_program,
     close,
     constants_as_arguments,
+    literalable_types,
     stage,
+    stage_closed,
     stage_with_operands,
+    with_operands,
 )
 from .tangents import UndefinedPrimal, Zero, is_undefined_primal, is_zero
 from .trace import (
     Trace,
     Tracer,
+    apply_jaxpr,
     check_live,
     current_name_stack,
     current_trace,
-    eval_jaxpr,
     extended_name_stack,
     immutable_message,
     install_root_trace,
+    is_concrete,
+    is_from_outside,
     new_trace,
+    note_concretised,
+    outside_transformations,
     root_trace,
     set_current_trace,
+    set_name_stack,
+    times_concretised,
 )
 from .values import aval_of, is_value, register_value_type
 
 __all__ = [
+    "AbstractRef",
     "AbstractToken",
     "AbstractValue",
+    "AccumEffect",
     "Atom",
     "BatchAxes",
-    "CallbackEffect",
+    "Cell",
+    "DebugEffect",
     "DebugInfo",
+    "Discharged",
+    "DropVar",
     "Effect",
     "Effects",
     "Equation",
+    "Format",
+    "IOEffect",
+    "InconclusiveDimensionOperation",
+    "InternalRefs",
     "Jaxpr",
+    "JaxprTypeError",
+    "Layout",
     "Literal",
+    "NameStack",
     "NoRule",
+    "OrderedDebugEffect",
+    "OrderedIOEffect",
     "Primitive",
+    "ReadEffect",
+    "RefEffect",
     "ShapeDtypeStruct",
     "ShapedArray",
+    "SourceInfo",
     "StagingTrace",
     "StagingTracer",
     "Trace",
     "Tracer",
+    "Transform",
     "UndefinedPrimal",
     "Var",
+    "WriteEffect",
     "Zero",
     "abstract_token",
     "annotations",
+    "apply_jaxpr",
+    "attributed_to",
+    "attributed_to_running_line",
+    "attributed_to_transpose",
     "aval_of",
     "axis_env",
     "axis_size",
@@ -84,26 +156,93 @@ __all__ = [
     "constants_as_arguments",
     "current_name_stack",
     "current_trace",
+    "discharge",
+    "ensure_compile_time_eval",
+    "equation_source",
+    "eval_context",
     "eval_jaxpr",
     "extended_axis_env",
     "extended_name_stack",
+    "has_ordered",
+    "held_for_a_while",
     "immutable_message",
     "infer",
     "install_root_trace",
+    "internal_refs",
+    "is_concrete",
+    "is_from_outside",
+    "is_reference",
     "is_undefined_primal",
     "is_value",
     "is_zero",
     "jaxpr_axis_names",
     "jaxprs_in_params",
+    "known_primitives",
+    "literalable_types",
+    "max_dim",
+    "min_dim",
+    "moved_effects",
     "new_trace",
     "no_effects",
     "not_batchable",
     "not_differentiable",
     "not_linear",
+    "note_concretised",
+    "outside_transformations",
     "register_value_type",
     "root_trace",
     "set_current_trace",
+    "set_name_stack",
     "stage",
+    "stage_closed",
+    "stage_discharged",
     "stage_with_operands",
+    "times_concretised",
     "undeclared",
+    "unknown_function",
+    "unrepeatable",
+    "values_of",
+    "with_operands",
+    "without_references",
+    "without_source",
 ]
+
+# What only code outside asks for, by the module that has it; imported when it does.
+_ON_DEMAND = {
+    "construction": (
+        "OutputType",
+        "ParamDict",
+        "Value",
+        "current_source_info",
+        "gensym",
+        "new_jaxpr_eqn",
+    ),
+    "questions": (
+        "concrete_or_error",
+        "concretization_function_error",
+        "find_top_trace",
+        "get_opaque_trace_state",
+        "is_constant_dim",
+        "is_constant_shape",
+        "no_axis_name",
+        "nonempty_axis_env_DO_NOT_USE",
+        "primal_dtype_to_tangent_dtype",
+        "trace_ctx",
+        "unsafe_am_i_under_a_jit_DO_NOT_USE",
+        "unsafe_am_i_under_a_vmap_DO_NOT_USE",
+        "unsafe_get_axis_names_DO_NOT_USE",
+        "valid_jaxtype",
+    ),
+    "value_table": ("pytype_aval_mappings",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    for module, names in _ON_DEMAND.items():
+        if name in names:
+            return getattr(import_module(f"{__name__}.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *itertools.chain(*_ON_DEMAND.values())})

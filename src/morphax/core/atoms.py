@@ -7,7 +7,6 @@ from typing import Any, final
 import numpy as np
 
 
-@final
 class Var:
     """A variable, equal only to itself; its name is chosen when the jaxpr is printed."""
 
@@ -21,6 +20,13 @@ class Var:
 
 
 @final
+class DropVar(Var):
+    """A variable for a result that nothing uses."""
+
+    __slots__ = ()
+
+
+@final
 class Literal:
     """A scalar constant written where it is used."""
 
@@ -29,6 +35,14 @@ class Literal:
     def __init__(self, val: Any, aval: Any) -> None:
         self.val = val
         self.aval = aval
+
+    @property
+    def hash(self) -> int | None:
+        """The hash of the value, `None` if it has none."""
+        try:
+            return hash(self.val)
+        except TypeError:
+            return None
 
     def __repr__(self) -> str:
         value = self.val.item() if isinstance(self.val, np.generic) else self.val

@@ -21,6 +21,25 @@ class AbstractValue:
 
     __slots__ = ("__weakref__",)
 
+    @property
+    def is_high(self) -> bool:
+        """Whether the value is of a type that users define: there are none."""
+        return False
+
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
+        """The notation of printed jaxprs."""
+        return type(self).__name__
+
+    def update(self, **changes: Any) -> AbstractValue:
+        """The same aval with some fields changed."""
+        if not changes:
+            return self
+        raise TypeError(f"{type(self).__name__} has no fields {', '.join(changes)}")
+
+    def update_weak_type(self, weak_type: bool) -> AbstractValue:
+        """The same aval with another weak type, where the kind of aval has one."""
+        return self
+
     def to_tangent_aval(self) -> AbstractValue:
         """The aval of a tangent of such a value."""
         raise TypeError(f"{type(self).__name__} has no tangent space")
@@ -37,7 +56,7 @@ class AbstractToken(AbstractValue):
     def __repr__(self) -> str:
         return "Tok"
 
-    def str_short(self, short_dtypes: bool = False) -> str:
+    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         return "Tok"
 
 
@@ -122,10 +141,20 @@ class ShapedArray(AbstractValue):
             raise TypeError("len() of unsized object")
         return self.shape[0]
 
-    def update(self, **changes: Any) -> ShapedArray:
-        """The same aval with some fields changed."""
-        fields = {n: getattr(self, n) for n in ("shape", "dtype", "weak_type", "sharding", "vma")}
-        return ShapedArray(**(fields | changes))
+    def update(
+        self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None, **changes: Any
+    ) -> ShapedArray:
+        """The same aval with some fields changed; `sharding` and `vma` by keyword."""
+        return ShapedArray(
+            self.shape if shape is None else shape,
+            self.dtype if dtype is None else dtype,
+            self.weak_type if weak_type is None else weak_type,
+            **({"sharding": self.sharding, "vma": self.vma} | changes),
+        )
+
+    def update_weak_type(self, weak_type: bool) -> ShapedArray:
+        """The same aval with another weak type."""
+        return self.update(weak_type=weak_type)
 
     def strip_weak_type(self) -> ShapedArray:
         return self.update(weak_type=False) if self.weak_type else self
@@ -134,10 +163,11 @@ class ShapedArray(AbstractValue):
         tangent_dtype = dtypes.tangent_dtype(self.dtype)
         return self if tangent_dtype == self.dtype else ShapedArray(self.shape, tangent_dtype)
 
-    def str_short(self, short_dtypes: bool = True) -> str:
-        """``f32[2,3]``, the notation of printed jaxprs."""
+    def str_short(self, short_dtypes: bool = True, mesh_axis_types: bool = False) -> str:
+        """``f32[2,3]``, the notation of printed jaxprs; `mesh_axis_types` adds nothing to it."""
         sizes = ",".join(map(str, self.shape))
-        name = dtypes.short_name(self.dtype) if short_dtypes else str(self.dtype)
+        is_named = not short_dtypes and self.dtype != dtypes.float0
+        name = str(self.dtype) if is_named else dtypes.short_name(self.dtype)
         varying = "{" + ",".join(map(str, sorted(self.vma))) + "}" if self.vma else ""
         return f"{name}[{sizes}]{varying}"
 
@@ -147,6 +177,16 @@ class ShapedArray(AbstractValue):
     def __repr__(self) -> str:
         weak = ", weak_type=True" if self.weak_type else ""
         return f"ShapedArray({self.str_short(short_dtypes=False)}{weak})"
+
+
+def max_dim(d1: int, d2: int) -> int:
+    """The larger of two sizes of axes."""
+    return max(d1, d2)
+
+
+def min_dim(d1: int, d2: int) -> int:
+    """The smaller of two sizes of axes."""
+    return min(d1, d2)
 
 
 _interned: WeakValueDictionary[Any, ShapedArray] = WeakValueDictionary()

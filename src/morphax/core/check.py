@@ -6,7 +6,7 @@ A program is well typed if
 - each constant and each literal agrees with the aval it is given;
 - the results of each equation have the avals that its primitive infers, up to weak type, and its
   effects are those the primitive declares;
-- the effects of the program are those of its equations;
+- the effects of the program are those of its equations, and none of its results is a reference;
 - the programs inside equations are well typed.  That they agree with the equation's operands is the
   matter of the primitive's `abstract_eval`.
 
@@ -26,6 +26,7 @@ from .aval import AbstractValue
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params, joined_effects
 from .primitive import infer
 from .printing import Listing
+from .references import AbstractRef
 from .values import aval_of
 
 
@@ -77,7 +78,8 @@ class _Checker:
             self._bind(eqn.outvars)
         self._line += 1
         self._check_operands(jaxpr.outvars)
-        declared = joined_effects(jaxpr.eqns)
+        self._check_no_references(jaxpr.outvars)
+        declared = joined_effects(jaxpr.eqns, jaxpr.invars + jaxpr.constvars)
         if jaxpr.effects != declared:
             self._refuse(
                 given=f"the effects {_shown(jaxpr.effects)}",
@@ -103,7 +105,7 @@ class _Checker:
 
     def _bind(self, variables: tuple[Var, ...]) -> None:
         for var in variables:
-            if type(var) is not Var:
+            if not isinstance(var, Var):
                 self._refuse(
                     given=f"{var!r:.80} of type {type(var).__name__} among the binders",
                     expected="a variable",
@@ -132,6 +134,15 @@ class _Checker:
                     given=f"{self._name(atom)}, used but not bound before",
                     expected="a constant variable, an argument, or an earlier result",
                     fix="Move the equation that binds it to the front, or make it an argument.",
+                )
+
+    def _check_no_references(self, results: tuple[Atom, ...]) -> None:
+        for atom in results:
+            if type(atom.aval) is AbstractRef:
+                self._refuse(
+                    given=f"a reference, {atom.aval}, as a result",
+                    expected="arrays: references are not returned",
+                    fix="Return the value that the reference holds.",
                 )
 
     def _check_literal(self, literal: Literal) -> None:

@@ -12,17 +12,41 @@ part of a cache key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from ..util.frames import UserFrame
-from .atoms import Atom, Var
+from .atoms import Atom, Literal, Var
+from .debug_info import DebugInfo, unknown_function
 from .effects import Effects, no_effects
 from .printing import Program, equation_text
+from .ref_effects import RefEffect
+from .source_info import NameStack, SourceInfo
 
 if TYPE_CHECKING:
     from .primitive import Primitive
+
+
+@final
+class EquationContext:
+    """The configuration that an equation was written under.
+
+    Here it is part of the parameters where a rule depends on it, so there is nothing to restore.
+    """
+
+    __slots__ = ()
+
+    @property
+    def manager(self) -> AbstractContextManager[None]:
+        """A context in which the configuration is in force again."""
+        return nullcontext()
+
+
+def _without_lists(fields: dict[str, Any]) -> dict[str, Any]:
+    """Fields of an equation or program as given by other people's code: tuples for lists."""
+    return {name: tuple(v) if type(v) is list else v for name, v in fields.items()}
 
 
 @final
@@ -52,35 +76,54 @@ class Equation:
     def __repr__(self) -> str:
         return equation_text(self)
 
-    def replace(self, **changes: Any) -> Equation:
-        return Equation(**({name: getattr(self, name) for name in self.__slots__} | changes))
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class DebugInfo:
-    """Whose program a jaxpr is: for error text and profiles.
-
-    Args:
-        transform: the transformation that traced it: ``jit``, ``scan``, …
-        function: name and place of the user's function.
-        name_arguments: gives one path per invar, such as ``params['w']``; called only for errors.
-    """
-
-    transform: str
-    function: str
-    name_arguments: Callable[[], Sequence[str]] | None = None
+    @property
+    def source_info(self) -> SourceInfo:
+        """The line and the scopes of the user's program that wrote the equation."""
+        return SourceInfo(self.source, NameStack(self.name_stack))
 
     @property
-    def function_name(self) -> str:
-        return self.function.split(" ", 1)[0]
+    def ctx(self) -> EquationContext:
+        """The configuration in force; rules depend on none."""
+        return EquationContext()
 
-    def argument_name(self, position: int) -> str:
-        names = self.name_arguments() if self.name_arguments is not None else ()
-        return names[position] if position < len(names) else f"number {position}"
+    def replace(
+        self,
+        invars: Sequence[Atom] | None = None,
+        outvars: Sequence[Var] | None = None,
+        primitive: Primitive | None = None,
+        params: dict[str, Any] | None = None,
+        effects: Effects | None = None,
+        source_info: SourceInfo | None = None,
+        ctx: EquationContext | None = None,
+    ) -> Equation:
+        """The same equation with other fields."""
+        info = source_info or self.source_info
+        return Equation(
+            self.primitive if primitive is None else primitive,
+            self.invars if invars is None else tuple(invars),
+            self.outvars if outvars is None else tuple(outvars),
+            self.params if params is None else params,
+            self.effects if effects is None else frozenset(effects),
+            info.traceback,
+            tuple(info.name_stack),
+        )
 
 
-unknown_function = DebugInfo("trace", "<unknown>")
+class Template(NamedTuple):
+    """A program with its variables numbered: operands, constants, literals, then results.
+
+    Args:
+        rows: equations, the numbers of their operands, and the avals of their results.
+        outs: numbers of the results of the program.
+        literals: the literals that occur in it.
+    """
+
+    rows: tuple[tuple[Equation, tuple[int, ...], tuple[Any, ...]], ...]
+    outs: tuple[int, ...]
+    literals: tuple[Literal, ...]
+
+
+_WEIGHT_OF_EMPTY = 20
 
 
 @final
@@ -95,11 +138,23 @@ class Jaxpr(Program):
     consts: tuple[Any, ...] = ()
     effects: Effects = no_effects
     debug_info: DebugInfo = field(default=unknown_function)
+    # Worked out when the program is first copied as a fragment.
+    template: Template | None = field(default=None, init=False)
 
     @property
     def jaxpr(self) -> Jaxpr:
         """The program itself; other people's code separates it from its constants."""
         return self
+
+    @property
+    def remembered_weight(self) -> int:
+        """What keeping the program alive costs (see `util.memo`), in equations."""
+        return _WEIGHT_OF_EMPTY + len(self.eqns)
+
+    @property
+    def is_high(self) -> bool:
+        """Whether it has operands of types that users define: there are none."""
+        return False
 
     @property
     def in_avals(self) -> tuple[Any, ...]:
@@ -113,20 +168,60 @@ class Jaxpr(Program):
     def literals(self) -> tuple[Any, ...]:
         return self.consts
 
-    def replace(self, **changes: Any) -> Jaxpr:
-        return Jaxpr(**({name: getattr(self, name) for name in _JAXPR_FIELDS} | changes))
+    def replace(self, *, jaxpr: Jaxpr | None = None, **changes: Any) -> Jaxpr:
+        """The same program with other fields; `jaxpr` replaces all but the constants' values."""
+        fields = {name: getattr(self, name) for name in _JAXPR_FIELDS}
+        if jaxpr is not None:
+            fields = {name: getattr(jaxpr, name) for name in _JAXPR_FIELDS}
+            fields["consts"] = self.consts
+        return Jaxpr(**(fields | _without_lists(changes)))
 
 
 _JAXPR_FIELDS = ("invars", "outvars", "eqns", "constvars", "consts", "effects", "debug_info")
 
 
-def joined_effects(eqns: Sequence[Equation]) -> Effects:
-    """All effects of a sequence of equations."""
+def make_template(jaxpr: Jaxpr) -> Template:
+    """Number the variables of a program; it keeps the result."""
+    used = [a for eqn in jaxpr.eqns for a in eqn.invars] + list(jaxpr.outvars)
+    literals = tuple([a for a in used if type(a) is Literal])
+    binders = [*jaxpr.invars, *jaxpr.constvars, *literals]
+    binders += [v for eqn in jaxpr.eqns for v in eqn.outvars]
+    number = {a: i for i, a in enumerate(binders)}
+    rows = [
+        (eqn, tuple([number[a] for a in eqn.invars]), tuple([v.aval for v in eqn.outvars]))
+        for eqn in jaxpr.eqns
+    ]
+    template = Template(tuple(rows), tuple([number[a] for a in jaxpr.outvars]), literals)
+    object.__setattr__(jaxpr, "template", template)
+    return template
+
+
+def joined_effects(eqns: Sequence[Equation], binders: Sequence[Var] = ()) -> Effects:
+    """The effects of a program, from those of its equations.
+
+    Args:
+        eqns: its equations.
+        binders: its operands, invars and then constvars; effects on references that are none of
+            them concern nobody outside.
+    """
     effects = no_effects
     for eqn in eqns:
         if eqn.effects:
-            effects |= eqn.effects
+            effects |= _seen_outside(eqn, binders)
     return effects
+
+
+def _seen_outside(eqn: Equation, binders: Sequence[Var]) -> Effects:
+    if not any([isinstance(effect, RefEffect) for effect in eqn.effects]):
+        return eqn.effects
+    places: dict[Atom, int] = {v: i for i, v in enumerate(binders)}
+    seen = []
+    for effect in eqn.effects:
+        if not isinstance(effect, RefEffect):
+            seen.append(effect)
+        elif (place := places.get(eqn.invars[effect.input_index])) is not None:
+            seen.append(effect.on(place))
+    return frozenset(seen)
 
 
 def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:

@@ -9,7 +9,11 @@ keyword arguments:
                      Depends on avals and params alone, for it is memoised; raises `TypeError` or
                      `ValueError` on wrong operands.
 `effects`            params → the set of effects of the equation.
+`typed`              avals → the pair of `abstract_eval` and `effects`; defined instead of these
+                     where effects depend on the operands.
 `evaluate`           NumPy operands → NumPy result: the meaning, used by the reference engine.
+`kernel`             avals, params → `evaluate` for this signature, a function of NumPy operands
+                     alone, or `None`.  Optional: decides once what `evaluate` decides each time.
 `execute`            Arrays → Array(s), if eager mode should not use `evaluate` (programs, say).
 `lower`              StableHLO: a builder, the result's aval(s), operand values → result value(s).
 `jvp`                primals, tangents (`Zero` where known to be zero) → result, tangent of it.
@@ -25,9 +29,20 @@ Operations that carry programs may also define
 ===================  ===============================================================================
 `linearize`          avals, which operands are active, params → a `Linearization`, where deriving it
                      from `jvp` would lose structure (`jit`, `scan`, …).
-`process_jvp`        A trace of differentiation or batching, operands, params → result(s): for
-`process_linearize`  operations that run functions of the user, such as custom derivatives, and so
-`process_batch`      must see the operands themselves.
+`process_eval`       The trace (at the root, of differentiation, of batching), operands, params →
+`process_jvp`        result(s): for operations that run functions of the user, such as custom
+`process_linearize`  derivatives, and so must see the operands themselves.
+`process_batch`
+`interpret`          operands → results by Python's control flow, in the current trace: what
+                     diagnostics see of a loop or a branch, step by step.
+`rematerialize`      equation, which results the forward pass and which the backward pass needs,
+                     policy → a `Division` of the equation, to keep parts of the program in it.
+`known_part`         which operands are unknown, params → a `KnownPart`, the operation that computes
+                     those of the results that do not depend on them, or `None`.
+`dce`                which results are used, equation → which operands are used, and the equation
+                     without what nothing uses (`None` if nothing is left).
+`discharge`          operands, with a `Cell` for each reference → result(s): the operation on the
+                     values of references, which it looks up and replaces (see `core.discharge`).
 `collect`            like `batch`, where the batch axis is one of `axis_names(params)`, over which
                      the operation communicates.
 ===================  ===============================================================================
@@ -38,20 +53,22 @@ meets it is told which method to write.
 
 Rules are written in terms of other primitives and run while staging, on abstract operands; what
 they write is remembered per signature (see `core.trace`).  `printed_params` chooses what the text
-of an equation shows.
+of an equation shows; `printed_equation`, a printer and an equation → a document, writes all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, final
+from typing import Any, ClassVar, Protocol, Self, final
+from weakref import WeakSet
 
-from ..util.memo import memoize_if_hashable
+from ..util.memo import ResultTable, is_hashable
 from ..util.messages import message
 from .aval import AbstractValue
 from .effects import Effects, no_effects
-from .trace import _current
+from .open_trace import Handover
+from .trace import Trace, _current, root_trace, set_current_trace
 
 
 @final
@@ -77,26 +94,39 @@ _ASKED_BY = {
     "jvp": "differentiation",
     "transpose": "transposition (reverse-mode differentiation)",
     "batch": "batching (vmap)",
+    "discharge": "use of references",
     "collect": "communication over a mapped axis",
 }
 
 
 @final
 class NoRule:
-    """A rule that does not exist; `reason` is None if nobody has declared that it cannot."""
+    """A rule that does not exist; `reason` is None if nobody has declared that it cannot.
 
-    def __init__(self, kind: str, reason: str | None) -> None:
+    For primitives without a class of their own, `fix` tells how the rule is set, and `error` is
+    what their users expect.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        reason: str | None,
+        fix: str | None = None,
+        error: type[Exception] = TypeError,
+    ) -> None:
         self.kind = kind
         self.reason = reason
+        self.fix = fix
+        self.error = error
 
     def __get__(self, instance: Any, owner: type) -> Rule:
         name = getattr(owner if instance is None else instance, "name", owner.__name__)
-        fix = f"Define the method `{self.kind}` of the class {owner.__name__}."
+        fix = self.fix or f"Define the method `{self.kind}` of the class {owner.__name__}."
         if self.reason is not None:
             fix = f"Write the program without {name} here: {self.reason}."
 
         def refuse(*args: Any, **params: Any) -> Any:
-            raise TypeError(
+            raise self.error(
                 message(
                     f"{_ASKED_BY[self.kind]} of {name}",
                     given=f"a program that applies {name}",
@@ -128,6 +158,14 @@ def undeclared(kind: str) -> Any:
     return NoRule(kind, None)
 
 
+_known: WeakSet[Primitive] = WeakSet()
+
+
+def known_primitives() -> list[Primitive]:
+    """All primitives that exist now, by name."""
+    return sorted(_known, key=lambda primitive: primitive.name)
+
+
 class Primitive:
     """Base of all primitives; see the module's text for the rules."""
 
@@ -136,22 +174,45 @@ class Primitive:
     linear: ClassVar[bool] = False
     # Whether the parameters `name` and `jaxpr` are a call, printed with the caller's variables.
     is_call: ClassVar[bool] = False
+    # Whether the operation applies functions that it is given as the parameter `subfuns`.
+    call_primitive: ClassVar[bool] = False
+    # Whether it makes a reference, and a new one at each application.
+    ref_primitive: ClassVar[bool] = False
+    ref_allocating: ClassVar[bool] = False
 
     abstract_eval: Rule = undeclared("abstract_eval")
     evaluate: Rule = undeclared("evaluate")
     lower: Rule = undeclared("lower")
     jvp: Rule = undeclared("jvp")
+    kernel: Callable[..., Callable[..., Any] | None] | None = None
     execute: Callable[..., Any] | None = None
+    interpret: Callable[..., Any] | None = None
     linearize: Callable[..., Any] | None = None
+    rematerialize: Callable[..., Any] | None = None
+    dce: Callable[..., Any] | None = None
+    known_part: Callable[..., Any] | None = None
     process_jvp: Callable[..., Any] | None = None
     process_linearize: Callable[..., Any] | None = None
     process_batch: Callable[..., Any] | None = None
+    process_eval: Callable[..., Any] | None = None
+    handover: Handover | None = None
+    discharge: Rule = undeclared("discharge")
+    printed_equation: Callable[..., Any] | None = None
     collect: Rule = undeclared("collect")
     transpose: Rule = undeclared("transpose")
     batch: Rule = undeclared("batch")
 
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        primitive = super().__new__(cls)
+        _known.add(primitive)
+        return primitive
+
     def effects(self, **params: Any) -> Effects:
         return no_effects
+
+    def typed(self, *avals: AbstractValue, **params: Any) -> tuple[Any, Effects]:
+        """Aval(s) of the result(s), and effects."""
+        return self.abstract_eval(*avals, **params), self.effects(**params)
 
     def axis_names(self, **params: Any) -> tuple[Any, ...]:
         """Names of mapped axes that the operation communicates over."""
@@ -161,24 +222,66 @@ class Primitive:
         """Apply the primitive in the current trace."""
         return _current.trace.process(self, operands, params)
 
+    def bind_with_trace(
+        self, trace: Trace, args: Sequence[Any], avals: Any, params: dict[str, Any]
+    ) -> Any:
+        """Apply the primitive in `trace`; the avals are those of the operands."""
+        with set_current_trace(trace):
+            return self.bind(*args, **params)
+
+    def impl(self, *operands: Any, **params: Any) -> Any:
+        """Apply the primitive to arrays, at once."""
+        return self.bind_with_trace(root_trace(), operands, None, params)
+
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that the text of an equation shows, in their order."""
         return dict(sorted(params.items()))
 
-    def get_bind_params(self, params: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
-        """Functions and params with which an interpreter calls `bind` again."""
-        return [], params
+    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+        """The params with which an interpreter calls `bind` again, from those of an equation."""
+        return params
+
+    @property
+    def is_effectful(self) -> Callable[[Mapping[str, Any]], bool] | None:
+        """Tells by params whether an application has effects; `None` if none ever has."""
+        if getattr(self.typed, "__func__", None) is not Primitive.typed:
+            return lambda params: True
+        if type(self).effects is not Primitive.effects:
+            return lambda params: bool(self.effects(**params))
+        return None
+
+    def is_high(self, *avals: Any, **params: Any) -> bool:
+        """Whether operands are of types that users define: there are none."""
+        return False
+
+    def to_lojax(self, *operands: Any, **params: Any) -> Any:
+        """The operation on values of built-in types: itself."""
+        return self.bind(*operands, **params)
 
     def __repr__(self) -> str:
         return self.name
 
 
-@memoize_if_hashable
+Inferred = tuple[tuple[AbstractValue, ...], Effects]
+
+
 def infer(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], *avals: AbstractValue
-) -> tuple[tuple[AbstractValue, ...], Effects]:
+) -> Inferred:
     """Result avals and effects of one application; worked out once per signature."""
-    named = dict(params)
-    result = primitive.abstract_eval(*avals, **named)
-    outs = tuple(result) if primitive.multiple_results else (result,)
-    return outs, primitive.effects(**named)
+    try:
+        return _inferred[primitive, params, avals]
+    except TypeError:
+        if is_hashable(params):
+            raise
+    return _infer(primitive, params, avals)
+
+
+def _infer(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], avals: tuple[AbstractValue, ...]
+) -> Inferred:
+    result, effects = primitive.typed(*avals, **dict(params))
+    return tuple(result) if primitive.multiple_results else (result,), effects
+
+
+_inferred = ResultTable(_infer)

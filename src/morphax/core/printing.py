@@ -34,6 +34,7 @@ from ..util.layout import (
     layout,
 )
 from .atoms import Atom, Literal, Var
+from .source_info import scope_path
 
 if TYPE_CHECKING:
     from .effects import Effects
@@ -192,22 +193,26 @@ class Printer:
 
     def clauses(self, program: Program) -> tuple[list[Document], list[Document], list[Document]]:
         """``lambda constvars ; invars . let``, the equations, ``in (outvars)``."""
-        constvars, invars = self._binders(program.constvars), self._binders(program.invars)
+        constvars, invars = self.binders(program.constvars), self.binders(program.invars)
         head = [_keyword("lambda "), constvars, "; ", invars, ". ", _keyword("let")]
         equations = [self.equation(eqn) for eqn in program.eqns]
         names = [self.atom(a) for a in program.outvars]
         results: list[Document] = [_keyword("in "), "(", filled(names, comma=",")]
         results.append(",)" if len(names) == 1 else ")")
         if self._style.effects and program.effects:
-            results.append(f" : {{ {', '.join(sorted(map(str, program.effects)))} }}")
+            binders = [self.atom(v) for v in program.invars + program.constvars]
+            shown = sorted([effect.described(binders) for effect in program.effects])
+            results.append(f" : {{ {', '.join(shown)} }}")
         return head, equations, results
 
     def equation(self, eqn: Equation) -> Document:
         """``outvars = primitive[params] invars``."""
         if eqn.primitive.is_call:
             self._use_callers_names(eqn, eqn.params["jaxpr"])
-        binders = [self._binders(eqn.outvars), " = "] if eqn.outvars else []
-        primitive = Text(str(eqn.primitive), comments=self._comments(eqn))
+        if self._style.chosen_params and eqn.primitive.printed_equation is not None:
+            return eqn.primitive.printed_equation(self, eqn)  # type: ignore[no-any-return]
+        binders = [self.binders(eqn.outvars), " = "] if eqn.outvars else []
+        primitive = Text(str(eqn.primitive), comments=self.comments(eqn))
         params = self._params(eqn)
         operands = filled([self.atom(a) for a in eqn.invars])
         return Block([*binders, primitive, params, " ", operands])
@@ -221,7 +226,8 @@ class Printer:
             name = self._names[atom] = next(self._fresh)
         return name
 
-    def _binders(self, variables: Sequence[Var]) -> Document:
+    def binders(self, variables: Sequence[Var]) -> Document:
+        """``a:f32[3] b:i32[]``."""
         if not self._style.print_shapes:
             return filled([self.atom(v) for v in variables])
         return filled(
@@ -231,9 +237,10 @@ class Printer:
             ]
         )
 
-    def _comments(self, eqn: Equation) -> tuple[str, ...]:
+    def comments(self, eqn: Equation) -> tuple[str, ...]:
+        """The line and the scopes of an equation, as far as they are shown."""
         places = (str(eqn.source or "unknown"),) if self._style.source_info else ()
-        scopes = (f"[{'/'.join(eqn.name_stack)}]",) if self._style.name_stack else ()
+        scopes = (f"[{scope_path(eqn.name_stack)}]",) if self._style.name_stack else ()
         return places + scopes
 
     def _params(self, eqn: Equation) -> Document:

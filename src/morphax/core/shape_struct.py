@@ -6,6 +6,10 @@ import math
 from typing import Any, final
 
 from .. import dtypes
+from ..util.messages import message
+from .layout import Format
+
+_FIELDS = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type", "is_ref")
 
 
 @final
@@ -15,8 +19,13 @@ class ShapeDtypeStruct:
     Args:
         shape: sizes of the axes.
         dtype: of the elements.
-        sharding: layout over devices, if any.
+        sharding: layout over devices, if any; or a `Format`, which is that and one in memory.
         weak_type: whether the dtype yields to others in promotion.
+        manual_axis_type: how the array varies over axes of a mesh that are mapped by hand.
+        is_ref: whether it stands for a reference to the array.
+
+    Raises:
+        ValueError: if the dtype is left open.
 
     Example:
         >>> import morphax as jax
@@ -24,7 +33,7 @@ class ShapeDtypeStruct:
         ShapeDtypeStruct(shape=(2, 3), dtype=float32)
     """
 
-    __slots__ = ("dtype", "shape", "sharding", "vma", "weak_type")
+    __slots__ = ("dtype", "format", "is_ref", "manual_axis_type", "shape", "weak_type")
 
     def __init__(
         self,
@@ -33,15 +42,53 @@ class ShapeDtypeStruct:
         *,
         sharding: Any = None,
         weak_type: bool = False,
-        vma: Any = None,
-        is_ref: bool = False,
         manual_axis_type: Any = None,
+        is_ref: bool = False,
     ) -> None:
+        if dtype is None:
+            raise ValueError(
+                message(
+                    "ShapeDtypeStruct, argument dtype",
+                    given="None",
+                    expected="the dtype of the elements",
+                    fix="Name it: jax.ShapeDtypeStruct(shape, 'float32').",
+                )
+            )
         self.shape = tuple(shape)
         self.dtype = dtypes.dtype(dtype)
-        self.sharding = sharding
+        self.format = sharding if isinstance(sharding, Format) else Format(None, sharding)
         self.weak_type = weak_type
-        self.vma = vma
+        self.manual_axis_type = manual_axis_type
+        self.is_ref = is_ref
+
+    @staticmethod
+    def like(x: Any) -> ShapeDtypeStruct:
+        """What stands for `x`: an array, a traced value, another structure, or a reference.
+
+        The sharding is taken over from a concrete array if the array is committed to it.
+
+        Example:
+            >>> import morphax as jax, morphax.numpy as jnp
+            >>> jax.ShapeDtypeStruct.like(jnp.ones((2, 3)))
+            ShapeDtypeStruct(shape=(2, 3), dtype=float32)
+        """
+        found = {name: getattr(x, name) for name in _FIELDS if hasattr(x, name)}
+        if not getattr(x, "committed", True):
+            del found["sharding"]
+        if not {"shape", "dtype"} <= found.keys():
+            raise TypeError(
+                message(
+                    "ShapeDtypeStruct.like, argument x",
+                    given=f"{x!r:.80} of type {type(x).__name__}",
+                    expected="a value with a shape and a dtype",
+                    fix="Convert numbers and lists with jnp.asarray.",
+                )
+            )
+        return ShapeDtypeStruct(**found)
+
+    @property
+    def sharding(self) -> Any:
+        return self.format.sharding
 
     @property
     def ndim(self) -> int:
@@ -57,7 +104,7 @@ class ShapeDtypeStruct:
         return int(self.shape[0])
 
     def _fields(self) -> tuple[Any, ...]:
-        return self.shape, self.dtype, self.sharding, self.weak_type, self.vma
+        return self.format, *[getattr(self, name) for name in _FIELDS]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, ShapeDtypeStruct) and self._fields() == other._fields()
@@ -67,10 +114,17 @@ class ShapeDtypeStruct:
 
     def update(self, **changes: Any) -> ShapeDtypeStruct:
         """The same structure with some fields changed."""
-        names = ("shape", "dtype", "sharding", "weak_type", "vma")
-        return ShapeDtypeStruct(**({n: getattr(self, n) for n in names} | changes))
+        fields = {name: getattr(self, name) for name in _FIELDS} | {"sharding": self.format}
+        return ShapeDtypeStruct(**(fields | changes))
 
     def __repr__(self) -> str:
-        sharding = f", sharding={self.sharding}" if self.sharding is not None else ""
-        weak = ", weak_type=True" if self.weak_type else ""
-        return f"ShapeDtypeStruct(shape={self.shape}, dtype={self.dtype}{sharding}{weak})"
+        facts = {
+            "shape": self.shape,
+            "dtype": self.dtype,
+            "sharding": self.sharding,
+            "format": self.format.layout,
+            "weak_type": self.weak_type or None,
+            "is_ref": self.is_ref or None,
+        }
+        shown = ", ".join([f"{name}={fact}" for name, fact in facts.items() if fact is not None])
+        return f"ShapeDtypeStruct({shown})"

@@ -13,22 +13,30 @@ from typing import Any, final
 
 import numpy as np
 
-from ..util.frames import user_frame
+from ..config import current as current_config
+from ..util.frames import UserFrame
 from .atoms import Atom, Literal, Var
 from .aval import AbstractValue
-from .jaxpr import DebugInfo, Equation, Jaxpr, joined_effects, unknown_function
+from .check import check_jaxpr
+from .debug_info import DebugInfo, unknown_function
+from .jaxpr import Equation, Jaxpr, joined_effects, make_template
 from .primitive import Primitive, infer
+from .references import AbstractRef, Cell, check_is_reference
+from .sources import equation_source
 from .trace import Trace, Tracer, _current, check_live, new_trace
 from .values import aval_of
 
-_LITERAL_TYPES = frozenset({bool, int, float, complex})
+# Programs of up to this many equations are taken for fragments, which are copied again and again.
+_FRAGMENT_LENGTH = 16
+# Types of values that become literals, those of NumPy's scalars apart; others may be added.
+literalable_types: set[type] = {bool, int, float, complex}
 
 
 @final
 class StagingTracer(Tracer):
     """A variable (or a literal) of the jaxpr that is being written."""
 
-    __slots__ = ("atom", "aval")
+    __slots__ = ("atom",)
 
     _trace: StagingTrace
 
@@ -36,6 +44,11 @@ class StagingTracer(Tracer):
         self._trace = trace
         self.atom = atom
         self.aval = atom.aval
+
+    @property
+    def val(self) -> Atom:
+        """The variable or literal, under JAX's name."""
+        return self.atom
 
     def origin(self) -> str:
         return self._trace.describe(self.atom)
@@ -60,9 +73,13 @@ class StagingTrace(Trace):
         self._constants: dict[int, tuple[Var, Any]] = {}
 
     def new_argument(self, aval: AbstractValue) -> StagingTracer:
+        return StagingTracer(self, self.new_operand(aval))
+
+    def new_operand(self, aval: AbstractValue) -> Var:
+        """A further operand of the jaxpr, for those who write it by variables."""
         var = Var(aval)
         self.invars.append(var)
-        return StagingTracer(self, var)
+        return var
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         lift = self.lift
@@ -73,30 +90,77 @@ class StagingTrace(Trace):
             primitive, tuple(params.items()) if params else (), *[a.aval for a in atoms]
         )
         outvars = tuple([Var(aval) for aval in out_avals])
-        frame = user_frame(3)
+        source = equation_source(3)
         self.equations.append(
-            Equation(primitive, atoms, outvars, params, effects, frame, _current.name_stack)
+            Equation(primitive, atoms, outvars, params, effects, source, _current.name_stack)
         )
         if primitive.multiple_results:
             return [StagingTracer(self, var) for var in outvars]
         return StagingTracer(self, outvars[0])
 
     def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
-        """Copy the equations of `jaxpr` with its variables renamed; nothing is inferred anew."""
-        env: dict[Atom, Atom] = dict(zip(jaxpr.invars, map(self.atom, operands), strict=True))
+        """Copy the equations of `jaxpr`; nothing is inferred anew."""
+        outs = self.copy(jaxpr, [self.atom(x) for x in operands], equation_source(3))
+        return [StagingTracer(self, a) for a in outs]
+
+    def copy(self, jaxpr: Jaxpr, operands: Sequence[Atom], source: UserFrame | None) -> list[Atom]:
+        """Copy the equations of `jaxpr` with its variables renamed.
+
+        Args:
+            jaxpr: the program.
+            operands: variables or literals of this program for its operands.
+            source: the line to which equations of no line belong.
+        """
+        if len(jaxpr.eqns) <= _FRAGMENT_LENGTH:
+            return self._copy_fragment(jaxpr, operands, source)
+        env: dict[Atom, Atom] = dict(zip(jaxpr.invars, operands, strict=True))
         if jaxpr.constvars:
             env.update(zip(jaxpr.constvars, map(self.lift, jaxpr.consts), strict=True))
-        source, name_stack, append = user_frame(3), _current.name_stack, self.equations.append
         for eqn in jaxpr.eqns:
-            invars = tuple([env.get(a, a) for a in eqn.invars])
-            outvars = tuple([Var(v.aval) for v in eqn.outvars])
-            env.update(zip(eqn.outvars, outvars, strict=True))
+            self.copy_equation(eqn, env, source)
+        return [env.get(a, a) for a in jaxpr.outvars]
+
+    def _copy_fragment(
+        self, jaxpr: Jaxpr, operands: Sequence[Atom], source: UserFrame | None
+    ) -> list[Atom]:
+        """Copy a program that is copied often."""
+        template = jaxpr.template or make_template(jaxpr)
+        atoms = [*operands, *map(self.lift, jaxpr.consts), *template.literals]
+        append, names = self.equations.append, _current.name_stack
+        for eqn, places, avals in template.rows:
+            outvars = tuple([Var(aval) for aval in avals])
+            invars = tuple([atoms[i] for i in places])
+            atoms += outvars
             append(
                 Equation(
-                    eqn.primitive, invars, outvars, eqn.params, eqn.effects, source, name_stack
+                    eqn.primitive,
+                    invars,
+                    outvars,
+                    eqn.params,
+                    eqn.effects,
+                    eqn.source or source,
+                    names,
                 )
             )
-        return [StagingTracer(self, env.get(a, a)) for a in jaxpr.outvars]
+        return [atoms[i] for i in template.outs]
+
+    def copy_equation(
+        self, eqn: Equation, env: dict[Atom, Atom], source: UserFrame | None = None
+    ) -> None:
+        """Copy an equation; `env` maps its variables to those of this program."""
+        outvars = tuple([Var(v.aval) for v in eqn.outvars])
+        self.equations.append(
+            Equation(
+                eqn.primitive,
+                tuple([env.get(a, a) for a in eqn.invars]),
+                outvars,
+                eqn.params,
+                eqn.effects,
+                eqn.source or source,
+                _current.name_stack,
+            )
+        )
+        env.update(zip(eqn.outvars, outvars, strict=True))
 
     def atom(self, x: Any) -> Atom:
         """The variable or literal that stands for `x` in this jaxpr."""
@@ -107,27 +171,41 @@ class StagingTrace(Trace):
 
     def lift(self, x: Any) -> Atom:
         """A value from outside as a literal or a constant variable."""
-        if type(x) in _LITERAL_TYPES or isinstance(x, np.generic):
+        if type(x) in literalable_types or isinstance(x, np.generic):
             return Literal(x, aval_of(x))
         known = self._constants.get(id(x))
         if known is None:
             if isinstance(x, Tracer):
                 check_live(x)
-            known = self._constants[id(x)] = (Var(aval_of(x)), x)
+            aval = aval_of(x)
+            if type(aval) is AbstractRef:
+                check_is_reference(x)
+            known = self._constants[id(x)] = (Var(aval), x)
         return known[0]
+
+    def constants(self) -> dict[Var, Any]:
+        """The values of the constant variables so far."""
+        return dict(self._constants.values())
 
     def finish(self, outs: Sequence[Any]) -> tuple[Jaxpr, list[Any]]:
         """The jaxpr with these results, without constants, and the constants."""
-        outvars = tuple([self.atom(x) for x in outs])
+        return self.finish_atoms([self.atom(x) for x in outs])
+
+    def finish_atoms(self, outvars: Sequence[Atom]) -> tuple[Jaxpr, list[Any]]:
+        """Like `finish`, for results that are variables or literals of the jaxpr."""
+        constvars = tuple([var for var, _ in self._constants.values()])
         jaxpr = Jaxpr(
             invars=tuple(self.invars),
-            outvars=outvars,
+            outvars=tuple(outvars),
             eqns=tuple(self.equations),
-            constvars=tuple([var for var, _ in self._constants.values()]),
-            effects=joined_effects(self.equations),
+            constvars=constvars,
+            effects=joined_effects(self.equations, [*self.invars, *constvars]),
             debug_info=self.debug_info,
         )
-        return jaxpr, [value for _, value in self._constants.values()]
+        consts = [value for _, value in self._constants.values()]
+        if current_config().enable_checks:
+            check_jaxpr(close(jaxpr, consts))
+        return jaxpr, consts
 
     def describe(self, var: Atom) -> str:
         """A variable in the user's words: an argument by name, or the line that made it."""
@@ -187,9 +265,26 @@ def close(jaxpr: Jaxpr, consts: Sequence[Any]) -> Jaxpr:
     return jaxpr.replace(consts=tuple(consts)) if consts else jaxpr
 
 
+def stage_closed(
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[AbstractValue],
+    debug_info: DebugInfo = unknown_function,
+) -> Jaxpr:
+    """Trace to a jaxpr that holds its constants; arguments as for `stage`."""
+    return close(*stage(function, avals, debug_info))
+
+
 def constants_as_arguments(jaxpr: Jaxpr) -> Jaxpr:
     """The same program with its constants as leading operands."""
     return jaxpr.replace(constvars=(), consts=(), invars=jaxpr.constvars + jaxpr.invars)
+
+
+def with_operands(jaxpr: Jaxpr, invars: tuple[Var, ...]) -> Jaxpr:
+    """The same program with its operands in another order, or further ones."""
+    effects = jaxpr.effects
+    if effects:
+        effects = joined_effects(jaxpr.eqns, invars + jaxpr.constvars)
+    return jaxpr.replace(invars=invars, effects=effects)
 
 
 def stage_with_operands(
@@ -197,19 +292,19 @@ def stage_with_operands(
     avals: Sequence[AbstractValue],
     debug_info: DebugInfo = unknown_function,
 ) -> tuple[Jaxpr, list[Any]]:
-    """Trace to a jaxpr whose leading operands are the tracers that `function` closes over.
+    """Trace to a jaxpr whose leading operands are the tracers and references closed over.
 
     Other constants become part of the jaxpr.  This is what operations with a body (``jit``,
     ``scan``, …) need: the body itself must not refer to tracers of outer traces.
     """
     jaxpr, consts = stage(function, avals, debug_info)
-    traced = [isinstance(c, Tracer) for c in consts]
+    traced = [isinstance(c, (Tracer, Cell)) for c in consts]
     if not any(traced):
         return close(jaxpr, consts), []
     split = list(zip(jaxpr.constvars, consts, traced, strict=True))
     hoisted = jaxpr.replace(
-        invars=tuple(var for var, _, t in split if t) + jaxpr.invars,
         constvars=tuple(var for var, _, t in split if not t),
         consts=tuple(value for _, value, t in split if not t),
     )
+    hoisted = with_operands(hoisted, tuple(var for var, _, t in split if t) + jaxpr.invars)
     return hoisted, [value for _, value, t in split if t]

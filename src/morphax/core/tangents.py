@@ -1,14 +1,20 @@
 """The two markers of differentiation: a tangent known to be zero, an operand without a value.
 
 `Zero` stands for a tangent or cotangent that is zero by the structure of the program, so that rules
-skip it instead of computing with zeros.  `UndefinedPrimal` stands, in a transpose rule, for an
-operand in which the operation is linear: the rule returns a cotangent for it.
+skip it instead of computing with zeros.  Rules of the user meet it as
+`custom_derivatives.SymbolicZero`.  `UndefinedPrimal` stands, in a transpose rule, for an operand in
+which the operation is linear: the rule returns a cotangent for it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, TypeGuard, final
+
+import numpy as np
+
+from .trace import current_trace
+from .values import aval_of
 
 
 @final
@@ -17,6 +23,37 @@ class Zero:
     """A tangent or cotangent that is zero, of the given aval."""
 
     aval: Any
+
+    @staticmethod
+    def from_primal_value(val: Any) -> Zero:
+        """The zero among the tangents of a value.
+
+        Example:
+            >>> from morphax.custom_derivatives import SymbolicZero
+            >>> SymbolicZero.from_primal_value(3.0)
+            Zero(~float32[])
+        """
+        return Zero(aval_of(val).to_tangent_aval())
+
+    def instantiate(self) -> Any:
+        """The zeros as an array."""
+        return current_trace().constant(np.zeros(self.aval.shape, self.aval.dtype))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        return self.aval.size  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"Zero({self.aval})"

@@ -19,49 +19,77 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from .. import errors
+from ..config import current as current_config
+from ..util.frames import NOWHERE, UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal
 from .jaxpr import Jaxpr
+from .leaks import check_leaks
+from .open_trace import OpenTrace
 
 if TYPE_CHECKING:
     from .primitive import Primitive
 
 
-class Trace:
+class Trace(OpenTrace):
     """An interpretation of primitives, on top of the interpretation `parent`."""
 
-    __slots__ = ("live", "parent")
+    __slots__ = ("__weakref__", "live", "parent")
+    # Whether one value stands for many.
+    maps: ClassVar[bool] = False
 
-    def __init__(self, parent: Trace | None) -> None:
+    def __init__(self, parent: Trace | None = None) -> None:
         self.parent = parent
         self.live = True
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply `primitive`; one result, or a list if the primitive has multiple results."""
-        raise TypeError(f"{type(self).__name__} is abstract")
+        return self.hand_over(primitive, operands, params)
+
+    def process_primitive(
+        self, primitive: Primitive, tracers: Sequence[Any], params: dict[str, Any], /
+    ) -> Any:
+        """`process` under JAX's name; a trace defines one of the two."""
+        if type(self).process is Trace.process:
+            raise TypeError(f"{type(self).__name__} is abstract")
+        return self.process(primitive, tracers, params)
+
+    def is_valid(self) -> bool:
+        """Whether tracers of this trace may be used."""
+        return self.live
+
+    def invalidate(self) -> None:
+        """End the trace: its tracers have no meaning any more."""
+        self.live = False
 
     def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
         """Apply a whole jaxpr, equation by equation."""
         env: dict[Atom, Any] = dict(zip(jaxpr.invars, operands, strict=True))
         if jaxpr.constvars:
             env.update(zip(jaxpr.constvars, jaxpr.consts, strict=True))
-        process = self.process
-        for eqn in jaxpr.eqns:
-            inputs = [env[a] if type(a) is not Literal else a.val for a in eqn.invars]
-            result = process(eqn.primitive, inputs, eqn.params)
-            if eqn.primitive.multiple_results:
-                env.update(zip(eqn.outvars, result, strict=True))
-            else:
-                env[eqn.outvars[0]] = result
+        process, current, place = self.process, _current, _current.source
+        try:
+            for eqn in jaxpr.eqns:
+                inputs = [env[a] if type(a) is not Literal else a.val for a in eqn.invars]
+                # An equation that belongs to no line goes with the one before it.
+                if eqn.source is not None:
+                    current.source = eqn.source
+                result = process(eqn.primitive, inputs, eqn.params)
+                if eqn.primitive.multiple_results:
+                    env.update(zip(eqn.outvars, result, strict=True))
+                else:
+                    env[eqn.outvars[0]] = result
+        finally:
+            current.source = place
         return [env[a] if type(a) is not Literal else self.constant(a.val) for a in jaxpr.outvars]
 
     def constant(self, value: Any) -> Any:
         """A number as user code may see it: an array or a tracer."""
-        assert self.parent is not None, "the trace at the bottom defines `constant`"
-        return self.parent.constant(value)
+        below = root_trace() if self.parent is None else self.parent
+        return below.constant(value)
 
 
 class _Current(threading.local):
@@ -69,7 +97,11 @@ class _Current(threading.local):
 
     trace: Trace
     name_stack: tuple[str, ...] = ()
+    # The place that equations carry instead of the line that runs; see `core.sources`.
+    source: UserFrame | None = None
     axis_env: tuple[tuple[Any, int], ...] = ()
+    # How often Python code read the number behind a tracer; what it did then may depend on it.
+    concretised: int = 0
 
 
 _current = _Current()
@@ -90,9 +122,53 @@ def current_trace() -> Trace:
     return _current.trace
 
 
+def is_from_outside(trace: Trace) -> bool:
+    """Whether a trace is written outside: it defines `process_primitive`."""
+    return type(trace).process is Trace.process
+
+
+def note_concretised() -> None:
+    """Count that Python code reads the number behind a tracer."""
+    _current.concretised += 1
+
+
+def times_concretised() -> int:
+    """How often Python code has read the number behind a tracer on this thread."""
+    return _current.concretised
+
+
 def current_name_stack() -> tuple[str, ...]:
     """The scope names that equations carry now, outermost first."""
     return _current.name_stack
+
+
+class set_name_stack:
+    """Context in which equations carry these scope names, outermost first."""
+
+    __slots__ = ("_names", "_previous")
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names = names
+
+    def __enter__(self) -> None:
+        self._previous = _current.name_stack
+        _current.name_stack = self._names
+
+    def __exit__(self, *exc: object) -> None:
+        _current.name_stack = self._previous
+
+
+@contextmanager
+def outside_transformations() -> Iterator[None]:
+    """Context of code that belongs to no transformation, though it runs inside one: callbacks."""
+    state = vars(_current)
+    interrupted = state.copy()
+    state.clear()
+    try:
+        yield
+    finally:
+        state.clear()
+        state.update(interrupted)
 
 
 class set_current_trace:
@@ -120,6 +196,8 @@ def new_trace(trace: Trace) -> Iterator[Trace]:
             yield trace
         finally:
             trace.live = False
+    if current_config().check_tracer_leaks and _current.source is not NOWHERE:
+        check_leaks(trace)
 
 
 @contextmanager
@@ -133,7 +211,7 @@ def extended_name_stack(name: str) -> Iterator[None]:
         _current.name_stack = previous
 
 
-def eval_jaxpr(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
+def apply_jaxpr(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
     """Apply `jaxpr` to values, in the current trace."""
     return _current.trace.splice(jaxpr, operands)
 
@@ -145,12 +223,16 @@ class Tracer:
     `morphax.numpy`.
     """
 
-    __slots__ = ("_trace",)
+    __slots__ = ("_trace", "aval")
     __array_priority__ = 1000
     __hash__ = None  # type: ignore[assignment]
 
     _trace: Trace
     aval: Any
+
+    def __init__(self, trace: Trace, aval: Any) -> None:
+        self._trace = trace
+        self.aval = aval
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -172,12 +254,32 @@ class Tracer:
     def size(self) -> int:
         return self.aval.size  # type: ignore[no-any-return]
 
+    @property
+    def sharding(self) -> Any:
+        """How the value is laid out, where that is part of its type."""
+        sharding = getattr(self.aval, "sharding", None)
+        if sharding is None:
+            raise AttributeError("the sharding of a traced value is chosen by the compiler")
+        return sharding
+
     def __len__(self) -> int:
         return len(self.aval)
 
     def concrete(self) -> Any | None:
         """The number behind the tracer if there is one now, else `None`."""
         return None
+
+    def to_concrete_value(self) -> Any | None:
+        """`concrete` under JAX's name."""
+        return self.concrete()
+
+    def full_lower(self) -> Any:
+        """The value in the lowest trace that it depends on: tracers are never higher."""
+        return self
+
+    def get_referent(self) -> Any:
+        """What the tracer stands for, the same object for tracers of the same value."""
+        return self
 
     def origin(self) -> str:
         """What the value depends on and where that was traced, for error text."""
@@ -242,6 +344,11 @@ class Tracer:
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(immutable_message(self))
+
+
+def is_concrete(x: Any) -> bool:
+    """Whether there is a number behind `x` now."""
+    return not isinstance(x, Tracer) or x.concrete() is not None
 
 
 def immutable_message(x: Any) -> str:

@@ -2,7 +2,7 @@
 
 `Array` and `Tracer` carry their aval.  NumPy arrays, NumPy scalars and Python scalars get theirs
 here, with 64-bit dtypes narrowed unless ``jax_enable_x64`` is set.  Further types are added with
-`register_value_type`.
+`register_value_type`; where NumPy cannot convert their values, `conversions` says how.
 """
 
 from __future__ import annotations
@@ -14,11 +14,13 @@ import numpy as np
 
 from .. import dtypes
 from ..config import current as current_config
-from ..util.memo import memoize
+from ..util.memo import ResultTable
 from ..util.messages import message
 from .aval import ShapedArray
 
 _aval_by_type: dict[type, Callable[[Any], Any]] = {}
+conversions: dict[type, Callable[[Any], Any]] = {}
+"""From values of a type to something that NumPy converts; asked where NumPy fails by itself."""
 
 
 def register_value_type(type_: type, aval_of_value: Callable[[Any], Any]) -> None:
@@ -55,29 +57,50 @@ def _aval_of_subclass(x: Any) -> Any:
 
 def is_value(x: Any) -> bool:
     """Whether `x` may be an operand."""
-    return hasattr(x, "aval") or any(base in _aval_by_type for base in type(x).__mro__)
+    kind = type(x)
+    return (
+        kind in _aval_by_type
+        or hasattr(x, "aval")
+        or any(base in _aval_by_type for base in kind.__mro__)
+    )
+
+
+def host_value(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """A value that may be an operand as a NumPy array of a dtype, not always a new one."""
+    try:
+        return np.asarray(x, dtype)
+    except TypeError:
+        if type(x) not in conversions:
+            raise
+        return np.asarray(conversions[type(x)](x), dtype)
 
 
 def _array_aval(x: Any) -> ShapedArray:
-    return _canonical_aval(x.shape, x.dtype, current_config().enable_x64)
+    return _array_avals[x.shape, x.dtype, current_config().enable_x64]
 
 
-@memoize
 def _canonical_aval(shape: tuple[int, ...], dtype: Any, x64: bool) -> ShapedArray:
-    return ShapedArray(shape, dtypes.check_numeric(dtypes.canonicalize(dtype), "array operand"))
+    canonical = dtypes.canonicalize(np.dtype(dtype))
+    return ShapedArray(shape, dtypes.check_numeric(canonical, "array operand"))
 
 
-@memoize
+_array_avals = ResultTable(_canonical_aval)
+
+
 def _scalar_aval(type_: type, x64: bool) -> ShapedArray:
-    return ShapedArray((), dtypes.python_scalar_dtype(type_), weak_type=type_ is not bool)
+    kind = next(base for base in type_.__mro__ if base in (bool, int, float, complex))
+    return ShapedArray((), dtypes.python_scalar_dtype(kind), weak_type=kind is not bool)
+
+
+_scalar_avals = ResultTable(_scalar_aval)
 
 
 def _python_scalar_aval(x: Any) -> ShapedArray:
-    return _scalar_aval(type(x), current_config().enable_x64)
+    return _scalar_avals[type(x), current_config().enable_x64]
 
 
 def _int_aval(x: int) -> ShapedArray:
-    aval = _scalar_aval(int, current_config().enable_x64)
+    aval = _scalar_avals[int, current_config().enable_x64]
     bound = 1 << (8 * aval.dtype.itemsize - 1)
     if -bound <= x < bound:
         return aval
@@ -91,8 +114,14 @@ def _int_aval(x: int) -> ShapedArray:
     )
 
 
+def _numpy_scalar_aval(x: Any) -> ShapedArray:
+    return _array_avals[(), type(x), current_config().enable_x64]
+
+
 for _type in (bool, float, complex):
     register_value_type(_type, _python_scalar_aval)
 register_value_type(int, _int_aval)
 register_value_type(np.ndarray, _array_aval)
-register_value_type(np.generic, _array_aval)
+register_value_type(np.generic, _numpy_scalar_aval)
+# Its type does not tell the dtype: `float0` is one of many.
+register_value_type(np.void, _array_aval)

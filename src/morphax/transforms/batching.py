@@ -7,30 +7,44 @@ rule of each primitive is staged once per signature into a fragment and spliced 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
 from ..core import (
     BatchAxes,
+    DebugInfo,
     Jaxpr,
     Primitive,
     ShapedArray,
     Trace,
     Tracer,
     aval_of,
+    axis_env,
     close,
     current_trace,
     stage,
+    without_references,
+    without_source,
 )
+from ..core.axes import AxisEnv
+from ..core.debug_info import unknown_function
 from ..lax.spine import batched_first, moved_axis
 from ..util.memo import memoize, memoize_if_hashable
 
 
 class BatchFragment(NamedTuple):
-    """A batched program, and where its results have their batch axis."""
+    """A batched program: where its results have their batch axis, and the avals of one member."""
 
     jaxpr: Jaxpr
     out_dims: tuple[int | None, ...]
+    member_avals: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, jaxpr: Jaxpr, out_dims: Sequence[int | None]) -> BatchFragment:
+        """The fragment of a program whose results have these batch axes."""
+        avals = zip(jaxpr.out_avals, out_dims, strict=True)
+        member_avals = tuple([a if d is None else unbatched_aval(a, d) for a, d in avals])
+        return cls(jaxpr, tuple(out_dims), member_avals)
 
 
 def unbatched_aval(aval: Any, dim: int) -> ShapedArray:
@@ -41,57 +55,104 @@ def unbatched_aval(aval: Any, dim: int) -> ShapedArray:
 
 @final
 class BatchTracer(Tracer):
-    """One member, standing for all, of the batch `value` along axis `dim`."""
+    """One member, standing for all, of the batch `value` along axis `dim`.
 
-    __slots__ = ("aval", "dim", "value")
+    `sources` has bit i set if the value depends on argument i of the mapped function.
+    """
 
-    def __init__(self, trace: BatchTrace, value: Any, dim: int) -> None:
+    __slots__ = ("dim", "sources", "value")
+
+    _trace: BatchTrace
+
+    def __init__(self, trace: BatchTrace, value: Any, dim: int, aval: Any, sources: int) -> None:
         self._trace = trace
         self.value = value
         self.dim = dim
-        self.aval = unbatched_aval(aval_of(value), dim)
+        self.aval = aval
+        self.sources = sources
+
+    def get_referent(self) -> Any:
+        return self.value.get_referent() if isinstance(self.value, Tracer) else self.value
 
     def origin(self) -> str:
-        return "a value under vmap (one member of a batch)"
+        return self._trace.describe(self)
+
+    def dependence(self) -> str:
+        return self._trace.describe_sources(self)
 
 
 @final
 class BatchTrace(Trace):
-    """Applies each operation to whole batches."""
+    """Applies each operation to whole batches.
 
-    __slots__ = ("axes",)
+    Args:
+        parent: the trace that operations on batches go to.
+        axes: the mapped axis.
+        whose: tells, for error text, which function is mapped.
+    """
+
+    __slots__ = ("arguments", "axes", "whose")
+    maps = True
     parent: Trace
 
-    def __init__(self, parent: Trace, axes: BatchAxes) -> None:
+    def __init__(
+        self,
+        parent: Trace,
+        axes: BatchAxes,
+        whose: Callable[[], DebugInfo] = lambda: unknown_function,
+    ) -> None:
         super().__init__(parent)
         self.axes = axes
+        self.whose = whose
+        # Their identities, for the tracers hold the trace: a cycle would keep batches alive.
+        self.arguments: list[int] = []
+
+    def new_argument(self, value: Any, dim: int | None) -> Any:
+        """A leaf of the arguments of the mapped function, in their order."""
+        tracer = self.wrap(value, dim, 1 << len(self.arguments))
+        self.arguments.append(id(tracer))
+        return tracer
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-        dims = tuple(
-            [x.dim if type(x) is BatchTracer and x._trace is self else None for x in operands]
-        )
-        if not self._concerns(primitive, dims, params):
+        dims: list[int | None] = []
+        values: list[Any] = []
+        sources = 0
+        batched = False
+        for x in operands:
+            if type(x) is BatchTracer and x._trace is self:
+                batched = True
+                sources |= x.sources
+                dims.append(x.dim)
+                values.append(x.value)
+            else:
+                dims.append(None)
+                values.append(x)
+        name = self.axes.name
+        communicates = name is not None and name in primitive.axis_names(**params)
+        if not batched and not communicates:
             return self.parent.process(primitive, operands, params)
         if primitive.process_batch is not None:
             return primitive.process_batch(self, operands, params)
-        values = [x if d is None else x.value for x, d in zip(operands, dims, strict=True)]
         fragment = batch_fragment(
-            primitive, tuple(params.items()), tuple(map(aval_of, values)), dims, self.axes
+            primitive,
+            tuple(params.items()) if params else (),
+            tuple(map(aval_of, values)),
+            tuple(dims),
+            self.axes,
+            axis_env() if communicates else None,
         )
         results = self.parent.splice(fragment.jaxpr, values)
-        outs = [self.wrap(x, d) for x, d in zip(results, fragment.out_dims, strict=True)]
+        outs = [
+            x if dim is None else BatchTracer(self, x, dim, aval, sources)
+            for x, dim, aval in zip(results, fragment.out_dims, fragment.member_avals, strict=True)
+        ]
         return outs if primitive.multiple_results else outs[0]
 
-    def _concerns(
-        self, primitive: Primitive, dims: Sequence[int | None], params: dict[str, Any]
-    ) -> bool:
-        if any([d is not None for d in dims]):
-            return True
-        name = self.axes.name
-        return name is not None and name in primitive.axis_names(**params)
-
-    def wrap(self, value: Any, dim: int | None) -> Any:
-        return value if dim is None else BatchTracer(self, value, dim)
+    def wrap(self, value: Any, dim: int | None, sources: int = 0) -> Any:
+        """A batch as one member, or the value itself if it is not mapped."""
+        if dim is None:
+            return value
+        return BatchTracer(self, value, dim, unbatched_aval(aval_of(value), dim), sources)
 
     def split(self, x: Any) -> tuple[Any, int | None]:
         """Batched value and batch axis."""
@@ -99,31 +160,62 @@ class BatchTrace(Trace):
             return x.value, x.dim
         return x, None
 
+    def describe(self, tracer: BatchTracer) -> str:
+        """A batched value in the user's words: an argument by name, or a result."""
+        info = self.whose()
+        place = f"the function {info.function} mapped by vmap"
+        if id(tracer) not in self.arguments:
+            return f"a value of one member of a batch, in {place}"
+        name = info.argument_name(self.arguments.index(id(tracer)))
+        return f"one member of the batch {name}, an argument of {place}"
+
+    def describe_sources(self, tracer: BatchTracer) -> str:
+        """The arguments that a result depends on, as a clause."""
+        if id(tracer) in self.arguments:
+            return ""
+        name = self.whose().argument_name
+        names = [name(i) for i in range(len(self.arguments)) if tracer.sources >> i & 1]
+        if names:
+            return f", which depends on {', '.join(names)},"
+        return tracer.value.dependence() if isinstance(tracer.value, Tracer) else ""
+
 
 @memoize_if_hashable
+@without_source
 def batch_fragment(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],
     avals: tuple[Any, ...],
     dims: tuple[int | None, ...],
     axes: BatchAxes,
+    scope: AxisEnv | None,
 ) -> BatchFragment:
-    """The fragment of one primitive for one signature."""
+    """The fragment of one primitive for one signature.
+
+    Args:
+        primitive: the operation.
+        params: its parameters.
+        avals: of the operands.
+        dims: their batch axes.
+        axes: the mapped axis.
+        scope: the axes in force, if the operation communicates over the mapped one; it may
+            communicate over others too.
+    """
     named = dict(params)
     out_dims: list[int | None] = []
 
     def function(*operands: Any) -> list[Any]:
-        communicates = axes.name is not None and axes.name in primitive.axis_names(**named)
-        rule = primitive.collect if communicates else primitive.batch
+        rule = primitive.batch if scope is None else primitive.collect
         outs, where = rule(axes, operands, dims, **named)
         out_dims.extend(where if primitive.multiple_results else [where])
         return list(outs) if primitive.multiple_results else [outs]
 
     jaxpr, consts = stage(function, avals)
-    return BatchFragment(close(jaxpr, consts), tuple(out_dims))
+    return BatchFragment.of(close(jaxpr, consts), out_dims)
 
 
 @memoize
+@without_source
 def batch_jaxpr(
     jaxpr: Jaxpr,
     dims: tuple[int | None, ...],
@@ -144,7 +236,7 @@ def batch_jaxpr(
     def function(*operands: Any) -> list[Any]:
         trace = BatchTrace(current_trace(), axes)
         inputs = [trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)]
-        outs = [trace.split(x) for x in trace.splice(jaxpr, inputs)]
+        outs = [trace.split(x) for x in trace.splice(without_references(jaxpr), inputs)]
         if out_batched is not None:
             outs = [
                 (batched_first(axes, x, d), 0) if must else (x, d)
@@ -158,7 +250,7 @@ def batch_jaxpr(
         for v, d in zip(jaxpr.invars, dims, strict=True)
     ]
     batched, consts = stage(function, in_avals, jaxpr.debug_info)
-    return BatchFragment(close(batched, consts), tuple(out_dims))
+    return BatchFragment.of(close(batched, consts), out_dims)
 
 
 def batched_aval(aval: Any, dim: int, axes: BatchAxes) -> ShapedArray:

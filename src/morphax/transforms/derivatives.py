@@ -15,18 +15,19 @@ import numpy as np
 from .. import dtypes, tree
 from ..array import Array
 from ..core import (
+    AbstractRef,
     ShapedArray,
     UndefinedPrimal,
-    Zero,
     aval_of,
     close,
     current_trace,
-    is_zero,
     new_trace,
     stage,
 )
-from ..lax.spine import add_tangents, instantiate, zeros
+from ..lax.references import Ref
+from ..lax.spine import instantiate
 from ..util.messages import message
+from .derivative_maps import JVP, VJP, MapFacts, as_output, check_tangents, tangent_output
 from .flattening import (
     FlatFunction,
     argument_names,
@@ -34,6 +35,7 @@ from .flattening import (
     check_callable,
     check_values,
     debug_info,
+    names_on_demand,
 )
 from .jvp import JVPTrace, JVPTracer
 from .linearize import LinearizeTrace
@@ -48,7 +50,25 @@ def prepare(
     leaves, in_tree = tree.flatten((tuple(args), {}))
     check_values(where, lambda: argument_names(function, in_tree), leaves)
     leaves = [_owned(x) for x in leaves]
+    _refuse_references(where, function, in_tree, leaves)
     return leaves, FlatFunction(function, in_tree, where, has_aux=has_aux)
+
+
+def _refuse_references(
+    where: str, function: Callable[..., Any], in_tree: Any, leaves: Sequence[Any]
+) -> None:
+    for position, leaf in enumerate(leaves):
+        if isinstance(leaf, Ref):
+            name = argument_names(function, in_tree)[position]
+            raise TypeError(
+                message(
+                    f"{where}, argument {name}",
+                    given=f"a reference, {leaf.aval}",
+                    expected="arrays to differentiate with respect to",
+                    fix="Pass what the reference holds, ref[...], and make a reference inside; "
+                    "or close over the reference.",
+                )
+            )
 
 
 def _owned(x: Any) -> Any:
@@ -59,11 +79,6 @@ def _owned(x: Any) -> Any:
 def is_differentiable(x: Any) -> bool:
     """Whether a value has a tangent space other than `float0`."""
     return bool(dtypes.issubdtype(aval_of(x).dtype, np.inexact))
-
-
-def as_output(x: Any) -> Any:
-    """A result as an array or tracer."""
-    return x if hasattr(x, "aval") else current_trace().constant(x)
 
 
 def jvp(
@@ -112,8 +127,7 @@ def jvp(
             )
         )
     names = functools.partial(argument_names, fun, flat.in_tree)
-    for i, (x, t) in enumerate(zip(leaves, tangent_leaves, strict=True)):
-        _check_tangent("jvp", names, i, x, t)
+    check_tangents("jvp", names, tangent_leaves, tangent_avals_of(leaves))
     trace = JVPTrace(current_trace())
     inputs = [
         JVPTracer(trace, x, t) if is_differentiable(x) else x
@@ -122,34 +136,15 @@ def jvp(
     with new_trace(trace):
         pairs = [trace.split(out) for out in flat(*inputs)]
     outs = flat.out_tree.unflatten([as_output(p) for p, _ in pairs])
-    out_tangents = flat.out_tree.unflatten([_tangent_output(t) for _, t in pairs])
+    out_tangents = flat.out_tree.unflatten([tangent_output(t) for _, t in pairs])
     return (
         (outs, out_tangents, _without_trace(trace, flat.aux)) if has_aux else (outs, out_tangents)
     )
 
 
-def _tangent_output(t: Any) -> Any:
-    if is_zero(t) and t.aval.dtype == dtypes.float0:
-        return np.zeros(t.aval.shape, dtypes.float0)
-    return as_output(instantiate(t))
-
-
-def _check_tangent(where: str, names: Any, position: int, x: Any, t: Any) -> None:
-    expected = aval_of(x).to_tangent_aval()
-    given_dtype = t.dtype if isinstance(t, np.ndarray) else aval_of(t).dtype
-    given_shape = np.shape(t)
-    if given_shape == expected.shape and given_dtype == expected.dtype:
-        return
-    error = ValueError if given_dtype == expected.dtype else TypeError
-    raise error(
-        message(
-            f"{where}, tangent of argument {names()[position]}",
-            given=f"{given_dtype}{list(given_shape)} for a primal {aval_of(x)}",
-            expected=f"a tangent {expected}",
-            fix="Give the tangent the shape and dtype of its primal "
-            "(np.zeros(shape, jax.dtypes.float0) for integers).",
-        )
-    )
+def tangent_avals_of(leaves: Sequence[Any]) -> tuple[Any, ...]:
+    """The avals of tangents of values."""
+    return tuple([aval_of(x).to_tangent_aval() for x in leaves])
 
 
 def _without_trace(trace: Any, aux: Any) -> Any:
@@ -176,6 +171,8 @@ def linearized(
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """f(x) and the linear map ẋ ↦ ∂f(x) ẋ, which can be applied many times.
 
+    The map is also a tree, whose leaves are the residuals.
+
     Args:
         fun: function of arrays or trees.
         *primals: its arguments x.
@@ -191,38 +188,30 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
         >>> f_jvp(2.0)
         Array(2., dtype=float32, weak_type=True)
     """
-    leaves, flat = prepare("linearize", fun, primals, has_aux)
+    out, facts, trace, flat = _recorded("linearize", fun, primals, has_aux)
+    f_jvp = JVP(trace.tape, facts, fun)
+    return (out, f_jvp, flat.aux) if has_aux else (out, f_jvp)
+
+
+def _recorded(
+    where: str, fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool
+) -> tuple[Any, MapFacts, LinearizeTrace, FlatFunction]:
+    """Run a function; its result, and the tape with what is known of its ends."""
+    leaves, flat = prepare(where, fun, primals, has_aux)
     outs, out_slots, in_slots, trace = linearized(
         flat, leaves, [is_differentiable(x) for x in leaves]
     )
-    out_tangent_avals = [aval_of(x).to_tangent_aval() for x in outs]
-    names = functools.partial(argument_names, fun, flat.in_tree)
-    out_tree = flat.out_tree
-
-    def f_jvp(*tangents: Any) -> Any:
-        tangent_leaves, tangent_tree = tree.flatten((tangents, {}))
-        if tangent_tree != flat.in_tree:
-            raise TypeError(
-                message(
-                    "the linear map of linearize, tangents",
-                    given=f"{tangent_tree}",
-                    expected=f"the structure of the primals, {flat.in_tree}",
-                    fix="Give one tangent per leaf of the primals.",
-                )
-            )
-        for i, (x, t) in enumerate(zip(leaves, tangent_leaves, strict=True)):
-            _check_tangent("the linear map of linearize", names, i, x, t)
-        given = {s: t for s, t in zip(in_slots, tangent_leaves, strict=True) if s is not None}
-        results = trace.tape.push_forward(given)
-        return out_tree.unflatten(
-            [
-                _tangent_output(Zero(aval) if slot is None else results[slot])
-                for slot, aval in zip(out_slots, out_tangent_avals, strict=True)
-            ]
-        )
-
-    out = out_tree.unflatten(outs)
-    return (out, f_jvp, flat.aux) if has_aux else (out, f_jvp)
+    trace.tape.keep_entries_of([slot for slot in out_slots if slot is not None])
+    facts = MapFacts(
+        in_slots=tuple(in_slots),
+        out_slots=tuple(out_slots),
+        in_avals=tangent_avals_of(leaves),
+        out_avals=tangent_avals_of(outs),
+        in_tree=flat.in_tree,
+        out_tree=flat.out_tree,
+        in_names=names_on_demand(fun, flat.in_tree),
+    )
+    return flat.out_tree.unflatten(outs), facts, trace, flat
 
 
 def vjp(
@@ -234,11 +223,12 @@ def vjp(
         fun: function of arrays or trees.
         *primals: its arguments x.
         has_aux: whether `fun` returns a pair of result and auxiliary data.
-        reduce_axes: accepted for compatibility.
+        reduce_axes: must be empty.
 
     Returns:
         ``(f(x), f_vjp)``, and the auxiliary data third if `has_aux`; `f_vjp` takes a cotangent with
-        the structure of the result and returns one cotangent per argument, as a tuple.
+        the structure of the result and returns one cotangent per argument, as a tuple.  It is also
+        a tree, whose leaves are the residuals, and so may be returned from a jitted function.
 
     Example:
         >>> import morphax as jax
@@ -247,55 +237,24 @@ def vjp(
         >>> f_vjp(1.0)
         (Array(3., dtype=float32, weak_type=True), Array(2., dtype=float32, weak_type=True))
     """
-    leaves, flat = prepare("vjp", fun, primals, has_aux)
-    outs, out_slots, in_slots, trace = linearized(
-        flat, leaves, [is_differentiable(x) for x in leaves]
-    )
-    out_tree, in_tree = flat.out_tree, flat.in_tree
-    in_avals = [aval_of(x).to_tangent_aval() for x in leaves]
-    names = [f"result{tree.keystr(p)}" for p, _ in tree.leaves_with_path(out_tree.unflatten(outs))]
-
-    def f_vjp(cotangents: Any) -> Any:
-        ct_leaves, ct_tree = tree.flatten(cotangents)
-        if ct_tree != out_tree:
-            raise ValueError(
-                message(
-                    "the pullback of vjp, cotangents",
-                    given=f"{ct_tree}",
-                    expected=f"the structure of the result, {out_tree}",
-                    fix="Give one cotangent per leaf of the result of fun.",
-                )
-            )
-        for i, (x, ct) in enumerate(zip(outs, ct_leaves, strict=True)):
-            _check_tangent("the pullback of vjp", lambda: names, i, x, ct)
-        results = pull_back(trace, out_slots, ct_leaves)
-        cts = [
-            cotangent_output(results, slot, aval)
-            for slot, aval in zip(in_slots, in_avals, strict=True)
-        ]
-        return in_tree.unflatten(cts)[0]
-
-    out = out_tree.unflatten(outs)
+    check_reduce_axes("vjp", reduce_axes)
+    out, facts, trace, flat = _recorded("vjp", fun, primals, has_aux)
+    f_vjp = VJP(trace.tape, facts, fun)
     return (out, f_vjp, flat.aux) if has_aux else (out, f_vjp)
 
 
-def pull_back(
-    trace: LinearizeTrace, out_slots: Sequence[int | None], cotangents: Sequence[Any]
-) -> dict[int, Any]:
-    """Cotangents by slot of the inputs, from those of the results."""
-    given: dict[int, Any] = {}
-    for slot, ct in zip(out_slots, cotangents, strict=True):
-        if slot is not None:
-            given[slot] = add_tangents(given[slot], ct) if slot in given else ct
-    return trace.tape.pull_back(given)
-
-
-def cotangent_output(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
-    """The cotangent of one argument as the user sees it."""
-    if aval.dtype == dtypes.float0:
-        return np.zeros(aval.shape, dtypes.float0)
-    known = results.get(slot) if slot is not None else None
-    return as_output(zeros(aval) if known is None else known)
+def check_reduce_axes(where: str, reduce_axes: Any) -> None:
+    """Raise `NotImplementedError` if the argument, which JAX has withdrawn, names an axis."""
+    if not reduce_axes:
+        return
+    raise NotImplementedError(
+        message(
+            f"{where}, argument reduce_axes",
+            given=f"reduce_axes={reduce_axes!r}",
+            expected="an empty tuple",
+            fix="Sum gradients yourself, by jax.lax.psum.",
+        )
+    )
 
 
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()) -> Any:
@@ -304,7 +263,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
     Args:
         fun: linear function of arrays or trees.
         *primals: values, or anything with shape and dtype, of its arguments; values are not used.
-        reduce_axes: accepted for compatibility.
+        reduce_axes: must be empty.
 
     Returns:
         The function ȳ ↦ Aᵀ ȳ, which returns one cotangent per argument, as a tuple.
@@ -315,11 +274,13 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
         (Array(6., dtype=float32, weak_type=True),)
     """
     check_callable("linear_transpose", fun)
+    check_reduce_axes("linear_transpose", reduce_axes)
     leaves, in_tree = tree.flatten((primals, {}))
     flat = FlatFunction(fun, in_tree, "linear_transpose")
     avals = [shape_aval(x) for x in leaves]
     jaxpr, consts = stage(flat, avals, debug_info("linear_transpose", fun, in_tree))
     program, out_tree = close(jaxpr, consts), flat.out_tree
+    _check_one_kind([*avals, *program.out_avals])
 
     def transposed(cotangents: Any) -> Any:
         ct_leaves, ct_tree = tree.flatten(cotangents)
@@ -329,6 +290,20 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
         return in_tree.unflatten([as_output(instantiate(ct)) for ct in results])[0]
 
     return transposed
+
+
+def _check_one_kind(avals: Sequence[Any]) -> None:
+    kinds = (np.inexact, np.integer)
+    if any([all([dtypes.issubdtype(a.dtype, kind) for a in avals]) for kind in kinds]):
+        return
+    raise TypeError(
+        message(
+            "linear_transpose, arguments and result of fun",
+            given=", ".join(map(str, avals)),
+            expected="floating and complex dtypes only, or integer dtypes only",
+            fix="Close over what is not a vector.",
+        )
+    )
 
 
 def _refuse_cotangents(cotangents: Any, program: Any, out_tree: Any) -> None:
@@ -353,4 +328,5 @@ def shape_aval(x: Any) -> Any:
     """The aval of a value, or of anything that has a shape and a dtype."""
     if hasattr(x, "aval") or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return aval_of(x)
-    return ShapedArray(x.shape, dtypes.canonicalize(x.dtype), bool(getattr(x, "weak_type", False)))
+    aval = ShapedArray(x.shape, dtypes.canonicalize(x.dtype), bool(getattr(x, "weak_type", False)))
+    return AbstractRef(aval) if getattr(x, "is_ref", False) else aval

@@ -7,24 +7,37 @@ import inspect
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import CellType, CodeType, FunctionType
 from typing import Any, final
 
 from .. import tree
-from ..core import DebugInfo, aval_of, is_value
+from ..core import DebugInfo, aval_of, held_for_a_while, is_value
+from ..lax.references import Ref, as_references
 from ..util.messages import message
 
 Complete = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
+@held_for_a_while
 @final
 class FlatFunction:
     """A function of leaves that calls `function(*args, **kwargs)` and flattens what it returns.
 
     After a call, `out_tree` is the structure of the result, and `aux` what `split_aux` took off it.
-    `complete` adds the arguments that are no leaves: (args, kwargs) → (args, kwargs).
+    `complete` adds the arguments that are no leaves: (args, kwargs) → (args, kwargs).  `accepts`
+    tells which leaves may be results.
     """
 
-    __slots__ = ("aux", "complete", "function", "has_aux", "in_tree", "out_tree", "where")
+    __slots__ = (
+        "accepts",
+        "aux",
+        "complete",
+        "function",
+        "has_aux",
+        "in_tree",
+        "out_tree",
+        "where",
+    )
 
     def __init__(
         self,
@@ -34,7 +47,9 @@ class FlatFunction:
         *,
         has_aux: bool = False,
         complete: Complete | None = None,
+        accepts: Callable[[Any], bool] = is_value,
     ) -> None:
+        self.accepts = accepts
         self.function = function
         self.in_tree = in_tree
         self.where = where
@@ -44,7 +59,7 @@ class FlatFunction:
         self.aux: Any = None
 
     def __call__(self, *leaves: Any) -> list[Any]:
-        args, kwargs = self.in_tree.unflatten(leaves)
+        args, kwargs = self.in_tree.unflatten(as_references(leaves))
         if self.complete is not None:
             args, kwargs = self.complete(args, kwargs)
         result = self.function(*args, **kwargs)
@@ -52,13 +67,15 @@ class FlatFunction:
             result, self.aux = self._split_aux(result)
         flat, self.out_tree = tree.flatten(result)
         for position, leaf in enumerate(flat):
-            if not is_value(leaf):
+            if not self.accepts(leaf):
                 raise TypeError(self._not_an_array(result, position))
+            if isinstance(leaf, Ref):
+                raise ValueError(self._returned_reference(result, position))
         return flat
 
     def _split_aux(self, result: Any) -> tuple[Any, Any]:
-        if isinstance(result, tuple) and len(result) == 2:
-            return result
+        if isinstance(result, (tuple, list)) and len(result) == 2:
+            return result[0], result[1]
         raise TypeError(
             message(
                 f"{self.where} with has_aux=True",
@@ -66,6 +83,15 @@ class FlatFunction:
                 expected="a pair (result, auxiliary data)",
                 fix="Return a pair, or call without has_aux.",
             )
+        )
+
+    def _returned_reference(self, result: Any, position: int) -> str:
+        path, leaf = tree.leaves_with_path(result)[position]
+        return message(
+            f"{self.where}, result{tree.keystr(path)} of {function_label(self.function)}",
+            given=f"{leaf.origin()}, {leaf.aval}",
+            expected="arrays: references cannot be returned",
+            fix="Return what the reference holds, ref[...], or make it outside and pass it in.",
         )
 
     def _not_an_array(self, result: Any, position: int) -> str:
@@ -99,8 +125,15 @@ def debug_info(
     transform: str, function: Callable[..., Any], in_tree: Any, complete: Complete | None = None
 ) -> DebugInfo:
     """Who is traced; argument names are worked out only if an error needs them."""
-    names = _NamesOnDemand(_weakly(function), in_tree, complete)
+    names = names_on_demand(function, in_tree, complete)
     return DebugInfo(transform, function_label(function), names)
+
+
+def names_on_demand(
+    function: Callable[..., Any], in_tree: Any, complete: Complete | None = None
+) -> Callable[[], Sequence[str]]:
+    """What works out names of arguments when an error needs them; it holds `function` weakly."""
+    return _NamesOnDemand(_weakly(function), in_tree, complete)
 
 
 @final
@@ -117,10 +150,22 @@ class _NamesOnDemand:
 
 
 def _weakly(function: Callable[..., Any]) -> Callable[[], Callable[..., Any] | None]:
+    """What gives the function, or one with its signature, without keeping its closure alive."""
+    if type(function) is FunctionType and not hasattr(function, "__wrapped__"):
+        return functools.partial(_shell, function.__code__, len(function.__defaults__ or ()))
     try:
         return weakref.ref(function)
     except TypeError:
         return lambda: function
+
+
+def _shell(code: CodeType, num_defaults: int) -> Callable[..., Any]:
+    """A function with the parameters of `code`, to be looked at, not called."""
+    cells = tuple([CellType() for _ in code.co_freevars])
+    shell = FunctionType(code, {}, code.co_name, (None,) * num_defaults, cells)
+    keyword_only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    shell.__kwdefaults__ = dict.fromkeys(keyword_only)
+    return shell
 
 
 def argument_names(

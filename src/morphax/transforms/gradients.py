@@ -1,31 +1,25 @@
-"""Gradients and their matrices: `grad`, `value_and_grad`, `jacfwd`, `jacrev` and `hessian`."""
+"""Gradients of scalar functions: `grad` and `value_and_grad`."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from .. import dtypes, tree
 from ..core import aval_of
-from ..lax.convert import convert
-from ..lax.shape import reshape
-from ..lax.slicing import slice_in_dim
 from ..util.messages import message
+from .derivative_maps import as_output, cotangent_output, pull_back
 from .derivatives import (
-    as_output,
-    cotangent_output,
+    check_reduce_axes,
     is_differentiable,
-    linearize,
     linearized,
     prepare,
-    pull_back,
-    vjp,
 )
-from .flattening import argument_names, check_callable, function_label
-from .vmap import vmap
+from .flattening import argument_names, check_callable, function_label, function_name
 
 ArgNums = int | Sequence[int]
 
@@ -46,7 +40,7 @@ def value_and_grad(
         has_aux: whether `fun` returns a pair of result and auxiliary data.
         holomorphic: promise that `fun` is holomorphic; arguments and result are complex.
         allow_int: accept integer arguments; their gradients are of dtype ``float0``.
-        reduce_axes: accepted for compatibility.
+        reduce_axes: must be empty.
 
     Returns:
         A function of the same arguments that returns ``(value, gradient)``, or
@@ -61,6 +55,7 @@ def value_and_grad(
         >>> jax.value_and_grad(lambda x: x**2)(3.0)
         (Array(9., dtype=float32, weak_type=True), Array(6., dtype=float32, weak_type=True))
     """
+    check_reduce_axes("value_and_grad", reduce_axes)
     return _value_and_grad("value_and_grad", fun, argnums, has_aux, holomorphic, allow_int)
 
 
@@ -82,6 +77,7 @@ def grad(
         >>> jax.grad(jnp.tanh)(0.0)
         Array(1., dtype=float32, weak_type=True)
     """
+    check_reduce_axes("grad", reduce_axes)
     with_value = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, allow_int)
 
     @functools.wraps(fun)
@@ -105,23 +101,23 @@ def _value_and_grad(
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        positions, partial = _with_others_fixed(where, fun, argnums, args, kwargs)
+        positions, partial = with_others_fixed(where, fun, argnums, args, kwargs)
         leaves, flat = prepare(where, partial, [args[i] for i in positions], has_aux)
-        for i, x in enumerate(leaves):
-            _check_input(where, partial, flat.in_tree, i, x, holomorphic, allow_int)
+        kind = np.complexfloating if holomorphic else np.inexact
+        check_inputs(where, partial, flat.in_tree, leaves, kind, allow_int and not holomorphic)
         outs, out_slots, in_slots, trace = linearized(
             flat, leaves, [is_differentiable(x) for x in leaves]
         )
         value = flat.out_tree.unflatten(outs)
         _check_scalar(where, fun, value, holomorphic)
         seed = as_output(_one_like(aval_of(outs[0])))
-        results = pull_back(trace, out_slots, [seed])
+        results = pull_back(trace.tape, out_slots, [seed])
         cts = [
             cotangent_output(results, slot, aval_of(x).to_tangent_aval())
             for slot, x in zip(in_slots, leaves, strict=True)
         ]
         gradients = flat.in_tree.unflatten(cts)[0]
-        result = gradients[0] if isinstance(argnums, int) else gradients
+        result = gradients[0] if is_single(argnums) else gradients
         return ((value, flat.aux) if has_aux else value), result
 
     return value_and_gradient
@@ -132,9 +128,14 @@ def _one_like(aval: Any) -> Any:
     return 1.0 if aval_of(1.0) is aval else np.ones((), aval.dtype)[()]
 
 
+def is_single(argnums: ArgNums) -> bool:
+    """Whether one argument is meant, not a tuple of them."""
+    return isinstance(argnums, (int, np.integer))
+
+
 def check_argnums(where: str, argnums: Any) -> None:
     """Raise `TypeError` unless `argnums` is an int or a sequence of ints."""
-    numbers = [argnums] if isinstance(argnums, (int, np.integer)) else argnums
+    numbers = [argnums] if is_single(argnums) else argnums
     if not isinstance(numbers, (list, tuple)) or not all(
         isinstance(n, (int, np.integer)) for n in numbers
     ):
@@ -148,212 +149,119 @@ def check_argnums(where: str, argnums: Any) -> None:
         )
 
 
-def _with_others_fixed(
+def with_others_fixed(
     where: str, fun: Callable[..., Any], argnums: Any, args: Sequence[Any], kwargs: dict[str, Any]
 ) -> tuple[list[int], Callable[..., Any]]:
     """Positions of the chosen arguments, and `fun` as a function of these."""
-    numbers = [argnums] if isinstance(argnums, (int, np.integer)) else list(argnums)
-    for n in numbers:
-        if not -len(args) <= n < len(args):
-            raise ValueError(
-                message(
-                    f"{where}, argument argnums",
-                    given=f"argnums={argnums} with {len(args)} positional arguments",
-                    expected="the numbers of positional arguments of the call",
-                    fix=f"Pass the arguments of {function_label(fun)} positionally.",
-                )
+    numbers = [argnums] if is_single(argnums) else list(argnums)
+    within = all([-len(args) <= n < len(args) for n in numbers])
+    positions = [int(n) % len(args) for n in numbers] if within else []
+    if not within or len({*positions}) < len(positions):
+        raise (ValueError if within else TypeError)(
+            message(
+                f"{where}, argument argnums",
+                given=f"argnums={argnums} with {len(args)} positional arguments",
+                expected="the numbers of positional arguments of the call, each once",
+                fix=f"Pass the arguments of {function_label(fun)} positionally.",
             )
-    positions = [int(n) % len(args) for n in numbers]
+        )
+    return positions, _OthersFixed(fun, positions, tuple(args), kwargs)
 
-    @functools.wraps(fun)
-    def partial(*chosen: Any) -> Any:
-        full = list(args)
-        for position, value in zip(positions, chosen, strict=True):
+
+@final
+class _OthersFixed:
+    """A function of some positional arguments of `fun`; its signature names them in errors."""
+
+    __slots__ = ("__weakref__", "__wrapped__", "_args", "_kwargs", "_positions")
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        positions: Sequence[int],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        self.__wrapped__ = fun
+        self._positions = positions
+        self._args = args
+        self._kwargs = kwargs
+
+    def __call__(self, *chosen: Any) -> Any:
+        full = list(self._args)
+        for position, value in zip(self._positions, chosen, strict=True):
             full[position] = value
-        return fun(*full, **kwargs)
+        return self.__wrapped__(*full, **self._kwargs)
 
-    return positions, partial
+    @property
+    def __name__(self) -> str:
+        return function_name(self.__wrapped__)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        signature = inspect.signature(self.__wrapped__)
+        parameters = list(signature.parameters.values())
+        if max(self._positions, default=0) >= len(parameters):
+            raise ValueError("one of many positional arguments, which has no name")
+        chosen = [parameters[i].replace(default=inspect.Parameter.empty) for i in self._positions]
+        return signature.replace(parameters=chosen)
 
 
-def _check_input(
+def check_inputs(
     where: str,
     fun: Callable[..., Any],
     in_tree: Any,
-    position: int,
-    x: Any,
-    holomorphic: bool,
-    allow_int: bool,
+    leaves: Sequence[Any],
+    kind: Any,
+    allow_int: bool = False,
 ) -> None:
-    aval = aval_of(x)
-    kind = np.complexfloating if holomorphic else np.inexact
-    if dtypes.issubdtype(aval.dtype, kind):
-        return
-    if allow_int and not holomorphic:
-        return
-    raise TypeError(
-        message(
-            f"{where}, argument {argument_names(fun, in_tree)[position]}",
-            given=f"{aval}",
-            expected="a complex dtype" if holomorphic else "a floating or complex dtype",
-            fix="Convert the argument, for instance 3 to 3.0, or pass allow_int=True for a "
-            "gradient of dtype float0.",
-        )
-    )
+    """Raise `TypeError`, naming the argument, unless all dtypes are of a kind (or no numbers)."""
+    for position, x in enumerate(leaves):
+        aval = aval_of(x)
+        if not dtypes.issubdtype(aval.dtype, kind) and not (allow_int and not is_differentiable(x)):
+            raise TypeError(
+                message(
+                    f"{where}, argument {argument_names(fun, in_tree)[position]}",
+                    given=f"{aval}",
+                    expected=f"a {KINDS[kind]} dtype",
+                    fix=_FIX_INPUT[kind],
+                )
+            )
+
+
+KINDS = {
+    np.inexact: "floating or complex",
+    np.floating: "floating",
+    np.complexfloating: "complex",
+}
+_FIX_INPUT = {
+    np.inexact: "Convert the argument, for instance 3 to 3.0, or pass allow_int=True for a "
+    "gradient of dtype float0.",
+    np.floating: "Convert the argument, for instance 3 to 3.0; for functions of complex arguments "
+    "pass holomorphic=True or use jvp.",
+    np.complexfloating: "Convert the argument with astype, or leave out holomorphic=True.",
+}
+FIX_OUTPUT = {
+    np.floating: "For a complex result pass holomorphic=True if the function is holomorphic, else "
+    "use vjp; for an integer result use vjp.",
+    np.complexfloating: "Convert the result with astype, or leave out holomorphic=True.",
+}
 
 
 def _check_scalar(where: str, fun: Callable[..., Any], value: Any, holomorphic: bool) -> None:
     leaves, structure = tree.flatten(value)
     aval = aval_of(leaves[0]) if len(leaves) == 1 and tree.structure(0) == structure else None
     kind = np.complexfloating if holomorphic else np.floating
-    if aval is not None and aval.shape == () and dtypes.issubdtype(aval.dtype, kind):
+    is_scalar = aval is not None and aval.shape == ()
+    if aval is not None and is_scalar and dtypes.issubdtype(aval.dtype, kind):
         return
-    shown = structure if aval is None else aval
     raise TypeError(
         message(
             f"{where}, result of {function_label(fun)}",
-            given=f"{shown}",
-            expected=f"a scalar of {'complex' if holomorphic else 'floating'} dtype",
-            fix="Reduce the result, for instance with jnp.sum, or use jacrev or vjp; return other "
-            "data with has_aux=True.",
+            given=f"{structure if aval is None else aval}",
+            expected=f"a scalar of {KINDS[kind]} dtype",
+            fix=FIX_OUTPUT[kind]
+            if is_scalar
+            else "Reduce the result, for instance with jnp.sum, or use jacrev or vjp; return "
+            "other data with has_aux=True.",
         )
     )
-
-
-def jacrev(
-    fun: Callable[..., Any],
-    argnums: ArgNums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
-) -> Callable[..., Any]:
-    """The Jacobian ∂f(x), one row of outputs at a time, in reverse mode.
-
-    Returns:
-        A function that returns a tree with the structure of f's result, at each leaf a tree with
-        the structure of x, of arrays of shape ``(*output.shape, *input.shape)``.
-
-    Example:
-        >>> import morphax as jax
-        >>> import morphax.numpy as jnp
-        >>> jax.jacrev(lambda x: x * x)(jnp.array([1.0, 2.0]))
-        Array([[2., 0.],
-               [0., 4.]], dtype=float32)
-    """
-    check_callable("jacrev", fun)
-    check_argnums("jacrev", argnums)
-
-    @functools.wraps(fun)
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        positions, partial = _with_others_fixed("jacrev", fun, argnums, args, kwargs)
-        chosen = [args[i] for i in positions]
-        leaves, in_tree = tree.flatten((tuple(chosen), {}))
-        for i, x in enumerate(leaves):
-            _check_input("jacrev", partial, in_tree, i, x, holomorphic, allow_int)
-        value, pullback, *aux = vjp(partial, *chosen, has_aux=has_aux)
-        rows = vmap(pullback)(_basis(value))
-        result = _split_rows(value, rows if not isinstance(argnums, int) else rows[0])
-        return (result, aux[0]) if has_aux else result
-
-    return jacobian
-
-
-def jacfwd(
-    fun: Callable[..., Any],
-    argnums: ArgNums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-) -> Callable[..., Any]:
-    """The Jacobian ∂f(x), one column of inputs at a time, in forward mode.
-
-    Returns:
-        As `jacrev`.
-
-    Example:
-        >>> import morphax as jax
-        >>> import morphax.numpy as jnp
-        >>> jax.jacfwd(lambda x: x * x)(jnp.array([1.0, 2.0]))
-        Array([[2., 0.],
-               [0., 4.]], dtype=float32)
-    """
-    check_callable("jacfwd", fun)
-    check_argnums("jacfwd", argnums)
-
-    @functools.wraps(fun)
-    def jacobian(*args: Any, **kwargs: Any) -> Any:
-        positions, partial = _with_others_fixed("jacfwd", fun, argnums, args, kwargs)
-        chosen = tuple(args[i] for i in positions)
-        leaves, in_tree = tree.flatten((chosen, {}))
-        for i, x in enumerate(leaves):
-            _check_input("jacfwd", partial, in_tree, i, x, holomorphic, False)
-        _, push, *aux = linearize(partial, *chosen, has_aux=has_aux)
-        columns = vmap(push, out_axes=-1)(*_basis(chosen))
-        example = chosen[0] if isinstance(argnums, int) else chosen
-        result = tree.map(lambda stacked: _split_columns(example, stacked), columns)
-        return (result, aux[0]) if has_aux else result
-
-    return jacobian
-
-
-def hessian(
-    fun: Callable[..., Any],
-    argnums: ArgNums = 0,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-) -> Callable[..., Any]:
-    """The matrix of second derivatives, forward mode over reverse mode.
-
-    Example:
-        >>> import morphax as jax
-        >>> jax.hessian(lambda x: x**3)(2.0)
-        Array(12., dtype=float32, weak_type=True)
-    """
-    return jacfwd(
-        jacrev(fun, argnums, has_aux=has_aux, holomorphic=holomorphic),
-        argnums,
-        has_aux=has_aux,
-        holomorphic=holomorphic,
-    )
-
-
-def _basis(example: Any) -> Any:
-    """The standard basis of the space of trees like `example`, stacked along a leading axis."""
-    leaves, structure = tree.flatten(example)
-    avals = [aval_of(x) for x in leaves]
-    total = sum(a.size for a in avals)
-    basis, start = [], 0
-    for aval in avals:
-        dtype = aval.to_tangent_aval().dtype
-        block = np.zeros((total, aval.size), dtype)
-        if dtype != dtypes.float0:
-            block[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
-        stacked = block.reshape(total, *aval.shape)
-        basis.append(convert(stacked, dtype, True) if aval.weak_type else stacked)
-        start += aval.size
-    return structure.unflatten(basis)
-
-
-def _blocks(example: Any, stacked: Any, axis: int) -> list[Any]:
-    """`stacked`, cut along `axis` into one block per leaf of `example`, in that leaf's shape."""
-    avals = [aval_of(x) for x in tree.leaves(example)]
-    bounds = np.cumsum([0, *[a.size for a in avals]])
-    return [
-        _unfolded(slice_in_dim(stacked, int(low), int(high), axis=axis), axis, aval.shape)
-        for aval, low, high in zip(avals, bounds, bounds[1:], strict=False)
-    ]
-
-
-def _unfolded(x: Any, axis: int, shape: Sequence[int]) -> Any:
-    """`x` with one axis unfolded to `shape`."""
-    before, after = aval_of(x).shape[:axis], aval_of(x).shape[axis + 1 :]
-    return reshape(x, (*before, *shape, *after))
-
-
-def _split_rows(value: Any, rows: Any) -> Any:
-    structure = tree.structure(value)
-    leaves, row_structure = tree.flatten(rows)
-    cut = [_blocks(value, leaf, 0) for leaf in leaves]
-    return structure.unflatten([row_structure.unflatten(list(c)) for c in zip(*cut, strict=True)])
-
-
-def _split_columns(example: Any, stacked: Any) -> Any:
-    return tree.structure(example).unflatten(_blocks(example, stacked, aval_of(stacked).ndim - 1))

@@ -12,16 +12,20 @@ from typing import Any, ClassVar, NamedTuple, final
 
 from .. import dtypes
 from ..core import (
+    DebugInfo,
     Jaxpr,
     Primitive,
     Trace,
     Tracer,
     Zero,
     aval_of,
-    close,
     current_trace,
     is_zero,
-    stage,
+    note_concretised,
+    stage_closed,
+    unknown_function,
+    without_references,
+    without_source,
 )
 from ..lax.spine import instantiate
 from ..util.memo import memoize, memoize_if_hashable
@@ -37,13 +41,19 @@ class JVPFragment(NamedTuple):
 class PrimalTracer(Tracer):
     """A primal value that a trace of differentiation follows; it is as concrete as the value."""
 
-    __slots__ = ("aval", "primal")
+    __slots__ = ("primal",)
     mode: ClassVar[str]
 
     primal: Any
 
+    def get_referent(self) -> Any:
+        return self.primal.get_referent() if isinstance(self.primal, Tracer) else self.primal
+
     def concrete(self) -> Any | None:
-        return self.primal.concrete() if isinstance(self.primal, Tracer) else self.primal
+        if isinstance(self.primal, Tracer):
+            return self.primal.concrete()
+        note_concretised()
+        return self.primal
 
     def origin(self) -> str:
         if isinstance(self.primal, Tracer):
@@ -70,10 +80,19 @@ class JVPTracer(PrimalTracer):
 
 @final
 class JVPTrace(Trace):
-    """Gives each operation its tangent."""
+    """Gives each operation its tangent.
 
-    __slots__ = ()
+    Args:
+        parent_trace: the trace that operations on primals and tangents go to.
+        tag: what tells the transformation from others, for those who ask.
+    """
+
+    __slots__ = ("tag",)
     parent: Trace
+
+    def __init__(self, parent_trace: Trace, tag: Any = None) -> None:
+        super().__init__(parent_trace)
+        self.tag = tag
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         active = tuple([type(x) is JVPTracer and x._trace is self for x in operands])
@@ -124,6 +143,7 @@ def _without_float0(tangent: Any) -> Any:
 
 
 @memoize_if_hashable
+@without_source
 def jvp_fragment(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],
@@ -139,6 +159,7 @@ def jvp_fragment(
 
 
 @memoize
+@without_source
 def jvp_jaxpr(
     jaxpr: Jaxpr, active: tuple[bool, ...], forced: tuple[bool, ...] | None = None
 ) -> JVPFragment:
@@ -154,17 +175,20 @@ def jvp_jaxpr(
         trace = JVPTrace(current_trace())
         pairs = zip(primals, tangents, strict=True)
         inputs = [p if is_zero(t) else JVPTracer(trace, p, t) for p, t in pairs]
-        outs = [trace.split(out) for out in trace.splice(jaxpr, inputs)]
+        outs = [trace.split(out) for out in trace.splice(without_references(jaxpr), inputs)]
         must = forced or (False,) * len(outs)
         return [p for p, _ in outs], [
             instantiate(t) if on else t for (_, t), on in zip(outs, must, strict=True)
         ]
 
-    return _stage_with_tangents(function, jaxpr.in_avals, active)
+    return _stage_with_tangents(function, jaxpr.in_avals, active, jaxpr.debug_info)
 
 
 def _stage_with_tangents(
-    function: Any, avals: Sequence[Any], active: Sequence[bool]
+    function: Any,
+    avals: Sequence[Any],
+    active: Sequence[bool],
+    debug_info: DebugInfo = unknown_function,
 ) -> JVPFragment:
     tangent_avals = [a.to_tangent_aval() for a in avals]
     out_active: list[bool] = []
@@ -180,5 +204,5 @@ def _stage_with_tangents(
         return [*outs, *[t for t in out_tangents if not is_zero(t)]]
 
     active_avals = [t for t, is_active in zip(tangent_avals, active, strict=True) if is_active]
-    jaxpr, consts = stage(flat, [*avals, *active_avals])
-    return JVPFragment(close(jaxpr, consts), tuple(out_active))
+    jaxpr = stage_closed(flat, [*avals, *active_avals], debug_info)
+    return JVPFragment(jaxpr, tuple(out_active))

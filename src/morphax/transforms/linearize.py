@@ -12,7 +12,7 @@ transpose to gradients", POPL 2023.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -22,41 +22,92 @@ from ..core import (
     StagingTrace,
     StagingTracer,
     Trace,
-    Var,
     Zero,
+    attributed_to,
+    attributed_to_running_line,
+    attributed_to_transpose,
     aval_of,
     close,
     constants_as_arguments,
     current_trace,
+    equation_source,
     is_zero,
     new_trace,
-    stage,
+    without_source,
 )
 from ..lax.spine import add_tangents, instantiate
-from ..util.memo import memoize, memoize_if_hashable
+from ..util.frames import UserFrame
+from ..util.memo import memoize_if_hashable
 from .jvp import PrimalTracer, apply_rule
-from .transposition import transpose_jaxpr
+from .known_parts import known_part, selected
+from .transposition import TransposeFragment, transpose_jaxpr
+
+Transpose = Callable[[tuple[bool, ...]], TransposeFragment]
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Linearization:
     """A program split into what depends on primals alone and what is linear in tangents.
 
     Args:
         forward: primals → results, then residuals; `None` where it has been run already.
-        linear: residuals, then tangents of the active operands → tangents of the active results.
+        linear: residuals, then tangents of the active operands → tangents of the active results;
+            or what makes that program when it is needed.
         out_active: which results have a tangent.
         num_residuals: how many residuals there are.
         pull: residuals, cotangents of the active results (`None` where zero) → cotangents of the
             active operands, where a function of the user replaces the transpose of `linear`.
+        transpose: which results have a cotangent → the transpose of `linear`, where there is a
+            shorter way to it.
     """
 
-    forward: Jaxpr | None
-    linear: Jaxpr
-    out_active: tuple[bool, ...]
-    num_residuals: int
-    pull: Callable[[Sequence[Any], Sequence[Any]], list[Any]] | None = None
+    __slots__ = (
+        "_linear",
+        "_transpose",
+        "_transposed",
+        "forward",
+        "num_residuals",
+        "out_active",
+        "pull",
+    )
+
+    def __init__(
+        self,
+        forward: Jaxpr | None,
+        linear: Jaxpr | Callable[[], Jaxpr],
+        out_active: tuple[bool, ...],
+        num_residuals: int,
+        pull: Callable[[Sequence[Any], Sequence[Any]], list[Any]] | None = None,
+        *,
+        transpose: Transpose | None = None,
+    ) -> None:
+        self.forward = forward
+        self._linear = linear
+        self.out_active = out_active
+        self.num_residuals = num_residuals
+        self.pull = pull
+        self._transpose = transpose or self._transpose_linear
+        self._transposed: dict[tuple[bool, ...], TransposeFragment] = {}
+
+    @property
+    def linear(self) -> Jaxpr:
+        """Residuals, tangents of the active operands → tangents of the active results."""
+        linear = self._linear
+        if not isinstance(linear, Jaxpr):
+            linear = self._linear = linear()
+        return linear
+
+    def transposed(self, ct_active: tuple[bool, ...]) -> TransposeFragment:
+        """The transpose of `linear`, for cotangents of some results."""
+        fragment = self._transposed.get(ct_active)
+        if fragment is None:
+            fragment = self._transposed[ct_active] = self._transpose(ct_active)
+        return fragment
+
+    def _transpose_linear(self, ct_active: tuple[bool, ...]) -> TransposeFragment:
+        n = self.num_residuals
+        linear = (False,) * n + (True,) * (len(self.linear.invars) - n)
+        return transpose_jaxpr(self.linear, linear, ct_active)
 
     def push_forward(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """Tangents of the active results."""
@@ -65,20 +116,20 @@ class Linearization:
     def pull_back(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
         """Cotangents of the active operands, `None` where they are zero."""
         if self.pull is not None:
-            return self.pull(residuals, cotangents)
-        n = self.num_residuals
-        linear = (False,) * n + (True,) * (len(self.linear.invars) - n)
-        fragment = transpose_jaxpr(
-            self.linear, linear, tuple([ct is not None for ct in cotangents])
-        )
+            with attributed_to_running_line():
+                return self.pull(residuals, cotangents)
+        fragment = self.transposed(tuple([ct is not None for ct in cotangents]))
         given = [ct for ct in cotangents if ct is not None]
         results = iter(current_trace().splice(fragment.jaxpr, [*residuals, *given]))
-        return [next(results) if on else None for on in fragment.active[n:]]
+        return [next(results) if on else None for on in fragment.active[self.num_residuals :]]
 
 
 @final
 class PartialTrace(StagingTrace):
-    """Stages what depends on its arguments; everything else goes to the parent at once."""
+    """Stages what depends on its arguments; everything else goes to the parent at once.
+
+    An operation that does both is staged as a whole, and its known part goes to the parent too.
+    """
 
     __slots__ = ()
     parent: Trace
@@ -88,12 +139,24 @@ class PartialTrace(StagingTrace):
         self.parent = parent
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-        if any([type(x) is StagingTracer and x._trace is self for x in operands]):
-            return super().process(primitive, operands, params)
-        return self.parent.process(primitive, operands, params)
+        unknown = tuple([type(x) is StagingTracer and x._trace is self for x in operands])
+        if True not in unknown:
+            return self.parent.process(primitive, operands, params)
+        staged = super().process(primitive, operands, params)
+        if primitive.known_part is None:
+            return staged
+        part = known_part(primitive, tuple(params.items()), unknown)
+        if part is None:
+            return staged
+        given = selected(operands, part.operands)
+        known = iter(self.parent.process(primitive, given, part.params))
+        return [next(known) if on else x for x, on in zip(staged, part.results, strict=True)]
 
     def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
         return Trace.splice(self, jaxpr, operands)
+
+    def constant(self, value: Any) -> Any:
+        return self.parent.constant(value)
 
 
 def split_linear(
@@ -119,6 +182,7 @@ def split_linear(
 
 
 @memoize_if_hashable
+@without_source
 def linearization(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],
@@ -144,14 +208,15 @@ def linearization(
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class TapeEntry:
-    """One linear program on the tape, with its residuals and the slots of its tangents."""
+    """One linear program on the tape: residuals, slots of its tangents, the user's line."""
 
     linearization: Linearization
     residuals: Sequence[Any]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
+    source: UserFrame | None
 
 
 @final
@@ -171,6 +236,15 @@ class Tape:
         self.num_slots += 1
         return self.num_slots - 1
 
+    def keep_entries_of(self, outputs: Iterable[int]) -> None:
+        """Drop the entries that the tangents of `outputs` do not depend on."""
+        live, kept = set(outputs), []
+        for entry in reversed(self.entries):
+            if not live.isdisjoint(entry.outputs):
+                live.update(entry.inputs)
+                kept.append(entry)
+        self.entries = kept[::-1]
+
     def push_forward(self, inputs: dict[int, Any]) -> dict[int, Any]:
         """Tangents of all slots from those of the inputs; a missing slot is zero."""
         tangents = dict(inputs)
@@ -182,7 +256,8 @@ class Tape:
                 tangents[slot] if slot in tangents else Zero(aval)
                 for slot, aval in zip(entry.inputs, avals, strict=True)
             ]
-            outs = entry.linearization.push_forward(entry.residuals, given)
+            with attributed_to(entry.source):
+                outs = entry.linearization.push_forward(entry.residuals, given)
             tangents.update(zip(entry.outputs, outs, strict=True))
         return tangents
 
@@ -193,12 +268,12 @@ class Tape:
             outs = [cotangents.pop(slot, None) for slot in entry.outputs]
             if all(ct is None for ct in outs):
                 continue
-            for slot, ct in zip(
-                entry.inputs, entry.linearization.pull_back(entry.residuals, outs), strict=True
-            ):
-                if ct is not None:
-                    known = cotangents.get(slot)
-                    cotangents[slot] = ct if known is None else add_tangents(known, ct)
+            with attributed_to_transpose(entry.source):
+                results = entry.linearization.pull_back(entry.residuals, outs)
+                for slot, ct in zip(entry.inputs, results, strict=True):
+                    if ct is not None:
+                        known = cotangents.get(slot)
+                        cotangents[slot] = ct if known is None else add_tangents(known, ct)
         return cotangents
 
 
@@ -258,7 +333,9 @@ class LinearizeTrace(Trace):
             [x.slot for x in operands if type(x) is LinearizeTracer and x._trace is self]
         )
         outputs = tuple([x.slot for x, on in zip(outs, rule.out_active, strict=True) if on])
-        self.tape.entries.append(TapeEntry(rule, results[count:], inputs, outputs))
+        self.tape.entries.append(
+            TapeEntry(rule, results[count:], inputs, outputs, equation_source(3))
+        )
         return outs
 
     def split(self, x: Any) -> tuple[Any, int | None]:
@@ -266,77 +343,3 @@ class LinearizeTrace(Trace):
         if type(x) is LinearizeTracer and x._trace is self:
             return x.primal, x.slot
         return x, None
-
-
-@memoize
-def linearize_jaxpr(
-    jaxpr: Jaxpr, active: tuple[bool, ...], forced: tuple[bool, ...] | None = None
-) -> Linearization:
-    """The linearization of a whole program.
-
-    Args:
-        jaxpr: the program.
-        active: which operands have a tangent.
-        forced: results that get a tangent even if it is zero.
-    """
-    staging = StagingTrace(jaxpr.debug_info)
-    with new_trace(staging):
-        trace = LinearizeTrace(staging)
-        arguments = [staging.new_argument(aval) for aval in jaxpr.in_avals]
-        tracers = [
-            trace.new_argument(x) if on else x for x, on in zip(arguments, active, strict=True)
-        ]
-        outs = [trace.split(x) for x in trace.splice(jaxpr, tracers)]
-        residuals = _staged_residuals(trace.tape)
-        forward, consts = staging.finish([*[p for p, _ in outs], *residuals])
-    inputs = {x.slot: x.aval.to_tangent_aval() for x in tracers if type(x) is LinearizeTracer}
-    must = forced or (False,) * len(outs)
-    out_active = tuple([s is not None or on for (_, s), on in zip(outs, must, strict=True)])
-    tangents = [
-        Zero(aval_of(p).to_tangent_aval()) if slot is None else slot
-        for (p, slot), on in zip(outs, out_active, strict=True)
-        if on
-    ]
-    linear = _stage_tape(trace.tape, residuals, inputs, tangents)
-    return Linearization(close(forward, consts), linear, out_active, len(residuals))
-
-
-def _staged_residuals(tape: Tape) -> list[Any]:
-    """The residuals that are variables of the forward program, each once."""
-    found = {x.atom: x for entry in tape.entries for x in entry.residuals if _is_variable(x)}
-    return list(found.values())
-
-
-def _is_variable(x: Any) -> bool:
-    return type(x) is StagingTracer and type(x.atom) is Var
-
-
-def _substituted(x: Any, known: dict[Any, Any]) -> Any:
-    """A residual of the forward program, as the linear program sees it."""
-    if type(x) is not StagingTracer:
-        return x
-    return known[x.atom] if type(x.atom) is Var else x.atom.val
-
-
-def _stage_tape(
-    tape: Tape, residuals: Sequence[Any], inputs: dict[int, Any], outs: Sequence[int | Zero]
-) -> Jaxpr:
-    """The tape as a program of residuals and tangents; `inputs` maps slots to tangent avals."""
-
-    def function(*values: Any) -> list[Any]:
-        known = {x.atom: v for x, v in zip(residuals, values, strict=False)}
-        replayed = Tape()
-        replayed.entries = [
-            TapeEntry(
-                entry.linearization,
-                [_substituted(x, known) for x in entry.residuals],
-                entry.inputs,
-                entry.outputs,
-            )
-            for entry in tape.entries
-        ]
-        tangents = replayed.push_forward(dict(zip(inputs, values[len(residuals) :], strict=True)))
-        return [instantiate(out) if isinstance(out, Zero) else tangents[out] for out in outs]
-
-    jaxpr, consts = stage(function, [*[x.aval for x in residuals], *inputs.values()])
-    return close(jaxpr, consts)

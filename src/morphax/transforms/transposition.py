@@ -11,18 +11,22 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ..core import (
+    Equation,
     Jaxpr,
     Literal,
     Primitive,
     UndefinedPrimal,
     Zero,
-    close,
+    attributed_to_transpose,
     current_trace,
     is_zero,
-    stage,
+    stage_closed,
+    without_references,
+    without_source,
 )
 from ..lax.spine import add_tangents, instantiate
 from ..util.memo import memoize, memoize_if_hashable
+from .known_parts import known_equation
 
 
 class TransposeFragment(NamedTuple):
@@ -40,6 +44,7 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
         operands: a value or `UndefinedPrimal` per operand.
         cotangents: of the results, `Zero` where there is none.
     """
+    jaxpr = without_references(jaxpr)
     linear = [isinstance(x, UndefinedPrimal) for x in operands]
     known: dict[Any, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     known.update(
@@ -53,7 +58,8 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
     for eqn in reversed(linear_eqns):
         out_cts = [totals.pop(v, None) for v in eqn.outvars]
         if any(ct is not None for ct in out_cts):
-            _transpose_equation(eqn, out_cts, known, totals)
+            with attributed_to_transpose(eqn.source):
+                _transpose_equation(eqn, out_cts, known, totals)
     return [
         totals.get(v, Zero(v.aval.to_tangent_aval())) if lin else Zero(v.aval.to_tangent_aval())
         for v, lin in zip(jaxpr.invars, linear, strict=True)
@@ -61,20 +67,27 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
 
 
 def _evaluate_known(jaxpr: Jaxpr, known: dict[Any, Any]) -> list[Any]:
-    """Compute the equations that depend on no linear operand; return the others."""
+    """Compute what depends on no linear operand; return the equations that depend on one."""
     linear_eqns = []
+    read = {a for eqn in jaxpr.eqns for a in eqn.invars if type(a) is not Literal}
     for eqn in jaxpr.eqns:
-        if all(type(a) is Literal or a in known for a in eqn.invars):
-            inputs = [a.val if type(a) is Literal else known[a] for a in eqn.invars]
-            result = current_trace().process(eqn.primitive, inputs, eqn.params)
-            known.update(
-                zip(
-                    eqn.outvars, result if eqn.primitive.multiple_results else [result], strict=True
-                )
-            )
-        else:
-            linear_eqns.append(eqn)
+        linear = tuple([type(a) is not Literal and a not in known for a in eqn.invars])
+        if True not in linear:
+            _evaluate(eqn, known)
+            continue
+        linear_eqns.append(eqn)
+        if not read.isdisjoint(eqn.outvars):
+            part = known_equation(eqn, linear)
+            if part is not None and not read.isdisjoint(part.outvars):
+                _evaluate(part, known)
     return linear_eqns
+
+
+def _evaluate(eqn: Equation, known: dict[Any, Any]) -> None:
+    inputs = [a.val if type(a) is Literal else known[a] for a in eqn.invars]
+    result = current_trace().process(eqn.primitive, inputs, eqn.params)
+    results = result if eqn.primitive.multiple_results else [result]
+    known.update(zip(eqn.outvars, results, strict=True))
 
 
 def _accumulate(totals: dict[Any, Any], var: Any, ct: Any) -> None:
@@ -108,6 +121,7 @@ def _transpose_equation(
 
 
 @memoize_if_hashable
+@without_source
 def transpose_fragment(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],
@@ -141,11 +155,12 @@ def transpose_fragment(
 
     known_avals = [a for a, lin in zip(avals, linear, strict=True) if not lin]
     ct_avals = [a.to_tangent_aval() for a, on in zip(out_avals, ct_active, strict=True) if on]
-    jaxpr, consts = stage(function, [*known_avals, *ct_avals])
-    return TransposeFragment(close(jaxpr, consts), tuple(active))
+    jaxpr = stage_closed(function, [*known_avals, *ct_avals])
+    return TransposeFragment(jaxpr, tuple(active))
 
 
 @memoize
+@without_source
 def transpose_jaxpr(
     jaxpr: Jaxpr,
     linear: tuple[bool, ...],
@@ -182,5 +197,5 @@ def transpose_jaxpr(
     ct_avals = [
         v.aval.to_tangent_aval() for v, on in zip(jaxpr.outvars, ct_active, strict=True) if on
     ]
-    transposed, consts = stage(function, [*known_avals, *ct_avals])
-    return TransposeFragment(close(transposed, consts), tuple(active))
+    transposed = stage_closed(function, [*known_avals, *ct_avals], jaxpr.debug_info.of_derived())
+    return TransposeFragment(transposed, tuple(active))

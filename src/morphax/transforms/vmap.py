@@ -7,11 +7,30 @@ from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from typing import Any
 
+import numpy as np
+
 from .. import tree
 from ..core import BatchAxes, aval_of, current_trace, extended_axis_env, new_trace
+from ..lax.references import Ref
 from ..util.messages import message
 from .batching import BatchTrace, to_axis
-from .flattening import FlatFunction, argument_names, check_callable, check_values, function_label
+from .flattening import (
+    FlatFunction,
+    argument_names,
+    check_callable,
+    check_values,
+    debug_info,
+    function_label,
+)
+from .mapped_references import hand_back, member_reference
+from .vmappable import (
+    from_member,
+    is_axis_size,
+    is_mappable,
+    is_spec,
+    is_vmappable,
+    to_member,
+)
 
 
 def vmap(
@@ -41,7 +60,7 @@ def vmap(
 
     Raises:
         ValueError: no argument is mapped, sizes of mapped axes differ, `in_axes` does not fit the
-            arguments, or an unmapped result meets ``out_axes=None`` wrongly.
+            arguments, or a result that differs between members meets ``out_axes=None``.
 
     Example:
         >>> import morphax as jax
@@ -52,49 +71,99 @@ def vmap(
     check_callable("vmap", fun)
     if isinstance(in_axes, list):
         in_axes = tuple(in_axes)
-    _check_axes("in_axes", in_axes)
+    _check_in_axes(in_axes)
     _check_axes("out_axes", out_axes)
+    axis_size = _checked_size(axis_size)
+    for name, value in (("axis_name", axis_name), ("spmd_axis_name", spmd_axis_name)):
+        _check_hashable(name, value)
 
     @functools.wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = tree.flatten((args, kwargs))
         names = functools.partial(argument_names, fun, in_tree)
-        check_values("vmap", names, leaves)
-        dims = _normalized(names, leaves, _leaf_axes(fun, in_axes, args, kwargs))
+        dims = _leaf_axes(fun, in_axes, args, kwargs)
+        # Leaves that are not mapped may be anything, functions for instance.
+        needed = [
+            0 if d is None or is_vmappable(x) else x for x, d in zip(leaves, dims, strict=True)
+        ]
+        check_values("vmap", names, needed)
+        dims = _normalized(names, leaves, dims)
         axes = BatchAxes(_mapped_size(names, leaves, dims, axis_size), axis_name)
-        trace = BatchTrace(current_trace(), axes)
-        flat = FlatFunction(fun, in_tree, "vmap")
+        whose = functools.partial(debug_info, "vmap", fun, in_tree)
+        trace = BatchTrace(current_trace(), axes, whose)
+        flat = FlatFunction(fun, in_tree, "vmap", accepts=is_mappable)
         named = extended_axis_env(axis_name, axes.size) if axis_name is not None else nullcontext()
         with named, new_trace(trace):
-            inputs = [trace.wrap(x, d) for x, d in zip(leaves, dims, strict=True)]
-            outs = [trace.split(x) for x in flat(*inputs)]
-        placed = _result_axes(fun, out_axes, flat.out_tree)
+            members = [_member(trace, x, d) for x, d in zip(leaves, dims, strict=True)]
+            outs = flat(*members)
+        hand_back(trace, leaves, members, dims)
+        places = tree.flatten_axes("vmap, argument out_axes", flat.out_tree, out_axes, "out_axes")
         return flat.out_tree.unflatten(
             [
-                _placed(axes, x, d, where, flat, i)
-                for i, ((x, d), where) in enumerate(zip(outs, placed, strict=True))
+                _whole(trace, flat, position, x, where)
+                for position, (x, where) in enumerate(zip(outs, places, strict=True))
             ]
         )
 
     return mapped
 
 
+def _check_in_axes(in_axes: Any) -> None:
+    if not (in_axes is None or isinstance(in_axes, (int, tuple)) or is_spec(in_axes)):
+        raise TypeError(_axes_message("in_axes", in_axes, "an int, None, or a tuple with an entry"))
+    _check_axes("in_axes", in_axes)
+
+
 def _check_axes(name: str, axes: Any) -> None:
     for leaf in tree.leaves(axes):
-        if type(leaf) is not int:
-            raise TypeError(
-                message(
-                    f"vmap, argument {name}",
-                    given=f"{axes!r}",
-                    expected="an int, None, or a tree (tuples, lists, dicts) of these",
-                    fix="Give one axis per argument, None for arguments that are not mapped.",
-                )
+        if type(leaf) is not int and not is_spec(leaf):
+            expected = "an int, None, or a tree (tuples, lists, dicts) of these, with an entry"
+            raise TypeError(_axes_message(name, axes, expected))
+
+
+def _axes_message(name: str, axes: Any, expected: str) -> str:
+    each = "positional argument" if name == "in_axes" else "result"
+    return message(
+        f"vmap, argument {name}",
+        given=f"{axes!r}",
+        expected=f"{expected} for each {each}",
+        fix=f"Give one axis per {each}, None for those that are not mapped.",
+    )
+
+
+def _checked_size(axis_size: Any) -> Any:
+    if axis_size is None or is_axis_size(axis_size):
+        return axis_size
+    if isinstance(axis_size, (int, np.integer)) and axis_size >= 0:
+        return int(axis_size)
+    kind = ValueError if isinstance(axis_size, (int, np.integer)) else TypeError
+    raise kind(
+        message(
+            "vmap, argument axis_size",
+            given=f"{axis_size!r}",
+            expected="an int that is not negative, or None",
+            fix="Leave it out if an argument is mapped.",
+        )
+    )
+
+
+def _check_hashable(name: str, value: Any) -> None:
+    try:
+        hash(value)
+    except TypeError:
+        raise TypeError(
+            message(
+                f"vmap, argument {name}",
+                given=f"{value!r} of type {type(value).__name__}",
+                expected="a name, such as a string, that can be hashed",
+                fix="Pass a string, or a tuple of strings.",
             )
+        ) from None
 
 
 def _leaf_axes(
     fun: Callable[..., Any], in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[int | None]:
+) -> list[Any]:
     """One axis per leaf of ``(args, kwargs)``."""
     if isinstance(in_axes, tuple) and len(in_axes) != len(args):
         raise ValueError(
@@ -106,58 +175,53 @@ def _leaf_axes(
                 fix="Use None for arguments that are not mapped.",
             )
         )
-    prefix = (in_axes, 0) if kwargs else (in_axes, {})
-    return _broadcast_axes("in_axes", prefix, (args, kwargs))
-
-
-def _broadcast_axes(name: str, prefix: Any, full: Any) -> list[int | None]:
-    try:
-        return list(tree.broadcast_prefix(prefix, full, is_leaf=lambda x: x is None))
-    except ValueError as error:
-        raise ValueError(
-            message(
-                f"vmap, argument {name}",
-                given=f"{prefix!r}; {error}",
-                expected="a tree prefix of what it describes",
-                fix=f"Give {name} the same containers, or a single axis for a whole subtree.",
-            )
-        ) from None
+    dims = tree.broadcast_prefix(
+        in_axes,
+        args,
+        lambda x: x is None,
+        where="vmap, argument in_axes",
+        prefix_name="in_axes",
+        full_name="args",
+    )
+    return dims + [0] * len(tree.leaves(kwargs)) if kwargs else dims
 
 
 def _normalized(
-    names: Callable[[], Sequence[str]], leaves: Sequence[Any], dims: Sequence[int | None]
-) -> list[int | None]:
-    """Axes counted from the front."""
-    result: list[int | None] = []
-    for i, (x, dim) in enumerate(zip(leaves, dims, strict=True)):
-        ndim = aval_of(x).ndim if dim is not None else 0
-        if dim is not None and not -ndim <= dim < ndim:
+    names: Callable[[], Sequence[str]], leaves: Sequence[Any], dims: Sequence[Any]
+) -> list[Any]:
+    """Axes counted from the front; specs as they are."""
+    result: list[Any] = []
+    for position, (x, dim) in enumerate(zip(leaves, dims, strict=True)):
+        if dim is None or is_vmappable(x):
+            result.append(dim)
+            continue
+        aval = aval_of(x)
+        if type(dim) is not int or not -aval.ndim <= dim < aval.ndim:
             raise ValueError(
                 message(
-                    f"vmap, argument {names()[i]}",
-                    given=f"{aval_of(x)} mapped over axis {dim}",
-                    expected=f"an axis of the array: it has {ndim}",
+                    f"vmap, argument {names()[position]}",
+                    given=f"{aval} mapped over axis {dim!r}",
+                    expected=f"an axis of the array, which has {aval.ndim or 'none'}",
                     fix="Change in_axes for this argument, or use None to share it.",
                 )
             )
-        result.append(None if dim is None else dim % ndim)
+        result.append(dim % aval.ndim)
     return result
 
 
 def _mapped_size(
-    names: Callable[[], Sequence[str]],
-    leaves: Sequence[Any],
-    dims: Sequence[int | None],
-    axis_size: int | None,
-) -> int:
+    names: Callable[[], Sequence[str]], leaves: Sequence[Any], dims: Sequence[Any], axis_size: Any
+) -> Any:
     sizes = [
-        (i, aval_of(x).shape[d])
+        (i, d, aval_of(x))
         for i, (x, d) in enumerate(zip(leaves, dims, strict=True))
-        if d is not None
+        if d is not None and not is_vmappable(x)
     ]
-    distinct = {n for _, n in sizes} | ({axis_size} if axis_size is not None else set())
+    distinct = {aval.shape[d] for _, d, aval in sizes}
+    if axis_size is not None:
+        distinct.add(axis_size)
     if len(distinct) == 1:
-        return int(distinct.pop())
+        return distinct.pop()
     if not distinct:
         raise ValueError(
             message(
@@ -167,43 +231,49 @@ def _mapped_size(
                 fix="Change in_axes, or pass axis_size.",
             )
         )
-    found = ", ".join(f"{names()[i]} has size {n}" for i, n in sizes)
-    asked = f", axis_size={axis_size}" if axis_size is not None else ""
+    found = [f"{names()[i]} has size {aval.shape[d]} (axis {d} of {aval})" for i, d, aval in sizes]
+    found += [f"axis_size={axis_size}"] if axis_size is not None else []
     raise ValueError(
         message(
             "vmap",
-            given=f"mapped axes of different sizes: {found}{asked}",
+            given=f"mapped axes of different sizes: {', '.join(found)}",
             expected="one size for all",
             fix="Check in_axes, or use None for arguments that are shared.",
         )
     )
 
 
-def _result_axes(fun: Callable[..., Any], out_axes: Any, out_tree: Any) -> list[int | None]:
-    example = out_tree.unflatten([0] * out_tree.num_leaves)
-    return _broadcast_axes("out_axes", out_axes, example)
+def _member(trace: BatchTrace, x: Any, axis: Any) -> Any:
+    """What the user's function gets for a leaf."""
+    if isinstance(x, Ref):
+        return x if axis is None else member_reference(trace, x, axis)
+    return to_member(trace, x, axis) if is_vmappable(x) else trace.new_argument(x, axis)
 
 
-def _placed(
-    axes: BatchAxes, x: Any, dim: int | None, where: int | None, flat: FlatFunction, position: int
-) -> Any:
+def _whole(trace: BatchTrace, flat: FlatFunction, position: int, x: Any, where: Any) -> Any:
     """A result with its batch axis where `out_axes` wants it."""
-    ndim = aval_of(x).ndim + (dim is None)
-    if where is None and dim is None:
-        return x if hasattr(x, "aval") else current_trace().constant(x)
-    if where is None or not -ndim <= where < ndim:
-        given = (
-            "a result that differs between members of the batch"
-            if where is None
-            else (f"out_axes {where} for a batched result with {ndim} axes")
-        )
-        raise ValueError(
-            message(
-                f"vmap, argument out_axes, result number {position} "
-                f"of {function_label(flat.function)}",
-                given=given,
-                expected="None only for results that are the same for all, or an existing axis",
-                fix="Give the place of the mapped axis, such as out_axes=0.",
-            )
-        )
-    return to_axis(axes, x, dim, where % ndim)
+
+    def place(size: Any, x: Any, where: Any) -> Any:
+        value, dim = trace.split(x)
+        if where is None and dim is None:
+            return value if hasattr(value, "aval") else current_trace().constant(value)
+        ndim = aval_of(value).ndim + (dim is None)
+        if type(where) is not int or not -ndim <= where < ndim:
+            raise ValueError(_misplaced(flat, position, where, ndim))
+        return to_axis(trace.axes, value, dim, where % ndim)
+
+    return from_member(place, trace.axes.size, x, where)
+
+
+def _misplaced(flat: FlatFunction, position: int, where: Any, ndim: int) -> str:
+    tagged = flat.out_tree.unflatten(range(flat.out_tree.num_leaves))
+    path = tree.keystr(tree.leaves_with_path(tagged)[position][0])
+    given = f"out_axes {where!r} for a batched result with {ndim} axes"
+    if where is None:
+        given = "a result that differs between members of the batch"
+    return message(
+        f"vmap, argument out_axes, result{path} of {function_label(flat.function)}",
+        given=given,
+        expected="None only for results that are the same for all, or an existing axis",
+        fix="Give the place of the mapped axis, such as out_axes=0.",
+    )

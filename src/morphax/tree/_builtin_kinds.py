@@ -32,10 +32,13 @@ class NoneKind(NodeKind):
 
     def __init__(self) -> None:
         super().__init__(type(None))
-        self._node = Node(self, None, lambda children: None, canonical=True)
+        self._node = Node(self, None, canonical=True)
 
     def expand(self, tree: None) -> tuple[Sequence[Any], Node]:
         return (), self._node
+
+    def build(self, data: None, children: Sequence[Any]) -> None:
+        return None
 
     def node(self, data: None) -> Node:
         return self._node
@@ -55,13 +58,16 @@ class SequenceKind(NodeKind):
 
     def __init__(self, type_: type[tuple[Any, ...]] | type[list[Any]]) -> None:
         super().__init__(type_)
-        self._node = Node(self, None, type_, canonical=True)
+        self._node = Node(self, None, canonical=True)
         # Entries of key paths; replaced by a longer tuple when more are needed.
         self._positions: tuple[SequenceKey, ...] = ()
         self._template = "({})" if type_ is tuple else "[{}]"
 
     def expand(self, tree: Sequence[Any]) -> tuple[Sequence[Any], Node]:
         return tree, self._node
+
+    def build(self, data: None, children: Sequence[Any]) -> Any:
+        return self.type(children)
 
     def node(self, data: None) -> Node:
         return self._node
@@ -84,7 +90,7 @@ class DictKind(NodeKind):
 
     def __init__(self) -> None:
         super().__init__(dict)
-        self._empty = self._make((), canonical=True)
+        self._empty = Node(self, (), canonical=True)
         self._nodes: dict[tuple[Any, ...], Node] = {}
         # Keys in order of insertion -> (values in order of the sorted keys, node).
         self._orders: dict[tuple[Any, ...], tuple[Callable[[Any], tuple[Any, ...]], Node]] = {}
@@ -97,6 +103,10 @@ class DictKind(NodeKind):
             order = self._order(tree)
         values, node = order
         return values(tree), node
+
+    def build(self, data: tuple[Any, ...], children: Sequence[Any]) -> dict[Any, Any]:
+        # There are as many children as keys; asking zip to check costs half as much again.
+        return dict(zip(data, children))  # noqa: B905
 
     def _order(self, tree: dict[Any, Any]) -> tuple[Callable[[Any], tuple[Any, ...]], Node]:
         node = self.node(sorted_keys(tree))
@@ -113,16 +123,9 @@ class DictKind(NodeKind):
         if not keys:
             return self._empty
         if not _EXACT_KEY_TYPES.issuperset(map(type, keys)):
-            return self._make(keys, canonical=False)
+            return Node(self, keys, canonical=False)
         node = self._nodes.get(keys)
-        return node or self._nodes.setdefault(keys, self._make(keys, canonical=True))
-
-    def _make(self, keys: tuple[Any, ...], *, canonical: bool) -> Node:
-        def build(children: Iterable[Any]) -> dict[Any, Any]:
-            # There are as many children as keys; asking zip to check costs half as much again.
-            return dict(zip(keys, children))  # noqa: B905
-
-        return Node(self, keys, build, canonical=canonical)
+        return node or self._nodes.setdefault(keys, Node(self, keys, canonical=True))
 
     def arity(self, data: tuple[Any, ...]) -> int:
         return len(data)
@@ -149,10 +152,13 @@ class NamedTupleKind(NodeKind):
 
     def __init__(self, type_: type) -> None:
         super().__init__(type_)
-        self._node = Node(self, None, lambda children: type_(*children), canonical=True)
+        self._node = Node(self, None, canonical=True)
 
     def expand(self, tree: tuple[Any, ...]) -> tuple[Sequence[Any], Node]:
         return tree, self._node
+
+    def build(self, data: None, children: Sequence[Any]) -> Any:
+        return self.type(*children)
 
     def node(self, data: None) -> Node:
         return self._node

@@ -16,10 +16,11 @@ from contextlib import suppress
 from typing import Any
 
 from ..util.messages import message
+from ._core import twin
 from ._keypaths import KeyPath
 from ._mismatch import add_path_note, short
 from ._node import Node
-from ._registry import are_leaf_types, expanders, kind_of
+from ._registry import are_leaf_types, kinds
 from ._treedef import LEAF, PyTreeDef, flat_treedef, treedef_of
 
 MAX_DEPTH = 100_000
@@ -46,13 +47,18 @@ def flatten(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[Any], PyTree
         >>> jax.tree.flatten({"b": 1, "a": (2, None)})
         ([2, 1], PyTreeDef({'a': (*, None), 'b': *}))
     """
+    return _flatten(tree, is_leaf)
+
+
+@twin
+def _flatten(tree: Any, is_leaf: IsLeaf | None) -> tuple[list[Any], PyTreeDef]:
     if is_leaf is not None and says_leaf(is_leaf(tree)):
         return [tree], LEAF
-    expand = expanders[type(tree)]
-    if expand is None:
+    kind = kinds[type(tree)]
+    if kind is None:
         return [tree], LEAF
     try:
-        children, node = expand(tree)
+        children, node = kind.expand(tree)
     except Exception as error:
         add_path_note(error, (), tree)
         raise
@@ -73,14 +79,14 @@ def _flatten_children(
         while True:
             for child in rest:
                 if is_leaf is not None and says_leaf(is_leaf(child)):
-                    expand = None
+                    kind = None
                 else:
-                    expand = expanders[type(child)]
-                if expand is None:
+                    kind = kinds[type(child)]
+                if kind is None:
                     leaves.append(child)
                     defs.append(LEAF)
                     continue
-                children, below = expand(child)
+                children, below = kind.expand(child)
                 if is_leaf is None and are_leaf_types(map(type, children)):
                     leaves.extend(children)
                     arity = len(children)
@@ -97,7 +103,8 @@ def _flatten_children(
                 node, siblings, rest, defs = stack.pop()
                 defs.append(treedef)
     except Exception as error:
-        _note_place(error, [*stack, (node, siblings, rest, defs)])
+        opened = [*stack, (node, siblings, rest, defs)]
+        note_place(error, [(node, siblings, len(defs)) for node, siblings, _, defs in opened])
         raise
 
 
@@ -122,23 +129,23 @@ def flatten_with_path(
         >>> pairs
         [((DictKey(key='a'), SequenceKey(idx=0)), 5)]
     """
-    if is_leaf is None or is_leaf_takes_path:
-        return _flatten_with_path(tree, is_leaf)
-    return _flatten_with_path(tree, lambda _, node: is_leaf(node))
+    return _flatten_with_path(tree, is_leaf, is_leaf_takes_path)
 
 
+@twin
 def _flatten_with_path(
-    tree: Any, is_leaf: Callable[[KeyPath, Any], bool] | None
+    tree: Any, is_leaf: Callable[..., bool] | None, takes_path: bool
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+    ask = is_leaf if is_leaf is None or takes_path else lambda _, node: is_leaf(node)
     leaves: list[tuple[KeyPath, Any]] = []
     # The definition of the tree is the only element of the outermost list of definitions.
     root: list[PyTreeDef] = []
     prefix: list[Any] = []
-    opened = _take(prefix, iter([((), tree)]), root, leaves, is_leaf)
+    opened = _take(prefix, iter([((), tree)]), root, leaves, ask)
     stack: list[_Open] = [] if opened is None else [opened]
     while stack:
         node, _, rest, defs = stack[-1]
-        opened = _take(prefix, rest, defs, leaves, is_leaf)
+        opened = _take(prefix, rest, defs, leaves, ask)
         if opened is not None:
             stack.append(opened)
             _check_depth(stack)
@@ -166,7 +173,7 @@ def _take(
         path = base + step
         try:
             stop = is_leaf is not None and says_leaf(is_leaf(path, child))
-            kind = None if stop else kind_of(type(child))
+            kind = None if stop else kinds[type(child)]
             if kind is None:
                 leaves.append((path, child))
                 defs.append(LEAF)
@@ -201,20 +208,31 @@ def says_leaf(answer: object) -> bool:
 
 def _check_depth(stack: Sequence[_Open]) -> None:
     if len(stack) > MAX_DEPTH:
-        raise RecursionError(
-            message(
-                "flattening of a tree",
-                given=f"containers nested more than {MAX_DEPTH} deep",
-                expected="a tree, in which no container contains itself",
-                fix="Break the cycle, or nest less deeply.",
-            )
+        raise too_deep()
+
+
+def too_deep() -> RecursionError:
+    """The error of a tree without end."""
+    return RecursionError(
+        message(
+            "flattening of a tree",
+            given=f"containers nested more than {MAX_DEPTH} deep",
+            expected="a tree, in which no container contains itself",
+            fix="Break the cycle, or nest less deeply.",
         )
+    )
 
 
-def _note_place(error: Exception, stack: Sequence[_Open]) -> None:
-    """Add to `error` the key path of the child at which the walk stopped."""
+def note_place(error: Exception, opened: Sequence[tuple[Node, Sequence[Any], int]]) -> None:
+    """Add to `error` the key path of the child at which the walk stopped.
+
+    Args:
+        error: what a user's function raised.
+        opened: the open nodes from the root down, each with its children and the number of those
+            that are done.
+    """
     # Keys may be wrong, as those of a named tuple without matching names; the error comes first.
     with suppress(Exception):
-        path = [node.keys(len(siblings))[len(defs)] for node, siblings, _, defs in stack]
-        _, siblings, _, defs = stack[-1]
-        add_path_note(error, tuple(path), siblings[len(defs)])
+        path = [node.keys(len(siblings))[done] for node, siblings, done in opened]
+        _, siblings, done = opened[-1]
+        add_path_note(error, tuple(path), siblings[done])

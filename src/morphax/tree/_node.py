@@ -13,7 +13,7 @@ was taken apart into.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ..util.messages import message
@@ -26,26 +26,22 @@ _NOTHING_KNOWN: dict[Hashable, Any] = {}
 class Node:
     """A container without its children.
 
-    `build(children)` makes an instance.  `known` holds the tree definitions made over a canonical
-    node, by the identities of the children's definitions, and by their number if all are leaves.
+    `known` holds the tree definitions made over a canonical node, by the identities of the
+    children's definitions, and by their number if all are leaves.
     """
 
-    __slots__ = ("_keys", "build", "canonical", "data", "kind", "known")
+    __slots__ = ("_keys", "canonical", "data", "kind", "known")
 
-    def __init__(
-        self,
-        kind: NodeKind,
-        data: Any,
-        build: Callable[[Iterable[Any]], Any],
-        *,
-        canonical: bool,
-    ) -> None:
+    def __init__(self, kind: NodeKind, data: Any, *, canonical: bool) -> None:
         self.kind = kind
         self.data = data
-        self.build = build
         self.canonical = canonical
         self._keys: Sequence[Hashable] | None = None
         self.known: dict[Hashable, Any] = {} if canonical else _NOTHING_KNOWN
+
+    def build(self, children: Sequence[Any]) -> Any:
+        """An instance with these children."""
+        return self.kind.build(self.data, children)
 
     def keys(self, arity: int) -> Sequence[Hashable]:
         """`kind.keys`, computed once as long as the arity stays the same."""
@@ -70,6 +66,10 @@ class NodeKind(ABC):
     @abstractmethod
     def expand(self, tree: Any) -> tuple[Sequence[Any], Node]:
         """The children of `tree`, in order, and the rest of it."""
+
+    @abstractmethod
+    def build(self, data: Any, children: Sequence[Any]) -> Any:
+        """The instance that `expand` takes apart into `children` and a node with these data."""
 
     @abstractmethod
     def node(self, data: Any) -> Node:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..util.messages import message
 from ._node import NodeKind
-from ._registry import expanders, kind_of
+from ._registry import kinds
 
 
 def is_tree_node(typ: Any) -> bool:
@@ -18,11 +18,11 @@ def is_tree_node(typ: Any) -> bool:
         >>> jax.tree_util.is_tree_node(dict), jax.tree_util.is_tree_node(set)
         (True, False)
     """
-    return isinstance(typ, type) and expanders[typ] is not None
+    return isinstance(typ, type) and kinds[typ] is not None
 
 
 def _kind_of_node(tree: Any, where: str) -> NodeKind:
-    kind = kind_of(type(tree))
+    kind = kinds[type(tree)]
     if kind is None:
         raise ValueError(
             message(

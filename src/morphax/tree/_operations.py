@@ -13,7 +13,7 @@ from ._flatten import IsLeaf, flatten, flatten_with_path, says_leaf
 from ._keypaths import KeyPath
 from ._mismatch import explain, short
 from ._one_level import is_tree_node
-from ._treedef import PyTreeDef, match
+from ._treedef import PyTreeDef, build_tree, match
 
 
 class _Unspecified(enum.Enum):
@@ -75,7 +75,7 @@ def unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
         ('a', ['b'])
     """
     _check_treedef("tree.unflatten, argument treedef", treedef)
-    return treedef.unflatten(leaves)
+    return build_tree(treedef, leaves)
 
 
 def _check_treedef(where: str, treedef: Any) -> None:
@@ -110,7 +110,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
     """
     first, treedef = flatten(tree, is_leaf)
     others = _subtrees_of_rest(treedef, rest, "tree.map")
-    return treedef.unflatten(builtins.map(f, first, *others))
+    return build_tree(treedef, builtins.map(f, first, *others))
 
 
 def map_with_path(
@@ -131,7 +131,7 @@ def map_with_path(
     paths = [path for path, _ in pairs]
     first = [leaf for _, leaf in pairs]
     others = _subtrees_of_rest(treedef, rest, "tree.map_with_path")
-    return treedef.unflatten(builtins.map(f, paths, first, *others))
+    return build_tree(treedef, builtins.map(f, paths, first, *others))
 
 
 def _subtrees_of_rest(treedef: PyTreeDef, rest: Sequence[Any], where: str) -> list[list[Any]]:

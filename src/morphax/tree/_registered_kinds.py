@@ -7,7 +7,6 @@ rest of the package can rely on tuples.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from functools import partial
 from operator import attrgetter
 from typing import Any, final
 
@@ -40,15 +39,15 @@ class CustomKind(NodeKind):
         self._flatten = flatten
         self._unflatten = unflatten
         self._flatten_with_keys = flatten_with_keys
-        self._plain = Node(self, None, partial(self._build, None), canonical=True)
+        self._plain = Node(self, None, canonical=True)
 
-    def _build(self, data: Any, children: Iterable[Any]) -> Any:
+    def build(self, data: Any, children: Sequence[Any]) -> Any:
         return self._unflatten(data, tuple(children))
 
     def node(self, data: Any) -> Node:
         if data is None:
             return self._plain
-        return Node(self, data, partial(self._build, data), canonical=False)
+        return Node(self, data, canonical=False)
 
     def expand(self, tree: Any) -> tuple[Sequence[Any], Node]:
         children, data = self._checked(self._flatten(tree), "flatten function", "children")
@@ -93,23 +92,24 @@ class CustomKind(NodeKind):
 class DataclassKind(NodeKind):
     """A class whose `data` fields are children and whose `meta` fields are auxiliary data."""
 
-    __slots__ = ("_data_values", "_fields", "_keys", "_meta_values", "_plain")
+    __slots__ = ("_data_values", "_fields", "_keys", "_meta", "_meta_values", "_plain")
 
     def __init__(self, type_: type, data: tuple[str, ...], meta: tuple[str, ...]) -> None:
         super().__init__(type_)
         self._fields = (*data, *meta)
+        self._meta = meta
         self._keys = [GetAttrKey(name) for name in data]
         self._data_values = attributes_getter(data)
         self._meta_values = attributes_getter(meta)
-        self._plain = Node(self, (), partial(self._build, ()), canonical=True)
+        self._plain = Node(self, (), canonical=True)
 
-    def _build(self, data: tuple[Any, ...], children: Iterable[Any]) -> Any:
+    def build(self, data: tuple[Any, ...], children: Sequence[Any]) -> Any:
         return self.type(**dict(zip(self._fields, (*children, *data), strict=True)))
 
     def node(self, data: tuple[Any, ...]) -> Node:
         if not data:
             return self._plain
-        return Node(self, data, partial(self._build, data), canonical=False)
+        return Node(self, data, canonical=False)
 
     def expand(self, tree: Any) -> tuple[Sequence[Any], Node]:
         return self._data_values(tree), self.node(self._meta_values(tree))

@@ -1,10 +1,11 @@
 """The registry: which Python types are nodes of trees, and the functions that add to it.
 
 A type is a node or a leaf for all trees alike.  Two tables answer the question that flattening
-asks of every object: `expanders` maps a type to the function that takes its instances apart (None
-for a leaf), and `leaf_types` holds the leaf types met so far, so that `are_leaf_types` tests all
-children of a node in one call.  A type is judged when it is first met; registering it later
-overrides that, so that a class may be registered while a tree is being flattened.
+asks of every object: `kinds` maps a type to the kind of node that its instances are (None for a
+leaf), and `leaf_types` holds the leaf types met so far, so that `are_leaf_types` tests all children
+of a node in one call.  The compiled core reads `kinds` too.  A type is judged when it is first met;
+registering it later overrides that, so that a class may be registered while a tree is being
+flattened.
 
 Reads take no lock: they are single dictionary operations.  Writes take one.
 """
@@ -13,34 +14,32 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ..util.messages import message
 from ._builtin_kinds import DictKind, NamedTupleKind, NoneKind, SequenceKind, sorted_keys
 from ._keypaths import DictKey
-from ._node import Node, NodeKind
+from ._node import NodeKind
 from ._registered_kinds import CustomKind, Flatten, Unflatten
 
 T = TypeVar("T")
 Class = TypeVar("Class", bound=type)
-Expand = Callable[[Any], tuple[Sequence[Any], Node]]
 
 # Types of leaves are only remembered, so a program that makes classes without end may forget them.
 _MAX_LEAF_TYPES = 1024
 _lock = threading.Lock()
 
-kinds: dict[type, NodeKind] = {}
 leaf_types: set[type] = set()
 are_leaf_types = leaf_types.issuperset
 
 
-class _Expanders(dict[type, Expand | None]):
-    """The table from a type to the function that takes its instances apart, None for a leaf."""
+class _Kinds(dict[type, NodeKind | None]):
+    """The table from a type to the kind of its instances, None for a leaf."""
 
-    def __missing__(self, type_: type) -> Expand | None:
+    def __missing__(self, type_: type) -> NodeKind | None:
         if issubclass(type_, tuple) and hasattr(type_, "_fields"):
-            return add(NamedTupleKind(type_), overrides=()).expand
+            return add(NamedTupleKind(type_), overrides=())
         with _lock:
             if type_ in self:
                 return self[type_]
@@ -53,7 +52,7 @@ class _Expanders(dict[type, Expand | None]):
         return None
 
 
-expanders = _Expanders()
+kinds = _Kinds()
 
 
 def add(kind: NodeKind, overrides: type | tuple[()] = NamedTupleKind) -> NodeKind:
@@ -66,15 +65,9 @@ def add(kind: NodeKind, overrides: type | tuple[()] = NamedTupleKind) -> NodeKin
         present = kinds.get(kind.type)
         if present is not None and not isinstance(present, overrides):
             return present
-        kinds[kind.type] = kind
         leaf_types.discard(kind.type)
-        expanders[kind.type] = kind.expand
+        kinds[kind.type] = kind
     return kind
-
-
-def kind_of(type_: type) -> NodeKind | None:
-    """The kind of node that instances of `type_` are, None for leaves."""
-    return None if expanders[type_] is None else kinds[type_]
 
 
 def register(kind: NodeKind) -> None:

@@ -15,9 +15,10 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar, final
 
 from ..util.messages import message
+from ._core import twin
 from ._mismatch import explain, note_path, short, wrong_number_of_leaves
 from ._node import Node
-from ._registry import expanders, kind_of
+from ._registry import kinds
 from ._unflatten import Program, build, post_order
 
 T = TypeVar("T")
@@ -89,16 +90,7 @@ class PyTreeDef:
 
     def unflatten(self, leaves: Iterable[Any], /) -> Any:
         """The tree with this structure and these leaves, in the order of flattening."""
-        if type(leaves) is not list:
-            leaves = list(leaves)
-        if len(leaves) != self._num_leaves:
-            raise wrong_number_of_leaves(len(leaves), self._num_leaves, self)
-        node = self._node
-        if node is not None and self._flat:
-            return node.build(leaves)
-        if self._program is None:
-            self._program = _building_program(self)
-        return build(self._program, leaves)
+        return build_tree(self, leaves)
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """The subtrees of `tree` that stand where this structure has its leaves.
@@ -226,6 +218,7 @@ class PyTreeDef:
 LEAF = PyTreeDef(None, ())
 
 
+@twin
 def treedef_of(node: Node, defs: Sequence[PyTreeDef]) -> PyTreeDef:
     """The definition with this root and these children, interned if all its nodes are canonical.
 
@@ -243,6 +236,7 @@ def treedef_of(node: Node, defs: Sequence[PyTreeDef]) -> PyTreeDef:
     return treedef
 
 
+@twin
 def flat_treedef(node: Node, arity: int) -> PyTreeDef:
     """`treedef_of` a node whose children are all leaves."""
     treedef: PyTreeDef | None = node.known.get(arity)
@@ -260,6 +254,7 @@ def _remember(node: Node, key: Hashable, treedef: PyTreeDef) -> PyTreeDef:
     return remembered
 
 
+@twin
 def match(treedef: PyTreeDef, tree: Any) -> list[Any] | None:
     """`PyTreeDef.flatten_up_to`, except that the result of a mismatch is None."""
     subtrees: list[Any] = []
@@ -270,11 +265,11 @@ def match(treedef: PyTreeDef, tree: Any) -> list[Any] | None:
         if node is None:
             subtrees.append(subtree)
             continue
-        expand = expanders[type(subtree)]
-        if expand is None:
+        kind = kinds[type(subtree)]
+        if kind is None:
             return None
         try:
-            children, found = expand(subtree)
+            children, found = kind.expand(subtree)
         except Exception as error:
             note_path(error, treedef, tree, subtree)
             raise
@@ -306,11 +301,27 @@ def _nodes(treedef: PyTreeDef) -> list[PyTreeDef]:
     return post_order(treedef, lambda here: here._defs)
 
 
+@twin
+def build_tree(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    """`PyTreeDef.unflatten`."""
+    # A user's function must not change a list that is being read.
+    leaves = tuple(leaves)
+    if len(leaves) != treedef._num_leaves:
+        raise wrong_number_of_leaves(len(leaves), treedef._num_leaves, treedef)
+    node = treedef._node
+    if node is not None and treedef._flat:
+        return node.build(leaves)
+    if treedef._program is None:
+        treedef._program = _building_program(treedef)
+    return build(treedef._program, leaves)
+
+
 def _building_program(treedef: PyTreeDef) -> Program:
     order = post_order(treedef, lambda here: () if here._flat else here._defs)
     return [(len(here._defs), here._flat, here._node) for here in order]
 
 
+@twin
 def _equal(left: PyTreeDef, right: PyTreeDef) -> bool:
     if left._num_leaves != right._num_leaves or left._num_nodes != right._num_nodes:
         return False
@@ -327,6 +338,7 @@ def _equal(left: PyTreeDef, right: PyTreeDef) -> bool:
     return True
 
 
+@twin
 def _hash(treedef: PyTreeDef) -> int:
     """The hash of a definition, which it and the definitions in it remember."""
     result = 0
@@ -359,7 +371,7 @@ def _check_is_treedef(value: object, where: str) -> None:
 
 def _node_of(type_: type, data: Any) -> Node:
     """The node of an instance of `type_` with these data."""
-    kind = kind_of(type_)
+    kind = kinds[type_]
     if kind is None:
         raise ValueError(
             message(

@@ -30,7 +30,7 @@ def post_order(root: T, children: Callable[[T], Sequence[T]]) -> list[T]:
     return order
 
 
-def build(program: Program, leaves: list[Any]) -> Any:
+def build(program: Program, leaves: Sequence[Any]) -> Any:
     """The tree that `program` makes of exactly as many leaves as it needs."""
     finished: list[Any] = []
     start = 0

@@ -1,27 +1,39 @@
 """Find the line of the *user's* program that is running now.
 
-A frame belongs to the user when its code was not compiled from a file of this package.  Recording a
+A frame belongs to the user when its code was not compiled from a file of this package (nor from
+`contextlib`, which our context managers go through).  Recording a
 place costs a walk over a few frames and one small tuple, the code object and the instruction
 offset: text is made only when somebody reads it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-_PACKAGE_FOLDER = str(Path(__file__).resolve().parent.parent) + "/"
+# What begins so is no line of the user: files of this package, and those of interpreters that do
+# not want to be blamed.
+_internal_paths = [
+    "<frozen",
+    str(Path(__file__).resolve().parent.parent) + "/",
+    contextlib.__file__,
+]
 # Deciding by file name costs a string comparison per frame, so each code object is judged once.
 _is_internal: dict[CodeType, bool] = {}
 
 
 class UserFrame(NamedTuple):
-    """A place in the user's program: code object and offset of the running instruction."""
+    """A place in the user's program: code object and offset of the running instruction.
+
+    `backward` says that what happens for its sake is the transpose of what it does.
+    """
 
     code: CodeType
     offset: int
+    backward: bool = False
 
     @property
     def file(self) -> str:
@@ -37,15 +49,31 @@ class UserFrame(NamedTuple):
         lines = (ln for start, end, ln in self.code.co_lines() if start <= self.offset < end)
         return next(lines, None) or self.code.co_firstlineno
 
+    def transposed(self) -> UserFrame:
+        """The same place, of the backward pass."""
+        return UserFrame(self.code, self.offset, True)
+
     def __str__(self) -> str:
         return f"{self.file}:{self.line} ({self.function})"
 
 
 def _judge(code: CodeType) -> bool:
     name = code.co_filename
-    internal = name.startswith(("<frozen", _PACKAGE_FOLDER))
+    internal = name.startswith(tuple(_internal_paths))
     _is_internal[code] = internal
     return internal
+
+
+def is_users(code: CodeType) -> bool:
+    """Whether code belongs to the user, not to this package."""
+    known = _is_internal.get(code)
+    return not (_judge(code) if known is None else known)
+
+
+def treat_as_internal(path: str) -> None:
+    """Judge the code in a file (or folder) as that of this package."""
+    _internal_paths.append(path)
+    _is_internal.clear()
 
 
 def user_frame(depth: int = 1) -> UserFrame | None:
@@ -67,3 +95,7 @@ def user_frame(depth: int = 1) -> UserFrame | None:
             return UserFrame(code, frame.f_lasti)
         frame = frame.f_back
     return None
+
+
+NOWHERE: Final = UserFrame(user_frame.__code__, 0)
+"""Stands for the place of what belongs to no line of the user's."""

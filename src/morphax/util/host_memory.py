@@ -16,12 +16,15 @@ Reference: NEP 49, data allocation strategies.
 
 from __future__ import annotations
 
+import ctypes
 import math
+import os
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .memo import on_clear
 from .messages import message
 
 ALIGNMENT = 64
@@ -138,3 +141,14 @@ leave = _shared.leave
 release = _shared.release
 set_cap = _shared.set_cap
 stats = _shared.stats
+
+
+def _return_freed_memory() -> None:
+    """Give the system back what was freed, here and by the C library where it can be told to."""
+    release()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
+    if trim is not None:
+        trim(0)
+
+
+on_clear(_return_freed_memory)

@@ -1,0 +1,82 @@
+"""Effects on references: which operand an equation reads, replaces or adds to.
+
+An equation names its operands by position; a program names its own, `invars` and then `constvars`.
+References that a program makes for itself show as one effect, `InternalRefs`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, final
+
+from .effects import Effect, Effects
+
+
+@dataclass(frozen=True)
+class RefEffect(Effect):
+    """What an equation does to the reference that is its operand number `input_index`."""
+
+    verb: ClassVar[str]
+    input_index: int
+
+    def on(self, input_index: int) -> RefEffect:
+        """The same effect on another operand."""
+        return type(self)(input_index)
+
+    def described(self, names: Sequence[str]) -> str:
+        return f"{self.verb}<{names[self.input_index]}>"
+
+    def __str__(self) -> str:
+        return f"{self.verb}<{self.input_index}>"
+
+
+@final
+class ReadEffect(RefEffect):
+    """The value is looked up."""
+
+    verb: ClassVar[str] = "Read"
+    removable: ClassVar[bool] = True
+
+
+@final
+class WriteEffect(RefEffect):
+    """The value, or a part of it, is replaced."""
+
+    verb: ClassVar[str] = "Write"
+
+
+@final
+class AccumEffect(RefEffect):
+    """Something is added to the value."""
+
+    verb: ClassVar[str] = "Accum"
+
+
+@final
+@dataclass(frozen=True)
+class InternalRefs(Effect):
+    """The equation, or one inside it, deals with references that nobody outside sees."""
+
+    removable: ClassVar[bool] = True
+    repeatable: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return "InternalRefs"
+
+
+internal_refs: Effects = frozenset({InternalRefs()})
+
+
+def moved_effects(effects: Effects, offset: int) -> Effects:
+    """Effects of a program as those of an equation that hands it its operands from `offset` on."""
+    if not offset or not effects:
+        return effects
+    return frozenset(
+        [e.on(e.input_index + offset) if isinstance(e, RefEffect) else e for e in effects]
+    )
+
+
+def concerns_references(effects: Effects) -> bool:
+    """Whether there are references among the operands, or inside."""
+    return any([isinstance(e, (RefEffect, InternalRefs)) for e in effects])

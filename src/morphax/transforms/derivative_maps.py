@@ -1,0 +1,272 @@
+"""What `linearize` and `vjp` return: the derivative of one evaluation, as a callable and a tree.
+
+The leaves of the tree are the residuals, each once; the rest is its structure.  So such a map can
+be returned from a jitted function, passed to one, and mapped over like any other data.  Equal
+programs give equal structures, for linearizations are memoised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Self, final
+
+import numpy as np
+
+from .. import dtypes, tree
+from ..core import Zero, aval_of, current_trace, is_zero
+from ..lax.ref_access import add_to
+from ..lax.spine import add_tangents, instantiate
+from ..util.messages import message
+from .cotangent_targets import DidntWant, DontWant, GradRef, GradValue, targets_of
+from .linearize import Tape
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MapFacts:
+    """What is known of a derivative before its residuals.
+
+    Args:
+        in_slots, out_slots: of the arguments' and results' tangents on the tape, `None` for zero.
+        in_avals, out_avals: of the arguments' and results' tangents.
+        in_tree, out_tree: structures of ``(arguments, {})`` and of the result.
+        in_names: one path per argument leaf, for error text.
+    """
+
+    in_slots: tuple[int | None, ...]
+    out_slots: tuple[int | None, ...]
+    in_avals: tuple[Any, ...]
+    out_avals: tuple[Any, ...]
+    in_tree: Any
+    out_tree: Any
+    in_names: Callable[[], Sequence[str]] = field(compare=False)
+
+    def out_names(self) -> list[str]:
+        """One path per leaf of the result."""
+        example = self.out_tree.unflatten(range(self.out_tree.num_leaves))
+        return ["result" + tree.keystr(path) for path, _ in tree.leaves_with_path(example)]
+
+
+class DerivativeMap:
+    """A tape with its ends named.
+
+    `function` is kept alive for the names of its arguments; the structure does not hold it.
+    """
+
+    __slots__ = ("_facts", "_function", "_tape")
+
+    def __init__(
+        self, tape: Tape, facts: MapFacts, function: Callable[..., Any] | None = None
+    ) -> None:
+        self._tape = tape
+        self._facts = facts
+        self._function = function
+
+    def __repr__(self) -> str:
+        facts = self._facts
+        ends = f"{_listed(facts.in_avals)} -> {_listed(facts.out_avals)}"
+        return f"<{type(self).__name__} of {ends}, {len(tree.leaves(self))} residuals>"
+
+    def flattened(self) -> tuple[list[Any], Any]:
+        """The residuals, and everything else."""
+        found: dict[int, int] = {}
+        residuals: list[Any] = []
+        shapes = []
+        for entry in self._tape.entries:
+            for x in entry.residuals:
+                if id(x) not in found:
+                    found[id(x)] = len(residuals)
+                    residuals.append(x)
+            places = tuple([found[id(x)] for x in entry.residuals])
+            shapes.append(replace(entry, residuals=places))
+        return residuals, (tuple(shapes), self._facts)
+
+    @classmethod
+    def unflattened(cls, structure: Any, residuals: Sequence[Any]) -> Self:
+        """The map with other residuals."""
+        shapes, facts = structure
+        values = list(residuals)
+        tape = Tape()
+        tape.entries = [
+            replace(entry, residuals=[values[i] for i in entry.residuals]) for entry in shapes
+        ]
+        return cls(tape, facts)
+
+
+def _listed(avals: Sequence[Any]) -> str:
+    return f"({', '.join([a.str_short() for a in avals])})"
+
+
+@final
+class JVP(DerivativeMap):
+    """The linear map ẋ ↦ ∂f(x) ẋ that `linearize` returns."""
+
+    __slots__ = ()
+
+    def __call__(self, *tangents: Any) -> Any:
+        facts = self._facts
+        leaves, given_tree = tree.flatten((tangents, {}))
+        where = "the linear map of linearize"
+        if given_tree != facts.in_tree:
+            raise TypeError(
+                message(
+                    f"{where}, tangents",
+                    given=f"{given_tree}",
+                    expected=f"the structure of the primals, {facts.in_tree}",
+                    fix="Give one tangent per leaf of the primals.",
+                )
+            )
+        check_tangents(where, facts.in_names, leaves, facts.in_avals)
+        given = {s: t for s, t in zip(facts.in_slots, leaves, strict=True) if s is not None}
+        results = self._tape.push_forward(given)
+        return facts.out_tree.unflatten(
+            [
+                tangent_output(Zero(aval) if slot is None else results.get(slot, Zero(aval)))
+                for slot, aval in zip(facts.out_slots, facts.out_avals, strict=True)
+            ]
+        )
+
+
+@final
+class VJP(DerivativeMap):
+    """The map ȳ ↦ ∂f(x)ᵀ ȳ that `vjp` returns."""
+
+    __slots__ = ()
+
+    def __call__(self, cotangents: Any) -> Any:
+        results = map(tangent_output, self._pull_back(cotangents))
+        return self._facts.in_tree.unflatten(results)[0]
+
+    def with_refs(self, *wanted: Any) -> Callable[[Any], Any]:
+        """The map that adds cotangents to references instead of returning them.
+
+        Args:
+            *wanted: like the arguments of the function, with a reference for each array whose
+                cotangent is to be added to it, and else `jax.ad.GradValue()` (return the
+                cotangent) or `jax.ad.DontWant()`.
+
+        Returns:
+            The pullback, whose result has `jax.ad.GradRef()` and `jax.ad.DidntWant()` in place of
+            the cotangents that it does not return.
+
+        Example:
+            >>> import morphax as jax
+            >>> total = jax.new_ref(1.0)
+            >>> _, f_vjp = jax.vjp(lambda x, y: x * y, 2.0, 3.0)
+            >>> f_vjp.with_refs(total, jax.ad.DontWant())(1.0), total[...]
+            ((GradRef(), DidntWant()), Array(4., dtype=float32, weak_type=True))
+        """
+        targets = targets_of(wanted, self._facts.in_tree)
+
+        def pullback(cotangents: Any) -> Any:
+            results = self._pull_back(cotangents)
+            return self._facts.in_tree.unflatten(map(delivered, targets, results))[0]
+
+        return pullback
+
+    def _pull_back(self, cotangents: Any) -> list[Any]:
+        """The cotangent of each leaf of the arguments, `Zero` where there is none."""
+        facts = self._facts
+        leaves, given_tree = tree.flatten(cotangents)
+        where = "the pullback of vjp"
+        if given_tree != facts.out_tree:
+            raise ValueError(
+                message(
+                    f"{where}, cotangents",
+                    given=f"{given_tree}",
+                    expected=f"the structure of the result, {facts.out_tree}",
+                    fix="Give one cotangent per leaf of the result of fun.",
+                )
+            )
+        check_tangents(where, facts.out_names, leaves, facts.out_avals, any_for_integers=True)
+        results = pull_back(self._tape, facts.out_slots, leaves)
+        return [
+            cotangent_of(results, slot, aval)
+            for slot, aval in zip(facts.in_slots, facts.in_avals, strict=True)
+        ]
+
+
+for _map in (JVP, VJP):
+    tree.register_pytree_node(_map, _map.flattened, _map.unflattened)
+
+
+def pull_back(
+    tape: Tape, out_slots: Sequence[int | None], cotangents: Sequence[Any]
+) -> dict[int, Any]:
+    """Cotangents by slot of the inputs, from those of the results."""
+    given: dict[int, Any] = {}
+    for slot, ct in zip(out_slots, cotangents, strict=True):
+        if slot is not None:
+            given[slot] = add_tangents(given[slot], ct) if slot in given else ct
+    return tape.pull_back(given)
+
+
+def check_tangents(
+    where: str,
+    names: Callable[[], Sequence[str]],
+    given: Sequence[Any],
+    expected: Sequence[Any],
+    *,
+    any_for_integers: bool = False,
+) -> None:
+    """Raise an error naming the place unless tangents have the expected shapes and dtypes.
+
+    Args:
+        where: for error text.
+        names: of the places, called only for error text.
+        given: tangents.
+        expected: their avals.
+        any_for_integers: whether any dtype will do where ``float0`` is expected.
+    """
+    for i, (t, aval) in enumerate(zip(given, expected, strict=True)):
+        own = aval_of(t)
+        fits = own.dtype == aval.dtype or (any_for_integers and aval.dtype == dtypes.float0)
+        if fits and own.shape == aval.shape:
+            continue
+        raise (ValueError if fits else TypeError)(
+            message(
+                f"{where}, tangent of {names()[i]}",
+                given=f"{own}",
+                expected=f"{aval}",
+                fix="Give tangents the shapes and dtypes of what they belong to "
+                "(np.zeros(shape, jax.float0) for integers).",
+            )
+        )
+
+
+def as_output(x: Any) -> Any:
+    """A result as an array or tracer."""
+    return x if hasattr(x, "aval") else current_trace().constant(x)
+
+
+def tangent_output(t: Any) -> Any:
+    """A tangent (or cotangent) as the user sees it."""
+    if not is_zero(t):
+        return as_output(t)
+    if t.aval.dtype == dtypes.float0:
+        return np.zeros(t.aval.shape, dtypes.float0)
+    # A literal keeps the weak type of a Python number.
+    return as_output(0.0 if aval_of(0.0) is t.aval else instantiate(t))
+
+
+def cotangent_of(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
+    """The cotangent of one argument, or `Zero`."""
+    known = results.get(slot) if slot is not None else None
+    return Zero(aval) if known is None or aval.dtype == dtypes.float0 else known
+
+
+def cotangent_output(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
+    """The cotangent of one argument as the user sees it."""
+    return tangent_output(cotangent_of(results, slot, aval))
+
+
+def delivered(target: Any, cotangent: Any) -> Any:
+    """What the user gets for an argument, after the cotangent has been added to a reference."""
+    if isinstance(target, GradValue):
+        return tangent_output(cotangent)
+    if isinstance(target, DontWant):
+        return DidntWant()
+    if not is_zero(cotangent):
+        add_to(target, (), cotangent)
+    return GradRef()

@@ -1,0 +1,102 @@
+"""What an operation computes without operands that are not known.
+
+An operation that carries a program may have results that depend on unknown operands and results
+that do not: the jvp of a `scan` has tangents and primals, say.  Its rule `known_part` gives the
+operation of the same kind that computes the latter alone.  Who splits programs (partial evaluation,
+transposition) carries it out at once, so that the results are known to what comes after.  See
+docs/design/known-parts.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..core import Equation, Jaxpr, Literal, Primitive, infer, without_references
+from ..core.dce import eliminate_dead_code
+from ..core.jaxpr import joined_effects
+from ..util.memo import memoize, memoize_if_hashable
+
+Mask = tuple[bool, ...]
+
+
+class KnownProgram(NamedTuple):
+    """The known operands → known results part of a program, and which results these are."""
+
+    jaxpr: Jaxpr
+    results: Mask
+
+
+class KnownPart(NamedTuple):
+    """An operation on some of the operands that gives some of the results.
+
+    Args:
+        operands, results: which ones.
+        params: of the operation.
+    """
+
+    operands: Mask
+    results: Mask
+    params: dict[str, Any]
+
+
+@memoize_if_hashable
+def known_part(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], unknown: Mask
+) -> KnownPart | None:
+    """The part of an operation that needs no unknown operand, `None` if it has no result."""
+    assert primitive.known_part is not None, "callers look, for most have none"
+    part: KnownPart | None = primitive.known_part(unknown, **dict(params))
+    return part if part is not None and any(part.results) else None
+
+
+def known_equation(eqn: Equation, unknown: Mask) -> Equation | None:
+    """The part of an equation that needs no unknown operand, `None` if there is none."""
+    if True not in unknown:
+        return eqn
+    if eqn.primitive.known_part is None:
+        return None
+    part = known_part(eqn.primitive, tuple(eqn.params.items()), unknown)
+    if part is None:
+        return None
+    invars = selected(eqn.invars, part.operands)
+    _, effects = infer(eqn.primitive, tuple(part.params.items()), *[a.aval for a in invars])
+    outvars = selected(eqn.outvars, part.results)
+    return eqn.replace(invars=invars, outvars=outvars, params=part.params, effects=effects)
+
+
+@memoize
+def known_program(jaxpr: Jaxpr, unknown: Mask, wanted: Mask | None = None) -> KnownProgram:
+    """The part of a program that needs no unknown operand.
+
+    Args:
+        jaxpr: the program.
+        unknown: which operands are not known.
+        wanted: results to compute if they are known; all, if left out.
+    """
+    jaxpr = without_references(jaxpr)
+    invars = selected(jaxpr.invars, [not on for on in unknown])
+    known: set[Any] = {*invars, *jaxpr.constvars}
+    eqns = []
+    for eqn in jaxpr.eqns:
+        part = known_equation(
+            eqn, tuple([type(a) is not Literal and a not in known for a in eqn.invars])
+        )
+        if part is not None:
+            eqns.append(part)
+            known.update(part.outvars)
+    results = [type(a) is Literal or a in known for a in jaxpr.outvars]
+    if wanted is not None:
+        results = [a and b for a, b in zip(results, wanted, strict=True)]
+    part_jaxpr = jaxpr.replace(
+        invars=invars,
+        outvars=selected(jaxpr.outvars, results),
+        eqns=tuple(eqns),
+        effects=joined_effects(eqns, (*invars, *jaxpr.constvars)),
+    )
+    return KnownProgram(eliminate_dead_code(part_jaxpr)[0], tuple(results))
+
+
+def selected(items: Sequence[Any], mask: Sequence[bool]) -> tuple[Any, ...]:
+    """The items at which `mask` is true."""
+    return tuple([x for x, on in zip(items, mask, strict=True) if on])

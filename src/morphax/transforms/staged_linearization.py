@@ -1,0 +1,324 @@
+"""Linearization of staged programs: a jaxpr in, jaxprs out, no tracers in between.
+
+The forward pass copies, for each equation, the forward program of its linearization, and notes on a
+tape of variables what to do to tangents.  From the tape the linear program is written when somebody
+asks for it, and so is its transpose, directly, by playing the tape backwards.  All of them are one
+pass over the equations; what an equation turns into is remembered per signature (see
+`linearize.linearization`).
+
+Primitives that run functions of the user (custom derivative rules) get tracers, as they do outside
+of staged programs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+from ..core import (
+    Atom,
+    DebugInfo,
+    Equation,
+    Jaxpr,
+    Literal,
+    StagingTrace,
+    StagingTracer,
+    Var,
+    attributed_to,
+    attributed_to_transpose,
+    close,
+    infer,
+    new_trace,
+    no_effects,
+    without_references,
+    without_source,
+)
+from ..lax.spine import add_any_p, zeros
+from ..util.frames import UserFrame
+from ..util.memo import memoize
+from .linearize import Linearization, LinearizeTrace, LinearizeTracer, TapeEntry, linearization
+from .transposition import TransposeFragment
+
+
+@memoize
+@without_source
+def linearize_jaxpr(
+    jaxpr: Jaxpr, active: tuple[bool, ...], forced: tuple[bool, ...] | None = None
+) -> Linearization:
+    """The linearization of a whole program.
+
+    Args:
+        jaxpr: the program.
+        active: which operands have a tangent.
+        forced: results that get a tangent even if it is zero.
+    """
+    writer = _ForwardWriter(without_references(jaxpr), active)
+    tape = writer.tape(forced or (False,) * len(jaxpr.outvars))
+    forward, consts = writer.finish(tape.residuals)
+    return Linearization(
+        close(forward, consts),
+        tape.linear,
+        tuple([out is not None for out in tape.outs]),
+        len(tape.residuals),
+        transpose=tape.transposed,
+    )
+
+
+@final
+class _ForwardWriter:
+    """Writes the forward program, equation by equation.
+
+    `atoms` maps the variables of the program to those of the forward program, `slots` those that
+    have a tangent to its slot.
+    """
+
+    __slots__ = ("atoms", "inputs", "jaxpr", "slots", "staging", "trace")
+
+    def __init__(self, jaxpr: Jaxpr, active: Sequence[bool]) -> None:
+        self.jaxpr = jaxpr
+        self.staging = staging = StagingTrace(jaxpr.debug_info)
+        self.trace = LinearizeTrace(staging)
+        self.atoms: dict[Atom, Atom] = {v: staging.new_operand(v.aval) for v in jaxpr.invars}
+        self.atoms.update(zip(jaxpr.constvars, map(staging.lift, jaxpr.consts), strict=True))
+        self.slots: dict[Atom, int] = {
+            v: self.trace.tape.new_slot() for v, on in zip(jaxpr.invars, active, strict=True) if on
+        }
+        self.inputs = {slot: v.aval.to_tangent_aval() for v, slot in self.slots.items()}
+        with new_trace(staging):
+            for eqn in jaxpr.eqns:
+                self._write(eqn)
+
+    def _write(self, eqn: Equation) -> None:
+        slots, staging = self.slots, self.staging
+        active = tuple([a in slots for a in eqn.invars])
+        if True not in active:
+            staging.copy_equation(eqn, self.atoms)
+            return
+        if eqn.primitive.process_linearize is not None:
+            self._run_rule(eqn)
+            return
+        rule = linearization(
+            eqn.primitive, tuple(eqn.params.items()), tuple([a.aval for a in eqn.invars]), active
+        )
+        assert rule.forward is not None, "a rule splits the operation, it does not run it"
+        atoms = self.atoms
+        results = staging.copy(rule.forward, [atoms.get(a, a) for a in eqn.invars], eqn.source)
+        atoms.update(zip(eqn.outvars, results, strict=False))
+        if True not in rule.out_active:
+            return
+        tape, outputs = self.trace.tape, []
+        for v, on in zip(eqn.outvars, rule.out_active, strict=True):
+            if on:
+                outputs.append(tape.new_slot())
+                slots[v] = outputs[-1]
+        inputs = tuple([slots[a] for a in eqn.invars if a in slots])
+        residuals = results[len(rule.out_active) :]
+        tape.entries.append(TapeEntry(rule, residuals, inputs, tuple(outputs), eqn.source))
+
+    def _run_rule(self, eqn: Equation) -> None:
+        """Apply a primitive that needs to see its operands as tracers."""
+        staging, tape = self.staging, self.trace.tape
+        operands = [self._tracer(a) for a in eqn.invars]
+        assert eqn.primitive.process_linearize is not None, "this is what the caller looked for"
+        before = len(tape.entries)
+        with attributed_to(eqn.source):
+            results = eqn.primitive.process_linearize(self.trace, operands, eqn.params)
+        if not eqn.primitive.multiple_results:
+            results = [results]
+        for var, result in zip(eqn.outvars, results, strict=True):
+            primal, slot = self.trace.split(result)
+            self.atoms[var] = staging.atom(primal)
+            if slot is not None:
+                self.slots[var] = slot
+        for entry in tape.entries[before:]:
+            entry.residuals = [staging.atom(x) for x in entry.residuals]
+
+    def _tracer(self, a: Atom) -> Any:
+        """An operand as code outside of this file knows it."""
+        atom = self.atoms.get(a, a)
+        primal = atom.val if type(atom) is Literal else StagingTracer(self.staging, atom)
+        slot = self.slots.get(a)
+        return primal if slot is None else LinearizeTracer(self.trace, primal, slot)
+
+    def tape(self, forced: Sequence[bool]) -> StagedTape:
+        """What the program does to tangents, without what no result depends on."""
+        outs = [
+            Output(self.slots.get(a), a.aval.to_tangent_aval()) if a in self.slots or must else None
+            for a, must in zip(self.jaxpr.outvars, forced, strict=True)
+        ]
+        tape = self.trace.tape
+        tape.keep_entries_of([out.slot for out in outs if out and out.slot is not None])
+        constants = self.staging.constants()
+        residuals = dict.fromkeys(
+            [a for entry in tape.entries for a in entry.residuals if type(a) is Var]
+        )
+        return StagedTape(
+            entries=tape.entries,
+            residuals=[a for a in residuals if a not in constants],
+            constants=constants,
+            inputs=self.inputs,
+            outs=outs,
+            debug_info=self.jaxpr.debug_info.of_derived(),
+        )
+
+    def finish(self, residuals: Sequence[Var]) -> tuple[Jaxpr, list[Any]]:
+        """The forward program: results, then residuals."""
+        results = [self.atoms.get(a, a) for a in self.jaxpr.outvars]
+        return self.staging.finish_atoms([*results, *residuals])
+
+
+class Output(NamedTuple):
+    """The tangent of an active result: its slot, `None` if it is zero, and its aval."""
+
+    slot: int | None
+    aval: Any
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StagedTape:
+    """What a program does to tangents, in terms of the variables of its forward program.
+
+    Args:
+        entries: its linear programs, in order; their residuals are variables or literals.
+        residuals: the variables among these that are no constants.
+        constants: the values of those that are.
+        inputs: avals of the tangents of active operands, by slot.
+        outs: the tangents of results, `None` for those that have none.
+        debug_info: whose program it is.
+    """
+
+    entries: list[TapeEntry]
+    residuals: list[Var]
+    constants: dict[Var, Any]
+    inputs: dict[int, Any]
+    outs: list[Output | None]
+    debug_info: DebugInfo
+
+    @without_source
+    def linear(self) -> Jaxpr:
+        """The program residuals, tangents → tangents of the active results."""
+        writer = _TapeWriter(self)
+        staging, slots = writer.staging, writer.slots
+        slots.update({slot: staging.new_operand(aval) for slot, aval in self.inputs.items()})
+        with new_trace(staging):
+            for entry in self.entries:
+                writer.push(entry)
+            results = [
+                writer.zeros(out.aval) if out.slot is None else slots[out.slot]
+                for out in self.outs
+                if out is not None
+            ]
+        jaxpr, consts = staging.finish_atoms(results)
+        return close(jaxpr, consts)
+
+    @without_source
+    def transposed(self, ct_active: tuple[bool, ...]) -> TransposeFragment:
+        """The program residuals, active cotangents → cotangents of the active operands."""
+        writer = _TapeWriter(self)
+        staging, slots = writer.staging, writer.slots
+        with new_trace(staging):
+            outs = [out for out in self.outs if out is not None]
+            for out, on in zip(outs, ct_active, strict=True):
+                if on:
+                    ct = staging.new_operand(out.aval)
+                    if out.slot is not None:
+                        writer.accumulate(out.slot, ct)
+            for entry in reversed(self.entries):
+                writer.pull(entry)
+        results = [slots.get(slot) for slot in self.inputs]
+        jaxpr, consts = staging.finish_atoms([ct for ct in results if ct is not None])
+        active = [False] * len(self.residuals) + [ct is not None for ct in results]
+        return TransposeFragment(close(jaxpr, consts), tuple(active))
+
+
+@final
+class _TapeWriter:
+    """Writes what a tape does, forwards or backwards, as a program.
+
+    `known` maps residuals to the variables of that program, `slots` the slots of tangents, or of
+    cotangents, to theirs; a slot that is missing is zero.
+    """
+
+    __slots__ = ("constants", "known", "slots", "staging")
+
+    def __init__(self, tape: StagedTape) -> None:
+        self.staging = staging = StagingTrace(tape.debug_info)
+        self.constants = tape.constants
+        self.known: dict[Any, Atom] = {a: staging.new_operand(a.aval) for a in tape.residuals}
+        self.slots: dict[int, Atom] = {}
+
+    def push(self, entry: TapeEntry) -> None:
+        """Write the linear program of an entry."""
+        slots, rule = self.slots, entry.linearization
+        if not any([slot in slots for slot in entry.inputs]):
+            return
+        tangents = [
+            slots[slot] if slot in slots else self.zeros(aval)
+            for slot, aval in zip(
+                entry.inputs, rule.linear.in_avals[rule.num_residuals :], strict=True
+            )
+        ]
+        outs = self.staging.copy(rule.linear, [*self._residuals(entry), *tangents], entry.source)
+        slots.update(zip(entry.outputs, outs, strict=True))
+
+    def pull(self, entry: TapeEntry) -> None:
+        """Write the transpose of the linear program of an entry."""
+        rule = entry.linearization
+        cts = [self.slots.pop(slot, None) for slot in entry.outputs]
+        ct_active = tuple([ct is not None for ct in cts])
+        if True not in ct_active:
+            return
+        given = [ct for ct in cts if ct is not None]
+        if rule.pull is not None:
+            self._pull_by_function(entry, cts)
+            return
+        fragment = rule.transposed(ct_active)
+        place = None if entry.source is None else entry.source.transposed()
+        results = iter(self.staging.copy(fragment.jaxpr, [*self._residuals(entry), *given], place))
+        for slot, on in zip(entry.inputs, fragment.active[rule.num_residuals :], strict=True):
+            if on:
+                self.accumulate(slot, next(results), place)
+
+    def _pull_by_function(self, entry: TapeEntry, cts: Sequence[Atom | None]) -> None:
+        """Let a function of the user turn cotangents of results into those of operands."""
+        staging = self.staging
+        residuals = [
+            a.val if type(a) is Literal else StagingTracer(staging, a)
+            for a in self._residuals(entry)
+        ]
+        given = [None if ct is None else StagingTracer(staging, ct) for ct in cts]
+        with attributed_to_transpose(entry.source):
+            results = entry.linearization.pull_back(residuals, given)
+        for slot, ct in zip(entry.inputs, results, strict=True):
+            if ct is not None:
+                self.accumulate(slot, staging.atom(ct))
+
+    def accumulate(self, slot: int, ct: Atom, place: UserFrame | None = None) -> None:
+        """Add a contribution to the cotangent of a slot."""
+        before = self.slots.get(slot)
+        if before is not None:
+            aval = before.aval
+            if aval is not ct.aval:
+                ((aval,), _) = infer(add_any_p, (), aval, ct.aval)
+            total = Var(aval)
+            self.staging.equations.append(
+                Equation(add_any_p, (before, ct), (total,), {}, no_effects, place)
+            )
+            ct = total
+        self.slots[slot] = ct
+
+    def zeros(self, aval: Any) -> Atom:
+        return self.staging.atom(zeros(aval))
+
+    def _residuals(self, entry: TapeEntry) -> list[Atom]:
+        known = self.known
+        return [known[a] if a in known else self._constant(a) for a in entry.residuals]
+
+    def _constant(self, residual: Any) -> Atom:
+        """A residual that is a literal or a constant of the program."""
+        if type(residual) is Literal:
+            return residual
+        atom = self.known[residual] = self.staging.lift(self.constants[residual])
+        return atom

@@ -1,5 +1,18 @@
-"""Operations that carry programs: `jit`, `cond`, `while_loop`, `scan`, custom derivative rules.
+"""Operations that carry programs or functions of the user.
 
 Each is one primitive whose parameters hold jaxprs; its rules transform those jaxprs and bind the
 primitive again.  Start with `jit`, the simplest.
+
+===============  ===================================================================================
+`jit`            programs compiled as a whole, their stages, their caches
+`loops`          `scan`, `while_loop`, `fori_loop`, `map`
+`branches`       `cond`, `switch`
+`custom`         custom derivatives, custom batching, implicit functions
+`checkpoint`     rematerialisation
+`callbacks`      calls back into Python, printing, breakpoints
+`checks`         `checkify`
+===============  ===================================================================================
+
+What they share lies here: how programs are found again that were traced before (`remembered`), how
+they close over tracers (`closing`), references in bodies (`ref_bodies`), eager execution (`calls`).
 """

@@ -9,6 +9,7 @@ from ..array import Array
 from ..array.colocation import placement_of
 from ..core import Jaxpr, Primitive, Zero
 from ..engines.xla.operation import run_operation
+from .checks.check_primitive import has_checks
 
 
 def split_tangents(
@@ -31,10 +32,17 @@ def run_compiled(
     return run_operation(primitive, operands, params, device, committed)
 
 
+# An eager loop is interpreted as long as that takes no longer than to call a compiled program.
+INTERPRETED_OPERATIONS = 16
 # Above this many elements per operation a compiled loop is worth its compilation.
 _TINY_ELEMENTS = 1024
 
 
 def tiny(jaxpr: Jaxpr) -> bool:
-    """Whether interpreting a program with NumPy takes microseconds per operation."""
-    return all(v.aval.size <= _TINY_ELEMENTS for eqn in jaxpr.eqns for v in eqn.outvars)
+    """Whether interpreting a program with NumPy takes microseconds per operation.
+
+    Never with checks, so that a loop does not begin to refuse them when it grows.
+    """
+    return not has_checks(jaxpr.effects) and all(
+        v.aval.size <= _TINY_ELEMENTS for eqn in jaxpr.eqns for v in eqn.outvars
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import Jaxpr, Var, aval_of, close, eval_jaxpr, stage
+from ..core import Jaxpr, Var, apply_jaxpr, aval_of, stage_closed, with_operands
 from ..lax.convert import convert_element_type
 
 
@@ -18,7 +18,7 @@ def common_captures(
     for jaxpr, captured in zip(programs, captures, strict=True):
         own = {id(x): v for x, v in zip(captured, jaxpr.invars, strict=False)}
         leading = tuple([own.get(key) or Var(aval_of(x)) for key, x in joined.items()])
-        extended.append(jaxpr.replace(invars=leading + jaxpr.invars[len(captured) :]))
+        extended.append(with_operands(jaxpr, leading + jaxpr.invars[len(captured) :]))
     return list(joined.values()), extended
 
 
@@ -37,8 +37,7 @@ def converted_results(jaxpr: Jaxpr, weak: Sequence[bool]) -> Jaxpr:
     def function(*operands: Any) -> list[Any]:
         return [
             convert_element_type(x, x.aval.dtype) if x.aval.weak_type and not w else x
-            for x, w in zip(eval_jaxpr(jaxpr, *operands), weak, strict=True)
+            for x, w in zip(apply_jaxpr(jaxpr, *operands), weak, strict=True)
         ]
 
-    converted, consts = stage(function, jaxpr.in_avals, jaxpr.debug_info)
-    return close(converted, consts)
+    return stage_closed(function, jaxpr.in_avals, jaxpr.debug_info)

@@ -1,0 +1,1 @@
+"""`cond` and `switch`: choose one of several programs at run time."""

@@ -1,0 +1,217 @@
+"""`cond` and `switch`: choose one of several functions at run time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from ... import dtypes, tree
+from ...config import current as current_config
+from ...core import Jaxpr, aval_of, is_concrete, stage_with_operands
+from ...lax.axes import members
+from ...lax.convert import convert_element_type
+from ...lax.selection import clamp
+from ...transforms.flattening import (
+    FlatFunction,
+    argument_names,
+    avals_of,
+    check_values,
+    debug_info,
+    function_label,
+)
+from ...util.messages import message
+from ..closing import common_captures, with_result_avals
+from ..remembered import remembered
+from .cond_primitive import cond_p
+
+
+@final
+class _NoOperand:
+    """Tells an operand that is not given from `None`, which may be one."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+_no_operand: Final = _NoOperand()
+
+
+def cond(
+    pred: Any,
+    true_fun: Callable[..., Any],
+    false_fun: Callable[..., Any],
+    *operands: Any,
+    operand: Any = _no_operand,
+) -> Any:
+    """Apply `true_fun` if `pred` is true, else `false_fun`.
+
+    Args:
+        pred: boolean scalar (a number counts as true unless it is zero).
+        true_fun, false_fun: functions of the operands, with results of one structure, shapes and
+            dtypes.
+        *operands: arrays or trees.
+        operand: the one operand, in place of `operands`.
+
+    ``cond(pred, true_operand, true_fun, false_operand, false_fun)``, with an operand for each
+    function, is accepted too.
+
+    Raises:
+        TypeError: `pred` is not a scalar, or the results of the functions differ.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.cond(True, lambda x: x + 1, lambda x: x - 1, 5)
+        Array(6, dtype=int32, weak_type=True)
+    """
+    operands = _all_operands("lax.cond", operands, operand)
+    if len(operands) == 2 and callable(false_fun) and callable(operands[1]):
+        of_first, of_second = false_fun, operands[1]
+        return cond(
+            pred, lambda x, _: of_first(x), lambda _, y: of_second(y), true_fun, operands[0]
+        )
+    _check_functions("lax.cond", (true_fun, false_fun))
+    aval = _scalar_aval("lax.cond, argument pred", pred, "a boolean scalar")
+    if current_config().disable_jit and is_concrete(pred):
+        return true_fun(*operands) if pred else false_fun(*operands)
+    if aval.dtype != np.bool_:
+        pred = convert_element_type(pred, np.bool_)
+    index = convert_element_type(pred, np.int32)
+    return _branch("lax.cond", index, (false_fun, true_fun), operands)
+
+
+def switch(
+    index: Any,
+    branches: Sequence[Callable[..., Any]],
+    *operands: Any,
+    operand: Any = _no_operand,
+) -> Any:
+    """Apply ``branches[index]``; an index out of range is clamped.
+
+    Args:
+        index: integer scalar.
+        branches: functions of the operands, with results of one structure, shapes and dtypes.
+        *operands: arrays or trees.
+        operand: the one operand, in place of `operands`.
+
+    Raises:
+        TypeError: `index` is not an integer scalar, or the results of the branches differ.
+        ValueError: there are no branches.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.switch(1, [lambda x: x, lambda x: -x], 3.0)
+        Array(-3., dtype=float32, weak_type=True)
+    """
+    operands = _all_operands("lax.switch", operands, operand)
+    functions = tuple(members("lax.switch, argument branches", branches, "functions"))
+    _check_functions("lax.switch", functions)
+    aval = _scalar_aval("lax.switch, argument index", index, "an integer scalar")
+    if not functions or not dtypes.issubdtype(aval.dtype, np.integer):
+        error = TypeError if functions else ValueError
+        raise error(
+            message(
+                "lax.switch",
+                given=f"{len(functions)} branches and an index {aval}",
+                expected="at least one branch and an index of integer dtype",
+                fix="Convert the index with astype('int32'), or give branches.",
+            )
+        )
+    if len(functions) == 1:
+        return functions[0](*operands)
+    if current_config().disable_jit and is_concrete(index):
+        return functions[min(max(int(index), 0), len(functions) - 1)](*operands)
+    index = clamp(np.int32(0), convert_element_type(index, np.int32), np.int32(len(functions) - 1))
+    return _branch("lax.switch", index, functions, operands)
+
+
+def _all_operands(where: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:
+    """The operands, however they were given."""
+    if operand is _no_operand:
+        return operands
+    if not operands:
+        return (operand,)
+    raise TypeError(
+        message(
+            f"{where}, argument operand",
+            given=f"operand={operand!r:.80} besides {len(operands)} positional operands",
+            expected="operands by position, or the keyword operand",
+            fix="Pass all operands by position.",
+        )
+    )
+
+
+def _branch(
+    where: str, index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...]
+) -> Any:
+    leaves, in_tree = tree.flatten((operands, {}))
+    check_values(where, lambda: argument_names(functions[0], in_tree), leaves)
+    avals = avals_of(leaves)
+
+    def trace() -> tuple[tuple[tuple[Jaxpr, ...], Any], list[Any]]:
+        flats = [FlatFunction(f, in_tree, where) for f in functions]
+        staged = [
+            stage_with_operands(flat, avals, debug_info(where, flat.function, in_tree))
+            for flat in flats
+        ]
+        programs = [jaxpr for jaxpr, _ in staged]
+        _check_results(where, flats, programs)
+        joined, extended = common_captures(programs, [captured for _, captured in staged])
+        return (tuple(with_result_avals(extended)), flats[0].out_tree), joined
+
+    (branches, out_tree), captured = remembered(functions, (where, in_tree, avals), trace)
+    return out_tree.unflatten(cond_p.bind(index, *captured, *leaves, branches=branches))
+
+
+def _check_functions(where: str, functions: Sequence[Any]) -> None:
+    for f in functions:
+        if not callable(f):
+            raise TypeError(
+                message(
+                    where,
+                    given=f"{f!r:.80} of type {type(f).__name__}",
+                    expected="callables as branches",
+                    fix="Pass functions; operands come after them.",
+                )
+            )
+
+
+def _scalar_aval(where: str, x: Any, expected: str) -> Any:
+    aval = aval_of(x) if not isinstance(x, (list, tuple, dict)) else None
+    if aval is not None and aval.shape == ():
+        return aval
+    raise TypeError(
+        message(
+            where,
+            given=f"{x!r:.80}" if aval is None else f"{aval}",
+            expected=expected,
+            fix="Reduce it, for instance with jnp.any or jnp.all.",
+        )
+    )
+
+
+def _check_results(where: str, flats: Sequence[FlatFunction], programs: Sequence[Jaxpr]) -> None:
+    first, program = flats[0], programs[0]
+    for flat, other in zip(flats[1:], programs[1:], strict=True):
+        labels = f"{function_label(first.function)} and {function_label(flat.function)}"
+        if flat.out_tree != first.out_tree:
+            raise TypeError(
+                message(
+                    f"{where}, results of {labels}",
+                    given=f"structures {first.out_tree} and {flat.out_tree}",
+                    expected="results of one structure",
+                    fix="Return the same containers from every branch.",
+                )
+            )
+        paths = tree.leaves_with_path(first.out_tree.unflatten(range(len(program.outvars))))
+        for (path, _), a, b in zip(paths, program.out_avals, other.out_avals, strict=True):
+            if a.shape != b.shape or a.dtype != b.dtype:
+                raise TypeError(
+                    message(
+                        f"{where}, result{tree.keystr(path)} of {labels}",
+                        given=f"{a} and {b}",
+                        expected="results of equal shapes and dtypes",
+                        fix="Convert one of them with astype or jnp.broadcast_to.",
+                    )
+                )

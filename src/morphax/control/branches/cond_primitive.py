@@ -1,0 +1,219 @@
+"""The primitive `cond`: one of several programs, chosen by an integer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from ...array import Array
+from ...core import (
+    BatchAxes,
+    Jaxpr,
+    apply_jaxpr,
+    call_program,
+    extended_name_stack,
+    has_ordered,
+    is_undefined_primal,
+    is_zero,
+    jaxpr_axis_names,
+    moved_effects,
+    without_references,
+)
+from ...core.effects import Effects, no_effects
+from ...engines.reference.eager import as_array
+from ...engines.xla.stablehlo import Builder, Value
+from ...lax.ref_binding import TakesReferences
+from ...lax.selection import select_n
+from ...lax.spine import broadcast_in_dim_p
+from ...transforms.batching import batch_jaxpr, to_axis
+from ...transforms.jvp import jvp_jaxpr
+from ...transforms.known_parts import KnownPart, Mask, known_program
+from ...transforms.linearize import Linearization
+from ...transforms.staged_linearization import linearize_jaxpr
+from ...transforms.transposition import transpose_jaxpr
+from ..batched_effects import check_repeatable
+from ..calls import split_tangents
+from ..checks.batched_checks import batch_with_checks
+from ..checks.check_primitive import has_checks
+from ..ref_bodies import discharge_cond
+from .branch_residuals import (
+    residual_operands,
+    shared_places,
+    taking_places,
+    with_operands_apart,
+    with_places,
+)
+from .cond_rematerialization import rematerialize_cond
+
+
+@final
+class Cond(TakesReferences):
+    """Apply ``branches[index]`` to the operands; `index` is an int32 in range.
+
+    Params:
+        branches: programs with equal operand and result avals.
+    """
+
+    name = "cond"
+    multiple_results = True
+
+    def abstract_eval(self, index: Any, *avals: Any, branches: tuple[Jaxpr, ...]) -> Sequence[Any]:
+        return branches[0].out_avals
+
+    def effects(self, *, branches: tuple[Jaxpr, ...]) -> Effects:
+        return no_effects.union(*[moved_effects(branch.effects, 1) for branch in branches])
+
+    def axis_names(self, *, branches: tuple[Jaxpr, ...]) -> tuple[Any, ...]:
+        return tuple(dict.fromkeys(n for branch in branches for n in jaxpr_axis_names(branch)))
+
+    def interpret(self, index: Any, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[Any]:
+        chosen = min(max(int(index), 0), len(branches) - 1)
+        with extended_name_stack(f"branch {chosen} of cond"):
+            return apply_jaxpr(without_references(branches[chosen]), *operands)
+
+    def execute(self, index: Array, *operands: Array, branches: tuple[Jaxpr, ...]) -> list[Array]:
+        chosen = min(max(int(index.to_host()), 0), len(branches) - 1)
+        branch = without_references(branches[chosen])
+        return [as_array(x) for x in apply_jaxpr(branch, *operands)]
+
+    def discharge(self, index: Any, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[Any]:
+        return discharge_cond(self, index, operands, branches)
+
+    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
+
+    def lower(
+        self,
+        b: Builder,
+        outs: Sequence[Any],
+        index: Value,
+        *operands: Value,
+        branches: tuple[Jaxpr, ...],
+    ) -> list[Value]:
+        ordered = has_ordered(self.effects(branches=branches))
+        regions = [
+            b.region(
+                (),
+                lambda inner, branch=branch: inner.inline(branch, *operands),
+                gives_token=ordered,
+            )
+            for branch in branches
+        ]
+        return b.ops("stablehlo.case", outs, index, regions=regions, gives_token=ordered)
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], *, branches: tuple[Jaxpr, ...]
+    ) -> tuple[list[Any], list[Any]]:
+        active = tuple([not is_zero(t) for t in tangents[1:]])
+        forced = _any_of([jvp_jaxpr(branch, active).out_active for branch in branches])
+        fragments = [jvp_jaxpr(branch, active, forced) for branch in branches]
+        given = [t for t in tangents[1:] if not is_zero(t)]
+        results = self.bind(*primals, *given, branches=tuple([f.jaxpr for f in fragments]))
+        return split_tangents(results, forced, branches[0].out_avals)
+
+    def linearize(
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+    ) -> Linearization:
+        """Residuals are what branches hand out in places, operands, and the choice itself."""
+        branches = params["branches"]
+        alone = [linearize_jaxpr(branch, active[1:]) for branch in branches]
+        forced = _any_of([rule.out_active for rule in alone])
+        rules = [linearize_jaxpr(branch, active[1:], forced) for branch in branches]
+        count = len(branches[0].outvars)
+        given = _any_of([residual_operands(rule) for rule in rules])
+        pairs = [with_operands_apart(rule, given) for rule in rules]
+        places = shared_places([forward.out_avals[count:] for forward, _ in pairs])
+        forwards = [with_places(forward, i, places) for i, (forward, _) in enumerate(pairs)]
+        linears = [taking_places(linear, i, places) for i, (_, linear) in enumerate(pairs)]
+        forward = call_program(self, avals, {"branches": tuple(forwards)})
+        kept = [v for v, on in zip(forward.invars, (True, *given), strict=True) if on]
+        in_avals = [avals[0], *linears[0].in_avals]
+        linear = call_program(self, in_avals, {"branches": tuple(linears)})
+        index, *others = linear.invars
+        n = len(places.avals)
+        return Linearization(
+            forward.replace(outvars=(*forward.outvars, *kept)),
+            linear.replace(invars=(*others[:n], index, *others[n:])),
+            forced,
+            n + len(kept),
+        )
+
+    def transpose(
+        self, cts: Sequence[Any], index: Any, *operands: Any, branches: tuple[Jaxpr, ...]
+    ) -> list[Any]:
+        linear = tuple([is_undefined_primal(x) for x in operands])
+        ct_active = tuple([not is_zero(ct) for ct in cts])
+        fragments = [transpose_jaxpr(branch, linear, ct_active, True) for branch in branches]
+        known = [x for x in operands if not is_undefined_primal(x)]
+        given = [ct for ct in cts if not is_zero(ct)]
+        results = iter(
+            self.bind(index, *known, *given, branches=tuple([f.jaxpr for f in fragments]))
+        )
+        return [None, *[next(results) if on else None for on in linear]]
+
+    def known_part(self, unknown: Mask, *, branches: tuple[Jaxpr, ...]) -> KnownPart | None:
+        if unknown[0]:
+            return None
+        rows = [known_program(branch, unknown[1:]).results for branch in branches]
+        results = tuple([all(column) for column in zip(*rows, strict=True)])
+        programs = [known_program(branch, unknown[1:], results).jaxpr for branch in branches]
+        operands = tuple([not on for on in unknown])
+        return KnownPart(operands, results, {"branches": tuple(programs)})
+
+    def batch(
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: tuple[int | None, ...],
+        *,
+        branches: tuple[Jaxpr, ...],
+    ) -> tuple[list[Any], Sequence[int | None]]:
+        index, *others = operands
+        if dims[0] is not None:
+            effects = self.effects(branches=branches)
+            if has_checks(effects):
+                return batch_with_checks(self, axes, operands, dims, {"branches": branches})
+            check_repeatable("lax.cond or lax.switch", effects)
+            return self._batch_by_selection(axes, index, dims, others, branches)
+        moved = [
+            x if d is None else to_axis(axes, x, d, 0)
+            for x, d in zip(others, dims[1:], strict=True)
+        ]
+        at_front = tuple([None if d is None else 0 for d in dims[1:]])
+        loose = [batch_jaxpr(branch, at_front, axes).out_dims for branch in branches]
+        batched = _any_of([[d is not None for d in out_dims] for out_dims in loose])
+        fragments = [batch_jaxpr(branch, at_front, axes, batched) for branch in branches]
+        outs = self.bind(index, *moved, branches=tuple([f.jaxpr for f in fragments]))
+        return outs, [0 if on else None for on in batched]
+
+    collect = batch
+    rematerialize = staticmethod(rematerialize_cond)
+
+    def _batch_by_selection(
+        self,
+        axes: BatchAxes,
+        index: Any,
+        dims: tuple[int | None, ...],
+        operands: Sequence[Any],
+        branches: tuple[Jaxpr, ...],
+    ) -> tuple[list[Any], Sequence[int]]:
+        """Members of the batch take different branches: compute all, select."""
+        everything = (True,) * len(branches[0].outvars)
+        fragments = [batch_jaxpr(branch, dims[1:], axes, everything) for branch in branches]
+        results = [apply_jaxpr(f.jaxpr, *operands) for f in fragments]
+        selected = [_select(index, list(cases)) for cases in zip(*results, strict=True)]
+        return selected, [0] * len(selected)
+
+
+def _any_of(rows: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
+    return tuple([any(column) for column in zip(*rows, strict=True)])
+
+
+def _select(index: Any, cases: list[Any]) -> Any:
+    """Members of `cases`, chosen by a vector of indices along axis 0."""
+    shape = cases[0].aval.shape
+    which = broadcast_in_dim_p.bind(index, shape=shape, broadcast_dimensions=(0,), sharding=None)
+    return select_n(which, *cases)
+
+
+cond_p = Cond()

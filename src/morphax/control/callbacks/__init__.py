@@ -1,0 +1,1 @@
+"""Calls from programs back into Python: pure and impure callbacks, printing, breakpoints."""

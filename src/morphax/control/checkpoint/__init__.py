@@ -1,0 +1,1 @@
+"""`checkpoint`: values that the backward pass computes again instead of keeping them."""

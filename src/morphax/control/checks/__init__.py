@@ -1,0 +1,1 @@
+"""`checkify`: errors in programs as values."""

@@ -1,0 +1,126 @@
+"""The primitive `check`: fail if a state of checks says so.
+
+Eagerly it raises at once.  In a staged program nobody can raise, so `checkify` must turn it into a
+result first; a program that still contains it does not compile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, final
+
+from ...array import Array
+from ...core import BatchAxes, Effect, Primitive, not_linear
+from ...core.effects import Effects
+from ...engines.reference.eager import as_array
+from ...engines.xla.stablehlo import Builder, Value
+from ...lax.argreductions import argmax
+from ...lax.dynamic_slicing import dynamic_index_in_dim
+from ...util.messages import message
+from .check_sites import Site, failure_of
+
+
+class JaxRuntimeError(ValueError):
+    """A check failed."""
+
+
+@final
+@dataclass(frozen=True)
+class CheckEffect(Effect):
+    """The equation may fail."""
+
+    repeatable: ClassVar[bool] = True
+
+    def __str__(self) -> str:
+        return "Check"
+
+
+_effects: Effects = frozenset({CheckEffect()})
+
+
+def has_checks(effects: Effects) -> bool:
+    """Whether a program with these effects may fail."""
+    return not _effects.isdisjoint(effects)
+
+
+@final
+class Check(Primitive):
+    """Raise the first failure of a state; no results.
+
+    Operands: the state, packed by the layout of `sites`.
+
+    Params:
+        sites: whose failures the state tells.
+        debug: whether the check is for `checkify` alone, and means nothing without it.
+    """
+
+    name = "check"
+    multiple_results = True
+    transpose = not_linear("it has no results")
+
+    def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {"debug": params["debug"]}
+
+    def abstract_eval(self, *avals: Any, **_: Any) -> list[Any]:
+        return []
+
+    def effects(self, **_: Any) -> Effects:
+        return _effects
+
+    def execute(
+        self, pred: Array, code: Array, *values: Array, sites: tuple[Site, ...], debug: bool
+    ) -> list[Any]:
+        if not debug and pred.to_host():
+            failure = failure_of(sites, code.to_host(), values)
+            raise JaxRuntimeError(str(failure)) from failure
+        return []
+
+    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+        return self.execute(*map(as_array, operands), **params)
+
+    def lower(
+        self, b: Builder, outs: Any, *operands: Value, sites: tuple[Site, ...], debug: bool
+    ) -> list[Value]:
+        if debug:
+            return []
+        raise ValueError(
+            message(
+                "compilation of checkify.check",
+                given=f"a check in a staged program (jit, scan, while_loop, ...) {_place(sites)}",
+                expected="checks that checkify has functionalized: a compiled program cannot raise",
+                fix="Wrap the function: err, out = checkify.checkify(f)(...); err.throw(). "
+                "Or use checkify.debug_check, which does nothing without checkify.",
+            )
+        )
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        self.bind(*primals, **params)
+        return [], []
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        """Raise the failure of the first member that failed."""
+        pred = operands[0]
+        member = None if dims[0] is None else argmax(pred, dims[0], "int32")
+        parts = [_of_member(x, d, member) for x, d in zip(operands, dims, strict=True)]
+        self.bind(*parts, **params)
+        return [], []
+
+
+def _of_member(x: Any, dim: int | None, member: Any) -> Any:
+    """The part of an operand that belongs to a member of the batch; any will do for `None`."""
+    if dim is None:
+        return x
+    return dynamic_index_in_dim(x, 0 if member is None else member, dim, keepdims=False)
+
+
+def _place(sites: tuple[Site, ...]) -> str:
+    places = {str(site.place) for site in sites if site.place is not None}
+    return f"at {places.pop()}" if len(places) == 1 else f"at {len(places)} places"
+
+
+check_p = Check()

@@ -1,0 +1,190 @@
+"""Functions with derivative rules of the user: one equation that holds function and rule."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any, ClassVar
+
+from ...core import (
+    BatchAxes,
+    Cell,
+    Jaxpr,
+    Trace,
+    attributed_to_running_line,
+    aval_of,
+    current_trace,
+    discharge,
+    is_reference,
+    new_trace,
+    not_linear,
+    root_trace,
+    set_current_trace,
+    values_of,
+)
+from ...engines.reference.eager import as_array
+from ...lax.ref_binding import TakesReferences, unwrapped
+from ...lax.references import as_references
+from ...transforms.batching import BatchTrace, batch_jaxpr
+from ...util.messages import message
+from ..program_call import ProgramCall
+from ..ref_bodies import handed_back
+
+# A context that enters the trace in which the rule of one member is run for a batch.
+TraceOfMembers = Callable[[], AbstractContextManager[BatchTrace]]
+
+
+class CustomCall(ProgramCall, TakesReferences):
+    """Apply `call_jaxpr`; differentiate by the user's rule.
+
+    Params:
+        call_jaxpr: the function.
+        num_consts: leading operands that it closes over; the rule does not see them.
+        name: of the user's function.
+        and the rule, under the name `rule_name`.
+    """
+
+    program = "call_jaxpr"
+    rule_name: ClassVar[str]
+    # Run a rule in forward mode, in reverse mode; the rule of a batched function.
+    push: ClassVar[Callable[[Any, Sequence[Any], Any], list[Any]]]
+    record: ClassVar[Callable[[Any, Sequence[Any], Any], list[Any]]]
+    batched: ClassVar[Callable[[Any, TraceOfMembers, Sequence[int | None]], Any]]
+
+    transpose = not_linear("a function with a custom derivative is not known to be linear")
+
+    def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        return {"name": params["name"], "call_jaxpr": params["call_jaxpr"]}
+
+    def bind(self, *operands: Any, **params: Any) -> Any:
+        """The rule sees references, so differentiation does not discharge them."""
+        trace, contents = current_trace(), unwrapped(operands)
+        if (trace.maps or trace is root_trace()) and any(map(is_reference, contents)):
+            return self.carry_out(trace, contents, params)
+        return trace.process(self, contents, params)
+
+    def process_eval(
+        self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]
+    ) -> list[Any]:
+        if any(map(is_reference, operands)):
+            return self.discharge(*operands, **params)
+        return self.execute(*map(as_array, operands), **params)
+
+    def discharge(self, *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
+        """A rule that takes references is lost, so the operation on values has none."""
+        pure, changed = discharge(call_jaxpr)
+        if Cell in map(type, operands):
+            params[self.rule_name] = _refuse_derivative
+        results = self.bind(*values_of(operands), call_jaxpr=pure, **params)
+        return handed_back(results, operands, changed)
+
+    def process_jvp(
+        self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]
+    ) -> list[Any]:
+        rule, operands = self._rule_and_operands(operands, params)
+        with attributed_to_running_line():
+            return self._checked(self.push(trace, operands, rule), params)
+
+    def process_linearize(
+        self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]
+    ) -> list[Any]:
+        rule, operands = self._rule_and_operands(operands, params)
+        with attributed_to_running_line():
+            return self._checked(self.record(trace, operands, rule), params)
+
+    def _rule_and_operands(
+        self, operands: Sequence[Any], params: dict[str, Any]
+    ) -> tuple[Any, list[Any]]:
+        return params[self.rule_name], as_references(operands[params["num_consts"] :])
+
+    def _checked(self, outs: list[Any], params: dict[str, Any]) -> list[Any]:
+        """The results of a rule, which must have the shapes and dtypes of the function's."""
+        expected = params["call_jaxpr"].out_avals
+        for i, (given, aval) in enumerate(zip(map(aval_of, outs), expected, strict=True)):
+            if given.shape != aval.shape or given.dtype != aval.dtype:
+                raise TypeError(
+                    message(
+                        f"{self.rule_name} of {params['name']}, leaf {i} of the result",
+                        given=f"{given}",
+                        expected=f"{aval}, as the function returns",
+                        fix="Return results with the shapes and dtypes of the function's.",
+                    )
+                )
+        return outs
+
+    def process_batch(
+        self, trace: BatchTrace, operands: Sequence[Any], params: dict[str, Any]
+    ) -> list[Any]:
+        pairs = [trace.split(x) for x in operands]
+        with set_current_trace(trace.parent):
+            outs, dims = self._batched(
+                trace, trace.axes, [x for x, _ in pairs], tuple([d for _, d in pairs]), **params
+            )
+        return [trace.wrap(x, d) for x, d in zip(outs, dims, strict=True)]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+    ) -> tuple[list[Any], Sequence[int]]:
+        return self._batched(None, axes, operands, dims, **params)
+
+    def _batched(
+        self,
+        origin: BatchTrace | None,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: tuple[int | None, ...],
+        *,
+        call_jaxpr: Jaxpr,
+        num_consts: int,
+        **params: Any,
+    ) -> tuple[list[Any], Sequence[int]]:
+        everything = (True,) * len(call_jaxpr.outvars)
+        # Rules outlive the mapped function, in programs; its trace must not.
+        mapped = None if origin is None else weakref.ref(origin)
+        members = functools.partial(trace_of_members, mapped, axes)
+        rule = self.batched(params[self.rule_name], members, dims[num_consts:])
+        outs = self.bind(
+            *operands,
+            call_jaxpr=batch_jaxpr(call_jaxpr, dims, axes, everything).jaxpr,
+            num_consts=num_consts,
+            **params | {self.rule_name: rule},
+        )
+        return outs, [0] * len(outs)
+
+
+@contextmanager
+def trace_of_members(
+    mapped: Callable[[], BatchTrace | None] | None, axes: BatchAxes
+) -> Iterator[BatchTrace]:
+    """Context in which the rule of one member is run for a batch.
+
+    A rule may close over values of the mapped function, so as long as that runs its own trace is
+    entered again, on top of the trace that is current now.
+    """
+    origin = None if mapped is None else mapped()
+    if origin is None or not origin.live:
+        trace = BatchTrace(current_trace(), axes)
+        with new_trace(trace):
+            yield trace
+        return
+    parent, origin.parent = origin.parent, current_trace()
+    try:
+        with set_current_trace(origin):
+            yield origin
+    finally:
+        origin.parent = parent
+
+
+def _refuse_derivative(*arguments: Any) -> Any:
+    """In place of a rule that takes references."""
+    raise TypeError(
+        message(
+            "derivative of a function with a custom rule",
+            given="a function that takes or closes over references, in a program that is "
+            "differentiated as a whole",
+            expected="a program without references where a rule is used",
+            fix="Differentiate inside of jit, scan or cond instead of outside.",
+        )
+    )

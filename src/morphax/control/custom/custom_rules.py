@@ -1,0 +1,225 @@
+"""What `custom_jvp` and `custom_vjp` share: binding of arguments, dispatch on the current trace.
+
+Eagerly the function itself runs.  A trace of differentiation that holds a tangent of an operand
+runs the user's rule, with the operands as they are, so that Python control flow on concrete values
+works.  Other traces see one equation whose body is the staged function.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, NamedTuple
+
+from ... import tree
+from ...core import (
+    StagingTrace,
+    Trace,
+    Tracer,
+    aval_of,
+    is_from_outside,
+    set_current_trace,
+    stage_with_operands,
+)
+from ...core.compile_time import trace_of
+from ...transforms.batching import BatchTrace
+from ...transforms.flattening import (
+    FlatFunction,
+    argument_names,
+    check_values,
+    debug_info,
+    function_label,
+)
+from ...transforms.jvp import JVPTrace
+from ...transforms.linearize import LinearizeTrace
+from ...util.messages import message
+from .custom_call import CustomCall
+
+
+class BoundCall(NamedTuple):
+    """A call of a function with custom rules, its arguments separated.
+
+    Args:
+        fixed: values of the arguments that are not differentiated, in the order of `nondiff`.
+        leaves: leaves of the other arguments.
+        flat: the function of these leaves.
+    """
+
+    fixed: tuple[Any, ...]
+    leaves: list[Any]
+    flat: FlatFunction
+
+
+def bind_call(
+    where: str,
+    fun: Callable[..., Any],
+    nondiff: Sequence[int],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> BoundCall:
+    """Separate the arguments of a call."""
+    positional = positional_arguments(where, fun, args, kwargs)
+    fixed = {i: positional[i] for i in nondiff if i < len(positional)}
+    dynamic = tuple(x for i, x in enumerate(positional) if i not in fixed)
+    # The equation keeps the function, so that must not hold the operands.
+    count = len(positional)
+
+    @functools.wraps(fun)
+    def of_dynamic(*values: Any) -> Any:
+        given = iter(values)
+        return fun(*[fixed[i] if i in fixed else next(given) for i in range(count)])
+
+    if fixed:
+        of_dynamic.__dict__.pop("__wrapped__", None)
+        of_dynamic.__signature__ = _without(fun, fixed)  # type: ignore[attr-defined]
+    leaves, in_tree = tree.flatten((dynamic, {}))
+    check_values(where, lambda: argument_names(of_dynamic, in_tree), leaves)
+    return BoundCall(tuple(fixed.values()), leaves, FlatFunction(of_dynamic, in_tree, where))
+
+
+def _without(fun: Callable[..., Any], positions: Collection[int]) -> inspect.Signature:
+    """The signature of `fun` without the parameters at some positions."""
+    signature = inspect.signature(fun)
+    kept = [p for i, p in enumerate(signature.parameters.values()) if i not in positions]
+    return signature.replace(parameters=kept)
+
+
+def positional_arguments(
+    where: str, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """All arguments by position, defaults filled in."""
+    try:
+        bound = inspect.signature(fun).bind(*args, **kwargs)
+    except ValueError:  # a callable without a signature
+        return args
+    if bound.kwargs:
+        raise TypeError(
+            message(
+                f"{where} of {function_label(fun)}",
+                given=f"keyword-only arguments {sorted(bound.kwargs)}",
+                expected="arguments that can be passed by position",
+                fix="Make them positional, or close over them.",
+            )
+        )
+    bound.apply_defaults()
+    return bound.args
+
+
+def nondiff_positions(
+    where: str, fun: Callable[..., Any], argnums: Any, argnames: Any
+) -> tuple[int, ...]:
+    """Positions of the arguments that are not differentiated."""
+    argnums = [argnums] if isinstance(argnums, int) else argnums
+    argnames = [argnames] if isinstance(argnames, str) else argnames
+    names = list(inspect.signature(fun).parameters) if argnames else []
+    unknown = [n for n in argnames if n not in names]
+    if unknown or any([n < 0 for n in argnums]):
+        raise ValueError(
+            message(
+                f"{where} of {function_label(fun)}, nondiff_argnums and nondiff_argnames",
+                given=f"nondiff_argnums={tuple(argnums)}, nondiff_argnames={tuple(argnames)}",
+                expected="numbers of positional arguments, from 0, and names of arguments",
+                fix="Name or number the arguments as the function declares them.",
+            )
+        )
+    return tuple(sorted({*argnums, *[names.index(n) for n in argnames]}))
+
+
+def dispatch(primitive: CustomCall, call: BoundCall, params: dict[str, Any]) -> Any:
+    """Apply a function with custom rules in the current trace; its flat results.
+
+    Args:
+        primitive: the equation's, for traces that stage or batch.
+        call: the call.
+        params: parameters of the equation besides the staged function; the user's rule is one.
+    """
+    trace = trace_of(call.leaves)
+    while isinstance(trace, (JVPTrace, LinearizeTrace)):
+        if any(belongs(trace, x) for x in call.leaves):
+            run_rule = primitive.push if isinstance(trace, JVPTrace) else primitive.record
+            return run_rule(trace, call.leaves, params[primitive.rule_name])
+        assert trace.parent is not None, "differentiation has a parent"
+        trace = trace.parent
+    with set_current_trace(trace):
+        if not isinstance(trace, (StagingTrace, BatchTrace)) and not is_from_outside(trace):
+            return call.flat(*call.leaves)
+        info = debug_info(primitive.name, call.flat.function, call.flat.in_tree)
+        jaxpr, captured = stage_with_operands(call.flat, [aval_of(x) for x in call.leaves], info)
+        return primitive.bind(
+            *captured,
+            *call.leaves,
+            **{"call_jaxpr": jaxpr, "num_consts": len(captured)} | params,
+        )
+
+
+def belongs(trace: Trace, x: Any) -> bool:
+    """Whether `x` is followed by `trace`."""
+    return isinstance(x, Tracer) and x._trace is trace
+
+
+def flatten_like(where: str, value: Any, out_tree: Any, what: str) -> list[Any]:
+    """The leaves of a rule's result, which must have the structure of the function's."""
+    leaves, given = tree.flatten(value)
+    if given == out_tree:
+        return leaves
+    raise TypeError(
+        message(
+            where,
+            given=f"{what} of structure {given}",
+            expected=f"the structure {out_tree}",
+            fix="Return from the rule what the function returns, leaf by leaf.",
+        )
+    )
+
+
+def checked_result(where: str, result: Any, flat: FlatFunction) -> list[Any]:
+    """The leaves of a rule's result, which must have the structure of the function's.
+
+    The function itself need not have run; then there is nothing to compare.
+    """
+    leaves, structure = tree.flatten(result)
+    if flat.out_tree is not None and flat.out_tree != structure:
+        raise TypeError(
+            message(
+                where,
+                given=f"a result of structure {structure}",
+                expected=f"the structure of the function's result, {flat.out_tree}",
+                fix="Return from the rule what the function returns.",
+            )
+        )
+    flat.out_tree = structure
+    return leaves
+
+
+def check_like(
+    where: str, given: tuple[Any, Sequence[Any]], expected: tuple[Any, Sequence[Any]]
+) -> None:
+    """Raise an error naming the place unless two trees of avals agree up to weak types.
+
+    Args:
+        where: what is checked.
+        given: a structure and its avals.
+        expected: the same of what it must agree with.
+    """
+    structure, avals = expected
+    if given[0] != structure:
+        raise TypeError(
+            message(
+                where,
+                given=f"the structure {given[0]}",
+                expected=f"{structure}",
+                fix="Return the containers of the value that it stands beside.",
+            )
+        )
+    paths = tree.leaves_with_path(structure.unflatten(range(len(avals))))
+    for (path, _), own, aval in zip(paths, given[1], avals, strict=True):
+        if own.shape != aval.shape or own.dtype != aval.dtype:
+            raise (ValueError if own.shape != aval.shape else TypeError)(
+                message(
+                    f"{where}{tree.keystr(path)}",
+                    given=f"{own}",
+                    expected=f"{aval}",
+                    fix="Return values of the shapes and dtypes of what they stand beside.",
+                )
+            )

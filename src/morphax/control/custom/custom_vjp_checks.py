@@ -1,0 +1,92 @@
+"""Checks of what the rules of `custom_vjp` return, with errors that name the place in the tree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ... import dtypes, tree
+from ...config import current as current_config
+from ...core import aval_of, is_value, is_zero
+from ...transforms.flattening import FlatFunction, argument_names
+from ...util.messages import message
+from .custom_rules import checked_result
+
+
+def checked_cotangents(
+    label: str, given: Any, flat: FlatFunction, avals: Sequence[Any]
+) -> list[Any]:
+    """One cotangent per operand, `None` where it is zero.
+
+    Args:
+        label: of the function.
+        given: what the backward rule returned: a tuple with one cotangent per argument, in which
+            `None` stands for the zero of a whole argument or of a part of it.
+        flat: the function of leaves.
+        avals: of the operands.
+    """
+    where = f"the backward rule of {label}"
+    positions = flat.in_tree.unflatten(range(flat.in_tree.num_leaves))[0]
+    if isinstance(given, list):
+        given = tuple(given)
+    leaves, structure = tree.flatten(given, is_leaf=lambda x: x is None)
+    try:
+        pairs = list(zip(leaves, structure.flatten_up_to(positions), strict=True))
+    except ValueError:
+        raise _wrong_structure(where, given, positions) from None
+    if not isinstance(given, tuple) or any(
+        [ct is not None and type(part) is not int for ct, part in pairs]
+    ):
+        raise _wrong_structure(where, given, positions)
+    results: list[Any] = [None] * len(avals)
+    for ct, part in pairs:
+        if ct is not None:
+            results[part] = _checked_cotangent(where, flat, part, ct, avals[part])
+    return results
+
+
+def _wrong_structure(where: str, given: Any, positions: Any) -> TypeError:
+    return TypeError(
+        message(
+            where,
+            given=f"cotangents of structure {tree.structure(given)}",
+            expected=f"a tuple with one cotangent per argument, {tree.structure(positions)}",
+            fix="Return a tuple of the arguments' structures; None stands for a part without a "
+            "cotangent.",
+        )
+    )
+
+
+def _checked_cotangent(where: str, flat: FlatFunction, position: int, ct: Any, aval: Any) -> Any:
+    expected = aval.to_tangent_aval()
+    if is_zero(ct) or expected.dtype == dtypes.float0:
+        return None
+    given = aval_of(ct) if is_value(ct) else None
+    if current_config().disable_bwd_checks and given is not None:
+        return ct
+    if given is not None and given.shape == expected.shape and given.dtype == expected.dtype:
+        return ct
+    is_shape = given is not None and given.shape != expected.shape
+    raise (ValueError if is_shape else TypeError)(
+        message(
+            f"{where}, cotangent of {argument_names(flat.function, flat.in_tree)[position]}",
+            given=f"{ct!r:.80} of type {type(ct).__name__}" if given is None else f"{given}",
+            expected=f"{expected}, for the argument is {aval}",
+            fix="Return cotangents with the shapes and dtypes of the arguments.",
+        )
+    )
+
+
+def checked_pair(label: str, result: Any, flat: FlatFunction) -> tuple[list[Any], Any]:
+    """The leaves of the forward rule's result, and the residuals."""
+    where = f"the forward rule of {label}"
+    if not (isinstance(result, (tuple, list)) and len(result) == 2):
+        raise TypeError(
+            message(
+                where,
+                given=f"a {type(result).__name__}",
+                expected="a pair (result, residuals)",
+                fix="Return a pair.",
+            )
+        )
+    return checked_result(where, result[0], flat), result[1]

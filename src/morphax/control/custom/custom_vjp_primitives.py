@@ -1,0 +1,220 @@
+"""The primitives of `custom_vjp`: a function with its own pullback, and the linear map behind it.
+
+The forward rule runs in place of the function and keeps residuals; the backward rule maps residuals
+and cotangents of the results to cotangents of the arguments.  There is no forward-mode derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from ...core import (
+    BatchAxes,
+    Primitive,
+    Zero,
+    attributed_to_running_line,
+    aval_of,
+    call_program,
+    is_undefined_primal,
+    is_zero,
+    not_differentiable,
+    set_current_trace,
+)
+from ...engines.xla.stablehlo import Builder, Value
+from ...lax.spine import batched_first, moved_axis, reduce_sum
+from ...transforms.batching import BatchTrace, unbatched_aval
+from ...transforms.derivatives import is_differentiable
+from ...transforms.jvp import JVPTrace, JVPTracer
+from ...transforms.linearize import Linearization, LinearizeTrace
+from ...util.messages import message
+from .custom_call import CustomCall, TraceOfMembers
+
+# Residuals and cotangents of all results (`Zero` where it is zero) → one cotangent per operand,
+# `None` where it is zero.
+Pull = Callable[[Sequence[Any], Sequence[Any]], list[Any]]
+# Operands and which of them have a tangent → results, residuals, the pullback that goes with them.
+Forward = Callable[[Sequence[Any], Sequence[bool]], tuple[list[Any], list[Any], Pull]]
+
+_NO_FORWARD_MODE = "a function with a custom_vjp rule has no forward-mode derivative"
+
+
+@final
+class CustomVJPLinear(Primitive):
+    """The linear map of which only the transpose is known: the user's pullback.
+
+    Params:
+        pull: the pullback.
+        num_residuals: how many of the operands are residuals; the others are tangents.
+        active: which operands of the function have a tangent.
+        out_avals: tangent avals of all results of the function.
+    """
+
+    name = "custom_vjp_linear"
+    multiple_results = True
+
+    jvp = not_differentiable(_NO_FORWARD_MODE)
+
+    def abstract_eval(self, *avals: Any, out_avals: tuple[Any, ...], **_: Any) -> Sequence[Any]:
+        return out_avals
+
+    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+        raise TypeError(_forward_mode_text())
+
+    def lower(self, b: Builder, outs: Any, *operands: Value, **params: Any) -> list[Value]:
+        raise TypeError(_forward_mode_text())
+
+    def batch(self, *arguments: Any, **params: Any) -> Any:
+        raise TypeError(_forward_mode_text())
+
+    def transpose(
+        self,
+        cts: Sequence[Any],
+        *operands: Any,
+        pull: Pull,
+        num_residuals: int,
+        active: tuple[bool, ...],
+        **_: Any,
+    ) -> list[Any]:
+        residuals = operands[:num_residuals]
+        assert not any(map(is_undefined_primal, residuals)), "residuals are known"
+        with attributed_to_running_line():
+            results = pull(residuals, cts)
+        return [None] * num_residuals + [r for r, on in zip(results, active, strict=True) if on]
+
+
+def _forward_mode_text() -> str:
+    return message(
+        "forward-mode derivative (jvp, jacfwd, linearize)",
+        given="a function with a custom_vjp rule",
+        expected="a function that can be differentiated in forward mode",
+        fix="Define its derivative with custom_jvp, or use reverse mode (grad, vjp, jacrev).",
+    )
+
+
+custom_vjp_linear_p = CustomVJPLinear()
+
+
+def push_through(trace: JVPTrace, operands: Sequence[Any], forward: Forward) -> list[Any]:
+    """Forward mode: the tangent is left to the linear map, which only transposition can use."""
+    pairs = [trace.split(x) for x in operands]
+    assert trace.parent is not None, "differentiation has a parent"
+    with set_current_trace(trace.parent):
+        active = tuple([not is_zero(t) for _, t in pairs])
+        outs, residuals, pull = forward([p for p, _ in pairs], active)
+        tangents = custom_vjp_linear_p.bind(
+            *residuals,
+            *[t for _, t in pairs if not is_zero(t)],
+            pull=pull,
+            num_residuals=len(residuals),
+            active=active,
+            out_avals=tuple([aval_of(x).to_tangent_aval() for x in outs]),
+        )
+    return [
+        JVPTracer(trace, p, t) if is_differentiable(p) else p
+        for p, t in zip(outs, tangents, strict=True)
+    ]
+
+
+def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forward) -> list[Any]:
+    """Reverse mode: run the forward rule, put the pullback on the tape."""
+    pairs = [trace.split(x) for x in operands]
+    assert trace.parent is not None, "differentiation has a parent"
+    active = tuple([slot is not None for _, slot in pairs])
+    with set_current_trace(trace.parent):
+        outs, residuals, pull = forward([p for p, _ in pairs], active)
+    out_active = tuple([is_differentiable(x) for x in outs])
+    out_avals = tuple([aval_of(x).to_tangent_aval() for x in outs])
+    tangent_avals = [aval_of(p).to_tangent_aval() for p, slot in pairs if slot is not None]
+    linear = call_program(
+        custom_vjp_linear_p,
+        [*map(aval_of, residuals), *tangent_avals],
+        {
+            "pull": pull,
+            "num_residuals": len(residuals),
+            "active": active,
+            "out_avals": out_avals,
+        },
+    )
+    kept = [v for v, on in zip(linear.outvars, out_active, strict=True) if on]
+
+    def pull_active(given: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        active_cts = iter(cts)
+        full = [next(active_cts) if on else None for on in out_active]
+        full = [Zero(aval) if ct is None else ct for ct, aval in zip(full, out_avals, strict=True)]
+        return [r for r, on in zip(pull(given, full), active, strict=True) if on]
+
+    entry = Linearization(
+        None, linear.replace(outvars=tuple(kept)), out_active, len(residuals), pull_active
+    )
+    return trace.record(entry, operands, [*outs, *residuals])
+
+
+def batched_forward(
+    forward: Forward, members: TraceOfMembers, dims: Sequence[int | None]
+) -> Forward:
+    """The rules of a batched function; its results have their batch axis in front."""
+
+    def batched(
+        operands: Sequence[Any], perturbed: Sequence[bool]
+    ) -> tuple[list[Any], list[Any], Pull]:
+        with members() as trace:
+            outs, residuals, pull = forward(
+                [trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)], perturbed
+            )
+        kept = [trace.split(x) for x in residuals]
+        values = [batched_first(trace.axes, *trace.split(x)) for x in outs]
+        return (
+            values,
+            [x for x, _ in kept],
+            _batched_pull(pull, members, dims, [d for _, d in kept]),
+        )
+
+    return batched
+
+
+def _batched_pull(
+    pull: Pull,
+    members: TraceOfMembers,
+    dims: Sequence[int | None],
+    residual_dims: Sequence[int | None],
+) -> Pull:
+    def batched(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        with members() as trace:
+            results = pull(
+                [trace.wrap(x, d) for x, d in zip(residuals, residual_dims, strict=True)],
+                [_member(trace, ct) for ct in cts],
+            )
+        return [
+            None if r is None else _unmapped(trace.axes, *trace.split(r), d)
+            for r, d in zip(results, dims, strict=True)
+        ]
+
+    return batched
+
+
+def _member(trace: BatchTrace, ct: Any) -> Any:
+    """The cotangent of one member, of a batch of cotangents along axis 0."""
+    if is_zero(ct):
+        return Zero(unbatched_aval(ct.aval, 0))
+    return trace.wrap(ct, 0)
+
+
+def _unmapped(axes: BatchAxes, ct: Any, ct_dim: int | None, dim: int | None) -> Any:
+    """A batch of cotangents where the operand has its batch axis; summed if it has none."""
+    whole = batched_first(axes, ct, ct_dim)
+    return reduce_sum(whole, (0,)) if dim is None else moved_axis(whole, 0, dim)
+
+
+@final
+class CustomVJPCall(CustomCall):
+    """A function with its forward rule, `forward`, which returns the pullback."""
+
+    name = "custom_vjp_call"
+    rule_name = "forward"
+    push = staticmethod(push_through)
+    record = staticmethod(record_rules)
+    batched = staticmethod(batched_forward)
+
+
+custom_vjp_call_p = CustomVJPCall()

@@ -1,0 +1,174 @@
+"""The last stage of a jitted function: a program of XLA, for arguments of one signature."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from ... import tree
+from ...array import Array
+from ...array.colocation import placement_of
+from ...array.sharding import SingleDeviceSharding
+from ...config import current as current_config
+from ...core import AbstractRef, Format, Layout, Tracer, aval_of, is_value
+from ...engines.reference.eager import as_array
+from ...engines.xla.executable import Executable
+from ...util.messages import message
+from .executables import run
+from .stage_info import Stage
+
+
+@final
+class Compiled(Stage):
+    """A function compiled for one signature; call it with arguments of that signature only.
+
+    Args:
+        traced: the function.
+        executable: its program.
+        argument_names: one path per leaf of the arguments.
+        call_observed: calls the function on leaves, under options that watch execution, or where
+            leaves are references.
+    """
+
+    __slots__ = ("_argument_names", "_call_observed", "_executable", "_takes_references")
+
+    def __init__(
+        self,
+        traced: Stage,
+        executable: Executable,
+        argument_names: Sequence[str],
+        call_observed: Callable[[Sequence[Any]], Any],
+    ) -> None:
+        super().__init__(traced.in_tree, traced.out_tree, traced._program, traced.donate_argnums)
+        self._executable = executable
+        self._call_observed = call_observed
+        self._argument_names = argument_names
+        self._takes_references = any([type(a) is AbstractRef for a in self._flat_in_avals])
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function on arguments without the static ones.
+
+        Raises:
+            TypeError: structure, shapes or dtypes differ from those it was compiled for.
+            ValueError: the arguments are on another device.
+        """
+        leaves, in_tree = tree.flatten((args, kwargs))
+        if in_tree != self.in_tree:
+            raise TypeError(self._wrong_structure(in_tree))
+        for position, (x, aval) in enumerate(zip(leaves, self._flat_in_avals, strict=True)):
+            if type(x) is not Array or x.aval is not aval:
+                self._check(position, x, aval)
+        if self._takes_references:
+            return self._call_observed(leaves)
+        operands = [as_array(x) for x in leaves]
+        committed = self._check_placement(operands)
+        if current_config().debugs_execution:
+            return self._call_observed(operands)
+        results = run(self._executable, operands, committed, self._program.debug_info)
+        return self.out_tree.unflatten(results)
+
+    call = __call__
+
+    def as_text(self) -> str:
+        """The HLO text of the program, as XLA optimised it."""
+        return self._executable.loaded.get_hlo_text()  # type: ignore[no-any-return]
+
+    def cost_analysis(self) -> dict[str, float]:
+        """What XLA estimates of the optimised program: operations and bytes moved."""
+        return self._executable.loaded.cost_analysis()  # type: ignore[no-any-return]
+
+    def memory_analysis(self) -> Any:
+        """How many bytes arguments, results, temporaries and code take up."""
+        return self._executable.loaded.get_compiled_memory_stats()
+
+    def runtime_executable(self) -> Any:
+        """The executable of jaxlib."""
+        return self._executable.loaded
+
+    @property
+    def input_shardings(self) -> Any:
+        """``(args, kwargs)`` with the sharding of each array, `None` for one that is not used."""
+        return tree.map(lambda f: f.sharding, self.input_formats)
+
+    @property
+    def output_shardings(self) -> Any:
+        """The result with the sharding of each array as leaves."""
+        return tree.map(lambda f: f.sharding, self.output_formats)
+
+    @property
+    def input_formats(self) -> Any:
+        """``(args, kwargs)`` with `Format` leaves, empty ones for what is not used."""
+        program = self._executable.program
+        layouts = [Layout.from_xla(str(x)) for x in self._executable.loaded.get_parameter_layouts()]
+        taken = dict(zip(program.kept_operands, layouts, strict=False))
+        passed_on = {f.operand for f in program.forwarded if f is not None}
+        formats = [
+            self._format(taken.get(i) or Layout.row_major(len(aval.shape)))
+            if i in taken or i in passed_on
+            else Format()
+            for i, aval in enumerate(self._flat_in_avals)
+        ]
+        return self.in_tree.unflatten(formats)
+
+    @property
+    def output_formats(self) -> Any:
+        """The result with `Format` leaves."""
+        program = self._executable.program
+        computed = iter(self._executable.loaded.get_output_layouts())
+        formats = [
+            self._format(
+                Layout.from_xla(str(next(computed)))
+                if source is None
+                else Layout.row_major(len(aval.shape))
+            )
+            for aval, source in zip(program.out_avals, program.forwarded, strict=True)
+        ]
+        return self.out_tree.unflatten(formats)
+
+    def _format(self, layout: Layout) -> Format:
+        return Format(layout, SingleDeviceSharding(self._executable.device))
+
+    @property
+    def _label(self) -> str:
+        return f"compiled {self._program.debug_info.function}"
+
+    def _wrong_structure(self, in_tree: Any) -> str:
+        return message(
+            f"{self._label}, arguments",
+            given=f"(args, kwargs) of the structure {in_tree}",
+            expected=f"{self.in_tree}, for which it was compiled",
+            fix="Pass arguments by position or by name as when it was lowered, "
+            "but static arguments not at all.",
+        )
+
+    def _check(self, position: int, x: Any, aval: Any) -> None:
+        """Raise `TypeError` if `x` is not an argument that the program was compiled for."""
+        if isinstance(x, Tracer):
+            given = x.origin()
+            expected = "a concrete array: a compiled function cannot be transformed"
+            fix = "Transform the function first, then lower and compile it."
+        elif not is_value(x):
+            given, expected = f"{x!r:.80} of type {type(x).__name__}", f"an array {aval}"
+            fix = "Convert the argument with jnp.asarray."
+        else:
+            given, expected = str(aval_of(x)), f"{aval}, for which it was compiled"
+            fix = "Convert the argument, or lower and compile again for arguments like this one."
+            # Weak types may differ: they matter while tracing only.
+            if given.lstrip("~") == str(aval).lstrip("~"):
+                return
+        where = f"{self._label}, argument {self._argument_names[position]}"
+        raise TypeError(message(where, given=given, expected=expected, fix=fix))
+
+    def _check_placement(self, operands: Sequence[Array]) -> bool:
+        """Whether operands are committed; `ValueError` if they are to another device."""
+        device, committed = placement_of(operands, self._label, lambda i: self._argument_names[i])
+        if committed and device is not self._executable.device:
+            raise ValueError(
+                message(
+                    f"{self._label}, arguments",
+                    given=f"arrays on {device!r}",
+                    expected=f"arrays on {self._executable.device!r}, for which it was compiled",
+                    fix="Move the arguments there with jax.device_put.",
+                )
+            )
+        return committed

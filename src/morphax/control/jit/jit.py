@@ -1,0 +1,364 @@
+"""`jit`: trace a function once per signature of its arguments, compile it, and call the result.
+
+The signature is the structure of the arguments, their avals, the values of static arguments, and
+what else tracing depends on (configuration and named axes).
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import warnings
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from types import FunctionType, MethodType
+from typing import Any, final
+
+import numpy as np
+
+from ... import tree
+from ...array import Array
+from ...config import current as current_config
+from ...config import state
+from ...core import AbstractRef, aval_of, axis_env, stage_with_operands
+from ...core.trace import _current as this_thread
+from ...engines.devices import client_of
+from ...engines.reference.eager import EvalTrace, as_array
+from ...transforms.derivatives import shape_aval
+from ...transforms.flattening import (
+    FlatFunction,
+    argument_names,
+    check_avals,
+    debug_info,
+    function_label,
+    function_name,
+)
+from ...util.messages import message
+from ..build_events import TRACING, reported
+from ..remembered import remembered
+from .jit_options import (
+    Choice,
+    JitOptions,
+    StaticArguments,
+    check_disjoint,
+    check_hashable,
+    donated_leaves,
+    resolve,
+    split_static,
+)
+from .program_cache import cache_of, compiled
+from .recompiles import note_trace
+from .stages import Lowered, Traced, TracedWithReferences, only_arrays, put
+
+_aval = attrgetter("aval")
+_no_kwargs = tree.structure({})
+
+
+@final
+class JitFunction:
+    """What `jit` returns: call it like the function itself.
+
+    `__call__` is the twin of `native/calls.cpp`, which takes its place, and comes back to it with
+    signatures that are new to it and with all calls that are not plain.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_calls", "_static")
+
+    def __init__(self, fun: Callable[..., Any], options: JitOptions) -> None:
+        functools.update_wrapper(self, fun)
+        self._fun = fun
+        self._options = options
+        self._static = options.static or None
+        self._cache = cache_of(fun, options)
+        # The table itself, which is never replaced: a call looks its signature up here.
+        self._programs = self._cache.programs
+        self._calls = self._cache.calls
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        config = current_config()
+        if config.debugs_execution:
+            return self._call_debugged(args, kwargs, config)
+        leaves, traced = self._find(args, kwargs, config, aval_of)
+        return traced.apply(leaves)
+
+    def _call_debugged(self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Any) -> Any:
+        """A call under the options that watch execution, or forbid to compile."""
+        if config.disable_jit:
+            return self._fun(*args, **kwargs)
+        leaves, traced = self._find(args, kwargs, config, aval_of)
+        return traced.bind(leaves)
+
+    def _find(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        config: Any,
+        to_aval: Callable[[Any], Any],
+    ) -> tuple[list[Any], Traced]:
+        """The leaves of a call and the program for its signature, traced if it is new."""
+        static = None
+        if self._static is not None:
+            args, kwargs, static = split_static(self._static, args, kwargs)
+        leaves, args_tree = tree.flatten(args)
+        kwargs_tree = _no_kwargs
+        if kwargs:
+            named, kwargs_tree = tree.flatten(kwargs)
+            leaves += named
+        if only_arrays(map(type, leaves)):
+            avals = tuple(map(_aval, leaves))
+        else:
+            avals = self._avals_of_others(leaves, (args_tree, kwargs_tree), static, to_aval)
+        key = (avals, args_tree, kwargs_tree, static, config.trace_key, axis_env())
+        try:
+            traced = self._programs.get(key)
+        except TypeError:
+            check_hashable(self._fun, static)
+            raise
+        if traced is None:
+            traced = self._cache.revived(key)
+        if traced is None:
+            in_tree = tree.treedef_tuple((args_tree, kwargs_tree))
+            traced = self._traced(avals, in_tree, static)
+            if traced.is_reusable:
+                traced = self._cache.add(key, traced)
+        if self._calls is not None and key in self._programs:
+            statics = () if static is None else static.positional + static.named
+            self._calls.add(avals, args_tree, kwargs_tree, statics, config.trace_key, traced)
+        return leaves, traced
+
+    def _avals_of_others(
+        self,
+        leaves: Sequence[Any],
+        trees: tuple[Any, Any],
+        static: StaticArguments | None,
+        to_aval: Callable[[Any], Any],
+    ) -> tuple[Any, ...]:
+        """Avals of leaves among which are tracers, numbers, or what cannot be an argument."""
+        try:
+            return tuple([to_aval(x) for x in leaves])
+        except (TypeError, OverflowError):
+            complete = None if static is None else static.without_values().complete
+            in_tree = tree.treedef_tuple(trees)
+            check_avals(
+                f"jit of {function_label(self._fun)}",
+                lambda: argument_names(self._fun, in_tree, complete),
+                leaves,
+            )
+            raise
+
+    def _traced(
+        self, avals: tuple[Any, ...], in_tree: Any, static: StaticArguments | None
+    ) -> Traced:
+        """The program for a signature that is new to this object, if not to its function."""
+        if not _may_be_rebuilt(self._fun):
+            return self._trace(avals, in_tree, static)
+
+        def trace() -> tuple[Traced, Sequence[Any]]:
+            traced = self._trace(avals, in_tree, static)
+            return traced.capturing([]), traced.captured
+
+        signature = ("jit", self._options, avals, in_tree, static)
+        traced, captured = remembered((self._fun,), signature, trace)
+        return traced.capturing(captured)
+
+    def _trace(
+        self, avals: tuple[Any, ...], in_tree: Any, static: StaticArguments | None
+    ) -> Traced:
+        fun, options = self._fun, self._options
+        note_trace(fun, options, avals, in_tree, static)
+        complete = names_complete = None
+        if static is not None:
+            complete, names_complete = static.complete, static.without_values().complete
+        flat = FlatFunction(fun, in_tree, "jit", complete=complete)
+        info = debug_info("jit", fun, in_tree, names_complete)
+        with reported(TRACING, function_name(fun)):
+            jaxpr, captured = stage_with_operands(flat, avals, info)
+        # The user may change a NumPy array that the function closes over.
+        owned = [as_array(c) if isinstance(c, np.ndarray) else c for c in jaxpr.consts]
+        donated = donated_leaves(options.donated, in_tree, static)
+        params = {
+            "name": function_name(fun),
+            "donated_invars": (False,) * len(captured)
+            + tuple([i in donated for i in range(len(avals))]),
+            "keep_unused": options.keep_unused,
+            "inline": options.inline,
+            "compiler_options": options.compiler_options,
+        }
+        takes_references = any([type(aval) is AbstractRef for aval in jaxpr.in_avals])
+        kind = TracedWithReferences if takes_references else Traced
+        return kind(
+            jaxpr.replace(consts=tuple(owned)) if owned else jaxpr,
+            in_tree,
+            flat.out_tree,
+            donated,
+            captured=captured,
+            params=params,
+            device=options.device,
+        )
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The jaxpr of the function for arguments like these.
+
+        Args:
+            *args: arrays, or anything with a shape and a dtype; and static arguments.
+            **kwargs: the same, by name.
+
+        Example:
+            >>> import morphax as jax
+            >>> jax.jit(lambda x: 2.0 * x).trace(1.0).jaxpr
+            { lambda ; a:f32[]. let b:f32[] = mul 2.0:f32[] a in (b,) }
+        """
+        _, traced = self._find(args, kwargs, current_config(), shape_aval)
+        # The function may be gone when an error of a later stage needs them.
+        traced.name_arguments()
+        return traced
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The StableHLO module of the function for arguments like these; see `trace`."""
+        return self.trace(*args, **kwargs).lower()
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """Shapes and dtypes of the result for arguments like these; see `trace`."""
+        return self.trace(*args, **kwargs).out_info
+
+    def _cache_size(self) -> int:
+        return len(self._cache)
+
+    def clear_cache(self) -> None:
+        """Forget the programs traced so far."""
+        self._cache.clear()
+
+    def __identity_state__(self) -> dict[str, Any]:
+        return {"fun": self._fun, "options": self._options}
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else MethodType(self, instance)
+
+    def __reduce__(self) -> Any:
+        return JitFunction, (self._fun, self._options)
+
+    def __repr__(self) -> str:
+        return f"<jit of {function_label(self._fun)}>"
+
+
+if compiled is not None:
+    compiled.install(
+        JitFunction, Choice, Array, aval_of, put, _no_kwargs, state, this_thread, EvalTrace
+    )
+
+
+def jit(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] | None = None,
+    donate_argnames: str | Iterable[str] | None = None,
+    keep_unused: bool = False,
+    device: Any = None,
+    backend: str | None = None,
+    inline: bool = False,
+    compiler_options: dict[str, Any] | None = None,
+) -> Any:
+    """Compile `fun` with XLA: it is traced once per signature of its arguments.
+
+    Args:
+        fun: pure function of arrays, trees of arrays, and static arguments.
+        in_shardings: how arguments are laid out over devices.
+        out_shardings: how results are laid out over devices.
+        static_argnums: arguments, by position, that are Python values, not arrays; they must be
+            hashable, and a new value means a new program.
+        static_argnames: the same, by name.
+        donate_argnums: arguments, by position, whose memory the results may take over; they
+            cannot be used afterwards.
+        donate_argnames: the same, by name.
+        keep_unused: pass arguments to the program that it does not use.
+        device: where to run; deprecated, put the arguments there instead.
+        backend: the platform on which to run; deprecated too.
+        inline: take up the equations of `fun` in programs that call it.
+        compiler_options: XLA flags by name, for the outermost `jit` only.
+
+    Returns:
+        A function of the same arguments, with the methods `trace`, `lower` and `eval_shape`.
+        Without `fun`, a decorator.
+
+    Raises:
+        TypeError: an argument that is not static is not an array.
+        ValueError: a static argument cannot be hashed, or arguments are chosen that `fun` has not.
+
+    Example:
+        >>> import morphax as jax
+        >>> @jax.jit
+        ... def f(x, y):
+        ...     return x * y + 1.0
+        >>> f(2.0, 3.0)
+        Array(7., dtype=float32, weak_type=True)
+    """
+    if fun is None:
+        given = {k: v for k, v in locals().items() if k != "fun"}
+        return functools.partial(jit, **given)
+    _check_function(fun)
+    static = resolve(fun, static_argnums, static_argnames, "static")
+    donated = resolve(fun, donate_argnums, donate_argnames, "donate")
+    check_disjoint(fun, static, donated)
+    options = JitOptions(
+        static,
+        donated,
+        keep_unused,
+        inline,
+        _device(device, backend),
+        tuple(sorted((compiler_options or {}).items())),
+    )
+    return JitFunction(fun, options)
+
+
+def _may_be_rebuilt(fun: Any) -> bool:
+    """Whether programs may meet the function again as another object.
+
+    One that is defined in a module keeps its programs by itself.
+    """
+    return type(fun) is not FunctionType or "<" in fun.__qualname__
+
+
+def _check_function(fun: Any) -> None:
+    kind = None
+    if not callable(fun):
+        kind = f"{fun!r:.80} of type {type(fun).__name__}"
+    elif inspect.isgeneratorfunction(fun) or inspect.iscoroutinefunction(fun):
+        kind = f"{function_label(fun)}, a generator or coroutine function"
+    if kind is not None:
+        raise TypeError(
+            message(
+                "jit, argument fun",
+                given=kind,
+                expected="a function that returns arrays",
+                fix="Pass the function itself: jit(f), not jit(f(x)).",
+            )
+        )
+
+
+def _device(device: Any, backend: str | None) -> Any:
+    """The device that the deprecated arguments name, if any."""
+    if device is None and backend is None:
+        return None
+    if device is not None and backend is not None:
+        raise ValueError(
+            message(
+                "jit, arguments device and backend",
+                given=f"device={device} and backend={backend!r}",
+                expected="one of them",
+                fix="Leave backend out.",
+            )
+        )
+    warnings.warn(
+        "jit: the arguments device and backend are deprecated; "
+        "put the arguments of the function on the device with device_put",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    if backend is not None:
+        return client_of(backend, "jit, argument backend").local_devices()[0]
+    return device

@@ -1,0 +1,249 @@
+"""The options of `jit`, checked against the signature of the function, and what they do to a call.
+
+Arguments are chosen by number or by name.  Each choice is completed from the signature as far as it
+tells, so that an argument marked by number is found when it is passed by name, and the reverse.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from operator import index
+from typing import Any, final
+
+from ... import tree
+from ...transforms.flattening import function_label
+from ...util.messages import message
+
+Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Arguments of a function, by position and by name.
+
+    Negative positions count from the end of the positional arguments of a call.
+    """
+
+    numbers: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.names)
+
+    def positions(self, count: int) -> set[int]:
+        """Which of `count` positional arguments are chosen."""
+        return {n + count if n < 0 else n for n in self.numbers if -count <= n < count}
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class JitOptions:
+    """How a function is to be compiled; equal options share traced programs."""
+
+    static: Choice = Choice()
+    donated: Choice = Choice()
+    keep_unused: bool = False
+    inline: bool = False
+    device: Any = None
+    compiler_options: tuple[tuple[str, Any], ...] = ()
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class StaticArguments:
+    """The static arguments of one call; part of its signature.
+
+    Types are kept beside the values because ``1 == 1.0 == True``.
+    """
+
+    positional: tuple[tuple[int, type, Any], ...]
+    named: tuple[tuple[str, type, Any], ...]
+
+    def complete(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
+        """The arguments of the function, from those that are not static."""
+        full = list(args)
+        for position, _, value in self.positional:
+            full.insert(position, value)
+        return tuple(full), kwargs | {name: value for name, _, value in self.named}
+
+    def without_values(self) -> StaticArguments:
+        """The same arguments with `None` for their values."""
+        return StaticArguments(
+            tuple([(n, type(None), None) for n, _, _ in self.positional]),
+            tuple([(n, type(None), None) for n, _, _ in self.named]),
+        )
+
+
+def split_static(
+    choice: Choice, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any], StaticArguments]:
+    """Take the static arguments out of a call."""
+    positions = sorted(choice.positions(len(args)))
+    positional = tuple([(i, type(args[i]), args[i]) for i in positions])
+    named = tuple([(k, type(kwargs[k]), kwargs[k]) for k in choice.names if k in kwargs])
+    if positions:
+        args = tuple([x for i, x in enumerate(args) if i not in positions])
+    if named:
+        kwargs = {k: v for k, v in kwargs.items() if k not in choice.names}
+    return args, kwargs, StaticArguments(positional, named)
+
+
+def check_hashable(fun: Callable[..., Any], static: StaticArguments | None) -> None:
+    """Raise `ValueError`, naming the argument, if a static argument cannot be hashed."""
+    if static is None:
+        return
+    for place, type_, value in (*static.positional, *static.named):
+        try:
+            hash(value)
+        except TypeError as error:
+            name = _parameter_name(fun, place) if isinstance(place, int) else place
+            raise ValueError(
+                message(
+                    f"jit of {function_label(fun)}, static argument {name}",
+                    given=f"{value!r:.80} of type {type_.__name__}, which cannot be hashed",
+                    expected="static arguments that can be hashed and compared",
+                    fix="Pass a tuple instead of a list, or do not mark the argument static.",
+                )
+            ) from error
+
+
+def _parameter_name(fun: Callable[..., Any], position: int) -> str:
+    positional = _positional(_parameters(fun) or ())
+    return positional[position].name if position < len(positional) else f"number {position}"
+
+
+def donated_leaves(choice: Choice, in_tree: Any, static: StaticArguments | None) -> tuple[int, ...]:
+    """Positions, among the leaves of a call, of those that belong to chosen arguments."""
+    if not choice:
+        return ()
+    args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
+    if static is not None:
+        args, kwargs = static.without_values().complete(args, kwargs)
+    chosen = [args[i] for i in sorted(choice.positions(len(args)))]
+    chosen += [kwargs[name] for name in choice.names if name in kwargs]
+    return tuple(sorted(tree.leaves(chosen)))
+
+
+def resolve(fun: Callable[..., Any], numbers: Any, names: Any, what: str) -> Choice:
+    """The arguments that `numbers` and `names` choose, checked; `what` is static or donate.
+
+    Given numbers alone or names alone, the other is worked out from the signature.
+    """
+    chosen = Choice(_integers(numbers, what), _strings(names, what))
+    parameters = _parameters(fun) if chosen else None
+    if parameters is None:
+        return chosen
+    positional = _positional(parameters)
+    numbers_, names_ = _counted(fun, chosen.numbers, parameters, what), chosen.names
+    _check_names(fun, names_, parameters, what)
+    if names is None:
+        by_name = [p.name for p in positional if p.kind is not p.POSITIONAL_ONLY]
+        names_ = tuple([positional[n].name for n in numbers_
+                        if 0 <= n < len(positional) and positional[n].name in by_name])  # fmt: skip
+    elif numbers is None:
+        order = [p.name for p in positional]
+        numbers_ = tuple([order.index(name) for name in names_ if name in order])
+    return Choice(numbers_, names_)
+
+
+def _integers(numbers: Any, what: str) -> tuple[int, ...]:
+    try:
+        return () if numbers is None else (index(numbers),)
+    except TypeError:
+        try:
+            return tuple([index(n) for n in numbers])
+        except TypeError:
+            raise _wrong_kind(f"{what}_argnums", numbers, "an int or a sequence of ints") from None
+
+
+def _strings(names: Any, what: str) -> tuple[str, ...]:
+    if names is None:
+        return ()
+    given = (names,) if isinstance(names, str) else names
+    given = tuple(given) if isinstance(given, Iterable) else (given,)
+    if not all(isinstance(name, str) for name in given):
+        raise _wrong_kind(f"{what}_argnames", names, "a str or a sequence of strs")
+    return given
+
+
+def _wrong_kind(argument: str, value: Any, expected: str) -> TypeError:
+    return TypeError(
+        message(
+            f"jit, argument {argument}",
+            given=f"{value!r:.80} of type {type(value).__name__}",
+            expected=expected,
+            fix=f"Name the arguments of the function: {argument}=...",
+        )
+    )
+
+
+def _parameters(fun: Callable[..., Any]) -> Sequence[inspect.Parameter] | None:
+    try:
+        return tuple(inspect.signature(fun).parameters.values())
+    except (TypeError, ValueError):
+        return None
+
+
+def _positional(parameters: Sequence[inspect.Parameter]) -> list[inspect.Parameter]:
+    return [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+
+
+def _counted(
+    fun: Callable[..., Any],
+    numbers: tuple[int, ...],
+    parameters: Sequence[inspect.Parameter],
+    what: str,
+) -> tuple[int, ...]:
+    """`numbers`, checked and counted from the front, unless there may be any number of them."""
+    if any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return numbers
+    count = len(_positional(parameters))
+    for n in numbers:
+        if not -count <= n < count:
+            raise ValueError(
+                message(
+                    f"jit of {function_label(fun)}, argument {what}_argnums",
+                    given=f"number {n}",
+                    expected=f"numbers of its {count} positional arguments",
+                    fix=f"Count from 0, or name keyword-only arguments in {what}_argnames.",
+                )
+            )
+    return tuple([n % count for n in numbers])
+
+
+def _check_names(
+    fun: Callable[..., Any],
+    names: tuple[str, ...],
+    parameters: Sequence[inspect.Parameter],
+    what: str,
+) -> None:
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        return
+    known = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    for name in names:
+        if name not in known:
+            raise ValueError(
+                message(
+                    f"jit of {function_label(fun)}, argument {what}_argnames",
+                    given=f"the name {name!r}",
+                    expected=f"names of arguments that can be passed by name: {', '.join(known)}",
+                    fix=f"Give positional-only arguments by number in {what}_argnums.",
+                )
+            )
+
+
+def check_disjoint(fun: Callable[..., Any], static: Choice, donated: Choice) -> None:
+    """Raise `ValueError` if an argument is both static and donated."""
+    both = [*set(static.names) & set(donated.names), *set(static.numbers) & set(donated.numbers)]
+    if both:
+        raise ValueError(
+            message(
+                f"jit of {function_label(fun)}, arguments static_argnums and donate_argnums",
+                given=f"the argument {both[0]} as static and as donated",
+                expected="donated arguments that are arrays",
+                fix="Take it out of one of the two.",
+            )
+        )

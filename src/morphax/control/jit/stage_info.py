@@ -1,0 +1,70 @@
+"""What all stages of a jitted function know of its arguments and results."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+from ...core import Jaxpr, ShapeDtypeStruct
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ArgInfo:
+    """One array argument of a staged function: its aval, and whether it is donated."""
+
+    _aval: Any
+    donated: bool
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of its axes."""
+        return self._aval.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of its elements."""
+        return self._aval.dtype
+
+
+class Stage:
+    """What all stages know of arguments and results.
+
+    Args:
+        in_tree: structure of ``(args, kwargs)``, without the static arguments.
+        out_tree: structure of the result.
+        jaxpr: the program; what it captures comes first among its operands.
+        donate_argnums: which leaves of the arguments are donated.
+    """
+
+    __slots__ = ("_flat_in_avals", "_program", "donate_argnums", "in_tree", "out_tree")
+
+    def __init__(
+        self, in_tree: Any, out_tree: Any, jaxpr: Jaxpr, donate_argnums: tuple[int, ...]
+    ) -> None:
+        self.in_tree = in_tree
+        self.out_tree = out_tree
+        self._program = jaxpr
+        self.donate_argnums = donate_argnums
+        avals = jaxpr.in_avals
+        self._flat_in_avals = avals[len(avals) - in_tree.num_leaves :]
+
+    @property
+    def in_avals(self) -> Any:
+        """``(args, kwargs)`` with avals as leaves."""
+        return self.in_tree.unflatten(self._flat_in_avals)
+
+    @property
+    def args_info(self) -> Any:
+        """``(args, kwargs)`` with `ArgInfo` leaves."""
+        donated = self.donate_argnums
+        infos = [ArgInfo(aval, i in donated) for i, aval in enumerate(self._flat_in_avals)]
+        return self.in_tree.unflatten(infos)
+
+    @property
+    def out_info(self) -> Any:
+        """The result with `ShapeDtypeStruct` leaves."""
+        avals = self._program.out_avals
+        return self.out_tree.unflatten(
+            [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
+        )

@@ -1,0 +1,371 @@
+"""The stages of a jitted function: traced to a jaxpr, lowered to StableHLO, compiled by XLA.
+
+    Traced --lower--> Lowered --compile--> Compiled
+
+`jit` is made of them: a call looks up the `Traced` for its signature and applies it.  A program
+with the same jaxpr and options is compiled once, whether a call or `compile` asked for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from copy import copy
+from functools import partial
+from operator import attrgetter, is_
+from typing import Any, Protocol, final, runtime_checkable
+
+import numpy as np
+
+from ...array import Array
+from ...array.colocation import placement_of
+from ...core import Cell, Jaxpr, StagingTrace, Trace, current_trace, root_trace
+from ...dtypes import float0
+from ...engines.devices import default_device
+from ...engines.reference.eager import EvalTrace, as_array
+from ...engines.transfer_guard import guard_transfer
+from ...engines.xla import inspection
+from ...engines.xla.buffers import copied_to_device
+from ...engines.xla.call_plan import CallPlan
+from ...engines.xla.donation import donated_to
+from ...engines.xla.executable import Executable
+from ...engines.xla.lowering import LoweredProgram, lower
+from ...util.messages import message
+from ..build_events import LOWERING, reported
+from .compiled import Compiled
+from .executables import compiled, run
+from .jit_primitive import jit_p
+from .stage_info import Stage
+
+_is_committed = attrgetter("_committed")
+only_arrays = frozenset({Array}).issuperset
+_NUMBERS = frozenset({bool, int, float, complex, np.ndarray})
+
+CompilerOptions = dict[str, str | bool | int | float]
+
+
+@runtime_checkable
+class Wrapped(Protocol):
+    """A function that can be traced, lowered and compiled before it is called, such as a `jit`."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the function."""
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The jaxpr of the function for arguments like these."""
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The StableHLO module of the function for arguments like these."""
+
+
+class Traced(Stage):
+    """A function traced to a jaxpr for one signature of its arguments.
+
+    Args:
+        jaxpr, in_tree, out_tree, donate_argnums: see `Stage`.
+        captured: tracers of outer traces that the function refers to.
+        params: parameters of the `jit` equation, other than the jaxpr.
+        device: where to run, if the arguments may; `None` for the default device.
+    """
+
+    __slots__ = (
+        "_argument_names",
+        "_committed",
+        "_device",
+        "_executables",
+        "_params",
+        "captured",
+    )
+
+    def __init__(
+        self,
+        jaxpr: Jaxpr,
+        in_tree: Any,
+        out_tree: Any,
+        donate_argnums: tuple[int, ...],
+        *,
+        captured: Sequence[Any],
+        params: dict[str, Any],
+        device: Any,
+    ) -> None:
+        super().__init__(in_tree, out_tree, jaxpr, donate_argnums)
+        self.captured = captured
+        self._params = params
+        self._committed = device is not None
+        self._device = default_device() if device is None else device
+        self._executables: dict[Any, Executable] = {}
+        self._argument_names: Sequence[str] | None = None
+
+    def name_arguments(self) -> Sequence[str]:
+        """One path per leaf of the arguments; asked for first while the function is known."""
+        if self._argument_names is None:
+            info = self._program.debug_info
+            self._argument_names = [info.argument_name(i) for i in range(self.in_tree.num_leaves)]
+        return self._argument_names
+
+    def capturing(self, captured: Sequence[Any]) -> Traced:
+        """The same program for a function that refers to these tracers."""
+        if len(captured) == len(self.captured) and all(map(is_, captured, self.captured)):
+            return self
+        other = copy(self)
+        other.captured = captured
+        return other
+
+    @property
+    def is_reusable(self) -> bool:
+        """Whether calls in other traces may use the program: it refers to no tracers."""
+        return all([type(x) is Cell and x.home is root_trace() for x in self.captured])
+
+    @property
+    def jaxpr(self) -> Jaxpr:
+        """The program."""
+        return self._program
+
+    @property
+    def fun_name(self) -> str:
+        """The name of the function."""
+        return self._params["name"]  # type: ignore[no-any-return]
+
+    @property
+    def out_avals(self) -> Any:
+        """The result with avals as leaves."""
+        return self.out_tree.unflatten(self._program.out_avals)
+
+    def apply(self, leaves: Sequence[Any]) -> Any:
+        """Call the function on leaves of its signature, in the current trace."""
+        if type(current_trace()) is not EvalTrace:
+            return self.bind(leaves)
+        operands = leaves if only_arrays(map(type, leaves)) else self._operands(leaves)
+        device, committed = self._device, self._committed
+        if True in map(_is_committed, operands) and not committed:
+            device, committed = self._placement(operands)
+        executable = self._executables.get(device) or self._compile(device)
+        if self.donate_argnums:
+            results = run(executable, operands, committed, self._program.debug_info)
+        else:
+            results = executable.run(operands, committed)
+        return self.out_tree.unflatten(results)
+
+    def plan(self) -> tuple[CallPlan, bool, Any] | None:
+        """What `apply` does in eager mode, for callers in C++; None if only Python can do it.
+
+        Returns:
+            how the program is called on the device, whether its results are committed in any case,
+            and their structure.
+        """
+        executable = self._executables.get(self._device) or self._compile(self._device)
+        if self.captured or executable.program.handed_over:
+            return None
+        function = self._program.debug_info.function
+        gone = partial(donated_to, function, self._device)
+        return executable.plan(gone), self._committed, self.out_tree
+
+    def bind(self, leaves: Sequence[Any]) -> Any:
+        """The call as one operation of the current trace, whichever that is."""
+        return self.out_tree.unflatten(self._stage_out(current_trace(), leaves))
+
+    def _operands(self, leaves: Sequence[Any]) -> list[Array]:
+        """Leaves, numbers and NumPy arrays among them, as arrays."""
+        device = self._device
+        return [
+            x if type(x) is Array else put(x, aval, device)
+            for x, aval in zip(leaves, self._flat_in_avals, strict=True)
+        ]
+
+    def _placement(self, operands: Sequence[Array]) -> tuple[Any, bool]:
+        info = self._program.debug_info
+        return placement_of(operands, f"jit of {info.function}", info.argument_name)
+
+    def _compile(self, device: Any) -> Executable:
+        """The executable for a device, remembered for further calls."""
+        # In eager mode all captured tracers have leaked; this says so.
+        for x in self.captured:
+            as_array(x)
+        found = self._executables[device] = self.executable(device)
+        return found
+
+    def executable(
+        self, device: Any, compiler_options: CompilerOptions | None = None
+    ) -> Executable:
+        """The program compiled for a device, with options besides those given to `jit`."""
+        params = self._params
+        options = dict(params["compiler_options"]) | (compiler_options or {})
+        return compiled(
+            self._program,
+            params["name"],
+            self.donate_argnums,
+            tuple(sorted(options.items())),
+            keep_unused=params["keep_unused"],
+            device=device,
+        )
+
+    def _stage_out(self, trace: Trace, leaves: Sequence[Any]) -> list[Any]:
+        """Write the call into another program, or its equations if it is to be inlined."""
+        operands = [*self.captured, *leaves]
+        if _is_staging(trace):
+            if self._params["compiler_options"]:
+                raise ValueError(self._misplaced_options())
+            if self._params["inline"]:
+                return trace.splice(self.jaxpr, operands)
+        results: list[Any] = jit_p.bind(*operands, jaxpr=self.jaxpr, **self._params)
+        return results
+
+    def _misplaced_options(self) -> str:
+        return message(
+            f"jit of {self.jaxpr.debug_info.function}, argument compiler_options",
+            given=f"{dict(self._params['compiler_options'])} in a function that another jit calls",
+            expected="compiler options of the outermost jit, which is compiled as a whole",
+            fix="Pass compiler_options to the outer jit.",
+        )
+
+    def lower(self, *, lowering_platforms: Sequence[str] | None = None) -> Lowered:
+        """The program as a StableHLO module.
+
+        Args:
+            lowering_platforms: the platform to lower for, by default that of the device.
+        """
+        if self.captured:
+            raise TypeError(
+                message(
+                    f"lower, function {self.jaxpr.debug_info.function}",
+                    given=f"a function that refers to {self.captured[0].origin()}",
+                    expected="a function of its arguments and of concrete arrays",
+                    fix="Make the traced value an argument of the function.",
+                )
+            )
+        return Lowered(self, _one_platform(lowering_platforms))
+
+
+@final
+class TracedWithReferences(Traced):
+    """A function that takes references, as arguments or because it closes over them."""
+
+    __slots__ = ()
+
+    def apply(self, leaves: Sequence[Any]) -> Any:
+        return self.bind(leaves)
+
+    def plan(self) -> None:
+        return None
+
+    def bind(self, leaves: Sequence[Any]) -> Any:
+        operands = [*self.captured, *leaves]
+        return self.out_tree.unflatten(jit_p.bind(*operands, jaxpr=self.jaxpr, **self._params))
+
+
+def put(x: Any, aval: Any, device: Any) -> Array:
+    """An operand that is no `Array` yet; numbers go straight to the device."""
+    if type(x) not in _NUMBERS or aval.dtype == float0:
+        return as_array(x)
+    guard_transfer("host_to_device", x, device)
+    host = np.asarray(x, aval.dtype)
+    return Array(aval, None, copied_to_device(host, aval, device), device)
+
+
+def _is_staging(trace: Trace) -> bool:
+    """Whether what the trace does ends up in a jaxpr."""
+    while trace.parent is not None:
+        trace = trace.parent
+    return isinstance(trace, StagingTrace)
+
+
+def _one_platform(platforms: Sequence[str] | None) -> str | None:
+    if platforms is None or len(platforms) == 1:
+        return platforms[0] if platforms else None
+    raise ValueError(
+        message(
+            "lower, argument lowering_platforms",
+            given=f"{tuple(platforms)}",
+            expected="one platform",
+            fix="Lower once for each platform.",
+        )
+    )
+
+
+@final
+class Lowered(Stage):
+    """A function lowered to a StableHLO module.
+
+    Args:
+        traced: the function.
+        platform: where it will run, `None` for that of its device.
+    """
+
+    __slots__ = ("_module", "_platform", "_traced")
+
+    def __init__(self, traced: Traced, platform: str | None) -> None:
+        super().__init__(traced.in_tree, traced.out_tree, traced.jaxpr, traced.donate_argnums)
+        self._traced = traced
+        self._platform = platform or traced._device.platform
+        self._module = self._lower(locations=False)
+
+    def _lower(self, *, locations: bool) -> LoweredProgram:
+        params = self._traced._params
+        with reported(LOWERING, f"jit({params['name']})"):
+            return lower(
+                self._program,
+                params["name"],
+                self.donate_argnums,
+                self._platform,
+                keep_unused=params["keep_unused"],
+                locations=locations,
+            )
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """The module as text.
+
+        Args:
+            dialect: ``"stablehlo"``, the default, or ``"hlo"``.
+            debug_info: whether to include the user's source lines.
+
+        Raises:
+            ValueError: there is no such dialect.
+
+        Example:
+            >>> import morphax as jax
+            >>> print(jax.jit(lambda x: 2.0 * x).lower(1.0).as_text("hlo"))
+            HloModule jit__lambda_, entry_computation_layout={(f32[])->f32[]}
+            ...
+        """
+        text = self._lower(locations=True).text if debug_info else self._module.text
+        return text if _is_stablehlo(dialect) else inspection.hlo_text(text)
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """The module as an object of the compiler: of MLIR for StableHLO, of XLA for HLO."""
+        text = self._module.text
+        if _is_stablehlo(dialect):
+            return inspection.mlir_module(text)
+        return inspection.xla_computation(text)
+
+    def cost_analysis(self) -> dict[str, float]:
+        """What XLA estimates before optimisation: operations and bytes moved."""
+        return inspection.estimated_cost(self._module.text, self._platform)
+
+    def compile(
+        self,
+        compiler_options: CompilerOptions | None = None,
+        *,
+        device_assignment: Sequence[Any] | None = None,
+    ) -> Compiled:
+        """The program, compiled.
+
+        Args:
+            compiler_options: XLA flags by name, besides those given to `jit`.
+            device_assignment: the device to compile for, as a sequence of one.
+        """
+        traced = self._traced
+        device = device_assignment[0] if device_assignment is not None else traced._device
+        executable = traced.executable(device, compiler_options)
+        return Compiled(traced, executable, traced.name_arguments(), traced.bind)
+
+
+def _is_stablehlo(dialect: str | None) -> bool:
+    if dialect in (None, "stablehlo", "hlo"):
+        return dialect != "hlo"
+    raise ValueError(
+        message(
+            "Lowered, argument dialect",
+            given=f"{dialect!r}",
+            expected="'stablehlo' or 'hlo'",
+            fix="Leave it out for StableHLO.",
+        )
+    )

@@ -1,0 +1,1 @@
+"""`scan`, `while_loop`, `fori_loop`, `map`: primitives with a body, and their derivatives."""

@@ -1,0 +1,120 @@
+"""The carry of a loop: it must keep its type, and may lose its weakness."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ... import dtypes, tree
+from ...core import Jaxpr, aval_of
+from ...lax.convert import convert_element_type
+from ...transforms.flattening import function_label
+from ...util.messages import message
+from ..closing import converted_results
+
+
+class Carry(NamedTuple):
+    """A body traced with a carry whose weak types are those that it keeps.
+
+    Args:
+        avals: of the carry at the start.
+        body: the program; its first results are the carry.
+        captured: tracers that it takes as leading operands.
+        extra: what else the tracing gave.
+    """
+
+    avals: tuple[Any, ...]
+    body: Jaxpr
+    captured: list[Any]
+    extra: Any
+
+    def without_captured(self) -> Carry:
+        """What may be remembered longer than the tracers live."""
+        return self._replace(captured=[])
+
+
+def settle_carry(
+    avals: Sequence[Any], trace: Callable[[Sequence[Any]], tuple[Jaxpr, list[Any], Any]]
+) -> Carry:
+    """Trace the body until the carry comes back as weakly typed as it went in.
+
+    A component that starts weakly typed and comes back strongly typed takes the dtype that it comes
+    back with; then the body is traced again.
+
+    Args:
+        avals: of the carry at the start.
+        trace: avals of the carry → (body, captured tracers, anything).
+    """
+    carry = tuple(avals)
+    while True:
+        jaxpr, captured, extra = trace(carry)
+        outs = jaxpr.out_avals[: len(carry)]
+        promoted = tuple(map(_promoted, carry, outs))
+        if promoted == carry:
+            others = jaxpr.out_avals[len(carry) :]
+            weak = [a.weak_type for a in (*carry, *others)]
+            return Carry(carry, converted_results(jaxpr, weak), captured, extra)
+        carry = promoted
+
+
+def _promoted(aval: Any, out: Any) -> Any:
+    return out if aval.weak_type and not out.weak_type else aval
+
+
+def start_carry(leaves: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
+    """The carry at the start, strongly typed where the loop asks for it."""
+    return [
+        x if aval_of(x) is aval else converted(x, aval.dtype)
+        for x, aval in zip(leaves, avals, strict=True)
+    ]
+
+
+def converted(x: Any, dtype: Any) -> Any:
+    """A value of a dtype, strongly typed."""
+    # A Python number stays a literal of the program.
+    is_number = type(x) in (bool, int, float, complex)
+    return np.asarray(x, dtype)[()] if is_number else convert_element_type(x, dtype)
+
+
+def check_carry(
+    where: str,
+    body: Callable[..., Any],
+    in_tree: Any,
+    out_tree: Any,
+    in_avals: Sequence[Any],
+    out_avals: Sequence[Any],
+) -> None:
+    """Raise `TypeError`, naming the component, if a step changes structure, shape or dtype."""
+    label = function_label(body)
+    if in_tree != out_tree:
+        raise TypeError(
+            message(
+                f"{where}, carry of {label}",
+                given=f"a carry of structure {in_tree} that comes back as {out_tree}",
+                expected="a carry that keeps its structure",
+                fix="Return the carry in the containers in which it came in.",
+            )
+        )
+    paths = tree.leaves_with_path(in_tree.unflatten(range(in_tree.num_leaves)))
+    for (path, _), before, after in zip(paths, in_avals, out_avals, strict=False):
+        if before.shape == after.shape and _same_dtype(before, after):
+            continue
+        differs = "shape" if before.shape != after.shape else "dtype"
+        raise TypeError(
+            message(
+                f"{where}, carry{tree.keystr(path)} of {label}",
+                given=f"{before} that comes back as {after}: the {differs} differs",
+                expected="a carry that keeps its shape and dtype",
+                fix="Convert the value with astype, or start with a value of that type.",
+            )
+        )
+
+
+def _same_dtype(before: Any, after: Any) -> bool:
+    """Equal dtypes; a weakly typed start may become what it promotes to beside the result."""
+    if before.dtype == after.dtype:
+        return True
+    yields = before.weak_type and not after.weak_type
+    return yields and dtypes.result_type(before, after) == after.dtype

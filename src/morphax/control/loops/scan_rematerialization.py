@@ -1,0 +1,106 @@
+"""Rematerialisation of `scan`: a loop that stacks what is saved, and one that repeats the rest.
+
+The backward pass runs the loop again with the components of the carry that wanted results depend
+on, from their first values; what is saved of each step is a slice of a scanned array for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...core import Equation, Jaxpr, ShapedArray, Var
+from ..checkpoint.checkpoint_policies import Policy
+from ..checkpoint.rematerialization import (
+    Division,
+    applied,
+    directly_saved,
+    divide,
+    needed,
+    program,
+    selected,
+    without_repetition,
+)
+from .scan_parts import ScanParts, settled
+
+
+def rematerialize_scan(
+    eqn: Equation, used: Sequence[bool], wanted: Sequence[bool], policy: Policy | None
+) -> Division:
+    """Divide a scan; see `rematerialization`."""
+    jaxpr: Jaxpr = eqn.params["jaxpr"]
+    n: int = eqn.params["num_carry"]
+    used, wanted, direct = directly_saved(jaxpr, used, wanted, policy)
+    # The forward pass carries everything; the backward pass what it needs, and stacks no carry.
+    used_in_body = (*[True] * n, *used[n:])
+    roles = ScanParts.of(jaxpr.invars, **eqn.params)
+
+    def step(carry: list[bool]) -> list[bool]:
+        mask = (*carry, *wanted[n:])
+        again = divide(jaxpr, used_in_body, mask, policy).again
+        return needed(roles.carry, again, selected(jaxpr.outvars, mask))
+
+    carry = settled(wanted[:n], step)
+    mask = (*carry, *wanted[n:])
+    body = divide(jaxpr, used_in_body, mask, policy)
+    named = dict(
+        zip(selected(jaxpr.outvars[n:], used[n:]), selected(eqn.outvars[n:], used[n:]), strict=True)
+    )
+    unnamed = [v for v in body.saved if v not in named]
+    named |= {v: Var(_stacked(v.aval, eqn.params["length"])) for v in unnamed}
+    saved = without_repetition(selected(eqn.outvars, direct), [named[v] for v in body.saved])
+    forward = _forward(eqn, body, used, unnamed, named)
+    again = _again(eqn, body, mask, wanted, named) if any(wanted) else None
+    runs = any(used) or bool(saved) or bool(forward.effects)
+    return Division((forward,) if runs else (), (again,) if again is not None else (), saved)
+
+
+def _stacked(aval: Any, length: int) -> ShapedArray:
+    return aval.update(shape=(length, *aval.shape))  # type: ignore[no-any-return]
+
+
+def _forward(
+    eqn: Equation,
+    body: Division,
+    used: Sequence[bool],
+    unnamed: Sequence[Var],
+    named: dict[Any, Var],
+) -> Equation:
+    """The loop of the forward pass: the carry, the results that are used, stacks to save."""
+    jaxpr, n = eqn.params["jaxpr"], eqn.params["num_carry"]
+    outs = (*jaxpr.outvars[:n], *selected(jaxpr.outvars[n:], used[n:]), *unnamed)
+    repeated = program(jaxpr, body.forward, jaxpr.invars, outs)
+    results = (
+        *eqn.outvars[:n],
+        *selected(eqn.outvars[n:], used[n:]),
+        *[named[v] for v in unnamed],
+    )
+    return applied(eqn, eqn.invars, results, eqn.params | {"jaxpr": repeated})
+
+
+def _again(
+    eqn: Equation,
+    body: Division,
+    mask: Sequence[bool],
+    wanted: Sequence[bool],
+    named: dict[Any, Var],
+) -> Equation:
+    """The loop of the backward pass; `mask` tells what its body computes."""
+    jaxpr, n = eqn.params["jaxpr"], eqn.params["num_carry"]
+    outs = selected(jaxpr.outvars, mask)
+    roles = ScanParts.of(jaxpr.invars, **eqn.params)
+    kept = ScanParts(
+        needed(roles.consts, body.again, outs),
+        list(mask[:n]),
+        needed(roles.xs, body.again, outs),
+    )
+    operands = ScanParts.of(eqn.invars, **eqn.params).where(kept)
+    invars = (*roles.where(kept).flat, *body.saved)
+    repeated = program(jaxpr, body.again, invars, outs)
+    results = [v if on else Var(v.aval) for v, on in zip(eqn.outvars, wanted, strict=True)]
+    return applied(
+        eqn,
+        (*operands.flat, *[named[v] for v in body.saved]),
+        selected(results, mask),
+        eqn.params | operands.sizes() | {"jaxpr": repeated},
+    )

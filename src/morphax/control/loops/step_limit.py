@@ -1,0 +1,69 @@
+"""The primitive `step_limit`: raise an error, when the program runs, if a loop was too long."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from ...array import Array
+from ...core import BatchAxes, Primitive, not_linear
+from ...core.effects import DebugEffect, Effects
+from ...engines.reference.eager import as_array
+from ...engines.xla.callbacks import call_python
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.messages import message
+
+
+@final
+class StepLimit(Primitive):
+    """Raise `RuntimeError` if one of the operand's numbers is larger than `max_steps`."""
+
+    name = "step_limit"
+    multiple_results = True
+    transpose = not_linear("it has no results")
+
+    def abstract_eval(self, steps: Any, **_: Any) -> list[Any]:
+        return []
+
+    def effects(self, **_: Any) -> Effects:
+        return frozenset({DebugEffect()})
+
+    def execute(self, steps: Array, *, max_steps: int) -> list[Any]:
+        _check(steps.to_host(), max_steps)
+        return []
+
+    def evaluate(self, steps: Any, *, max_steps: int) -> list[Any]:
+        return self.execute(as_array(steps), max_steps=max_steps)
+
+    def lower(self, b: Builder, outs: Any, steps: Value, *, max_steps: int) -> list[Value]:
+        def check(counts: Any) -> Sequence[Any]:
+            _check(counts, max_steps)
+            return ()
+
+        return call_python(b, check, (), steps)
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], *, max_steps: int
+    ) -> tuple[list[Any], list[Any]]:
+        return self.bind(*primals, max_steps=max_steps), []
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, max_steps: int
+    ) -> tuple[list[Any], list[Any]]:
+        return self.bind(*operands, max_steps=max_steps), []
+
+
+def _check(steps: Any, max_steps: int) -> None:
+    most = int(steps.max(initial=0))
+    if most > max_steps:
+        raise RuntimeError(
+            message(
+                "reverse-mode derivative of lax.while_loop",
+                given=f"a loop that took {most} steps",
+                expected=f"at most {max_steps}, as said by reverse_while(max_steps={max_steps})",
+                fix="Give a larger max_steps; use memory= to bound what the loop remembers.",
+            )
+        )
+
+
+step_limit_p = StepLimit()

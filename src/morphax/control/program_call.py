@@ -1,0 +1,151 @@
+"""The families of operations that hold one program.
+
+What such operations compute is what the program computes.  They differ in how they are carried out
+(`ProgramCall` just applies the program) and in how they are transformed (the transformations of a
+`TransformedCall` are calls of the transformed program).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from ..core import (
+    Atom,
+    BatchAxes,
+    Jaxpr,
+    Primitive,
+    Var,
+    apply_jaxpr,
+    call_program,
+    is_undefined_primal,
+    is_zero,
+    jaxpr_axis_names,
+    without_references,
+)
+from ..core.effects import Effects
+from ..engines.reference.eager import as_array
+from ..engines.xla.stablehlo import Builder, Value
+from ..transforms.batching import batch_jaxpr
+from ..transforms.jvp import jvp_jaxpr
+from ..transforms.known_parts import KnownPart, Mask, known_program
+from ..transforms.linearize import Linearization
+from ..transforms.staged_linearization import linearize_jaxpr
+from ..transforms.transposition import TransposeFragment, transpose_jaxpr
+from .calls import split_tangents
+
+
+class HoldsProgram(Primitive):
+    """An operation that is what the parameter named `program` is."""
+
+    multiple_results = True
+    program: ClassVar[str] = "jaxpr"
+
+    def abstract_eval(self, *avals: Any, **params: Any) -> Sequence[Any]:
+        return params[self.program].out_avals  # type: ignore[no-any-return]
+
+    def effects(self, **params: Any) -> Effects:
+        return params[self.program].effects  # type: ignore[no-any-return]
+
+    def axis_names(self, **params: Any) -> tuple[Any, ...]:
+        return jaxpr_axis_names(params[self.program])
+
+    def batch(
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: tuple[int | None, ...],
+        **params: Any,
+    ) -> tuple[list[Any], Sequence[int | None]]:
+        fragment = batch_jaxpr(params[self.program], dims, axes)
+        outs = self.bind(*operands, **params | {self.program: fragment.jaxpr})
+        return outs, fragment.out_dims
+
+    def collect(self, *args: Any, **params: Any) -> Any:
+        return self.batch(*args, **params)
+
+
+class ProgramCall(HoldsProgram):
+    """Apply the program."""
+
+    def interpret(self, *operands: Any, **params: Any) -> list[Any]:
+        return apply_jaxpr(without_references(params[self.program]), *operands)
+
+    def execute(self, *operands: Any, **params: Any) -> list[Any]:
+        return [as_array(x) for x in self.interpret(*operands, **params)]
+
+    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
+
+    def lower(
+        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any
+    ) -> list[Value]:
+        return b.inline(params[self.program], *operands)
+
+
+class TransformedCall(HoldsProgram):
+    """A call whose derivatives are calls of the derivatives of its program."""
+
+    def calling(self, jaxpr: Jaxpr, params: dict[str, Any], shared: int = 0) -> dict[str, Any]:
+        """The parameters of a call of another program, made from those of a call.
+
+        The first `shared` operands are the same.
+        """
+        return params | {self.program: jaxpr}
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        jaxpr = params[self.program]
+        fragment = jvp_jaxpr(jaxpr, tuple([not is_zero(t) for t in tangents]))
+        given = [t for t in tangents if not is_zero(t)]
+        pushed = self.calling(fragment.jaxpr, params, shared=len(primals))
+        results = self.bind(*primals, *given, **pushed)
+        return split_tangents(results, fragment.out_active, jaxpr.out_avals)
+
+    def linearize(
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+    ) -> Linearization:
+        inner = linearize_jaxpr(params[self.program], active)
+
+        def transpose(ct_active: tuple[bool, ...]) -> TransposeFragment:
+            fragment = inner.transposed(ct_active)
+            return fragment._replace(jaxpr=self._call(fragment.jaxpr, params))
+
+        assert inner.forward is not None, "a program is split, it is not run"
+        return Linearization(
+            forward=self._forwarding_call(inner.forward, params),
+            linear=lambda: self._call(inner.linear, params),
+            out_active=inner.out_active,
+            num_residuals=inner.num_residuals,
+            transpose=transpose,
+        )
+
+    def _call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
+        """A program that consists of one call of `jaxpr`."""
+        return call_program(self, jaxpr.in_avals, self.calling(jaxpr, params))
+
+    def _forwarding_call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
+        """The same, but what is an operand, or the same result again, does not pass through it."""
+        operands = set(jaxpr.invars)
+        computed = tuple(
+            dict.fromkeys([a for a in jaxpr.outvars if type(a) is Var and a not in operands])
+        )
+        call = self._call(jaxpr.replace(outvars=computed), params)
+        outside: dict[Atom, Atom] = dict(zip(jaxpr.invars, call.invars, strict=True))
+        outside.update(zip(computed, call.outvars, strict=True))
+        return call.replace(outvars=tuple([outside.get(a, a) for a in jaxpr.outvars]))
+
+    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+        linear = tuple([is_undefined_primal(x) for x in operands])
+        ct_active = tuple([not is_zero(ct) for ct in cts])
+        fragment = transpose_jaxpr(params[self.program], linear, ct_active)
+        known = [x for x in operands if not is_undefined_primal(x)]
+        given = [ct for ct in cts if not is_zero(ct)]
+        results = iter(self.bind(*known, *given, **self.calling(fragment.jaxpr, params)))
+        return [next(results) if on else None for on in fragment.active]
+
+    def known_part(self, unknown: Mask, **params: Any) -> KnownPart:
+        program, results = known_program(params[self.program], unknown)
+        operands = tuple([not on for on in unknown])
+        return KnownPart(operands, results, self.calling(program, params))

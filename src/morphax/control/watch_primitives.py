@@ -1,0 +1,159 @@
+"""The primitives that show values while a program runs: `debug_callback` and `debug_print`.
+
+They have operands and no results.  A call happens for each member of a batch; a derivative passes
+it by, with the call where the primal program has it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+import numpy as np
+
+from ..array import Array
+from ..core import (
+    BatchAxes,
+    DebugEffect,
+    Effects,
+    OrderedDebugEffect,
+    Primitive,
+    has_ordered,
+    not_linear,
+    outside_transformations,
+)
+from ..engines.reference.eager import as_array
+from ..engines.xla.callbacks import call_python
+from ..engines.xla.stablehlo import Builder, Value
+from ..lax.slicing import index_in_dim
+from .callbacks.flat_callback import StaticLeaves, joined_leaves, owned
+
+logger = logging.getLogger("morphax.debug")
+
+
+class Watches(Primitive):
+    """Hands the operands to a function in Python, which `watcher` gives."""
+
+    multiple_results = True
+    transpose = not_linear("it has no results")
+
+    def watcher(self, **params: Any) -> Callable[..., Any]:
+        """The function of arrays that is to be called."""
+        raise TypeError(f"{type(self).__name__} is abstract")
+
+    def abstract_eval(self, *avals: Any, **_: Any) -> list[Any]:
+        return []
+
+    def execute(self, *operands: Array, **params: Any) -> list[Any]:
+        with outside_transformations():
+            self.watcher(**params)(*operands)
+        return []
+
+    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+        return self.execute(*map(as_array, operands), **params)
+
+    def lower(self, b: Builder, outs: Any, *operands: Value, **params: Any) -> list[Value]:
+        watcher = self.watcher(**params)
+
+        def call(*values: np.ndarray[Any, Any]) -> tuple[()]:
+            watcher(*owned(values, operands))
+            return ()
+
+        return call_python(b, call, outs, *operands, ordered=has_ordered(self.effects(**params)))
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        self.bind(*primals, **params)
+        return [], []
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        for i in range(axes.size):
+            member = [
+                x if d is None else index_in_dim(x, i, d, keepdims=False)
+                for x, d in zip(operands, dims, strict=True)
+            ]
+            self.bind(*member, **params)
+        return [], []
+
+
+def debug_effect(ordered: bool) -> DebugEffect | OrderedDebugEffect:
+    """The effect of showing something, in program order or not."""
+    return OrderedDebugEffect() if ordered else DebugEffect()
+
+
+@final
+class DebugCallback(Watches):
+    """Call a function of the user.
+
+    Params:
+        callback: a `FlatCallback`.
+        effect: a debug effect.
+        partitioned: kept for the text of the program.
+    """
+
+    name = "debug_callback"
+
+    def effects(self, *, effect: Any, **_: Any) -> Effects:
+        return frozenset({effect})
+
+    def watcher(self, *, callback: Callable[..., Any], **_: Any) -> Callable[..., Any]:
+        return callback
+
+
+@final
+class DebugPrint(Watches):
+    """Print a line, or log it.
+
+    Params:
+        fmt: text for `str.format`.
+        in_tree, static_args: structure of its arguments, and those that are not arrays.
+        has_placeholders: whether `fmt` is to be formatted at all.
+        np_printoptions: NumPy's options, as they were where the user asked for the line.
+        logging_record: a record without its text, if the line is to be logged.
+        ordered: whether lines come in program order.
+        partitioned: kept for the text of the program.
+    """
+
+    name = "debug_print"
+
+    def effects(self, *, ordered: bool, **_: Any) -> Effects:
+        return frozenset({debug_effect(ordered)})
+
+    def watcher(
+        self,
+        *,
+        fmt: str,
+        in_tree: Any,
+        static_args: StaticLeaves,
+        has_placeholders: bool,
+        np_printoptions: tuple[tuple[str, Any], ...],
+        logging_record: logging.LogRecord | None,
+        **_: Any,
+    ) -> Callable[..., Any]:
+        def show(*operands: Any) -> None:
+            args, kwargs = joined_leaves(in_tree, static_args, operands)
+            with np.printoptions(**dict(np_printoptions)):
+                text = fmt.format(*args, **kwargs) if has_placeholders else fmt
+            if logging_record is None:
+                print(text, flush=True)
+            else:
+                _log(logging_record, text)
+
+        return show
+
+
+def _log(record: logging.LogRecord, text: str) -> None:
+    if logger.isEnabledFor(record.levelno):
+        # The time is that of the call, the place that of the user's line.
+        said = logger.makeRecord(
+            record.name, record.levelno, record.pathname, record.lineno, text, (), None
+        )
+        logger.handle(said)
+
+
+debug_callback_p = DebugCallback()
+debug_print_p = DebugPrint()

@@ -1,11 +1,19 @@
 // The extension module morphax._native: each subject binds itself in a file of its own.
 #include <nanobind/nanobind.h>
 
+#include "calls.h"
 #include "host_memory.h"
+#include "tree.h"
 
 NB_MODULE(_native, module) {
   module.doc() = "Compiled parts of morphax; each has a Python twin that defines its behaviour.";
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
+  // Changes with the functions below; `morphax/util/compiled.py` has it too.
+  module.attr("interface") = 2;
   morphax::bind_host_memory(module);
+  nanobind::module_ tree = module.def_submodule("tree", "Trees; see morphax/tree/_core.py.");
+  morphax::tree::bind(tree);
+  nanobind::module_ calls = module.def_submodule("calls", "Calls of jitted functions.");
+  morphax::calls::bind(calls);
 }

@@ -4,6 +4,8 @@ from typing import Any
 
 from numpy.typing import DTypeLike, NDArray
 
+interface: int
+
 class HostMemory:
     def __init__(self, cap: int = 1 << 30) -> None: ...
     def empty(self, shape: int | tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]: ...

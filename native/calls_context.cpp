@@ -1,0 +1,74 @@
+#include "calls_context.h"
+
+namespace morphax::calls {
+
+namespace {
+
+PyObject* kept(nb::handle object) { return object.inc_ref().ptr(); }
+
+// The attributes of a `threading.local` in this thread, which last as long as its Python state.
+struct ThreadAttributes {
+  std::uint64_t thread = 0;
+  PyObject* attributes = nullptr;
+};
+thread_local ThreadAttributes this_thread;
+
+}  // namespace
+
+void Context::install(nb::handle settings, nb::handle current_trace, nb::handle eager_trace) {
+  state_ = kept(settings.attr("__dict__"));
+  scope_variable_ = kept(settings.attr("_scope"));
+  current_config_ = kept(settings.attr("current"));
+  const nb::object scope = settings.attr("_Scope");
+  scope_type_ = reinterpret_cast<PyTypeObject*>(kept(scope));
+  scope_process_ = {scope, "process"};
+  scope_config_ = {scope, "config"};
+  const nb::object config = settings.attr("Config");
+  trace_key_ = {config, "trace_key"};
+  debugs_execution_ = {config, "debugs_execution"};
+  current_ = kept(current_trace);
+  root_trace_ = kept(current_trace.type().attr("trace"));
+  no_axes_ = kept(current_trace.type().attr("axis_env"));
+  eager_trace_ = reinterpret_cast<PyTypeObject*>(kept(eager_trace));
+  process_name_ = PyUnicode_InternFromString("_process");
+  trace_name_ = PyUnicode_InternFromString("trace");
+  axis_env_name_ = PyUnicode_InternFromString("axis_env");
+}
+
+// `current()` of `config/state.py`.
+nb::object Context::config() {
+  PyObject* found = nullptr;
+  check_status(PyContextVar_Get(scope_variable_, nullptr, &found));
+  const nb::object scope = nb::steal(found);
+  PyObject* process = PyDict_GetItemWithError(state_, process_name_);
+  if (process == nullptr) throw nb::python_error();
+  if (scope.is_none()) return nb::borrow(process);
+  if (scope_process_(scope) == process) return nb::borrow(scope_config_(scope));
+  return call(current_config_);
+}
+
+// Borrowed.  What a thread has not set is as its class says.
+PyObject* Context::of_thread(PyObject* name, PyObject* default_value) {
+  const std::uint64_t thread = PyThreadState_GetID(PyThreadState_Get());
+  if (this_thread.thread != thread) {
+    const nb::object attributes = checked(PyObject_GetAttrString(current_, "__dict__"));
+    this_thread = {thread, attributes.ptr()};
+  }
+  PyObject* value = PyDict_GetItemWithError(this_thread.attributes, name);
+  if (value == nullptr && PyErr_Occurred()) throw nb::python_error();
+  return value == nullptr ? default_value : value;
+}
+
+bool Context::is_plain() {
+  return Py_IS_TYPE(of_thread(trace_name_, root_trace_), eager_trace_) &&
+         PyObject_Size(of_thread(axis_env_name_, no_axes_)) == 0;
+}
+
+PyObject* Context::plain_trace_key() {
+  if (!is_plain()) return nullptr;
+  const nb::object settings = config();
+  // The key is kept by the table of all keys.
+  return debugs_execution_(settings) == Py_False ? trace_key_(settings) : nullptr;
+}
+
+}  // namespace morphax::calls

@@ -1,0 +1,31 @@
+// What a call depends on besides its arguments: settings, the current trace, the named axes.
+#pragma once
+
+#include "objects.h"
+
+namespace morphax::calls {
+
+class Context {
+ public:
+  // The objects are those of `config/state.py` and `core/trace.py`.
+  void install(nb::handle settings, nb::handle current_trace, nb::handle eager_trace);
+
+  // The key of the settings in force if calls may take the short way: no option watches execution,
+  // operations are computed at once, and no axis has a name.  Null otherwise.
+  PyObject* plain_trace_key();
+
+ private:
+  nb::object config();
+  bool is_plain();
+  PyObject* of_thread(PyObject* name, PyObject* default_value);
+
+  PyObject *scope_variable_, *state_, *current_config_;  // settings
+  Slot scope_process_, scope_config_, trace_key_, debugs_execution_;
+  PyTypeObject* scope_type_;
+  PyObject* current_;  // the thread-local trace
+  PyObject *root_trace_, *no_axes_;
+  PyTypeObject* eager_trace_;
+  PyObject *process_name_, *trace_name_, *axis_env_name_;
+};
+
+}  // namespace morphax::calls

@@ -1,0 +1,113 @@
+// What a call of a jitted function looks for: the program for its signature.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "tree.h"
+
+namespace morphax::calls {
+
+// The classes and functions of the Python side; see `install`.  Never given back.
+struct Core {
+  PyTypeObject* array;
+  Slot aval, host, buffer, device, committed;  // of `Array`
+  PyTypeObject* jitted;
+  Slot table, statics;                // of `JitFunction`
+  Slot static_numbers, static_names;  // of `Choice`
+  PyObject* twin;                     // its `__call__` in Python
+  PyObject *aval_of, *put, *no_kwargs;
+  PyObject *execute, *consume, *is_deleted, *is_shared;  // names of methods and attributes
+};
+extern Core core;
+
+// The signature of a call, and its operands.
+struct Signature {
+  nb::object args, kwargs;  // structures
+  References leaves;
+  References other_avals;  // of the leaves that are no arrays, in order
+  References statics;      // of each static argument its place, type and value
+  PyObject* trace_key;
+  std::size_t code;
+};
+
+// How a program is run on its device: the `CallPlan` that `Traced.plan` returns.
+struct Plan {
+  Plan(nb::handle plan, bool committed, nb::object out_tree);
+
+  nb::object device, constants, loaded, handlers, execute, out_avals, finish, fail, gone;
+  std::vector<std::size_t> kept;     // the operands that the module takes
+  std::vector<std::size_t> donated;  // those that results may be written to
+  bool takes_all;
+  bool committed;  // whether the results are, whatever the operands say
+  nb::object out_tree;
+};
+
+// A traced function with the signature that it is for.
+struct Program {
+  bool matches(const Signature& signature) const;
+  // Null if calls go through Python, as those of programs that donate or call back do.
+  const Plan* plan();
+  int traverse(visitproc visit, void* arg) const;
+
+  std::size_t code;
+  nb::object args, kwargs, trace_key, traced;
+  References avals, statics;
+
+ private:
+  bool asked_ = false;
+  std::optional<Plan> plan_;
+};
+
+// The programs of one function.  Python keeps the table that counts; this one is a shorter way to
+// what was found there, and is emptied with it.
+class CallTable {
+ public:
+  // The comparison of structures may run a user's `==`, which may do anything to the table.
+  std::shared_ptr<Program> find(const Signature& signature);
+  void add(nb::handle avals, nb::handle args, nb::handle kwargs, nb::handle statics,
+           nb::handle trace_key, nb::handle traced);
+  void clear();
+  std::size_t size() const { return programs_.size(); }
+  int traverse(visitproc visit, void* arg) const;
+
+ private:
+  static constexpr std::size_t kMost = 4096;
+
+  std::shared_ptr<Program> last_;
+  std::unordered_multimap<std::size_t, std::shared_ptr<Program>> programs_;
+};
+
+// The hash of a signature, taken one part after the other.
+class Code {
+ public:
+  void mix(std::size_t part) {
+    code_ = (code_ ^ part) * 0x9e3779b97f4a7c15u;
+    code_ ^= code_ >> 32;
+  }
+  void mix(PyObject* address) { mix(reinterpret_cast<std::size_t>(address) >> 4); }
+  // Structures that are not shared are compared by what they are.
+  void mix_treedef(PyObject* treedef) {
+    if (tree::core.shared(treedef) == Py_True) return mix(treedef);
+    mix(static_cast<std::size_t>(tree::hash(treedef)));
+  }
+  // A static argument, three references at a time.  False if the value cannot be hashed.
+  bool mix_statics(const References& statics) {
+    for (std::size_t i = 0; i < statics.size(); i += 3) {
+      const Py_hash_t place = PyObject_Hash(statics[i]), value = PyObject_Hash(statics[i + 2]);
+      if (value == -1) return false;
+      mix(static_cast<std::size_t>(place));
+      mix(statics[i + 1]);
+      mix(static_cast<std::size_t>(value));
+    }
+    return true;
+  }
+  std::size_t value() const { return code_; }
+
+ private:
+  std::size_t code_ = 0;
+};
+
+}  // namespace morphax::calls

@@ -15,6 +15,7 @@ import warnings
 from functools import cache
 from typing import Any
 
+from ..config import Config
 from ..config import current as current_config
 from ..util.frames import user_frame
 from ..util.messages import message
@@ -144,9 +145,13 @@ def default_device() -> Any:
     return chosen
 
 
-def host_is_default() -> bool:
-    """Whether what no committed array binds to a device is computed in host memory."""
-    if current_config().default_device is None:
+def host_is_default(config: Config | None = None) -> bool:
+    """Whether what no committed array binds to a device is computed in host memory.
+
+    Args:
+        config: the settings in force, if the caller has them.
+    """
+    if (config or current_config()).default_device is None:
         return default_platform() == "cpu"
     return default_device() is host_device()
 
@@ -226,6 +231,29 @@ def process_count(backend: Any = None) -> int:
 def process_indices(backend: Any = None) -> list[int]:
     """The numbers of all processes that take part, in order."""
     return _processes_of(client_of(backend, "jax.process_indices, argument backend"))
+
+
+def host_id(backend: Any = None) -> int:
+    """`process_index` under its old name, deprecated."""
+    _warn_of_old_name("host_id", "process_index")
+    return process_index(backend)
+
+
+def host_count(backend: Any = None) -> int:
+    """`process_count` under its old name, deprecated."""
+    _warn_of_old_name("host_count", "process_count")
+    return process_count(backend)
+
+
+def host_ids(backend: Any = None) -> list[int]:
+    """`process_indices` under its old name, deprecated."""
+    _warn_of_old_name("host_ids", "process_indices")
+    return process_indices(backend)
+
+
+def _warn_of_old_name(old: str, new: str) -> None:
+    text = f"jax.{old} is an old name; call jax.{new}, which is the same"
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
 
 
 def _processes_of(owner: Any) -> list[int]:

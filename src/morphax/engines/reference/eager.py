@@ -10,17 +10,34 @@ operation is compiled for that device, once per signature.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
 
+from ... import errors
 from ...array import Array
 from ...array.colocation import placement_of
-from ...core import Primitive, Trace, Tracer, aval_of, check_live, infer, install_root_trace
+from ...config import Config
+from ...config import current as current_config
+from ...core import (
+    AbstractValue,
+    Primitive,
+    Trace,
+    Tracer,
+    aval_of,
+    check_live,
+    infer,
+    install_root_trace,
+)
+from ...core.values import host_value
+from ...util.memo import ResultTable, is_hashable
 from ...util.messages import message
 from ..devices import host_device, host_is_default
+from ..transfer_guard import guard_transfer
 from ..xla.operation import run_operation
+from .float_errors import ignore_float_errors, restore_float_errors
+from .nan_checks import bad_numbers, checked
 
 
 @final
@@ -30,28 +47,101 @@ class EvalTrace(Trace):
     __slots__ = ()
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
-        avals = [x.aval if type(x) is Array else aval_of(x) for x in operands]
-        out_avals, _ = infer(primitive, tuple(params.items()) if params else (), *avals)
+        config = current_config()
+        if config.debugs_execution:
+            return _debugged(self, primitive, operands, params)
+        return self.compute(primitive, operands, params, config)
+
+    def compute(
+        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any], config: Config
+    ) -> Any:
+        """`process`, whatever options of debugging are on."""
+        if primitive.process_eval is not None:
+            return primitive.process_eval(self, operands, params)
         if primitive.execute is not None:
-            return primitive.execute(*[as_array(x) for x in operands], **params)
-        if not host_is_default():
-            return _where_placed(primitive, operands, params, out_avals)
-        inputs = []
-        for x, aval in zip(operands, avals, strict=True):
-            if type(x) is not Array:
-                inputs.append(_host_operand(x, aval))
-            elif x._committed:
-                return _where_placed(primitive, operands, params, out_avals)
+            _application(primitive, params, tuple(map(aval_of, operands)))
+            return primitive.execute(*map(as_array, operands), **params)
+        avals, inputs, to_fetch, in_place = [], [], [], host_is_default(config)
+        for x in operands:
+            if type(x) is Array:
+                avals.append(x.aval)
+                if x._committed:
+                    in_place = False
+                if x._host is None:
+                    to_fetch.append(len(inputs))
+                inputs.append(x._host)
             else:
-                inputs.append(x._host if x._host is not None else x.to_host())
-        with np.errstate(all="ignore"):
-            result = primitive.evaluate(*inputs, **params)
+                avals.append(aval_of(x))
+                to_fetch.append(len(inputs))
+                inputs.append(x)
+        kernel, out_avals = _application(primitive, params, tuple(avals))
+        if not in_place:
+            return _where_placed(primitive, operands, params, out_avals)
+        for i in to_fetch:
+            inputs[i] = _host_operand(operands[i], avals[i])
+        setting = ignore_float_errors()
+        try:
+            result = kernel(*inputs) if kernel else primitive.evaluate(*inputs, **params)
+        finally:
+            restore_float_errors(setting)
         if primitive.multiple_results:
-            return [wrap(r, aval) for r, aval in zip(result, out_avals, strict=True)]
-        return wrap(result, out_avals[0])
+            return list(map(wrap, result, out_avals))
+        return Array(out_avals[0], result if type(result) is np.ndarray else np.asarray(result))
 
     def constant(self, value: Any) -> Array:
         return as_array(value)
+
+
+_Application = tuple[Callable[..., Any] | None, tuple[AbstractValue, ...]]
+
+
+def _application(
+    primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]
+) -> _Application:
+    """The kernel of one application, if its primitive has one, and the avals of its results."""
+    try:
+        return _applications[primitive, tuple(params.items()) if params else (), avals]
+    except TypeError:
+        if is_hashable(tuple(params.items())):
+            raise
+    return None, infer(primitive, tuple(params.items()), *avals)[0]
+
+
+def kernel_of(
+    primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]
+) -> Callable[..., Any] | None:
+    """The kernel for one signature, if there is one."""
+    return None if primitive.kernel is None else primitive.kernel(*avals, **params)
+
+
+def _prepare(
+    primitive: Primitive, params: tuple[tuple[str, Any], ...], avals: tuple[Any, ...]
+) -> _Application:
+    out_avals, _ = infer(primitive, params, *avals)
+    return kernel_of(primitive, avals, dict(params)), out_avals
+
+
+_applications = ResultTable(_prepare)
+
+
+def _debugged(
+    trace: EvalTrace, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
+) -> Any:
+    """Apply an operation under the options that watch execution."""
+    config = current_config()
+    if config.no_execution:
+        raise RuntimeError(
+            message(
+                f"execution of {primitive.name}",
+                given=f"operands {', '.join([str(aval_of(x)) for x in operands])}",
+                expected="nothing to be executed, because jax_no_execution is on",
+                fix="Trace and compile only, or leave the block of jax.no_execution.",
+            )
+        )
+    bad = bad_numbers(config)
+    if bad is None or primitive.process_eval is not None:
+        return trace.compute(primitive, operands, params, config)
+    return checked(trace, bad, primitive, operands, params)
 
 
 def _where_placed(
@@ -61,8 +151,11 @@ def _where_placed(
     arrays = [as_array(x) for x in operands]
     device, committed = placement_of(arrays, primitive.name)
     if device is host_device():
-        with np.errstate(all="ignore"):
+        setting = ignore_float_errors()
+        try:
             result = primitive.evaluate(*[x.to_host() for x in arrays], **params)
+        finally:
+            restore_float_errors(setting)
         values = result if primitive.multiple_results else (result,)
         results = [
             Array(aval, np.asarray(value), None, device, committed)
@@ -85,25 +178,37 @@ def as_array(x: Any) -> Array:
     if type(x) is Array:
         return x
     _refuse_tracer(x)
+    if type(x) is np.ndarray:
+        guard_transfer("host_to_device", x)
     return Array.from_host(x)
 
 
 def _host_operand(x: Any, aval: Any) -> Any:
-    """An operand that is no `Array` as a NumPy array that nobody else writes to."""
+    """An operand as a NumPy array that nobody else writes to."""
+    if isinstance(x, np.generic):
+        return np.asarray(x, aval.dtype)
+    if type(x) is Array:
+        return x.to_host()
     _refuse_tracer(x)
+    if type(x) is np.ndarray:
+        guard_transfer("host_to_device", x)
     # A result may be a view of its operand.
-    return np.array(x, aval.dtype, order="C")
+    try:
+        return np.array(x, aval.dtype, order="C")
+    except TypeError:
+        return np.array(host_value(x, aval.dtype), order="C")
 
 
 def _refuse_tracer(x: Any) -> None:
     if isinstance(x, Tracer):
         check_live(x)
-        raise TypeError(
+        raise errors.UnexpectedTracerError(
             message(
                 "eager operation",
                 given=f"{x.origin()}, outside its transformation",
                 expected="concrete arrays",
-                fix="Return the value from the transformed function.",
+                fix="Return the value from the transformed function; a function with custom "
+                "derivative rules must take as an argument what is differentiated.",
             )
         )
 

@@ -8,12 +8,15 @@ the user is copied before it gets here.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ...core import Layout
 from .client import device_list, exports_versioned_dlpack, extension, placement
-from .failures import failure, origin, reported_by_xla
+from .failures import raise_failure, reported_by_xla
+from .interruptible import wait_until_ready
 
 
 def to_device(host: np.ndarray[Any, Any], device: Any, memory_kind: str | None = None) -> Any:
@@ -31,7 +34,7 @@ def to_device(host: np.ndarray[Any, Any], device: Any, memory_kind: str | None =
         )
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {device!r}"
-        raise failure(error, where) from origin(error)
+        raise_failure(error, where)
 
 
 def copied_to_device(host: np.ndarray[Any, Any], aval: Any, device: Any) -> Any:
@@ -42,7 +45,7 @@ def copied_to_device(host: np.ndarray[Any, Any], aval: Any, device: Any) -> Any:
         )
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {device!r}"
-        raise failure(error, where) from origin(error)
+        raise_failure(error, where)
 
 
 class _HostAval:
@@ -59,17 +62,19 @@ class _HostAval:
 def to_host(buffer: Any) -> np.ndarray[Any, Any]:
     """The contents of a device buffer as a read-only NumPy array; waits for the computation."""
     try:
+        wait_until_ready((buffer,))
         return buffer._single_device_array_to_np_array_did_copy()[0]  # type: ignore[no-any-return]
     except reported_by_xla() as error:
-        raise failure(error, "reading an array that a program computes") from origin(error)
+        raise_failure(error, "reading an array that a program computes")
 
 
-def wait(buffers: list[Any]) -> None:
+def wait(buffers: Sequence[Any]) -> None:
     """Wait until all buffers are computed; a failure of their program is raised here."""
     try:
+        wait_until_ready(buffers)
         extension().batched_block_until_ready(buffers)
     except reported_by_xla() as error:
-        raise failure(error, "waiting for an array that a program computes") from origin(error)
+        raise_failure(error, "waiting for an array that a program computes")
 
 
 def moved(buffer: Any, device: Any, memory_kind: str | None = None) -> Any:
@@ -81,7 +86,13 @@ def moved(buffer: Any, device: Any, memory_kind: str | None = None) -> Any:
             [buffer], [device_list(device)], [target], [copy]
         )[0]
     except reported_by_xla() as error:
-        raise failure(error, f"moving an array to {device!r}") from origin(error)
+        raise_failure(error, f"moving an array to {device!r}")
+
+
+def layout(buffer: Any, ndim: int) -> Layout:
+    """In which order the elements of a buffer lie; of host memory (`None`), row by row."""
+    known = None if buffer is None else buffer._pjrt_layout
+    return Layout.row_major(ndim) if known is None else Layout.from_xla(str(known))
 
 
 def to_dlpack(buffer: Any, stream: int | None, max_version: tuple[int, int] | None) -> Any:
@@ -90,7 +101,7 @@ def to_dlpack(buffer: Any, stream: int | None, max_version: tuple[int, int] | No
     try:
         return extension().buffer_to_dlpack_managed_tensor(buffer, stream=stream, **keywords)
     except reported_by_xla() as error:
-        raise failure(error, "exporting an array through DLPack") from origin(error)
+        raise_failure(error, "exporting an array through DLPack")
 
 
 def from_dlpack(capsule: Any, device: Any, stream: int | None) -> Any:
@@ -98,4 +109,4 @@ def from_dlpack(capsule: Any, device: Any, stream: int | None) -> Any:
     try:
         return extension().dlpack_managed_tensor_to_buffer(capsule, device, stream)
     except reported_by_xla() as error:
-        raise failure(error, "importing an array through DLPack") from origin(error)
+        raise_failure(error, "importing an array through DLPack")

@@ -1,101 +1,142 @@
 """Python functions that compiled programs call.
 
 XLA calls a function by its index in the list given at compilation; it gets read-only views and must
-return a tuple.  What Python raises inside is kept and raised again by whoever waits for the
-program, for XLA itself passes on only its text.
+return a tuple.  It runs on whichever thread XLA computes on, outside all transformations, with the
+64-bit mode of the program, and computes on the host (another device is busy with the program that
+waits for the call).
+
+XLA passes on only the text of what a function raises.  So the exception is kept under a number,
+which that text shows, and is raised again by whoever waits for the program (`failures`).
+
+Reference: docs/design/effects.md.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
+import threading
 from collections.abc import Callable, Sequence
-from functools import cache
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from ...core import abstract_token
-from .stablehlo import Builder, Value, physical_dtype
+from ...config import current as current_config
+from ...config import override
+from ...core import outside_transformations
+from ...util.messages import message
+from ..devices import host_device, host_is_default
+from .stablehlo import Builder, Value
+
+_TARGETS = {
+    "cpu": "xla_ffi_python_cpu_callback",
+    "cuda": "xla_ffi_python_gpu_callback",
+    "rocm": "xla_ffi_python_gpu_callback",
+}
+# Exceptions of programs whose results nobody waits for are forgotten when there are so many.
+_MOST_KEPT = 256
 
 
 def call_python(
     b: Builder,
-    function: Callable[..., Sequence[Any]],
+    function: Callable[..., Sequence[np.ndarray[Any, Any]]],
     outs: Sequence[Any],
     *operands: Value,
     ordered: bool = False,
+    has_side_effect: bool = True,
 ) -> list[Value]:
-    """Write a call of `function`: NumPy arrays in, a sequence of NumPy arrays out.
+    """Write a call of `function`: NumPy arrays in, NumPy arrays of the avals `outs` out.
 
-    An ordered call takes what the previous one gave, a token, as a further operand, and gives one.
+    Args:
+        b: of the block that calls.
+        function: may not keep its operands, whose memory is XLA's.
+        outs: avals of the results.
+        *operands: of the call.
+        ordered: whether it happens in the order of the program.
+        has_side_effect: whether it happens even if no result is used.
     """
+    platform = b.module.platform
+    if platform not in _TARGETS:
+        raise NotImplementedError(
+            message(
+                f"compiling a callback into Python for {platform}",
+                given="a program that calls Python, such as jax.debug.print",
+                expected=f"one of the platforms {', '.join(_TARGETS)}",
+                fix="Remove the callback, or put the arguments on the CPU.",
+            )
+        )
     index = len(b.module.callbacks)
-    waits_for = [b.latest] if ordered and b.latest is not None else []
-    gives = [abstract_token] if ordered else []
-    b.module.callbacks.append(_checked(function, len(operands), outs, gives))
-    results = b.ops(
+    b.module.callbacks.append(_Call(function, len(operands), ordered))
+    return b.ops(
         "stablehlo.custom_call",
-        [*outs, *gives],
+        outs,
         *operands,
-        *waits_for,
-        call_target_name='"xla_ffi_python_cpu_callback"',
+        takes_token=ordered,
+        gives_token=ordered,
+        call_target_name=f'"{_TARGETS[platform]}"',
         api_version="4 : i32",
-        has_side_effect="true",
+        has_side_effect="true" if has_side_effect else "false",
         backend_config=f"{{index = {index} : ui64}}",
     )
-    if ordered:
-        b.latest = results.pop()
-    return results
 
 
-def _checked(
-    function: Callable[..., Sequence[Any]],
-    num_operands: int,
-    outs: Sequence[Any],
-    tokens: Sequence[Any],
-) -> Callable[..., Any]:
-    """`function`, its operands owned and its results of the promised shapes and dtypes."""
+@final
+class _Call:
+    """`function` as XLA calls it: with a token behind the operands and results if `ordered`."""
 
-    def call(*operands: Any) -> tuple[Any, ...]:
+    __slots__ = ("_function", "_num_operands", "_tokens", "_x64")
+
+    def __init__(
+        self, function: Callable[..., Sequence[Any]], num_operands: int, ordered: bool
+    ) -> None:
+        self._function = function
+        self._num_operands = num_operands
+        self._tokens = (None,) if ordered else ()
+        self._x64 = current_config().enable_x64
+
+    def __call__(self, *operands: Any) -> tuple[Any, ...]:
         try:
-            results = function(*[np.array(x) for x in operands[:num_operands]])
-            owned = [
-                np.ascontiguousarray(
-                    np.broadcast_to(np.asarray(r, physical_dtype(aval.dtype)), aval.shape)
-                )
-                for r, aval in zip(results, outs, strict=True)
-            ]
-            return (*owned, *[None for _ in tokens])
+            with outside_transformations(), override(**self._settings()):
+                return (*self._function(*operands[: self._num_operands]), *self._tokens)
         except BaseException as error:
-            raised.append(error)
-            raise
+            raise RuntimeError(_kept.keep(error)) from None
 
-    return call
-
-
-# What callbacks raised since somebody looked last.
-raised: list[BaseException] = []
-
-
-@cache
-def _context() -> Any:
-    """An MLIR context that knows the dialects of our modules."""
-    from jaxlib.mlir import ir
-    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
-    from jaxlib.mlir.dialects import chlo, stablehlo
-
-    context = ir.Context()
-    registry = ir.DialectRegistry()
-    _jax_mlir_ext.register_dialects(registry)
-    context.append_dialect_registry(registry)
-    context.load_all_available_dialects()
-    stablehlo.register_dialect(context)
-    chlo.register_dialect(context)
-    return context
+    def _settings(self) -> dict[str, Any]:
+        """Options that differ from those of the thread, for programs traced anew differ by them."""
+        settings: dict[str, Any] = {}
+        if current_config().enable_x64 is not self._x64:
+            settings["enable_x64"] = self._x64
+        if not host_is_default():
+            settings["default_device"] = host_device()
+        return settings
 
 
-def parsed(text: str) -> Any:
-    """A module object, the only form of a program that jaxlib takes with callbacks."""
-    from jaxlib.mlir import ir
+@final
+class _Kept:
+    """What callbacks raised, until it is raised again."""
 
-    with _context():
-        return ir.Module.parse(text)
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = itertools.count(1)
+        self._errors: dict[int, BaseException] = {}
+
+    def keep(self, error: BaseException) -> str:
+        """Keep an exception; the text by which it is found again."""
+        with self._lock:
+            number = next(self._numbers)
+            self._errors[number] = error
+            if len(self._errors) > _MOST_KEPT:
+                del self._errors[min(self._errors)]
+        return f"exception {number} of a callback of morphax"
+
+    def take(self, text: str) -> BaseException | None:
+        """The exception that `text` speaks of, `None` if it speaks of none."""
+        found = re.search(r"exception (\d+) of a callback of morphax", text)
+        if found is None:
+            return None
+        with self._lock:
+            return self._errors.pop(int(found[1]), None)
+
+
+_kept = _Kept()
+raised_in_callback = _kept.take

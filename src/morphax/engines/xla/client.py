@@ -9,6 +9,7 @@ other platforms are plugins (`plugins`).
 
 from __future__ import annotations
 
+import gc
 import os
 import threading
 import warnings
@@ -23,6 +24,7 @@ from .device import Device
 
 _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE = 495
 _FIRST_VERSION_WITH_RIGHT_DOT_FUSION = 495
+_FIRST_VERSION_WITH_QUIET_LOADING = 495
 _FIRST_VERSION_WITH_VERSIONED_DLPACK = 505
 
 # jaxlib before 0.11 fuses a dot with a following reduction wrongly on the CPU (jax issue 39103);
@@ -52,7 +54,16 @@ def extension() -> Any:
     from jaxlib import _jax  # type: ignore[attr-defined]
 
     Device.register(_jax.Device)
+    # Notes of where each buffer was made take a third of a microsecond per call, and pile up.
+    _jax.set_tracebacks_enabled(False)
+    gc.callbacks.append(_drop_garbage)
     return _jax
+
+
+def _drop_garbage(phase: str, _: dict[str, int]) -> None:
+    """Let jaxlib drop Python objects, such as NumPy memory, that its own threads cannot."""
+    if phase == "start":
+        extension().collect_garbage()
 
 
 @cache
@@ -66,6 +77,12 @@ def handler_keywords() -> dict[str, bool]:
     """Keywords that result handlers need in this version of jaxlib."""
     old = xla_client()._version < _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE
     return {"_skip_checks": True} if old else {}
+
+
+@cache
+def reports_advice_as_features() -> bool:
+    """Whether this version of jaxlib complains about each program that it loads on the CPU."""
+    return bool(xla_client()._version < _FIRST_VERSION_WITH_QUIET_LOADING)
 
 
 @cache

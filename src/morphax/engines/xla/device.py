@@ -44,6 +44,11 @@ class Device(ABC):
 
     @property
     @abstractmethod
+    def host_id(self) -> int:
+        """`process_index` under its old name."""
+
+    @property
+    @abstractmethod
     def local_hardware_id(self) -> int | None:
         """Its number within the machine, `None` if it is another machine's."""
 

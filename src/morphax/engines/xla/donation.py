@@ -49,7 +49,7 @@ def call_donating(
         x._host = None
     were_shared = [_is_shared(operands[i]) for i in program.handed_over]
     results = executable.run(given, committed)
-    gone = Deleted(device, f"it was donated to {function}", user_frame())
+    gone = donated_to(function, device)
     for i in program.donated:
         if given[i]._buffer.is_deleted():
             _give_up(operands[i], gone)
@@ -59,6 +59,11 @@ def call_donating(
             del operands[i]._buffer.is_shared
         _give_up(operands[i], gone)
     return results
+
+
+def donated_to(function: str, device: Any) -> Deleted:
+    """What stands in the place of a donated array's device."""
+    return Deleted(device, f"it was donated to {function}", user_frame())
 
 
 def _is_shared(x: Array) -> bool:

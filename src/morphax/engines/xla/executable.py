@@ -10,16 +10,27 @@ operands would give wrong numbers or end the process.  So avals are compared her
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import repeat
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 from ...array import Array
+from ...array.sharding import whole_on
 from ...util.messages import message
-from .callbacks import parsed
+from . import pending
+from .buffers import wait
+from .call_plan import CallPlan
 from .client import compile_options, device_list, extension, handler_keywords, placement
-from .failures import failure, origin, reported_by_xla
+from .compile_cache.programs import load_or_compile
+from .failures import raise_failure, reported_by_xla
+from .interruptible import interruptible
 from .lowering import LoweredProgram
+from .mlir_context import parsed
+
+# Handing a call to another thread takes about a tenth of this.
+_LONG_SECONDS = 1e-3
 
 
 @final
@@ -33,6 +44,9 @@ class Executable:
         self._in_avals = list(program.in_avals)
         self._takes_all = program.kept_operands == tuple(range(len(program.in_avals)))
         self._forwards = any(source is not None for source in program.forwarded)
+        # XLA runs short programs, and all loops of cheap steps, on the thread that calls them.
+        self._loops = "stablehlo.while" in program.text
+        self._was_long = True
         self._constants = [constant.on_device(device) for constant in program.constant_operands]
         self._handlers = [
             extension().array_result_handler(aval, placement(device), True, **handler_keywords())
@@ -43,17 +57,25 @@ class Executable:
     def compile(
         cls, program: LoweredProgram, device: Any, overrides: tuple[tuple[str, Any], ...] = ()
     ) -> Executable:
-        """Compile the module of `program` for `device`."""
-        module, keywords = program.text, {}
-        if program.callbacks:
-            module, keywords = parsed(program.text), {"host_callbacks": list(program.callbacks)}
+        """Compile the module of `program` for `device`, or load what the compile cache has kept."""
         options = compile_options(device, overrides)
-        try:
-            loaded = device.client.compile_and_load(
-                module, device_list(device), options, **keywords
+
+        def compiled(module: Any = program.text, **keywords: Any) -> Any:
+            return interruptible(
+                lambda: device.client.compile_and_load(
+                    module, device_list(device), options, **keywords
+                )
             )
+
+        try:
+            if program.callbacks:
+                loaded = compiled(parsed(program.text), host_callbacks=list(program.callbacks))
+            else:
+                loaded = load_or_compile(program.text, options, device, compiled)
         except reported_by_xla() as error:
-            raise failure(error, f"compiling the program {program.name}") from origin(error)
+            raise_failure(error, f"compiling the program {program.name}")
+        for inspection in program.inspections:
+            inspection(whole_on(device))
         return cls(program, device, loaded)
 
     def __call__(self, operands: Sequence[Array], committed: bool = False) -> list[Array]:
@@ -81,20 +103,83 @@ class Executable:
             for x in taken
         ]
         buffers += self._constants
-        try:
-            results = self.loaded.execute_sharded(buffers).consume_with_handlers(self._handlers)
-        except reported_by_xla() as error:
-            raise failure(error, f"running the program {program.name}") from origin(error)
-        if not self._forwards:
-            avals = program.out_avals
-            return list(map(Array, avals, repeat(None), results, repeat(device), repeat(committed)))
-        computed = iter(results)
+        if program.callbacks:
+            results = self._calling_python(buffers)
+        elif self._loops:
+            results = self._looping(buffers)
+        else:
+            try:
+                results = self.loaded.execute_sharded(buffers).consume_with_handlers(self._handlers)
+            except reported_by_xla() as error:
+                self._fail(error)
+        if self._forwards:
+            return self._with_forwarded(results, operands, committed)
+        avals = program.out_avals
+        return list(map(Array, avals, repeat(None), results, repeat(device), repeat(committed)))
+
+    def plan(self, gone: Callable[[], Any]) -> CallPlan:
+        """What `run` does, for callers in C++; see `CallPlan` for `gone`."""
+        program = self.program
+        execute = self._looping if self._loops else None
+        return CallPlan(
+            self.device,
+            None if self._takes_all else tuple(program.kept_operands),
+            self._constants,
+            self.loaded,
+            self._handlers,
+            self._calling_python if program.callbacks else execute,
+            program.out_avals,
+            self._with_forwarded if self._forwards else None,
+            self._fail,
+            program.donated,
+            gone,
+        )
+
+    def _fail(self, error: RuntimeError) -> NoReturn:
+        raise_failure(error, f"running the program {self.program.name}")
+
+    def _with_forwarded(
+        self, outputs: Sequence[Any], operands: Sequence[Array], committed: bool
+    ) -> list[Array]:
+        """The results of which some are operands or constants."""
+        program, device, computed = self.program, self.device, iter(outputs)
         return [
             Array(aval, None, next(computed), device, committed)
             if source is None
             else source.of(operands).placed(device, committed)
             for aval, source in zip(program.out_avals, program.forwarded, strict=True)
         ]
+
+    def _looping(self, buffers: Sequence[Any]) -> Any:
+        """Run a program that may take any time, such that Ctrl-C leaves it if it does.
+
+        A program whose last run was short is not worth another thread.
+        """
+        run = partial(self.loaded.execute_sharded, buffers)
+        start = time.perf_counter()
+        try:
+            execution = interruptible(run) if self._was_long else run()
+            self._was_long = time.perf_counter() - start > _LONG_SECONDS
+            return execution.consume_with_handlers(self._handlers)
+        except reported_by_xla() as error:
+            self._fail(error)
+
+    def _calling_python(self, buffers: Sequence[Any]) -> Any:
+        """Run a program with callbacks, whose output must not be lost.
+
+        Once its operands are there, XLA computes it on this thread.  Else one of XLA's own threads
+        would run the callbacks, and be missing for the programs that these run and wait for.
+        """
+        platform = self.device.platform
+        if platform == "cpu":
+            wait(buffers)
+        try:
+            execution = self.loaded.execute_sharded(buffers, with_tokens=True)
+            results = execution.consume_with_handlers(self._handlers)
+        except reported_by_xla() as error:
+            self._fail(error)
+        pending.started(self.program.name, execution.consume_token(), platform)
+        return results
 
     def _check_avals(self, operands: Sequence[Array]) -> None:
         """Raise an error unless shapes and dtypes are right; weak types may differ."""

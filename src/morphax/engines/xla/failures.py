@@ -6,9 +6,11 @@ becomes four-part: which program or array, at which line of the user, and what t
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from ...errors import JaxRuntimeError
 from ...util.messages import message
-from . import callbacks
+from .callbacks import raised_in_callback
 from .client import extension
 
 _ADVICE = {
@@ -20,8 +22,6 @@ _ADVICE = {
     "CANCELLED": "Run the program again; something else on the device stopped it.",
     "UNAVAILABLE": "Check that the device and the other processes are alive, then start anew.",
 }
-_FROM_CALLBACK = "Callback error"  # in jaxlib's text if a Python function raised
-_MEND_CALLBACK = "Mend the Python function that the program calls; its error is shown above."
 _REPORT = "This is a fault of morphax or XLA: please report it with the program."
 
 
@@ -30,26 +30,25 @@ def reported_by_xla() -> type[RuntimeError]:
     return extension().JaxRuntimeError  # type: ignore[no-any-return]
 
 
-def failure(error: RuntimeError, where: str) -> JaxRuntimeError:
-    """The error to raise in place of jaxlib's, from ``except reported_by_xla() as error``.
+def raise_failure(error: RuntimeError, where: str) -> NoReturn:
+    """Raise in place of jaxlib's error; called from ``except reported_by_xla() as error``.
+
+    What a Python callback of the program raised arrives as itself.
 
     Args:
         error: what jaxlib raised.
         where: what was being done, such as ``"running the program f"``.
     """
+    raised = raised_in_callback(str(error))
+    if raised is not None:
+        raise raised from raised.__cause__ or raised.__context__
     status, separator, detail = str(error).partition(":")
     if not separator or not status.isupper():
         status, detail = "UNKNOWN", str(error)
-    advice = _MEND_CALLBACK if _FROM_CALLBACK in detail else _ADVICE.get(status, _REPORT)
-    return JaxRuntimeError(
-        message(f"{status}: {where}", given=detail.strip(), expected="success", fix=advice)
+    text = message(
+        f"{status}: {where}",
+        given=detail.strip(),
+        expected="success",
+        fix=_ADVICE.get(status, _REPORT),
     )
-
-
-def origin(error: RuntimeError) -> BaseException:
-    """The cause of a failure: what a Python callback raised, or else jaxlib's error itself."""
-    if _FROM_CALLBACK not in str(error) or not callbacks.raised:
-        return error
-    cause = callbacks.raised[-1]
-    callbacks.raised.clear()
-    return cause
+    raise JaxRuntimeError(text) from error

@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
-from ...core import Jaxpr, Literal, ShapedArray
+from ...core import Jaxpr, Literal, ShapedArray, without_references
 from ...core.dce import eliminate_dead_code
 from ...util.messages import message
 from .stablehlo import Module, function, physical_dtype
@@ -52,6 +52,7 @@ class LoweredProgram:
         callbacks: Python functions that the module calls, by index.
         donated: operands whose memory the module's results may take over.
         handed_over: operands that the caller gives away and gets back as one result.
+        inspections: Python functions that are to know of the sharding of a value, once compiled.
     """
 
     name: str
@@ -65,6 +66,7 @@ class LoweredProgram:
     callbacks: tuple[Callable[..., Any], ...]
     donated: tuple[int, ...] = ()
     handed_over: tuple[int, ...] = ()
+    inspections: tuple[Callable[[Any], Any], ...] = ()
 
 
 def lower(
@@ -86,6 +88,7 @@ def lower(
         keep_unused: pass operands that no computed result depends on.
         locations: write the user's source lines too.
     """
+    jaxpr = without_references(jaxpr)
     forwarded = _forwarded_results(jaxpr)
     trimmed, used = eliminate_dead_code(jaxpr, [f is None for f in forwarded])
     kept = [i for i, is_used in enumerate(used) if is_used or keep_unused]
@@ -96,7 +99,14 @@ def lower(
     returned = Counter(f.operand for f in forwarded if f is not None)
     given = set(donated).difference(returned)
     attributes = _donations(name, entry, [k for k, i in enumerate(kept) if i in given])
-    main = function(module, "main", entry, visibility="public ", argument_attributes=attributes)
+    main = function(
+        module,
+        "main",
+        entry.in_avals,
+        lambda builder, *operands: builder.inline(entry, *operands),
+        visibility="public ",
+        argument_attributes=attributes,
+    )
     body = "\n".join([*module.functions, main.text])
     return LoweredProgram(
         name=name,
@@ -108,6 +118,7 @@ def lower(
         physical_out_avals=out_avals,
         forwarded=tuple(forwarded),
         callbacks=tuple(module.callbacks),
+        inspections=tuple(module.inspections),
         donated=tuple([kept[k] for k in attributes]),
         handed_over=tuple([i for i in donated if returned[i] == 1]),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from ...array import Array
@@ -24,7 +25,7 @@ def run_operation(
     return _executable(primitive, tuple(params.items()), avals, device)(operands, committed)
 
 
-@memoize
+@partial(memoize, maxsize=1024)
 def _executable(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], avals: tuple[Any, ...], device: Any
 ) -> Executable:

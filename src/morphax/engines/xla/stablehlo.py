@@ -10,15 +10,17 @@ Reference: the StableHLO specification, https://openxla.org/stablehlo/spec.
 
 from __future__ import annotations
 
-import json
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from ... import dtypes
-from ...core import AbstractToken, Equation, Jaxpr, Literal
+from ...core import AbstractToken, Equation, Jaxpr, Literal, abstract_token, has_ordered
+from ...core.source_info import scope_path
 from ...util.memo import memoize
+from .literals import dense_text, host_constant, quoted
 
 _ELEMENT_TYPES = {
     "bool": "i1",
@@ -90,20 +92,30 @@ class Value:
 
 @final
 class Module:
-    """What the functions of one module share: names, functions, callbacks.
+    """What the functions of one module share: names, functions, callbacks, inspections.
 
     Args:
         platform: where it will run; a lowering rule may write what is fastest there.
         locations: whether operations carry their name and the user's source line.
+        largest_constant: in bytes, of those that are written; larger ones are operands.
     """
 
-    def __init__(self, platform: str = "cpu", *, locations: bool = False) -> None:
+    def __init__(
+        self,
+        platform: str = "cpu",
+        *,
+        locations: bool = False,
+        largest_constant: float = _LARGEST_WRITTEN_CONSTANT,
+    ) -> None:
         self.platform = platform
         self.locations = locations
+        self.largest_constant = largest_constant
         self.functions: list[str] = []
-        self.callees: dict[Jaxpr, Function] = {}
+        self.callees: dict[Any, Function] = {}
         self.used_names: set[str] = {"main"}
         self.callbacks: list[Callable[..., Any]] = []
+        self.inspections: list[Callable[[Any], Any]] = []
+        self.channels = itertools.count(1)
         self.counter = 0
 
     def fresh_name(self, wish: str) -> str:
@@ -125,18 +137,16 @@ class Function(NamedTuple):
     constants: Sequence[tuple[Any, Any]]
 
 
-class Region(NamedTuple):
-    """A written region, and whether there are ordered side effects in it."""
-
-    text: str
-    is_ordered: bool
-
-
 @final
 class Builder:
-    """Writes the operations of one block."""
+    """Writes the operations of one block.
 
-    __slots__ = ("_constants", "_large", "_located", "_parent", "latest", "lines", "module")
+    Ordered side effects are linked by a token: each takes that of the one before, and gives one.
+    An operation with such effects inside does so too.  A block has the token of the block around
+    it, unless it is the body of a loop or a function, which gets one as its last argument.
+    """
+
+    __slots__ = ("_constants", "_large", "_located", "_parent", "_token", "lines", "module")
 
     def __init__(self, module: Module, parent: Builder | None = None) -> None:
         self.module = module
@@ -146,14 +156,23 @@ class Builder:
         # All blocks of one function share its large constants: value and operand, by identity.
         self._large: dict[int, tuple[Any, Value]] = {} if parent is None else parent._large
         self._located = 0
-        # What the next ordered side effect must wait for: a token, or a result of an operation
-        # with such an effect inside.
-        self.latest: Value | None = None if parent is None else parent.latest
+        self._token: Value | None = None if parent is None else parent._token
 
     def new_value(self, aval: Any) -> Value:
         """A value with a fresh name, to be defined by the caller."""
         self.module.counter = n = self.module.counter + 1
         return Value(f"%{n}", aval)
+
+    def token(self) -> Value:
+        """The token that the next ordered side effect of this block takes."""
+        if self._token is None:
+            self._token = self.op("stablehlo.create_token", abstract_token)
+        return self._token
+
+    def argument_token(self) -> Value:
+        """A token from outside, to be bound by the caller, as that of this block."""
+        self._token = self.new_value(abstract_token)
+        return self._token
 
     def elementwise(self, name: str, out: Any, *operands: Value) -> Value:
         """An operation whose operands and result all have the type of `out`."""
@@ -167,7 +186,7 @@ class Builder:
         name: str,
         out: Any,
         *operands: Value,
-        regions: Sequence[Region] = (),
+        regions: Sequence[str] = (),
         **attributes: str,
     ) -> Value:
         """Any operation with one result; attributes are MLIR text."""
@@ -178,14 +197,30 @@ class Builder:
         name: str,
         outs: Sequence[Any],
         *operands: Value,
-        regions: Sequence[Region] = (),
+        regions: Sequence[str] = (),
+        takes_token: bool = False,
+        gives_token: bool = False,
         **attributes: str,
     ) -> list[Value]:
-        """Any operation in MLIR's generic form, with any number of results."""
+        """Any operation in MLIR's generic form, with any number of results.
+
+        Args:
+            name: of the operation.
+            outs: the types of its results.
+            *operands: its operands.
+            regions: texts from `region`.
+            takes_token: whether the token of this block is a further operand.
+            gives_token: whether a further result is the token of this block from here on.
+            **attributes: MLIR text.
+        """
+        if takes_token:
+            operands = (*operands, self.token())
+        if gives_token:
+            outs = (*outs, abstract_token)
         results = [self.new_value(aval) for aval in outs]
         head = ", ".join([r.name for r in results]) + " = " if results else ""
         inputs = ", ".join([v.name for v in operands])
-        bodies = f" ({', '.join([region.text for region in regions])})" if regions else ""
+        bodies = f" ({', '.join(regions)})" if regions else ""
         pairs = ", ".join([f"{k} = {v}" for k, v in attributes.items()])
         signature = (
             f"({', '.join([tensor_type(v.aval) for v in operands])}) -> "
@@ -193,20 +228,37 @@ class Builder:
         )
         braces = f" {{{pairs}}}" if pairs else ""
         self.lines.append(f'{head}"{name}"({inputs}){bodies}{braces} : {signature}')
-        if results and any([region.is_ordered for region in regions]):
-            self.latest = results[0]
+        if gives_token:
+            self._token = results.pop()
         return results
 
-    def region(self, avals: Sequence[Any], body: Callable[..., Sequence[Value]]) -> Region:
-        """A region of one block: `body(builder, *arguments)` returns its results."""
+    def region(
+        self,
+        avals: Sequence[Any],
+        body: Callable[..., Sequence[Value]],
+        *,
+        takes_token: bool = False,
+        gives_token: bool = False,
+    ) -> str:
+        """A region of one block: `body(builder, *arguments)` returns its results.
+
+        Args:
+            avals: of the arguments of the block.
+            body: writes the operations.
+            takes_token: whether the block's token is a further argument.
+            gives_token: whether the block's token is a further result.
+        """
+        if gives_token:
+            self.token()
         inner = Builder(self.module, self)
         arguments = [self.new_value(aval) for aval in avals]
+        token = [inner.argument_token()] if takes_token else []
         results = body(inner, *arguments)
-        inner.ops("stablehlo.return", (), *results)
+        inner.ops("stablehlo.return", (), *results, takes_token=gives_token)
+        arguments += token
         header = ", ".join([f"{v.name}: {tensor_type(v.aval)}" for v in arguments])
         block = f"^bb0({header}):\n" if arguments else ""
-        text = "{\n" + block + "\n".join(inner.lines) + "\n}"
-        return Region(text, is_ordered=inner.latest is not self.latest)
+        return "{\n" + block + "\n".join(inner.lines) + "\n}"
 
     def constant(self, value: Any, aval: Any) -> Value:
         """A constant; scalars are written once per block."""
@@ -271,15 +323,15 @@ class Builder:
 
     def _locate(self, start: int, eqn: Equation) -> None:
         """Put name and source line of `eqn` on the operations written since `start`."""
-        location = _quoted("/".join([*eqn.name_stack, eqn.primitive.name]))
+        location = quoted(scope_path((*eqn.name_stack, eqn.primitive.name)))
         if eqn.source is not None:
-            location += f"({_quoted(eqn.source.file)}:{eqn.source.line}:0)"
+            location += f"({quoted(eqn.source.file)}:{eqn.source.line}:0)"
         self.lines[start:] = [f"{line} loc({location})" for line in self.lines[start:]]
         self._located = len(self.lines)
 
     def closed_over(self, value: Any, aval: Any) -> Value:
         """A constant of a jaxpr; a large one is a further operand of the function."""
-        if aval.size * physical_dtype(aval.dtype).itemsize <= _LARGEST_WRITTEN_CONSTANT:
+        if aval.size * physical_dtype(aval.dtype).itemsize <= self.module.largest_constant:
             return self.constant(host_constant(value), aval)
         if id(value) not in self._large:
             self._large[id(value)] = value, self.new_value(aval)
@@ -290,37 +342,49 @@ class Builder:
         return list(self._large.values())
 
     def call(self, name: str, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
-        """Call `jaxpr` as a private function, written once per module.
-
-        A program with ordered effects is written in place: a function would hide their order.
-        """
-        if any([effect.ordered for effect in jaxpr.effects]):
-            return self.inline(jaxpr, *operands)
+        """Call `jaxpr` as a private function, written once per module."""
+        ordered = has_ordered(jaxpr.effects)
         callee = self.module.callees.get(jaxpr)
         if callee is None:
-            callee = function(self.module, self.module.fresh_name(name), jaxpr)
+            callee = function(
+                self.module,
+                self.module.fresh_name(name),
+                jaxpr.in_avals,
+                lambda inner, *values: inner.inline(jaxpr, *values),
+                passes_token=ordered,
+            )
             self.module.callees[jaxpr] = callee
             self.module.functions.append(callee.text)
         constants = [self.closed_over(value, aval) for value, aval in callee.constants]
         return self.ops(
-            "func.call", jaxpr.out_avals, *operands, *constants, callee=f"@{callee.name}"
+            "func.call",
+            jaxpr.out_avals,
+            *operands,
+            *constants,
+            takes_token=ordered,
+            gives_token=ordered,
+            callee=f"@{callee.name}",
         )
 
 
 def function(
     module: Module,
     name: str,
-    jaxpr: Jaxpr,
+    avals: Sequence[Any],
+    write: Callable[..., Sequence[Value]],
     *,
     visibility: str = "private ",
     argument_attributes: Mapping[int, str] | None = None,
+    passes_token: bool = False,
 ) -> Function:
-    """Write the function that computes `jaxpr`."""
+    """Write a function of what `write` takes; a token may be its last argument and result."""
     builder = Builder(module)
-    arguments = [builder.new_value(v.aval) for v in jaxpr.invars]
-    results = builder.inline(jaxpr, *arguments)
+    arguments = [builder.new_value(aval) for aval in avals]
+    token = [builder.argument_token()] if passes_token else []
+    results = list(write(builder, *arguments))
     constants = builder.large_constants()
-    arguments += [operand for _, operand in constants]
+    arguments += [*[operand for _, operand in constants], *token]
+    results += [builder.token()] if passes_token else []
     attributes = argument_attributes or {}
     inputs = ", ".join(
         [
@@ -334,45 +398,3 @@ def function(
     ending = f"  return {names} : {types}" if results else "  return"
     text = f"func.func {visibility}@{name}({inputs}) -> ({types}) {{\n{body}\n{ending}\n}}"
     return Function(text, name, [(value, operand.aval) for value, operand in constants])
-
-
-def host_constant(value: Any) -> Any:
-    """A constant of a jaxpr as host memory."""
-    return value.to_host() if hasattr(value, "to_host") else value
-
-
-def dense_text(array: np.ndarray[Any, Any]) -> str:
-    """The MLIR attribute of an array's elements; large ones as the bytes in hexadecimal."""
-    if array.size == 0:
-        return "dense<>"
-    if array.size == 1:
-        return f"dense<{_scalar_text(array.reshape(())[()])}>"
-    if array.dtype.itemsize == 1 and array.dtype.kind not in "iu":
-        return _nested_text(array)
-    return f'dense<"0x{np.ascontiguousarray(array).tobytes().hex().upper()}">'
-
-
-def _nested_text(array: np.ndarray[Any, Any]) -> str:
-    def nest(x: np.ndarray[Any, Any]) -> str:
-        if x.ndim == 0:
-            return _scalar_text(x[()])
-        return f"[{', '.join([nest(row) for row in x])}]"
-
-    return f"dense<{nest(array)}>"
-
-
-def _scalar_text(value: Any) -> str:
-    kind = np.asarray(value).dtype
-    if kind.kind == "b":
-        return "true" if value else "false"
-    if kind.kind in "iu" or kind.name.startswith(("int", "uint")):
-        return str(int(value))
-    if kind.kind == "c":
-        return f"({_scalar_text(value.real)}, {_scalar_text(value.imag)})"
-    if np.isfinite(value):
-        return f"{float(value):.17e}"
-    return f"0x{np.asarray(value).tobytes()[::-1].hex().upper()}"
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False)

@@ -1,0 +1,93 @@
+"""A jaxpr as a Python function of NumPy arrays.
+
+Eager mode looks up what to do for each operation, and wraps its result as an array.  Where a whole
+program is known before, it becomes the text of a function, with one call of a kernel per equation,
+in which NumPy arrays go from hand to hand; only the result is wrapped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+
+from ...array import Array
+from ...core import Equation, Jaxpr, Literal
+from ...core.values import host_value
+from .eager import kernel_of
+from .float_errors import ignore_float_errors, restore_float_errors
+
+
+@final
+class KernelProgram:
+    """The kernels of a jaxpr with one result, to be called on NumPy arrays."""
+
+    __slots__ = ("_aval", "_function")
+
+    def __init__(self, jaxpr: Jaxpr) -> None:
+        (self._aval,) = jaxpr.out_avals
+        self._function = _function(jaxpr)
+
+    def __call__(self, operands: Sequence[np.ndarray[Any, Any]]) -> Array:
+        setting = ignore_float_errors()
+        try:
+            result = self._function(*operands)
+        finally:
+            restore_float_errors(setting)
+        return Array(self._aval, result)
+
+
+def kernel_program(jaxpr: Jaxpr) -> KernelProgram | None:
+    """The program of a jaxpr, or `None` if an operation of it is no plain call of NumPy."""
+    plain = [
+        eqn.primitive.execute is None and eqn.primitive.process_eval is None and not eqn.effects
+        for eqn in jaxpr.eqns
+    ]
+    return KernelProgram(jaxpr) if all(plain) else None
+
+
+def _function(jaxpr: Jaxpr) -> Callable[..., np.ndarray[Any, Any]]:
+    space: dict[str, Any] = {"asarray": np.asarray}
+    names: dict[int, str] = {}
+
+    def define(value: Any, atom: Any) -> None:
+        names[id(atom)] = name = f"c{len(space)}"
+        space[name] = _host(value, atom.aval)
+
+    def name_of(atom: Any) -> str:
+        if type(atom) is Literal:
+            define(atom.val, atom)
+        return names.setdefault(id(atom), f"v{len(names)}")
+
+    operands = ", ".join([name_of(v) for v in jaxpr.invars])
+    for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+        define(value, var)
+    lines = [f"def program({operands}):"]
+    for eqn in jaxpr.eqns:
+        inputs = ", ".join([name_of(a) for a in eqn.invars])
+        outs = ", ".join([name_of(v) for v in eqn.outvars])
+        kernel = f"k{len(space)}"
+        space[kernel] = _kernel(eqn)
+        if eqn.primitive.multiple_results:
+            lines.append(f"    {outs}, = map(asarray, {kernel}({inputs}))")
+        else:
+            # NumPy gives scalars where there are no axes.
+            call = f"{kernel}({inputs})"
+            lines.append(
+                f"    {outs} = {call if eqn.outvars[0].aval.shape else f'asarray({call})'}"
+            )
+    lines.append(f"    return {name_of(jaxpr.outvars[0])}")
+    exec("\n".join(lines), space)
+    return space["program"]  # type: ignore[no-any-return]
+
+
+def _host(value: Any, aval: Any) -> np.ndarray[Any, Any]:
+    return value.to_host() if type(value) is Array else np.array(host_value(value, aval.dtype))
+
+
+def _kernel(eqn: Equation) -> Callable[..., Any]:
+    primitive, params = eqn.primitive, eqn.params
+    kernel = kernel_of(primitive, [a.aval for a in eqn.invars], params)
+    return kernel or (partial(primitive.evaluate, **params) if params else primitive.evaluate)

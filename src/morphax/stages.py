@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from .control.compiled import Compiled as Compiled
-from .control.stage_info import ArgInfo as ArgInfo
-from .control.stages import CompilerOptions as CompilerOptions
-from .control.stages import Lowered as Lowered
-from .control.stages import Traced as Traced
-from .control.stages import Wrapped as Wrapped
+from .control.jit.compiled import Compiled as Compiled
+from .control.jit.stage_info import ArgInfo as ArgInfo
+from .control.jit.stages import CompilerOptions as CompilerOptions
+from .control.jit.stages import Lowered as Lowered
+from .control.jit.stages import Traced as Traced
+from .control.jit.stages import Wrapped as Wrapped

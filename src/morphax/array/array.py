@@ -18,12 +18,14 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from .. import dtypes
-from ..core import ShapedArray, aval_of, immutable_message
+from ..config import current as current_config
+from ..core import Format, ShapedArray, aval_of, immutable_message
+from ..core.values import host_value
 from ..engines.devices import home_device
+from ..engines.transfer_guard import guard_transfer
 from ..engines.xla import buffers
 from ..util import host_memory
 from ..util.frames import user_frame
-from ..util.messages import message
 from . import conversion, dlpack, printing
 from .deletion import Deleted
 from .sharding import Sharding, SingleDeviceSharding, whole_on
@@ -46,6 +48,8 @@ class Array:
 
     __slots__ = ("__weakref__", "_buffer", "_committed", "_device", "_host", "aval")
     __array_priority__ = 100
+    # Arrays compare element by element, so they cannot be keys.
+    __hash__ = None  # type: ignore[assignment]
 
     namespace: ClassVar[ModuleType | None] = None
     """The module of array functions, `morphax.numpy`, which sets this itself."""
@@ -68,7 +72,7 @@ class Array:
         dtype = dtypes.check_numeric(aval.dtype, "array operand")
         if dtype == dtypes.float0:
             return cls(aval, np.zeros(aval.shape, bool))
-        return cls(aval, host_memory.aligned_copy(np.asarray(value, dtype)))
+        return cls(aval, host_memory.aligned_copy(host_value(value, dtype)))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -113,8 +117,15 @@ class Array:
         host = self._host
         if host is None:
             self._check_not_deleted()
+            if current_config().transfer_guard_device_to_host is not None:
+                self.guard_reading(explicit=False)
             host = self._host = buffers.to_host(self._buffer)
         return host  # type: ignore[no-any-return]
+
+    def guard_reading(self, *, explicit: bool) -> None:
+        """Apply the transfer guard, if reading moves the numbers from other memory to the host."""
+        if self._host is None and self.platform() != "cpu":
+            guard_transfer("device_to_host", self, explicit=explicit)
 
     def on_device(self, device: Any) -> Any:
         """The numbers as a buffer of `device`."""
@@ -123,6 +134,8 @@ class Array:
             self._buffer = buffers.to_device(self.to_host(), device)
             self._device = device
         elif place is not device:
+            if place is not None:
+                guard_transfer("device_to_device", self, device)
             return self._moved(device, None)
         elif self._buffer is None:
             self._buffer = buffers.to_device(self.to_host(), device)
@@ -140,6 +153,8 @@ class Array:
                 # Tells a program that is given one of the two not to write its results there.
                 self._buffer.is_shared = True
             return Array(self.aval, self._host, self._buffer, place, committed)
+        if here is not None:
+            guard_transfer("device_to_device", self, place, explicit=True)
         if isinstance(place, SingleDeviceSharding):
             (device,) = place.device_set
             buffer = self._moved(device, place.memory_kind)
@@ -156,6 +171,10 @@ class Array:
         host = host_memory.aligned_copy(self.to_host())
         return Array(self.aval, host, None, self._device, self._committed)
 
+    def clone(self) -> Array:
+        """The same numbers as another array, which deleting this one leaves."""
+        return self.placed(self._place, self._committed)
+
     def _moved(self, device: Any, memory_kind: str | None) -> Any:
         """A buffer on `device`, straight from another device where that is possible."""
         source = self._buffer
@@ -163,6 +182,11 @@ class Array:
             if source.platform() == device.platform:
                 return buffers.moved(source, device, memory_kind)
         return buffers.to_device(self.to_host(), device, memory_kind)
+
+    @property
+    def traceback(self) -> Any:
+        """Where the buffer was made, if jaxlib was told to note it (see `engines.xla.client`)."""
+        return None if self._buffer is None else self._buffer.traceback
 
     def delete(self, why: object = "delete() was called") -> None:
         """Give up the memory; any later use raises an error that says why."""
@@ -242,6 +266,12 @@ class Array:
             return next(iter(place.device_set))
         return place
 
+    @property
+    def format(self) -> Format:
+        """In which order the elements lie in memory, and on which devices."""
+        self._check_not_deleted()
+        return Format(buffers.layout(self._buffer, self.ndim), self.sharding)
+
     def devices(self) -> set[Any]:
         """All devices that hold a part of the array."""
         return self.sharding.device_set
@@ -277,9 +307,7 @@ class Array:
         Args:
             index: position among `addressable_shards`.
         """
-        data = self.addressable_shards[index].data
-        assert data is not None, "an addressable shard has data"
-        return data
+        return self.addressable_shards[index].data  # type: ignore[return-value]
 
     def to_device(self, device: Any, *, stream: Any = None) -> Array:
         """The array on a device, or laid out by a sharding, and committed to it.
@@ -313,8 +341,12 @@ class Array:
         """The bytes of all elements, in row-major (``"C"``) or column-major (``"F"``) order."""
         return conversion.numbers(self, "Array.tobytes").tobytes(order)  # type: ignore[arg-type]
 
-    def __bool__(self) -> bool:
-        return conversion.truth(self)
+    __bool__ = conversion.truth
+    __index__ = conversion.index
+    __repr__ = printing.representation
+    __str__ = printing.text
+    __format__ = printing.formatted
+    __dlpack_device__ = dlpack.device
 
     def __int__(self) -> int:
         return conversion.scalar(self, int)  # type: ignore[no-any-return]
@@ -325,23 +357,11 @@ class Array:
     def __complex__(self) -> complex:
         return conversion.scalar(self, complex)  # type: ignore[no-any-return]
 
-    def __index__(self) -> int:
-        return conversion.index(self)
-
     def __hex__(self) -> str:
         return hex(conversion.index(self))
 
     def __oct__(self) -> str:
         return oct(conversion.index(self))
-
-    def __repr__(self) -> str:
-        return printing.representation(self)
-
-    def __str__(self) -> str:
-        return printing.text(self)
-
-    def __format__(self, spec: str) -> str:
-        return printing.formatted(self, spec)
 
     def __dlpack__(
         self,
@@ -353,8 +373,10 @@ class Array:
     ) -> Any:
         return dlpack.capsule(self, stream, max_version, dl_device, copy)
 
-    def __dlpack_device__(self) -> tuple[dlpack.DLDeviceType, int]:
-        return dlpack.device(self)
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        """CUDA's description of the memory; only arrays on a GPU of NVIDIA have the attribute."""
+        return dlpack.cuda_interface(self)
 
     def __copy__(self) -> Array:
         return self.copied()
@@ -364,16 +386,6 @@ class Array:
 
     def __reduce__(self) -> Any:
         return _rebuild, (self.to_host(), self.aval.dtype, self.aval.weak_type)
-
-    def __hash__(self) -> int:
-        raise TypeError(
-            message(
-                "hash of an array",
-                given=self.aval.str_short(),
-                expected="a value that can be hashed; arrays compare element by element",
-                fix="Use id(x), x.item() or x.tobytes() as the key; do not mark arrays static.",
-            )
-        )
 
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(immutable_message(self))

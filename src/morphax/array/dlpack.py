@@ -65,6 +65,23 @@ def device(x: Array) -> tuple[DLDeviceType, int]:
     )
 
 
+def cuda_interface(x: Array) -> dict[str, Any]:
+    """What CUDA's libraries ask of an array: address, shape and dtype of its memory."""
+    if x.is_deleted() or x.platform() != "gpu":
+        raise AttributeError(
+            message(
+                "__cuda_array_interface__",
+                given=f"an array on {x.device!r}",
+                expected="an array on a GPU of NVIDIA",
+                fix="Move the array there with jax.device_put, or use DLPack.",
+            ),
+            name="__cuda_array_interface__",
+            obj=x,
+        )
+    interface: dict[str, Any] = x.on_device(x.device).__cuda_array_interface__
+    return interface
+
+
 def capsule(
     x: Array,
     stream: int | None,

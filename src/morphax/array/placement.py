@@ -11,13 +11,17 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, tree
+from ..config import current as current_config
+from ..config import override
 from ..core import Tracer
 from ..engines.devices import default_device, host_is_default
+from ..engines.transfer_guard import guard_transfer
 from ..engines.xla import buffers
 from ..engines.xla.device import Device
 from ..util.messages import message
 from .array import Array
 from .foreign import array_from_numpy
+from .memory_space import Space, sharding_in
 from .sharding import Sharding, SingleDeviceSharding
 
 
@@ -67,11 +71,13 @@ def put(x: Any, place: Any = None, *, donate: bool = False, may_alias: bool | No
         )
     source = _as_array(x, fresh=may_alias is False)
     fresh = source is not x
+    if fresh:
+        guard_transfer("host_to_device", x, place, explicit=True)
     copy = may_alias is False and not fresh
     if place is None:
         result = source.copied() if copy else _at_default(source) if fresh else source
     else:
-        result = _sharding(place).distribute(source, copy=copy)
+        result = _sharding(place, source).distribute(source, copy=copy)
     if donate and result is not x and type(x) is Array and not _shares_memory(x, result):
         x.delete("it was donated to device_put")
     return result
@@ -100,21 +106,24 @@ def _at_default(x: Array) -> Array:
 
 
 def check_place(place: Any) -> None:
-    """Raise `ValueError` unless `place` is a device, a sharding or `None`."""
-    if place is not None:
+    """Raise `ValueError` unless `place` is a device, a sharding, a memory space or `None`."""
+    if place is not None and not isinstance(place, Space):
         _sharding(place)
 
 
-def _sharding(place: Any) -> Sharding:
+def _sharding(place: Any, x: Array | None = None) -> Sharding:
+    """The sharding that `place` means, for `x` if that depends on where it is."""
     if isinstance(place, Sharding):
         return place
+    if isinstance(place, Space) and x is not None:
+        return sharding_in(place, x.sharding)
     if isinstance(place, Device):
         return SingleDeviceSharding(place)
     raise ValueError(
         message(
             "device_put, argument device",
             given=f"{place!r:.80} of type {type(place).__name__}",
-            expected="None, a device, a sharding, or a tree of these",
+            expected="None, a device, a sharding, a memory space, or a tree of these",
             fix="Pass an element of jax.devices() or a jax.sharding.Sharding.",
         )
     )
@@ -146,7 +155,11 @@ def _get(x: Any) -> Any:
     is_array = type(x) is Array or isinstance(x, Tracer)
     if not is_array or isinstance(x.dtype, dtypes.ExtendedDType):
         return x
-    return np.asarray(x)
+    if type(x) is not Array or current_config().transfer_guard_device_to_host is None:
+        return np.asarray(x)
+    x.guard_reading(explicit=True)
+    with override(transfer_guard_device_to_host="allow"):
+        return np.asarray(x)
 
 
 def block_until_ready(x: Any) -> Any:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from ..core import Format
     from .sharding import Sharding
     from .shards import Shard
 
@@ -74,6 +75,9 @@ class Array(metaclass=_ArrayMeta):
     def weak_type(self) -> bool:
         """Whether the dtype yields to others in promotion, as that of a Python scalar."""
 
+    # Python's sign that values of a class cannot be keys.
+    __hash__ = None  # type: ignore[assignment]
+
     # What checkers of types see of the members that only some arrays have, or that
     # `morphax.numpy` installs.
     if TYPE_CHECKING:
@@ -84,9 +88,11 @@ class Array(metaclass=_ArrayMeta):
         mT: Array
         real: Array
         imag: Array
+        flat: Array
         at: Any
         device: Any
         sharding: Sharding
+        format: Format
         committed: bool
         is_fully_addressable: bool
         is_fully_replicated: bool
@@ -145,6 +151,7 @@ class Array(metaclass=_ArrayMeta):
         def tolist(self) -> Any: ...
         def block_until_ready(self) -> Array: ...
         def copy_to_host_async(self) -> None: ...
+        def clone(self) -> Array: ...
         def delete(self) -> None: ...
         def is_deleted(self) -> bool: ...
         def devices(self) -> set[Any]: ...

@@ -7,25 +7,9 @@ collectives from higher floors (see docs/architecture.md).
 
 from __future__ import annotations
 
-from ..control.branching import cond as cond
-from ..control.branching import switch as switch
-from ..control.cond_primitive import cond_p as cond_p
-from ..control.loops import fori_loop as fori_loop
-from ..control.loops import map as map
-from ..control.loops import scan as scan
-from ..control.loops import while_loop as while_loop
-from ..control.scan_primitive import scan_p as scan_p
-from ..control.while_primitive import while_p as while_p
-from ..parallel.collectives import axis_index as axis_index
-from ..parallel.collectives import axis_index_p as axis_index_p
-from ..parallel.collectives import axis_size as axis_size
-from ..parallel.collectives import pmax as pmax
-from ..parallel.collectives import pmax_p as pmax_p
-from ..parallel.collectives import pmean as pmean
-from ..parallel.collectives import pmin as pmin
-from ..parallel.collectives import pmin_p as pmin_p
-from ..parallel.collectives import psum as psum
-from ..parallel.collectives import psum_p as psum_p
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from ..util.on_demand import on_demand as _on_demand
 from .accuracy import AccuracyMode as AccuracyMode
 from .accuracy import Tolerance as Tolerance
 from .argreductions import argmax as argmax
@@ -122,6 +106,8 @@ from .cumulative import cumprod as cumprod
 from .cumulative import cumprod_p as cumprod_p
 from .cumulative import cumsum as cumsum
 from .cumulative import cumsum_p as cumsum_p
+from .dce_sink import dce_sink as dce_sink
+from .dce_sink import dce_sink_p as dce_sink_p
 from .dimension_numbers import GatherDimensionNumbers as GatherDimensionNumbers
 from .dimension_numbers import GatherScatterMode as GatherScatterMode
 from .dimension_numbers import ScatterDimensionNumbers as ScatterDimensionNumbers
@@ -197,6 +183,8 @@ from .magnitude import nextafter as nextafter
 from .magnitude import nextafter_p as nextafter_p
 from .magnitude import sign as sign
 from .magnitude import sign_p as sign_p
+from .optimization_barrier import optimization_barrier as optimization_barrier
+from .optimization_barrier import optimization_barrier_p as optimization_barrier_p
 from .placing import device_put_p as device_put_p
 from .powers import cbrt as cbrt
 from .powers import cbrt_p as cbrt_p
@@ -331,3 +319,58 @@ from .window_selection import select_and_scatter_add_p as select_and_scatter_add
 from .windows import reduce_window_max_p as reduce_window_max_p
 from .windows import reduce_window_min_p as reduce_window_min_p
 from .windows import reduce_window_sum_p as reduce_window_sum_p
+
+if _TYPE_CHECKING:
+    from ..control.branches.branching import cond as cond
+    from ..control.branches.branching import switch as switch
+    from ..control.branches.cond_primitive import cond_p as cond_p
+    from ..control.custom.custom_linear_solve import custom_linear_solve as custom_linear_solve
+    from ..control.custom.custom_linear_solve import linear_solve_p as linear_solve_p
+    from ..control.custom.custom_root import custom_root as custom_root
+    from ..control.loops.loops import fori_loop as fori_loop
+    from ..control.loops.loops import map as map
+    from ..control.loops.loops import scan as scan
+    from ..control.loops.loops import while_loop as while_loop
+    from ..control.loops.scan_primitive import scan_p as scan_p
+    from ..control.loops.while_primitive import while_p as while_p
+    from ..parallel.exchange import all_to_all as all_to_all
+    from ..parallel.exchange import all_to_all_p as all_to_all_p
+    from ..parallel.exchange import pswapaxes as pswapaxes
+    from ..parallel.gathering import all_gather as all_gather
+    from ..parallel.gathering import all_gather_p as all_gather_p
+    from ..parallel.gathering import psum_scatter as psum_scatter
+    from ..parallel.permutation import pbroadcast as pbroadcast
+    from ..parallel.permutation import ppermute as ppermute
+    from ..parallel.permutation import ppermute_p as ppermute_p
+    from ..parallel.permutation import pshuffle as pshuffle
+    from ..parallel.positions import axis_index as axis_index
+    from ..parallel.positions import axis_index_p as axis_index_p
+    from ..parallel.positions import axis_size as axis_size
+    from ..parallel.reductions import pmax as pmax
+    from ..parallel.reductions import pmax_p as pmax_p
+    from ..parallel.reductions import pmean as pmean
+    from ..parallel.reductions import pmin as pmin
+    from ..parallel.reductions import pmin_p as pmin_p
+    from ..parallel.reductions import psum as psum
+    from ..parallel.reductions import psum_p as psum_p
+    from ..parallel.varying import pcast as pcast
+
+__getattr__, __dir__ = _on_demand(
+    __name__,
+    (),
+    {
+        "..control.branches.branching": ("cond", "switch"),
+        "..control.branches.cond_primitive": ("cond_p",),
+        "..control.custom.custom_linear_solve": ("custom_linear_solve", "linear_solve_p"),
+        "..control.custom.custom_root": ("custom_root",),
+        "..control.loops.loops": ("fori_loop", "map", "scan", "while_loop"),
+        "..control.loops.scan_primitive": ("scan_p",),
+        "..control.loops.while_primitive": ("while_p",),
+        "..parallel.exchange": ("all_to_all", "all_to_all_p", "pswapaxes"),
+        "..parallel.gathering": ("all_gather", "all_gather_p", "psum_scatter"),
+        "..parallel.permutation": ("pbroadcast", "ppermute", "ppermute_p", "pshuffle"),
+        "..parallel.positions": ("axis_index", "axis_index_p", "axis_size"),
+        "..parallel.reductions": ("pmax", "pmax_p", "pmean", "pmin", "pmin_p", "psum", "psum_p"),
+        "..parallel.varying": ("pcast",),
+    },
+)

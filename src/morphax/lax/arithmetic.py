@@ -6,6 +6,7 @@ dividend; x / 0 has all bits set, x rem 0 is x, and the least integer divided by
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -146,6 +147,10 @@ class Div(Elementwise):
     accepts = NUMBER
     numpy = _quotient
     stablehlo = "stablehlo.divide"
+
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        kernel = super().kernel(*avals, **params)
+        return np.divide if kernel is _quotient and avals[0].dtype.kind == "f" else kernel
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         return div(t, y)

@@ -6,6 +6,7 @@ sorting, has −NaN < −∞ < … < −0 < 0 < … < ∞ < NaN.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -24,6 +25,10 @@ class Comparison(Predicate):
 
     def evaluate(self, x: Any, y: Any) -> Any:
         return type(self).numpy(x, y)
+
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        is_plain = getattr(self.evaluate, "__func__", None) is Comparison.evaluate
+        return type(self).numpy if is_plain else None
 
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
         x, y = expanded(b, out.shape, (x, y))

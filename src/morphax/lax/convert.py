@@ -7,7 +7,7 @@ whatever is not zero, NaN included, is `True`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -78,6 +78,11 @@ class ConvertElementType(Primitive):
             return np.zeros(x.shape, dtypes.float0)
         return converted(x, new_dtype)
 
+    def kernel(self, x: Any, *, new_dtype: Any, **_: Any) -> Callable[..., Any] | None:
+        if x.dtype == new_dtype:
+            return lambda v: v
+        return (lambda v: v.astype(new_dtype)) if _is_numpys(x.dtype, new_dtype) else None
+
     def lower(self, b: Builder, out: Any, x: Value, **_: Any) -> Value:
         if isinstance(out.dtype, dtypes.ExtendedDType):
             return x
@@ -99,6 +104,16 @@ class ConvertElementType(Primitive):
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
     ) -> tuple[Any, Any]:
         return self.bind(operands[0], **params), dims[0]
+
+
+def _is_numpys(old: Any, new: Any) -> bool:
+    """Whether NumPy converts as XLA does."""
+    if not {old, new} <= _OF_NUMPY:
+        return False
+    return not (old.kind == "c" != new.kind or (old.kind == "f" and new.kind in "iu"))
+
+
+_OF_NUMPY = {np.dtype(kind) for kind in "?bhilqBHILQfdFD"}
 
 
 @final

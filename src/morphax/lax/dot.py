@@ -8,7 +8,7 @@ Sums of floats narrower than 32 bits are taken in float32 and rounded once.  Int
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -44,6 +44,7 @@ DotDimensionNumbers = tuple[
 """``((lhs contracting, rhs contracting), (lhs batch, rhs batch))`` axes."""
 
 _SUMMABLE = NUMBER | BOOLEAN
+_BY_BLAS = frozenset(map(np.dtype, (np.float32, np.float64, np.complex64, np.complex128)))
 
 
 @final
@@ -91,6 +92,16 @@ class DotGeneral(Primitive):
         wide = accumulator(product, out)
         summed = contract(x.astype(wide, copy=False), y.astype(wide, copy=False), dimension_numbers)
         return np.asarray(narrowed(summed, out), order="C")
+
+    def kernel(
+        self, x: Any, y: Any, *, dimension_numbers: Any, preferred_element_type: Any, **_: Any
+    ) -> Callable[..., Any] | None:
+        # Matrices and vectors of one float dtype, as they lie, are NumPy's own product.
+        (lhs, rhs), (batch, _batch) = dimension_numbers
+        out = x.dtype if preferred_element_type is None else preferred_element_type
+        alike = x.dtype == y.dtype == out
+        in_order = not batch and lhs == (x.ndim - 1,) and rhs == (0,) and x.ndim <= 2 >= y.ndim
+        return np.dot if alike and in_order and x.dtype in _BY_BLAS else None
 
     def lower(
         self,

@@ -14,38 +14,43 @@ import numpy as np
 
 from .. import dtypes
 from ..core import aval_of
-from ..util.memo import memoize
+from ..util.memo import ResultTable
 from .spine import broadcast_in_dim_p
 
 _SCALARS = frozenset({bool, int, float, complex})
-_Plan = tuple[Callable[[Any], Any] | None, ...]
 
 
 def standardize(*operands: Any) -> Sequence[Any]:
     """Operands with Python scalars cast and axes of size 1 repeated to the common shape."""
-    avals = [x.aval if hasattr(x, "aval") else aval_of(x) for x in operands]
-    if all([a is avals[0] for a in avals]):
+    avals = tuple([x.aval if hasattr(x, "aval") else aval_of(x) for x in operands])
+    if avals[0] is avals[-1] and len(avals) <= 2:
         return operands
-    plan = _plan(tuple(avals), tuple([type(x) in _SCALARS for x in operands]))
-    if plan is None:
+    plan = _plans[avals, tuple([type(x) in _SCALARS for x in operands])]
+    if not plan:
         return operands
-    return [x if change is None else change(x) for x, change in zip(operands, plan, strict=True)]
+    values = list(operands)
+    for position, change in plan:
+        values[position] = change(values[position])
+    return values
 
 
-@memoize
-def _plan(avals: tuple[Any, ...], scalar: tuple[bool, ...]) -> _Plan | None:
+def _plan(
+    avals: tuple[Any, ...], scalar: tuple[bool, ...]
+) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
+    """Which operands of these avals are to change, and how."""
     strong = [a.dtype for a, s in zip(avals, scalar, strict=True) if not s]
     dtype = strong[0] if strong else avals[0].dtype
     shape = _common_shape([a.shape for a in avals])
-    plan = tuple(
-        [
-            _cast(dtype)
-            if s and a.dtype != dtype and _fits(a.dtype, dtype)
-            else _repeat(a.shape, shape)
-            for a, s in zip(avals, scalar, strict=True)
-        ]
-    )
-    return plan if any(plan) else None
+    changes = [
+        _cast(dtype)
+        if s and a.dtype != dtype and _fits(a.dtype, dtype)
+        else _repeat(a.shape, shape)
+        for a, s in zip(avals, scalar, strict=True)
+    ]
+    return tuple([(i, change) for i, change in enumerate(changes) if change is not None])
+
+
+_plans = ResultTable(_plan)
 
 
 def _common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:

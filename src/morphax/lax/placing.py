@@ -38,7 +38,7 @@ class DevicePut(Primitive):
     """The operands, each on its device.
 
     Params:
-        devices: a device, a sharding or `None` (stay) for each operand.
+        devices: a device, a sharding, a memory space or `None` (stay) for each operand.
         srcs: where each operand was, to which cotangents return.
         copy_semantics: an `ArrayCopySemantics` for each operand.
     """
@@ -113,8 +113,9 @@ def device_put(
 
     Args:
         x: an array, a number, or a tree of them.
-        device: a device or sharding, or a tree of them that is a prefix of `x`.  `None` leaves
-            arrays where they are, puts everything else on the default device, and commits nothing.
+        device: a device, a sharding or a `memory.Space`, or a tree of them that is a prefix of
+            `x`.  `None` leaves arrays where they are, puts everything else on the default device,
+            and commits nothing.
         src: where `x` is now, a tree as `device`; cotangents are returned there.
         donate: whether `x` may be deleted; a truth value or a prefix of `x`.
         may_alias: whether the result may share memory with `x`; `None` means that it may.

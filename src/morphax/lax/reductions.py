@@ -5,7 +5,7 @@ Sums live in `spine`; the reduction by any other computation in `computed_reduct
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -22,6 +22,7 @@ from .families import without_derivative
 from .joining import concatenate
 from .kinds import BOOLEAN, INTEGER, NUMBER, DtypeKind
 from .monoids import AND, MAX, MIN, MUL, OR, XOR, Monoid
+from .narrow import COMPUTED_IN
 from .ordered_bits import from_ordered_bits, is_float, ordered_bits
 from .selection import extremum
 from .shape import reshape, transpose
@@ -48,6 +49,22 @@ class Reduction(Primitive):
             kept = [n for i, n in enumerate(x.shape) if i not in axes]
             return np.full(kept, self.monoid.identity(x.dtype), x.dtype)
         return self.monoid.combine(x, lambda ufunc, v: ufunc.reduce(v, axes, v.dtype))
+
+    def kernel(self, x: Any, *, axes: Any) -> Callable[..., Any] | None:
+        if not x.size or x.dtype in COMPUTED_IN:
+            return None
+        combine, reduce, dtype = self.monoid.combine, self.monoid.ufunc.reduce, x.dtype
+        if self.monoid.winning_zero is None or dtype.kind != "f":
+            return lambda v: reduce(v, axes, dtype)
+
+        def extreme(v: Any) -> Any:
+            out = reduce(v, axes, dtype)
+            # Which zero wins takes another look.
+            if np.count_nonzero(out) == out.size:
+                return out
+            return combine(v, lambda ufunc, v: ufunc.reduce(v, axes, v.dtype))
+
+        return extreme
 
     def lower(self, b: Builder, out: Any, x: Value, *, axes: Any) -> Value:
         return lower_reduction(b, self.monoid, out, x, axes)

@@ -23,6 +23,7 @@ from ..core import (
     close,
     is_zero,
     stage,
+    stage_closed,
 )
 from ..util.memo import memoize
 from ..util.messages import message
@@ -145,8 +146,7 @@ def on_elements(jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
 @memoize
 def _array_program(jaxpr: Jaxpr, avals: tuple[Any, ...]) -> Jaxpr:
     """`on_elements` as a program of arrays."""
-    program, consts = stage(lambda *xs: on_elements(jaxpr, xs), avals)
-    return close(program, consts)
+    return stage_closed(lambda *xs: on_elements(jaxpr, xs), avals)
 
 
 def on_duals(

@@ -11,9 +11,9 @@ from ..core import (
     Jaxpr,
     ShapedArray,
     Tracer,
+    apply_jaxpr,
     aval_of,
     close,
-    eval_jaxpr,
     not_differentiable,
     not_linear,
     stage,
@@ -55,9 +55,9 @@ class ScatterApply(Scattering):
 def _applied(jaxpr: Jaxpr, old: Any, new: Any) -> Any:
     """The program's results for many elements: all at once if each step is elementwise."""
     if all([isinstance(eqn.primitive, Elementwise) for eqn in jaxpr.eqns]):
-        (result,) = eval_jaxpr(jaxpr, old, new)
+        (result,) = apply_jaxpr(jaxpr, old, new)
         return _on_host(result)
-    singly = [eval_jaxpr(jaxpr, *pair)[0] for pair in zip(old, new, strict=True)]
+    singly = [apply_jaxpr(jaxpr, *pair)[0] for pair in zip(old, new, strict=True)]
     return np.array([_on_host(x) for x in singly], old.dtype)
 
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, close, stage
+from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, stage_closed
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.memo import memoize
 from ..util.messages import message
@@ -220,8 +220,7 @@ def in_rounds(combine: Callable[[Any, Any], Any], target: Any, rows: Any, update
 def update_program(combine: Callable[[Any, Any], Any], dtype: Any) -> Jaxpr:
     """The program of two scalars that combines an element with an update."""
     scalar = ShapedArray((), dtype)
-    jaxpr, consts = stage(lambda old, new: [combine(old, new)], [scalar, scalar])
-    return close(jaxpr, consts)
+    return stage_closed(lambda old, new: [combine(old, new)], [scalar, scalar])
 
 
 def scatter_params(

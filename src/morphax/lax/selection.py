@@ -7,7 +7,7 @@ ones do, the public functions want the shapes that their docstrings state.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -53,6 +53,11 @@ class SelectN(Elementwise):
         for position, case in enumerate(cases[1:], start=1):
             out = np.where(which if which.dtype == bool else which >= position, case, out)
         return out
+
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        if len(avals) == 3 and avals[0].dtype == bool:
+            return lambda which, false, true: np.where(which, true, false)
+        return None
 
     def lower(self, b: Builder, out: Any, which: Value, *cases: Value) -> Value:
         values = expanded(b, out.shape, cases)

@@ -6,7 +6,8 @@ these, so they come first.  `broadcast_in_dim` and `reduce_sum` are each other's
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, final
 
@@ -75,9 +76,23 @@ class BroadcastInDim(Primitive):
     def evaluate(
         self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
     ) -> np.ndarray[Any, Any]:
-        out = np.empty(shape, x.dtype)
-        out[...] = x.reshape(_aligned_shape(x.shape, shape, broadcast_dimensions))
-        return out
+        return self.kernel(
+            x, shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding
+        )(x)
+
+    def kernel(
+        self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
+    ) -> Callable[..., Any]:
+        aligned = _aligned_shape(x.shape, shape, broadcast_dimensions)
+        if math.prod(shape) == x.size:
+            return lambda v: v.reshape(shape)
+
+        def repeat(v: Any) -> Any:
+            out = np.empty(shape, v.dtype)
+            out[...] = v if v.shape == aligned else v.reshape(aligned)
+            return out
+
+        return repeat
 
     def lower(
         self, b: Builder, out: Any, x: Value, *, broadcast_dimensions: Any, **_: Any
@@ -117,11 +132,11 @@ class BroadcastInDim(Primitive):
 
 def _aligned_shape(
     operand_shape: Sequence[int], shape: Sequence[int], dims: Sequence[int]
-) -> list[int]:
+) -> tuple[int, ...]:
     aligned = [1] * len(shape)
     for size, d in zip(operand_shape, dims, strict=True):
         aligned[d] = size
-    return aligned
+    return tuple(aligned)
 
 
 @final
@@ -138,6 +153,10 @@ class ReduceSum(Primitive):
 
     def evaluate(self, x: Any, *, axes: Any, out_sharding: Any) -> Any:
         return np.sum(x, axis=axes, dtype=_accumulator(x.dtype)).astype(x.dtype, copy=False)
+
+    def kernel(self, x: Any, *, axes: Any, out_sharding: Any) -> Callable[..., Any] | None:
+        add, dtype = np.add.reduce, x.dtype
+        return (lambda v: add(v, axes, dtype)) if _accumulator(dtype) == dtype else None
 
     def lower(self, b: Builder, out: Any, x: Value, *, axes: Any, out_sharding: Any) -> Value:
         return reduce_with(b, "stablehlo.add", 0, out, x, axes)

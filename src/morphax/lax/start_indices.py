@@ -99,10 +99,11 @@ def _from_front(start: Any, dtype: Any, size: int, allow_negative: bool) -> Any:
     if not dtypes.issubdtype(dtype, np.integer) or (aval is not None and aval.shape):
         return start
     if not isinstance(start, Tracer):
+        info = dtypes.iinfo(dtype)
         place = int(start.to_host() if isinstance(start, Array) else start)
         place = place + size if place < 0 and allow_negative else place
-        # Beyond the ends is at the ends.
-        return dtype.type(min(max(place, 0), size))
+        # The operation moves it to the ends of the axis; checks want to see where it was.
+        return dtype.type(min(max(place, int(info.min)), int(info.max)))
     start = convert(start, dtype)
     if not allow_negative or dtypes.issubdtype(aval.dtype, np.unsignedinteger):
         return start

@@ -8,7 +8,16 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import BatchAxes, Primitive, Zero, aval_of, not_linear
+from ..array import Array
+from ..core import (
+    BatchAxes,
+    Primitive,
+    Zero,
+    aval_of,
+    current_trace,
+    not_linear,
+    root_trace,
+)
 from ..engines.xla.stablehlo import Builder, Value
 
 
@@ -51,6 +60,8 @@ def stop_gradient(x: Any) -> Any:
         >>> jax.grad(lambda x: x * jax.lax.stop_gradient(x))(3.0)
         Array(3., dtype=float32, weak_type=True)
     """
+    if type(x) is Array and current_trace() is root_trace():
+        return x
 
     def stop(leaf: Any) -> Any:
         inexact = dtypes.issubdtype(aval_of(leaf).dtype, np.inexact)

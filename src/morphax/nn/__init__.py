@@ -1,8 +1,13 @@
-"""`morphax.nn`: activation functions and what is near them."""
+"""`morphax.nn`: activation functions and what is near them.
+
+The initializers draw random numbers and are imported when they are first asked for.
+"""
 
 from __future__ import annotations
 
-from . import initializers as initializers
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from ..util.on_demand import on_demand as _on_demand
 from .activations import celu as celu
 from .activations import elu as elu
 from .activations import gelu as gelu
@@ -30,3 +35,8 @@ from .normalization import logsumexp as logsumexp
 from .normalization import one_hot as one_hot
 from .normalization import softmax as softmax
 from .normalization import standardize as standardize
+
+if _TYPE_CHECKING:
+    from . import initializers as initializers
+
+__getattr__, __dir__ = _on_demand(__name__, ("initializers",), {})

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import lax
 from .. import numpy as jnp
-from ..control.custom_jvp import custom_jvp
+from ..control.custom.custom_jvp import custom_jvp
 from ..numpy.operands import as_array, promoted_inexact
 
 # SELU's constants make mean 0 and variance 1 a fixed point (Klambauer et al., NeurIPS 2017).

@@ -8,8 +8,12 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from ..config import current as current_config
+from ..control.custom.custom_jvp import custom_jvp
+from ..core import current_trace, root_trace
 from ..numpy.axes import canonical_axes, canonical_axis
 from ..numpy.operands import as_array, promoted_inexact
+from ..numpy.replay import replayed
 from ..util.messages import message
 
 Axis = Any
@@ -37,12 +41,38 @@ def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
         >>> jax.nn.softmax(jnp.array([0.0, 0.0]))
         Array([0.5, 0.5], dtype=float32)
     """
+    # The rule of differentiation says nothing where there is none.
+    if current_config().softmax_custom_jvp and current_trace() is not root_trace():
+        return _softmax_by_rule(axis, x, where)
+    return _eager_softmax(x, axis, where)
+
+
+def _softmax(axis: Axis, x: Any, where: Any) -> Any:
     x, largest = _largest("softmax", x, axis, where)
     powers = jnp.exp(x - largest)
     result = powers / jnp.sum(powers, axis, keepdims=True, where=where)
     return result if where is None else jnp.where(where, result, 0)
 
 
+@replayed(1)
+def _eager_softmax(x: Any, axis: Axis, where: Any) -> Any:
+    return _softmax(axis, x, where)
+
+
+_softmax_by_rule = custom_jvp(_softmax, nondiff_argnums=(0,))
+
+
+@_softmax_by_rule.defjvp
+def _softmax_jvp(
+    axis: Axis, primals: tuple[Any, Any], tangents: tuple[Any, Any]
+) -> tuple[Any, Any]:
+    """ẏ = y (ẋ − Σ y ẋ): the result alone is kept for the backward pass."""
+    y = _softmax_by_rule(axis, *primals)
+    moved = y * tangents[0]
+    return y, moved - y * jnp.sum(moved, axis, keepdims=True)
+
+
+@replayed(1)
 def log_softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
     """x − log Σ exp(x) along axes; elements left out by `where` get −∞."""
     x, largest = _largest("log_softmax", x, axis, where)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..array.public import Array as ndarray
 from . import linalg as linalg
 from . import operators as _operators
 from .application import apply_along_axis as apply_along_axis

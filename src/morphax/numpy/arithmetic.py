@@ -12,7 +12,8 @@ from ..lax.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_p
 from ..lax.bitwise import and_p, or_p
 from ..lax.selection import max_p, min_p
 from ..lax.spine import broadcast_to
-from .operands import as_array, promoted, promoted_inexact
+from .operands import BOOL, as_array, promoted, promoted_inexact
+from .replay import replayed
 
 
 def _is(x: Any, kind: Any) -> bool:
@@ -20,9 +21,10 @@ def _is(x: Any, kind: Any) -> bool:
 
 
 def _is_bool(x: Any) -> bool:
-    return bool(aval_of(x).dtype == np.bool_)
+    return bool(aval_of(x).dtype == BOOL)
 
 
+@replayed(2)
 def add(x: Any, y: Any, /) -> Any:
     """x + y, element by element; of booleans, the logical or.
 
@@ -41,17 +43,20 @@ def add(x: Any, y: Any, /) -> Any:
     return or_p.bind(x, y) if _is_bool(x) else add_p.bind(x, y)
 
 
+@replayed(2)
 def subtract(x: Any, y: Any, /) -> Any:
     """x − y, element by element."""
     return sub_p.bind(*promoted("subtract", x, y))
 
 
+@replayed(2)
 def multiply(x: Any, y: Any, /) -> Any:
     """x · y, element by element; of booleans, the logical and."""
     x, y = promoted("multiply", x, y)
     return and_p.bind(x, y) if _is_bool(x) else mul_p.bind(x, y)
 
 
+@replayed(2)
 def true_divide(x: Any, y: Any, /) -> Any:
     """x / y, element by element, in floating point."""
     return div_p.bind(*promoted_inexact("divide", x, y))
@@ -70,11 +75,13 @@ def positive(x: Any, /) -> Any:
     return as_array("positive", x)
 
 
+@replayed(2)
 def maximum(x: Any, y: Any, /) -> Any:
     """The larger of x and y, element by element; NaN if either is NaN."""
     return max_p.bind(*promoted("maximum", x, y))
 
 
+@replayed(2)
 def minimum(x: Any, y: Any, /) -> Any:
     """The smaller of x and y, element by element; NaN if either is NaN."""
     return min_p.bind(*promoted("minimum", x, y))
@@ -102,6 +109,7 @@ def chosen(condition: Any, x: Any, y: Any) -> Any:
     return lax.select(condition, broadcast_to(x, shape), broadcast_to(y, shape))
 
 
+@replayed(2)
 def floor_divide(x1: Any, x2: Any, /) -> Any:
     """The largest integer not above x / y, element by element."""
     x1, x2 = promoted("floor_divide", x1, x2)
@@ -117,6 +125,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
     return quotient
 
 
+@replayed(2)
 def remainder(x1: Any, x2: Any, /) -> Any:
     """x − y ⌊x / y⌋, element by element: it has the sign of y."""
     x1, x2 = promoted("remainder", x1, x2)

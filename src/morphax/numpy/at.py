@@ -21,7 +21,7 @@ from ..util.messages import message
 from .arithmetic import power as _power
 from .arithmetic import true_divide
 from .index_plan import ArrayAxis, IndexPlan, SliceAxis, array_indices, plan_index, signature_of
-from .indexing import index_columns, take_index
+from .indexing import index_columns, take_index, with_arrays
 from .operands import as_array
 
 
@@ -141,8 +141,11 @@ def _update(
     chosen = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
     signature, arrays = signature_of(x, at.index)
     plan = plan_index(x.aval.shape, signature)
-    if plan.has_arrays:
-        columns = array_indices(plan, signature, arrays)
+    if plan.has_arrays or not plan.in_bounds:
+        if plan.has_arrays:
+            columns = array_indices(plan, signature, arrays)
+        else:
+            plan, columns = with_arrays(plan, signature)
         return _scattered(
             x,
             plan,
@@ -154,8 +157,6 @@ def _update(
             indices_are_sorted=indices_are_sorted,
             unique_indices=unique_indices,
         )
-    if not plan.in_bounds and chosen is GatherScatterMode.FILL_OR_DROP:
-        return x
     return _region_update(x, plan, values, combine)
 
 

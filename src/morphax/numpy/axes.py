@@ -28,6 +28,8 @@ def canonical_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """Axes counted from the front; `None` stands for all."""
     if axes is None:
         return tuple(range(ndim))
+    if type(axes) is int and -ndim <= axes < ndim:
+        return (axes % ndim,)
     given: Sequence[Any] = axes if isinstance(axes, (tuple, list)) else (axes,)
     result = tuple([canonical_axis(where, a, ndim) for a in given])
     if len(set(result)) == len(result):

@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes, lax, tree
 from ..array import Array
 from ..core import aval_of, is_value
+from ..engines.transfer_guard import guard_transfer
 from ..lax.axes import integer
 from ..lax.convert import convert
 from ..lax.spine import moved_axis
@@ -101,6 +102,7 @@ def _from_numpy(x: np.ndarray[Any, Any], dtype: Any) -> Any:
                 fix="Convert the data with astype first.",
             )
         )
+    guard_transfer("host_to_device", x)
     target = dtypes.canonicalize(x.dtype) if dtype is None else dtype
     with np.errstate(all="ignore"):
         return Array.from_host(np.asarray(x, target))
@@ -232,7 +234,10 @@ def full_like(
 def _like(where: str, a: Any, value: Any, dtype: Any, shape: Any) -> tuple[Any, Any, Any]:
     known = hasattr(a, "shape") and hasattr(a, "dtype")
     like = a if known else as_array(where, a)
-    return (like.shape if shape is None else shape), value, (like.dtype if dtype is None else dtype)
+    sizes = like.shape if shape is None else shape
+    if dtype is None and getattr(like, "weak_type", False):
+        return sizes, convert(value, like.dtype, weak_type=True), None
+    return sizes, value, like.dtype if dtype is None else dtype
 
 
 def zeros_like(

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import lax
 from ..core import aval_of
+from ..engines.reference.nan_checks import checked_as_one
 from .arithmetic import chosen
 from .operands import promoted_inexact
 
@@ -52,6 +53,7 @@ def log1p(x: Any, /) -> Any:
     return lax.log1p(*promoted_inexact("log1p", x))
 
 
+@checked_as_one
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """log(eˣ + eʸ), element by element, without overflow in between."""
     x1, x2 = promoted_inexact("logaddexp", x1, x2)
@@ -62,6 +64,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     return chosen(undefined, lax.add(x1, x2), corrected)
 
 
+@checked_as_one
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """log₂(2ˣ + 2ʸ), element by element, without overflow in between."""
     x1, x2 = promoted_inexact("logaddexp2", x1, x2)

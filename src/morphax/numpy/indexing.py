@@ -36,10 +36,10 @@ def take_index(
     """`x[index]` with a choice of what indices out of bounds read."""
     signature, arrays = signature_of(x, index)
     plan = plan_index(x.aval.shape, signature)
-    outside = not plan.in_bounds and mode is GatherScatterMode.FILL_OR_DROP
-    if plan.has_arrays or outside:
+    # Static ints out of bounds are left to the gather, whose mode says what they read.
+    if plan.has_arrays or not plan.in_bounds:
         if not plan.has_arrays:
-            plan, arrays = _with_arrays(plan, signature)
+            plan, arrays = with_arrays(plan, signature)
         else:
             arrays = array_indices(plan, signature, arrays)
         result = _gather(x, plan, arrays, mode, fill_value, wrap, promises)
@@ -50,7 +50,7 @@ def take_index(
     return lax.expand_dims(result, plan.new_axes)
 
 
-def _with_arrays(plan: IndexPlan, signature: Any) -> tuple[IndexPlan, list[Any]]:
+def with_arrays(plan: IndexPlan, signature: Any) -> tuple[IndexPlan, list[Any]]:
     """A static index with its ints as arrays, for those out of bounds that must be noticed."""
     arrays = [np.asarray(p) for p in signature if type(p) is int]
     marked = tuple([("array", ()) if type(p) is int else p for p in signature])
@@ -117,11 +117,24 @@ def index_columns(
     known = [known_values(a) for a in arrays]
     if all(k is not None for k in known):
         return _known_columns(known, sizes, batch_shape, wrap)
+    dtype = _column_dtype(arrays, known)
     columns = [
-        _column(_from_front(a, n) if wrap else a, batch_shape)
-        for a, n in zip(arrays, sizes, strict=True)
+        _column(
+            _traced_index(a, n, dtype, wrap) if k is None else _known_index(k, n, dtype, wrap)[()],
+            batch_shape,
+        )
+        for a, k, n in zip(arrays, known, sizes, strict=True)
     ]
     return columns[0] if len(columns) == 1 else lax.concatenate(columns, len(batch_shape))
+
+
+def _column_dtype(arrays: Sequence[Any], known: Sequence[Any]) -> Any:
+    """The dtype of index columns: that of the traced ones, if it is one and wide enough."""
+    traced = [aval_of(a).dtype for a, k in zip(arrays, known, strict=True) if k is None]
+    alike = len(set(traced)) == 1 and (traced[0].kind == "i" or len(traced) == len(known))
+    if alike and traced[0].itemsize >= 4:
+        return traced[0]
+    return np.dtype(np.int64 if any([d.itemsize == 8 for d in traced]) else np.int32)
 
 
 def _known_columns(
@@ -132,16 +145,23 @@ def _known_columns(
     dtype = np.int64 if widest == 8 and max(sizes) > np.iinfo(np.int32).max else np.int32
     out = np.empty((*batch_shape, len(known)), dtype)
     for i, (k, n) in enumerate(zip(known, sizes, strict=True)):
-        clamped = np.clip(k, -n - 1, n) if k.dtype.itemsize > 4 or k.dtype == np.uint32 else k
-        values = clamped.astype(dtype)
-        out[..., i] = np.where(values < 0, values + n, values) if wrap else values
+        out[..., i] = _known_index(k, n, dtype, wrap)
     return out
 
 
-def _from_front(a: Any, size: int) -> Any:
-    """Indices with those that count from the end counted from the front."""
-    dtype = aval_of(a).dtype
-    if dtype.kind == "u":
+def _known_index(
+    values: np.ndarray[Any, Any], size: int, dtype: Any, wrap: bool
+) -> np.ndarray[Any, Any]:
+    """Known indices in a dtype; those that it cannot hold stay out of bounds."""
+    info = np.iinfo(dtype)
+    values = np.clip(values, info.min, info.max).astype(dtype)
+    return np.where(values < 0, values + size, values) if wrap else values
+
+
+def _traced_index(a: Any, size: int, dtype: Any, wrap: bool) -> Any:
+    """Indices in a dtype, those that count from the end counted from the front."""
+    a = lax.convert_element_type(a, dtype)
+    if dtype.kind == "u" or not wrap:
         return a
     zero, whole = np.zeros((), dtype)[()], np.asarray(size).astype(dtype)[()]
     return lax.select(lax.lt(a, zero), lax.add(a, whole), a)
@@ -150,9 +170,8 @@ def _from_front(a: Any, size: int) -> Any:
 def _column(a: Any, batch_shape: tuple[int, ...]) -> Any:
     width = len(batch_shape)
     first = width - aval_of(a).ndim
-    converted = lax.convert_element_type(a, np.int32) if aval_of(a).dtype.itemsize < 4 else a
     return broadcast_in_dim_p.bind(
-        converted,
+        a,
         shape=(*batch_shape, 1),
         broadcast_dimensions=tuple(range(first, width)),
         sharding=None,

@@ -11,33 +11,40 @@ from ..core import aval_of
 from ..lax.bitwise import and_p, not_p, or_p, xor_p
 from ..lax.comparison import eq_p, ge_p, gt_p, le_p, lt_p, ne_p
 from .operands import as_truth, promoted
+from .replay import replayed
 
 
+@replayed(2)
 def equal(x: Any, y: Any, /) -> Any:
     """x = y, element by element, as booleans."""
     return eq_p.bind(*promoted("equal", x, y))
 
 
+@replayed(2)
 def not_equal(x: Any, y: Any, /) -> Any:
     """x ≠ y, element by element, as booleans."""
     return ne_p.bind(*promoted("not_equal", x, y))
 
 
+@replayed(2)
 def less(x: Any, y: Any, /) -> Any:
     """x < y, element by element, as booleans."""
     return lt_p.bind(*promoted("less", x, y))
 
 
+@replayed(2)
 def less_equal(x: Any, y: Any, /) -> Any:
     """x ≤ y, element by element, as booleans."""
     return le_p.bind(*promoted("less_equal", x, y))
 
 
+@replayed(2)
 def greater(x: Any, y: Any, /) -> Any:
     """x > y, element by element, as booleans."""
     return gt_p.bind(*promoted("greater", x, y))
 
 
+@replayed(2)
 def greater_equal(x: Any, y: Any, /) -> Any:
     """x ≥ y, element by element, as booleans."""
     return ge_p.bind(*promoted("greater_equal", x, y))

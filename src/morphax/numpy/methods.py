@@ -112,9 +112,25 @@ def _split_last(x: Any, parts: int) -> Any:
     return lax.reshape(x, (*aval_of(x).shape[:-1], count // parts, parts))
 
 
+def byteswap(self: Any) -> Any:
+    """The elements with their bytes in reverse order; of complex numbers, those of both parts."""
+    dtype = aval_of(self).dtype
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        return lax.complex(byteswap(lax.real(self)), byteswap(lax.imag(self)))
+    if dtype.itemsize == 1:
+        return self
+    octets = lax.bitcast_convert_type(self, np.uint8)
+    return lax.bitcast_convert_type(lax.rev(octets, (aval_of(self).ndim,)), dtype)
+
+
 def transposed(self: Any) -> Any:
     """The axes in reverse order."""
     return shaping.transpose(self)
+
+
+def flat(self: Any) -> Any:
+    """The elements along one axis, to be iterated over or indexed as NumPy's ``x.flat``."""
+    return shaping.ravel(self)
 
 
 def transposed_matrices(self: Any) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import aval_of
+from ..engines.reference.nan_checks import checked_as_one
 from .logic import logical_and, logical_not
 from .operands import as_array
 from .predicates import isnan
@@ -114,6 +115,7 @@ def nanmean(
     return mean(_replaced(a, 0), axis, dtype, out, keepdims, where=_counted(a, where))
 
 
+@checked_as_one
 def nanvar(
     a: Any,
     axis: Any = None,
@@ -130,6 +132,7 @@ def nanvar(
     return var(_replaced(a, 0), axis, dtype, out, ddof, keepdims, where=counted, mean=mean)
 
 
+@checked_as_one
 def nanstd(
     a: Any,
     axis: Any = None,

@@ -1,7 +1,7 @@
 """What jnp functions do to their operands: convert, promote, broadcast.
 
 The decision depends on avals and configuration alone, so it is made once per signature (a *plan*:
-one change, or none, per operand) and remembered.  Operands that agree already go through untouched.
+the operands to change, and how) and remembered.  Operands that agree already go through untouched.
 A Python scalar becomes a NumPy scalar of the common dtype, so it stays a literal in jaxprs;
 operands of rank 0 are not broadcast, for primitives repeat them.
 """
@@ -21,10 +21,12 @@ from ..lax.comparison import ne_p
 from ..lax.convert import convert
 from ..lax.shape import broadcast_shapes
 from ..lax.spine import broadcast_in_dim_p
-from ..util.memo import memoize
+from ..util.memo import ResultTable
 from ..util.messages import message
 
+BOOL = np.dtype(bool)
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
+_INEXACT = frozenset(map(np.dtype, ("f2", "f4", "f8", "c8", "c16")))
 _PYTHON_TYPE = {"i": int, "f": float, "c": complex}
 Change = Callable[[Any], Any] | None
 
@@ -44,30 +46,36 @@ def check_no_out(name: str, out: Any) -> None:
 
 def promoted(name: str, *operands: Any) -> Sequence[Any]:
     """Operands of one dtype, by the promotion lattice, and of one shape or rank 0."""
-    return _prepared(name, operands, inexact=False)
+    if len(operands) == 1 and hasattr(operands[0], "aval"):
+        return operands
+    return _prepared(name, operands, False)
 
 
 def promoted_inexact(name: str, *operands: Any) -> Sequence[Any]:
     """Like `promoted`, and integers and booleans become floating."""
-    return _prepared(name, operands, inexact=True)
+    if len(operands) == 1 and hasattr(operands[0], "aval") and operands[0].aval.dtype in _INEXACT:
+        return operands
+    return _prepared(name, operands, True)
 
 
-def _prepared(name: str, operands: Sequence[Any], *, inexact: bool) -> Sequence[Any]:
-    values = [x if hasattr(x, "aval") else _operand(name, x) for x in operands]
-    avals = [x.aval if hasattr(x, "aval") else aval_of(x) for x in values]
-    first = avals[0]
-    if not inexact and not first.weak_type and all([aval is first for aval in avals]):
-        return values
-    scalar = tuple([type(x) in PYTHON_SCALARS for x in values])
-    plan = _plan(name, tuple(avals), scalar, inexact, current_config().trace_key)
-    if plan is None:
-        return values
-    return [x if change is None else change(x) for x, change in zip(values, plan, strict=True)]
+def _prepared(name: str, operands: Sequence[Any], inexact: bool) -> Sequence[Any]:
+    try:
+        signature = [type(x) if type(x) in PYTHON_SCALARS else x.aval for x in operands]
+    except AttributeError:
+        operands = [_operand(name, x) for x in operands]
+        signature = [type(x) if type(x) in PYTHON_SCALARS else aval_of(x) for x in operands]
+    plan = _plans[name, tuple(signature), inexact, current_config().trace_key]
+    if not plan:
+        return operands
+    values = list(operands)
+    for position, change in plan:
+        values[position] = change(values[position])
+    return values
 
 
 def _operand(name: str, x: Any) -> Any:
     """`x`, which is no array of ours, as an operand."""
-    if type(x) in PYTHON_SCALARS:
+    if type(x) in PYTHON_SCALARS or hasattr(x, "aval"):
         return x
     if hasattr(x, "__jax_array__"):
         return x.__jax_array__()
@@ -83,16 +91,21 @@ def _operand(name: str, x: Any) -> Any:
     )
 
 
-@memoize
 def _plan(
-    name: str, avals: tuple[Any, ...], scalar: tuple[bool, ...], inexact: bool, trace_key: Any
-) -> tuple[Change, ...] | None:
+    name: str, signature: tuple[Any, ...], inexact: bool, trace_key: Any
+) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
+    """Which operands of these avals, or Python scalars of these types, are to change, and how."""
+    avals = tuple([aval_of(s()) if s in PYTHON_SCALARS else s for s in signature])
     dtype, weak = _common_dtype(name, avals, inexact)
     shape = _common_shape(name, avals)
-    changes = tuple(
-        [_change(aval, s, dtype, weak, shape) for aval, s in zip(avals, scalar, strict=True)]
-    )
-    return changes if any(changes) else None
+    changes = [
+        _literal(s, aval, dtype, weak) if s in PYTHON_SCALARS else _change(aval, dtype, weak, shape)
+        for s, aval in zip(signature, avals, strict=True)
+    ]
+    return tuple([(i, change) for i, change in enumerate(changes) if change is not None])
+
+
+_plans = ResultTable(_plan)
 
 
 def _common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any, bool]:
@@ -136,22 +149,35 @@ def _shape_error(name: str, avals: Sequence[Any], expected: str) -> ValueError |
     )
 
 
-def _change(aval: Any, scalar: bool, dtype: Any, weak: bool, shape: tuple[int, ...]) -> Change:
-    """What has to be done to an operand of `aval`."""
-    if scalar:
-        # A literal of the common dtype; a weak result keeps its Python scalars.
-        if weak and dtype == dtypes.python_scalar_dtype(_PYTHON_TYPE.get(dtype.kind, bool)):
-            return None if aval.dtype == dtype else _PYTHON_TYPE[dtype.kind]
-        return dtype.type  # type: ignore[no-any-return]
+def _literal(kind: type, aval: Any, dtype: Any, weak: bool) -> Change:
+    """From a Python scalar to a literal of the common dtype; weak results keep Python scalars."""
+    make = dtype.type
+    if weak and dtype == dtypes.python_scalar_dtype(_PYTHON_TYPE.get(dtype.kind, bool)):
+        if aval.dtype == dtype:
+            return _checked if kind is int else None
+        make = _PYTHON_TYPE[dtype.kind]
+    if kind is not int:
+        return make  # type: ignore[no-any-return]
+    end = 1 << (8 * aval.dtype.itemsize - 1)
+    return lambda x: make(x if -end <= x < end else _checked(x))
+
+
+def _checked(x: int) -> int:
+    """`x`, if it can be an operand."""
+    aval_of(x)
+    return x
+
+
+def _change(aval: Any, dtype: Any, weak: bool, shape: tuple[int, ...]) -> Change:
+    """What has to be done to an array or tracer of `aval`."""
     steps: list[Callable[[Any], Any]] = []
     if aval.dtype != dtype:
         steps.append(lambda x: convert(x, dtype, weak))
     if aval.shape and aval.shape != shape:
         dims = tuple(range(len(shape) - aval.ndim, len(shape)))
-        squeezed_dims = dims
         steps.append(
             lambda x: broadcast_in_dim_p.bind(
-                x, shape=shape, broadcast_dimensions=squeezed_dims, sharding=None
+                x, shape=shape, broadcast_dimensions=dims, sharding=None
             )
         )
     if not steps:
@@ -171,12 +197,14 @@ def as_truth(name: str, x: Any) -> Any:
     """`x` as a boolean array: a number counts as true unless it is zero."""
     x = as_array(name, x)
     dtype = x.aval.dtype
-    return x if dtype == np.bool_ else ne_p.bind(x, np.zeros((), dtype)[()])
+    return x if dtype == BOOL else ne_p.bind(x, np.zeros((), dtype)[()])
 
 
 def of_one_dtype(name: str, *operands: Any) -> list[Any]:
     """Arrays of one dtype, by the promotion lattice; their shapes stay as they are."""
     arrays = [as_array(name, x) for x in operands]
+    if len({x.aval for x in arrays}) == 1:
+        return arrays
     dtype, weak = _common_dtype(name, tuple([x.aval for x in arrays]), False)
     return [x if x.aval.dtype == dtype else convert(x, dtype, weak) for x in arrays]
 

@@ -69,7 +69,7 @@ _METHODS: dict[Any, tuple[str, ...]] = {
     creation: ("copy",),
     cumulative: ("cumprod", "cumsum"),
     joining: ("repeat",),
-    methods: ("astype", "compress", "flatten", "reshape", "transpose", "view"),
+    methods: ("astype", "byteswap", "compress", "flatten", "reshape", "transpose", "view"),
     products: ("dot", "trace"),
     reductions: ("all", "any", "max", "mean", "min", "prod", "ptp", "std", "sum", "var"),
     rounding: ("round",),
@@ -81,6 +81,7 @@ _METHODS: dict[Any, tuple[str, ...]] = {
 _PROPERTIES = {
     "T": methods.transposed,
     "at": At,
+    "flat": methods.flat,
     "imag": complex.imag,
     "mT": methods.transposed_matrices,
     "real": complex.real,
@@ -90,19 +91,23 @@ _TRACER_PROPERTIES = {"itemsize": methods.itemsize, "nbytes": methods.nbytes}
 
 def _takes_part(x: Any) -> bool:
     """Whether an operator may be applied to `x` without asking its class."""
-    return hasattr(x, "aval") or is_value(x) or hasattr(x, "__jax_array__")
+    return is_value(x) or hasattr(x, "__jax_array__")
 
 
 def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        return function(self, other) if _takes_part(other) else NotImplemented
+        if hasattr(other, "aval") or _takes_part(other):
+            return function(self, other)
+        return NotImplemented
 
     return operator
 
 
 def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        return function(other, self) if _takes_part(other) else NotImplemented
+        if hasattr(other, "aval") or _takes_part(other):
+            return function(other, self)
+        return NotImplemented
 
     return operator
 

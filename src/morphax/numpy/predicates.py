@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
+from ..engines.reference.nan_checks import checked_as_one
 from ..lax.convert import convert
 from ..util.messages import message
 from .complex import is_complex
@@ -103,6 +104,7 @@ def signbit(x: Any, /) -> Any:
     return lax.lt(x, np.zeros((), x.aval.dtype)[()])
 
 
+@checked_as_one
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Where |a − b| ≤ atol + rtol |b|; infinities must be equal.
 
@@ -123,6 +125,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     return close
 
 
+@checked_as_one
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether all elements are close; see `isclose`."""
     return _all(isclose(a, b, rtol, atol, equal_nan))

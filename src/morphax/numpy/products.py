@@ -6,7 +6,6 @@ otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,15 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.axes import integer
+from ..lax.dot import DotDimensionNumbers, dot_general_p
 from ..lax.precision import canonical_precision
-from ..util.memo import memoize
+from ..util.memo import ResultTable, memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis
 from .contraction import Contraction, Shape, plan_contraction
 from .operands import as_array, check_no_out, of_one_dtype
 from .reductions import sum as sum_
+from .replay import replayed
 from .selection import diagonal
 from .shaping import moveaxis, ravel, reshape
 
@@ -31,6 +32,7 @@ def _element_type(name: str, preferred: Any, array: Any) -> Any:
     return array.aval.dtype if preferred is None else dtypes.requested(preferred, name)
 
 
+@replayed(2)
 def matmul(
     a: Any,
     b: Any,
@@ -100,17 +102,31 @@ def _sizes_error(name: str, left: Any, right: Any) -> TypeError:
 
 
 def _along(
-    name: str, a: Any, b: Any, axes: tuple[Sequence[int], Sequence[int]], options: tuple[Any, Any]
+    name: str, a: Any, b: Any, axes: tuple[tuple[int, ...], tuple[int, ...]], options: Any
 ) -> Any:
     """The sums of products along pairs of axes; the other axes of `a`, then those of `b`."""
     precision, preferred = options
-    for x, y in zip(*axes, strict=True):
-        if a.aval.shape[x] != b.aval.shape[y]:
-            raise _sizes_error(name, a.aval.shape, b.aval.shape)
-    element_type = _element_type(name, preferred, a)
-    return lax.dot_general(a, b, (axes, ((), ())), precision, element_type)
+    level = canonical_precision("jnp." + name, precision)
+    return dot_general_p.bind(
+        a,
+        b,
+        dimension_numbers=_numbers_along[name, a.aval.shape, b.aval.shape, axes],
+        precision=level,
+        preferred_element_type=_element_type(name, preferred, a),
+        out_sharding=None,
+    )
 
 
+def _dimension_numbers(name: str, left: Shape, right: Shape, axes: Any) -> DotDimensionNumbers:
+    if [left[x] for x in axes[0]] != [right[y] for y in axes[1]]:
+        raise _sizes_error(name, left, right)
+    return axes, ((), ())
+
+
+_numbers_along = ResultTable(_dimension_numbers)
+
+
+@replayed(2)
 def dot(
     a: Any,
     b: Any,

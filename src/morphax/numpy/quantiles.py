@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.nan_checks import checked_as_one
 from ..lax.convert import convert
 from ..lax.cumulative import cumsum
 from ..lax.sorting import sort as lax_sort
@@ -56,6 +57,7 @@ _METHODS: dict[str, Callable[[_Neighbours], Any]] = {
 }
 
 
+@checked_as_one
 def quantile(
     a: Any,
     q: Any,
@@ -89,6 +91,7 @@ def quantile(
     return _quantile("quantile", a, q, axis, method, keepdims, weights, nan_counts=True)
 
 
+@checked_as_one
 def nanquantile(
     a: Any,
     q: Any,
@@ -105,6 +108,7 @@ def nanquantile(
     return _quantile("nanquantile", a, q, axis, method, keepdims, weights, nan_counts=False)
 
 
+@checked_as_one
 def percentile(
     a: Any,
     q: Any,
@@ -123,6 +127,7 @@ def percentile(
     return _quantile("percentile", a, fractions, axis, method, keepdims, weights, nan_counts=True)
 
 
+@checked_as_one
 def nanpercentile(
     a: Any,
     q: Any,

@@ -8,49 +8,100 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
 from .. import dtypes, lax
+from ..config import current as current_config
 from ..core import aval_of
 from ..lax.convert import convert
+from ..lax.spine import broadcast_in_dim_p, reduce_sum_p
+from ..util.memo import ResultTable
 from ..util.messages import message
 from .axes import canonical_axes
 from .operands import as_array, as_truth, check_no_out, promoted_inexact
+from .replay import replayed
 from .selection import where as where_
-from .shaping import broadcast_to, expand_dims
+from .shaping import broadcast_to
 
 Axis = Any
 
 
-def _reduce(
-    name: str,
-    a: Any,
-    axis: Axis,
-    keepdims: bool,
-    operation: Callable[..., Any],
-    *,
-    identity: Callable[[Any], Any] | None = None,
-    combine: Callable[[Any, Any], Any] | None = None,
-    initial: Any = None,
-    where: Any = None,
-    out: None = None,
-) -> Any:
-    """Apply `operation(a, axes)`, with what NumPy's reductions have in common around it."""
-    check_no_out(name, out)
-    axes = canonical_axes(name, axis, a.aval.ndim)
-    if where is not None:
-        if identity is None and initial is None:
-            raise ValueError(_needs_initial(name, "where"))
-        neutral = initial if identity is None else identity(a.aval.dtype)
-        a = where_(where, a, np.asarray(neutral, a.aval.dtype)[()])
-    elif identity is None and initial is None and 0 in [a.aval.shape[i] for i in axes]:
-        raise ValueError(_needs_initial(name, "an axis of size 0"))
-    result = operation(a, axes)
-    if initial is not None and combine is not None:
-        result = combine(result, convert(as_array(name, initial), result.aval.dtype))
-    return expand_dims(result, axes) if keepdims and axes else result
+@final
+@dataclass(frozen=True, slots=True)
+class _Reduction:
+    """A reduction of lax, with what NumPy's reductions have in common around it.
+
+    Args:
+        name: of the function of jnp.
+        operation: array, axes → what is left of it.
+        identity: dtype → the result of no elements, if there is one.
+        combine: with which `initial` takes part.
+    """
+
+    name: str
+    operation: Callable[[Any, tuple[int, ...]], Any]
+    identity: Callable[[Any], Any] | None = None
+    combine: Callable[[Any, Any], Any] | None = None
+
+    def __call__(
+        self, a: Any, axis: Axis, keepdims: bool, initial: Any, where: Any, out: None
+    ) -> Any:
+        if out is not None:
+            check_no_out(self.name, out)
+        axes = canonical_axes(self.name, axis, a.aval.ndim)
+        if where is not None:
+            a = self._without(a, where, initial)
+        elif self.identity is None and initial is None and 0 in [a.aval.shape[i] for i in axes]:
+            raise ValueError(_needs_initial(self.name, "an axis of size 0"))
+        result = self.operation(a, axes)
+        if initial is not None and self.combine is not None:
+            start = convert(as_array(self.name, initial), result.aval.dtype)
+            result = self.combine(result, start)
+        return _with_axes(result, a.aval.shape, axes) if keepdims and axes else result
+
+    def _without(self, a: Any, where: Any, initial: Any) -> Any:
+        """`a` with a neutral element where it does not take part."""
+        if self.identity is None and initial is None:
+            raise ValueError(_needs_initial(self.name, "where"))
+        neutral = initial if self.identity is None else self.identity(a.aval.dtype)
+        return where_(where, a, np.asarray(neutral, a.aval.dtype)[()])
+
+    def total(
+        self, a: Any, dtype: Any, promote_integers: bool, axis: Axis, keepdims: bool, *options: Any
+    ) -> Any:
+        """A sum or product, in the dtype that is asked for or that has room for it."""
+        a = as_array(self.name, a)
+        given = a.aval.dtype
+        if dtype is not None:
+            a = convert(a, dtypes.requested(dtype, self.name))
+            return self(a, axis, keepdims, *options)
+        if given in _ROOMY:
+            return self(a, axis, keepdims, *options)
+        wide = _with_room[given, current_config().trace_key]
+        if dtypes.issubdtype(given, np.floating):
+            return convert(self(convert(a, wide), axis, keepdims, *options), given)
+        if promote_integers:
+            a = convert(a, wide, a.aval.weak_type)
+        return self(a, axis, keepdims, *options)
+
+
+def _with_axes(x: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:
+    """What is left of an array of `shape`, with the reduced axes of size 1."""
+    sizes, kept = _kept[shape, axes]
+    return broadcast_in_dim_p.bind(x, shape=sizes, broadcast_dimensions=kept, sharding=None)
+
+
+def _sizes_and_kept(
+    shape: tuple[int, ...], axes: tuple[int, ...]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    sizes = tuple([1 if i in axes else n for i, n in enumerate(shape)])
+    return sizes, tuple([i for i in range(len(shape)) if i not in axes])
+
+
+_kept = ResultTable(_sizes_and_kept)
 
 
 def _needs_initial(name: str, why: str) -> str:
@@ -62,30 +113,10 @@ def _needs_initial(name: str, why: str) -> str:
     )
 
 
-def _total(
-    name: str,
-    a: Any,
-    axis: Axis,
-    dtype: Any,
-    promote_integers: bool,
-    keepdims: bool,
-    **options: Any,
-) -> Any:
-    """A sum or product, in the dtype that is asked for or that has room for it."""
-    a = as_array(name, a)
-    given = a.aval.dtype
-    if dtype is not None:
-        return _reduce(name, convert(a, dtypes.requested(dtype, name)), axis, keepdims, **options)
-    if dtypes.issubdtype(given, np.floating) and given.itemsize < 4:
-        wide = convert(a, np.dtype(np.float32))
-        return convert(_reduce(name, wide, axis, keepdims, **options), given)
-    if promote_integers:
-        a = convert(a, _with_room(given), a.aval.weak_type)
-    return _reduce(name, a, axis, keepdims, **options)
-
-
-def _with_room(dtype: Any) -> Any:
-    """The dtype in which booleans and small integers are added up."""
+def _dtype_with_room(dtype: Any, trace_key: Any) -> Any:
+    """The dtype in which small floats, small integers and booleans are added up."""
+    if dtypes.issubdtype(dtype, np.floating):
+        return np.dtype(np.float32) if dtype.itemsize < 4 else dtype
     if dtype == np.bool_:
         return dtypes.python_scalar_dtype(int)
     if dtypes.issubdtype(dtype, np.integer):
@@ -95,6 +126,23 @@ def _with_room(dtype: Any) -> Any:
     return dtype
 
 
+_with_room = ResultTable(_dtype_with_room)
+_ROOMY = frozenset(map(np.dtype, (np.float32, np.float64, np.complex64, np.complex128)))
+
+
+def _sum_over(a: Any, axes: tuple[int, ...]) -> Any:
+    return reduce_sum_p.bind(a, axes=axes, out_sharding=None)
+
+
+_SUM = _Reduction("sum", _sum_over, lambda dtype: 0, lax.add)
+_PROD = _Reduction("prod", lax.reduce_prod, lambda dtype: 1, lax.mul)
+_MAX = _Reduction("max", lax.reduce_max, combine=lax.max)
+_MIN = _Reduction("min", lax.reduce_min, combine=lax.min)
+_ALL = _Reduction("all", lax.reduce_and, lambda dtype: True)
+_ANY = _Reduction("any", lax.reduce_or, lambda dtype: False)
+
+
+@replayed(1)
 def sum(
     a: Any,
     axis: Axis = None,
@@ -122,13 +170,10 @@ def sum(
         >>> jnp.sum(jnp.ones((2, 3)), axis=0)
         Array([2., 2., 2.], dtype=float32)
     """
-    return _total(
-        "sum", a, axis, dtype, promote_integers, keepdims,
-        operation=lax.reduce_sum, identity=lambda d: 0, combine=lax.add,
-        initial=initial, where=where, out=out,
-    )  # fmt: skip
+    return _SUM.total(a, dtype, promote_integers, axis, keepdims, initial, where, out)
 
 
+@replayed(1)
 def prod(
     a: Any,
     axis: Axis = None,
@@ -140,13 +185,10 @@ def prod(
     promote_integers: bool = True,
 ) -> Any:
     """Product over axes; arguments as those of `sum`."""
-    return _total(
-        "prod", a, axis, dtype, promote_integers, keepdims,
-        operation=lax.reduce_prod, identity=lambda d: 1, combine=lax.mul,
-        initial=initial, where=where, out=out,
-    )  # fmt: skip
+    return _PROD.total(a, dtype, promote_integers, axis, keepdims, initial, where, out)
 
 
+@replayed(1)
 def max(
     a: Any,
     axis: Axis = None,
@@ -156,12 +198,10 @@ def max(
     where: Any = None,
 ) -> Any:
     """Largest element over axes; NaN if there is one."""
-    return _reduce(
-        "max", as_array("max", a), axis, keepdims, lax.reduce_max, combine=lax.max,
-        initial=initial, where=where, out=out,
-    )  # fmt: skip
+    return _MAX(as_array("max", a), axis, keepdims, initial, where, out)
 
 
+@replayed(1)
 def min(
     a: Any,
     axis: Axis = None,
@@ -171,38 +211,32 @@ def min(
     where: Any = None,
 ) -> Any:
     """Smallest element over axes; NaN if there is one."""
-    return _reduce(
-        "min", as_array("min", a), axis, keepdims, lax.reduce_min, combine=lax.min,
-        initial=initial, where=where, out=out,
-    )  # fmt: skip
+    return _MIN(as_array("min", a), axis, keepdims, initial, where, out)
 
 
 amax, amin = max, min
 
 
+@replayed(1)
 def ptp(a: Any, axis: Axis = None, out: None = None, keepdims: bool = False) -> Any:
     """Largest minus smallest element over axes."""
     return lax.sub(max(a, axis, out, keepdims), min(a, axis, out, keepdims))
 
 
+@replayed(1)
 def all(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
     """Whether all elements over axes are true."""
-    return _reduce(
-        "all", as_truth("all", a), axis, keepdims, lax.reduce_and, identity=lambda d: True,
-        where=where, out=out,
-    )  # fmt: skip
+    return _ALL(as_truth("all", a), axis, keepdims, None, where, out)
 
 
+@replayed(1)
 def any(
     a: Any, axis: Axis = None, out: None = None, keepdims: bool = False, *, where: Any = None
 ) -> Any:
     """Whether any element over axes is true."""
-    return _reduce(
-        "any", as_truth("any", a), axis, keepdims, lax.reduce_or, identity=lambda d: False,
-        where=where, out=out,
-    )  # fmt: skip
+    return _ANY(as_truth("any", a), axis, keepdims, None, where, out)
 
 
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
@@ -228,6 +262,7 @@ def _inexact(name: str, a: Any, dtype: Any) -> tuple[Any, Any]:
     return convert(a, np.dtype(np.float32) if narrow else target), target
 
 
+@replayed(1)
 def mean(
     a: Any,
     axis: Axis = None,
@@ -247,6 +282,7 @@ def mean(
     return result if result.aval.dtype == target else convert(result, target)
 
 
+@replayed(1)
 def var(
     a: Any,
     axis: Axis = None,
@@ -290,6 +326,7 @@ def _mean_of(a: Any, axis: Axis, where: Any) -> Any:
     return mean(a, axis, keepdims=True, where=where)
 
 
+@replayed(1)
 def std(
     a: Any,
     axis: Axis = None,

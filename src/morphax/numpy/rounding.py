@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.nan_checks import checked_as_one
 from ..lax.convert import convert
 from ..lax.rounding import RoundingMethod
 from .operands import as_array, check_no_out, promoted_inexact
@@ -94,6 +95,7 @@ def _to_multiples(a: Any, unit: int) -> Any:
     return lax.select(up, lax.add(low, unit), low)
 
 
+@checked_as_one
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
     """The fractional and the integer part of x, both with its sign."""
     check_no_out("modf", out)

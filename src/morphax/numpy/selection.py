@@ -22,6 +22,7 @@ from .axes import canonical_axis
 from .index_plan import known_values
 from .indexing import index_columns
 from .operands import as_array, as_truth, check_no_out, promoted
+from .replay import replayed
 from .searching import nonzero
 from .shaping import broadcast_arrays, reshape
 
@@ -54,12 +55,20 @@ def where(
                 fix="Give the value for both cases.",
             )
         )
+    return _where(condition, x, y)
+
+
+@replayed(3)
+def _where(condition: Any, x: Any, y: Any) -> Any:
     chosen = as_truth("where", condition)
     x, y = promoted("where", x, y)
     operands = (chosen, y, x)
-    shape = lax.broadcast_shapes(*[aval_of(v).shape for v in operands])
-    # Operands of rank 0 stay as they are: the primitive repeats them.
-    return lax.select_n_p.bind(*[_repeated(v, shape) if aval_of(v).shape else v for v in operands])
+    shapes = {getattr(v, "shape", ()) for v in operands} - {()}
+    if len(shapes) > 1:
+        # Operands of rank 0 stay as they are: the primitive repeats them.
+        shape = lax.broadcast_shapes(*shapes)
+        operands = tuple([_repeated(v, shape) if aval_of(v).shape else v for v in operands])
+    return lax.select_n_p.bind(*operands)
 
 
 def _repeated(x: Any, shape: tuple[int, ...]) -> Any:

@@ -23,7 +23,7 @@ from .creation import asarray
 Core = tuple[str, ...]
 """Names of the core axes of one argument or result; a number fixes the size."""
 
-_ARGUMENT = r"\([\w\s,]*\)"
+_ARGUMENT = r"\(\s*(?:\w+(?:\s*,\s*\w+)*)?\s*\)"
 _ARGUMENTS = rf"{_ARGUMENT}(?:\s*,\s*{_ARGUMENT})*"
 
 
@@ -59,8 +59,8 @@ def vectorize(
         pyfunc: function of arrays.
         excluded: positions and names of arguments that are passed on as they are; those that are
             `None` always are.
-        signature: core axes of arguments and results, as in ``"(n,m),(m)->(n)"``; without it
-            arguments and results are scalars.
+        signature: core axes of arguments that are not excluded, and of results, as in
+            ``"(n,m),(m)->(n)"``; without it arguments and results are scalars.
 
     Example:
         >>> import morphax.numpy as jnp
@@ -68,19 +68,8 @@ def vectorize(
         >>> dot(jnp.ones((2, 3)), jnp.arange(3.0))
         Array([3., 3.], dtype=float32)
     """
-    fixed = frozenset(excluded)
-    if any(not isinstance(e, (int, str)) for e in fixed) or any(
-        e < 0 for e in fixed if isinstance(e, int)
-    ):
-        raise TypeError(
-            message(
-                "jnp.vectorize, argument excluded",
-                given=f"{set(fixed)}",
-                expected="positions, not negative, and names of arguments",
-                fix="Give for instance excluded={0, 'scale'}.",
-            )
-        )
-    cores = None if signature is None else _parsed(signature)
+    fixed = _checked_exclusions(excluded)
+    cores = None if signature is None else _parsed(_checked_signature(signature))
 
     @wraps(pyfunc)
     def vectorized(*args: Any, **kwargs: Any) -> Any:
@@ -94,7 +83,8 @@ def vectorize(
                     fix="Pass them by position, or list them in excluded.",
                 )
             )
-        mapped = [i for i, a in enumerate(args) if i not in fixed and a is not None]
+        described = [i for i in range(len(args)) if i not in fixed]
+        mapped = [i for i in described if args[i] is not None]
 
         def function(*arrays: Any) -> Any:
             given = list(args)
@@ -102,15 +92,54 @@ def vectorize(
                 given[i] = array
             return pyfunc(*given, **kwargs)
 
-        return _mapped(function, [asarray(args[i]) for i in mapped], cores)
+        inputs = _input_cores(cores, [args[i] is not None for i in described])
+        return _mapped(function, [asarray(args[i]) for i in mapped], inputs, cores and cores[1])
 
     return vectorized
 
 
-def _mapped(function: Callable[..., Any], arrays: Sequence[Any], cores: Any) -> Any:
-    inputs = ((),) * len(arrays) if cores is None else cores[0]
-    if len(inputs) != len(arrays):
-        raise TypeError(_error(f"{len(arrays)} arguments", f"{len(inputs)}, as in the signature"))
+def _checked_signature(signature: Any) -> str:
+    if isinstance(signature, str):
+        return signature
+    raise TypeError(
+        message(
+            "jnp.vectorize, argument signature",
+            given=f"{signature!r} of type {type(signature).__name__}",
+            expected="a string, or None",
+            fix="Write for instance '(n,m),(m)->(n)'.",
+        )
+    )
+
+
+def _checked_exclusions(excluded: Any) -> frozenset[int | str]:
+    """The positions and names in `excluded`."""
+    collection = isinstance(excluded, Collection) and not isinstance(excluded, str)
+    of_kinds = collection and all(isinstance(e, (int, str)) for e in excluded)
+    if of_kinds and all(e >= 0 for e in excluded if isinstance(e, int)):
+        return frozenset(excluded)
+    raise (ValueError if of_kinds else TypeError)(
+        message(
+            "jnp.vectorize, argument excluded",
+            given=f"{excluded!r}",
+            expected="a collection of positions, not negative, and names of arguments",
+            fix="Give for instance excluded={0, 'scale'}.",
+        )
+    )
+
+
+def _input_cores(cores: Any, present: Sequence[bool]) -> Sequence[Core]:
+    """The core axes of the arguments that are mapped; the signature describes `None` too."""
+    if cores is None:
+        return [()] * sum(present)
+    if len(cores[0]) != len(present):
+        expected = f"{len(cores[0])}, as in the signature"
+        raise TypeError(_error(f"{len(present)} arguments", expected))
+    return [core for core, on in zip(cores[0], present, strict=True) if on]
+
+
+def _mapped(
+    function: Callable[..., Any], arrays: Sequence[Any], inputs: Sequence[Core], outputs: Any
+) -> Any:
     sizes: dict[str, int] = {}
     for array, core in zip(arrays, inputs, strict=True):
         _bind_sizes(array.aval.shape, core, sizes, "argument")
@@ -119,8 +148,8 @@ def _mapped(function: Callable[..., Any], arrays: Sequence[Any], cores: Any) -> 
 
     def checked(*values: Any) -> Any:
         results = function(*values)
-        if cores is not None:
-            _check_results(results, cores[1], dict(sizes))
+        if outputs is not None:
+            _check_results(results, outputs, dict(sizes))
         return results
 
     # Axes of size 1 are not mapped: they are dropped from arguments, and put into results again.
@@ -152,7 +181,7 @@ def _bind_sizes(shape: tuple[int, ...], core: Core, sizes: dict[str, int], what:
 
 def _check_results(results: Any, cores: tuple[Core, ...], sizes: dict[str, int]) -> None:
     several = isinstance(results, (tuple, list))
-    if several is not (len(cores) > 1) or (several and len(results) != len(cores)):
+    if len(results if several else (results,)) != len(cores):
         given = f"{len(results)} results" if several else "one result"
         raise TypeError(_error(given, f"{len(cores)}, as in the signature"))
     for result, core in zip(results if several else (results,), cores, strict=True):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
-from ..control.loops import scan, while_loop
+from ..control.loops.loops import scan, while_loop
 from ..core import aval_of
 from ..lax.kinds import INTEGER
 from ..lax.random_bits import random_split_p

@@ -19,8 +19,8 @@ import math
 from typing import Any
 
 from .. import lax
-from ..control.custom_jvp import custom_jvp
-from ..control.loops import while_loop
+from ..control.custom.custom_jvp import custom_jvp
+from ..control.loops.loops import while_loop
 from ..core import aval_of
 from ..lax.random_bits import random_split_p
 from ..util.messages import message

@@ -13,8 +13,9 @@ import numpy as np
 
 from .. import lax, nn
 from .. import numpy as jnp
-from ..control.custom_jvp import custom_jvp
+from ..control.custom.custom_jvp import custom_jvp
 from ..core import aval_of
+from ..engines.reference.nan_checks import checked_as_one
 from ..numpy.operands import as_array, promoted_inexact
 from ..util.messages import message
 
@@ -67,6 +68,7 @@ def gammaln(x: Any) -> Any:
     return lax.lgamma(*_operands("gammaln", x))
 
 
+@checked_as_one
 def gammasgn(x: Any) -> Any:
     """The sign of Γ(x): NaN at negative integers, the sign of the zero at 0."""
     (x,) = _operands("gammasgn", x)
@@ -77,6 +79,7 @@ def gammasgn(x: Any) -> Any:
     return lax.convert_element_type(sign, aval_of(x).dtype)
 
 
+@checked_as_one
 def gamma(x: Any) -> Any:
     """Γ(x) = ∫₀^∞ s^(x−1) exp(−s) ds, continued to negative x."""
     return gammasgn(x) * lax.exp(gammaln(x))
@@ -181,6 +184,7 @@ _xlog1py.defjvps(
 )
 
 
+@checked_as_one
 def entr(x: Any) -> Any:
     """−x log x, a term of an entropy: 0 at 0, −∞ below."""
     (x,) = _operands("entr", x)

@@ -1,0 +1,8 @@
+"""What JAX offers under `jax.experimental`, at its public paths.
+
+Submodules are imported by those who use them: ``from morphax.experimental import checkify``.
+"""
+
+from __future__ import annotations
+
+from ..control.callbacks.pure_callback import io_callback as io_callback

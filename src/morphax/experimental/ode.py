@@ -1,0 +1,380 @@
+"""`jax.experimental.ode`: initial value problems dy/dt = f(y, t).
+
+The method is that of Dormand and Prince: order 5 with an embedded one of order 4 for the error, and
+a continuous extension of order 4 for the values at the times asked for.  The pullback integrates
+the adjoint equation backwards in time, so its memory does not grow with the number of steps.
+
+References: Hairer, Nørsett & Wanner, "Solving Ordinary Differential Equations I", 2nd ed., sections
+II.4 (step size), II.5 (the method) and II.6 (continuous extension); Chen, Rubanova, Bettencourt &
+Duvenaud, "Neural ordinary differential equations", NeurIPS 2018 (adjoint).
+
+Limits: explicit, so not for stiff problems; there is no forward-mode derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from .. import dtypes, lax, tree
+from .. import numpy as jnp
+from ..control.custom.closure_convert import closure_convert
+from ..control.custom.custom_vjp import custom_vjp
+from ..control.jit.jit import jit
+from ..core import aval_of, is_value
+from ..transforms.derivatives import vjp
+from ..transforms.flattening import check_callable
+from ..transforms.vmap import vmap
+from ..util.messages import message
+
+# The tableau: nodes, stages, the weights of order 5 (the last stage is the step itself), and the
+# difference to those of order 4.
+_NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
+_STAGES = (
+    (1 / 5,),
+    (3 / 40, 9 / 40),
+    (44 / 45, -56 / 15, 32 / 9),
+    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
+    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
+    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
+)
+_ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
+_DENSE = (
+    -12715105075 / 11282082432,
+    0.0,
+    87487479700 / 32700410799,
+    -10690763975 / 1880347072,
+    701980252875 / 199316789632,
+    -1453857185 / 822651844,
+    69997945 / 29380423,
+)
+_ORDER = 5
+_SAFETY, _LARGEST_GROWTH, _LARGEST_SHRINKAGE = 0.9, 10.0, 0.2
+
+
+def odeint(
+    func: Callable[..., Any],
+    y0: Any,
+    t: Any,
+    *args: Any,
+    rtol: float = 1.4e-8,
+    atol: float = 1.4e-8,
+    mxstep: float = inf,
+    hmax: float = inf,
+) -> Any:
+    """Solve dy/dt = func(y, t, *args) with y(t[0]) = y0, with an adaptive step.
+
+    Args:
+        func: (y, t, *args) → dy/dt, of the structure and shapes of y.
+        y0: floating or complex arrays, or a tree of them.
+        t: floating array of shape (n,): times, increasing or decreasing.
+        *args: further arguments of `func`, arrays or trees.
+        rtol, atol: the error of a step is at most ``atol + rtol |y|``, in the mean square.
+        mxstep: steps at most between two times; there the solution is extrapolated.
+        hmax: the longest step.
+
+    Returns:
+        y at each time, with a leading axis of size n.
+
+    Raises:
+        TypeError: `func` is no function, or `y0`, `t` or `args` have other dtypes.
+        ValueError: `t` has no axis, or `func` returns other shapes than those of y.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.experimental.ode import odeint
+        >>> y = odeint(lambda y, t: -y, 1.0, jnp.array([0.0, 1.0, 2.0]), rtol=1e-6, atol=1e-6)
+        >>> print(y.round(4))
+        [1.     0.3679 0.1353]
+    """
+    check_callable("odeint", func)
+    for leaf in tree.leaves(args):
+        _check("args", is_value(leaf), leaf, "arrays and numbers", "Close over other values.")
+    _check_floating("t", [t], np.floating)
+    _check_floating("y0", tree.leaves(y0), np.inexact)
+    t = jnp.asarray(t)
+    if t.ndim != 1 or t.shape[0] == 0:
+        raise ValueError(
+            message(
+                "odeint, argument t",
+                given=f"{aval_of(t)}",
+                expected="an axis of at least one time",
+                fix="Pass an array of times, the first of which is that of y0.",
+            )
+        )
+    converted, captured = closure_convert(func, y0, t[0], *args)
+    field_function = converted if captured else func
+    leaves, structure = tree.flatten((*args, *captured))
+    layout = _Layout.of(y0)
+    field = _Field(field_function, layout, structure)
+    ys = _solve(field, rtol, atol, mxstep, hmax, layout.ravel(y0), t, *leaves)
+    return vmap(layout.unravel)(ys)
+
+
+def _check_floating(name: str, leaves: Sequence[Any], kind: Any) -> None:
+    word = "floating" if kind is np.floating else "floating or complex"
+    for leaf in leaves:
+        fits = is_value(leaf) and dtypes.issubdtype(aval_of(leaf).dtype, kind)
+        _check(name, fits, leaf, f"a {word} dtype", "Convert the value, 1 to 1.0 say.")
+
+
+def _check(name: str, fits: bool, leaf: Any, expected: str, fix: str) -> None:
+    if not fits:
+        given = str(aval_of(leaf)) if is_value(leaf) else f"{leaf!r:.80} of {type(leaf).__name__}"
+        raise TypeError(
+            message(f"odeint, argument {name}", given=given, expected=expected, fix=fix)
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """How a tree lies in a vector."""
+
+    structure: Any
+    avals: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, example: Any) -> _Layout:
+        leaves, structure = tree.flatten(example)
+        return cls(structure, tuple([aval_of(x).strip_weak_type() for x in leaves]))
+
+    def ravel(self, value: Any) -> Any:
+        dtype = dtypes.result_type(*[a.dtype for a in self.avals], np.float16)
+        if all([a.dtype == self.avals[0].dtype for a in self.avals]):
+            dtype = self.avals[0].dtype
+        leaves = tree.leaves(value)
+        return jnp.concatenate([jnp.ravel(jnp.asarray(x)).astype(dtype) for x in leaves])
+
+    def unravel(self, vector: Any) -> Any:
+        ends = np.cumsum([a.size for a in self.avals])[:-1]
+        parts = jnp.split(vector, ends)
+        return self.structure.unflatten(
+            [
+                (x if dtypes.issubdtype(a.dtype, np.complexfloating) else jnp.real(x))
+                .astype(a.dtype)
+                .reshape(a.shape)
+                for x, a in zip(parts, self.avals, strict=True)
+            ]
+        )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """The user's function on vectors: (y, t, leaves of the further arguments) → dy/dt."""
+
+    function: Callable[..., Any]
+    layout: _Layout
+    arguments: Any
+
+    def __call__(self, y: Any, t: Any, *leaves: Any) -> Any:
+        args = self.arguments.unflatten(leaves)
+        result = self.function(self.layout.unravel(y), t, *args)
+        given = tree.structure(result), [aval_of(x).shape for x in tree.leaves(result)]
+        expected = self.layout.structure, [a.shape for a in self.layout.avals]
+        if given != expected:
+            raise (TypeError if given[0] != expected[0] else ValueError)(
+                message(
+                    "odeint, result of func",
+                    given=f"{given[0]} of shapes {given[1]}",
+                    expected=f"{expected[0]} of shapes {expected[1]}, as y0",
+                    fix="Return dy/dt in the containers and shapes of y.",
+                )
+            )
+        return self.layout.ravel(result)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Adjoint:
+    """The field of (y, ȳ, t̄, ā): the equation itself, and its adjoint.
+
+    dȳ/dt = −(∂f/∂y)ᵀ ȳ,  dt̄/dt = −(∂f/∂t)ᵀ ȳ,  dā/dt = −(∂f/∂a)ᵀ ȳ.
+    """
+
+    field: Callable[..., Any]
+    layout: _Layout
+
+    def __call__(self, state: Any, t: Any, *leaves: Any) -> Any:
+        y, y_bar, *_ = self.layout.unravel(state)
+        moved, pull = vjp(self.field, y, t, *leaves)
+        y_change, t_change, *changes = pull(y_bar)
+        rest = [-x for x in (y_change, t_change, *_inexact(changes))]
+        return self.layout.ravel([moved, *rest])
+
+
+def _inexact(leaves: Sequence[Any]) -> list[Any]:
+    """Those of floating or complex dtype."""
+    return [x for x in leaves if dtypes.issubdtype(aval_of(x).dtype, np.inexact)]
+
+
+class _State(NamedTuple):
+    """An integration: after a step from `last_t` to `t`; `dense` is its continuous extension."""
+
+    y: Any
+    slope: Any
+    t: Any
+    step: Any
+    last_t: Any
+    dense: Any
+
+
+def _integrate(
+    field: Callable[..., Any],
+    rtol: float,
+    atol: float,
+    mxstep: float,
+    hmax: float,
+    y0: Any,
+    ts: Any,
+    *args: Any,
+) -> Any:
+    """Values at the times `ts`, of shape (n, size of y)."""
+    # In the time s = ± t all steps are positive.
+    direction = jnp.where(ts[-1] < ts[0], -1.0, 1.0).astype(ts.dtype)
+
+    def slope(y: Any, s: Any) -> Any:
+        return direction * field(y, direction * s, *args)
+
+    def more(state: tuple[Any, _State], target: Any) -> Any:
+        count, now = state
+        return (now.t < target) & (now.step > 0) & (count < mxstep)
+
+    def to_target(now: _State, target: Any) -> tuple[_State, Any]:
+        def one_step(state: tuple[Any, _State]) -> tuple[Any, _State]:
+            return state[0] + 1, _step(slope, state[1], rtol, atol, hmax)
+
+        _, now = lax.while_loop(lambda state: more(state, target), one_step, (0, now))
+        width = now.t - now.last_t
+        theta = jnp.where(width > 0, (target - now.last_t) / jnp.where(width > 0, width, 1), 0)
+        # No step size satisfies the tolerance, where the slope is NaN for instance.
+        failed = (now.t < target) & ~(now.step > 0)
+        return now, _interpolate(now.dense, jnp.where(failed, jnp.nan, theta))
+
+    times = direction * ts
+    start = slope(y0, times[0])
+    first = jnp.minimum(_first_step(slope, y0, times[0], start, rtol, atol), hmax)
+    dense = jnp.stack([y0, *[jnp.zeros_like(y0)] * 4])
+    state = _State(y0, start, times[0], first.astype(ts.dtype), times[0], dense)
+    _, ys = lax.scan(to_target, state, times[1:])
+    return jnp.concatenate([y0[None], ys])
+
+
+def _step(
+    slope: Callable[[Any, Any], Any], now: _State, rtol: float, atol: float, hmax: float
+) -> _State:
+    """One step; a state that differs only in its step size if the error is too large."""
+    y, h = now.y, now.step
+    slopes = [now.slope]
+    for node, weights in zip(_NODES, _STAGES, strict=True):
+        moved = y + h * _combined(weights, slopes)
+        slopes.append(slope(moved, now.t + node * h))
+    error = h * _combined(_ERROR, slopes)
+    ratio = _scaled_norm(error, y, moved, rtol, atol)
+    shrinkage = jnp.where(ratio < 1, 1.0, _LARGEST_SHRINKAGE)
+    factor = jnp.clip(_SAFETY * ratio ** (-1 / _ORDER), shrinkage, _LARGEST_GROWTH)
+    step = jnp.where(ratio == 0, h * _LARGEST_GROWTH, h * factor)
+    step = jnp.minimum(step, hmax).astype(h.dtype)
+    accepted = _State(moved, slopes[-1], now.t + h, step, now.t, _extension(y, moved, h, slopes))
+    kept = now._replace(step=step)
+    return _State(*[jnp.where(ratio <= 1, a, b) for a, b in zip(accepted, kept, strict=True)])
+
+
+def _combined(weights: Sequence[float], slopes: Sequence[Any]) -> Any:
+    return sum([w * k for w, k in zip(weights, slopes, strict=True) if w])
+
+
+def _scaled_norm(error: Any, y: Any, moved: Any, rtol: float, atol: float) -> Any:
+    """The error in units of the tolerance, in the mean square."""
+    tolerance = atol + rtol * jnp.maximum(jnp.abs(y), jnp.abs(moved))
+    return jnp.sqrt(jnp.mean(jnp.square(jnp.abs(error) / tolerance)))
+
+
+def _extension(y: Any, moved: Any, h: Any, slopes: Sequence[Any]) -> Any:
+    """Coefficients of the polynomial in θ = (t − last_t) / h; section II.6 of the reference."""
+    change = moved - y
+    bend = h * slopes[0] - change
+    return jnp.stack(
+        [y, change, bend, change - h * slopes[-1] - bend, h * _combined(_DENSE, slopes)]
+    )
+
+
+def _interpolate(dense: Any, theta: Any) -> Any:
+    rest = 1 - theta
+    inner = dense[2] + theta * (dense[3] + rest * dense[4])
+    return (dense[0] + theta * (dense[1] + rest * inner)).astype(dense.dtype)
+
+
+def _first_step(
+    slope: Callable[[Any, Any], Any], y0: Any, t0: Any, start: Any, rtol: float, atol: float
+) -> Any:
+    """A first guess of the step size; section II.4 of the reference."""
+    scale = atol + rtol * jnp.abs(y0)
+    d0, d1 = _mean_square(y0 / scale), _mean_square(start / scale)
+    h0 = jnp.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / jnp.where(d1 > 0, d1, 1))
+    h0 = h0.astype(t0.dtype)
+    ahead = slope((y0 + h0 * start).astype(y0.dtype), t0 + h0)
+    d2 = _mean_square((ahead - start) / scale) / h0
+    largest = jnp.maximum(d1, d2)
+    h1 = jnp.where(
+        largest <= 1e-15,
+        jnp.maximum(1e-6, h0 * 1e-3),
+        (0.01 / jnp.where(largest > 0, largest, 1)) ** (1 / _ORDER),
+    )
+    return jnp.minimum(100 * h0, h1)
+
+
+def _mean_square(x: Any) -> Any:
+    return jnp.sqrt(jnp.mean(jnp.square(jnp.abs(x))))
+
+
+_STATIC = (0, 1, 2, 3, 4)
+_integrate_compiled = jit(_integrate, static_argnums=_STATIC)
+_solve = custom_vjp(_integrate_compiled, nondiff_argnums=_STATIC)
+
+
+def _forward(*operands: Any) -> tuple[Any, Any]:
+    ys = _solve(*operands)
+    return ys, (ys, operands[6], operands[7:])
+
+
+def _backward(
+    field: Callable[..., Any],
+    rtol: float,
+    atol: float,
+    mxstep: float,
+    hmax: float,
+    residuals: Any,
+    g: Any,
+) -> tuple[Any, ...]:
+    """Integrate the adjoint equation from time to time, from the last to the first."""
+    ys, ts, args = residuals
+    sums = [jnp.zeros_like(x) for x in _inexact(args)]
+    layout = _Layout.of([ys[0], g[0], ts[0], *sums])
+    adjoint = _Adjoint(field, layout)
+
+    def one_interval(state: Any, here: Any) -> tuple[Any, Any]:
+        y_bar, t_bar, sums = state
+        y, ct, t, earlier = here
+        # If t moved, y(t) would: by the slope.
+        moves = jnp.sum(field(y, t, *args) * ct).real.astype(ts.dtype)
+        begin = layout.ravel([y, y_bar + ct, t_bar - moves, *sums])
+        times = jnp.stack([t, earlier])
+        end = _solve(adjoint, rtol, atol, mxstep, hmax, begin, times, *args)[-1]
+        _, y_bar, t_bar, *sums = layout.unravel(end)
+        return (y_bar, t_bar, sums), moves
+
+    start = jnp.zeros_like(g[0]), jnp.zeros_like(ts[0]), sums
+    intervals = ys[1:], g[1:], ts[1:], ts[:-1]
+    (y_bar, t_bar, sums), moves = lax.scan(one_interval, start, intervals, reverse=True)
+    totals = iter(sums)
+    changes = [next(totals) if _inexact([x]) else None for x in args]
+    return (y_bar + g[0], jnp.concatenate([t_bar[None], moves]), *changes)
+
+
+_solve.defvjp(_forward, jit(_backward, static_argnums=_STATIC))

@@ -1,0 +1,93 @@
+"""`jax.extend.backend`: the clients of the platforms, and options of their compilers."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ..engines import devices
+from ..engines.xla.client import client, xla_client
+from ..engines.xla.device import Device
+from ..util.memo import clear_all, on_clear
+
+__all__ = [
+    "backend_xla_version",
+    "backends",
+    "clear_in_memory_compilation_cache",
+    "get_backend",
+    "get_compile_options",
+    "get_default_device",
+    "register_backend_cache",
+]
+
+
+def backends() -> dict[str, Any]:
+    """The clients of the CPU and of the default platform, by platform."""
+    return {name: client(name) for name in dict.fromkeys(["cpu", devices.default_platform()])}
+
+
+def get_backend(platform: Any = None) -> Any:
+    """The client of a platform, of the default one if `platform` is left out."""
+    return devices.client_of(platform, "get_backend, argument platform")
+
+
+def backend_xla_version(platform: Any = None) -> int | None:
+    """The number of the change that XLA was built from, `None` if the platform does not tell."""
+    found = re.search(r"cl/(\d+)", get_backend(platform).platform_version)
+    return int(found[1]) if found else None
+
+
+def get_default_device() -> Device:
+    """The device that computes what nothing binds to another one."""
+    return devices.default_device()  # type: ignore[no-any-return]
+
+
+def clear_in_memory_compilation_cache() -> None:
+    """Forget all traced and compiled programs."""
+    clear_all()
+
+
+def register_backend_cache(cache: Any, for_what: str) -> None:
+    """Empty a cache of somebody else, by its `cache_clear`, when ours are emptied."""
+    on_clear(cache.cache_clear)
+
+
+def get_compile_options(
+    num_replicas: int,
+    num_partitions: int,
+    device_assignment: Any = None,
+    env_options_overrides: Mapping[str, str] | None = None,
+    fdo_profile: bytes | None = None,
+    detailed_logging: bool = True,
+    backend: Any = None,
+) -> Any:
+    """Options for compiling a module with the client of a platform.
+
+    Args:
+        num_replicas, num_partitions: how many copies of the program run, in how many parts each.
+        device_assignment: numbers of the devices, of shape (num_replicas, num_partitions).
+        env_options_overrides: XLA flags by name.
+        fdo_profile: a profile that guides optimisation.
+        detailed_logging: whether the compiler may log at length.
+        backend: accepted for compatibility.
+    """
+    xc = xla_client()
+    options = xc.CompileOptions()
+    build = options.executable_build_options
+    for target in (options, build):
+        target.num_replicas, target.num_partitions = num_replicas, num_partitions
+    if device_assignment is not None:
+        numbers = np.asarray(device_assignment, np.int32).reshape(num_replicas, num_partitions)
+        assignment = xc.DeviceAssignment.create(numbers)
+        for target in (options, build):
+            target.device_assignment = assignment
+    build.use_spmd_partitioning = num_partitions > 1
+    if env_options_overrides:
+        options.env_option_overrides = list(env_options_overrides.items())
+    if fdo_profile is not None:
+        build.fdo_profile = fdo_profile
+    build.debug_options.xla_detailed_logging = detailed_logging
+    return options

@@ -1,0 +1,83 @@
+"""The contract of operations that communicate between the members along named axes.
+
+Under `vmap(…, axis_name="i")` all members of a batch lie in one array, so a collective over "i" is
+an ordinary operation on that array: `over_batch`.  What is left, collectives over groups of members
+and over several axes at once, is written in terms of that.  A collective is linear unless it says
+otherwise, and its transpose is a collective too.  See ``docs/design/collectives.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, NoReturn
+
+import numpy as np
+
+from .. import tree
+from ..core import BatchAxes, NoRule, Primitive, aval_of, current_trace, new_trace
+from ..lax.arithmetic import mul
+from ..lax.spine import reduce_sum
+from ..transforms.batching import BatchTrace
+from ..transforms.flattening import check_values
+from .axis_names import axis_tuple
+from .groups import by_groups
+
+NO_MEMBERS = "its axis is mapped by vmap, which replaces it before anything is computed"
+
+
+class Collective(Primitive):
+    """An operation of one operand over the named axes that the parameter `names_param` lists."""
+
+    names_param: ClassVar[str] = "axis_name"
+    linear = True
+
+    evaluate = NoRule("evaluate", NO_MEMBERS)
+    lower = NoRule("lower", NO_MEMBERS)
+
+    def over_batch(self, batch: BatchAxes, x: Any, dim: int | None, **params: Any) -> Any:
+        """Whole batch and batch axis → result and its batch axis, for one name and no groups."""
+        self._lacks("over_batch")
+
+    def over_several(self, x: Any, names: tuple[Any, ...], params: dict[str, Any]) -> Any:
+        """What one member does, in terms of collectives over one name each."""
+        self._lacks("over_several")
+
+    def _lacks(self, method: str) -> NoReturn:
+        raise AssertionError(f"the collective {self.name} defines {method}")
+
+    def axis_names(self, **params: Any) -> tuple[Any, ...]:
+        return axis_tuple(params[self.names_param])
+
+    def collect(self, batch: BatchAxes, operands: Any, dims: Any, **params: Any) -> tuple[Any, Any]:
+        (x,), (dim,) = operands, dims
+        names = self.axis_names(**params)
+        if len(names) > 1:
+            return as_member(batch, x, dim, lambda m: self.over_several(m, names, params))
+        groups = params.get("axis_index_groups")
+        if groups is None:
+            return self.over_batch(batch, x, dim, **params)  # type: ignore[no-any-return]
+        in_one_group = params | {"axis_index_groups": None}
+        return by_groups(lambda m: self.bind(m, **in_one_group), batch, x, dim, groups), 0
+
+
+def as_member(
+    batch: BatchAxes, x: Any, dim: int | None, program: Callable[[Any], Any]
+) -> tuple[Any, int | None]:
+    """Run a program for one member on a whole batch; the result and its batch axis."""
+    trace = BatchTrace(current_trace(), batch)
+    with new_trace(trace):
+        return trace.split(program(trace.wrap(x, dim)))
+
+
+def batch_sum(batch: BatchAxes, x: Any, dim: int | None) -> Any:
+    """Sum over a batch, or over as many equal members."""
+    if dim is not None:
+        return reduce_sum(x, (dim,))
+    return mul(x, np.asarray(batch.size, aval_of(x).dtype)[()])
+
+
+def map_operands(where: str, function: Callable[[Any], Any], x: Any) -> Any:
+    """Apply `function` to each leaf of the first argument of a collective."""
+    leaves, structure = tree.flatten(x)
+    check_values(where, lambda: [f"x{tree.keystr(p)}" for p, _ in tree.leaves_with_path(x)], leaves)
+    return structure.unflatten([function(leaf) for leaf in leaves])

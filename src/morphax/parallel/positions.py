@@ -1,0 +1,71 @@
+"""Where a member stands along named axes, and how many members there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from ..core import BatchAxes, NoRule, Primitive, ShapedArray, not_differentiable, not_linear
+from ..core import axis_size as size_in_scope
+from ..lax.arithmetic import add, mul
+from ..lax.filling import iota
+from .axis_names import joint_size, named_axes
+from .collective import NO_MEMBERS
+
+
+@final
+class AxisIndex(Primitive):
+    """The position of a member along the axis `axis_name`."""
+
+    name = "axis_index"
+
+    evaluate = NoRule("evaluate", NO_MEMBERS)
+    lower = NoRule("lower", NO_MEMBERS)
+    jvp = not_differentiable("it has no operands")
+    transpose = not_linear("it has no operands")
+    batch = NoRule("batch", "it has no operands")
+
+    def abstract_eval(self, *, axis_name: Any) -> ShapedArray:
+        return ShapedArray((), np.int32)
+
+    def axis_names(self, *, axis_name: Any) -> tuple[Any, ...]:
+        return (axis_name,)
+
+    def collect(
+        self, batch: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, axis_name: Any
+    ) -> tuple[Any, int]:
+        return iota(np.int32, batch.size), 0
+
+
+axis_index_p = AxisIndex()
+
+
+def axis_index(axis_name: Any) -> Any:
+    """The position of this member along a named axis, as an int32.
+
+    Args:
+        axis_name: name of the axis; of several, the first counts slowest.
+
+    Raises:
+        NameError: no axis of that name is in scope.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.vmap(lambda x: x + jax.lax.axis_index("i"), axis_name="i")(jnp.zeros(3))
+        Array([0., 1., 2.], dtype=float32)
+    """
+    first, *others = named_axes("lax.axis_index", axis_name) or (None,)
+    if first is None:
+        return np.int32(0)
+    index = axis_index_p.bind(axis_name=first)
+    for name in others:
+        index = add(mul(index, size_in_scope(name)), axis_index_p.bind(axis_name=name))
+    return index
+
+
+def axis_size(axis_name: Any) -> int:
+    """The size of a named axis, or the product of the sizes of several."""
+    return joint_size(named_axes("lax.axis_size", axis_name))

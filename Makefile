@@ -7,6 +7,7 @@
 #   make docs      build the site in site/
 #   make format    rewrite the sources in the house format
 #   make native    compile morphax._native into src/, for work with PYTHONPATH=src
+#   make asan      the tests of morphax._native under sanitizers, in an environment of its own
 #   make clean     remove builds and caches (distclean: the environments as well)
 
 PYTHON ?= $(shell sh tools/find_python.sh 3.11)
@@ -18,7 +19,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*) build/modules.list
 
-.PHONY: demo test check lint house types tests tests-newer bench docs format native clean distclean
+.PHONY: demo test check lint house types tests tests-newer bench docs format native asan clean \
+  distclean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -91,10 +93,20 @@ native: $(VENV)/test.stamp
 	PATH="$(abspath $(BIN)):$$PATH" cmake --build build/native
 	PATH="$(abspath $(BIN)):$$PATH" cmake --install build/native --prefix src
 
+# Python itself is not sanitized, so the run-time libraries are loaded before it; what it keeps until
+# the end is no leak.
+SANITIZERS := -fsanitize=address,undefined -fno-omit-frame-pointer
+
+asan:
+	CXXFLAGS="$(SANITIZERS)" $(MAKE) --no-print-directory .venv-asan/test.stamp
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc .venv-asan/bin/python -m pytest -q \
+	  tests/native/test_trees.py tests/native/test_calls.py tests/tree
+
 clean:
 	rm -rf build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	rm -f src/morphax/_native.*.so
 	find src tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean
-	rm -rf .venv .venv-newer .venv-bench
+	rm -rf .venv .venv-newer .venv-bench .venv-asan

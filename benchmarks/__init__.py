@@ -1,1 +1,1 @@
-"""Side by side with JAX: the same programs in both, interleaved, as ratios (`make bench`)."""
+"""Side by side with JAX, NumPy and PyTorch: the same programs in each, as ratios (`make bench`)."""

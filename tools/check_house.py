@@ -32,7 +32,7 @@ EXCEPTIONS = "tools/house_exceptions.txt"
 
 # Low to high.  A module of the package that no layer names belongs to the face, above all of them.
 LAYERS = (
-    ("ground", ("util", "errors", "dtypes", "config", "tree", "_native")),
+    ("ground", ("util", "errors", "dtypes", "config", "tree", "monitoring", "_native")),
     ("core", ("core",)),
     ("engines", ("engines", "array")),
     ("lax", ("lax",)),

@@ -33,11 +33,43 @@ MODULES = (
     "morphax.stages",
     "morphax.sharding",
     "morphax.errors",
+    "morphax.ad",
+    "morphax.ad_checkpoint",
+    "morphax.api_util",
+    "morphax.custom_batching",
     "morphax.custom_derivatives",
     "morphax.dlpack",
+    "morphax.experimental",
+    "morphax.experimental.checkify",
+    "morphax.experimental.jet",
+    "morphax.experimental.ode",
     "morphax.flatten_util",
+    "morphax.example_libraries",
+    "morphax.example_libraries.optimizers",
+    "morphax.example_libraries.stax",
+    "morphax.image",
+    "morphax.memory",
+    "morphax.monitoring",
+    "morphax.ops",
+    "morphax.profiler",
+    "morphax.ref",
     "morphax.typing",
+    "morphax.extend.backend",
+    "morphax.extend.core",
+    "morphax.extend.linear_util",
+    "morphax.extend.random",
+    "morphax.extend.source_info_util",
+    "morphax.interpreters.ad",
+    "morphax.interpreters.batching",
+    "morphax.interpreters.mlir",
+    "morphax.interpreters.partial_eval",
+    "morphax.interpreters.xla",
 )
+
+
+def _members(module: types.ModuleType) -> dict[str, Any]:
+    """What a module has, with what it loads on demand."""
+    return {name: getattr(module, name) for name in dir(module)}
 
 
 def public_names(module: types.ModuleType) -> list[str]:
@@ -46,7 +78,7 @@ def public_names(module: types.ModuleType) -> list[str]:
     Without ``__all__`` they are those that the file defines; a package, or a file that defines
     nothing, is there for what it re-exports.
     """
-    values = vars(module)
+    values = _members(module)
     listed = getattr(module, "__all__", None)
     if listed is None:
         candidates = [n for n in values if n[0] != "_" and _is_public(module, n)]
@@ -56,7 +88,7 @@ def public_names(module: types.ModuleType) -> list[str]:
 
 
 def _is_public(module: types.ModuleType, name: str) -> bool:
-    value = vars(module)[name]
+    value = getattr(module, name)
     if isinstance(value, types.ModuleType):
         return module.__name__ == PACKAGE and f"{PACKAGE}.{name}" in MODULES
     return value is not annotations
@@ -90,13 +122,16 @@ def _described(value: Any) -> str:
 def page(name: str) -> str:
     """The page of one module."""
     module = importlib.import_module(name)
-    rows = [f"| `{n}` | {summary(vars(module)[n])} |" for n in public_names(module)]
+    rows = [f"| `{n}` | {summary(getattr(module, n))} |" for n in public_names(module)]
     head = f"# {name}\n\n{summary(module)}.\n\n| name | |\n| --- | --- |\n"
     return head + "\n".join(rows) + "\n"
 
 
 def pages() -> dict[Path, str]:
     """The text that each page should have."""
+    # A package has its submodules as attributes once they are imported.
+    for name in MODULES:
+        importlib.import_module(name)
     return {FOLDER / f"{name}.md": page(name) for name in MODULES}
 
 

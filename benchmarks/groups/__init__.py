@@ -1,0 +1,60 @@
+"""The groups of benchmarks: what one process measures, and for which packages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..timing import Figures, Scale
+from . import calls, eager, memory, models, operations, programs, start
+
+BOTH = ("morphax", "jax")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What one process measures.
+
+    Args:
+        title: of its part of the table.
+        measure: (package, scale) → figures by the names of their lines.
+        packages: which can run it; the first two are compared.
+        rounds: at most so many.
+        keeps_programs: processes find in a folder what one before them has compiled.
+    """
+
+    title: str
+    measure: Callable[[Any, Scale], Figures]
+    packages: tuple[str, ...] = BOTH
+    rounds: int = 1000
+    keeps_programs: bool = False
+
+
+GROUPS = {
+    "import": Group("Import", start.first_array),
+    "trace": Group("Tracing, per equation", programs.trace),
+    "staged": Group("The gradient of a staged program", programs.staged),
+    "lower": Group("Lowering, per equation", programs.lower),
+    "compile": Group("Compiling", programs.compile_programs),
+    "linearity": Group("Long programs", programs.linearity, rounds=1),
+    "cache": Group(
+        "A fresh process with a warm compile cache: MLP", start.first_mlp_step, keeps_programs=True
+    ),
+    "cache-transformer": Group(
+        "A fresh process with a warm compile cache: transformer",
+        start.first_transformer_step,
+        keeps_programs=True,
+    ),
+    "dispatch": Group("Calls of compiled functions", calls.dispatch),
+    "tree": Group("Trees", calls.trees),
+    "loops": Group("Functions made anew at each call", calls.fresh_lambdas),
+    "eager": Group("Eager calls on ten numbers", eager.warm, (*BOTH, "numpy", "torch")),
+    "first": Group("First eager calls on a new shape", eager.first_touch),
+    "numpy": Group(
+        "Operations on many numbers, eager", operations.numpy_table, (*BOTH, "numpy", "torch")
+    ),
+    "lax": Group("Operations on many numbers, compiled", operations.lax_table, (*BOTH, "torch")),
+    "models": Group("Models", models.steps),
+    "memory": Group("Memory", memory.jits, rounds=1),
+}

@@ -33,6 +33,9 @@ MODULES: dict[str, tuple[Any, str]] = {
 }
 # `name: reason`.
 EXEMPT = {
+    "host_count": "an old name, which warns before it looks at its argument",
+    "host_id": "an old name, which warns before it looks at its argument",
+    "host_ids": "an old name, which warns before it looks at its argument",
     "lax.conv_general_permutations": "takes specifications that other functions have checked",
     "lax.conv_general_shape_tuple": "takes specifications that other functions have checked",
     "lax.conv_shape_tuple": "takes specifications that other functions have checked",
@@ -85,7 +88,8 @@ BAD_VALUES = (9, "b", Thing(), 1.5, (0, 0))
 
 def functions() -> Iterator[Any]:
     for label, (module, home) in MODULES.items():
-        for name, value in sorted(vars(module).items()):
+        for name in dir(module):  # with those that load on demand
+            value = getattr(module, name)
             if inspect.isfunction(value) and not name.startswith("_"):
                 place = f"{label}.{name}".lstrip(".")
                 if f"{value.__module__}.".startswith(f"{home}.") and place not in EXEMPT:
@@ -139,7 +143,11 @@ def test_errors_are_explained(function: Callable[..., Any]) -> None:
 
 
 def test_exemptions_are_needed() -> None:
-    known = {f"{label}.{name}" for label, (module, _) in MODULES.items() for name in vars(module)}
+    known = {
+        f"{label}.{name}".lstrip(".")
+        for label, (module, _) in MODULES.items()
+        for name in dir(module)
+    }
     assert set(EXEMPT) <= known
 
 

@@ -14,17 +14,49 @@ import morphax
 
 # The public modules; each is importable by its path below `morphax`.
 MODULES = (
+    "ad",
+    "ad_checkpoint",
+    "api_util",
+    "custom_batching",
     "custom_derivatives",
     "debug",
     "dlpack",
     "dtypes",
     "errors",
+    "example_libraries",
+    "example_libraries.optimizers",
+    "example_libraries.stax",
+    "extend",
+    "extend.backend",
+    "extend.core",
+    "extend.core.primitives",
+    "extend.linear_util",
+    "extend.lowering",
+    "extend.mlir",
+    "extend.mlir.dialects",
+    "extend.random",
+    "extend.source_info_util",
+    "experimental.checkify",
+    "experimental.jet",
+    "experimental.ode",
     "flatten_util",
+    "image",
+    "interpreters",
+    "interpreters.ad",
+    "interpreters.batching",
+    "interpreters.mlir",
+    "interpreters.partial_eval",
+    "interpreters.xla",
     "lax",
+    "memory",
+    "monitoring",
     "nn",
     "nn.initializers",
     "numpy",
+    "ops",
+    "profiler",
     "random",
+    "ref",
     "scipy.special",
     "sharding",
     "stages",
@@ -42,11 +74,11 @@ def module(path: str) -> ModuleType:
 
 
 def public(path: str) -> dict[str, Any]:
-    """Public functions and classes of a module."""
-    names = vars(module(path)) if path else vars(morphax)
+    """Public functions and classes of a module, with those that it loads on demand."""
+    home = module(path) if path else morphax
     return {
         name: value
-        for name, value in names.items()
+        for name, value in ((name, getattr(home, name)) for name in dir(home))
         if not name.startswith("_") and (inspect.isroutine(value) or inspect.isclass(value))
     }
 
@@ -81,6 +113,17 @@ def test_eager_operations_load_no_compiler() -> None:
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "False\n"
 
 
+def test_subpackages_are_imported_on_demand() -> None:
+    program = (
+        "import sys, morphax; loaded = 'morphax.extend' in sys.modules; "
+        "print(loaded, 'extend' in dir(morphax), morphax.extend.core.Primitive('p'), "
+        "morphax.interpreters.ad.Zero.__name__, hasattr(morphax, 'absent'))"
+    )
+    command = [sys.executable, "-W", "error", "-c", program]
+    result = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert result == "False True p Zero False\n"
+
+
 def test_version() -> None:
     assert morphax.__version__ == ".".join(map(str, morphax.__version_info__))
 
@@ -89,7 +132,7 @@ def test_the_public_face_of_the_package() -> None:
     """Attributes that are no part of JAX's face are the packages that the face is made from."""
     modules = {name for name, value in vars(morphax).items() if inspect.ismodule(value)}
     inner = {"array", "control", "core", "engines", "parallel", "transforms", "util"}
-    faces = {path.split(".")[0] for path in MODULES} | {"config"}
+    faces = {path.split(".")[0] for path in MODULES} | {"cache", "config"}
     assert {name for name in modules if not name.startswith("_")} - inner <= faces
 
 

@@ -13,9 +13,9 @@ import morphax.numpy as jnp
 from morphax.test_util import check_grads, check_jvp, check_vjp
 
 
-def wrong_sine() -> Any:
+def wrong_sine(factor: Any) -> Any:
     function = jax.custom_jvp(jnp.sin)
-    function.defjvps(lambda t, out, x: t * jnp.sin(x))
+    function.defjvps(lambda t, out, x: factor * t * jnp.cos(x))
     return function
 
 
@@ -30,10 +30,13 @@ def test_orders_and_complex_numbers() -> None:
         check_grads(lambda z: jnp.sin(z) * z, (np.ones(3) + 1j,), order=2)
 
 
-@pytest.mark.parametrize("mode", ["fwd", "rev"])
-def test_a_wrong_rule_is_found(mode: str) -> None:
-    with pytest.raises(AssertionError):
-        check_grads(wrong_sine(), (1.0,), order=1, modes=(mode,))
+@pytest.mark.parametrize("modes", [("fwd",), ["rev"], "fwd", "rev"])
+def test_a_wrong_rule_is_found(modes: Any) -> None:
+    for factor in (0.0, 0.98, 1.02, -1.0):
+        with pytest.raises(AssertionError):
+            check_grads(wrong_sine(factor), (1.0,), order=1, modes=modes)
+    check_grads(wrong_sine(1.02), (1.0,), order=1, modes=modes, rtol=0.03)
+    check_grads(wrong_sine(1.0), (1.0,), order=2, modes=modes)
 
 
 def test_single_checks() -> None:

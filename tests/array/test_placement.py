@@ -13,7 +13,7 @@ from morphax.array.colocation import placement_of
 from morphax.array.placement import block_until_ready, copy_to_host_async, device_get, device_put
 from morphax.array.sharding import SingleDeviceSharding
 from morphax.config import override
-from morphax.control.jit import jit
+from morphax.control.jit.jit import jit
 from morphax.core import ShapedArray, stage
 from morphax.dtypes import KeyType
 from morphax.engines.devices import default_device, home_device

@@ -105,6 +105,13 @@ CASES = (
         derivatives=1,
     ),
     OpCase(
+        "broadcast_in_dim/empty",
+        lambda x: lax.broadcast_in_dim(x, (2, 0), (1,)),
+        lambda x: np.zeros((2, 0)),
+        (Operand((0,)),),
+        derivatives=1,
+    ),
+    OpCase(
         "broadcast_in_dim",
         lambda x: lax.broadcast_in_dim(x, (2, 3, 4), (1, 2)),
         lambda x: np.broadcast_to(x, (2, 3, 4)),

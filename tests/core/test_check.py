@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 
 from morphax import lax
-from morphax.control.jit import jit
+from morphax.config import override
+from morphax.control.jit.jit import jit
 from morphax.core import (
-    CallbackEffect,
+    DebugEffect,
     Effects,
     Equation,
     Jaxpr,
@@ -22,6 +23,7 @@ from morphax.core import (
     ShapedArray,
     Var,
     check_jaxpr,
+    current_trace,
 )
 from morphax.errors import JaxprTypeError
 from morphax.transforms.gradients import grad
@@ -31,7 +33,7 @@ from morphax.transforms.vmap import vmap
 VECTOR = ShapedArray((3,), np.float32)
 SCALAR = ShapedArray((), np.float32)
 INTEGER = ShapedArray((), np.int32)
-CALLBACK = frozenset({CallbackEffect()})
+CALLBACK = frozenset({DebugEffect()})
 
 
 @final
@@ -248,9 +250,9 @@ TABLE: list[tuple[Callable[[], Jaxpr], str, str, str]] = [
     (result_of_another_dtype, "of type float16[3]", "float32[3], by the rule of sin", "= sin a"),
     (too_many_results, "float32[3], float32[3]", "float32[3], by the rule of sin", "= sin a"),
     (no_result_bound, "results of type nothing", "float32[3], by the rule of sin", "sin a"),
-    (effect_left_out_of_an_equation, "the effects {}", "{Callback}", "= announce a"),
-    (effect_without_cause, "the effects {Callback}", "sin declares: {}", "= sin a"),
-    (effect_left_out_of_the_program, "the effects {}", "equations: {Callback}", "in (b,)"),
+    (effect_left_out_of_an_equation, "the effects {}", "{Debug}", "= announce a"),
+    (effect_without_cause, "the effects {Debug}", "sin declares: {}", "= sin a"),
+    (effect_left_out_of_the_program, "the effects {}", "equations: {Debug}", "in (b,)"),
     (fault_in_an_inner_program, "of type float16[3]", "float32[3], by the rule of sin", "= sin a"),
 ]
 
@@ -333,6 +335,25 @@ def test_valid(function: Callable[..., Any]) -> None:
 def test_weak_types_may_differ() -> None:
     x, y = Var(SCALAR), Var(SCALAR.update(weak_type=True))
     check_jaxpr(program([x], [y], equation(lax.sin_p, [x], [y])))
+
+
+@pytest.mark.parametrize("transform", [jit, grad, vmap, make_jaxpr])
+def test_programs_are_checked_when_they_are_staged(transform: Callable[..., Any]) -> None:
+    """`jax_enable_checks`: a fault is found where it is made."""
+
+    def faulty(x: Any) -> Any:
+        def inner(y: Any) -> Any:
+            trace: Any = current_trace()
+            aval = ShapedArray((7,), np.float32)
+            trace.equations.append(equation(lax.sin_p, [y.atom], [Var(aval)]))
+            return y
+
+        return jit(inner)(x)
+
+    argument = np.ones(3, np.float32) if transform is vmap else 1.0
+    jit(lambda x: x)(argument)
+    with override(enable_checks=True), pytest.raises(JaxprTypeError, match="program of inner"):
+        transform(faulty)(argument)
 
 
 def test_inner_programs_are_checked_once(record_property: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any, final
 import numpy as np
 
 from morphax import lax
-from morphax.core import CallbackEffect, Effects, Jaxpr, Primitive, check_jaxpr
+from morphax.core import DebugEffect, Effects, Jaxpr, Primitive, check_jaxpr
 from morphax.core.dce import eliminate_dead_code
 from morphax.transforms.make_jaxpr import make_jaxpr
 
@@ -23,7 +23,7 @@ class Announce(Primitive):
         return []
 
     def effects(self) -> Effects:
-        return frozenset({CallbackEffect()})
+        return frozenset({DebugEffect()})
 
 
 announce_p = Announce()

@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 
 from morphax import lax
-from morphax.control.jit import jit
+from morphax.control.jit.jit import jit
 from morphax.core import (
-    CallbackEffect,
+    DebugEffect,
     Effects,
     NoRule,
+    OrderedDebugEffect,
     Primitive,
     ShapedArray,
     Tracer,
@@ -163,7 +164,7 @@ class Counted(Primitive):
         return [x] * (copies if isinstance(copies, int) else len(copies))
 
     def effects(self, *, copies: Any) -> Effects:
-        return frozenset({CallbackEffect(ordered=copies == 3)})
+        return frozenset({OrderedDebugEffect() if copies == 3 else DebugEffect()})
 
 
 def test_inference_runs_once_per_signature() -> None:
@@ -171,7 +172,7 @@ def test_inference_runs_once_per_signature() -> None:
     for _ in range(3):
         outs, effects = infer(counted, (("copies", 3),), VECTOR)
     assert outs == (VECTOR,) * 3
-    assert effects == frozenset({CallbackEffect(ordered=True)})
+    assert effects == frozenset({OrderedDebugEffect()})
     assert counted.runs == 1
     infer(counted, (("copies", 2),), VECTOR)
     infer(counted, (("copies", 3),), ShapedArray((4,), np.float32))
@@ -220,4 +221,4 @@ def test_text() -> None:
 
 def test_get_bind_params() -> None:
     params = {"axes": (0,)}
-    assert lax.reduce_sum_p.get_bind_params(params) == ([], params)
+    assert lax.reduce_sum_p.get_bind_params(params) == params

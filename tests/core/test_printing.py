@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from morphax import core, lax
-from morphax.control.jit import jit
+from morphax.control.jit.jit import jit
 from morphax.core import Equation, Jaxpr, Literal, Primitive, ShapedArray, Var
 from morphax.core.trace import extended_name_stack
 from morphax.lax import cos, mul, scan, sin
@@ -139,8 +139,9 @@ def test_comments_of_equations_on_one_line_stand_below_each_other() -> None:
 
 
 def test_equation_without_source() -> None:
+    nowhere = core.SourceInfo(None, core.NameStack())
     jaxpr = traced("on_one_line")
-    bare = jaxpr.replace(eqns=tuple(eqn.replace(source=None) for eqn in jaxpr.eqns))
+    bare = jaxpr.replace(eqns=tuple(eqn.replace(source_info=nowhere) for eqn in jaxpr.eqns))
     assert bare.pretty_print(source_info=True).endswith("in (b,) } # unknown")
 
 
@@ -170,7 +171,7 @@ class Announce(Primitive):
         return []
 
     def effects(self, **params: Any) -> core.Effects:
-        return frozenset({core.CallbackEffect()})
+        return frozenset({core.DebugEffect()})
 
 
 def test_effects_addresses_and_equations_without_results() -> None:
@@ -184,7 +185,7 @@ def test_effects_addresses_and_equations_without_results() -> None:
     assert jaxpr.pretty_print(print_effects=True) == inspect.cleandoc("""
         { lambda ; a:f32[]. let
             announce[callback=<object object at 0xXXXXXXXXXXXX> name=hello] a
-          in (a,) : { Callback } }
+          in (a,) : { Debug } }
     """)
 
 

@@ -13,16 +13,16 @@ import numpy as np
 import pytest
 
 from morphax import errors, lax
-from morphax.control.jit import jit
+from morphax.control.jit.jit import jit
 from morphax.core import (
     DebugInfo,
     Literal,
     ShapedArray,
     StagingTracer,
+    apply_jaxpr,
     check_jaxpr,
     close,
     constants_as_arguments,
-    eval_jaxpr,
     stage,
     stage_with_operands,
 )
@@ -66,7 +66,7 @@ def test_arrays_become_constants_one_per_object() -> None:
     check_jaxpr(closed)
     assert closed.consts[0] is NUMBERS
     np.testing.assert_allclose(
-        eval_jaxpr(closed, NUMBERS)[0].to_host(), NUMBERS * NUMBERS + twin + NUMBERS
+        apply_jaxpr(closed, NUMBERS)[0].to_host(), NUMBERS * NUMBERS + twin + NUMBERS
     )
 
 
@@ -92,7 +92,7 @@ def test_captured_tracers_become_leading_operands() -> None:
         )
         hoisted.append(jaxpr)
         assert [c is v for c, v in zip(captured, (y, x), strict=True)] == [True, True]
-        return eval_jaxpr(jaxpr, *captured, NUMBERS)
+        return apply_jaxpr(jaxpr, *captured, NUMBERS)
 
     whole = make_jaxpr(outer)(NUMBERS, NUMBERS)
     (jaxpr,) = hoisted
@@ -101,7 +101,7 @@ def test_captured_tracers_become_leading_operands() -> None:
     assert len(jaxpr.invars) == 3
     assert jaxpr.consts[0] is NUMBERS
     np.testing.assert_allclose(
-        eval_jaxpr(whole, NUMBERS, NUMBERS + 1)[0].to_host(), NUMBERS * (2 * NUMBERS + 1)
+        apply_jaxpr(whole, NUMBERS, NUMBERS + 1)[0].to_host(), NUMBERS * (2 * NUMBERS + 1)
     )
 
 

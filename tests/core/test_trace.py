@@ -16,13 +16,14 @@ from morphax.core import (
     ShapedArray,
     StagingTrace,
     Trace,
+    apply_jaxpr,
     check_jaxpr,
     current_name_stack,
     current_trace,
-    eval_jaxpr,
     extended_name_stack,
     new_trace,
     set_current_trace,
+    without_source,
 )
 from morphax.transforms.derivatives import jvp, linearize
 from morphax.transforms.gradients import grad
@@ -73,7 +74,7 @@ def expected(x: Any, y: Any) -> list[Any]:
 
 
 def test_evaluation_of_a_program() -> None:
-    outs = eval_jaxpr(program(), NUMBERS + 1, np.float32(3))
+    outs = apply_jaxpr(program(), NUMBERS + 1, np.float32(3))
     for out, truth in zip(outs, expected(NUMBERS + 1, 3), strict=True):
         # An operand that is returned comes back as it was given.
         np.testing.assert_allclose(out.to_host() if hasattr(out, "to_host") else out, truth)
@@ -81,7 +82,7 @@ def test_evaluation_of_a_program() -> None:
 
 def test_splicing_copies_equations_with_fresh_variables() -> None:
     jaxpr = program()
-    copy = make_jaxpr(lambda x, y: eval_jaxpr(jaxpr, x, y))(NUMBERS, np.float32(2))
+    copy = make_jaxpr(lambda x, y: apply_jaxpr(jaxpr, x, y))(NUMBERS, np.float32(2))
     check_jaxpr(copy)
     assert str(copy) == str(jaxpr)
     assert not set(copy.invars + copy.constvars) & set(jaxpr.invars + jaxpr.constvars)
@@ -94,34 +95,47 @@ def test_splicing_infers_nothing_anew() -> None:
     counted = Counted()
     jaxpr = make_jaxpr(lambda x: counted.bind(counted.bind(x)))(1.0)
     counted.runs["abstract_eval"] = 0
-    copy = make_jaxpr(lambda x: eval_jaxpr(jaxpr, *eval_jaxpr(jaxpr, x)))(1.0)
+    copy = make_jaxpr(lambda x: apply_jaxpr(jaxpr, *apply_jaxpr(jaxpr, x)))(1.0)
     assert len(copy.eqns) == 4
     assert counted.runs["abstract_eval"] == 0
 
 
-def test_spliced_equations_take_the_place_and_scope_of_the_call() -> None:
+def test_spliced_equations_keep_their_place_and_take_the_scope_of_the_call() -> None:
     jaxpr = make_jaxpr(lax.sin)(1.0)
+    (original,) = jaxpr.eqns
 
     def function(x: Any) -> Any:
         with extended_name_stack("layer"):
-            return eval_jaxpr(jaxpr, x)
+            return apply_jaxpr(jaxpr, x)
 
     (eqn,) = make_jaxpr(function)(1.0).eqns
     assert eqn.source is not None
-    assert eqn.source.line == function.__code__.co_firstlineno + 2
+    assert eqn.source == original.source
     assert eqn.name_stack == ("layer",)
+
+
+def test_spliced_equations_without_a_place_take_that_of_the_call() -> None:
+    jaxpr = without_source(make_jaxpr(lax.sin))(1.0)
+    assert jaxpr.eqns[0].source is None
+
+    def function(x: Any) -> Any:
+        return apply_jaxpr(jaxpr, x)
+
+    (eqn,) = make_jaxpr(function)(1.0).eqns
+    assert eqn.source is not None
+    assert eqn.source.line == function.__code__.co_firstlineno + 1
 
 
 def test_splicing_takes_numbers_and_constants() -> None:
     jaxpr = program()
-    copy = make_jaxpr(lambda: eval_jaxpr(jaxpr, NUMBERS, 3.0))()
+    copy = make_jaxpr(lambda: apply_jaxpr(jaxpr, NUMBERS, 3.0))()
     check_jaxpr(copy)
     assert len(copy.consts) == 1
 
 
 def test_wrong_number_of_operands() -> None:
     with pytest.raises(ValueError, match="zip"):
-        eval_jaxpr(program(), NUMBERS)
+        apply_jaxpr(program(), NUMBERS)
 
 
 @pytest.mark.parametrize(
@@ -206,7 +220,7 @@ def test_abstract_trace() -> None:
 def test_constants_reach_the_bottom() -> None:
     """A literal result of a spliced program is an array in eager mode and a tracer in staging."""
     jaxpr = make_jaxpr(lambda: 2.0)()
-    (out,) = eval_jaxpr(jaxpr)
+    (out,) = apply_jaxpr(jaxpr)
     assert out.aval is ShapedArray((), np.float32, weak_type=True)
-    staged = make_jaxpr(lambda: eval_jaxpr(jaxpr))()
+    staged = make_jaxpr(lambda: apply_jaxpr(jaxpr))()
     assert str(staged) == "{ lambda ; . let  in (2.0:f32[],) }"

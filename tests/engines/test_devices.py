@@ -154,3 +154,20 @@ def test_eager_programs_do_not_load_jaxlib() -> None:
 def test_number_of_cpu_devices(environment: dict[str, str]) -> None:
     program = "from morphax.engines.devices import device_count; print(device_count())"
     assert run(program, **environment) == "3"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (module.host_id, process_index),
+        (module.host_count, process_count),
+        (module.host_ids, process_indices),
+    ],
+)
+def test_old_names(old: Any, new: Any) -> None:
+    with pytest.warns(DeprecationWarning, match=f"call jax.{new.__name__}, which is the same"):
+        assert old("cpu") == new("cpu")
+
+
+def test_devices_know_their_host() -> None:
+    assert devices("cpu")[0].host_id == 0

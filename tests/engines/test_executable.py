@@ -12,9 +12,8 @@ from morphax import lax
 from morphax.array import Array
 from morphax.core import ShapedArray, stage
 from morphax.engines.devices import default_device
-from morphax.engines.xla import callbacks
 from morphax.engines.xla.executable import Executable
-from morphax.engines.xla.failures import failure, origin
+from morphax.engines.xla.failures import raise_failure
 from morphax.engines.xla.lowering import LoweredProgram, lower
 from morphax.errors import JaxRuntimeError
 
@@ -93,23 +92,16 @@ def test_failure_while_waiting(negate: Executable) -> None:
         ("RESOURCE_EXHAUSTED: Out of memory", "RESOURCE_EXHAUSTED", "smaller arrays"),
         ("INTERNAL: oops", "INTERNAL", "please report"),
         ("something else", "UNKNOWN", "please report"),
-        ("INTERNAL: CpuCallback error calling callback: ...", "INTERNAL", "the Python function"),
     ],
 )
 def test_advice(report: str, status: str, advice: str) -> None:
-    error = failure(RuntimeError(report), "running f")
-    assert error.error_code_string == status
-    assert str(error).startswith(f"{status}: running f (at ")
-    assert advice in str(error)
-
-
-def test_cause_of_a_failed_callback() -> None:
-    reported = RuntimeError("INTERNAL: CpuCallback error calling callback: ...")
-    assert origin(reported) is reported
-    callbacks.raised.append(original := ValueError("mine"))
-    assert origin(RuntimeError("INTERNAL: oops")) is not original
-    assert origin(reported) is original
-    assert origin(reported) is reported
+    reported = RuntimeError(report)
+    with pytest.raises(JaxRuntimeError) as caught:
+        raise_failure(reported, "running f")
+    assert caught.value.error_code_string == status
+    assert str(caught.value).startswith(f"{status}: running f (at ")
+    assert advice in str(caught.value)
+    assert caught.value.__cause__ is reported
 
 
 def test_operands_that_are_not_needed_are_not_passed() -> None:

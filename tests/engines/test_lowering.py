@@ -14,6 +14,7 @@ from morphax import lax
 from morphax.array import Array
 from morphax.core import Jaxpr
 from morphax.engines.xla.lowering import LoweredProgram, lower
+from tests.tracing import work_of
 
 VECTOR = np.arange(3, dtype=np.float32)
 BIG = np.arange(20_000, dtype=np.float32)
@@ -203,3 +204,16 @@ def test_locations() -> None:
     line = function.__code__.co_firstlineno + 1
     assert f'loc("cos"("{__file__}":{line}:0))' in located
     assert re.sub(r" loc\(.*\)$", "", located, flags=re.MULTILINE) == plain
+
+
+def test_work_is_linear_in_the_equations() -> None:
+    def chain(x: Any, length: int) -> Any:
+        for _ in range(length):
+            x = lax.sin(x)
+        return x
+
+    def work(length: int) -> int:
+        jaxpr = traced(lambda x: chain(x, length), VECTOR)
+        return work_of(lambda: lower(jaxpr, "f"))
+
+    assert work(4000) < 11 * work(400)

@@ -13,7 +13,7 @@ import pytest
 
 from morphax import core
 from morphax.config import enable_x64
-from morphax.control.jit import jit
+from morphax.control.jit.jit import jit
 from morphax.core.check import check_jaxpr
 from morphax.transforms.derivatives import jvp, linearize, vjp
 from morphax.transforms.make_jaxpr import make_jaxpr

@@ -61,6 +61,20 @@ def test_excluded_arguments() -> None:
     assert optional(jnp.arange(2), None).tolist() == [0, 1]
 
 
+def test_the_signature_describes_none_but_not_what_is_excluded() -> None:
+    def total(x: Any, y: Any, scale: Any) -> Any:
+        return (x.sum() if y is None else x @ y) * scale
+
+    f = jnp.vectorize(total, signature="(n),(n)->()", excluded={2})
+    assert f(jnp.ones((2, 3)), None, 2.0).tolist() == [6.0, 6.0]
+    assert f(jnp.ones((2, 3)), jnp.arange(3.0), 2.0).tolist() == [6.0, 6.0]
+
+
+def test_a_tuple_of_one_result_stays_one() -> None:
+    (result,) = jnp.vectorize(lambda x: (x.sum(),), signature="(n)->()")(jnp.ones((2, 3)))
+    assert result.tolist() == [3.0, 3.0]
+
+
 def test_name_and_text_are_those_of_the_function() -> None:
     def function(x: Any) -> Any:
         """What it does."""
@@ -75,7 +89,12 @@ def test_name_and_text_are_those_of_the_function() -> None:
     [
         (lambda: jnp.vectorize(abs, signature="n->n"), ValueError, "parentheses"),
         (lambda: jnp.vectorize(abs, signature="(n)"), ValueError, "arrow"),
-        (lambda: jnp.vectorize(abs, excluded={-1}), TypeError, "not negative"),
+        (lambda: jnp.vectorize(abs, signature="(n m)->()"), ValueError, "parentheses"),
+        (lambda: jnp.vectorize(abs, signature="(n,)->()"), ValueError, "parentheses"),
+        (lambda: jnp.vectorize(abs, signature=["(n)->()"]), TypeError, "a string"),
+        (lambda: jnp.vectorize(abs, excluded={-1}), ValueError, "not negative"),
+        (lambda: jnp.vectorize(abs, excluded="x"), TypeError, "a collection"),
+        (lambda: jnp.vectorize(abs, excluded=1), TypeError, "a collection"),
         (lambda: jnp.vectorize(abs, excluded={1.5}), TypeError, "positions"),
         (lambda: jnp.vectorize(abs)(x=1), TypeError, "excluded"),
         (lambda: jnp.vectorize(abs, signature="(n)->(n)")(1.0), ValueError, "core axes"),

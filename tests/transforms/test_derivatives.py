@@ -117,7 +117,7 @@ ERRORS = [
     ),
     pytest.param(lambda: jax.grad(jnp.sin)(jnp.ones(3)), TypeError, "a scalar", id="vector"),
     pytest.param(lambda: jax.grad(lambda x: (x, x))(1.0), TypeError, "a scalar", id="tuple"),
-    pytest.param(lambda: jax.grad(jnp.sin, argnums=1)(1.0), ValueError, "argnums", id="argnums"),
+    pytest.param(lambda: jax.grad(jnp.sin, argnums=1)(1.0), TypeError, "argnums", id="argnums"),
     pytest.param(lambda: jax.grad(jnp.sin, argnums="x"), TypeError, "argnums", id="argnums kind"),
     pytest.param(lambda: jax.grad(lambda x: x)("a"), TypeError, "argument x", id="string"),
     pytest.param(
@@ -128,9 +128,7 @@ ERRORS = [
         lambda: jax.jvp(jnp.sin, (1.0,), (jnp.ones(2),)), ValueError, "tangent of", id="jvp shape"
     ),
     pytest.param(lambda: jax.jvp(jnp.sin, 1.0, 1.0), TypeError, "a tuple or list", id="jvp tuple"),
-    pytest.param(
-        lambda: jax.jvp(jnp.sin, (1.0,), (1,)), TypeError, "tangent of argument", id="jvp dtype"
-    ),
+    pytest.param(lambda: jax.jvp(jnp.sin, (1.0,), (1,)), TypeError, "tangent of x", id="jvp dtype"),
     pytest.param(
         lambda: jax.jvp(lambda x: x, ({"a": 1.0},), ({"b": 1.0},)),
         TypeError,

@@ -11,8 +11,14 @@ from typing import Any
 import pytest
 
 from morphax import tree, tree_util
-from morphax.tree._registry import expanders, leaf_types
-from morphax.tree_util import DictKey, GetAttrKey, SequenceKey, default_registry
+from morphax.tree._registry import kinds, leaf_types
+from morphax.tree_util import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    SequenceKey,
+    default_registry,
+)
 
 from .examples import Keyed, Plain, Point
 
@@ -37,6 +43,10 @@ def test_registration_overrides_the_treatment_of_named_tuples() -> None:
         Sized, lambda s: ((s.value,), s.size), lambda size, children: Sized(*children, size)
     )
     assert tree.leaves([Sized(1, 2)]) == [1]
+    # The node is a tuple: no call of a registered function may spread it over the arguments.
+    path = (SequenceKey(0), FlattenedIndexKey(0))
+    assert tree.leaves_with_path([Sized((1,), 2)]) == [((*path, SequenceKey(0)), 1)]
+    assert tree.map(str, Sized(1, 2)) == Sized("1", 2)
     with pytest.raises(ValueError, match="registered already"):
         tree_util.register_static(Sized)
 
@@ -234,5 +244,5 @@ def test_remembered_leaf_types_are_bounded() -> None:
     del cls
     gc.collect()
     assert len(leaf_types) <= 1024
-    assert leaf_types <= expanders.keys()
+    assert leaf_types <= kinds.keys()
     assert reference() is None

@@ -9,6 +9,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax.errors import UnexpectedTracerError
 
 XS = np.linspace(0.0, 1.0, 4).astype(np.float32)
 
@@ -123,6 +124,60 @@ def test_trees_and_keyword_arguments() -> None:
     assert given == {"w": 10.0}
 
 
+def jvp_rule_of_closure(x: Any, y: Any) -> Any:
+    f = jax.custom_jvp(lambda x: x * y)
+    f.defjvp(lambda p, t: (p[0] * y, 3.0 * t[0] * y))
+    return f(x)
+
+
+def vjp_rule_of_closure(x: Any, y: Any) -> Any:
+    f = jax.custom_vjp(lambda x: x * y)
+    f.defvjp(lambda x: (x * y, y), lambda y, ct: (3.0 * ct * y,))
+    return f(x)
+
+
+@pytest.mark.parametrize("f", [jvp_rule_of_closure, vjp_rule_of_closure])
+def test_rules_that_close_over_traced_values(f: Any) -> None:
+    ys = jnp.arange(1.0, 4.0)
+    assert jax.jit(jax.grad(f))(2.0, 5.0) == 15.0
+    np.testing.assert_array_equal(jax.vmap(jax.grad(f), (None, 0))(2.0, ys), 3 * ys)
+    around = jax.grad(lambda x: jax.vmap(lambda y: f(x, y))(ys).sum())
+    assert around(2.0) == jax.jit(around)(2.0) == 18.0
+    twice = jax.vmap(lambda a: jax.vmap(lambda y: f(1.0 * a, y * a))(ys))
+    np.testing.assert_allclose(twice(ys), np.outer(ys**2, ys))
+
+
+@pytest.mark.parametrize("f", [jvp_rule_of_closure, vjp_rule_of_closure])
+def test_rules_must_not_close_over_differentiated_values(f: Any) -> None:
+    for call in (
+        lambda: jax.grad(f, 1)(2.0, 5.0),
+        lambda: jax.grad(jax.jit(f))(2.0, 5.0),
+        lambda: jax.grad(lambda x: jax.lax.scan(lambda c, y: (f(c, y), None), x, jnp.ones(2))[0])(
+            2.0
+        ),
+    ):
+        with pytest.raises(UnexpectedTracerError, match="fix:"):
+            call()
+
+
+def test_rules_inside_loops_branches_and_checkpoint() -> None:
+    def steps(x: Any) -> Any:
+        return jax.lax.while_loop(
+            lambda c: c[0] < 2, lambda c: (c[0] + 1, product(c[1], x)), (0, x)
+        )[1]
+
+    def branch(x: Any) -> Any:
+        return jax.lax.cond(x > 0, doubled_sine, jnp.cos, x)
+
+    assert np.allclose(jax.jvp(lambda x: branch(x), (1.0,), (1.0,))[1], 2 * np.cos(1.0))
+    for wrap in (lambda f: f, jax.jit, jax.checkpoint, lambda f: jax.checkpoint(jax.jit(f))):
+        assert np.allclose(jax.grad(wrap(branch))(1.0), 2 * np.cos(1.0))
+        assert np.allclose(jax.grad(wrap(lambda x: product(x, 3.0)))(2.0), 9.0)
+    with jax.reverse_while(max_steps=2):
+        # x ↦ (x x) x with the cotangent of each first factor tripled: 9 x² + 3 x² + x².
+        assert np.allclose(jax.grad(steps)(2.0), 13 * 4.0)
+
+
 def _with_jvp(rule: Any) -> Any:
     f = jax.custom_jvp(lambda x: x)
     f.defjvp(rule)
@@ -149,13 +204,7 @@ ERRORS = [
         _with_vjp(lambda x: x, lambda r, ct: (ct,)), TypeError, r"a pair \(result", id="vjp pair"
     ),
     pytest.param(
-        _with_vjp(lambda x: (x, None), lambda r, ct: ct), TypeError, "a tuple of 1", id="vjp tuple"
-    ),
-    pytest.param(
-        _with_vjp(lambda x: (x, None), lambda r, ct: (jnp.ones(3),)),
-        TypeError,
-        "a cotangent",
-        id="vjp shape",
+        _with_vjp(lambda x: (x, None), lambda r, ct: ct), TypeError, "a tuple with", id="vjp tuple"
     ),
     pytest.param(
         lambda: jax.jvp(product, (1.0, 2.0), (1.0, 1.0)), TypeError, "custom_jvp", id="forward"

@@ -214,3 +214,9 @@ def test_errors_name_what_is_wrong(call: Any, error: type[Exception], text: str)
         call()
     assert "fix:" in str(caught.value)
     assert __file__ in str(caught.value)
+
+
+@pytest.mark.parametrize(("start", "back"), [(0.5, jnp.int32(1)), (1j, 1.0), (2, True)])
+def test_a_weakly_typed_start_is_not_cut_to_the_result(start: Any, back: Any) -> None:
+    with pytest.raises(TypeError, match="the dtype differs"):
+        lax.scan(lambda c, x: (jnp.asarray(back), x), start, jnp.ones(2))

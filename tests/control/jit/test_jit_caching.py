@@ -15,7 +15,8 @@ import pytest
 
 import morphax as jax
 from morphax import lax
-from morphax.control import executables
+from morphax.control.jit import executables
+from tests.tracing import calls_of
 
 
 class Counter:
@@ -125,8 +126,6 @@ def test_compilations_are_logged_on_request(caplog: pytest.LogCaptureFixture) ->
 
 
 class Scale:
-    count = 0
-
     def __init__(self, factor: Any) -> None:
         self.factor = factor
 
@@ -134,36 +133,32 @@ class Scale:
         return self.scaled(x)
 
     def scaled(self, x: Any) -> Any:
-        Scale.count += 1
         return x * self.factor
 
     @classmethod
     def of_class(cls, x: Any) -> Any:
-        Scale.count += 1
         return x + 1
 
 
 @dataclasses.dataclass(frozen=True)
 class FrozenScale:
     factor: float
-    traces = 0
 
     def scaled(self, x: Any) -> Any:
-        FrozenScale.traces += 1
         return x * self.factor
 
 
-def traces(run: Callable[[], Any]) -> int:
-    before = Scale.count
-    run()
-    return Scale.count - before
+def traces(run: Callable[[], Any], function: Any = Scale.scaled) -> int:
+    return calls_of(function.__code__, run)
 
 
 def test_equal_bound_methods_share() -> None:
     scale, other = Scale(2.0), Scale(2.0)
     assert traces(lambda: [jax.jit(scale.scaled)(1.0) for _ in range(3)]) == 1
-    assert traces(lambda: jax.jit(other.scaled)(1.0)) == 1
-    assert traces(lambda: [jax.jit(Scale.of_class)(1.0) for _ in range(3)]) == 1
+    assert traces(lambda: jax.jit(other.scaled)(1.0)) == 0
+    assert traces(lambda: jax.jit(Scale(3.0).scaled)(1.0)) == 1
+    of_class = Scale.of_class
+    assert traces(lambda: [jax.jit(Scale.of_class)(1.0) for _ in range(3)], of_class) == 1
 
 
 def test_equal_objects_share() -> None:
@@ -171,9 +166,8 @@ def test_equal_objects_share() -> None:
     kept = FrozenScale(4.0)
     results += [jax.jit(FrozenScale(4.0).scaled)(1.0), jax.jit(kept.scaled)(1.0)]
     assert results == [2.0, 3.0, 4.0, 4.0]
-    before = FrozenScale.traces
-    assert jax.jit(kept.scaled)(1.0) == jax.jit(FrozenScale(4.0).scaled)(1.0) == 4.0
-    assert FrozenScale.traces == before
+    run = lambda: [jax.jit(kept.scaled)(1.0), jax.jit(FrozenScale(4.0).scaled)(1.0)]  # noqa: E731
+    assert traces(run, FrozenScale.scaled) == 0
 
 
 class Slotted:
@@ -238,6 +232,8 @@ def test_functions_as_attributes() -> None:
     scale.activation = sine  # type: ignore[attr-defined]
     assert traces(lambda: [jax.jit(scale.scaled)(1.0) for _ in range(3)]) == 1
     scale.activation = lambda x: x * scale.factor  # type: ignore[attr-defined]
+    assert traces(lambda: [jax.jit(scale.scaled)(1.0) for _ in range(3)]) == 1
+    scale.activation = iter([sine])  # type: ignore[attr-defined]
     assert traces(lambda: [jax.jit(scale.scaled)(1.0) for _ in range(3)]) == 3
 
 
@@ -268,13 +264,15 @@ def test_functions_constants_and_programs_are_freed() -> None:
     assert [x() for x in freed] == [None] * 3
 
 
-def test_what_is_only_called_is_freed_without_clearing() -> None:
-    f, freed = jitted_with_weight()
-    f(1.0)
-    freed.append(weakref.ref(f.trace(1.0).jaxpr))
-    del f
+def test_programs_kept_for_functions_made_anew_are_bounded() -> None:
+    many = [jitted_with_weight() for _ in range(500)]  # of 160 kB each
+    for f, _ in many:
+        f.trace(1.0)
+    weights = [freed[1] for _, freed in many]
+    del f, many
     gc.collect()
-    assert [x() for x in freed] == [None] * 3
+    assert 300 < sum(weight() is not None for weight in weights) < 450
+    assert weights[0]() is None
 
 
 def test_objects_of_methods_are_freed() -> None:

@@ -93,3 +93,9 @@ def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text) as caught:
         call()
     assert "fix:" in str(caught.value)
+
+
+@pytest.mark.parametrize(("pred", "expected"), [(True, 2.0), (False, 6.0)])
+def test_an_operand_for_each_branch(pred: bool, expected: float) -> None:
+    call = lambda p: lax.cond(p, 1.0, lambda x: x + 1, {"y": 2.0}, lambda t: t["y"] * 3)  # noqa: E731
+    assert call(pred) == jax.jit(call)(pred) == expected

@@ -11,9 +11,8 @@ import pytest
 
 import morphax as jax
 from morphax import lax, stages
-from morphax.array.layout import Format, Layout
 from morphax.array.sharding import SingleDeviceSharding
-from morphax.core import Jaxpr, ShapedArray
+from morphax.core import Format, Jaxpr, Layout, ShapedArray
 
 VECTOR = np.arange(3, dtype=np.float32)
 F32_3 = ShapedArray((3,), np.float32)

@@ -1,0 +1,24 @@
+"""All tests and doctests keep compiled programs in one directory, which goes when they end.
+
+So no test reads or fills the user's own cache, programs that several tests compile are compiled
+once, and the path through the cache is taken by every kind of program there is.  Worker processes
+and scripts that tests start inherit the variable.  ``MORPHAX_COMPILATION_CACHE_DIR`` in the
+environment is respected: with a directory that stays, the next run hardly compiles.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+
+_VARIABLE = "MORPHAX_COMPILATION_CACHE_DIR"
+_folder = None
+if _VARIABLE not in os.environ:
+    _folder = tempfile.TemporaryDirectory(prefix="morphax-tests-")
+    os.environ[_VARIABLE] = _folder.name
+
+
+def pytest_unconfigure() -> None:
+    """Remove the directory, in the process that made it."""
+    if _folder is not None:
+        _folder.cleanup()

@@ -1,0 +1,118 @@
+"""`odeint`: closed forms, derivatives, and values recorded from JAX 0.10.1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax.experimental.ode import odeint
+
+T = jnp.linspace(0.0, 2.0, 5)
+
+
+def decay(y: Any, t: Any, rate: Any) -> Any:
+    return -rate * y
+
+
+def at_end(rate: Any, y0: Any = 1.0) -> Any:
+    return odeint(decay, y0, T, rate)[-1]
+
+
+def test_exponential() -> None:
+    np.testing.assert_allclose(odeint(decay, 1.0, T, 0.5), np.exp(-0.5 * T), rtol=1e-6)
+    rows = odeint(decay, jnp.array([1.0, 2.0]), T, 0.5)
+    np.testing.assert_allclose(rows, np.outer(np.exp(-0.5 * T), [1.0, 2.0]), rtol=1e-6)
+    backwards = odeint(decay, 1.0, -T, 0.5)
+    np.testing.assert_allclose(backwards, np.exp(0.5 * T), rtol=1e-6)
+
+
+def test_trees_and_complex_numbers() -> None:
+    swing = odeint(lambda y, t: {"x": y["v"], "v": -y["x"]}, {"x": 1.0, "v": 0.0}, T)
+    np.testing.assert_allclose(swing["x"], np.cos(T), atol=2e-6)
+    np.testing.assert_allclose(swing["v"], -np.sin(T), atol=2e-6)
+    turning = odeint(lambda y, t: 1j * y, 1.0 + 0.0j, T)
+    np.testing.assert_allclose(turning, np.exp(1j * np.asarray(T)), atol=2e-6)
+
+
+def test_explicit_time_and_repeated_times() -> None:
+    times = jnp.array([0.0, 0.0, 1.0, 1.0, 2.0])
+    y = odeint(lambda y, t: 3 * t**2, 0.0, times)
+    np.testing.assert_allclose(y, times**3, atol=1e-5)
+    assert odeint(decay, 1.0, T[:1], 0.5).tolist() == [1.0]
+
+
+def test_values_of_the_reference() -> None:
+    def pendulum(y: Any, t: Any) -> Any:
+        return jnp.stack([y[1], -0.25 * y[1] - 5 * jnp.sin(y[0])])
+
+    y = odeint(pendulum, jnp.array([np.pi - 0.1, 0.0]), jnp.linspace(0, 10, 11))
+    recorded = [2.7021081, 0.24675988, -1.8752311, 0.42144355, 1.1660491, -1.0519453]
+    np.testing.assert_allclose(y[1:7, 0], recorded, rtol=5e-5)
+
+
+def test_controls_of_the_step() -> None:
+    loose = odeint(decay, 1.0, T, 0.5, rtol=1e-3, atol=1e-3)
+    assert 1e-7 < abs(loose - np.exp(-0.5 * T)).max() < 2e-3
+    np.testing.assert_allclose(odeint(decay, 1.0, T, 0.5, hmax=0.01), np.exp(-0.5 * T), rtol=1e-6)
+    assert odeint(decay, 1.0, T, 0.5, mxstep=1).shape == (5,)
+    assert np.isnan(odeint(lambda y, t: y * jnp.nan, 1.0, T)[1:]).all()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, jax.jit])
+def test_gradients(wrap: Any) -> None:
+    end = np.exp(-1.0)
+    np.testing.assert_allclose(wrap(jax.grad(at_end, (0, 1)))(0.5, 1.0), (-2 * end, end), rtol=1e-5)
+    of_times = wrap(jax.grad(lambda t: odeint(decay, 1.0, t, 0.5).sum()))(T)
+    y = np.exp(-0.5 * T)
+    np.testing.assert_allclose(
+        of_times, np.concatenate([[0.5 * y[1:].sum()], -0.5 * y[1:]]), rtol=1e-5
+    )
+    captured = wrap(jax.grad(lambda a: odeint(lambda y, t: -a * y, 1.0, T)[-1]))(0.5)
+    assert np.allclose(captured, -2 * end)
+
+
+def test_second_derivative_batches_and_integers() -> None:
+    assert np.allclose(jax.grad(jax.grad(at_end))(0.5), 4 * np.exp(-1.0), rtol=1e-5)
+    rates = np.arange(3.0, dtype=np.float32)
+    np.testing.assert_allclose(jax.vmap(at_end)(rates), np.exp(-2 * rates), rtol=1e-5)
+    np.testing.assert_allclose(
+        jax.vmap(jax.grad(at_end))(rates), -2 * np.exp(-2 * rates), rtol=1e-5
+    )
+    with_integer = jax.grad(lambda y: odeint(lambda y, t, n: -n * y, y, T, 2)[-1])
+    assert np.allclose(with_integer(1.0), np.exp(-4.0), rtol=1e-5)
+
+
+def test_gradient_of_a_tree() -> None:
+    def f(params: Any) -> Any:
+        return odeint(
+            lambda y, t, p: {"x": -p["k"] * y["x"]}, {"x": params["x0"]}, T, {"k": params["k"]}
+        )["x"].sum()
+
+    params = {"k": jnp.float32(0.5), "x0": jnp.array([1.0, 2.0])}
+    decays = np.exp(-0.5 * T)
+    slopes = jax.grad(f)(params)
+    np.testing.assert_allclose(slopes["x0"], np.full(2, decays.sum()), rtol=1e-5)
+    np.testing.assert_allclose(slopes["k"], -3 * (T * decays).sum(), rtol=1e-5)
+
+
+ERRORS = [
+    pytest.param(lambda: odeint(3, 1.0, T), TypeError, "a callable", id="function"),
+    pytest.param(lambda: odeint(decay, 1, T, 0.5), TypeError, "argument y0", id="integer y0"),
+    pytest.param(lambda: odeint(decay, "a", T, 0.5), TypeError, "argument y0", id="y0"),
+    pytest.param(lambda: odeint(decay, 1.0, jnp.arange(3), 0.5), TypeError, "t", id="integer t"),
+    pytest.param(lambda: odeint(decay, 1.0, 1.0, 0.5), ValueError, "argument t", id="scalar t"),
+    pytest.param(lambda: odeint(decay, 1.0, T, "a"), TypeError, "argument args", id="args"),
+    pytest.param(lambda: odeint(lambda y, t: (y, y), 1.0, T), TypeError, "func", id="structure"),
+    pytest.param(lambda: odeint(lambda y, t: jnp.ones(3), 1.0, T), ValueError, "func", id="shape"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "text"), ERRORS)
+def test_errors(call: Any, error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text) as caught:
+        call()
+    assert "fix:" in str(caught.value)

@@ -1,0 +1,142 @@
+"""Eager calls that replay kernels: as the functions themselves, in value, type and errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax.config import override
+from morphax.core import stage
+from morphax.engines.reference.kernel_program import kernel_program
+from morphax.numpy.replay import replayed
+from tests.tracing import calls_of, work_of
+
+X = jnp.arange(-3.0, 3.0)
+N = jnp.arange(-3, 4)
+CALLS: dict[str, Callable[[], Any]] = {
+    "sum": lambda: jnp.sum(X),
+    "sum of axes": lambda: jnp.sum(X.reshape(2, 3), (0, 1), keepdims=True),
+    "sum of bool": lambda: jnp.sum(X > 0),
+    "sum of bfloat16": lambda: jnp.sum(X.astype(jnp.bfloat16)),
+    "mean": lambda: jnp.mean(N),
+    "max": lambda: jnp.max(X, axis=-1),
+    "var": lambda: jnp.var(X, ddof=1),
+    "where": lambda: jnp.where(X > 0, X, 0.0),
+    "where of scalars": lambda: jnp.where(N > 0, 1, 0),
+    "softmax": lambda: jax.nn.softmax(X),
+    "floor_divide": lambda: N // 2,
+    "floor_divide by zero": lambda: N // 0,
+    "remainder": lambda: 7 % N,
+    "dot": lambda: jnp.dot(X, X),
+    "matmul": lambda: X.reshape(2, 3) @ X.reshape(3, 2),
+    "add": lambda: X + 1.0,
+    "add of bool": lambda: (N > 0) + (N > 1),
+    "narrow and large": lambda: N.astype(jnp.int8) + 100,
+    "promotion": lambda: N[:6].astype(jnp.int8) * X,
+    "less": lambda: N < 2,
+    "int4": lambda: jnp.sum(N.astype(jnp.int4)),
+}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_replayed_calls_agree_with_single_operations(name: str) -> None:
+    call = CALLS[name]
+    first, second = call(), call()
+    # The debugging of NaNs watches each operation, so functions themselves run.
+    with override(debug_infs=True):
+        alone = call()
+    for result in (first, second):
+        assert result.aval is alone.aval
+        np.testing.assert_array_equal(np.asarray(result), np.asarray(alone))
+
+
+def test_a_signature_is_traced_once() -> None:
+    calls = 0
+
+    @replayed(1)
+    def double(x: Any, factor: float = 2.0) -> Any:
+        nonlocal calls
+        calls += 1
+        return x * factor
+
+    assert double(X).tolist() == double(X).tolist() == (2 * np.asarray(X)).tolist()
+    assert calls == 1
+    assert float(double(3.0)) == 6.0
+    assert calls == 2
+    # Static values that are equal, but of different types or signs, are different.
+    assert double(N, 1).dtype == jnp.int32
+    assert double(N, True).dtype == jnp.int32
+    assert double(N, 1.0).dtype == jnp.float32
+    assert calls == 5
+
+
+def test_arguments_that_are_no_keys_are_not_remembered() -> None:
+    mask = jnp.array([True, False, True])
+    for _ in range(2):
+        assert int(jnp.sum(jnp.arange(3), where=mask)) == 2
+        assert int(jnp.sum(jnp.ones((2, 2)), axis=[0, 1])) == 4
+
+
+def test_the_sign_of_a_static_zero_counts() -> None:
+    empty, zero = jnp.ones(0), jnp.array([-0.0])
+    for sign in (0.0, -0.0):
+        for reduce, x in ((jnp.sum, empty), (jnp.max, zero), (jnp.prod, empty + 1.0)):
+            alone = np.signbit(jax.jit(lambda x, r=reduce, s=sign: r(x, initial=s))(x))
+            assert np.signbit(reduce(x, initial=sign)) == alone
+
+
+def test_integers_that_do_not_fit_are_refused_each_time() -> None:
+    x = jnp.zeros(2, jnp.int8)
+    for _ in range(2):
+        with pytest.raises(OverflowError):
+            x + 300
+
+
+def test_errors_are_those_of_the_function() -> None:
+    for _ in range(2):
+        with pytest.raises(TypeError, match="broadcast together") as info:
+            jnp.ones(2) + jnp.ones(3)
+        assert info.value.__cause__ is None
+
+
+def test_transformations_run_the_function() -> None:
+    text = str(jax.make_jaxpr(lambda x: jnp.sum(x, axis=0))(X))
+    assert "reduce_sum[axes=(0,)" in text
+    assert jax.grad(lambda x: jnp.sum(x * x))(X).tolist() == (2 * X).tolist()
+    assert jax.vmap(jnp.sum)(X.reshape(2, 3)).tolist() == X.reshape(2, 3).sum(1).tolist()
+
+
+def test_committed_arrays_stay_where_they_are() -> None:
+    x = jax.device_put(X, jax.devices("cpu")[0])
+    assert (x + x).committed
+    assert jnp.sum(x).committed
+    assert not jnp.sum(X).committed
+
+
+def test_a_program_has_constants_and_literals() -> None:
+    table = np.arange(6, dtype=np.float32)
+    jaxpr = jax.make_jaxpr(lambda x: (x + jnp.asarray(table)) * 2.0 + 1.0)(X).jaxpr
+    program = kernel_program(jaxpr)
+    assert program is not None
+    assert program([np.asarray(X)]).tolist() == ((np.asarray(X) + table) * 2 + 1).tolist()
+
+
+def test_programs_of_their_own_kind_are_not_turned_into_kernels() -> None:
+    jaxpr, _ = stage(lambda x: [jax.jit(jnp.sin)(x)], [X.aval])
+    assert kernel_program(jaxpr) is None
+
+
+def test_the_work_of_warm_calls() -> None:
+    """Calls of functions per eager operation: a promise without a clock."""
+    most = {
+        "add": 40, "less": 40, "sum": 30, "mean": 35, "where": 85, "softmax": 60, "dot": 35,
+    }  # fmt: skip
+    for name, limit in most.items():
+        CALLS[name]()
+        assert work_of(CALLS[name]) <= limit, name
+    assert calls_of(stage.__code__, CALLS["softmax"]) == 0

@@ -1,0 +1,144 @@
+"""Ctrl-C returns to the prompt at once, whatever the main thread waits for, and spoils nothing."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from .process import run
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
+
+# Prepares, and what is then interrupted: each would take far longer than the test may.
+WAITS = {
+    "trace": ("", "jax.jit(long(10**7)).trace(x)"),
+    "trace of a gradient": ("", "jax.make_jaxpr(jax.grad(lambda x: long(10**7)(x).sum()))(x)"),
+    "lowering": (
+        "traced = jax.jit(long(100_000)).trace(x)",
+        "[traced.lower() for _ in range(1000)]",
+    ),
+    "compile": ("lowered = jax.jit(long(4000)).lower(x)", "[lowered.compile() for _ in range(99)]"),
+    "execution of a loop": (
+        "f = jax.jit(lambda x: jax.lax.fori_loop(0, 2_000_000_000, lambda i, c: jnp.sin(c), x))",
+        "f(1.0)",
+    ),
+    "execution of a loop that was short before": (
+        "f = jax.jit(lambda n: jax.lax.fori_loop(0, n, lambda i, c: jnp.sin(c), 1.0))\n"
+        "f(10**6); f(10**6)",
+        "f(2_000_000_000)",
+    ),
+    "wait for a result": ("y = endless(big)", "y.block_until_ready()"),
+    "wait for a tree": ("y = endless(big)", "jax.block_until_ready([x, y])"),
+    "reading a result": ("y = endless(big)", "float(y[0, 0])"),
+    "interpreted loop": (
+        "",
+        "jax.lax.while_loop(lambda c: c >= 0.0, lambda c: c + 1.0, 0.0)",
+    ),
+    "callbacks": (
+        "f = jax.jit(lambda x: jax.lax.fori_loop(0, 10**6, "
+        "lambda i, c: jax.pure_callback(slow, c, c), x))",
+        "f(x)",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WAITS)
+def test_an_interrupt_ends_a_wait(name: str) -> None:
+    before, waiting = WAITS[name]
+    setup = before.replace("\n", "\n        ")
+    out = run(
+        f"""
+        x, big = jnp.ones(3), jnp.ones((1500, 1500))
+        def long(n):
+            def f(x):
+                for i in range(n // 2):
+                    x = jnp.sin(x) * 1.5
+                return x
+            return f
+        def slow(x):
+            time.sleep(0.01)
+            return x
+        def endless(x):
+            return jax.jit(lambda x: jax.lax.fori_loop(0, 10**4, lambda i, c: c @ x, x))(x)
+        sent = []
+        def interrupt():
+            time.sleep(0.4)
+            sent.append(time.perf_counter())
+            os.kill(os.getpid(), signal.SIGINT)
+        {setup}
+        threading.Thread(target=interrupt, daemon=True).start()
+        try:
+            {waiting}
+            print("was not interrupted")
+        except KeyboardInterrupt:
+            print(time.perf_counter() - sent[0], flush=True)
+        f = jax.jit(lambda x: x * 3.0)
+        assert f(x)[0] == 3.0 and jax.grad(lambda x: f(x) ** 2)(1.0) == 18.0
+        assert jax.vmap(f)(x).shape == (3,) and jnp.sin(x).sum() > 0
+        assert not isinstance(x + 1.0, jax.core.Tracer)
+        print("usable", flush=True)
+        os._exit(0)  # what was left goes on in the background
+        """,
+        seconds=120,
+    )
+    seconds, usable = out.split()
+    assert float(seconds) < 1.0
+    assert usable == "usable"
+
+
+def test_interrupts_at_any_moment_leave_tracing_usable() -> None:
+    """Signals at many moments of one program: each time the next use works."""
+    out = run("""
+        import random
+        x = jnp.ones(3)
+        def step(c, a):
+            return c + jnp.sin(a) * c, c
+        def program(x, k):
+            total, _ = jax.lax.scan(step, x.sum(), x * k)
+            return jax.vmap(lambda a: jnp.where(a > 0, a * total, -a))(x).sum()
+        rng, hits = random.Random(0), 0
+        signal.signal(signal.SIGALRM, signal.default_int_handler)
+        for i in range(150):
+            try:
+                signal.setitimer(signal.ITIMER_REAL, rng.uniform(1e-5, 4e-3))
+                jax.make_jaxpr(jax.grad(lambda x: program(x, float(i))))(x)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                hits += 1
+            assert not isinstance(x + 1.0, jax.core.Tracer)
+        assert abs(jax.grad(lambda x: (x * x).sum())(x)[0] - 2.0) < 1e-6
+        assert abs(jax.jit(lambda x: program(x, 2.0))(x) - program(x, 2.0)) < 1e-3
+        print(hits)
+    """)
+    assert int(out) > 20
+
+
+def test_a_handler_of_the_users_is_run_while_waiting() -> None:
+    out = run("""
+        seen = []
+        signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
+        lowered = jax.jit(lambda x: jax.lax.fori_loop(0, 40_000_000, lambda i, c: jnp.sin(c), x))
+        f = lowered.lower(1.0).compile()
+        threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()
+        y = f(1.0)
+        print(seen == [signal.SIGINT], bool(y < 1.0))
+    """)
+    assert out.split() == ["True", "True"]
+
+
+def test_errors_of_calls_on_another_thread_reach_the_caller() -> None:
+    out = run("""
+        from morphax.engines.xla.interruptible import interruptible, may_be_interrupted
+        assert may_be_interrupted()
+        def fails():
+            assert threading.current_thread() is not threading.main_thread()
+            raise KeyError("here")
+        try:
+            interruptible(fails)
+        except KeyError as error:
+            print(error)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        print(interruptible(threading.current_thread) is threading.main_thread())
+    """)
+    assert out.split() == ["'here'", "True"]

@@ -1,0 +1,167 @@
+"""Memory is bounded: programs by number, calls and errors by nothing left behind."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from .process import run
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
+
+
+def test_a_trivial_jit_is_small() -> None:
+    out = run("""
+        x = jnp.ones(3)
+        functions = [jax.jit(lambda x, i=i: x * float(i) + 1.0) for i in range(120)]
+        for f in functions[:20]:
+            f(x)
+        before = megabytes()
+        for f in functions[20:]:
+            f(x)
+        print((megabytes() - before) / 100)
+    """)
+    assert float(out) <= 0.5
+
+
+def test_programs_of_functions_that_live_are_bounded() -> None:
+    """Those used longest ago go first, and are compiled again when they are called."""
+    out = run("""
+        from morphax.control.jit import executables, program_cache
+        program_cache._MAX_PROGRAMS = executables._MAX_PROGRAMS = 40
+        x = jnp.ones(3)
+        functions = [jax.jit(lambda x, i=i: x * float(i) + 1.0) for i in range(120)]
+        kept = functions[0]
+        for f in functions:
+            assert f(x)[0] == functions.index(f) + 1.0
+            kept(x)
+        caches = [len(f._cache) for f in functions]
+        print(sum(caches), caches[0], caches[-1], caches[1])
+        assert functions[1](x)[0] == 2.0
+    """)
+    total, first, last, early = map(int, out.split())
+    assert (first, last, early) == (1, 1, 0)
+    assert 20 <= total <= 40
+
+
+def test_executables_of_programs_are_bounded_and_freed() -> None:
+    out = run("""
+        import weakref
+        from morphax.control.jit import executables, program_cache
+        from morphax.engines.xla.executable import Executable
+        alive = weakref.WeakSet()
+        create = Executable.__init__
+        def counting(self, *args):
+            create(self, *args)
+            alive.add(self)
+        Executable.__init__ = counting
+        program_cache._MAX_PROGRAMS = executables._MAX_PROGRAMS = 20
+        def f(x):
+            return x + 1.0
+        f = jax.jit(f)
+        for n in range(1, 61):
+            f(jnp.ones(n))
+        gc.collect()
+        print(len(alive))
+        jax.clear_caches()
+        gc.collect()
+        print(len(alive))
+    """)
+    bounded, cleared = map(int, out.split())
+    assert 10 <= bounded <= 40
+    assert cleared == 0
+
+
+def test_what_is_remembered_of_large_programs_is_bounded() -> None:
+    """Derivatives are remembered by program, until these weigh too much together."""
+    out = run("""
+        from morphax.control import remembered
+        from morphax.core import Jaxpr
+        from morphax.util import memo
+        memo._MAX_WEIGHT = 20_000
+        def equations():
+            gc.collect()
+            return sum(len(x.eqns) for x in gc.get_objects() if type(x) is Jaxpr)
+        def differentiate(number):
+            def f(x):
+                for _ in range(200):
+                    x = jnp.sin(x) * number[0]
+                return x.sum()
+            jax.make_jaxpr(jax.grad(jax.jit(f)))(jnp.ones(3))
+            remembered._programs.clear()
+        before = equations()
+        for i in range(100):
+            differentiate([float(i)])
+        print(memo._weight, equations() - before)
+    """)
+    weight, equations = map(int, out.split())
+    assert weight <= 20_000
+    assert equations <= 25_000
+
+
+REPEATED = {
+    "calls": ("f(x)", 30_000),
+    "calls of a stage": ("stage(x)", 20_000),
+    "eager operations": ("jnp.sin(x) + float(i)", 20_000),
+    "indexing": ("x[i % 3]", 10_000),
+    "trees": ("jax.tree.map(lambda a: a, {str(i % 100): x})", 10_000),
+    "traces": ("jax.make_jaxpr(lambda x: jnp.sin(x) * float(i))(x)", 4_000),
+    "gradients": ("jax.grad(lambda x: jnp.sin(x) * float(i))(1.0)", 2_000),
+    "batches": ("jax.vmap(lambda x: jnp.sin(x) * float(i))(x)", 2_000),
+    "errors of users": ("fails(lambda: jax.jit(bad)(x))", 3_000),
+    "errors of shapes": ("fails(lambda: x + jnp.ones(4))", 3_000),
+    "errors of arguments": ("fails(lambda: f('a'))", 3_000),
+    "errors under grad": ("fails(lambda: jax.grad(bad)(1.0))", 2_000),
+}
+
+
+@pytest.mark.parametrize("name", REPEATED)
+def test_repetition_leaves_nothing_behind(name: str) -> None:
+    """After a first round, which fills caches, a second of the same length adds nothing."""
+    statement, times = REPEATED[name]
+    out = run(f"""
+        x = jnp.ones(3)
+        f = jax.jit(lambda x: x * 2.0)
+        stage = jax.jit(lambda x: x + 2.0).lower(x).compile()
+        def bad(x):
+            raise ValueError("no")
+        def fails(call):
+            try:
+                call()
+            except (ValueError, TypeError):
+                return
+            raise AssertionError("no error")
+        def round(start):
+            for i in range(start, start + {times}):
+                {statement}
+        f(x)
+        round(0)
+        before = megabytes()
+        round({times})
+        print(megabytes() - before)
+    """)
+    # An object of 100 bytes per repetition would show.
+    assert float(out) < max(0.5, times * 60 / 2**20), name
+
+
+def test_clearing_the_caches_gives_memory_back() -> None:
+    """What is freed serves the next programs; whether the system gets it back is malloc's choice."""
+    out = run("""
+        x = jnp.ones(3)
+        def work(start):
+            for i in range(start, start + 60):
+                jax.jit(lambda x: x * float(i) + 1.0)(x)
+            return megabytes()
+        work(0)
+        jax.clear_caches()
+        before = megabytes()
+        peaks = []
+        for round in range(1, 5):
+            peaks.append(work(60 * round))
+            jax.clear_caches()
+        print(before, peaks[0], peaks[-1])
+    """)
+    before, first, last = map(float, out.split())
+    assert first - before > 3
+    assert last - first < first - before

@@ -1,0 +1,106 @@
+"""The benchmarks run, at tiny size and against ourselves only, and say what they measured."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import morphax
+from benchmarks import __main__ as main
+from benchmarks import picture, report
+from benchmarks.groups import GROUPS
+from benchmarks.timing import SCALES
+
+# Which group has lines that begin so.
+PROMISED_BY = {
+    "import + first array": "import",
+    "trace, ": "trace",
+    "trace under grad": "trace",
+    "trace under vmap": "trace",
+    "lower, ": "lower",
+    "first step of a process": "cache",
+    "jit call, 1 → 1": "dispatch",
+    "jit call, 100 → 100": "dispatch",
+    "jit call, 1000 → 1000": "dispatch",
+    "jit call, 1000 → 1": "dispatch",
+    "flatten, ": "tree",
+    "unflatten, ": "tree",
+    "map, ": "tree",
+    "eager ": "eager",
+    "first eager ": "first",
+    "scan of a fresh lambda": "loops",
+    "transformer of 1 layers: trace + lower": "models",
+    "MLP: step": "models",
+    "CNN: step": "models",
+    "transformer of 1 layers: step": "models",
+}
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_group_runs(group: str) -> None:
+    figures = GROUPS[group].measure(morphax, SCALES["tiny"])
+    assert figures
+    assert all(math.isfinite(value) and value > 0 for value in figures.values()), figures
+    expected = [start for start, its_group in PROMISED_BY.items() if its_group == group]
+    for start in expected:
+        assert any(name.startswith(start) for name in figures), start
+
+
+def test_promises_are_looked_for() -> None:
+    assert {start.replace("12 layers", "1 layers") for start in report.PROMISES} == set(PROMISED_BY)
+
+
+def test_worker_prints_json() -> None:
+    paths = os.pathsep.join([str(ROOT), str(ROOT / "src"), os.environ.get("PYTHONPATH", "")])
+    printed = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "benchmarks.worker", "morphax", "import", "tiny"],
+        env=os.environ | {"PYTHONPATH": paths},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert list(json.loads(printed)) == ["import + first array"]
+
+
+ROUNDS = [
+    {
+        "morphax": {"trace, lax": 1e-6, "per trivial jit (MB)": 0.2, "flatten, x": 3.0},
+        "jax": {"trace, lax": 8e-6, "per trivial jit (MB)": 1.6, "flatten, x": 2.0},
+        "numpy": {"flatten, x": 2e-3},
+    }
+]
+
+
+def test_report_marks_what_is_behind() -> None:
+    lines = report.lines_of("trace", ROUNDS)
+    assert [line.ratio for line in lines] == [0.125, pytest.approx(0.125), 1.5]
+    assert [line.verdict for line in lines] == ["≤ 0.25", "", "≤ 1 missed **behind**"]
+    text = report.text_of(lines, {"trace": "Tracing"}, ["A note."])
+    assert "| per trivial jit (MB) | 0.20 MB | 1.60 MB | 0.125 |  |  |" in text
+    assert "| flatten, x | 3.00 s | 2.00 s | 1.500 | 2.00 ms | ≤ 1 missed **behind** |" in text
+    assert "- flatten, x (1.50)" in text
+    assert text.endswith("A note.\n")
+    assert [line["behind"] for line in json.loads(report.json_of(lines))] == [False, False, True]
+
+
+def test_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = report.lines_of("trace", ROUNDS)
+    main.write(lines, [], tmp_path, {"jax": sys.executable}, rounds=1)
+    page = (tmp_path / "benchmarks.md").read_text()
+    assert page.startswith("# Measured")
+    assert "![Ratios to JAX as bars](benchmarks.svg)" in page
+    assert page.endswith(capsys.readouterr().out[:-1])
+
+
+def test_picture_is_drawn(tmp_path: Path) -> None:
+    path = tmp_path / "picture.svg"
+    picture.draw(report.lines_of("trace", ROUNDS), path)
+    assert path.read_text().count("trace, lax") >= 1

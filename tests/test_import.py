@@ -1,0 +1,72 @@
+"""What ``import morphax`` loads: a budget in modules, for each costs time at every start."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import morphax
+from morphax import lax, nn
+
+# More files than now would be loaded only if the reason is worth it to every user.
+MOST_MODULES = 250
+PARTS = {
+    "_native", "array", "config", "core", "dtypes", "engines", "errors", "lax", "monitoring",
+    "numpy", "transforms", "tree", "util",
+}  # fmt: skip
+TRANSFORMS = {"batching", "flattening", "mapped_references", "vmap", "vmappable"}
+OF_OTHERS = {"ml_dtypes", "numpy"}
+# Parts of Python that take long, and that no array needs.
+HEAVY = {
+    "asyncio", "concurrent", "ctypes.util", "email", "http", "importlib.metadata",
+    "multiprocessing", "socket", "sqlite3", "ssl", "tempfile", "unittest", "xml", "zipfile",
+}  # fmt: skip
+FIRST_ARRAY = "import morphax; morphax.numpy.zeros(3); import sys; print(*sys.modules)"
+
+
+def loaded_by(program: str) -> set[str]:
+    """The modules that a fresh process has after `program`, which prints them."""
+    command = [sys.executable, "-c", program]
+    return set(subprocess.run(command, capture_output=True, text=True, check=True).stdout.split())
+
+
+def test_an_array_needs_few_modules() -> None:
+    before = loaded_by("import numpy, ml_dtypes, sys; print(*sys.modules)")
+    added = loaded_by(FIRST_ARRAY) - before
+    ours = {name for name in added if name.partition(".")[0] == "morphax"}
+    assert len(ours) <= MOST_MODULES
+    assert {name.split(".")[1] for name in ours if "." in name} <= PARTS
+    assert {n.split(".")[2] for n in ours if n.startswith("morphax.transforms.")} <= TRANSFORMS
+    tops = {name.partition(".")[0] for name in added - ours}
+    assert tops - set(sys.stdlib_module_names) <= OF_OTHERS
+    assert not {name for name in added if name in HEAVY or name.partition(".")[0] in HEAVY}
+
+
+@pytest.mark.parametrize("package", [morphax, lax, nn])
+def test_names_on_demand_are_those_that_type_checkers_see(package: object) -> None:
+    """Each import under TYPE_CHECKING gives what asking the package gives, and the reverse."""
+    source = Path(package.__file__).read_text(encoding="utf-8")  # type: ignore[attr-defined]
+    (block,) = [node for node in ast.parse(source).body if isinstance(node, ast.If)]
+    declared = {a.asname: n.module for n in block.body for a in n.names}  # type: ignore[attr-defined]
+    for name, module in declared.items():
+        value = getattr(package, name)
+        assert module is None or getattr(sys.modules[f"morphax.{module}"], name) is value
+    table = ast.parse(source).body[-1].value.args  # type: ignore[attr-defined]
+    listed = {*ast.literal_eval(table[1])}
+    listed |= {name for names in ast.literal_eval(table[2]).values() for name in names}
+    assert listed == set(declared)
+
+
+def test_unknown_names_are_refused_as_python_does() -> None:
+    with pytest.raises(AttributeError, match="module 'morphax' has no attribute 'no_such_name'"):
+        _ = morphax.no_such_name
+    assert not hasattr(lax, "no_such_name")
+
+
+def test_names_on_demand_are_listed() -> None:
+    assert {"grad", "jit", "random", "vmap"} <= set(dir(morphax))
+    assert {"cond", "scan", "psum"} <= set(dir(lax))

@@ -146,7 +146,7 @@ def test_repetition_leaves_nothing_behind(name: str) -> None:
 
 
 def test_clearing_the_caches_gives_memory_back() -> None:
-    """What is freed serves the next programs; whether the system gets it back is malloc's choice."""
+    """What is freed serves the next programs; malloc may keep it from the system."""
     out = run("""
         x = jnp.ones(3)
         def work(start):

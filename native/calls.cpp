@@ -2,65 +2,26 @@
 
 #include "calls_arguments.h"
 #include "calls_context.h"
+#include "calls_operands.h"
 #include "calls_program.h"
 
 namespace morphax::calls {
 
 Core core;
 
+nb::object new_array(PyObject* aval, PyObject* buffer, PyObject* device, bool committed) {
+  nb::object array = new_instance(core.array);
+  core.aval.fill(array.ptr(), nb::borrow(aval));
+  core.host.fill(array.ptr(), nb::none());
+  core.buffer.fill(array.ptr(), nb::borrow(buffer));
+  core.device.fill(array.ptr(), nb::borrow(device));
+  core.committed.fill(array.ptr(), boolean(committed));
+  return array;
+}
+
 namespace {
 
 Context context;
-
-// The operands as arrays; numbers go straight to the device.
-References as_arrays(Signature& signature, const Plan& plan) {
-  if (signature.other_avals.size() == 0) return std::move(signature.leaves);
-  References arrays;
-  std::size_t other = 0;
-  for (std::size_t i = 0; i < signature.leaves.size(); ++i) {
-    PyObject* leaf = signature.leaves[i];
-    if (is_array(leaf)) {
-      arrays.push(leaf);
-    } else {
-      arrays.push(call(core.put, leaf, signature.other_avals[other++], plan.device));
-    }
-  }
-  return arrays;
-}
-
-enum class Commitment { kNone, kHere, kElsewhere };
-
-Commitment commitment(const References& arrays, PyObject* device) {
-  Commitment result = Commitment::kNone;
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
-    if (core.committed(arrays[i]) != Py_True) continue;
-    if (core.device(arrays[i]) != device) return Commitment::kElsewhere;
-    result = Commitment::kHere;
-  }
-  return result;
-}
-
-nb::object buffer_on(PyObject* array, PyObject* device) {
-  PyObject* buffer = core.buffer(array);
-  if (core.device(array) == device && buffer != Py_None) return nb::borrow(buffer);
-  return call_method(array, "on_device", device);
-}
-
-nb::object buffers_of(const References& arrays, const Plan& plan) {
-  const std::size_t taken = plan.takes_all ? arrays.size() : plan.kept.size();
-  const auto constants = static_cast<std::size_t>(length(plan.constants.ptr()));
-  nb::object buffers = checked(PyList_New(static_cast<Py_ssize_t>(taken + constants)));
-  for (std::size_t i = 0; i < taken; ++i) {
-    PyObject* array = arrays[plan.takes_all ? i : plan.kept[i]];
-    PyList_SET_ITEM(buffers.ptr(), i, buffer_on(array, plan.device.ptr()).release().ptr());
-  }
-  for (std::size_t i = 0; i < constants; ++i) {
-    PyObject* constant = item(plan.constants.ptr(), static_cast<Py_ssize_t>(i));
-    Py_INCREF(constant);
-    PyList_SET_ITEM(buffers.ptr(), taken + i, constant);
-  }
-  return buffers;
-}
 
 nb::object method_call(PyObject* name, PyObject* self, PyObject* argument) {
   PyObject* const arguments[] = {self, argument};
@@ -80,16 +41,6 @@ nb::object execute(const Plan& plan, const References& arrays) {
   }
 }
 
-nb::object new_array(PyObject* aval, PyObject* buffer, PyObject* device, bool committed) {
-  nb::object array = new_instance(core.array);
-  core.aval.fill(array.ptr(), nb::borrow(aval));
-  core.host.fill(array.ptr(), nb::none());
-  core.buffer.fill(array.ptr(), nb::borrow(buffer));
-  core.device.fill(array.ptr(), nb::borrow(device));
-  core.committed.fill(array.ptr(), boolean(committed));
-  return array;
-}
-
 nb::object results_of(const Plan& plan, nb::object buffers, References& arrays, bool committed) {
   if (!plan.finish.is_none()) {
     const nb::object operands = arrays.into_list();
@@ -102,34 +53,6 @@ nb::object results_of(const Plan& plan, nb::object buffers, References& arrays, 
                            committed));
   }
   return tree::unflatten(plan.out_tree.ptr(), results.data());
-}
-
-// Whether operands can be given away as they are: each has a buffer, of its own, and stands once.
-bool can_donate(const References& arrays, const Plan& plan) {
-  for (const std::size_t i : plan.donated) {
-    PyObject* buffer = core.buffer(arrays[i]);
-    if (buffer == Py_None || PyObject_HasAttr(buffer, core.is_shared)) return false;
-  }
-  std::vector<PyObject*> sorted(arrays.data(), arrays.data() + arrays.size());
-  std::sort(sorted.begin(), sorted.end());
-  for (std::size_t i = 1; i < sorted.size(); ++i) {
-    if (sorted[i - 1] == sorted[i]) return false;
-  }
-  return true;
-}
-
-// Marks the operands whose memory XLA took as deleted.
-void give_up(const References& arrays, const Plan& plan) {
-  const nb::object gone = call(plan.gone);
-  for (const std::size_t i : plan.donated) {
-    PyObject* const self[] = {core.buffer(arrays[i])};
-    if (!checked(PyObject_VectorcallMethod(core.is_deleted, self, 1, nullptr)).is(Py_True))
-      continue;
-    core.device.fill(arrays[i], gone);
-    core.host.fill(arrays[i], nb::none());
-    core.buffer.fill(arrays[i], nb::none());
-    core.committed.fill(arrays[i], boolean(false));
-  }
 }
 
 // Calls the program through Python.
@@ -158,47 +81,79 @@ nb::object run(Program& program, Signature& signature) {
   return results_of(*plan, std::move(buffers), arrays, committed);
 }
 
+// The result of a call whose signature the table knows; invalid if Python is to see to the call.
+nb::object call_known(PyObject* table, PyObject* trace_key, PyObject* statics,
+                      const Arguments& arguments) {
+  if (table == nullptr || trace_key == nullptr) return {};
+  const nb::object held = nb::borrow(table);
+  Signature signature;
+  signature.trace_key = trace_key;
+  if (!read(arguments, statics, signature)) return {};
+  const auto program = nb::inst_ptr<CallTable>(held)->find(signature);
+  return program ? run(*program, signature) : nb::object();
+}
+
+nb::object call_twin(PyObject* twin, PyObject* self, const Arguments& arguments) {
+  const Py_ssize_t named = arguments.names != nullptr ? length(arguments.names) : 0;
+  const Py_ssize_t all = arguments.count + named;
+  std::vector<PyObject*> with_self(static_cast<std::size_t>(all) + 2);
+  with_self[1] = self;
+  std::copy(arguments.values, arguments.values + all, with_self.begin() + 2);
+  return checked(PyObject_Vectorcall(
+      twin, with_self.data() + 1,
+      static_cast<std::size_t>(arguments.count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET,
+      arguments.names));
+}
+
 // `JitFunction.__call__`.
 PyObject* call_jitted(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
-    PyObject* table = core.table(self);
-    Signature signature;
-    signature.trace_key = context.plain_trace_key();
-    if (table != nullptr && signature.trace_key != nullptr) {
-      const nb::object held = nb::borrow(table);
-      if (read({args, count, names}, core.statics(self), signature)) {
-        if (auto program = nb::inst_ptr<CallTable>(held)->find(signature)) {
-          return run(*program, signature);
-        }
-      }
-    }
-    const Py_ssize_t all = count + (names != nullptr ? length(names) : 0);
-    std::vector<PyObject*> with_self(static_cast<std::size_t>(all) + 2);
-    with_self[1] = self;
-    std::copy(args, args + all, with_self.begin() + 2);
-    return checked(PyObject_Vectorcall(
-        core.twin, with_self.data() + 1,
-        static_cast<std::size_t>(count + 1) | PY_VECTORCALL_ARGUMENTS_OFFSET, names));
+    const Arguments arguments{args, count, names};
+    nb::object result = call_known(core.jitted.table(self), context.plain_trace_key(),
+                                   core.statics(self), arguments);
+    return result.is_valid() ? result : call_twin(core.jitted.twin, self, arguments);
   });
+}
+
+// `Compiled.__call__`: its programs are the same under all options for tracing.
+PyObject* call_compiled(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
+  return guarded([&] {
+    const Arguments arguments{args, count, names};
+    PyObject* any_key = context.plain_trace_key() != nullptr ? Py_None : nullptr;
+    nb::object result = call_known(core.compiled.table(self), any_key, Py_None, arguments);
+    return result.is_valid() ? result : call_twin(core.compiled.twin, self, arguments);
+  });
+}
+
+using Function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+
+PyMethodDef call_method_of(Function function) {
+  return {"__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
+          METH_FASTCALL | METH_KEYWORDS, nullptr};
 }
 
 PyObject* kept(nb::handle object) { return object.inc_ref().ptr(); }
 
-void install(nb::handle jitted, nb::handle choice, nb::handle array, nb::handle aval_of,
-             nb::handle put, nb::handle no_kwargs, nb::handle settings, nb::handle current_trace,
-             nb::handle eager_trace) {
+// Takes the place of the method `__call__` of a class.
+Callable replace(nb::handle cls, PyMethodDef* method) {
+  Callable replaced{{cls, "_calls"}, kept(cls.attr("__call__"))};
+  auto* type = reinterpret_cast<PyTypeObject*>(kept(cls));
+  cls.attr("__call__") = checked(PyDescr_NewMethod(type, method));
+  return replaced;
+}
+
+void install(nb::handle jitted, nb::handle compiled, nb::handle choice, nb::handle array,
+             nb::handle aval_of, nb::handle put, nb::handle no_kwargs, nb::handle settings,
+             nb::handle current_trace, nb::handle eager_trace) {
   core.array = reinterpret_cast<PyTypeObject*>(kept(array));
   core.aval = {array, "aval"};
   core.host = {array, "_host"};
   core.buffer = {array, "_buffer"};
   core.device = {array, "_device"};
   core.committed = {array, "_committed"};
-  core.jitted = reinterpret_cast<PyTypeObject*>(kept(jitted));
-  core.table = {jitted, "_calls"};
   core.statics = {jitted, "_static"};
   core.static_numbers = {choice, "numbers"};
   core.static_names = {choice, "names"};
-  core.twin = kept(jitted.attr("__call__"));
   core.aval_of = kept(aval_of);
   core.put = kept(put);
   core.no_kwargs = kept(no_kwargs);
@@ -207,10 +162,10 @@ void install(nb::handle jitted, nb::handle choice, nb::handle array, nb::handle 
   core.is_deleted = PyUnicode_InternFromString("is_deleted");
   core.is_shared = PyUnicode_InternFromString("is_shared");
   context.install(settings, current_trace, eager_trace);
-  static PyMethodDef method{
-      "__call__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_jitted)),
-      METH_FASTCALL | METH_KEYWORDS, nullptr};
-  jitted.attr("__call__") = checked(PyDescr_NewMethod(core.jitted, &method));
+  static PyMethodDef of_jitted = call_method_of(&call_jitted);
+  static PyMethodDef of_compiled = call_method_of(&call_compiled);
+  core.jitted = replace(jitted, &of_jitted);
+  core.compiled = replace(compiled, &of_compiled);
 }
 
 int traverse_table(PyObject* self, visitproc visit, void* arg) {
@@ -233,10 +188,12 @@ PyType_Slot table_slots[] = {
 
 void bind(nb::module_& module) {
   module.def("install", &install);
+  module.def("clear_numbers", &clear_numbers);
   nb::class_<CallTable>(module, "CallTable", nb::type_slots(table_slots),
                         "The programs of a jitted function, by signature.")
       .def(nb::init<>())
-      .def("add", &CallTable::add)
+      .def("add", &CallTable::add, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg().none(),
+           nb::arg())
       .def("clear", &CallTable::clear)
       .def("__len__", &CallTable::size);
 }

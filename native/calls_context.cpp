@@ -25,7 +25,7 @@ void Context::install(nb::handle settings, nb::handle current_trace, nb::handle 
   scope_config_ = {scope, "config"};
   const nb::object config = settings.attr("Config");
   trace_key_ = {config, "trace_key"};
-  debugs_execution_ = {config, "debugs_execution"};
+  watches_calls_ = {config, "watches_calls"};
   current_ = kept(current_trace);
   root_trace_ = kept(current_trace.type().attr("trace"));
   no_axes_ = kept(current_trace.type().attr("axis_env"));
@@ -68,7 +68,7 @@ PyObject* Context::plain_trace_key() {
   if (!is_plain()) return nullptr;
   const nb::object settings = config();
   // The key is kept by the table of all keys.
-  return debugs_execution_(settings) == Py_False ? trace_key_(settings) : nullptr;
+  return watches_calls_(settings) == Py_False ? trace_key_(settings) : nullptr;
 }
 
 }  // namespace morphax::calls

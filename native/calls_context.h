@@ -20,7 +20,7 @@ class Context {
   PyObject* of_thread(PyObject* name, PyObject* default_value);
 
   PyObject *scope_variable_, *state_, *current_config_;  // settings
-  Slot scope_process_, scope_config_, trace_key_, debugs_execution_;
+  Slot scope_process_, scope_config_, trace_key_, watches_calls_;
   PyTypeObject* scope_type_;
   PyObject* current_;  // the thread-local trace
   PyObject *root_trace_, *no_axes_;

@@ -62,7 +62,8 @@ bool Program::matches(const Signature& signature) const {
 const Plan* Program::plan() {
   if (!asked_) {
     const nb::object answer = traced.attr("plan")();
-    if (!answer.is_none()) plan_.emplace(answer[0], nb::cast<bool>(answer[1]), answer[2]);
+    if (!nb::object(answer[0]).is_none())
+      plan_.emplace(answer[0], nb::cast<bool>(answer[1]), answer[2]);
     asked_ = true;
   }
   return plan_ ? &*plan_ : nullptr;

@@ -10,18 +10,25 @@
 
 namespace morphax::calls {
 
+// A class whose instances are called: where they keep their programs, and `__call__` in Python.
+struct Callable {
+  Slot table;
+  PyObject* twin;
+};
+
 // The classes and functions of the Python side; see `install`.  Never given back.
 struct Core {
   PyTypeObject* array;
   Slot aval, host, buffer, device, committed;  // of `Array`
-  PyTypeObject* jitted;
-  Slot table, statics;                // of `JitFunction`
-  Slot static_numbers, static_names;  // of `Choice`
-  PyObject* twin;                     // its `__call__` in Python
+  Callable jitted, compiled;                   // `JitFunction` and `Compiled`
+  Slot statics;                                // of `JitFunction`
+  Slot static_numbers, static_names;           // of `Choice`
   PyObject *aval_of, *put, *no_kwargs;
   PyObject *execute, *consume, *is_deleted, *is_shared;  // names of methods and attributes
 };
 extern Core core;
+
+nb::object new_array(PyObject* aval, PyObject* buffer, PyObject* device, bool committed);
 
 // The signature of a call, and its operands.
 struct Signature {
@@ -48,7 +55,7 @@ struct Plan {
 // A traced function with the signature that it is for.
 struct Program {
   bool matches(const Signature& signature) const;
-  // Null if calls go through Python, as those of programs that donate or call back do.
+  // Null if calls go through Python.
   const Plan* plan();
   int traverse(visitproc visit, void* arg) const;
 

@@ -3,6 +3,8 @@
 
 #include "calls.h"
 #include "host_memory.h"
+#include "kernels.h"
+#include "random.h"
 #include "tree.h"
 
 NB_MODULE(_native, module) {
@@ -10,10 +12,14 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 2;
+  module.attr("interface") = 3;
   morphax::bind_host_memory(module);
   nanobind::module_ tree = module.def_submodule("tree", "Trees; see morphax/tree/_core.py.");
   morphax::tree::bind(tree);
   nanobind::module_ calls = module.def_submodule("calls", "Calls of jitted functions.");
   morphax::calls::bind(calls);
+  nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
+  morphax::kernels::bind(kernels);
+  nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
+  morphax::random::bind(random);
 }

@@ -53,6 +53,17 @@ nb::object call_method(nb::handle object, const char* name, Args... args) {
   return call(checked(PyObject_GetAttrString(object.ptr(), name)), args...);
 }
 
+// No error is raised and dropped on the way, which would cost more than the rest.
+inline bool has_attribute(PyObject* object, PyObject* name) {
+  PyObject* found = nullptr;
+#if PY_VERSION_HEX >= 0x030D0000
+  check_status(PyObject_GetOptionalAttr(object, name, &found));
+#else
+  check_status(_PyObject_LookupAttr(object, name, &found));
+#endif
+  return nb::steal(found).is_valid();
+}
+
 // One of the `__slots__` of a Python class.  The class keeps its layout for as long as it lives.
 class Slot {
  public:

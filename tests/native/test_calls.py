@@ -295,3 +295,91 @@ def test_the_twin_sees_new_signatures_only() -> None:
     find = type(f)._find.__code__
     assert calls_of(find, lambda: f(x)) == 1
     assert calls_of(find, lambda: f(x)) == 0
+
+
+NUMBERS = [0.0, -0.0, 1.5, float("inf"), 0, 1, -7, True, False, 2**31 - 1]
+
+
+@compiled_only
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_number_passed_again_runs_no_python(number: Any) -> None:
+    f = jax.jit(lambda a, n: a * n)
+    for _ in range(2):
+        f(x, number)
+    # What tells the aval of the number.
+    assert python_calls(lambda: f(x, number)) <= 3
+
+
+def test_numbers_keep_their_sign_type_and_width() -> None:
+    """Each twice: those passed before come from a table."""
+    f = jax.jit(lambda n: (n, jnp.signbit(jnp.float32(n))))
+    for number in NUMBERS * 2:
+        result, sign = f(number)
+        assert result.dtype == jnp.asarray(number).dtype
+        assert result.item() == number
+        assert bool(sign) == bool(np.signbit(np.float32(number)))
+    assert np.isnan(f(float("nan"))[0])
+    with pytest.raises(OverflowError):
+        f(2**40)
+    with jax.enable_x64(True):
+        assert f(1.5)[0].dtype == np.float64
+        assert f(2**40)[0].item() == 2**40
+    assert f(1.5)[0].dtype == np.float32
+
+
+def test_a_number_may_be_given_away_and_deleted() -> None:
+    same, doubled = jax.jit(lambda n: n), jax.jit(lambda n: n * 2.0, donate_argnums=0)
+    for _ in range(3):
+        result = same(2.5)
+        assert result.item() == 2.5
+        result.delete()
+        assert doubled(2.5).item() == 5.0
+        jax.clear_caches()
+
+
+def test_numbers_are_guarded_each_time() -> None:
+    f = jax.jit(lambda n: n * 2.0)
+    f(3.5)
+    for _ in range(2):
+        with jax.transfer_guard("disallow"), pytest.raises(RuntimeError, match="host-to-device"):
+            f(3.5)
+    assert f(3.5).item() == 7.0
+
+
+@compiled_only
+@pytest.mark.parametrize("name", CALLS)
+def test_a_warm_call_of_a_stage_runs_no_python(name: str) -> None:
+    function, args, kwargs = CALLS[name]
+    stage = jax.jit(function).lower(*args, **kwargs).compile()
+    expected = jax.tree.map(np.asarray, stage(*args, **kwargs))
+    jax.tree.map(np.testing.assert_array_equal, stage(*args, **kwargs), expected)
+    assert python_calls(lambda: stage(*args, **kwargs)) == 0
+
+
+def test_a_stage_takes_arguments_of_its_signature_only() -> None:
+    stage = jax.jit(lambda d, n: d["a"] * n).lower({"a": x}, 1.0).compile()
+    for _ in range(2):
+        assert stage({"a": x}, 2.0).tolist() == stage({"a": np.asarray(x)}, jnp.float32(2)).tolist()
+        assert stage.call({"a": x}, 2.0).tolist() == [0.0, 2.0, 4.0]
+        with pytest.raises(TypeError, match="structure"):
+            stage([x], 2.0)
+        with pytest.raises(TypeError, match="float32"):
+            stage({"a": x}, 2)
+        with pytest.raises(TypeError, match="cannot be transformed"):
+            jax.jit(lambda y: stage({"a": y}, 2.0))(x)
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        stage({"a": x}, float("nan"))
+
+
+def test_a_stage_and_its_program_are_collected() -> None:
+    def alive() -> int:
+        gc.collect()
+        return sum(type(thing) is jax.stages.Compiled for thing in gc.get_objects())
+
+    before = alive()
+    stage = jax.jit(lambda a: a + 2.0).lower(x).compile()
+    for _ in range(3):
+        stage(x)
+    assert alive() == before + 1
+    del stage
+    assert alive() == before

@@ -9,8 +9,9 @@ from ..util.frames import UserFrame
 from ..util.messages import message
 
 
+# Not frozen: one is made by each call that donates, and twice as fast so.
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Deleted:
     """Stands in the place of a deleted array.
 

@@ -31,7 +31,7 @@ MatmulPrecision = Literal[
     "BF16_BF16_F32", "BF16_BF16_F32_X3", "BF16_BF16_F32_X6", "BF16_BF16_F32_X9",
     "TF32_TF32_F32", "TF32_TF32_F32_X3", "F32_F32_F32", "F64_F64_F64",
 ]  # fmt: skip
-Generator = Literal["threefry2x32", "threefry4x32", "rbg", "unsafe_rbg", "philox2x32", "philox4x32"]
+Generator = Literal["threefry2x32", "rbg", "unsafe_rbg"]
 TracebackFiltering = Literal["off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"]
 LogLevel = Literal["NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Optimization = Literal["UNKNOWN", "O0", "O1", "O2", "O3"]
@@ -327,10 +327,14 @@ class Config:
     trace_key: TraceKey = field(init=False)
     debugs_execution: bool = field(init=False)
     """Whether an option asks programs to run otherwise than compiled and unobserved."""
+    watches_calls: bool = field(init=False)
+    """Whether calls of compiled functions need more than their program: that, or a guard."""
 
     def __post_init__(self) -> None:
         debugs = self.disable_jit or self.debug_nans or self.debug_infs or self.no_execution
+        guards = self.transfer_guard_host_to_device not in (None, "allow")
         object.__setattr__(self, "debugs_execution", debugs)
+        object.__setattr__(self, "watches_calls", debugs or guards)
         settings = tuple(getattr(self, name) for name in (*_TRACED, "user_values"))
         object.__setattr__(self, "trace_key", _trace_key(settings))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ContextDecorator
 from typing import Any, Final, final
 
-from ..util.messages import message
+from ..util.messages import described, message
 from .state import current, override
 
 
@@ -35,7 +35,7 @@ class UserContext:
             raise TypeError(
                 message(
                     "a context of make_user_context, argument new_value",
-                    given=f"{new_value!r:.80} of type {type(new_value).__name__}",
+                    given=described(new_value),
                     expected="a value that can be hashed, because programs are looked up by it",
                     fix="Pass a tuple instead of a list, or an object with __hash__ and __eq__.",
                 )

@@ -24,7 +24,7 @@ from ..lax.selection import scalar_like
 from ..lax.spine import broadcast_to, instantiate, zeros
 from ..transforms.flattening import FlatFunction, check_callable, debug_info
 from ..transforms.taylor import Given, Series
-from ..util.messages import message
+from ..util.messages import described, message
 from .jet_programs import jet_rules, run
 
 
@@ -88,7 +88,7 @@ def _check_arguments(primals: Sequence[Any], series: Sequence[Sequence[Any]]) ->
             raise ValueError(
                 message(
                     f"jet, primals[{position}]",
-                    given=f"{x!r:.80} of type {type(x).__name__}",
+                    given=described(x),
                     expected="an array",
                     fix="Write a function of arrays that builds the tree itself.",
                 )

@@ -24,7 +24,7 @@ from ..core import (
     without_references,
 )
 from ..core.effects import Effects
-from ..engines.reference.eager import as_array
+from ..engines.reference.eager import RunsOnArrays, as_array
 from ..engines.xla.stablehlo import Builder, Value
 from ..transforms.batching import batch_jaxpr
 from ..transforms.jvp import jvp_jaxpr
@@ -39,6 +39,7 @@ class HoldsProgram(Primitive):
     """An operation that is what the parameter named `program` is."""
 
     multiple_results = True
+    knows_words = True
     program: ClassVar[str] = "jaxpr"
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Sequence[Any]:
@@ -65,7 +66,7 @@ class HoldsProgram(Primitive):
         return self.batch(*args, **params)
 
 
-class ProgramCall(HoldsProgram):
+class ProgramCall(HoldsProgram, RunsOnArrays):
     """Apply the program."""
 
     def interpret(self, *operands: Any, **params: Any) -> list[Any]:
@@ -73,9 +74,6 @@ class ProgramCall(HoldsProgram):
 
     def execute(self, *operands: Any, **params: Any) -> list[Any]:
         return [as_array(x) for x in self.interpret(*operands, **params)]
-
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
 
     def lower(
         self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any

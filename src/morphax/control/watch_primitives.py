@@ -17,13 +17,12 @@ from ..core import (
     BatchAxes,
     DebugEffect,
     Effects,
+    NoResults,
     OrderedDebugEffect,
-    Primitive,
     has_ordered,
-    not_linear,
     outside_transformations,
 )
-from ..engines.reference.eager import as_array
+from ..engines.reference.eager import RunsOnArrays
 from ..engines.xla.callbacks import call_python
 from ..engines.xla.stablehlo import Builder, Value
 from ..lax.slicing import index_in_dim
@@ -32,26 +31,17 @@ from .callbacks.flat_callback import StaticLeaves, joined_leaves, owned
 logger = logging.getLogger("morphax.debug")
 
 
-class Watches(Primitive):
+class Watches(NoResults, RunsOnArrays):
     """Hands the operands to a function in Python, which `watcher` gives."""
-
-    multiple_results = True
-    transpose = not_linear("it has no results")
 
     def watcher(self, **params: Any) -> Callable[..., Any]:
         """The function of arrays that is to be called."""
         raise TypeError(f"{type(self).__name__} is abstract")
 
-    def abstract_eval(self, *avals: Any, **_: Any) -> list[Any]:
-        return []
-
     def execute(self, *operands: Array, **params: Any) -> list[Any]:
         with outside_transformations():
             self.watcher(**params)(*operands)
         return []
-
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        return self.execute(*map(as_array, operands), **params)
 
     def lower(self, b: Builder, outs: Any, *operands: Value, **params: Any) -> list[Value]:
         watcher = self.watcher(**params)
@@ -61,12 +51,6 @@ class Watches(Primitive):
             return ()
 
         return call_python(b, call, outs, *operands, ordered=has_ordered(self.effects(**params)))
-
-    def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-    ) -> tuple[list[Any], list[Any]]:
-        self.bind(*primals, **params)
-        return [], []
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any

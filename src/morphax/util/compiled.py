@@ -2,7 +2,8 @@
 
 `morphax._native` is divided into parts, one per subject.  Each part has a twin in Python, which
 defines its behaviour and works instead of it where the module was not built, or was built from
-other sources than these, or the environment says ``MORPHAX_CORE=python``.
+other sources than these, or the environment says ``MORPHAX_CORE=python``.  See
+docs/design/compiled-calls.md.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_INTERFACE = 2
+_INTERFACE = 3
 """Changes with the functions that `native/` offers to Python; `native/module.cpp` has it too."""
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .frames import user_frame
 
 
@@ -25,3 +27,14 @@ def message(where: str, *, given: str, expected: str, fix: str) -> str:
     place = user_frame(depth=2)
     at = f" (at {place})" if place is not None else ""
     return f"{where}{at}\n  given:    {given}\n  expected: {expected}\n  fix:      {fix}"
+
+
+def described(x: Any) -> str:
+    """What was given, where something of another type is expected: the start of its text, its type.
+
+    Example:
+        >>> from morphax.util.messages import described
+        >>> described("three")
+        "'three' of type str"
+    """
+    return f"{x!r:.80} of type {type(x).__name__}"

@@ -21,7 +21,7 @@ from ...transforms.flattening import (
     debug_info,
     function_label,
 )
-from ...util.messages import message
+from ...util.messages import described, message
 from ..closing import common_captures, with_result_avals
 from ..remembered import remembered
 from .cond_primitive import cond_p
@@ -170,7 +170,7 @@ def _check_functions(where: str, functions: Sequence[Any]) -> None:
             raise TypeError(
                 message(
                     where,
-                    given=f"{f!r:.80} of type {type(f).__name__}",
+                    given=described(f),
                     expected="callables as branches",
                     fix="Pass functions; operands come after them.",
                 )

@@ -20,7 +20,7 @@ from ...core import (
     without_references,
 )
 from ...core.effects import Effects, no_effects
-from ...engines.reference.eager import as_array
+from ...engines.reference.eager import RunsOnArrays, as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ref_binding import TakesReferences
 from ...lax.selection import select_n
@@ -47,7 +47,7 @@ from .cond_rematerialization import rematerialize_cond
 
 
 @final
-class Cond(TakesReferences):
+class Cond(RunsOnArrays, TakesReferences):
     """Apply ``branches[index]`` to the operands; `index` is an int32 in range.
 
     Params:
@@ -78,9 +78,6 @@ class Cond(TakesReferences):
 
     def discharge(self, index: Any, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[Any]:
         return discharge_cond(self, index, operands, branches)
-
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
 
     def lower(
         self,

@@ -26,7 +26,7 @@ from ...core import (
     outside_transformations,
     stage_closed,
 )
-from ...engines.reference.eager import as_array
+from ...engines.reference.eager import RunsOnArrays, as_array
 from ...engines.xla.callbacks import call_python
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.spine import broadcast_in_dim_p, moved_axis
@@ -36,7 +36,7 @@ from ..loops.scan_primitive import scan_p
 from .flat_callback import FlatCallback, checked_results, owned
 
 
-class CallsPython(Primitive):
+class CallsPython(RunsOnArrays):
     """Results are what a function in Python computes.
 
     Params:
@@ -67,9 +67,6 @@ class CallsPython(Primitive):
             Array(aval, as_array(host).to_host())
             for aval, host in zip(result_avals, hosts, strict=True)
         ]
-
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
 
     def lower(
         self,

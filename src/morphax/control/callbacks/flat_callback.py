@@ -17,7 +17,7 @@ from ...array import Array
 from ...core import ShapedArray, aval_of
 from ...engines.xla.stablehlo import Value
 from ...util import host_memory
-from ...util.messages import message
+from ...util.messages import described, message
 
 
 @final
@@ -163,7 +163,7 @@ def _checked_leaf(
     raise (ValueError if is_shape else TypeError)(
         message(
             f"{where}, result{tree.keystr(path)} of {callback.callback_func}",
-            given=f"{leaf!r:.80} of type {type(leaf).__name__}" if given is None else str(given),
+            given=described(leaf) if given is None else str(given),
             expected=f"{aval.str_short(short_dtypes=False)}, as in result_shape_dtypes",
             fix="Return an array of that shape and dtype, or change result_shape_dtypes.",
         )

@@ -6,7 +6,7 @@ import string
 from collections.abc import Mapping, Sequence
 from typing import Any, final
 
-from ...util.messages import message
+from ...util.messages import described, message
 
 
 @final
@@ -30,7 +30,7 @@ def check_format(where: str, fmt: Any, args: Sequence[Any], kwargs: Mapping[str,
         raise TypeError(
             message(
                 f"{where}, argument fmt",
-                given=f"{fmt!r:.80} of type {type(fmt).__name__}",
+                given=described(fmt),
                 expected="a format string",
                 fix=f'Write {where}("{{}}", x).',
             )

@@ -9,7 +9,7 @@ from ... import dtypes, tree
 from ...array.sharding import Sharding, SingleDeviceSharding
 from ...core import ShapedArray
 from ...transforms.flattening import argument_names, check_avals
-from ...util.messages import message
+from ...util.messages import described, message
 from .callback_primitives import VMAP_METHODS, io_callback_p, pure_callback_p
 from .flat_callback import FlatCallback
 
@@ -130,7 +130,7 @@ def _call(
         raise NotImplementedError(
             message(
                 f"{where}, argument sharding",
-                given=f"{sharding!r:.80} of type {type(sharding).__name__}",
+                given=described(sharding),
                 expected="a SingleDeviceSharding, or None",
                 fix="Leave it out, or name one device with jax.sharding.SingleDeviceSharding.",
             )
@@ -149,7 +149,7 @@ def check_callback(where: str, callback: Any) -> None:
         raise TypeError(
             message(
                 f"{where}, argument callback",
-                given=f"{callback!r:.80} of type {type(callback).__name__}",
+                given=described(callback),
                 expected="a callable",
                 fix="Pass the function first, then its arguments.",
             )
@@ -165,7 +165,7 @@ def _promised(where: str, path: str, spec: Any) -> ShapedArray:
         raise TypeError(
             message(
                 place,
-                given=f"{spec!r:.80} of type {type(spec).__name__}",
+                given=described(spec),
                 expected="objects with a shape and a dtype",
                 fix="Write jax.ShapeDtypeStruct(shape, dtype).",
             )

@@ -6,28 +6,23 @@ been compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, final
 
 from ... import tree
 from ...array import Array
 from ...array.sharding import Sharding
-from ...core import BatchAxes, DebugEffect, Effects, Primitive, not_linear
-from ...engines.reference.eager import as_array
+from ...core import DebugEffect, Effects, NoResults
+from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
 from .pure_callback import check_callback
 
 
 @final
-class InspectSharding(Primitive):
-    """Call `callback` with the sharding of the operand."""
+class InspectSharding(NoResults, RunsOnArrays):
+    """Call `callback` with the sharding of the operand, of a whole batch under `vmap`."""
 
     name = "inspect_sharding"
-    multiple_results = True
-    transpose = not_linear("it has no results")
-
-    def abstract_eval(self, *avals: Any, **_: Any) -> list[Any]:
-        return []
 
     def effects(self, **_: Any) -> Effects:
         return frozenset({DebugEffect()})
@@ -36,25 +31,11 @@ class InspectSharding(Primitive):
         callback(x.sharding)
         return []
 
-    def evaluate(self, x: Any, **params: Any) -> list[Any]:
-        return self.execute(as_array(x), **params)
-
     def lower(
         self, b: Builder, outs: Any, x: Value, *, callback: Callable[[Sharding], Any]
     ) -> list[Value]:
         b.module.inspections.append(callback)
         return []
-
-    def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-    ) -> tuple[list[Any], list[Any]]:
-        return self.bind(*primals, **params), []
-
-    def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
-    ) -> tuple[list[Any], list[Any]]:
-        """Members have no sharding of their own: that of the whole batch is told."""
-        return self.bind(*operands, **params), []
 
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) -> None:

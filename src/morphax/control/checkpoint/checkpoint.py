@@ -21,7 +21,7 @@ from ...transforms.flattening import (
     debug_info,
     function_label,
 )
-from ...util.messages import message
+from ...util.messages import described, message
 from ..jit.jit_options import Choice, StaticArguments, split_static
 from ..remembered import remembered
 from .checkpoint_policies import Policy
@@ -153,7 +153,7 @@ def _check_options(policy: Any, concrete: Any) -> None:
         raise TypeError(
             message(
                 "checkpoint, argument policy",
-                given=f"{policy!r:.80} of type {type(policy).__name__}",
+                given=described(policy),
                 expected="None or a function (prim, *avals, **params) -> bool",
                 fix="Choose one of jax.checkpoint_policies, or write such a function.",
             )

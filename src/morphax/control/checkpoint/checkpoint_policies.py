@@ -19,7 +19,7 @@ import numpy as np
 
 from ...core import Equation, Primitive
 from ...lax.dot import dot_general_p
-from ...util.messages import message
+from ...util.messages import described, message
 from .checkpoint_name import name_p
 
 
@@ -74,7 +74,7 @@ def is_kept(policy: Policy | None, eqn: Equation) -> bool:
     raise TypeError(
         message(
             f"checkpoint, answer of the policy {policy!r:.80} for {eqn.primitive}",
-            given=f"{answer!r:.80} of type {type(answer).__name__}",
+            given=described(answer),
             expected="a bool, Recompute, Saveable or Offloadable(src, dst) of jax.ad_checkpoint",
             fix="Return True to save the value, False to recompute it.",
         )

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from ...array import Array
-from ...core import BatchAxes, Effect, Primitive, not_linear
+from ...core import BatchAxes, Effect, NoResults
 from ...core.effects import Effects
-from ...engines.reference.eager import as_array
+from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.argreductions import argmax
 from ...lax.dynamic_slicing import dynamic_index_in_dim
@@ -45,7 +45,7 @@ def has_checks(effects: Effects) -> bool:
 
 
 @final
-class Check(Primitive):
+class Check(NoResults, RunsOnArrays):
     """Raise the first failure of a state; no results.
 
     Operands: the state, packed by the layout of `sites`.
@@ -56,14 +56,9 @@ class Check(Primitive):
     """
 
     name = "check"
-    multiple_results = True
-    transpose = not_linear("it has no results")
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return {"debug": params["debug"]}
-
-    def abstract_eval(self, *avals: Any, **_: Any) -> list[Any]:
-        return []
 
     def effects(self, **_: Any) -> Effects:
         return _effects
@@ -75,9 +70,6 @@ class Check(Primitive):
             failure = failure_of(sites, code.to_host(), values)
             raise JaxRuntimeError(str(failure)) from failure
         return []
-
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        return self.execute(*map(as_array, operands), **params)
 
     def lower(
         self, b: Builder, outs: Any, *operands: Value, sites: tuple[Site, ...], debug: bool
@@ -93,12 +85,6 @@ class Check(Primitive):
                 "Or use checkify.debug_check, which does nothing without checkify.",
             )
         )
-
-    def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-    ) -> tuple[list[Any], list[Any]]:
-        self.bind(*primals, **params)
-        return [], []
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any

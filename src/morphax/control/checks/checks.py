@@ -21,7 +21,7 @@ from ...lax.convert import convert_element_type
 from ...lax.dynamic_slicing import dynamic_index_in_dim
 from ...lax.shape import reshape
 from ...util.frames import user_frame
-from ...util.messages import message
+from ...util.messages import described, message
 from .check_primitive import check_p
 from .check_sites import (
     BatchedError,
@@ -161,7 +161,7 @@ def check(pred: Any, msg: str, *fmt_args: Any, debug: bool = False, **fmt_kwargs
         raise TypeError(
             message(
                 "checkify.check, argument msg",
-                given=f"{msg!r:.80} of type {type(msg).__name__}",
+                given=described(msg),
                 expected="a format string",
                 fix='Write checkify.check(pred, "x is {}", x).',
             )
@@ -212,7 +212,7 @@ def check_error(error: Error) -> None:
         raise TypeError(
             message(
                 "checkify.check_error, argument error",
-                given=f"{error!r:.80} of type {type(error).__name__}",
+                given=described(error),
                 expected="an Error",
                 fix="Pass the first result of a function transformed by checkify.",
             )
@@ -241,7 +241,7 @@ def _check_format_argument(leaf: Any) -> None:
         raise TypeError(
             message(
                 "checkify.check, arguments of the format",
-                given=f"{leaf!r:.80} of type {type(leaf).__name__}",
+                given=described(leaf),
                 expected="arrays, numbers, or trees of them",
                 fix="Write what is known while tracing into msg itself.",
             )

@@ -23,7 +23,7 @@ from ...transforms.jvp import JVPTrace, JVPTracer
 from ...transforms.linearize import Linearization, LinearizeTrace, split_linear
 from ...util.messages import message
 from .custom_call import CustomCall, TraceOfMembers
-from .custom_rules import bind_call, checked_result, dispatch, flatten_like, nondiff_positions
+from .custom_rules import HasRules, checked_result, flatten_like
 
 # Primals and tangents (`Zero` where there is none) → results and their tangents.
 JVPRule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
@@ -93,7 +93,7 @@ class CustomJVPCall(CustomCall):
 custom_jvp_call_p = CustomJVPCall()
 
 
-class custom_jvp:
+class custom_jvp(HasRules):
     """Define the derivative of a function yourself, in forward mode.
 
     Args:
@@ -115,20 +115,17 @@ class custom_jvp:
         Array(2., dtype=float32, weak_type=True)
     """
 
+    _where = "custom_jvp"
+    _primitive = custom_jvp_call_p
+
     def __init__(
         self,
         fun: Callable[..., Any],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: Sequence[str] = (),
     ) -> None:
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.nondiff_argnums = nondiff_positions(
-            "custom_jvp", fun, nondiff_argnums, nondiff_argnames
-        )
-        self.nondiff_argnames = tuple(nondiff_argnames)
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.jvp: Callable[..., Any] | None = None
-        self.symbolic_zeros = False
 
     def defjvp(self, jvp: Callable[..., Any], symbolic_zeros: bool = False) -> Callable[..., Any]:
         """Set the rule: (nondiff arguments, primals, tangents) → (result, tangent of the result).
@@ -167,8 +164,7 @@ class custom_jvp:
 
         self.jvp = jvp
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        label = function_label(self.fun)
+    def _check_defined(self, label: str) -> None:
         if self.jvp is None:
             raise AttributeError(
                 message(
@@ -178,15 +174,8 @@ class custom_jvp:
                     fix="Define it with @f.defjvp.",
                 )
             )
-        call = bind_call("custom_jvp", self.fun, self.nondiff_argnums, args, kwargs)
-        rule = self._rule(call.fixed, call.flat, label)
-
-        params = {"jvp_rule": rule, "name": self.fun.__name__}
-        outs = dispatch(custom_jvp_call_p, call, params)
-        return call.flat.out_tree.unflatten(outs)
 
     def _rule(self, fixed: tuple[Any, ...], flat: FlatFunction, label: str) -> JVPRule:
-        """The user's rule as a function of leaves."""
         jvp, in_tree, symbolic = self.jvp, flat.in_tree, self.symbolic_zeros
         assert jvp is not None, "the rule is defined"
 

@@ -1,4 +1,4 @@
-"""What `custom_jvp` and `custom_vjp` share: binding of arguments, dispatch on the current trace.
+"""What `custom_jvp` and `custom_vjp` share: their calls, bound and dispatched on the current trace.
 
 Eagerly the function itself runs.  A trace of differentiation that holds a tangent of an operand
 runs the user's rule, with the operands as they are, so that Python control flow on concrete values
@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from ... import tree
 from ...core import (
@@ -49,6 +49,49 @@ class BoundCall(NamedTuple):
     fixed: tuple[Any, ...]
     leaves: list[Any]
     flat: FlatFunction
+
+
+class HasRules:
+    """A function whose derivative the user defines: base of `custom_jvp` and `custom_vjp`.
+
+    Args:
+        fun: function of arrays or trees.
+        nondiff_argnums, nondiff_argnames: arguments that are Python values.
+    """
+
+    _where: ClassVar[str]
+    _primitive: ClassVar[CustomCall]
+
+    def __init__(
+        self,
+        fun: Callable[..., Any],
+        nondiff_argnums: Sequence[int],
+        nondiff_argnames: Sequence[str],
+    ) -> None:
+        functools.update_wrapper(self, fun)
+        self.fun = fun
+        self.nondiff_argnums = nondiff_positions(
+            self._where, fun, nondiff_argnums, nondiff_argnames
+        )
+        self.nondiff_argnames = tuple(nondiff_argnames)
+        self.symbolic_zeros = False
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        label = function_label(self.fun)
+        self._check_defined(label)
+        call = bind_call(self._where, self.fun, self.nondiff_argnums, args, kwargs)
+        rule = self._rule(call.fixed, call.flat, label)
+        params = {self._primitive.rule_name: rule, "name": self.fun.__name__}
+        outs = dispatch(self._primitive, call, params)
+        return call.flat.out_tree.unflatten(outs)
+
+    def _check_defined(self, label: str) -> None:
+        """Raise `AttributeError` unless the user has set the rule."""
+        raise AssertionError(f"{self._where} defines _check_defined")
+
+    def _rule(self, fixed: tuple[Any, ...], flat: FlatFunction, label: str) -> Any:
+        """The user's rule as a function of leaves, for the parameter `rule_name`."""
+        raise AssertionError(f"{self._where} defines _rule")
 
 
 def bind_call(

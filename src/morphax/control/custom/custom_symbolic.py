@@ -13,7 +13,7 @@ from typing import Any, final
 from ...core import Zero
 from ...transforms.derivative_maps import tangent_output
 from ...tree import map as map_tree
-from ...util.messages import message
+from ...util.messages import described, message
 
 SymbolicZero = Zero
 
@@ -55,7 +55,7 @@ def _value(leaf: Any) -> Any:
     raise TypeError(
         message(
             "custom_vjp_primal_tree_values",
-            given=f"a leaf {leaf!r:.80} of type {type(leaf).__name__}",
+            given=f"a leaf {described(leaf)}",
             expected="leaves of type CustomVJPPrimal",
             fix="Call it on the arguments of a forward rule set with symbolic_zeros=True.",
         )

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import errors, tree
 from ...core import Tracer, aval_of
 from ...transforms.derivative_maps import tangent_output
-from ...transforms.flattening import FlatFunction, function_label
+from ...transforms.flattening import FlatFunction
 from ...util.messages import message
-from .custom_rules import bind_call, dispatch, nondiff_positions
+from .custom_rules import HasRules
 from .custom_symbolic import CustomVJPPrimal
 from .custom_vjp_checks import checked_cotangents, checked_pair
 from .custom_vjp_primitives import Forward, Pull, custom_vjp_call_p
 from .custom_vjp_remat import replaceable_forward
 
 
-class custom_vjp:
+class custom_vjp(HasRules):
     """Define the pullback of a function yourself, for reverse mode.
 
     Args:
@@ -41,21 +40,18 @@ class custom_vjp:
         Array(1., dtype=float32, weak_type=True)
     """
 
+    _where = "custom_vjp"
+    _primitive = custom_vjp_call_p
+
     def __init__(
         self,
         fun: Callable[..., Any],
         nondiff_argnums: Sequence[int] = (),
         nondiff_argnames: Sequence[str] = (),
     ) -> None:
-        functools.update_wrapper(self, fun)
-        self.fun = fun
-        self.nondiff_argnums = nondiff_positions(
-            "custom_vjp", fun, nondiff_argnums, nondiff_argnames
-        )
-        self.nondiff_argnames = tuple(nondiff_argnames)
+        super().__init__(fun, nondiff_argnums, nondiff_argnames)
         self.fwd: Callable[..., Any] | None = None
         self.bwd: Callable[..., Any] | None = None
-        self.symbolic_zeros = False
         self.optimize_remat = False
 
     def defvjp(
@@ -81,8 +77,7 @@ class custom_vjp:
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        label = function_label(self.fun)
+    def _check_defined(self, label: str) -> None:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
                 message(
@@ -92,17 +87,9 @@ class custom_vjp:
                     fix="Define them with f.defvjp(forward, backward).",
                 )
             )
-        call = bind_call("custom_vjp", self.fun, self.nondiff_argnums, args, kwargs)
-        _refuse_tracers(label, call.fixed)
-        forward = self._rules(call.fixed, call.flat, label)
-        if self.optimize_remat:
-            forward = replaceable_forward(forward, call.flat)
-        params = {"forward": forward, "name": self.fun.__name__}
-        outs = dispatch(custom_vjp_call_p, call, params)
-        return call.flat.out_tree.unflatten(outs)
 
-    def _rules(self, fixed: tuple[Any, ...], flat: FlatFunction, label: str) -> Forward:
-        """The user's rules as functions of leaves."""
+    def _rule(self, fixed: tuple[Any, ...], flat: FlatFunction, label: str) -> Forward:
+        _refuse_tracers(label, fixed)
         fwd, bwd, in_tree, symbolic = self.fwd, self.bwd, flat.in_tree, self.symbolic_zeros
         assert fwd is not None, "the rules are defined"
         assert bwd is not None, "the rules are defined"
@@ -125,7 +112,7 @@ class custom_vjp:
 
             return outs, residuals, pull
 
-        return forward
+        return replaceable_forward(forward, flat) if self.optimize_remat else forward
 
 
 def _with_fixed(

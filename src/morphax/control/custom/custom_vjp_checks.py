@@ -9,7 +9,7 @@ from ... import dtypes, tree
 from ...config import current as current_config
 from ...core import aval_of, is_value, is_zero
 from ...transforms.flattening import FlatFunction, argument_names
-from ...util.messages import message
+from ...util.messages import described, message
 from .custom_rules import checked_result
 
 
@@ -70,7 +70,7 @@ def _checked_cotangent(where: str, flat: FlatFunction, position: int, ct: Any, a
     raise (ValueError if is_shape else TypeError)(
         message(
             f"{where}, cotangent of {argument_names(flat.function, flat.in_tree)[position]}",
-            given=f"{ct!r:.80} of type {type(ct).__name__}" if given is None else f"{given}",
+            given=described(ct) if given is None else f"{given}",
             expected=f"{expected}, for the argument is {aval}",
             fix="Return cotangents with the shapes and dtypes of the arguments.",
         )

@@ -40,8 +40,8 @@ def fwd_and_bwd(
 
     @functools.wraps(fun)
     def fwd(*args: Any, **kwargs: Any) -> Any:
-        positions, partial = with_others_fixed("fwd_and_bwd", fun, argnums, args, kwargs)
-        return vjp(partial, *[args[i] for i in positions], has_aux=has_aux)
+        chosen, partial = with_others_fixed("fwd_and_bwd", fun, argnums, args, kwargs)
+        return vjp(partial, *chosen, has_aux=has_aux)
 
     def bwd(f_vjp: Callable[[Any], Any], outgrad: Any) -> Any:
         cotangents = f_vjp(outgrad)

@@ -11,11 +11,15 @@ from ...array.colocation import placement_of
 from ...array.sharding import SingleDeviceSharding
 from ...config import current as current_config
 from ...core import AbstractRef, Format, Layout, Tracer, aval_of, is_value
-from ...engines.reference.eager import as_array
+from ...engines.xla.call_plan import CallPlan
 from ...engines.xla.executable import Executable
-from ...util.messages import message
-from .executables import run
+from ...util.compiled import part
+from ...util.messages import described, message
+from .executables import plan, run
+from .operands import put
 from .stage_info import Stage
+
+native = part("calls")
 
 
 @final
@@ -30,7 +34,7 @@ class Compiled(Stage):
             leaves are references.
     """
 
-    __slots__ = ("_argument_names", "_call_observed", "_executable", "_takes_references")
+    __slots__ = ("_argument_names", "_call_observed", "_calls", "_executable", "_takes_references")
 
     def __init__(
         self,
@@ -43,6 +47,7 @@ class Compiled(Stage):
         self._executable = executable
         self._call_observed = call_observed
         self._argument_names = argument_names
+        self._calls = None if native is None else native.CallTable()
         self._takes_references = any([type(a) is AbstractRef for a in self._flat_in_avals])
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -55,19 +60,37 @@ class Compiled(Stage):
         leaves, in_tree = tree.flatten((args, kwargs))
         if in_tree != self.in_tree:
             raise TypeError(self._wrong_structure(in_tree))
-        for position, (x, aval) in enumerate(zip(leaves, self._flat_in_avals, strict=True)):
+        avals = self._flat_in_avals
+        for position, (x, aval) in enumerate(zip(leaves, avals, strict=True)):
             if type(x) is not Array or x.aval is not aval:
                 self._check(position, x, aval)
-        if self._takes_references:
+        if self._takes_references or current_config().debugs_execution:
             return self._call_observed(leaves)
-        operands = [as_array(x) for x in leaves]
+        results = self.apply(leaves)
+        if self._calls is not None:
+            given = tuple(map(aval_of, leaves))
+            trees = tree.structure(args), tree.structure(kwargs)
+            self._calls.add(given, *trees, (), None, self)
+        return results
+
+    def call(self, *args: Any, **kwargs: Any) -> Any:
+        """The same as calling the object."""
+        return self(*args, **kwargs)
+
+    def apply(self, leaves: Sequence[Any]) -> Any:
+        """Run the program on leaves of its signature."""
+        executable = self._executable
+        operands = [
+            x if type(x) is Array else put(x, aval, executable.device)
+            for x, aval in zip(leaves, self._flat_in_avals, strict=True)
+        ]
         committed = self._check_placement(operands)
-        if current_config().debugs_execution:
-            return self._call_observed(operands)
-        results = run(self._executable, operands, committed, self._program.debug_info)
+        results = run(executable, operands, committed, self._program.debug_info)
         return self.out_tree.unflatten(results)
 
-    call = __call__
+    def plan(self) -> tuple[CallPlan | None, bool, Any]:
+        """What `apply` does, for callers in C++; see `Traced.plan`."""
+        return plan(self._executable, self._program.debug_info), False, self.out_tree
 
     def as_text(self) -> str:
         """The HLO text of the program, as XLA optimised it."""
@@ -125,6 +148,12 @@ class Compiled(Stage):
         ]
         return self.out_tree.unflatten(formats)
 
+    @property
+    def out_info(self) -> Any:
+        """The result with `ShapeDtypeStruct` leaves, which know the `Format` of each array."""
+        infos = super().out_info
+        return tree.map(lambda info, f: info.update(sharding=f), infos, self.output_formats)
+
     def _format(self, layout: Layout) -> Format:
         return Format(layout, SingleDeviceSharding(self._executable.device))
 
@@ -148,7 +177,7 @@ class Compiled(Stage):
             expected = "a concrete array: a compiled function cannot be transformed"
             fix = "Transform the function first, then lower and compile it."
         elif not is_value(x):
-            given, expected = f"{x!r:.80} of type {type(x).__name__}", f"an array {aval}"
+            given, expected = described(x), f"an array {aval}"
             fix = "Convert the argument with jnp.asarray."
         else:
             given, expected = str(aval_of(x)), f"{aval}, for which it was compiled"

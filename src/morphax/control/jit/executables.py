@@ -10,13 +10,15 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
 from ...array import Array
 from ...config import current as current_config
 from ...core import DebugInfo, Jaxpr
-from ...engines.xla.donation import call_donating
+from ...engines.xla.call_plan import CallPlan
+from ...engines.xla.donation import call_donating, donated_to
 from ...engines.xla.executable import Executable
 from ...engines.xla.lowering import lower
 from ...util.memo import on_clear
@@ -104,3 +106,10 @@ def run(
     if not (program.donated or program.handed_over):
         return executable.run(operands, committed)
     return call_donating(executable, operands, committed, info.function, info.argument_name)
+
+
+def plan(executable: Executable, info: DebugInfo) -> CallPlan | None:
+    """What `run` does, for callers in C++; None if only Python can do it."""
+    if executable.program.handed_over:
+        return None
+    return executable.plan(partial(donated_to, info.function, executable.device))

@@ -33,9 +33,10 @@ from ...transforms.flattening import (
     function_label,
     function_name,
 )
-from ...util.messages import message
+from ...util.messages import described, message
 from ..build_events import TRACING, reported
 from ..remembered import remembered
+from .compiled import Compiled
 from .jit_options import (
     Choice,
     JitOptions,
@@ -46,9 +47,10 @@ from .jit_options import (
     resolve,
     split_static,
 )
+from .operands import only_arrays, put
 from .program_cache import cache_of, compiled
 from .recompiles import note_trace
-from .stages import Lowered, Traced, TracedWithReferences, only_arrays, put
+from .stages import Lowered, Traced, TracedWithReferences
 
 _aval = attrgetter("aval")
 _no_kwargs = tree.structure({})
@@ -243,7 +245,16 @@ class JitFunction:
 
 if compiled is not None:
     compiled.install(
-        JitFunction, Choice, Array, aval_of, put, _no_kwargs, state, this_thread, EvalTrace
+        JitFunction,
+        Compiled,
+        Choice,
+        Array,
+        aval_of,
+        put,
+        _no_kwargs,
+        state,
+        this_thread,
+        EvalTrace,
     )
 
 
@@ -326,7 +337,7 @@ def _may_be_rebuilt(fun: Any) -> bool:
 def _check_function(fun: Any) -> None:
     kind = None
     if not callable(fun):
-        kind = f"{fun!r:.80} of type {type(fun).__name__}"
+        kind = described(fun)
     elif inspect.isgeneratorfunction(fun) or inspect.iscoroutinefunction(fun):
         kind = f"{function_label(fun)}, a generator or coroutine function"
     if kind is not None:

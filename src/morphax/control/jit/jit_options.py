@@ -14,7 +14,7 @@ from typing import Any, final
 
 from ... import tree
 from ...transforms.flattening import function_label
-from ...util.messages import message
+from ...util.messages import described, message
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -173,7 +173,7 @@ def _wrong_kind(argument: str, value: Any, expected: str) -> TypeError:
     return TypeError(
         message(
             f"jit, argument {argument}",
-            given=f"{value!r:.80} of type {type(value).__name__}",
+            given=described(value),
             expected=expected,
             fix=f"Name the arguments of the function: {argument}=...",
         )

@@ -10,35 +10,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from functools import partial
 from operator import attrgetter, is_
 from typing import Any, Protocol, final, runtime_checkable
-
-import numpy as np
 
 from ...array import Array
 from ...array.colocation import placement_of
 from ...core import Cell, Jaxpr, StagingTrace, Trace, current_trace, root_trace
-from ...dtypes import float0
 from ...engines.devices import default_device
 from ...engines.reference.eager import EvalTrace, as_array
-from ...engines.transfer_guard import guard_transfer
 from ...engines.xla import inspection
-from ...engines.xla.buffers import copied_to_device
 from ...engines.xla.call_plan import CallPlan
-from ...engines.xla.donation import donated_to
 from ...engines.xla.executable import Executable
 from ...engines.xla.lowering import LoweredProgram, lower
 from ...util.messages import message
 from ..build_events import LOWERING, reported
 from .compiled import Compiled
-from .executables import compiled, run
+from .executables import compiled, plan, run
 from .jit_primitive import jit_p
+from .operands import only_arrays, put
 from .stage_info import Stage
 
 _is_committed = attrgetter("_committed")
-only_arrays = frozenset({Array}).issuperset
-_NUMBERS = frozenset({bool, int, float, complex, np.ndarray})
 
 CompilerOptions = dict[str, str | bool | int | float]
 
@@ -121,6 +113,17 @@ class Traced(Stage):
         return self._program
 
     @property
+    def lojax(self) -> Traced:
+        """The program in types that engines know: itself, for there are no others.
+
+        Example:
+            >>> import morphax as jax
+            >>> jax.jit(lambda x: 2.0 * x).trace(1.0).lojax.jaxpr
+            { lambda ; a:f32[]. let b:f32[] = mul 2.0:f32[] a in (b,) }
+        """
+        return self
+
+    @property
     def fun_name(self) -> str:
         """The name of the function."""
         return self._params["name"]  # type: ignore[no-any-return]
@@ -145,19 +148,16 @@ class Traced(Stage):
             results = executable.run(operands, committed)
         return self.out_tree.unflatten(results)
 
-    def plan(self) -> tuple[CallPlan, bool, Any] | None:
-        """What `apply` does in eager mode, for callers in C++; None if only Python can do it.
+    def plan(self) -> tuple[CallPlan | None, bool, Any]:
+        """What `apply` does in eager mode, for callers in C++.
 
         Returns:
-            how the program is called on the device, whether its results are committed in any case,
-            and their structure.
+            how the program is called on the device, None if only Python can do it; whether its
+            results are committed in any case; and their structure.
         """
         executable = self._executables.get(self._device) or self._compile(self._device)
-        if self.captured or executable.program.handed_over:
-            return None
-        function = self._program.debug_info.function
-        gone = partial(donated_to, function, self._device)
-        return executable.plan(gone), self._committed, self.out_tree
+        steps = None if self.captured else plan(executable, self._program.debug_info)
+        return steps, self._committed, self.out_tree
 
     def bind(self, leaves: Sequence[Any]) -> Any:
         """The call as one operation of the current trace, whichever that is."""
@@ -244,21 +244,12 @@ class TracedWithReferences(Traced):
     def apply(self, leaves: Sequence[Any]) -> Any:
         return self.bind(leaves)
 
-    def plan(self) -> None:
-        return None
+    def plan(self) -> tuple[None, bool, Any]:
+        return None, False, self.out_tree
 
     def bind(self, leaves: Sequence[Any]) -> Any:
         operands = [*self.captured, *leaves]
         return self.out_tree.unflatten(jit_p.bind(*operands, jaxpr=self.jaxpr, **self._params))
-
-
-def put(x: Any, aval: Any, device: Any) -> Array:
-    """An operand that is no `Array` yet; numbers go straight to the device."""
-    if type(x) not in _NUMBERS or aval.dtype == float0:
-        return as_array(x)
-    guard_transfer("host_to_device", x, device)
-    host = np.asarray(x, aval.dtype)
-    return Array(aval, None, copied_to_device(host, aval, device), device)
 
 
 def _is_staging(trace: Trace) -> bool:
@@ -327,7 +318,9 @@ class Lowered(Stage):
             ...
         """
         text = self._lower(locations=True).text if debug_info else self._module.text
-        return text if _is_stablehlo(dialect) else inspection.hlo_text(text)
+        if _is_stablehlo(dialect):
+            return text
+        return inspection.hlo_text(text, locations=debug_info)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The module as an object of the compiler: of MLIR for StableHLO, of XLA for HLO."""

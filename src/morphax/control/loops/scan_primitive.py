@@ -22,7 +22,7 @@ from ...core import (
     without_references,
 )
 from ...core.effects import Effects
-from ...engines.reference.eager import as_array
+from ...engines.reference.eager import RunsOnArrays, as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.joining import stack
 from ...lax.ref_binding import TakesReferences
@@ -40,7 +40,7 @@ from .scan_rematerialization import rematerialize_scan
 
 
 @final
-class Scan(TakesReferences):
+class Scan(RunsOnArrays, TakesReferences):
     """A loop of `length` steps that carries values and stacks results.
 
     Params:
@@ -102,9 +102,6 @@ class Scan(TakesReferences):
 
     def discharge(self, *operands: Any, **params: Any) -> list[Any]:
         return discharge_scan(self, operands, params)
-
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
 
     def lower(
         self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any

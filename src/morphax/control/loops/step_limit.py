@@ -6,24 +6,19 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from ...array import Array
-from ...core import BatchAxes, Primitive, not_linear
+from ...core import NoResults
 from ...core.effects import DebugEffect, Effects
-from ...engines.reference.eager import as_array
+from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.callbacks import call_python
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 
 
 @final
-class StepLimit(Primitive):
+class StepLimit(NoResults, RunsOnArrays):
     """Raise `RuntimeError` if one of the operand's numbers is larger than `max_steps`."""
 
     name = "step_limit"
-    multiple_results = True
-    transpose = not_linear("it has no results")
-
-    def abstract_eval(self, steps: Any, **_: Any) -> list[Any]:
-        return []
 
     def effects(self, **_: Any) -> Effects:
         return frozenset({DebugEffect()})
@@ -32,25 +27,12 @@ class StepLimit(Primitive):
         _check(steps.to_host(), max_steps)
         return []
 
-    def evaluate(self, steps: Any, *, max_steps: int) -> list[Any]:
-        return self.execute(as_array(steps), max_steps=max_steps)
-
     def lower(self, b: Builder, outs: Any, steps: Value, *, max_steps: int) -> list[Value]:
         def check(counts: Any) -> Sequence[Any]:
             _check(counts, max_steps)
             return ()
 
         return call_python(b, check, (), steps)
-
-    def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], *, max_steps: int
-    ) -> tuple[list[Any], list[Any]]:
-        return self.bind(*primals, max_steps=max_steps), []
-
-    def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, max_steps: int
-    ) -> tuple[list[Any], list[Any]]:
-        return self.bind(*operands, max_steps=max_steps), []
 
 
 def _check(steps: Any, max_steps: int) -> None:

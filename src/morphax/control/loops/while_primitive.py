@@ -22,7 +22,7 @@ from ...core import (
     without_references,
 )
 from ...core.effects import Effects
-from ...engines.reference.eager import as_array
+from ...engines.reference.eager import RunsOnArrays, as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.reductions import reduce_or
 from ...lax.ref_binding import TakesReferences
@@ -51,7 +51,7 @@ class WhileParts(NamedTuple):
 
 
 @final
-class While(TakesReferences):
+class While(RunsOnArrays, TakesReferences):
     """Apply `body_jaxpr` to the carry while `cond_jaxpr` of it is true.
 
     Params:
@@ -111,9 +111,6 @@ class While(TakesReferences):
 
     def discharge(self, *operands: Any, **params: Any) -> list[Any]:
         return discharge_while(self, operands, params)
-
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
 
     def lower(
         self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any

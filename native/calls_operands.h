@@ -1,0 +1,27 @@
+// Operands on the way from the leaves of the arguments to the buffers that a program takes.
+#pragma once
+
+#include "calls_program.h"
+
+namespace morphax::calls {
+
+// The operands as arrays; numbers go straight to the device.
+References as_arrays(Signature& signature, const Plan& plan);
+
+// Whether operands are bound to the device of a program, or to another.
+enum class Commitment { kNone, kHere, kElsewhere };
+Commitment commitment(const References& arrays, PyObject* device);
+
+// What the program takes: buffers of the operands, then its constants.
+nb::object buffers_of(const References& arrays, const Plan& plan);
+
+// Whether operands can be given away as they are: each has a buffer, of its own, and stands once.
+bool can_donate(const References& arrays, const Plan& plan);
+
+// Marks the operands whose memory XLA took as deleted.
+void give_up(const References& arrays, const Plan& plan);
+
+// Forgets the numbers that are kept on devices.
+void clear_numbers();
+
+}  // namespace morphax::calls

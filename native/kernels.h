@@ -1,0 +1,17 @@
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+// A loop that is compiled twice, for old and for newer processors; which of them runs is found out
+// when the module is loaded.  Sanitizers cannot watch how.
+#if defined(__x86_64__) && defined(__linux__) && !defined(__SANITIZE_ADDRESS__)
+#define MORPHAX_VECTORIZED __attribute__((target_clones("avx2", "default"), optimize("O3")))
+#else
+#define MORPHAX_VECTORIZED
+#endif
+
+namespace morphax::kernels {
+
+void bind(nanobind::module_& module);
+
+}  // namespace morphax::kernels

@@ -1,0 +1,110 @@
+// Numbers drawn from keys: the compiled twin of `_draw` in `morphax/lax/random_bits.py`.
+//
+// Threefry-2x32 with 20 rounds, whose words stay in registers.  Reference: Salmon, Moraes, Dror &
+// Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11.
+#include "random.h"
+
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels.h"
+
+namespace morphax::random {
+
+namespace nb = nanobind;
+
+namespace {
+
+constexpr std::uint32_t kParity = 0x1BD11BDA;
+// Counters that are encrypted together: their images stay in the first cache.
+constexpr std::size_t kBlock = 1024;
+// From here on other threads may run meanwhile.
+constexpr std::size_t kMany = 1 << 14;
+
+inline std::uint32_t rotated(std::uint32_t x, int distance) {
+  return x << distance | x >> (32 - distance);
+}
+
+template <int a, int b, int c, int d>
+inline void four_rounds(std::uint32_t& x0, std::uint32_t& x1) {
+  x1 = rotated(x1, a) ^ (x0 += x1);
+  x1 = rotated(x1, b) ^ (x0 += x1);
+  x1 = rotated(x1, c) ^ (x0 += x1);
+  x1 = rotated(x1, d) ^ (x0 += x1);
+}
+
+// The images of the pairs (high, low), (high, low + 1), …
+MORPHAX_VECTORIZED
+void encrypt(std::uint64_t key, std::uint32_t high, std::uint32_t low, std::size_t count,
+             std::uint32_t* first, std::uint32_t* second) {
+  const auto k0 = static_cast<std::uint32_t>(key >> 32), k1 = static_cast<std::uint32_t>(key);
+  const std::uint32_t k2 = k0 ^ k1 ^ kParity;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t x0 = high + k0, x1 = low + static_cast<std::uint32_t>(i) + k1;
+    four_rounds<13, 15, 26, 6>(x0, x1);
+    x0 += k1, x1 += k2 + 1;
+    four_rounds<17, 29, 16, 24>(x0, x1);
+    x0 += k2, x1 += k0 + 2;
+    four_rounds<13, 15, 26, 6>(x0, x1);
+    x0 += k0, x1 += k1 + 3;
+    four_rounds<17, 29, 16, 24>(x0, x1);
+    x0 += k1, x1 += k2 + 4;
+    four_rounds<13, 15, 26, 6>(x0, x1);
+    first[i] = x0 + k2, second[i] = x1 + k0 + 5;
+  }
+}
+
+// 64-bit numbers are the image; narrower ones are low bits of the sum of its words without carry.
+template <typename T>
+void combine(const std::uint32_t* first, const std::uint32_t* second, std::size_t count, T* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if constexpr (sizeof(T) == 8) {
+      out[i] = static_cast<std::uint64_t>(first[i]) << 32 | second[i];
+    } else {
+      out[i] = static_cast<T>(first[i] ^ second[i]);
+    }
+  }
+}
+
+template <typename T>
+void draw_stream(std::uint64_t key, std::size_t count, T* out) {
+  std::uint32_t first[kBlock], second[kBlock];
+  // A block begins at a multiple of its size, so all its counters have one high word.
+  for (std::uint64_t start = 0; start < count; start += kBlock) {
+    const std::size_t size = std::min<std::size_t>(kBlock, count - start);
+    encrypt(key, static_cast<std::uint32_t>(start >> 32), static_cast<std::uint32_t>(start), size,
+            first, second);
+    combine(first, second, size, out + start);
+  }
+}
+
+using Keys = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using Numbers = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// Fills row i of `out` with the stream of key i.
+template <typename T>
+void draw(Keys keys, Numbers<T> out) {
+  const std::uint64_t* key = keys.data();
+  T* numbers = out.data();
+  const std::size_t rows = std::min(keys.shape(0), out.shape(0)), columns = out.shape(1);
+  const auto fill = [&] {
+    for (std::size_t i = 0; i < rows; ++i) draw_stream(key[i], columns, numbers + i * columns);
+  };
+  if (rows * columns < kMany) return fill();
+  const nb::gil_scoped_release others_run;
+  fill();
+}
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  module.def("draw", &draw<std::uint8_t>, nb::arg(), nb::arg().noconvert());
+  module.def("draw", &draw<std::uint16_t>, nb::arg(), nb::arg().noconvert());
+  module.def("draw", &draw<std::uint32_t>, nb::arg(), nb::arg().noconvert());
+  module.def("draw", &draw<std::uint64_t>, nb::arg(), nb::arg().noconvert());
+}
+
+}  // namespace morphax::random

@@ -1,0 +1,33 @@
+"""Arguments of compiled programs on their way to the device."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...array import Array
+from ...dtypes import float0
+from ...engines.reference.eager import as_array
+from ...engines.transfer_guard import guard_transfer
+from ...engines.xla.buffers import copied_to_device
+from ...util.compiled import part
+from ...util.memo import on_clear
+
+only_arrays = frozenset({Array}).issuperset
+
+_NUMBERS = frozenset({bool, int, float, complex, np.ndarray})
+
+compiled = part("calls")
+if compiled is not None:
+    # The numbers that it keeps on devices.
+    on_clear(compiled.clear_numbers)
+
+
+def put(x: Any, aval: Any, device: Any) -> Array:
+    """An operand that is no `Array` yet; numbers go straight to the device."""
+    if (type(x) not in _NUMBERS and not isinstance(x, np.generic)) or aval.dtype == float0:
+        return as_array(x)
+    guard_transfer("host_to_device", x, device)
+    host = np.asarray(x, aval.dtype)
+    return Array(aval, None, copied_to_device(host, aval, device), device)

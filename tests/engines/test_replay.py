@@ -13,7 +13,7 @@ import morphax.numpy as jnp
 from morphax.config import override
 from morphax.core import stage
 from morphax.engines.reference.kernel_program import kernel_program
-from morphax.numpy.replay import replayed
+from morphax.engines.reference.replay import replayed
 from tests.tracing import calls_of, work_of
 
 X = jnp.arange(-3.0, 3.0)

@@ -99,10 +99,10 @@ def _quotient(x: Any, y: Any) -> Any:
         return _complex_quotient(x, y)
     if x.dtype.kind not in "iu":
         return np.divide(x, y)
-    quotient = np.floor_divide(x, y)
-    if x.dtype.kind == "i":
-        # From floor to truncation: one more where the signs differ and the division is inexact.
-        quotient = quotient + (((x ^ y) < 0) & (quotient * y != x))
+    # What is left without the remainder divides exactly, so rounding down is truncation.
+    quotient = np.floor_divide(x - np.fmod(x, y), y)
+    if np.count_nonzero(y) == y.size:
+        return quotient
     return np.where(y == 0, ~np.zeros_like(y), quotient)
 
 
@@ -164,7 +164,9 @@ class Div(Elementwise):
 
 def _remainder(x: Any, y: Any) -> Any:
     remainder = np.fmod(x, y)
-    return remainder if x.dtype.kind == "f" else np.where(y == 0, x, remainder)
+    if x.dtype.kind == "f" or np.count_nonzero(y) == y.size:
+        return remainder
+    return np.where(y == 0, x, remainder)
 
 
 @final

@@ -6,6 +6,7 @@ nothing but copies of the sign (`shift_right_arithmetic`) or zeros.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -63,6 +64,10 @@ class Shift(Bitwise):
 
     accepts = INTEGER
     kind: ClassVar[str]
+
+    def kernel(self, x: Any, *others: Any, **params: Any) -> Callable[..., Any] | None:
+        is_numpys = isinstance(x.dtype, np.dtype) and x.dtype.kind in "iu"
+        return type(self).numpy if is_numpys and x.dtype.name.startswith(self.kind) else None
 
     def evaluate(self, x: Any, y: Any) -> Any:
         # NumPy's shifts agree with XLA's for any distance, negative ones being huge.

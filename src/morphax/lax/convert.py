@@ -8,6 +8,7 @@ whatever is not zero, NaN included, is `True`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from operator import methodcaller
 from typing import Any, final
 
 import numpy as np
@@ -137,6 +138,10 @@ class BitcastConvertType(Primitive):
         if x.shape[-1:] != (new // old,):
             raise ValueError(_bitcast_message(x, new_dtype, f"a last axis of size {new // old}"))
         return ShapedArray(x.shape[:-1], new_dtype)
+
+    def kernel(self, x: Any, *, new_dtype: Any) -> Callable[..., Any] | None:
+        widths = [_bits_of_numbers(d) or 0 for d in (x.dtype, new_dtype)]
+        return methodcaller("view", new_dtype) if widths[0] == widths[1] >= 8 else None
 
     def evaluate(self, x: Any, *, new_dtype: Any) -> Any:
         if isinstance(new_dtype, dtypes.ExtendedDType):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
@@ -91,6 +92,10 @@ def _logistic(x: Any) -> Any:
     return inverse(1 + np.exp(-x))
 
 
+def _real_logistic(x: Any) -> Any:
+    return np.reciprocal(1 + np.exp(-x))
+
+
 @final
 class Logistic(Elementwise):
     """1 / (1 + e⁻ˣ), element by element."""
@@ -99,6 +104,9 @@ class Logistic(Elementwise):
     accepts = INEXACT
     numpy = _logistic
     stablehlo = "stablehlo.logistic"
+
+    def kernel(self, x: Any, **params: Any) -> Callable[..., Any] | None:
+        return _real_logistic if x.dtype.kind == "f" else super().kernel(x, **params)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(out, sub(1.0, out)))

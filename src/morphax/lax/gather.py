@@ -40,7 +40,7 @@ from .index_plan import as_integers, gather_plan
 from .kinds import NUMBER
 from .narrow import widened
 from .scattering import Scattering, elements, scatter_params
-from .spine import instantiate, moved_axis, zeros
+from .spine import behind_batch, instantiate, moved_axis, zeros
 
 
 @final
@@ -89,8 +89,16 @@ class Gather(Primitive):
         if 0 in plan.shape:
             return np.empty(plan.shape, x.dtype)
         fills = mode is GatherScatterMode.FILL_OR_DROP
-        if plan.along is not None and not fills:
-            return x.take(as_integers(indices[..., 0]), axis=plan.along, mode="clip")
+        if plan.along is not None:
+            places = as_integers(indices[..., 0])
+            out = x.take(places, axis=plan.along, mode="clip")
+            outside = (places < 0) | (places >= x.shape[plan.along]) if fills else None
+            if outside is None or not outside.any():
+                return out
+            rest = (1,) * (x.ndim - plan.along - 1)
+            return np.where(
+                outside.reshape(*outside.shape, *rest), filler(fill_value, x.dtype), out
+            )
         asked, starts = plan.starts(indices)
         matrix = x.reshape(plan.rows, plan.row_size)
         out = matrix.take(plan.row_numbers(starts), axis=0, mode="clip")
@@ -179,15 +187,15 @@ class Gather(Primitive):
     ) -> tuple[Any, int]:
         (x, indices), (x_dim, indices_dim) = operands, dims
         offset, collapsed, index_map, batching, indices_batching = dimension_numbers
-        offset = tuple([d + 1 for d in offset])
+        offset = behind_batch(offset)
         if x_dim is not None:
             x = moved_axis(x, x_dim, 0)
-            collapsed = tuple([d + 1 for d in collapsed])
-            index_map = tuple([d + 1 for d in index_map])
-            batching = tuple([d + 1 for d in batching])
+            collapsed = behind_batch(collapsed)
+            index_map = behind_batch(index_map)
+            batching = behind_batch(batching)
         if indices_dim is not None:
             indices = moved_axis(indices, indices_dim, 0)
-            indices_batching = tuple([d + 1 for d in indices_batching])
+            indices_batching = behind_batch(indices_batching)
         if x_dim is None:
             # Windows of different members may come in any order, and coincide.
             indices_are_sorted = unique_indices = False

@@ -45,7 +45,8 @@ class Abs(Elementwise):
 
 def _sign(x: Any) -> Any:
     if x.dtype.kind != "c":
-        return np.where(x == 0, x, np.sign(x))
+        # NumPy has 0 for −0.
+        return np.copysign(np.sign(x), x) if x.dtype.kind == "f" else np.sign(x)
     modulus = np.abs(x)
     out = np.empty_like(x)
     out.real, out.imag = x.real / modulus, x.imag / modulus

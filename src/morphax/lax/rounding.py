@@ -50,9 +50,8 @@ class Round(Piecewise):
     def evaluate(self, x: Any, *, rounding_method: RoundingMethod) -> Any:
         if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
             return np.rint(x)
-        whole = np.trunc(x)
-        one = np.copysign(x.dtype.type(1), x)
-        return np.where(np.abs(x - whole) >= 0.5, whole + one, whole)
+        part, whole = np.modf(x)
+        return whole + np.trunc(part + part)
 
     def lower(self, b: Builder, out: Any, x: Value, *, rounding_method: RoundingMethod) -> Value:
         even = rounding_method is RoundingMethod.TO_NEAREST_EVEN

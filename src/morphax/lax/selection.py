@@ -14,6 +14,7 @@ import numpy as np
 
 from ..core import ShapedArray, Zero, aval_of, is_undefined_primal, is_zero
 from ..engines.xla.stablehlo import Builder, Value
+from ..util.compiled import part
 from ..util.messages import message
 from .arithmetic import mul
 from .bitwise import bitwise_and
@@ -28,6 +29,29 @@ from .spine import broadcast_to
 def scalar_like(value: Any, x: Any) -> Any:
     """`value` as a scalar of the dtype of `x`."""
     return aval_of(x).dtype.type(value)
+
+
+_MANY = 1 << 13
+_WIDTHS = (1, 2, 4, 8)
+
+native = part("kernels")
+
+
+def _one_of_two(which: Any, false: Any, true: Any) -> Any:
+    return np.where(which, true, false)
+
+
+def _one_of_two_of_many(which: Any, false: Any, true: Any) -> Any:
+    """The same without a jump per element, where memory lies in order."""
+    operands = (which, true, false)
+    shape, itemsize = which.shape, true.dtype.itemsize
+    regular = all([x.flags.c_contiguous and x.shape in (shape, ()) for x in operands])
+    if not regular or not shape or itemsize not in _WIDTHS or native is None:
+        return np.where(which, true, false)
+    out, bits = np.empty(shape, true.dtype), f"u{itemsize}"
+    flags, *cases = [x.reshape(-1) for x in operands]
+    native.where(flags.view("u1"), *[x.view(bits) for x in cases], out.reshape(-1).view(bits))
+    return out
 
 
 @final
@@ -56,7 +80,7 @@ class SelectN(Elementwise):
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
         if len(avals) == 3 and avals[0].dtype == bool:
-            return lambda which, false, true: np.where(which, true, false)
+            return _one_of_two if avals[0].size < _MANY or native is None else _one_of_two_of_many
         return None
 
     def lower(self, b: Builder, out: Any, which: Value, *cases: Value) -> Value:
@@ -93,7 +117,7 @@ def _maximum(x: Any, y: Any) -> Any:
     if x.dtype.kind == "c":
         return np.where(_precedes(y, x), x, y)
     out = np.maximum(x, y)
-    if x.dtype.kind == "f" and np.count_nonzero(out) != out.size:
+    if x.dtype.kind == "f" and _zeros_meet(x, y, out):
         return np.where((out == 0) & (x == y), x + y, out)
     return out
 
@@ -102,9 +126,18 @@ def _minimum(x: Any, y: Any) -> Any:
     if x.dtype.kind == "c":
         return np.where(_precedes(x, y), x, y)
     out = np.minimum(x, y)
-    if x.dtype.kind == "f" and np.count_nonzero(out) != out.size:
+    if x.dtype.kind == "f" and _zeros_meet(x, y, out):
         return np.where((out == 0) & (x == y), -(-x + -y), out)
     return out
+
+
+def _zeros_meet(x: Any, y: Any, out: Any) -> bool:
+    """Whether 0 may stand against −0, of which NumPy takes either."""
+    # A few numbers are counted faster than they are compared.
+    if out.size < _MANY and np.count_nonzero(out) == out.size:
+        return False
+    first, second = (x, y) if x.size < y.size else (y, x)
+    return bool((first == 0).any() and (second == 0).any())
 
 
 def _precedes(x: Any, y: Any) -> Any:

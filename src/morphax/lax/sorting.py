@@ -42,6 +42,10 @@ def taken_along(x: Any, places: Any, axis: int) -> Any:
     )
 
 
+# Up to here a stable sort takes less time than to find out whether a faster one will do.
+_FEW = 1000
+
+
 @final
 class Sort(Primitive):
     """The operands sorted along `dimension` by the first `num_keys` of them, lexicographically."""
@@ -77,6 +81,8 @@ class Sort(Primitive):
         ]
         one = len(keys) == 1
         order = _order(keys[0], dimension) if one else np.lexsort(keys[::-1], dimension)
+        if order.ndim == 1:
+            return [x[order] for x in operands]
         return [np.take_along_axis(x, order, dimension) for x in operands]
 
     def lower(
@@ -119,8 +125,8 @@ class Sort(Primitive):
 def _sorted_values(x: Any, axis: int) -> Any:
     """`x` sorted; where NumPy's fast sort would mix up 0 and −0, by its stable one."""
     wide = widened(x)
-    mixed = False
-    if wide.dtype.kind == "f":
+    mixed = wide.size <= _FEW
+    if wide.dtype.kind == "f" and not mixed:
         signs = np.signbit(wide[wide == 0])
         mixed = bool(signs.any() and not signs.all())
     return np.sort(wide, axis, kind="stable" if mixed else None).astype(x.dtype, copy=False)
@@ -128,7 +134,7 @@ def _sorted_values(x: Any, axis: int) -> Any:
 
 def _order(key: Any, axis: int) -> Any:
     """The places of the elements of `key` in the order of a stable sort along an axis."""
-    if key.dtype.itemsize > 4 or not key.size:
+    if key.dtype.itemsize > 4 or key.size <= _FEW:
         return np.argsort(key, axis, kind="stable")
     if key.dtype.kind == "f":
         merged = np.where(key == 0, key.dtype.type(0), key)

@@ -9,6 +9,7 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
+from ..engines.reference.replay import replayed
 from ..numpy.operands import as_array, promoted_inexact
 
 # SELU's constants make mean 0 and variance 1 a fixed point (Klambauer et al., NeurIPS 2017).
@@ -54,17 +55,20 @@ def sigmoid(x: Any) -> Any:
     return lax.logistic(_inexact("sigmoid", x))
 
 
+@replayed(1)
 def softplus(x: Any) -> Any:
     """log(1 + eˣ)."""
     return jnp.logaddexp(x, 0)
 
 
+@replayed(1)
 def soft_sign(x: Any) -> Any:
     """x / (1 + |x|)."""
     x = _inexact("soft_sign", x)
     return x / (jnp.abs(x) + 1)
 
 
+@replayed(1)
 def silu(x: Any) -> Any:
     """x · sigmoid(x), also known as swish."""
     x = _inexact("silu", x)
@@ -74,6 +78,7 @@ def silu(x: Any) -> Any:
 swish = silu
 
 
+@replayed(1)
 def mish(x: Any) -> Any:
     """x · tanh(softplus(x)).
 
@@ -83,6 +88,7 @@ def mish(x: Any) -> Any:
     return x * jnp.tanh(softplus(x))
 
 
+@replayed(1)
 def log_sigmoid(x: Any) -> Any:
     """log sigmoid(x) = −softplus(−x)."""
     return -softplus(-_inexact("log_sigmoid", x))
@@ -93,6 +99,7 @@ def tanh(x: Any) -> Any:
     return jnp.tanh(x)
 
 
+@replayed(2)
 def elu(x: Any, alpha: Any = 1.0) -> Any:
     """x where it is positive, else α (eˣ − 1)."""
     x = _inexact("elu", x)
@@ -101,6 +108,7 @@ def elu(x: Any, alpha: Any = 1.0) -> Any:
     return jnp.where(x > 0, x, alpha * jnp.expm1(negative))
 
 
+@replayed(2)
 def celu(x: Any, alpha: Any = 1.0) -> Any:
     """max(x, 0) + min(0, α (eˣ⸍ᵅ − 1)).
 
@@ -110,28 +118,33 @@ def celu(x: Any, alpha: Any = 1.0) -> Any:
     return jnp.maximum(x, 0.0) + alpha * jnp.expm1(jnp.minimum(x, 0.0) / alpha)
 
 
+@replayed(1)
 def selu(x: Any) -> Any:
     """λ · elu(x, α) with the constants of Klambauer et al., NeurIPS 2017."""
     return _SELU_SCALE * elu(x, _SELU_ALPHA)
 
 
+@replayed(2)
 def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
     """x where it is not negative, else `negative_slope` · x."""
     x = _inexact("leaky_relu", x)
     return jnp.where(x >= 0, x, negative_slope * x)
 
 
+@replayed(1)
 def hard_tanh(x: Any) -> Any:
     """x, limited to [−1, 1]."""
     x = _inexact("hard_tanh", x)
     return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
 
 
+@replayed(1)
 def hard_sigmoid(x: Any) -> Any:
     """relu6(x + 3) / 6."""
     return relu6(_inexact("hard_sigmoid", x) + 3.0) / 6.0
 
 
+@replayed(1)
 def hard_silu(x: Any) -> Any:
     """x · hard_sigmoid(x)."""
     x = _inexact("hard_silu", x)
@@ -141,6 +154,7 @@ def hard_silu(x: Any) -> Any:
 hard_swish = hard_silu
 
 
+@replayed(1)
 def gelu(x: Any, approximate: bool = True) -> Any:
     """x Φ(x), with Φ the standard normal distribution function.
 
@@ -157,6 +171,7 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     return 0.5 * x * lax.erfc(-x * np.sqrt(0.5).astype(x.dtype))
 
 
+@replayed(1)
 def glu(x: Any, axis: int = -1) -> Any:
     """The first half of `x` along `axis`, times the sigmoid of the second.
 

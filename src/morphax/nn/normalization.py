@@ -11,9 +11,9 @@ from .. import numpy as jnp
 from ..config import current as current_config
 from ..control.custom.custom_jvp import custom_jvp
 from ..core import current_trace, root_trace
+from ..engines.reference.replay import replayed
 from ..numpy.axes import canonical_axes, canonical_axis
 from ..numpy.operands import as_array, promoted_inexact
-from ..numpy.replay import replayed
 from ..util.messages import message
 
 Axis = Any
@@ -120,6 +120,7 @@ def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = Fa
     return total - jnp.log(jnp.sum(ones, axis, where=where, keepdims=keepdims))
 
 
+@replayed(1)
 def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> Any:
     """Vectors with a one at the place that `x` gives, zeros elsewhere.
 
@@ -144,6 +145,7 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     return jnp.equal(jnp.expand_dims(x, place), classes).astype(target)
 
 
+@replayed(1)
 def standardize(
     x: Any,
     axis: Axis = -1,

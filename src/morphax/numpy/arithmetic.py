@@ -8,12 +8,12 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_p
 from ..lax.bitwise import and_p, or_p
 from ..lax.selection import max_p, min_p
 from ..lax.spine import broadcast_to
 from .operands import BOOL, as_array, promoted, promoted_inexact
-from .replay import replayed
 
 
 def _is(x: Any, kind: Any) -> bool:
@@ -140,6 +140,7 @@ def remainder(x1: Any, x2: Any, /) -> Any:
 mod = remainder
 
 
+@replayed(2)
 def fmod(x1: Any, x2: Any, /) -> Any:
     """The remainder of x / y rounded towards zero: it has the sign of x."""
     return rem_p.bind(*promoted("fmod", x1, x2))
@@ -247,6 +248,7 @@ def sign(x: Any, /) -> Any:
     return lax.sign(*promoted("sign", x))
 
 
+@replayed(2)
 def hypot(x1: Any, x2: Any, /) -> Any:
     """√(x² + y²), element by element, without overflow in between."""
     x, y = map(lax.abs, promoted_inexact("hypot", x1, x2))

@@ -11,11 +11,12 @@ import numpy as np
 from .. import dtypes, lax, tree
 from ..array import Array
 from ..core import aval_of, is_value
+from ..engines.reference.replay import replayed
 from ..engines.transfer_guard import guard_transfer
 from ..lax.axes import integer
 from ..lax.convert import convert
 from ..lax.spine import moved_axis
-from ..util.messages import message
+from ..util.messages import described, message
 from .operands import PYTHON_SCALARS, as_array
 
 
@@ -80,7 +81,7 @@ def _contents(object: Any, dtype: Any) -> Any:
     raise TypeError(
         message(
             "jnp.array, argument object",
-            given=f"{object!r:.80} of type {type(object).__name__}",
+            given=described(object),
             expected="an array, a scalar, or nested lists of these",
             fix="Convert the data to numbers first.",
         )
@@ -306,6 +307,7 @@ def arange(
     return array(numbers.astype(target), device=device)
 
 
+@replayed(2)
 def linspace(
     start: Any,
     stop: Any,

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax import cumulative as running
 from ..lax.convert import convert
 from ..util.messages import message
@@ -43,6 +44,7 @@ def _without_nan(name: str, a: Any, value: int) -> Any:
     return lax.select(lax.ne(a, a), lax.full_like(a, value), a)
 
 
+@replayed(1)
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The sums of the elements up to each along an axis, or in the flattened array.
 
@@ -54,16 +56,19 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     return _accumulated("cumsum", running.cumsum, a, axis, dtype, out)
 
 
+@replayed(1)
 def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """The products of the elements up to each along an axis, or in the flattened array."""
     return _accumulated("cumprod", running.cumprod, a, axis, dtype, out)
 
 
+@replayed(1)
 def nancumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Like `cumsum`, with NaN as 0."""
     return cumsum(_without_nan("nancumsum", a, 0), axis, dtype, out)
 
 
+@replayed(1)
 def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """Like `cumprod`, with NaN as 1."""
     return cumprod(_without_nan("nancumprod", a, 1), axis, dtype, out)

@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..util.messages import message
 from .arithmetic import divide, floor_divide, multiply, remainder, subtract
 from .axes import canonical_axes, canonical_axis
@@ -28,6 +29,7 @@ def _cut(x: Any, axis: int, start: int, stop: int | None) -> Any:
     return lax.slice_in_dim(x, low, max(low, high), axis=axis)
 
 
+@replayed(1)
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """The n-th differences aᵢ₊₁ − aᵢ along an axis.
 

@@ -9,6 +9,7 @@ import numpy as np
 from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
+from ..engines.reference.replay import replayed
 from .arithmetic import chosen
 from .operands import promoted_inexact
 
@@ -53,6 +54,7 @@ def log1p(x: Any, /) -> Any:
     return lax.log1p(*promoted_inexact("log1p", x))
 
 
+@replayed(2)
 @checked_as_one
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """log(eˣ + eʸ), element by element, without overflow in between."""
@@ -64,6 +66,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     return chosen(undefined, lax.add(x1, x2), corrected)
 
 
+@replayed(2)
 @checked_as_one
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """log₂(2ˣ + 2ʸ), element by element, without overflow in between."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.convert import convert
 from ..util.messages import message
 from .complex import is_complex
@@ -31,6 +32,7 @@ def _real(name: str, *operands: Any) -> Any:
     )
 
 
+@replayed(2)
 def copysign(x1: Any, x2: Any, /) -> Any:
     """|x₁| with the sign of x₂."""
     x1, x2 = _real("copysign", x1, x2)
@@ -50,6 +52,7 @@ def spacing(x: Any, /) -> Any:
     return lax.stop_gradient(lax.sub(beyond, x))
 
 
+@replayed(2)
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 for x₁ < 0, 1 for x₁ > 0, and x₂ for x₁ = 0."""
     x1, x2 = _real("heaviside", x1, x2)
@@ -58,6 +61,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     return where(lax.ne(x1, x1), x1, where(at_zero, x2, step))
 
 
+@replayed(1)
 def nan_to_num(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:

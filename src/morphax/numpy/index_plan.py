@@ -23,7 +23,7 @@ from .. import dtypes, errors
 from ..array import Array
 from ..core import Tracer, aval_of, is_value
 from ..util.memo import memoize
-from ..util.messages import message
+from ..util.messages import described, message
 
 
 @final
@@ -144,7 +144,7 @@ def _bad_part(part: Any) -> str:
     is_sequence = isinstance(part, (list, tuple))
     return message(
         "x[...], index",
-        given=f"{part!r:.80} of type {type(part).__name__}",
+        given=described(part),
         expected="ints, slices, None, Ellipsis, or arrays of integer or boolean dtype",
         fix="Write x[jnp.array(index)]." if is_sequence else "Convert it with astype('int32').",
     )

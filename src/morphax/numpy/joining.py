@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.axes import integer, integer_tuple, members
 from ..lax.convert import convert
 from ..util.messages import message
@@ -140,6 +141,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
     return split(ary, indices_or_sections, 2)
 
 
+@replayed(1)
 def tile(A: Any, reps: Any) -> Any:
     """`A` repeated as a whole along each axis."""
     A = as_array("tile", A)
@@ -150,6 +152,7 @@ def tile(A: Any, reps: Any) -> Any:
     return lax.tile(reshape(A, shape), counts)
 
 
+@replayed(1)
 def repeat(
     a: Any,
     repeats: Any,
@@ -213,6 +216,7 @@ def _repeated_counts(repeats: Any, size: int) -> Any:
     return counts if aval_of(counts).ndim else lax.broadcast(counts, (size,))
 
 
+@replayed(1)
 def flip(m: Any, axis: Any = None) -> Any:
     """`m` with the order along axes (all without `axis`) reversed."""
     m = as_array("flip", m)
@@ -229,6 +233,7 @@ def flipud(m: Any) -> Any:
     return flip(m, 0)
 
 
+@replayed(1)
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """`m` turned by k quarter turns from the first of `axes` towards the second."""
     first, second = canonical_axes("rot90", axes, as_array("rot90", m).aval.ndim)
@@ -244,6 +249,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return flip(lax.transpose(as_array("rot90", m), order), second)
 
 
+@replayed(1)
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """`a` shifted along axes, what leaves at one end coming back at the other."""
     a = as_array("roll", a)

@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.axes import integer
 from ..lax.convert import convert
 from ..util.messages import message
@@ -74,11 +75,13 @@ def tri(
     return convert(below, target)
 
 
+@replayed(1)
 def tril(m: Any, k: int = 0) -> Any:
     """The matrices `m` with zeros above the `k`-th diagonal."""
     return _triangle("tril", m, lambda mask, m: where(mask, m, lax.full_like(m, 0)), k)
 
 
+@replayed(1)
 def triu(m: Any, k: int = 0) -> Any:
     """The matrices `m` with zeros below the `k`-th diagonal."""
     return _triangle("triu", m, lambda mask, m: where(mask, lax.full_like(m, 0), m), k, -1)
@@ -100,6 +103,7 @@ def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int, offs
     return choose(_compared(lax.ge, rows, columns, diagonal_number), m)
 
 
+@replayed(1)
 def diag(v: Any, k: int = 0) -> Any:
     """A matrix with the vector `v` on its `k`-th diagonal; of a matrix, that diagonal."""
     v, k = as_array("diag", v), integer("jnp.diag, argument k", k)
@@ -125,6 +129,7 @@ def diag(v: Any, k: int = 0) -> Any:
     return reshape(lax.pad(v, zero, [(before, after, n)]), (n, n))
 
 
+@replayed(1)
 def diagflat(v: Any, k: int = 0) -> Any:
     """A matrix with all elements of `v` on its `k`-th diagonal."""
     return diag(ravel(as_array("diagflat", v)), k)

@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
+from ..engines.reference.replay import replayed
 from .logic import logical_and, logical_not
 from .operands import as_array
 from .predicates import isnan
@@ -50,6 +51,7 @@ def _nan_extreme(
     return where_(missing, np.asarray(np.nan, a.aval.dtype)[()], result)
 
 
+@replayed(1)
 def nanmax(
     a: Any,
     axis: Any = None,
@@ -62,6 +64,7 @@ def nanmax(
     return _nan_extreme(max_, "nanmax", -np.inf, a, axis, out, keepdims, initial, where)
 
 
+@replayed(1)
 def nanmin(
     a: Any,
     axis: Any = None,
@@ -74,6 +77,7 @@ def nanmin(
     return _nan_extreme(min_, "nanmin", np.inf, a, axis, out, keepdims, initial, where)
 
 
+@replayed(1)
 def nansum(
     a: Any,
     axis: Any = None,
@@ -88,6 +92,7 @@ def nansum(
     return sum_(a, axis, dtype, out, keepdims, initial, where)
 
 
+@replayed(1)
 def nanprod(
     a: Any,
     axis: Any = None,
@@ -102,6 +107,7 @@ def nanprod(
     return prod(a, axis, dtype, out, keepdims, initial, where)
 
 
+@replayed(1)
 def nanmean(
     a: Any,
     axis: Any = None,
@@ -115,6 +121,7 @@ def nanmean(
     return mean(_replaced(a, 0), axis, dtype, out, keepdims, where=_counted(a, where))
 
 
+@replayed(1)
 @checked_as_one
 def nanvar(
     a: Any,
@@ -132,6 +139,7 @@ def nanvar(
     return var(_replaced(a, 0), axis, dtype, out, ddof, keepdims, where=counted, mean=mean)
 
 
+@replayed(1)
 @checked_as_one
 def nanstd(
     a: Any,

@@ -22,7 +22,7 @@ from ..lax.convert import convert
 from ..lax.shape import broadcast_shapes
 from ..lax.spine import broadcast_in_dim_p
 from ..util.memo import ResultTable
-from ..util.messages import message
+from ..util.messages import described, message
 
 BOOL = np.dtype(bool)
 PYTHON_SCALARS = frozenset({bool, int, float, complex})
@@ -84,7 +84,7 @@ def _operand(name: str, x: Any) -> Any:
     raise TypeError(
         message(
             f"jnp.{name}",
-            given=f"{x!r:.80} of type {type(x).__name__}",
+            given=described(x),
             expected="an array, a NumPy array or a Python scalar",
             fix="Convert lists and tuples with jnp.array.",
         )

@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..array import Array
-from ..core import Tracer, is_value
-from ..lax.slicing import index_in_dim
+from ..core import Tracer, current_trace, is_value, root_trace
+from ..lax.joining import unstack
+from ..lax.slicing import index_in_dim, slice_in_dim
 from ..util.messages import message
 from . import (
     arithmetic,
@@ -112,6 +113,10 @@ def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]
     return operator
 
 
+_ROOT = root_trace()
+_TAKEN_AT_ONCE = 64
+
+
 def _iterate(self: Any) -> Iterator[Any]:
     """The slices along the leading axis."""
     if self.ndim == 0:
@@ -123,7 +128,17 @@ def _iterate(self: Any) -> Iterator[Any]:
                 fix="Use the scalar itself.",
             )
         )
+    if current_trace() is _ROOT:
+        return _iterate_eagerly(self)
     return (index_in_dim(self, i, 0, keepdims=False) for i in range(self.shape[0]))
+
+
+def _iterate_eagerly(x: Any) -> Iterator[Any]:
+    """The slices, many of them taken at once; few enough that a loop may end early at no cost."""
+    size = x.shape[0]
+    for start in range(0, size, _TAKEN_AT_ONCE):
+        stop = min(start + _TAKEN_AT_ONCE, size)
+        yield from unstack(x if stop - start == size else slice_in_dim(x, start, stop))
 
 
 def install() -> None:

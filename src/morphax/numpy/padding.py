@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.convert import convert
 from ..util.memo import memoize
 from ..util.messages import message
@@ -43,6 +44,7 @@ _OPTIONS = {
 _MODES = ("constant", "empty", "linear_ramp", *_REPEATING, *_STATISTICS)
 
 
+@replayed(1)
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
     """`array` with elements added before and behind along each axis.
 

@@ -10,6 +10,7 @@ from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
+from ..engines.reference.replay import replayed
 from ..lax.convert import convert
 from ..util.messages import message
 from .complex import is_complex
@@ -104,6 +105,7 @@ def signbit(x: Any, /) -> Any:
     return lax.lt(x, np.zeros((), x.aval.dtype)[()])
 
 
+@replayed(4)
 @checked_as_one
 def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Where |a − b| ≤ atol + rtol |b|; infinities must be equal.
@@ -125,6 +127,7 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
     return close
 
 
+@replayed(4)
 @checked_as_one
 def allclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Any:
     """Whether all elements are close; see `isclose`."""
@@ -135,6 +138,7 @@ def _all(x: Any) -> Any:
     return lax.reduce_and(x, tuple(range(aval_of(x).ndim)))
 
 
+@replayed(2)
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     """Whether shapes and elements are equal, with `equal_nan` also NaN and NaN."""
     a1, a2 = asarray(a1), asarray(a2)

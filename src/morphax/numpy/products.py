@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.axes import integer
 from ..lax.dot import DotDimensionNumbers, dot_general_p
 from ..lax.precision import canonical_precision
@@ -21,7 +22,6 @@ from .axes import canonical_axes, canonical_axis
 from .contraction import Contraction, Shape, plan_contraction
 from .operands import as_array, check_no_out, of_one_dtype
 from .reductions import sum as sum_
-from .replay import replayed
 from .selection import diagonal
 from .shaping import moveaxis, ravel, reshape
 
@@ -156,6 +156,7 @@ def _conjugate(x: Any) -> Any:
     return lax.conj(x) if dtypes.issubdtype(x.aval.dtype, np.complexfloating) else x
 
 
+@replayed(2)
 def vecdot(
     x1: Any,
     x2: Any,
@@ -178,6 +179,7 @@ def vecdot(
     return plan(left, right, level, _element_type("vecdot", preferred_element_type, left))
 
 
+@replayed(2)
 def matvec(x1: Any, x2: Any, /) -> Any:
     """Matrix times vector: Σⱼ x₁[..., i, j] x₂[..., j], where leading axes broadcast."""
     x1, x2 = of_one_dtype("matvec", x1, x2)
@@ -185,6 +187,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
     return lax.squeeze(product, (product.aval.ndim - 1,))
 
 
+@replayed(2)
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """Vector times matrix: Σᵢ x̄₁[..., i] x₂[..., i, j], where leading axes broadcast."""
     x1, x2 = of_one_dtype("vecmat", x1, x2)
@@ -193,6 +196,7 @@ def vecmat(x1: Any, x2: Any, /) -> Any:
     return lax.squeeze(product, (product.aval.ndim - 2,))
 
 
+@replayed(2)
 def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Sums of products along the last axes of both; a plain product with a scalar."""
     a, b = of_one_dtype("inner", a, b)
@@ -201,6 +205,7 @@ def inner(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any 
     return _along("inner", a, b, axes, (precision, preferred_element_type))
 
 
+@replayed(2)
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """aᵢ bⱼ for all pairs of elements."""
     check_no_out("outer", out)
@@ -210,6 +215,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
     return lax.mul(rows, lax.broadcast_in_dim(ravel(b), shape, (1,)))
 
 
+@replayed(2)
 def tensordot(
     a: Any,
     b: Any,
@@ -251,6 +257,7 @@ def tensordot(
     return _along("tensordot", a, b, pairs, (precision, preferred_element_type))
 
 
+@replayed(2)
 def kron(a: Any, b: Any) -> Any:
     """Kronecker product: blocks of `b`, each times an element of `a`."""
     a, b = of_one_dtype("kron", a, b)
@@ -262,6 +269,7 @@ def kron(a: Any, b: Any) -> Any:
     return reshape(lax.mul(wide, deep), tuple([m * n for m, n in zip(left, right, strict=True)]))
 
 
+@replayed(2)
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
 ) -> Any:
@@ -307,6 +315,7 @@ def _components(vectors: Any, shape: Shape) -> list[Any]:
     return parts if len(parts) == 3 else [*parts, lax.full_like(parts[0], 0)]
 
 
+@replayed(1)
 def trace(
     a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Any:

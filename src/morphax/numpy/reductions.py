@@ -16,13 +16,13 @@ import numpy as np
 from .. import dtypes, lax
 from ..config import current as current_config
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.convert import convert
 from ..lax.spine import broadcast_in_dim_p, reduce_sum_p
 from ..util.memo import ResultTable
 from ..util.messages import message
 from .axes import canonical_axes
 from .operands import as_array, as_truth, check_no_out, promoted_inexact
-from .replay import replayed
 from .selection import where as where_
 from .shaping import broadcast_to
 

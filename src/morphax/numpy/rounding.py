@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
+from ..engines.reference.replay import replayed
 from ..lax.convert import convert
 from ..lax.rounding import RoundingMethod
 from .operands import as_array, check_no_out, promoted_inexact
@@ -50,6 +51,7 @@ def _to_nearest(x: Any) -> Any:
     return lax.round(x, RoundingMethod.TO_NEAREST_EVEN)
 
 
+@replayed(1)
 def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     """`a` rounded to `decimals` places behind the point, halves to even.
 

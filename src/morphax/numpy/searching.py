@@ -15,6 +15,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.cumulative import cumsum
 from ..util.messages import message
 from .at import At
@@ -105,6 +106,7 @@ def argwhere(a: Any, *, size: int | None = None, fill_value: Any = None) -> Any:
     return transpose(lax.stack(nonzero(a, size=size, fill_value=fill_value), 0))
 
 
+@replayed(1)
 def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """The first place of the largest element along an axis, or in the flattened array.
 
@@ -116,6 +118,7 @@ def argmax(a: Any, axis: int | None = None, out: None = None, keepdims: bool | N
     return _extreme("argmax", lax.argmax, a, axis, out, keepdims)
 
 
+@replayed(1)
 def argmin(a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None) -> Any:
     """The first place of the smallest element along an axis, or in the flattened array."""
     return _extreme("argmin", lax.argmin, a, axis, out, keepdims)
@@ -144,6 +147,7 @@ def _extreme(
     return lax.expand_dims(result, tuple(range(ndim)) if axis is None else (place,))
 
 
+@replayed(1)
 def nanargmax(
     a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Any:
@@ -151,6 +155,7 @@ def nanargmax(
     return _nan_extreme("nanargmax", argmax, -np.inf, a, axis, out, keepdims)
 
 
+@replayed(1)
 def nanargmin(
     a: Any, axis: int | None = None, out: None = None, keepdims: bool | None = None
 ) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.axes import members
 from ..lax.dimension_numbers import (
     GatherDimensionNumbers,
@@ -22,7 +23,6 @@ from .axes import canonical_axis
 from .index_plan import known_values
 from .indexing import index_columns
 from .operands import as_array, as_truth, check_no_out, promoted
-from .replay import replayed
 from .searching import nonzero
 from .shaping import broadcast_arrays, reshape
 
@@ -97,6 +97,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
+@replayed(3)
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """`arr` with values below `min` or above `max` replaced by these."""
     arr = as_array("clip", arr)
@@ -117,6 +118,7 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     return arr if max is None else minimum(max, arr)
 
 
+@replayed(2)
 def take(
     a: Any,
     indices: Any,
@@ -173,6 +175,7 @@ def take(
     )
 
 
+@replayed(2)
 def take_along_axis(
     arr: Any,
     indices: Any,
@@ -231,6 +234,7 @@ def choose(a: Any, choices: Sequence[Any], out: None = None, mode: str = "raise"
     return lax.select_n(lax.convert_element_type(indices, np.int32), *promoted("choose", *arrays))
 
 
+@replayed(1)
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The elements with equal places along two axes, as a new last axis."""
     a = as_array("diagonal", a)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.axes import integer_tuple, members
 from ..lax.convert import convert
 from ..util.messages import message
@@ -89,6 +90,7 @@ def _worked_out(aval: Any, shape: Any) -> tuple[int, ...]:
     return sizes
 
 
+@replayed(1)
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements of `a` along one axis."""
     return reshape(a, -1 if size(a) else (0,), order)

@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.axes import integer, members
 from ..lax.sorting import sort as lax_sort
 from ..util.messages import message
@@ -31,6 +32,7 @@ def _operand(name: str, a: Any, axis: int | None, kind: Any, order: Any) -> tupl
     return a, canonical_axis(name, axis, a.aval.ndim)
 
 
+@replayed(1)
 def sort(
     a: Any,
     axis: int | None = -1,
@@ -66,6 +68,7 @@ def sort_complex(a: Any) -> Any:
     return lax.convert_element_type(sort(a), dtype)
 
 
+@replayed(1)
 def argsort(
     a: Any,
     axis: int | None = -1,

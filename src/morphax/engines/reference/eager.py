@@ -10,7 +10,8 @@ operation is compiled for that device, once per signature.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -31,6 +32,7 @@ from ...core import (
     install_root_trace,
 )
 from ...core.values import host_value
+from ...util.host_memory import pooled
 from ...util.memo import ResultTable, is_hashable
 from ...util.messages import message
 from ..devices import host_device, host_is_default
@@ -94,11 +96,18 @@ class EvalTrace(Trace):
 
 _Application = tuple[Callable[..., Any] | None, tuple[AbstractValue, ...]]
 
+_MANY = 1 << 15
+
+
+def are_large(avals: Iterable[Any]) -> bool:
+    """Whether some results have so many elements that their memory is to come from our pool."""
+    return any([aval.size >= _MANY for aval in avals])
+
 
 def _application(
     primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]
 ) -> _Application:
-    """The kernel of one application, if its primitive has one, and the avals of its results."""
+    """The kernel of one application, if there is one, and the avals of its results."""
     try:
         return _applications[primitive, tuple(params.items()) if params else (), avals]
     except TypeError:
@@ -118,7 +127,10 @@ def _prepare(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], avals: tuple[Any, ...]
 ) -> _Application:
     out_avals, _ = infer(primitive, params, *avals)
-    return kernel_of(primitive, avals, dict(params)), out_avals
+    kernel = kernel_of(primitive, avals, dict(params))
+    if are_large(out_avals):
+        kernel = pooled(kernel or partial(primitive.evaluate, **dict(params)))
+    return kernel, out_avals
 
 
 _applications = ResultTable(_prepare)
@@ -181,6 +193,16 @@ def as_array(x: Any) -> Array:
     if type(x) is np.ndarray:
         guard_transfer("host_to_device", x)
     return Array.from_host(x)
+
+
+class RunsOnArrays(Primitive):
+    """Base of operations with several results whose meaning is `execute`."""
+
+    knows_words = True
+    execute: Callable[..., list[Array]]
+
+    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
 
 
 def _host_operand(x: Any, aval: Any) -> Any:

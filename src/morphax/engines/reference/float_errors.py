@@ -3,7 +3,7 @@
 x / 0 is ∞ here, not an error, whatever the user has told NumPy to do about its own operations.
 NumPy keeps that setting in a context variable, so each thread and task has its own.  Entering
 ``np.errstate`` makes a new setting each time; we make one at import and switch to it, which costs
-a tenth.  The variable is found by what it is: that which ``np.errstate`` sets.  A NumPy that keeps
+a sixth.  The variable is found by what it is: that which ``np.errstate`` sets.  A NumPy that keeps
 its setting elsewhere gets ``np.errstate``.
 """
 

@@ -14,10 +14,13 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
-from ...core import Equation, Jaxpr, Literal
+from ...core import Equation, Jaxpr, Literal, Var
 from ...core.values import host_value
-from .eager import kernel_of
+from ...util.host_memory import pooled
+from .eager import are_large, kernel_of
 from .float_errors import ignore_float_errors, restore_float_errors
+
+_LARGEST_CONSTANT = 4096
 
 
 @final
@@ -28,7 +31,9 @@ class KernelProgram:
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         (self._aval,) = jaxpr.out_avals
-        self._function = _function(jaxpr)
+        function = _function(jaxpr)
+        is_large = are_large([v.aval for eqn in jaxpr.eqns for v in eqn.outvars])
+        self._function = pooled(function) if is_large else function
 
     def __call__(self, operands: Sequence[np.ndarray[Any, Any]]) -> Array:
         setting = ignore_float_errors()
@@ -64,8 +69,13 @@ def _function(jaxpr: Jaxpr) -> Callable[..., np.ndarray[Any, Any]]:
     operands = ", ".join([name_of(v) for v in jaxpr.invars])
     for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
         define(value, var)
+    constants = _constants(jaxpr)
+    for var, result in constants.items():
+        define(result, var)
     lines = [f"def program({operands}):"]
     for eqn in jaxpr.eqns:
+        if eqn.outvars[0] in constants:
+            continue
         inputs = ", ".join([name_of(a) for a in eqn.invars])
         outs = ", ".join([name_of(v) for v in eqn.outvars])
         kernel = f"k{len(space)}"
@@ -81,6 +91,25 @@ def _function(jaxpr: Jaxpr) -> Callable[..., np.ndarray[Any, Any]]:
     lines.append(f"    return {name_of(jaxpr.outvars[0])}")
     exec("\n".join(lines), space)
     return space["program"]  # type: ignore[no-any-return]
+
+
+def _constants(jaxpr: Jaxpr) -> dict[Var, np.ndarray[Any, Any]]:
+    """The small results that depend on no operand, such as counting numbers."""
+    constants: dict[Var, np.ndarray[Any, Any]] = {}
+    for eqn in jaxpr.eqns:
+        inputs = [
+            _host(a.val, a.aval) if type(a) is Literal else constants.get(a) for a in eqn.invars
+        ]
+        (first, *more) = eqn.outvars
+        if any([x is None for x in inputs]) or more or first.aval.size > _LARGEST_CONSTANT:
+            continue
+        setting = ignore_float_errors()
+        try:
+            results = _kernel(eqn)(*inputs)
+        finally:
+            restore_float_errors(setting)
+        constants[first] = np.asarray(results[0] if eqn.primitive.multiple_results else results)
+    return constants
 
 
 def _host(value: Any, aval: Any) -> np.ndarray[Any, Any]:

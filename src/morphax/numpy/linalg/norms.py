@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import lax
 from ...core import aval_of
+from ...engines.reference.replay import replayed
 from ...util.messages import message
 from ..arithmetic import power
 from ..axes import canonical_axes
@@ -19,6 +20,7 @@ from ..reductions import sum as sum_
 from ..shaping import ravel
 
 
+@replayed(1)
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
     """Norms of vectors (along one axis) or of matrices (along two).
 

@@ -101,7 +101,7 @@ asan:
 	CXXFLAGS="$(SANITIZERS)" $(MAKE) --no-print-directory .venv-asan/test.stamp
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc .venv-asan/bin/python -m pytest -q \
-	  tests/native/test_trees.py tests/native/test_calls.py tests/tree
+	  tests/native/test_trees.py tests/native/test_calls.py tests/native/test_kernels.py tests/tree
 
 clean:
 	rm -rf build dist site .hypothesis .mypy_cache .pytest_cache .ruff_cache

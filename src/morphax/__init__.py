@@ -78,6 +78,7 @@ from .util.on_demand import on_demand as _on_demand
 if _TYPE_CHECKING:
     from . import ad as ad
     from . import ad_checkpoint as ad_checkpoint
+    from . import api_util as api_util
     from . import custom_batching as custom_batching
     from . import custom_derivatives as custom_derivatives
     from . import debug as debug
@@ -85,6 +86,7 @@ if _TYPE_CHECKING:
     from . import experimental as experimental
     from . import extend as extend
     from . import flatten_util as flatten_util
+    from . import image as image
     from . import interpreters as interpreters
     from . import memory as memory
     from . import nn as nn
@@ -133,6 +135,7 @@ __getattr__, __dir__ = _on_demand(
     (
         "ad",
         "ad_checkpoint",
+        "api_util",
         "custom_batching",
         "custom_derivatives",
         "debug",
@@ -140,6 +143,7 @@ __getattr__, __dir__ = _on_demand(
         "experimental",
         "extend",
         "flatten_util",
+        "image",
         "interpreters",
         "memory",
         "nn",

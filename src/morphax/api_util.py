@@ -16,7 +16,7 @@ from .extend import linear_util
 from .extend.linear_util import WrappedFun
 from .transforms.derivatives import shape_aval as shaped_abstractify
 from .transforms.flattening import function_label
-from .util.messages import message
+from .util.messages import described, message
 
 __all__ = [
     "argnums_partial",
@@ -164,7 +164,7 @@ def _check_hashable(f: WrappedFun, x: Any) -> None:
         raise ValueError(
             message(
                 f"api_util.argnums_partial, function {f.__name__}",
-                given=f"a fixed argument {x!r:.80} of type {type(x).__name__}",
+                given=f"a fixed argument {described(x)}",
                 expected="values that can be hashed, by which programs are looked up",
                 fix="Pass a tuple for a list, or keep the argument dynamic.",
             )

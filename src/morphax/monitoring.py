@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable
 from typing import Any, final
 
-from .util.messages import message
+from .util.messages import described, message
 
 Listener = Callable[..., Any]
 
@@ -37,7 +37,7 @@ class _Listeners:
             raise TypeError(
                 message(
                     f"monitoring, a listener of {self.kind}",
-                    given=f"{callback!r:.80} of type {type(callback).__name__}",
+                    given=described(callback),
                     expected="a function of the event's name, its numbers and its keywords",
                     fix="Pass the function itself.",
                 )

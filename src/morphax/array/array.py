@@ -19,7 +19,7 @@ import numpy as np
 
 from .. import dtypes
 from ..config import current as current_config
-from ..core import Format, ShapedArray, aval_of, immutable_message
+from ..core import Format, HasAval, ShapedArray, aval_of, immutable_message
 from ..core.values import host_value
 from ..engines.devices import home_device
 from ..engines.transfer_guard import guard_transfer
@@ -33,7 +33,7 @@ from .shards import Shard
 
 
 @final
-class Array:
+class Array(HasAval):
     """An immutable array.
 
     Arrays are made by the functions of `morphax.numpy`, `morphax.random`, … and by
@@ -75,26 +75,6 @@ class Array:
         return cls(aval, host_memory.aligned_copy(host_value(value, dtype)))
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the axes."""
-        return self.aval.shape
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype of the elements."""
-        return self.aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.aval.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self.aval.size
-
-    @property
     def weak_type(self) -> bool:
         """Whether the dtype yields to others in promotion, as that of a Python scalar."""
         return self.aval.weak_type
@@ -119,7 +99,7 @@ class Array:
             self._check_not_deleted()
             if current_config().transfer_guard_device_to_host is not None:
                 self.guard_reading(explicit=False)
-            host = self._host = buffers.to_host(self._buffer)
+            host = self._host = buffers.to_host(self._buffer, self.aval.dtype)
         return host  # type: ignore[no-any-return]
 
     def guard_reading(self, *, explicit: bool) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from ..core import ShapedArray
 from ..engines.devices import devices, host_device
 from ..engines.xla import buffers
-from ..util.messages import message
+from ..util.messages import described, message
 from .array import Array
 from .dlpack import DLDeviceType
 from .foreign import array_from_numpy
@@ -51,7 +51,7 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
         raise TypeError(
             message(
                 "from_dlpack, argument external_array",
-                given=f"{external_array!r:.80} of type {type(external_array).__name__}",
+                given=described(external_array),
                 expected="an array with the methods __dlpack__ and __dlpack_device__",
                 fix="Pass the array itself, not a capsule; convert sequences with jnp.asarray.",
             )

@@ -18,7 +18,7 @@ from ..engines.devices import default_device, host_is_default
 from ..engines.transfer_guard import guard_transfer
 from ..engines.xla import buffers
 from ..engines.xla.device import Device
-from ..util.messages import message
+from ..util.messages import described, message
 from .array import Array
 from .foreign import array_from_numpy
 from .memory_space import Space, sharding_in
@@ -122,7 +122,7 @@ def _sharding(place: Any, x: Array | None = None) -> Sharding:
     raise ValueError(
         message(
             "device_put, argument device",
-            given=f"{place!r:.80} of type {type(place).__name__}",
+            given=described(place),
             expected="None, a device, a sharding, a memory space, or a tree of these",
             fix="Pass an element of jax.devices() or a jax.sharding.Sharding.",
         )

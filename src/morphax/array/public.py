@@ -1,8 +1,8 @@
 """`morphax.Array`: what users call an array, with numbers or standing for them in a trace.
 
 ``isinstance(x, jax.Array)`` is true for concrete arrays and for tracers.  Both classes are
-registered here and stay free of any common base: the concrete class is final and has nothing
-between it and its slots.
+registered here and do not inherit from it: what they share, `core.HasAval`, has neither slots nor a
+metaclass, so that nothing stands between an array and its own slots.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, final
 
 from ..engines.xla.device import Device
 from ..util.memo import memoize
-from ..util.messages import message
+from ..util.messages import described, message
 
 if TYPE_CHECKING:
     from .array import Array
@@ -126,7 +126,7 @@ class SingleDeviceSharding(Sharding):
             raise TypeError(
                 message(
                     "SingleDeviceSharding, argument device",
-                    given=f"{device!r:.80} of type {type(device).__name__}",
+                    given=described(device),
                     expected="a device",
                     fix="Pass an element of jax.devices().",
                 )

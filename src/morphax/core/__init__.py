@@ -12,7 +12,15 @@ from typing import Any
 
 from ..errors import InconclusiveDimensionOperation, JaxprTypeError
 from .atoms import Atom, DropVar, Literal, Var
-from .aval import AbstractToken, AbstractValue, ShapedArray, abstract_token, max_dim, min_dim
+from .aval import (
+    AbstractToken,
+    AbstractValue,
+    HasAval,
+    ShapedArray,
+    abstract_token,
+    max_dim,
+    min_dim,
+)
 from .axes import axis_env, axis_size, extended_axis_env, jaxpr_axis_names
 from .check import check_jaxpr
 from .compile_time import ensure_compile_time_eval
@@ -35,6 +43,7 @@ from .layout import Format, Layout
 from .leaks import held_for_a_while
 from .primitive import (
     BatchAxes,
+    NoResults,
     NoRule,
     Primitive,
     infer,
@@ -114,6 +123,7 @@ __all__ = [
     "Effects",
     "Equation",
     "Format",
+    "HasAval",
     "IOEffect",
     "InconclusiveDimensionOperation",
     "InternalRefs",
@@ -122,6 +132,7 @@ __all__ = [
     "Layout",
     "Literal",
     "NameStack",
+    "NoResults",
     "NoRule",
     "OrderedDebugEffect",
     "OrderedIOEffect",

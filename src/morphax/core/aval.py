@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from operator import index
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -46,6 +46,37 @@ class AbstractValue:
 
     def strip_weak_type(self) -> AbstractValue:
         return self
+
+
+class HasAval:
+    """Base of values that carry an `aval`: their shape, dtype and sizes are the aval's."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        @property
+        def aval(self) -> Any: ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The sizes of the axes."""
+        return self.aval.shape  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        """The dtype of the elements."""
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.aval.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return self.aval.size  # type: ignore[no-any-return]
 
 
 class AbstractToken(AbstractValue):

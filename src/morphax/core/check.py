@@ -20,7 +20,7 @@ from typing import Any, NoReturn, final
 
 from .. import dtypes
 from ..errors import JaxprTypeError
-from ..util.messages import message
+from ..util.messages import described, message
 from .atoms import Atom, Literal, Var
 from .aval import AbstractValue
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params, joined_effects
@@ -107,7 +107,7 @@ class _Checker:
         for var in variables:
             if not isinstance(var, Var):
                 self._refuse(
-                    given=f"{var!r:.80} of type {type(var).__name__} among the binders",
+                    given=f"{described(var)} among the binders",
                     expected="a variable",
                     fix="Bind a Var.",
                 )
@@ -125,7 +125,7 @@ class _Checker:
                 self._check_literal(atom)
             elif type(atom) is not Var:
                 self._refuse(
-                    given=f"{atom!r:.80} of type {type(atom).__name__} as an operand",
+                    given=f"{described(atom)} as an operand",
                     expected="a variable or a literal",
                     fix="Wrap a number in a Literal, an array in a constant variable.",
                 )

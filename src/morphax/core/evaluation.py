@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..util.messages import message
+from ..util.messages import described, message
 from .atoms import Atom, Literal
 from .jaxpr import Jaxpr
 from .sources import attributed_to
@@ -62,7 +62,7 @@ def _check_values(jaxpr: Jaxpr, consts: Any, args: Sequence[Any]) -> None:
         raise TypeError(
             message(
                 "eval_jaxpr, argument consts",
-                given=f"{consts!r:.80} of type {type(consts).__name__}",
+                given=described(consts),
                 expected="a list or tuple with the values of jaxpr.constvars",
                 fix="Call eval_jaxpr(jaxpr, jaxpr.consts, *args), "
                 "or apply_jaxpr(jaxpr, *args) for a closed program.",

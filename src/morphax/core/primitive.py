@@ -176,6 +176,8 @@ class Primitive:
     is_call: ClassVar[bool] = False
     # Whether the operation applies functions that it is given as the parameter `subfuns`.
     call_primitive: ClassVar[bool] = False
+    # Whether `lower` copes with keys that are rows of words (`engines.xla.key_words`).
+    knows_words: ClassVar[bool] = False
     # Whether it makes a reference, and a new one at each application.
     ref_primitive: ClassVar[bool] = False
     ref_allocating: ClassVar[bool] = False
@@ -260,6 +262,32 @@ class Primitive:
 
     def __repr__(self) -> str:
         return self.name
+
+
+class NoResults(Primitive):
+    """Base of operations that have operands and no results: they are there for their effects.
+
+    A derivative passes them by, for the primal program has them.  A batch is acted upon as a whole.
+    """
+
+    multiple_results = True
+    knows_words = True
+    transpose = not_linear("it has no results")
+
+    def abstract_eval(self, *avals: Any, **params: Any) -> list[Any]:
+        return []
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        self.bind(*primals, **params)
+        return [], []
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        self.bind(*operands, **params)
+        return [], []
 
 
 Inferred = tuple[tuple[AbstractValue, ...], Effects]

@@ -6,7 +6,7 @@ import math
 from typing import Any, final
 
 from .. import dtypes
-from ..util.messages import message
+from ..util.messages import described, message
 from .layout import Format
 
 _FIELDS = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type", "is_ref")
@@ -79,7 +79,7 @@ class ShapeDtypeStruct:
             raise TypeError(
                 message(
                     "ShapeDtypeStruct.like, argument x",
-                    given=f"{x!r:.80} of type {type(x).__name__}",
+                    given=described(x),
                     expected="a value with a shape and a dtype",
                     fix="Convert numbers and lists with jnp.asarray.",
                 )

@@ -13,13 +13,14 @@ from typing import Any, TypeGuard, final
 
 import numpy as np
 
+from .aval import HasAval
 from .trace import current_trace
 from .values import aval_of
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class Zero:
+class Zero(HasAval):
     """A tangent or cotangent that is zero, of the given aval."""
 
     aval: Any
@@ -38,22 +39,6 @@ class Zero:
     def instantiate(self) -> Any:
         """The zeros as an array."""
         return current_trace().constant(np.zeros(self.aval.shape, self.aval.dtype))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.aval.shape  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> Any:
-        return self.aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        return len(self.aval.shape)
-
-    @property
-    def size(self) -> int:
-        return self.aval.size  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"Zero({self.aval})"

@@ -26,6 +26,7 @@ from ..config import current as current_config
 from ..util.frames import NOWHERE, UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal
+from .aval import HasAval
 from .jaxpr import Jaxpr
 from .leaks import check_leaks
 from .open_trace import OpenTrace
@@ -216,7 +217,7 @@ def apply_jaxpr(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
     return _current.trace.splice(jaxpr, operands)
 
 
-class Tracer:
+class Tracer(HasAval):
     """A value that a trace follows instead of (or beside) numbers.
 
     Subclasses provide `aval`.  The operators and methods of arrays are installed on this class by
@@ -235,24 +236,8 @@ class Tracer:
         self.aval = aval
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        return self.aval.shape  # type: ignore[no-any-return]
-
-    @property
-    def dtype(self) -> Any:
-        return self.aval.dtype
-
-    @property
     def weak_type(self) -> bool:
         return self.aval.weak_type  # type: ignore[no-any-return]
-
-    @property
-    def ndim(self) -> int:
-        return len(self.aval.shape)
-
-    @property
-    def size(self) -> int:
-        return self.aval.size  # type: ignore[no-any-return]
 
     @property
     def sharding(self) -> Any:

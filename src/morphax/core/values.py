@@ -15,7 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..config import current as current_config
 from ..util.memo import ResultTable
-from ..util.messages import message
+from ..util.messages import described, message
 from .aval import ShapedArray
 
 _aval_by_type: dict[type, Callable[[Any], Any]] = {}
@@ -48,7 +48,7 @@ def _aval_of_subclass(x: Any) -> Any:
     raise TypeError(
         message(
             "array operand",
-            given=f"{x!r:.80} of type {type(x).__name__}",
+            given=described(x),
             expected="an array, a NumPy array or a Python scalar",
             fix="Convert the value with jnp.asarray, or pass it as a static argument.",
         )

@@ -11,6 +11,7 @@ unchanged shape.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Hashable
 from math import prod
 from typing import Any, ClassVar, final
 
@@ -76,8 +77,10 @@ class KeyType(ExtendedDType):
         tag: the generator's short name, printed as ``key<tag>``.
         key_shape: the shape of a key's raw ``uint32`` words, ``(2,)`` for Threefry.
         physical_dtype: the NumPy dtype that holds all words of one key, ``uint64`` for Threefry.
+        generator: what makes and uses the keys, if it is no generator that has a name.
 
-    There is one instance per tag: a second call with the same arguments returns the first result.
+    There is one instance per tag and generator: a second call with equal arguments returns the
+    first result.
 
     Raises:
         ValueError: if `tag` is taken by a key type of another shape or physical dtype, or if
@@ -90,16 +93,23 @@ class KeyType(ExtendedDType):
         (key<fry>, 8)
     """
 
-    __slots__ = ("_physical_dtype", "key_shape", "tag")
+    __slots__ = ("_physical_dtype", "generator", "key_shape", "tag")
 
     type = prng_key
-    _instances: ClassVar[dict[str, KeyType]] = {}
+    _instances: ClassVar[dict[Any, KeyType]] = {}
 
     tag: str
     key_shape: tuple[int, ...]
+    generator: Hashable
     _physical_dtype: np.dtype[Any]
 
-    def __new__(cls, tag: str, key_shape: tuple[int, ...], physical_dtype: DTypeLike) -> KeyType:
+    def __new__(
+        cls,
+        tag: str,
+        key_shape: tuple[int, ...],
+        physical_dtype: DTypeLike,
+        generator: Hashable = None,
+    ) -> KeyType:
         physical = np.dtype(physical_dtype)
         if physical.itemsize != 4 * prod(key_shape):
             raise ValueError(message(
@@ -110,8 +120,8 @@ class KeyType(ExtendedDType):
             ))  # fmt: skip
         candidate = super().__new__(cls)
         candidate.tag, candidate.key_shape = tag, tuple(key_shape)
-        candidate._physical_dtype = physical
-        known = cls._instances.setdefault(tag, candidate)
+        candidate._physical_dtype, candidate.generator = physical, generator
+        known = cls._instances.setdefault((tag, generator), candidate)
         if (known.key_shape, known.physical_dtype) != (candidate.key_shape, physical):
             raise ValueError(message(
                 "KeyType, argument tag",
@@ -134,4 +144,4 @@ class KeyType(ExtendedDType):
         return self._physical_dtype
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (KeyType, (self.tag, self.key_shape, self._physical_dtype))
+        return (KeyType, (self.tag, self.key_shape, self._physical_dtype, self.generator))

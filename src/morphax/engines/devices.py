@@ -18,11 +18,14 @@ from typing import Any
 from ..config import Config
 from ..config import current as current_config
 from ..util.frames import user_frame
-from ..util.messages import message
+from ..util.messages import described, message
 from .xla import plugins
-from .xla.client import client
+from .xla.client import client, forget_clients
 from .xla.device import Device
+from .xla.factories import factories
 
+# Among the priorities that users give their factories.
+_PRIORITY_OF_PLUGINS = 400
 _ALIASES = {"gpu": ("cuda", "rocm"), "cuda": ("cuda",), "rocm": ("rocm",)}
 
 
@@ -35,7 +38,27 @@ def default_platform() -> str:
         return _first_of(names, "jax_platforms")
     if settings.platform_name:
         return _first_of([settings.platform_name.lower()], "jax_platform_name")
-    return next((name for name in plugins.installed() if _starts(name)), "cpu")
+    return next((name for name in _preferred() if _starts(name)), "cpu")
+
+
+def _preferred() -> list[str]:
+    """The platforms that go before the CPU, the most preferred first."""
+    priorities = dict.fromkeys(plugins.installed(), _PRIORITY_OF_PLUGINS)
+    priorities |= {name: factory.priority for name, factory in factories.items()}
+    chosen = [name for name, priority in priorities.items() if priority > 0]
+    return sorted(chosen, key=lambda name: -priorities[name])
+
+
+def known_platforms() -> list[str]:
+    """The platforms that can be asked for by name."""
+    return list(dict.fromkeys(["cpu", *plugins.installed(), *factories]))
+
+
+def forget_platforms() -> None:
+    """Forget all clients, and which platform is the default one."""
+    forget_clients()
+    for remembered in (default_platform, host_device, home_device):
+        remembered.cache_clear()
 
 
 def _first_of(names: list[str], option: str) -> str:
@@ -51,10 +74,15 @@ def _first_of(names: list[str], option: str) -> str:
 
 
 def _starts(platform: str) -> bool:
-    """Whether a plugin that nobody asked for finds its devices."""
+    """Whether a plugin or factory that nobody asked for finds its devices."""
     try:
         client(platform)
     except RuntimeError as error:
+        factory = factories.get(platform)
+        if factory is not None:
+            if factory.fails_quietly:
+                return False
+            raise
         text = f"The plugin for {platform} is installed but cannot be used, so the CPU computes: "
         frame = user_frame()
         file, line = (frame.file, frame.line) if frame else (__file__, 0)
@@ -66,12 +94,12 @@ def _starts(platform: str) -> bool:
 def _installed_platform(name: str) -> str | None:
     """The platform that a user's name for it means, `None` if there is no such plugin."""
     candidates = _ALIASES.get(name, (name,))
-    known = {"cpu", *plugins.installed()}
+    known = known_platforms()
     return next((platform for platform in candidates if platform in known), None)
 
 
 def _unknown_platform(where: str, name: str) -> str:
-    known = ", ".join(["cpu", *plugins.installed()])
+    known = ", ".join(known_platforms())
     return message(
         where,
         given=f"the platform {name!r}",
@@ -112,7 +140,7 @@ def client_of(backend: Any = None, where: str = "jax.devices, argument backend")
         raise TypeError(
             message(
                 where,
-                given=f"{backend!r:.80} of type {type(backend).__name__}",
+                given=described(backend),
                 expected="the name of a platform, or None",
                 fix="Pass 'cpu', 'gpu' or 'tpu'.",
             )

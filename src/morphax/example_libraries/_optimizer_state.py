@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from .. import tree, tree_util
-from ..util.messages import message
+from ..util.messages import described, message
 from ._schedules import Step
 
 Params = Any
@@ -169,7 +169,7 @@ def pack_optimizer_state(marked_pytree: Any) -> OptimizerState:
         raise TypeError(
             message(
                 "optimizers.pack_optimizer_state",
-                given=f"a leaf {others[0]!r:.80} of type {type(others[0]).__name__}",
+                given=f"a leaf {described(others[0])}",
                 expected="a tree with JoinPoint leaves",
                 fix="Pass what unpack_optimizer_state returns.",
             )

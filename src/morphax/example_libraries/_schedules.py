@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .. import numpy as jnp
-from ..util.messages import message
+from ..util.messages import described, message
 
 Step = int
 Schedule = Callable[[Step], float]
@@ -109,7 +109,7 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
     raise TypeError(
         message(
             "optimizers.make_schedule",
-            given=f"{scalar_or_schedule!r:.80} of type {type(scalar_or_schedule).__name__}",
+            given=described(scalar_or_schedule),
             expected="a number, or a function of the number of the step",
             fix="Pass a scalar, or use optimizers.piecewise_constant.",
         )

@@ -3,30 +3,96 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from ..engines import devices
-from ..engines.xla.client import client, xla_client
+from ..engines.xla.client import client, is_running, xla_client
 from ..engines.xla.device import Device
+from ..engines.xla.factories import Factory, factories
 from ..util.memo import clear_all, on_clear
+from ..util.messages import message
 
 __all__ = [
     "backend_xla_version",
     "backends",
+    "clear_backends",
     "clear_in_memory_compilation_cache",
     "get_backend",
     "get_compile_options",
     "get_default_device",
     "register_backend_cache",
+    "register_backend_factory",
 ]
 
 
 def backends() -> dict[str, Any]:
-    """The clients of the CPU and of the default platform, by platform."""
-    return {name: client(name) for name in dict.fromkeys(["cpu", devices.default_platform()])}
+    """The clients of the CPU, of the default platform and of all factories, by platform.
+
+    Raises:
+        RuntimeError: if a client cannot be made that must be.
+    """
+    names = dict.fromkeys(["cpu", devices.default_platform(), *factories])
+    return {name: client(name) for name in names if not _is_passed_over(name)}
+
+
+def _is_passed_over(name: str) -> bool:
+    """Whether the client of a platform cannot be made, and need not be."""
+    if name not in factories or not factories[name].fails_quietly:
+        return False
+    try:
+        client(name)
+    except RuntimeError:
+        return True
+    return False
+
+
+def clear_backends() -> None:
+    """Forget all clients, devices and compiled programs: what comes next begins anew.
+
+    Options that are read when a client is made, such as ``jax_num_cpu_devices``, take effect.
+    Arrays keep their numbers, and go to the new devices where they are needed.
+    """
+    clear_all()
+    devices.forget_platforms()
+
+
+def register_backend_factory(
+    name: str,
+    factory: Callable[[], Any],
+    *,
+    priority: int = 0,
+    fail_quietly: bool = True,
+    experimental: bool = False,
+    make_topology: Callable[..., Any] | None = None,
+    c_api: Any = None,
+) -> None:
+    """Let a function make the client of a platform, when the platform is first asked for.
+
+    Args:
+        name: of the platform, which users pass to `morphax.devices` or set as ``jax_platforms``.
+        factory: takes nothing, returns a client of jaxlib.
+        priority: the platform of the highest is the default one; the CPU has 0, plugins have 400.
+        fail_quietly: whether the platform is passed over if the factory raises an error, unless
+            somebody asks for it by name.
+        experimental: whether to log a warning when the platform is used.
+        make_topology, c_api: accepted for compatibility.
+
+    Raises:
+        RuntimeError: if the platform has a client already.
+    """
+    if is_running(name):
+        raise RuntimeError(
+            message(
+                "register_backend_factory, argument name",
+                given=f"{name!r}, a platform whose client has been made",
+                expected="a platform that nobody has used yet",
+                fix="Register the factory before arrays are made, or call clear_backends() first.",
+            )
+        )
+    factories[name] = Factory(name, factory, priority, fail_quietly, experimental)
 
 
 def get_backend(platform: Any = None) -> Any:

@@ -18,7 +18,7 @@ from ..engines.xla.mlir_context import bindings, dialect
 from ..engines.xla.mlir_context import new_context as make_ir_context
 from ..engines.xla.mlir_rules import constant_value, flat_values, type_of
 from ..engines.xla.stablehlo import element_type
-from ..util.messages import message
+from ..util.messages import described, message
 
 __all__ = [
     "ConstantHandler",
@@ -202,7 +202,7 @@ def ir_attribute(val: Any) -> Any:
     raise TypeError(
         message(
             "mlir.ir_attribute",
-            given=f"{val!r:.80} of type {type(val).__name__}",
+            given=described(val),
             expected="a number, a string, a dtype, an array, or lists and dicts of them",
             fix="Make the attribute with mlir.ir.Attribute.parse.",
         )

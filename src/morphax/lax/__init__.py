@@ -33,6 +33,9 @@ from .bessel import bessel_i0e as bessel_i0e
 from .bessel import bessel_i0e_p as bessel_i0e_p
 from .bessel import bessel_i1e as bessel_i1e
 from .bessel import bessel_i1e_p as bessel_i1e_p
+from .bit_generator import RandomAlgorithm as RandomAlgorithm
+from .bit_generator import rng_bit_generator as rng_bit_generator
+from .bit_generator import rng_bit_generator_p as rng_bit_generator_p
 from .bitwise import and_p as and_p
 from .bitwise import bitwise_and as bitwise_and
 from .bitwise import bitwise_not as bitwise_not

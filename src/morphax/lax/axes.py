@@ -10,7 +10,7 @@ from operator import index
 from typing import Any
 
 from ..errors import JAXTypeError
-from ..util.messages import message
+from ..util.messages import described, message
 
 
 def integer(where: str, value: Any) -> int:
@@ -23,7 +23,7 @@ def integer(where: str, value: Any) -> int:
         raise TypeError(
             message(
                 where,
-                given=f"{value!r:.80} of type {type(value).__name__}",
+                given=described(value),
                 expected="an integer, known while tracing",
                 fix="Pass a Python integer.",
             )
@@ -40,7 +40,7 @@ def integer_tuple(where: str, values: Any) -> tuple[int, ...]:
         raise TypeError(
             message(
                 where,
-                given=f"{values!r:.80} of type {type(values).__name__}",
+                given=described(values),
                 expected="a sequence of integers, known while tracing",
                 fix="Pass a tuple of Python integers.",
             )
@@ -69,7 +69,7 @@ def members(where: str, values: Any, what: str = "a sequence of arrays") -> list
     raise TypeError(
         message(
             where,
-            given=f"{values!r:.80} of type {type(values).__name__}",
+            given=described(values),
             expected=what,
             fix="Put the values in a list or tuple.",
         )
@@ -82,7 +82,7 @@ def check_callable(where: str, function: Any) -> None:
         raise TypeError(
             message(
                 where,
-                given=f"{function!r:.80} of type {type(function).__name__}",
+                given=described(function),
                 expected="a callable",
                 fix="Pass the function itself, not its result.",
             )

@@ -6,15 +6,18 @@ sorting, has −NaN < −∞ < … < −0 < 0 < … < ∞ < NaN.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any, ClassVar, final
 
 import numpy as np
 
+from ..engines.xla.element_types import lies_in_words, physical_aval
 from ..engines.xla.stablehlo import Builder, Value
 from .families import Predicate, compare, expanded
 from .kinds import ANY, FLOATING, ORDERED
 from .operands import standardize
+from .spine import reduce_with
 
 
 class Comparison(Predicate):
@@ -35,23 +38,49 @@ class Comparison(Predicate):
         return compare(b, out, self.direction, x, y)
 
 
+class Equality(Comparison):
+    """A comparison that keys know too.
+
+    Keys that are rows of words are equal if all their words are; NumPy's functions do not take such
+    elements, Python's operators do.
+    """
+
+    accepts = ANY
+    knows_words = True
+    operator: ClassVar[Callable[[Any, Any], Any]]
+
+    def evaluate(self, x: Any, y: Any) -> Any:
+        return type(self).operator(x, y)
+
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        return None if lies_in_words(avals[0]) else type(self).numpy
+
+    def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
+        if not lies_in_words(x.aval):
+            return super().lower(b, out, x, y)
+        x, y = [v.seen_as(physical_aval(v.aval)) for v in expanded(b, out.shape, (x, y))]
+        words = compare(b, x.aval.update(dtype=bool), self.direction, x, y)
+        both, identity = ("and", True) if self.direction == "EQ" else ("or", False)
+        return reduce_with(b, f"stablehlo.{both}", identity, out, words, (len(out.shape),))
+
+
 @final
-class Eq(Comparison):
+class Eq(Equality):
     """Whether x = y, element by element."""
 
     name = "eq"
-    accepts = ANY
     numpy = np.equal
+    operator = operator.eq
     direction = "EQ"
 
 
 @final
-class Ne(Comparison):
+class Ne(Equality):
     """Whether x ≠ y, element by element."""
 
     name = "ne"
-    accepts = ANY
     numpy = np.not_equal
+    operator = operator.ne
     direction = "NE"
 
 

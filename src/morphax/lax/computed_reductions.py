@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from .. import dtypes, tree
+from .. import dtypes
 from ..array import Array
 from ..core import (
     BatchAxes,
@@ -42,16 +42,10 @@ from .reductions import (
     reduce_sum,
     reduce_xor,
 )
-from .scalar_programs import (
-    initial_scalar,
-    on_duals,
-    on_elements,
-    pair_program,
-    single_operation,
-)
+from .scalar_programs import on_duals, on_elements, reduction_of_pairs, single_operation
 from .shape import reshape, transpose
 from .slicing import slice_in_dim
-from .spine import batched_first, broadcast_in_dim_p, broadcast_to, instantiate
+from .spine import batched_first, behind_batch, broadcast_in_dim_p, broadcast_to, instantiate
 
 Combine = Callable[[list[Any], list[Any]], list[Any]]
 
@@ -169,7 +163,7 @@ class Reduce(ComputedReduction):
         return _reduced(combine, operands, starts, dimensions)
 
     def batched_params(self, *, dimensions: Any) -> dict[str, Any]:
-        return {"dimensions": tuple([d + 1 for d in dimensions])}
+        return {"dimensions": behind_batch(dimensions)}
 
 
 reduce_p = Reduce()
@@ -270,33 +264,20 @@ def reduce(
         >>> jax.lax.reduce(jnp.arange(1, 5), 1, jax.lax.mul, (0,))
         Array(24, dtype=int32)
     """
-    leaves, structure = tree.flatten(operands)
-    starts, start_structure = tree.flatten(init_values)
-    if not leaves or structure != start_structure:
-        raise ValueError(
-            message(
-                "lax.reduce, argument init_values",
-                given=f"{start_structure} for operands {structure}",
-                expected="one initial value for each operand, at least one",
-                fix="Give init_values the structure of operands.",
-            )
-        )
-    element_types = [aval_of(x).dtype for x in leaves]
-    starts = [
-        initial_scalar("lax.reduce", v, d) for v, d in zip(starts, element_types, strict=True)
-    ]
-    jaxpr = pair_program("lax.reduce", computation, element_types, structure)
+    leaves, starts, jaxpr, structure = reduction_of_pairs(
+        "lax.reduce", ("operands", "init_values"), operands, init_values, computation
+    )
     axes = integer_tuple("lax.reduce, argument dimensions", dimensions)
     known = _KNOWN.get(single_operation(jaxpr) or "")
     if known is not None:
         monoid, reduction, binary = known
         out = reduction(leaves[0], axes)
-        if not starts_at_identity(starts[0], monoid):
-            out = binary(broadcast_to(starts[0], out.aval.shape), out)
-        return structure.unflatten([out])
+        return structure.unflatten([from_start(starts[0], out, monoid, binary)])
     return structure.unflatten(reduce_p.bind(*leaves, *starts, jaxpr=jaxpr, dimensions=axes))
 
 
-def starts_at_identity(value: Any, monoid: Monoid) -> bool:
-    """Whether an initial value is known to be the identity."""
-    return isinstance(value, np.generic) and bool(value == monoid.identity(value.dtype))
+def from_start(start: Any, out: Any, monoid: Monoid, binary: Callable[..., Any]) -> Any:
+    """The reduction `out` by a monoid, combined with an initial value that is not the identity."""
+    if isinstance(start, np.generic) and start == monoid.identity(start.dtype):
+        return out
+    return binary(broadcast_to(start, out.aval.shape), out)

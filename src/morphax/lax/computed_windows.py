@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from .. import tree
 from ..core import Jaxpr, Primitive, aval_of
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
@@ -20,13 +19,12 @@ from .computed_reductions import (
     Combine,
     ComputedReduction,
     combining_region,
+    from_start,
     starting_array,
-    starts_at_identity,
 )
 from .monoids import ADD, MAX, MIN, Monoid
-from .scalar_programs import initial_scalar, pair_program, single_operation
+from .scalar_programs import reduction_of_pairs, single_operation
 from .slicing import pad, slice_in_dim
-from .spine import broadcast_to
 from .window_geometry import AxisWindow, Window, canonical_window
 from .window_slices import combined_windows
 from .windows import (
@@ -142,17 +140,9 @@ def reduce_window(
         >>> jax.lax.reduce_window(jnp.arange(6.0), -jnp.inf, jax.lax.max, (2,), (2,))
         Array([1., 3., 5.], dtype=float32)
     """
-    leaves, structure = tree.flatten(operand)
-    starts, start_structure = tree.flatten(init_value)
-    if not leaves or structure != start_structure:
-        raise ValueError(
-            message(
-                "lax.reduce_window, argument init_value",
-                given=f"{start_structure} for operands {structure}",
-                expected="one initial value for each operand, at least one",
-                fix="Give init_value the structure of operand.",
-            )
-        )
+    leaves, starts, jaxpr, structure = reduction_of_pairs(
+        "lax.reduce_window", ("operand", "init_value"), operand, init_value, computation
+    )
     window = canonical_window(
         "lax.reduce_window",
         aval_of(leaves[0]).shape,
@@ -162,15 +152,10 @@ def reduce_window(
         base_dilation,
         window_dilation,
     )
-    where, kinds = "lax.reduce_window", [aval_of(x).dtype for x in leaves]
-    scalars = [initial_scalar(where, v, d) for v, d in zip(starts, kinds, strict=True)]
-    jaxpr = pair_program(where, computation, kinds, structure)
     known = _KNOWN.get(single_operation(jaxpr) or "")
     if known is not None:
         monoid, primitive, binary = known
         out = primitive.bind(leaves[0], **params_of(window))
-        if not starts_at_identity(scalars[0], monoid):
-            out = binary(broadcast_to(scalars[0], out.aval.shape), out)
-        return structure.unflatten([out])
-    outs = reduce_window_p.bind(*leaves, *scalars, jaxpr=jaxpr, consts=(), **params_of(window))
+        return structure.unflatten([from_start(starts[0], out, monoid, binary)])
+    outs = reduce_window_p.bind(*leaves, *starts, jaxpr=jaxpr, consts=(), **params_of(window))
     return structure.unflatten(outs)

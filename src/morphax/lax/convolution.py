@@ -304,6 +304,11 @@ def _kernel_pads(windows: Sequence[AxisWindow]) -> tuple[tuple[int, int], ...]:
     return tuple(pads)
 
 
+def _exchanged(spec: Sequence[int]) -> tuple[int, ...]:
+    """Axes with those of batch and features, or of features in and out, in each other's role."""
+    return (spec[1], spec[0], *spec[2:])
+
+
 def _cotangent_of_lhs(ct: Any, aval: Any, rhs: Any, **params: Any) -> Any:
     windows = _windows(aval.shape, aval_of(rhs).shape, **params)
     if not (ct.aval.size and aval.size and aval_of(rhs).size):
@@ -320,9 +325,7 @@ def _cotangent_of_lhs(ct: Any, aval: Any, rhs: Any, **params: Any) -> Any:
         padding=_transposed_pads(windows),
         lhs_dilation=params["window_strides"],
         rhs_dilation=params["rhs_dilation"],
-        dimension_numbers=ConvDimensionNumbers(
-            out_spec, (rhs_spec[1], rhs_spec[0], *rhs_spec[2:]), lhs_spec
-        ),
+        dimension_numbers=ConvDimensionNumbers(out_spec, _exchanged(rhs_spec), lhs_spec),
         feature_group_count=groups,
         batch_group_count=1,
         precision=params["precision"],
@@ -349,9 +352,7 @@ def _cotangent_of_rhs(ct: Any, lhs: Any, aval: Any, **params: Any) -> Any:
         lhs_dilation=params["lhs_dilation"],
         rhs_dilation=params["window_strides"],
         dimension_numbers=ConvDimensionNumbers(
-            (lhs_spec[1], lhs_spec[0], *lhs_spec[2:]),
-            (out_spec[1], out_spec[0], *out_spec[2:]),
-            (rhs_spec[1], rhs_spec[0], *rhs_spec[2:]),
+            _exchanged(lhs_spec), _exchanged(out_spec), _exchanged(rhs_spec)
         ),
         feature_group_count=params["batch_group_count"],
         batch_group_count=params["feature_group_count"],

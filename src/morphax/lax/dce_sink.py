@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from .. import tree
-from ..core import BatchAxes, Primitive, is_zero, not_linear
+from ..core import NoResults, is_zero
 from ..core.effects import Effect, Effects
 from ..engines.xla.stablehlo import Builder, Value, tensor_type
 
@@ -24,7 +24,7 @@ class KeptEffect(Effect):
 
 
 @final
-class DCESink(Primitive):
+class DCESink(NoResults):
     """Use a value, so that dead code elimination leaves it.
 
     Params:
@@ -32,11 +32,6 @@ class DCESink(Primitive):
     """
 
     name = "dce_sink"
-    multiple_results = True
-    transpose = not_linear("it has no results")
-
-    def abstract_eval(self, x: Any, **_: Any) -> Sequence[Any]:
-        return ()
 
     def effects(self, **_: Any) -> Effects:
         return frozenset({KeptEffect()})
@@ -61,11 +56,6 @@ class DCESink(Primitive):
         for x in (*primals, *[t for t in tangents if not is_zero(t)]):
             self.bind(x, **params)
         return [], []
-
-    def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
-    ) -> tuple[list[Any], list[Any]]:
-        return self.bind(*operands, **params), []
 
 
 dce_sink_p = DCESink()

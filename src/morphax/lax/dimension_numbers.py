@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import dtypes
 from ..util.memo import memoize_if_hashable
-from ..util.messages import message
+from ..util.messages import described, message
 from .axes import integer_tuple
 
 Axes = tuple[int, ...]
@@ -153,7 +153,7 @@ def as_tuples(numbers: Any, kind: Any) -> Any:
     raise TypeError(
         message(
             "lax.gather or lax.scatter, argument dimension_numbers",
-            given=f"{numbers!r:.80} of type {type(numbers).__name__}",
+            given=described(numbers),
             expected=f"a {kind.__name__}",
             fix=f"Make one with lax.{kind.__name__}(...).",
         )

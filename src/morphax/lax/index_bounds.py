@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..engines.xla.element_types import is_opaque
 from ..engines.xla.stablehlo import Builder, Value
 from .families import compare
 from .spine import reduce_with
@@ -63,6 +64,8 @@ def filler(fill_value: Any, dtype: Any) -> Any:
 
 def default_fill_value(dtype: Any) -> Any:
     """What stands for elements that do not exist: NaN, or the integer farthest from zero."""
+    if is_opaque(dtype):
+        return default_fill_value(np.dtype(np.uint32))
     if isinstance(dtype, dtypes.ExtendedDType):
         return default_fill_value(dtype.physical_dtype)
     if dtypes.issubdtype(dtype, np.inexact):

@@ -16,6 +16,7 @@ class OptimizationBarrier(Primitive):
 
     name = "optimization_barrier"
     multiple_results = True
+    knows_words = True
 
     def abstract_eval(self, *avals: Any) -> Sequence[Any]:
         return avals

@@ -13,8 +13,8 @@ from typing import Any, final
 
 from .. import tree
 from ..array import Array, placement
-from ..core import BatchAxes, Primitive, Tracer, is_undefined_primal, is_zero
-from ..engines.reference.eager import as_array
+from ..core import BatchAxes, Tracer, is_undefined_primal, is_zero
+from ..engines.reference.eager import RunsOnArrays
 from ..engines.xla.stablehlo import Builder, Value
 
 
@@ -34,7 +34,7 @@ _COPY, _REUSE = ArrayCopySemantics.ALWAYS_COPY, ArrayCopySemantics.REUSE_INPUT
 
 
 @final
-class DevicePut(Primitive):
+class DevicePut(RunsOnArrays):
     """The operands, each on its device.
 
     Params:
@@ -56,9 +56,6 @@ class DevicePut(Primitive):
             placement.put(x, place, may_alias=False if how is _COPY else None)
             for x, place, how in zip(operands, devices, copy_semantics, strict=True)
         ]
-
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        return [x.to_host() for x in self.execute(*map(as_array, operands), **params)]
 
     def lower(self, b: Builder, outs: Any, *operands: Value, **_: Any) -> list[Value]:
         return list(operands)

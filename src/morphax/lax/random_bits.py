@@ -11,6 +11,10 @@ the same numbers, whatever the engine, the order of evaluation or the number of 
   numbers are the low bits.
 - Counters run through `shape` in row-major order, whatever the shape of the keys.
 
+Keys of other generators can be wrapped and unwrapped here; what is done with their words is told by
+the generator (`PRNGImpl`), and written into programs in place of these operations
+(`random._generators`).
+
 The numbers are those of JAX with ``jax_threefry_partitionable``.  Reference: see `threefry`.
 """
 
@@ -18,36 +22,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from .. import dtypes
 from ..core import BatchAxes, Primitive, ShapedArray, not_differentiable, not_linear
+from ..engines.xla.element_types import is_opaque, opaque_of
 from ..engines.xla.stablehlo import Builder, Value
+from ..util.compiled import part, twin_in
 from ..util.messages import message
 from .families import aligned_batch, elementwise_shape, expanded
+from .generators import PRNGImpl
 from .kinds import INTEGER, KEY
 from .spine import moved_axis
 from .threefry import BLOCK, FEW, encrypt_integers, images, lower_encryption, words_of
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class PRNGImpl:
-    """A random number generator: its public name and the dtype of its keys."""
-
-    name: str
-    key_dtype: dtypes.KeyType
-
-    def __repr__(self) -> str:
-        return self.key_dtype.tag
-
-    __str__ = __repr__
-
-
-threefry_prng_impl = PRNGImpl("threefry2x32", dtypes.KeyType("fry", (2,), np.uint64))
 
 _HALF = np.uint64(32)
 _FEW_KEYS = 1024
@@ -56,6 +45,7 @@ _FEW_KEYS = 1024
 class KeyOperation(Primitive):
     """Operations that make, change or read keys."""
 
+    knows_words = True
     jvp = not_differentiable("keys, and the bits drawn from them, are discrete")
     transpose = not_linear()
 
@@ -73,7 +63,9 @@ class RandomSeed(KeyOperation):
 
     def abstract_eval(self, seeds: Any, *, impl: PRNGImpl) -> ShapedArray:
         INTEGER.check(self.name, 0, seeds)
-        return ShapedArray(seeds.shape, impl.key_dtype)
+        keys = ShapedArray(seeds.shape, impl.key_dtype)
+        _check_threefry(self.name, keys)
+        return keys
 
     def evaluate(self, seeds: Any, *, impl: PRNGImpl) -> Any:
         low_bits = seeds if seeds.dtype.itemsize == 8 else seeds.astype(np.uint32)
@@ -87,34 +79,40 @@ class RandomSeed(KeyOperation):
 
 @final
 class RandomWrap(KeyOperation):
-    """Keys (...) of the words (..., 2)."""
+    """Keys (...) of their words (..., *key_shape)."""
 
     name = "random_wrap"
 
     def abstract_eval(self, words: Any, *, impl: PRNGImpl) -> ShapedArray:
-        count = impl.key_dtype.key_shape[0]
-        if words.dtype != np.uint32 or words.shape[-1:] != (count,):
+        shape, axes = impl.key_shape, len(words.shape) - len(impl.key_shape)
+        if words.dtype != np.uint32 or axes < 0 or words.shape[axes:] != shape:
             raise TypeError(
                 message(
                     "random key data",
                     given=words.str_short(short_dtypes=False),
-                    expected=f"uint32[..., {count}], the words of {impl.name} keys",
+                    expected=f"uint32[..., {', '.join(map(str, shape))}], the words of {impl.name} "
+                    "keys",
                     fix="Make keys with jax.random.key(seed), or pass what key_data returned.",
                 )
             )
-        return ShapedArray(words.shape[:-1], impl.key_dtype)
+        return ShapedArray(words.shape[:axes], impl.key_dtype)
 
     def evaluate(self, words: Any, *, impl: PRNGImpl) -> Any:
+        if is_opaque(impl.key_dtype):
+            shape = words.shape[: words.ndim - len(impl.key_shape)]
+            return opaque_of(words.reshape(*shape, math.prod(impl.key_shape)), impl.key_dtype)
         wide = words.astype(np.uint64)
         return wide[..., 0] << _HALF | wide[..., 1]
 
     def lower(self, b: Builder, out: Any, words: Value, *, impl: PRNGImpl) -> Value:
+        if is_opaque(impl.key_dtype):
+            return b.op("stablehlo.reshape", out, words)
         return _with_halves_swapped(b, b.op("stablehlo.bitcast_convert", out, words))
 
 
 @final
 class RandomUnwrap(KeyOperation):
-    """The words (..., 2) of keys (...)."""
+    """The words (..., *key_shape) of keys (...)."""
 
     name = "random_unwrap"
 
@@ -123,9 +121,13 @@ class RandomUnwrap(KeyOperation):
         return ShapedArray((*keys.shape, *keys.dtype.key_shape), np.uint32)
 
     def evaluate(self, keys: Any) -> Any:
+        if keys.dtype.type is np.void:
+            return keys["words"]
         return np.stack(words_of(keys), axis=-1)
 
     def lower(self, b: Builder, out: Any, keys: Value) -> Value:
+        if is_opaque(keys.aval.dtype):
+            return b.op("stablehlo.reshape", out, keys)
         # XLA reads the low half of a 64-bit integer first.
         return b.op("stablehlo.bitcast_convert", out, _with_halves_swapped(b, keys))
 
@@ -154,7 +156,7 @@ class RandomFoldIn(KeyOperation):
     name = "random_fold_in"
 
     def abstract_eval(self, keys: Any, data: Any) -> ShapedArray:
-        KEY.check(self.name, 0, keys)
+        _check_threefry(self.name, keys)
         if data.dtype != np.uint32:
             raise TypeError(
                 message(
@@ -204,7 +206,7 @@ class RandomSplit(Draw):
     name = "random_split"
 
     def abstract_eval(self, keys: Any, *, shape: Any) -> ShapedArray:
-        KEY.check(self.name, 0, keys)
+        _check_threefry(self.name, keys)
         return ShapedArray((*keys.shape, *shape), keys.dtype)
 
 
@@ -215,7 +217,7 @@ class RandomBits(Draw):
     name = "random_bits"
 
     def abstract_eval(self, keys: Any, *, bit_width: int, shape: Any) -> ShapedArray:
-        KEY.check(self.name, 0, keys)
+        _check_threefry(self.name, keys)
         if bit_width not in (8, 16, 32, 64):
             raise ValueError(
                 message(
@@ -228,6 +230,21 @@ class RandomBits(Draw):
         return ShapedArray((*keys.shape, *shape), f"uint{bit_width}")
 
 
+def _check_threefry(name: str, keys: Any) -> None:
+    """Raise `TypeError` unless the aval `keys` is one of keys that the operation can look into."""
+    KEY.check(name, 0, keys)
+    if keys.dtype is not threefry_prng_impl.key_dtype:
+        raise TypeError(
+            message(
+                f"the operation {name}",
+                given=f"{keys.str_short(short_dtypes=False)}",
+                expected="keys of the generator threefry2x32",
+                fix="Call the functions of jax.random, which ask the generator of the keys.",
+            )
+        )
+
+
+@twin_in(part("random"))
 def _draw(keys: Any, out: Any) -> None:
     """Fill row i of `out` from key i, as many rows or as much of a row at a time as fit a block."""
     count = out.shape[1]
@@ -324,3 +341,27 @@ random_clone_p = RandomClone()
 random_fold_in_p = RandomFoldIn()
 random_split_p = RandomSplit()
 random_bits_p = RandomBits()
+
+
+def _seed(seed: Any) -> Any:
+    return random_unwrap_p.bind(random_seed_p.bind(seed, impl=threefry_prng_impl))
+
+
+def _split(words: Any, shape: tuple[int, ...]) -> Any:
+    keys = random_wrap_p.bind(words, impl=threefry_prng_impl)
+    return random_unwrap_p.bind(random_split_p.bind(keys, shape=shape))
+
+
+def _bits(words: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
+    key = random_wrap_p.bind(words, impl=threefry_prng_impl)
+    return random_bits_p.bind(key, bit_width=bit_width, shape=shape)
+
+
+def _fold_in(words: Any, data: Any) -> Any:
+    key = random_wrap_p.bind(words, impl=threefry_prng_impl)
+    return random_unwrap_p.bind(random_fold_in_p.bind(key, data))
+
+
+threefry_prng_impl = PRNGImpl(
+    (2,), _seed, _split, _bits, _fold_in, name="threefry2x32", tag="fry", is_named=True
+)

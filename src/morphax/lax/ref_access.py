@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import aval_of, is_value
-from ..util.messages import message
+from ..util.messages import described, message
 from .convert import convert
 from .ref_binding import Reference, get_p, swap_p
 from .ref_indexing import Index, Indexer, parse_index
@@ -70,7 +70,7 @@ def _converted(part: Part, value: Any) -> Any:
         raise TypeError(
             message(
                 "assignment to a reference",
-                given=f"{value!r:.80} of type {type(value).__name__}",
+                given=described(value),
                 expected="an array or a number",
                 fix="Convert the value with jnp.asarray; read a reference with ref[...].",
             )

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import dtypes
 from ..core import ShapedArray, is_value
-from ..util.messages import message
+from ..util.messages import described, message
 from .ref_access import add_to, look_up, replace
 from .ref_binding import Reference
 from .ref_indexing import Index
@@ -41,7 +41,7 @@ def new_ref(init_val: Any, *, memory_space: Any = None, kind: str | None = None)
         raise TypeError(
             message(
                 "new_ref, argument init_val",
-                given=f"{init_val!r:.80} of type {type(init_val).__name__}",
+                given=described(init_val),
                 expected="an array or a number",
                 fix="Make one reference for each array; read a reference with ref[...].",
             )
@@ -67,7 +67,7 @@ def empty_ref(ty: Any, memory_space: Any = None) -> Ref:
         raise TypeError(
             message(
                 "empty_ref, argument ty",
-                given=f"{ty!r:.80} of type {type(ty).__name__}",
+                given=described(ty),
                 expected="what has a shape and a dtype",
                 fix="Pass jax.ShapeDtypeStruct(shape, dtype), or an array like the one to be kept.",
             )
@@ -178,7 +178,7 @@ def _checked(operation: str, ref: Any, kind: Any = Ref | TransformedRef) -> Any:
     raise TypeError(
         message(
             f"{operation}, argument ref",
-            given=f"{ref!r:.80} of type {type(ref).__name__}",
+            given=described(ref),
             expected="a reference",
             fix="Make one with jax.new_ref.",
         )

@@ -17,7 +17,7 @@ from .. import dtypes
 from ..array import Array
 from ..core import AbstractRef, aval_of, is_value
 from ..errors import NonConcreteBooleanIndexError
-from ..util.messages import message
+from ..util.messages import described, message
 
 Index = Any
 
@@ -253,7 +253,7 @@ def _checked_aval(where: str, part: Any) -> Any:
     raise TypeError(
         message(
             where,
-            given=f"{part!r:.80} of type {type(part).__name__}" if aval is None else str(aval),
+            given=described(part) if aval is None else str(aval),
             expected="an integer, a slice, jax.ds, an array of integers, or an ellipsis",
             fix="Convert a list with jnp.asarray.",
         )

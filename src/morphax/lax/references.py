@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from ..array import Array
-from ..core import AbstractRef, Cell, Format, Layout, StagingTracer, aval_of
+from ..core import AbstractRef, Cell, Format, HasAval, Layout, StagingTracer, aval_of
 from ..util.messages import message
 from .ref_access import Transform, add_to, look_up, replace
 from .ref_binding import Reference
@@ -22,7 +22,7 @@ from .ref_primitives import new_ref_p
 
 
 @final
-class Ref(Reference):
+class Ref(Reference, HasAval):
     """A reference to an array: a place whose value changes.
 
     Users make references with `new_ref`, and get them as arguments of transformed functions.
@@ -69,26 +69,6 @@ class Ref(Reference):
     def aval(self) -> AbstractRef:
         """The type of the reference, such as ``Ref{float32[3]}``."""
         return self.content.aval  # type: ignore[no-any-return]
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the axes."""
-        return self.aval.shape
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype of the elements."""
-        return self.aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return self.aval.ndim
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self.aval.size
 
     @property
     def sharding(self) -> Any:

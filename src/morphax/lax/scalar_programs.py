@@ -33,7 +33,43 @@ from .shape import reshape
 from .spine import batched_first, instantiate
 
 
-def pair_program(
+def reduction_of_pairs(
+    where: str,
+    arguments: tuple[str, str],
+    operands: Any,
+    init_values: Any,
+    computation: Callable[[Any, Any], Any],
+) -> tuple[list[Any], list[Any], Jaxpr, Any]:
+    """What a reduction by any computation is given, checked.
+
+    Args:
+        where: function, for messages.
+        arguments: what it calls the operands and the initial values.
+        operands, init_values: trees of one structure.
+        computation: of two trees of scalars.
+
+    Returns:
+        The leaves of the operands, the initial values as scalars, the program that combines two
+        tuples of scalars, and the structure of the trees.
+    """
+    leaves, structure = tree.flatten(operands)
+    starts, start_structure = tree.flatten(init_values)
+    of_operands, of_starts = arguments
+    if not leaves or structure != start_structure:
+        raise ValueError(
+            message(
+                f"{where}, argument {of_starts}",
+                given=f"{start_structure} for operands {structure}",
+                expected="one initial value for each operand, at least one",
+                fix=f"Give {of_starts} the structure of {of_operands}.",
+            )
+        )
+    kinds = [aval_of(x).dtype for x in leaves]
+    scalars = [_initial_scalar(where, v, d) for v, d in zip(starts, kinds, strict=True)]
+    return leaves, scalars, _pair_program(where, computation, kinds, structure), structure
+
+
+def _pair_program(
     where: str, computation: Callable[[Any, Any], Any], dtypes: Sequence[Any], structure: Any
 ) -> Jaxpr:
     """The program that combines two tuples of scalars.
@@ -95,7 +131,7 @@ def single_operation(jaxpr: Jaxpr) -> str | None:
     return eqn.primitive.name if applied else None
 
 
-def initial_scalar(where: str, value: Any, dtype: Any) -> Any:
+def _initial_scalar(where: str, value: Any, dtype: Any) -> Any:
     """A starting value as a scalar of `dtype`: a NumPy scalar if it is known.
 
     Raises:

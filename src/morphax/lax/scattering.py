@@ -30,7 +30,7 @@ from .dimension_numbers import (
 from .index_bounds import clamped_indices, dimensions_text
 from .index_plan import scatter_plan
 from .kinds import ANY, DtypeKind
-from .spine import batched_first, moved_axis
+from .spine import batched_first, behind_batch, moved_axis
 
 Write = Callable[[Any, Any, Any], None]
 
@@ -135,18 +135,18 @@ class Scattering(Primitive):
         x, indices, updates = operands
         window, inserted, index_map, batching, indices_batching = dimension_numbers
         x, updates = batched_first(axes, x, dims[0]), batched_first(axes, updates, dims[2])
-        window = tuple([d + 1 for d in window])
-        batching = tuple([d + 1 for d in batching])
+        window = behind_batch(window)
+        batching = behind_batch(batching)
         if dims[1] is None:
             window = (0, *window)
         else:
             indices = moved_axis(indices, dims[1], 0)
             batching = (0, *batching)
-            indices_batching = (0, *[d + 1 for d in indices_batching])
+            indices_batching = (0, *behind_batch(indices_batching))
         numbers = ScatterDimensionNumbers(
             update_window_dims=window,
-            inserted_window_dims=tuple([d + 1 for d in inserted]),
-            scatter_dims_to_operand_dims=tuple([d + 1 for d in index_map]),
+            inserted_window_dims=behind_batch(inserted),
+            scatter_dims_to_operand_dims=behind_batch(index_map),
             operand_batching_dims=batching,
             scatter_indices_batching_dims=indices_batching,
         )

@@ -18,7 +18,7 @@ from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.memo import memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_shape, integer, integer_tuple
-from .spine import broadcast_in_dim_p, moved_axis, transpose_p
+from .spine import behind_batch, broadcast_in_dim_p, moved_axis, transpose_p
 
 
 @final
@@ -71,7 +71,7 @@ class Reshape(Primitive):
         dimensions: Any,
         sharding: Any,
     ) -> tuple[Any, int]:
-        order = None if dimensions is None else (0, *[d + 1 for d in dimensions])
+        order = None if dimensions is None else (0, *behind_batch(dimensions))
         x = moved_axis(operands[0], dims[0], 0)
         sizes = (axes.size, *new_sizes)
         return self.bind(x, new_sizes=sizes, dimensions=order, sharding=None), 0

@@ -30,6 +30,11 @@ def moved_axis(x: Any, source: int, destination: int) -> Any:
     return transpose_p.bind(x, permutation=tuple(order))
 
 
+def behind_batch(axes: Sequence[int]) -> tuple[int, ...]:
+    """The numbers that axes have once there is a batch axis in front of them."""
+    return tuple([axis + 1 for axis in axes])
+
+
 def batched_first(axes: BatchAxes, x: Any, dim: int | None) -> Any:
     """`x` with its batch axis in front; an operand that is not mapped is repeated."""
     if dim is not None:
@@ -124,7 +129,7 @@ class BroadcastInDim(Primitive):
         out = self.bind(
             moved_axis(operands[0], dims[0], 0),
             shape=(axes.size, *shape),
-            broadcast_dimensions=(0, *[d + 1 for d in targets]),
+            broadcast_dimensions=(0, *behind_batch(targets)),
             sharding=None,
         )
         return out, 0

@@ -16,7 +16,7 @@ import numpy as np
 from .. import tree
 from ..core import BatchAxes, NoRule, Primitive, aval_of, current_trace, new_trace
 from ..lax.arithmetic import mul
-from ..lax.spine import reduce_sum
+from ..lax.spine import moved_axis, reduce_sum
 from ..transforms.batching import BatchTrace
 from ..transforms.flattening import check_values
 from .axis_names import axis_tuple
@@ -58,6 +58,17 @@ class Collective(Primitive):
             return self.over_batch(batch, x, dim, **params)  # type: ignore[no-any-return]
         in_one_group = params | {"axis_index_groups": None}
         return by_groups(lambda m: self.bind(m, **in_one_group), batch, x, dim, groups), 0
+
+
+class AlongAxes(Collective):
+    """A collective that parts axes of its operand or joins them; `axis_params` number these."""
+
+    axis_params: ClassVar[tuple[str, ...]]
+
+    def batch(self, batch: BatchAxes, operands: Any, dims: Any, **params: Any) -> tuple[Any, int]:
+        x = moved_axis(operands[0], dims[0], 0)
+        behind = {name: params[name] + 1 for name in self.axis_params}
+        return self.bind(x, **params | behind), 0
 
 
 def as_member(

@@ -12,18 +12,18 @@ from typing import Any, final
 from ..core import BatchAxes, ShapedArray, aval_of
 from ..lax.axes import canonical_axis
 from ..lax.shape import expand_dims, reshape, squeeze
-from ..lax.spine import batched_first, moved_axis, transpose_p
-from .axis_names import hashable, joint_size, named_axes
-from .collective import Collective, map_operands
+from ..lax.spine import batched_first, transpose_p
+from .axis_names import hashable, joint_size
+from .collective import AlongAxes, map_operands
 from .gathering import jointly
-from .groups import canonical_groups, group_size
+from .groups import communicating, group_size
 from .parts import in_parts, part_size
 
 _WHERE = "lax.all_to_all"
 
 
 @final
-class AllToAll(Collective):
+class AllToAll(AlongAxes):
     """Part an axis, exchange the parts, and concatenate them along another.
 
     Params:
@@ -35,6 +35,7 @@ class AllToAll(Collective):
     """
 
     name = "all_to_all"
+    axis_params = ("split_axis", "concat_axis")
 
     def bind(self, *operands: Any, **params: Any) -> Any:
         if "axis_size" not in params:
@@ -58,19 +59,6 @@ class AllToAll(Collective):
         self, ct: Any, x: Any, *, split_axis: int, concat_axis: int, **params: Any
     ) -> list[Any]:
         return [self.bind(ct, split_axis=concat_axis, concat_axis=split_axis, **params)]
-
-    def batch(
-        self,
-        batch: BatchAxes,
-        operands: Any,
-        dims: Any,
-        *,
-        split_axis: int,
-        concat_axis: int,
-        **params: Any,
-    ) -> tuple[Any, int]:
-        x = moved_axis(operands[0], dims[0], 0)
-        return self.bind(x, split_axis=split_axis + 1, concat_axis=concat_axis + 1, **params), 0
 
     def over_batch(
         self,
@@ -137,9 +125,7 @@ def all_to_all(
         Array([[1, 3],
                [2, 4]], dtype=int32)
     """
-    size = joint_size(named_axes(_WHERE, axis_name))
-    groups = canonical_groups(_WHERE, axis_index_groups, size)
-    parts = group_size(groups, size)
+    _, groups, parts = communicating(_WHERE, axis_name, axis_index_groups)
 
     def exchange(leaf: Any) -> Any:
         shape = aval_of(leaf).shape

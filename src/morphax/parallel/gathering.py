@@ -16,9 +16,8 @@ from ..lax.shape import reshape
 from ..lax.spine import batched_first, moved_axis
 from ..transforms.vmap import vmap
 from ..util.messages import message
-from .axis_names import joint_size, named_axes
-from .collective import Collective, batch_sum, map_operands
-from .groups import canonical_groups, group_size
+from .collective import AlongAxes, Collective, batch_sum, map_operands
+from .groups import communicating
 from .parts import in_parts, part_size
 from .positions import axis_index
 
@@ -52,7 +51,7 @@ class JointAxis:
     names: tuple[Any, ...]
 
 
-class Gathering(Collective):
+class Gathering(AlongAxes):
     """What gathering and its dual share.
 
     Params:
@@ -70,6 +69,7 @@ class AllGather(Gathering):
     """The operands of all members, stacked or concatenated."""
 
     name = "all_gather"
+    axis_params = ("all_gather_dimension",)
 
     def abstract_eval(
         self, x: Any, *, all_gather_dimension: int, axis_size: int, tiled: bool, **_: Any
@@ -78,18 +78,6 @@ class AllGather(Gathering):
 
     def transpose(self, ct: Any, x: Any, *, all_gather_dimension: int, **params: Any) -> list[Any]:
         return [reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)]
-
-    def batch(
-        self,
-        batch: BatchAxes,
-        operands: Any,
-        dims: Any,
-        *,
-        all_gather_dimension: int,
-        **params: Any,
-    ) -> tuple[Any, int]:
-        x = moved_axis(operands[0], dims[0], 0)
-        return self.bind(x, all_gather_dimension=all_gather_dimension + 1, **params), 0
 
     def over_batch(
         self,
@@ -118,6 +106,7 @@ class ReduceScatter(Gathering):
     """The sum over all members, of which each gets a part."""
 
     name = "reduce_scatter"
+    axis_params = ("scatter_dimension",)
 
     def abstract_eval(
         self, x: Any, *, scatter_dimension: int, axis_size: int, tiled: bool, **_: Any
@@ -126,12 +115,6 @@ class ReduceScatter(Gathering):
 
     def transpose(self, ct: Any, x: Any, *, scatter_dimension: int, **params: Any) -> list[Any]:
         return [all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)]
-
-    def batch(
-        self, batch: BatchAxes, operands: Any, dims: Any, *, scatter_dimension: int, **params: Any
-    ) -> tuple[Any, int]:
-        x = moved_axis(operands[0], dims[0], 0)
-        return self.bind(x, scatter_dimension=scatter_dimension + 1, **params), 0
 
     def over_batch(
         self,
@@ -220,9 +203,7 @@ def all_gather(
                 fix="Leave it out: members along an axis of vmap differ unless they are equal.",
             )
         )
-    names = named_axes(where, axis_name)
-    size = joint_size(names)
-    groups = canonical_groups(where, axis_index_groups, size)
+    names, groups, count = communicating(where, axis_name, axis_index_groups)
 
     def gather(leaf: Any) -> Any:
         ndim = aval_of(leaf).ndim + (not tiled)
@@ -231,7 +212,7 @@ def all_gather(
             all_gather_dimension=canonical_axis(f"{where}, argument axis", axis, ndim),
             axis_index_groups=groups,
             axis_name=names,
-            axis_size=group_size(groups, size),
+            axis_size=count,
             tiled=tiled,
         )
 
@@ -271,10 +252,7 @@ def psum_scatter(
         Array([4., 6.], dtype=float32)
     """
     where = "lax.psum_scatter"
-    names = named_axes(where, axis_name)
-    size = joint_size(names)
-    groups = canonical_groups(where, axis_index_groups, size)
-    parts = group_size(groups, size)
+    names, groups, parts = communicating(where, axis_name, axis_index_groups)
 
     def scatter(leaf: Any) -> Any:
         shape = aval_of(leaf).shape

@@ -20,6 +20,7 @@ from ..lax.shape import reshape
 from ..lax.spine import batched_first
 from ..transforms.vmap import vmap
 from ..util.messages import message
+from .axis_names import joint_size, named_axes
 
 Groups = tuple[tuple[int, ...], ...] | None
 
@@ -45,6 +46,14 @@ def canonical_groups(where: str, groups: Any, size: int) -> Groups:
 def group_size(groups: Groups, size: int) -> int:
     """How many members communicate with each other."""
     return size if groups is None else len(groups[0])
+
+
+def communicating(where: str, axis_name: Any, groups: Any) -> tuple[tuple[Any, ...], Groups, int]:
+    """The names of the axes, the groups, and how many members communicate with each other."""
+    names = named_axes(where, axis_name)
+    size = joint_size(names)
+    parsed = canonical_groups(where, groups, size)
+    return names, parsed, group_size(parsed, size)
 
 
 def by_groups(

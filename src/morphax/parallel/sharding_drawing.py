@@ -13,7 +13,7 @@ from typing import Any
 
 from ..array.sharding import Sharding
 from ..control.callbacks.sharding_inspection import inspect_array_sharding
-from ..util.messages import message
+from ..util.messages import described, message
 
 ColorMap = Callable[[float], tuple[float, float, float, float]]
 
@@ -92,7 +92,7 @@ def _check(shape: Sequence[int], sharding: Any) -> None:
         raise TypeError(
             message(
                 "jax.debug.visualize_sharding, argument sharding",
-                given=f"{sharding!r:.80} of type {type(sharding).__name__}",
+                given=described(sharding),
                 expected="a sharding",
                 fix="Pass x.sharding of an array x.",
             )

@@ -23,9 +23,9 @@ from .. import lax
 from ..control.loops.loops import scan, while_loop
 from ..core import aval_of
 from ..lax.kinds import INTEGER
-from ..lax.random_bits import random_split_p
 from ._arguments import drawn_shape, placed, prepared, repeated, requested_dtype
 from ._gamma import any_of
+from ._generators import split_keys
 from ._keys import keys_from, single_key
 from ._uniform import unit_interval
 
@@ -295,6 +295,6 @@ def multinomial(
         count = _successes(step_key, left, share)
         return lax.sub(left, count), count
 
-    keys = random_split_p.bind(typed, shape=sizes[-1:])
+    keys = split_keys(typed, sizes[-1:])
     _, counts = scan(draw, repeated(n, batch), (shares, keys), unroll=unroll)
     return lax.transpose(counts, (*range(1, len(sizes)), 0))

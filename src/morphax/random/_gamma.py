@@ -22,10 +22,10 @@ from .. import lax
 from ..control.custom.custom_jvp import custom_jvp
 from ..control.loops.loops import while_loop
 from ..core import aval_of
-from ..lax.random_bits import random_split_p
 from ..util.messages import message
 from ._arguments import drawn_shape, placed, prepared, repeated
 from ._inversion import exponential_of
+from ._generators import split_keys
 from ._keys import keys_from
 from ._normal import standard_normal
 from ._uniform import rademacher, unit_interval
@@ -122,7 +122,7 @@ def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: Any, *, log_space: b
     """Gamma numbers, or their logarithms, for a typed key and a parameter made by `parameter`."""
     if not math.prod(shape):
         return lax.full(shape, 0, dtype)
-    keys = random_split_p.bind(key, shape=shape)
+    keys = split_keys(key, shape)
     return _drawn(keys, repeated(a, shape), log_space)
 
 

@@ -13,12 +13,14 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.kinds import INTEGER
-from ..lax.random_bits import random_bits_p
 from ._arguments import drawn_shape, is_number, parameter, placed, requested_dtype
+from ._generators import drawn_bits
 from ._keys import keys_from, single_key
 
 
+@replayed(1)
 def randint(
     key: Any,
     shape: Any,
@@ -121,7 +123,7 @@ def _exceeds(bound: Any, last: int, dtype: Any, rank: int) -> Any:
 def _below(key: Any, shape: tuple[int, ...], width: int, count: Any) -> Any:
     """Unsigned numbers below `count`, of which 0 stands for 2ʷ."""
     high, low = [
-        functools.partial(random_bits_p.bind, k, bit_width=width, shape=shape)
+        functools.partial(drawn_bits, k, width, shape)
         for k in keys_from(key)
     ]
     half = 1 << width // 2

@@ -11,6 +11,7 @@ from typing import Any
 
 from .. import dtypes, lax
 from ..config import current as current_config
+from ..engines.reference.replay import replayed
 from ..lax.kinds import INTEGER
 from ._arguments import placed, prepared, requested_dtype
 from ._uniform import check_mode, two_digits, uniform_between, unit_interval
@@ -20,6 +21,7 @@ def _open_uniform(key: Any, shape: tuple[int, ...], dtype: Any, low: Any) -> Any
     return uniform_between(key, shape, dtype, dtype.type(low), dtype.type(1))
 
 
+@replayed(1)
 def exponential(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers with density e⁻ˣ for x ≥ 0.
 
@@ -37,6 +39,7 @@ def exponential_of(u: Any) -> Any:
     return lax.neg(lax.log1p(lax.neg(u)))
 
 
+@replayed(1)
 def gumbel(
     key: Any, shape: Any = (), dtype: Any = None, mode: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -76,6 +79,7 @@ def gumbel_numbers(function: str, key: Any, shape: tuple[int, ...], dtype: Any, 
     return lax.neg(lax.log(waiting))
 
 
+@replayed(1)
 def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers with density ½ e^(−|x|)."""
     typed, shape, chosen = prepared("laplace", key, shape, dtype)
@@ -83,6 +87,7 @@ def laplace(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any =
     return placed(lax.mul(lax.sign(u), lax.log1p(lax.neg(lax.abs(u)))), out_sharding)
 
 
+@replayed(1)
 def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers with distribution function 1 / (1 + e⁻ˣ)."""
     typed, shape, chosen = prepared("logistic", key, shape, dtype)
@@ -90,6 +95,7 @@ def logistic(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any 
     return placed(lax.sub(lax.log(u), lax.log1p(lax.neg(u))), out_sharding)
 
 
+@replayed(1)
 def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Numbers with density 1 / (π (1 + x²))."""
     typed, shape, chosen = prepared("cauchy", key, shape, dtype)

@@ -1,7 +1,7 @@
 """Keys: from seeds, from other keys, and from and to raw words.
 
-A key is typed, of dtype ``key<fry>``, or *raw*, an array of its two ``uint32`` words as `PRNGKey`
-makes it.  Every function takes either; those that return keys return the kind they were given.
+A key is typed, of dtype ``key<fry>``, or *raw*, an array of its ``uint32`` words as `PRNGKey` makes
+it.  Every function takes either; those that return keys return the kind they were given.
 """
 
 from __future__ import annotations
@@ -16,22 +16,15 @@ import numpy as np
 from .. import dtypes, lax
 from ..config import current as current_config
 from ..core import aval_of, is_value
+from ..engines.reference.replay import replayed
 from ..lax.axes import canonical_shape
 from ..lax.kinds import INTEGER
-from ..lax.random_bits import (
-    PRNGImpl,
-    random_clone_p,
-    random_fold_in_p,
-    random_seed_p,
-    random_split_p,
-    random_unwrap_p,
-    random_wrap_p,
-    threefry_prng_impl,
-)
+from ..lax.generators import PRNGImpl
+from ..lax.random_bits import random_clone_p, random_unwrap_p, random_wrap_p
 from ..util.frames import user_frame
 from ..util.messages import message
+from ._generators import GENERATORS, fold_in_key, generator_of, seeded, split_keys
 
-_IMPLEMENTATIONS = {impl.name: impl for impl in (threefry_prng_impl,)}
 _INT64 = np.iinfo(np.int64)
 _warnings_given: dict[Any, Any] = {}
 
@@ -50,15 +43,18 @@ def implementation(where: str, impl: Any = None, dtype: Any = None) -> PRNGImpl:
     wanted = impl if impl is not None else dtype
     if wanted is None:
         wanted = current_config().default_prng_impl
-    for known in _IMPLEMENTATIONS.values():
-        if wanted in (known, known.name, known.key_dtype):
-            return known
+    if isinstance(wanted, PRNGImpl):
+        return wanted
+    if isinstance(wanted, dtypes.KeyType):
+        return generator_of(wanted)
+    if isinstance(wanted, str) and wanted in GENERATORS:
+        return GENERATORS[wanted]
     error = ValueError if isinstance(wanted, str) else TypeError
     raise error(
         message(
             where,
             given=f"the generator {wanted!r}",
-            expected=f"one of {', '.join(map(repr, _IMPLEMENTATIONS))}, or its key dtype",
+            expected=f"one of {', '.join(map(repr, GENERATORS))}, or its key dtype",
             fix="Leave the argument out, or choose one of these.",
         )
     )
@@ -75,18 +71,19 @@ def typed_keys(function: str, keys: Any) -> Any:
     if aval is not None and isinstance(aval.dtype, dtypes.KeyType):
         return keys
     where = f"random.{function}, argument key"
-    count = threefry_prng_impl.key_dtype.key_shape[0]
-    if aval is None or aval.dtype != np.uint32 or aval.shape[-1:] != (count,):
+    impl = implementation(where)
+    shape = impl.key_shape
+    if aval is None or aval.dtype != np.uint32 or aval.shape[-len(shape) :] != shape:
         raise TypeError(
             message(
                 where,
                 given=f"{keys!r:.80}" if aval is None else aval.str_short(short_dtypes=False),
-                expected=f"a key, or the words of one, uint32[{count}]",
+                expected=f"a key, or the words of one, uint32[{', '.join(map(str, shape))}]",
                 fix="Make a key with jax.random.key(seed).",
             )
         )
     _judge_raw(where)
-    return random_wrap_p.bind(keys, impl=implementation(where))
+    return random_wrap_p.bind(keys, impl=impl)
 
 
 def _judge_raw(where: str) -> None:
@@ -125,7 +122,7 @@ def single_key(function: str, key: Any) -> Any:
 
 def keys_from(keys: Any, count: int = 2) -> Sequence[Any]:
     """`count` arrays of typed keys, of the shape of `keys`, split from them."""
-    return lax.unstack(random_split_p.bind(keys, shape=(count,)), axis=-1)
+    return lax.unstack(split_keys(keys, (count,)), axis=-1)
 
 
 def _like(key: Any, result: Any) -> Any:
@@ -167,11 +164,12 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
 
     Args:
         seed: an integer; of 64 bits with ``jax_enable_x64``, else its low 32 bits count.
-        impl: the generator's name, ``"threefry2x32"``.
+        impl: the generator's name, ``"threefry2x32"`` (the default), ``"rbg"`` or
+            ``"unsafe_rbg"``; or what `morphax.extend.random.define_prng_impl` returned.
         dtype: the generator's key dtype, instead of `impl`.
 
     Returns:
-        A scalar of dtype ``key<fry>``.
+        A scalar of the generator's key dtype, ``key<fry>`` for the default one.
 
     Raises:
         TypeError: `seed` is not one integer.
@@ -183,7 +181,7 @@ def key(seed: Any, *, impl: Any = None, dtype: Any = None) -> Any:
         key<fry>
     """
     seed = _seed_value("random.key, argument seed", seed)
-    return random_seed_p.bind(seed, impl=implementation("random.key", impl, dtype))
+    return seeded(seed, implementation("random.key", impl, dtype))
 
 
 def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
@@ -195,7 +193,7 @@ def PRNGKey(seed: Any, *, impl: Any = None) -> Any:
         Array([0, 7], dtype=uint32)
     """
     seed = _seed_value("random.PRNGKey, argument seed", seed)
-    typed = random_seed_p.bind(seed, impl=implementation("random.PRNGKey", impl))
+    typed = seeded(seed, implementation("random.PRNGKey", impl))
     return typed if current_config().enable_custom_prng else random_unwrap_p.bind(typed)
 
 
@@ -204,14 +202,14 @@ def key_dtype(impl_spec: Any = None) -> dtypes.KeyType:
     return implementation("random.key_dtype, argument impl_spec", impl_spec).key_dtype
 
 
-def key_impl(keys: Any) -> str:
-    """The name of the generator that `keys` belong to."""
-    typed = typed_keys("key_impl", keys)
-    return implementation("random.key_impl", aval_of(typed).dtype).name
+def key_impl(keys: Any) -> str | PRNGImpl:
+    """The name of the generator that `keys` belong to, or the generator itself if it has none."""
+    impl = generator_of(aval_of(typed_keys("key_impl", keys)).dtype)
+    return impl.name if impl.is_named else impl
 
 
 def key_data(keys: Any) -> Any:
-    """The words of keys: uint32[..., 2].
+    """The words of keys: uint32[..., 2], or other sizes for other generators.
 
     Example:
         >>> import morphax as jax
@@ -222,11 +220,12 @@ def key_data(keys: Any) -> Any:
 
 
 def wrap_key_data(key_bits_array: Any, *, impl: Any = None, dtype: Any = None) -> Any:
-    """Typed keys of words uint32[..., 2]; the inverse of `key_data`."""
+    """Typed keys of their words, uint32[..., 2] by default; the inverse of `key_data`."""
     where = "random.wrap_key_data"
     return random_wrap_p.bind(key_bits_array, impl=implementation(where, impl, dtype))
 
 
+@replayed(1)
 def split(key: Any, num: int | Sequence[int] = 2) -> Any:
     """Keys that are independent of each other and of `key`.
 
@@ -248,7 +247,7 @@ def split(key: Any, num: int | Sequence[int] = 2) -> Any:
         (3,)
     """
     shape = canonical_shape("random.split, argument num", num)
-    return _like(key, random_split_p.bind(single_key("split", key), shape=shape))
+    return _like(key, split_keys(single_key("split", key), shape))
 
 
 def fold_in(key: Any, data: Any) -> Any:
@@ -286,7 +285,7 @@ def fold_in(key: Any, data: Any) -> Any:
                 )
             )
         number = lax.convert_element_type(data, np.uint32)
-    return _like(key, random_fold_in_p.bind(typed, number))
+    return _like(key, fold_in_key(typed, number))
 
 
 def _uint32(where: str, data: int) -> np.uint32:

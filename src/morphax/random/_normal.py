@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.complex import real_dtype
 from ..lax.kinds import COMPLEX, INEXACT
 from ._arguments import drawn_shape, placed, prepared, requested_dtype
@@ -19,6 +20,7 @@ from ._keys import keys_from, single_key
 from ._uniform import rademacher, uniform_between, unit_interval
 
 
+@replayed(1)
 def normal(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Normal numbers of mean 0 and variance 1.
 
@@ -57,6 +59,7 @@ def standard_normal(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.mul(dtype.type(math.sqrt(2)), erf_inv_of_uniform(key, shape, dtype))
 
 
+@replayed(1)
 def truncated_normal(
     key: Any,
     lower: Any,
@@ -94,6 +97,7 @@ def truncated_normal(
     return placed(lax.min(last, lax.max(first, numbers)), out_sharding)
 
 
+@replayed(1)
 def lognormal(
     key: Any, sigma: Any = 1.0, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:

@@ -19,13 +19,14 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.axes import canonical_axis, canonical_shape
 from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.kinds import FLOATING, INTEGER
-from ..lax.random_bits import random_bits_p
 from ..lax.spine import moved_axis
 from ..util.messages import message
 from ._arguments import placed, requested_dtype
+from ._generators import drawn_bits
 from ._integers import randint
 from ._inversion import gumbel_numbers
 from ._keys import keys_from, single_key
@@ -92,7 +93,7 @@ def _shuffled(key: Any, x: Any, axis: int) -> Any:
     rounds = math.ceil(3 * math.log(max(size, 1)) / math.log((1 << 32) - 1))
     for _ in range(rounds):
         key, subkey = keys_from(key)
-        sort_keys = random_bits_p.bind(subkey, bit_width=32, shape=shape)
+        sort_keys = drawn_bits(subkey, 32, shape)
         _, x = lax.sort((sort_keys, x), dimension=axis, is_stable=True, num_keys=1)
     return x
 
@@ -225,6 +226,7 @@ def _count_below(ascending: Any, points: Any) -> Any:
     return count
 
 
+@replayed(1)
 def categorical(
     key: Any,
     logits: Any,

@@ -12,16 +12,18 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.kinds import FLOATING, NUMBER, UNSIGNED
-from ..lax.random_bits import random_bits_p
 from ..util.memo import memoize
 from ..util.messages import message
 from ._arguments import drawn_shape, parameter, placed, requested_dtype
+from ._generators import drawn_bits
 from ._keys import single_key
 
 _WIDTHS = (8, 16, 32, 64)
 
 
+@replayed(1)
 def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Random bits, as unsigned integers.
 
@@ -42,7 +44,7 @@ def bits(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = No
     chosen = requested_dtype("bits", dtype, UNSIGNED, default=np.uint)
     width = dtypes.itemsize_bits(chosen)
     shape = drawn_shape("bits", shape)
-    drawn = random_bits_p.bind(single_key("bits", key), bit_width=max(width, 8), shape=shape)
+    drawn = drawn_bits(single_key("bits", key), max(width, 8), shape)
     return placed(lax.convert_element_type(drawn, chosen), out_sharding)
 
 
@@ -79,7 +81,7 @@ def _format(dtype: Any) -> _Format:
 def unit_interval(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Numbers in [0, 1), for a typed key: random mantissas, with the exponent of 1."""
     word, drawn_width, surplus, one, bits_of_one = _format(dtype)
-    drawn = random_bits_p.bind(key, bit_width=drawn_width, shape=shape)
+    drawn = drawn_bits(key, drawn_width, shape)
     mantissa = lax.shift_right_logical(lax.convert_element_type(drawn, word), surplus)
     in_1_2 = lax.bitcast_convert_type(lax.bitwise_or(mantissa, bits_of_one), dtype)
     return lax.sub(in_1_2, one)
@@ -96,6 +98,7 @@ def uniform_between(key: Any, shape: tuple[int, ...], dtype: Any, minval: Any, m
     return lax.max(minval, lax.add(lax.mul(unit, width), minval))
 
 
+@replayed(1)
 def uniform(
     key: Any,
     shape: Any = (),
@@ -127,6 +130,7 @@ def uniform(
     return placed(uniform_between(typed, shape, chosen, *bounds), out_sharding)
 
 
+@replayed(1)
 def bernoulli(
     key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None
 ) -> Any:
@@ -193,6 +197,7 @@ def check_mode(function: str, mode: Any) -> None:
         )
 
 
+@replayed(1)
 def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """−1 or 1, equally likely.
 

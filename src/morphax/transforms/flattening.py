@@ -13,7 +13,7 @@ from typing import Any, final
 from .. import tree
 from ..core import DebugInfo, aval_of, held_for_a_while, is_value
 from ..lax.references import Ref, as_references
-from ..util.messages import message
+from ..util.messages import described, message
 
 Complete = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
@@ -98,7 +98,7 @@ class FlatFunction:
         path, leaf = tree.leaves_with_path(result)[position]
         return message(
             f"{self.where}, result{tree.keystr(path)} of {function_label(self.function)}",
-            given=f"{leaf!r:.80} of type {type(leaf).__name__}",
+            given=described(leaf),
             expected="arrays, Python scalars, or trees of them",
             fix="Return arrays; return other data from outside the transformed function.",
         )
@@ -192,7 +192,7 @@ def check_callable(where: str, fun: Any) -> None:
         raise TypeError(
             message(
                 f"{where}, argument fun",
-                given=f"{fun!r:.80} of type {type(fun).__name__}",
+                given=described(fun),
                 expected="a callable",
                 fix=f"Pass the function itself: {where}(f), not {where}(f(x)).",
             )
@@ -223,7 +223,7 @@ def _not_an_operand(place: str, leaf: Any) -> str:
     dtype = f" and dtype {leaf.dtype}" if hasattr(leaf, "dtype") else ""
     return message(
         place,
-        given=f"{leaf!r:.80} of type {type(leaf).__name__}{dtype}",
+        given=f"{described(leaf)}{dtype}",
         expected="an array, a Python scalar, or a tree of them",
         fix="Convert it with jnp.asarray, or mark it static "
         "(static_argnums or static_argnames of jit).",

@@ -101,8 +101,8 @@ def _value_and_grad(
 
     @functools.wraps(fun)
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
-        positions, partial = with_others_fixed(where, fun, argnums, args, kwargs)
-        leaves, flat = prepare(where, partial, [args[i] for i in positions], has_aux)
+        chosen, partial = with_others_fixed(where, fun, argnums, args, kwargs)
+        leaves, flat = prepare(where, partial, chosen, has_aux)
         kind = np.complexfloating if holomorphic else np.inexact
         check_inputs(where, partial, flat.in_tree, leaves, kind, allow_int and not holomorphic)
         outs, out_slots, in_slots, trace = linearized(
@@ -151,8 +151,8 @@ def check_argnums(where: str, argnums: Any) -> None:
 
 def with_others_fixed(
     where: str, fun: Callable[..., Any], argnums: Any, args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[list[int], Callable[..., Any]]:
-    """Positions of the chosen arguments, and `fun` as a function of these."""
+) -> tuple[tuple[Any, ...], Callable[..., Any]]:
+    """The chosen arguments, and `fun` as a function of these."""
     numbers = [argnums] if is_single(argnums) else list(argnums)
     within = all([-len(args) <= n < len(args) for n in numbers])
     positions = [int(n) % len(args) for n in numbers] if within else []
@@ -165,7 +165,8 @@ def with_others_fixed(
                 fix=f"Pass the arguments of {function_label(fun)} positionally.",
             )
         )
-    return positions, _OthersFixed(fun, positions, tuple(args), kwargs)
+    partial = _OthersFixed(fun, positions, tuple(args), kwargs)
+    return tuple([args[i] for i in positions]), partial
 
 
 @final

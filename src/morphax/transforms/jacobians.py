@@ -53,13 +53,11 @@ def jacrev(
 
     @functools.wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        positions, partial = with_others_fixed("jacrev", fun, argnums, args, kwargs)
-        chosen = [args[i] for i in positions]
-        leaves, in_tree = tree.flatten((tuple(chosen), {}))
+        chosen, partial = with_others_fixed("jacrev", fun, argnums, args, kwargs)
         of_input, of_output = (
             (np.complexfloating,) * 2 if holomorphic else (np.inexact, np.floating)
         )
-        check_inputs("jacrev", partial, in_tree, leaves, of_input, allow_int and not holomorphic)
+        _check_chosen("jacrev", partial, chosen, of_input, allow_int and not holomorphic)
         value, pullback, *aux = vjp(partial, *chosen, has_aux=has_aux)
         _check_outputs("jacrev", fun, value, of_output)
         rows = vmap(pullback)(_basis(value))
@@ -95,11 +93,9 @@ def jacfwd(
 
     @functools.wraps(fun)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
-        positions, partial = with_others_fixed("jacfwd", fun, argnums, args, kwargs)
-        chosen = tuple(args[i] for i in positions)
-        leaves, in_tree = tree.flatten((chosen, {}))
+        chosen, partial = with_others_fixed("jacfwd", fun, argnums, args, kwargs)
         kind = np.complexfloating if holomorphic else np.floating
-        check_inputs("jacfwd", partial, in_tree, leaves, kind)
+        _check_chosen("jacfwd", partial, chosen, kind)
         value, push, *aux = linearize(partial, *chosen, has_aux=has_aux)
         if holomorphic:
             _check_outputs("jacfwd", fun, value, np.complexfloating)
@@ -130,6 +126,13 @@ def hessian(
         has_aux=has_aux,
         holomorphic=holomorphic,
     )
+
+
+def _check_chosen(
+    where: str, fun: Callable[..., Any], chosen: Any, kind: Any, allow_int: bool = False
+) -> None:
+    leaves, in_tree = tree.flatten((chosen, {}))
+    check_inputs(where, fun, in_tree, leaves, kind, allow_int)
 
 
 def _check_outputs(where: str, fun: Callable[..., Any], value: Any, kind: Any) -> None:

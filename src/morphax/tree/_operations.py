@@ -8,7 +8,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ..util.messages import message
+from ..util.messages import described, message
 from ._flatten import IsLeaf, flatten, flatten_with_path, says_leaf
 from ._keypaths import KeyPath
 from ._mismatch import explain, short
@@ -84,7 +84,7 @@ def _check_treedef(where: str, treedef: Any) -> None:
         raise TypeError(
             message(
                 where,
-                given=f"{treedef!r:.80} of type {type(treedef).__name__}",
+                given=described(treedef),
                 expected="a PyTreeDef",
                 fix="Make one with jax.tree.structure(tree).",
             )

@@ -51,9 +51,10 @@ def test_what_all_stages_know(traced: stages.Traced) -> None:
         (x, y), named = stage.args_info
         assert (x, y, named) == (stages.ArgInfo(F32_3, True), stages.ArgInfo(WEAK_I32, False), {})
         assert (x.shape, x.dtype, x.donated) == ((3,), np.float32, True)
+        formats = getattr(stage, "output_formats", {"a": None, "b": None})
         assert stage.out_info == {
-            "a": jax.ShapeDtypeStruct((3,), np.float32),
-            "b": jax.ShapeDtypeStruct((), np.int32, weak_type=True),
+            "a": jax.ShapeDtypeStruct((3,), np.float32, sharding=formats["a"]),
+            "b": jax.ShapeDtypeStruct((), np.int32, sharding=formats["b"], weak_type=True),
         }
 
 
@@ -61,6 +62,8 @@ def test_traced(traced: stages.Traced) -> None:
     assert isinstance(traced.jaxpr, Jaxpr)
     assert traced.fun_name == "function"
     assert traced.out_avals == {"a": F32_3, "b": WEAK_I32}
+    known = ("jaxpr", "args_info", "fun_name", "out_info", "out_tree")
+    assert all([getattr(traced.lojax, name) == getattr(traced, name) for name in known])
     assert repr(stages.ArgInfo(F32_3, False)) == (
         "ArgInfo(_aval=ShapedArray(float32[3]), donated=False)"
     )
@@ -174,6 +177,9 @@ def test_text_with_source_lines() -> None:
     line = named.__code__.co_firstlineno + 2
     assert f'stablehlo.sine %1 : tensor<3xf32> loc("layer/sin"("{__file__}":{line}:0))' in text
     assert len(re.findall(r" loc\(.* loc\(.*\n", text)) == 0
+    text = jax.jit(named).lower(VECTOR).as_text("hlo", debug_info=True)
+    assert re.search(r"sine\(.*op_name=\"layer/sin\"", text)
+    assert __file__ in text
     module = jax.jit(named).lower(VECTOR).compiler_ir()
     assert module.operation.verify()
 

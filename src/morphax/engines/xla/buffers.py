@@ -15,6 +15,7 @@ import numpy as np
 
 from ...core import Layout
 from .client import device_list, exports_versioned_dlpack, extension, placement
+from .element_types import is_opaque, opaque_of, words_of
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
 
@@ -28,6 +29,8 @@ def to_device(host: np.ndarray[Any, Any], device: Any, memory_kind: str | None =
         memory_kind: which memory of the device, its default one if left out.
     """
     sharding = placement(device, memory_kind)
+    if host.dtype.type is np.void:
+        host = words_of(host)
     try:
         return extension().batched_device_put(
             _HostAval(host), sharding, [host], [device], True, enable_x64=True
@@ -59,13 +62,19 @@ class _HostAval:
         self.weak_type = False
 
 
-def to_host(buffer: Any) -> np.ndarray[Any, Any]:
-    """The contents of a device buffer as a read-only NumPy array; waits for the computation."""
+def to_host(buffer: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+    """The contents of a device buffer as a read-only NumPy array; waits for the computation.
+
+    Args:
+        buffer: to be read.
+        dtype: of the elements, if they may be keys.
+    """
     try:
         wait_until_ready((buffer,))
-        return buffer._single_device_array_to_np_array_did_copy()[0]  # type: ignore[no-any-return]
+        host: np.ndarray[Any, Any] = buffer._single_device_array_to_np_array_did_copy()[0]
     except reported_by_xla() as error:
         raise_failure(error, "reading an array that a program computes")
+    return opaque_of(host, dtype) if is_opaque(dtype) else host
 
 
 def wait(buffers: Sequence[Any]) -> None:

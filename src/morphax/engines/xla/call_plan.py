@@ -23,8 +23,6 @@ class CallPlan:
         fail: raises our error in place of jaxlib's.
         donated: positions of the operands whose memory the program may take.
         gone: makes what stands for the device of an operand that is gone.
-        donated: positions of the operands whose memory the program may take.
-        gone: makes what stands for the device of an operand that is gone.
     """
 
     device: Any
@@ -36,7 +34,5 @@ class CallPlan:
     out_avals: Sequence[Any]
     finish: Callable[[Sequence[Any], Sequence[Any], bool], list[Any]] | None
     fail: Callable[[RuntimeError], NoReturn]
-    donated: tuple[int, ...]
-    gone: Callable[[], Any]
     donated: tuple[int, ...]
     gone: Callable[[], Any]

@@ -26,6 +26,7 @@ from ...config import override
 from ...core import outside_transformations
 from ...util.messages import message
 from ..devices import host_device, host_is_default
+from .element_types import lies_in_words, opaque_of, words_of
 from .stablehlo import Builder, Value
 
 _TARGETS = {
@@ -65,6 +66,9 @@ def call_python(
                 fix="Remove the callback, or put the arguments on the CPU.",
             )
         )
+    avals = [v.aval for v in operands]
+    if any(map(lies_in_words, [*avals, *outs])):
+        function = _on_keys(function, avals, outs)
     index = len(b.module.callbacks)
     b.module.callbacks.append(_Call(function, len(operands), ordered))
     return b.ops(
@@ -78,6 +82,22 @@ def call_python(
         has_side_effect="true" if has_side_effect else "false",
         backend_config=f"{{index = {index} : ui64}}",
     )
+
+
+def _on_keys(
+    function: Callable[..., Sequence[Any]], avals: Sequence[Any], outs: Sequence[Any]
+) -> Callable[..., Sequence[Any]]:
+    """`function` of rows of words, where it takes and gives keys."""
+
+    def on_words(*operands: Any) -> list[Any]:
+        keys = [
+            opaque_of(x, aval.dtype) if lies_in_words(aval) else x
+            for x, aval in zip(operands, avals, strict=True)
+        ]
+        results = zip(function(*keys), outs, strict=True)
+        return [words_of(x) if lies_in_words(aval) else x for x, aval in results]
+
+    return on_words
 
 
 @final

@@ -4,7 +4,7 @@ jaxlib is imported on first use, so that eager programs on the CPU never load it
 0.10.1 (``xc._version`` 452) on Python 3.11, 0.12.x (505) on Python 3.12 and later.
 
 There is one client per platform, made when it is first asked for.  The CPU is built into jaxlib;
-other platforms are plugins (`plugins`).
+other platforms are plugins (`plugins`), or the user makes their clients (`factories`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import numpy as np
 from ...config import current as current_config
 from . import kernels, plugins
 from .device import Device
+from .factories import factories
 
 _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE = 495
 _FIRST_VERSION_WITH_RIGHT_DOT_FUSION = 495
@@ -95,7 +96,7 @@ def client(platform: str = "cpu") -> Any:
     """The PJRT client of a platform, made on first use.
 
     Args:
-        platform: ``"cpu"``, or the platform of an installed plugin: ``"cuda"``, ``"tpu"``, …
+        platform: ``"cpu"``, or the platform of an installed plugin or of a factory: ``"cuda"``, …
 
     Raises:
         KeyError: if there is no such plugin.
@@ -107,8 +108,27 @@ def client(platform: str = "cpu") -> Any:
     with _lock:
         if platform not in _clients:
             extension()
-            _clients[platform] = _cpu_client() if platform == "cpu" else _plugin_client(platform)
+            _clients[platform] = _new_client(platform)
         return _clients[platform]
+
+
+def is_running(platform: str) -> bool:
+    """Whether the client of a platform has been made."""
+    return platform in _clients
+
+
+def forget_clients() -> None:
+    """Let all clients go: arrays and programs of theirs keep them, others get new ones."""
+    with _lock:
+        _clients.clear()
+        device_list.cache_clear()
+        placement.cache_clear()
+
+
+def _new_client(platform: str) -> Any:
+    if platform in factories:
+        return factories[platform].client()
+    return _cpu_client() if platform == "cpu" else _plugin_client(platform)
 
 
 def _cpu_client() -> Any:

@@ -29,9 +29,16 @@ def xla_computation(text: str) -> Any:
     return extension().mlir.mlir_module_to_xla_computation(text)
 
 
-def hlo_text(text: str) -> str:
-    """The module as HLO text, before optimisation."""
-    return str(xla_computation(text).as_hlo_text())
+def hlo_text(text: str, *, locations: bool = False) -> str:
+    """The module as HLO text, before optimisation, with the user's source lines if wanted."""
+    computation = xla_computation(text)
+    if not locations:
+        return str(computation.as_hlo_text())
+    options = extension().HloPrintOptions()
+    options.print_metadata = True
+    options.print_large_constants = False
+    options.print_percent = options.print_program_shape = False
+    return str(computation.as_hlo_module().to_string(options))
 
 
 def estimated_cost(text: str, platform: str) -> dict[str, float]:

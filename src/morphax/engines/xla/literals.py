@@ -7,6 +7,7 @@ are written as their bits, and large arrays as the bytes of their memory.
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,11 @@ def _scalar_text(value: Any) -> str:
     if np.isfinite(value):
         return f"{float(value):.17e}"
     return f"0x{np.asarray(value).tobytes()[::-1].hex().upper()}"
+
+
+def i64_array(values: Sequence[int]) -> str:
+    """A dense attribute of 64-bit integers."""
+    return f"array<i64: {', '.join(map(str, values))}>" if len(values) else "array<i64>"
 
 
 def host_constant(value: Any) -> Any:

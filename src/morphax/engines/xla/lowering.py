@@ -19,7 +19,8 @@ from ...array import Array
 from ...core import Jaxpr, Literal, ShapedArray, without_references
 from ...core.dce import eliminate_dead_code
 from ...util.messages import message
-from .stablehlo import Module, function, physical_dtype
+from .element_types import physical_aval, physical_dtype
+from .stablehlo import Module, function
 
 
 @final
@@ -93,7 +94,7 @@ def lower(
     trimmed, used = eliminate_dead_code(jaxpr, [f is None for f in forwarded])
     kept = [i for i, is_used in enumerate(used) if is_used or keep_unused]
     entry = trimmed.replace(invars=tuple([trimmed.invars[i] for i in kept]))
-    out_avals = tuple([_physical(v.aval) for v in entry.outvars])
+    out_avals = tuple([physical_aval(v.aval) for v in entry.outvars])
     module = Module(platform, locations=locations)
     # The memory of a forwarded operand goes to the results that it is.
     returned = Counter(f.operand for f in forwarded if f is not None)
@@ -128,11 +129,11 @@ def _donations(name: str, entry: Jaxpr, donated: Sequence[int]) -> dict[int, str
     """Attributes of donated operands: the result they become, else that XLA may choose one."""
     places: dict[ShapedArray, list[int]] = {}
     for place, var in reversed(list(enumerate(entry.outvars))):
-        places.setdefault(_physical(var.aval), []).append(place)
+        places.setdefault(physical_aval(var.aval), []).append(place)
     attributes = {}
     unusable = []
     for position in donated:
-        aval = _physical(entry.invars[position].aval)
+        aval = physical_aval(entry.invars[position].aval)
         if places.get(aval):
             attributes[position] = f"{{tf.aliasing_output = {places[aval].pop()} : i32}}"
         elif any(free and _bytes(other) == _bytes(aval) for other, free in places.items()):
@@ -171,10 +172,6 @@ def _literal_result(literal: Literal) -> Forwarded:
 def _constant(value: Any) -> Array:
     """A constant as an array of its own, which nobody else can delete or donate."""
     return Array(value.aval, value.to_host()) if type(value) is Array else Array.from_host(value)
-
-
-def _physical(aval: ShapedArray) -> ShapedArray:
-    return ShapedArray(aval.shape, physical_dtype(aval.dtype))
 
 
 def _bytes(aval: ShapedArray) -> int:

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-import numpy as np
-
 from ...core import (
     Effect,
     NameStack,
@@ -25,6 +23,7 @@ from ...core import (
     infer,
 )
 from ...util.messages import message
+from .element_types import held
 from .literals import dense_text, host_constant
 from .mlir_context import bindings, dialect, shared_context
 from .mlir_tokens import TokenSet, joined, ordered
@@ -35,7 +34,6 @@ from .stablehlo import (
     Module,
     Value,
     function,
-    physical_dtype,
     tensor_type,
 )
 
@@ -266,7 +264,7 @@ def unused_name(ctx: ModuleContext, wish: str) -> str:
 
 def constant_value(array: Any, aval: Any) -> Any:
     """A constant as an MLIR value."""
-    elements = dense_text(np.asarray(array, physical_dtype(aval.dtype)))
+    elements = dense_text(held(array, aval))
     ir = bindings()
     # The bindings of attributes do not know complex elements.
     operation = ir.Operation.parse(f"stablehlo.constant {elements} : {tensor_type(aval)}")

@@ -14,61 +14,18 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
-import numpy as np
-
-from ... import dtypes
-from ...core import AbstractToken, Equation, Jaxpr, Literal, abstract_token, has_ordered
+from ...core import Equation, Jaxpr, Literal, abstract_token, has_ordered
 from ...core.source_info import scope_path
-from ...util.memo import memoize
+from .element_types import element_type as element_type
+from .element_types import held, lies_in_words
+from .element_types import physical_dtype as physical_dtype
+from .element_types import tensor_type as tensor_type
+from .key_words import lower_on_words
 from .literals import dense_text, host_constant, quoted
-
-_ELEMENT_TYPES = {
-    "bool": "i1",
-    **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
-    **{f"uint{n}": f"ui{n}" for n in (2, 4, 8, 16, 32, 64)},
-    **{f"float{n}": f"f{n}" for n in (16, 32, 64)},
-    "bfloat16": "bf16",
-    "complex64": "complex<f32>",
-    "complex128": "complex<f64>",
-    "float0": "i1",
-    "float4_e2m1fn": "f4E2M1FN",
-    "float8_e3m4": "f8E3M4",
-    "float8_e4m3": "f8E4M3",
-    "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
-    "float8_e4m3fn": "f8E4M3FN",
-    "float8_e4m3fnuz": "f8E4M3FNUZ",
-    "float8_e5m2": "f8E5M2",
-    "float8_e5m2fnuz": "f8E5M2FNUZ",
-    "float8_e8m0fnu": "f8E8M0FNU",
-}
+from .literals import i64_array as i64_array
 
 # Larger constants bloat the text and are copied by the compiler; they are passed as operands.
 _LARGEST_WRITTEN_CONSTANT = 64 * 1024
-
-
-def physical_dtype(dtype: Any) -> np.dtype[Any]:
-    """The dtype of the memory that holds values of `dtype` (differs for keys and float0)."""
-    if isinstance(dtype, dtypes.ExtendedDType):
-        return np.dtype(dtype.physical_dtype)
-    return np.dtype(bool) if dtype == dtypes.float0 else dtype
-
-
-def element_type(dtype: Any) -> str:
-    """The StableHLO name of a dtype."""
-    return _ELEMENT_TYPES[physical_dtype(dtype).name]
-
-
-@memoize
-def tensor_type(aval: Any) -> str:
-    """``tensor<2x3xf32>``, or the token type."""
-    if isinstance(aval, AbstractToken):
-        return "!stablehlo.token"
-    return f"tensor<{''.join([f'{n}x' for n in aval.shape])}{element_type(aval.dtype)}>"
-
-
-def i64_array(values: Sequence[int]) -> str:
-    """A dense attribute of 64-bit integers."""
-    return f"array<i64: {', '.join(map(str, values))}>" if len(values) else "array<i64>"
 
 
 def i64_matrix(rows: Sequence[Sequence[int]]) -> str:
@@ -88,6 +45,10 @@ class Value:
     def __init__(self, name: str, aval: Any) -> None:
         self.name = name
         self.aval = aval
+
+    def seen_as(self, aval: Any) -> Value:
+        """The same value, whose type is that of another aval too."""
+        return Value(self.name, aval)
 
 
 @final
@@ -262,7 +223,7 @@ class Builder:
 
     def constant(self, value: Any, aval: Any) -> Value:
         """A constant; scalars are written once per block."""
-        array = np.asarray(value, physical_dtype(aval.dtype))
+        array = held(value, aval)
         key = (array.tobytes(), aval) if array.size <= 1 else None
         known = self._find_constant(key) if key is not None else None
         if known is not None:
@@ -289,6 +250,8 @@ class Builder:
 
     def broadcast(self, x: Value, out: Any, dimensions: Sequence[int]) -> Value:
         """Broadcast `x`, whose axes become the axes `dimensions` of the result."""
+        if lies_in_words(out):
+            dimensions = [*dimensions, len(out.shape)]
         return self.op(
             "stablehlo.broadcast_in_dim", out, x, broadcast_dimensions=i64_array(dimensions)
         )
@@ -311,12 +274,15 @@ class Builder:
         for eqn in jaxpr.eqns:
             start = len(self.lines)
             inputs = [read(a) for a in eqn.invars]
-            outs = tuple([v.aval for v in eqn.outvars])
-            if eqn.primitive.multiple_results:
-                results = eqn.primitive.lower(self, outs, *inputs, **eqn.params)
+            primitive, outs = eqn.primitive, tuple([v.aval for v in eqn.outvars])
+            if not primitive.knows_words and any([lies_in_words(v.aval) for v in inputs]):
+                results = lower_on_words(self, primitive, eqn.params, outs, inputs)
+                env.update(zip(eqn.outvars, results, strict=True))
+            elif primitive.multiple_results:
+                results = primitive.lower(self, outs, *inputs, **eqn.params)
                 env.update(zip(eqn.outvars, results, strict=True))
             else:
-                env[eqn.outvars[0]] = eqn.primitive.lower(self, outs[0], *inputs, **eqn.params)
+                env[eqn.outvars[0]] = primitive.lower(self, outs[0], *inputs, **eqn.params)
             if self.module.locations:
                 self._locate(max(start, self._located), eqn)
         return [read(a) for a in jaxpr.outvars]

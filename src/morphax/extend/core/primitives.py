@@ -21,6 +21,7 @@ from ...lax.arithmetic import rem_p as rem_p
 from ...lax.arithmetic import sub_p as sub_p
 from ...lax.bessel import bessel_i0e_p as bessel_i0e_p
 from ...lax.bessel import bessel_i1e_p as bessel_i1e_p
+from ...lax.bit_generator import rng_bit_generator_p as rng_bit_generator_p
 from ...lax.bitwise import and_p as and_p
 from ...lax.bitwise import not_p as not_p
 from ...lax.bitwise import or_p as or_p

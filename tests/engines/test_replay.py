@@ -40,6 +40,28 @@ CALLS: dict[str, Callable[[], Any]] = {
     "promotion": lambda: N[:6].astype(jnp.int8) * X,
     "less": lambda: N < 2,
     "int4": lambda: jnp.sum(N.astype(jnp.int4)),
+    "argmax": lambda: jnp.argmax(X),
+    "argsort": lambda: jnp.argsort(X * X, descending=True),
+    "sort with NaN": lambda: jnp.sort(jnp.array([2.0, jnp.nan, -0.0, 0.0, -1.0])),
+    "cumsum": lambda: jnp.cumsum(N),
+    "outer": lambda: jnp.outer(X, N),
+    "take": lambda: jnp.take(X, jnp.array([0, -1, 9])),
+    "clip by name": lambda: jnp.clip(X, min=-1.0, max=N[:6]),
+    "tril": lambda: jnp.tril(jnp.ones((3, 4)), 1),
+    "linspace": lambda: jnp.linspace(0.0, 1.0, 7),
+    "roll": lambda: jnp.roll(X, 2),
+    "isclose": lambda: jnp.isclose(X, X + 1e-7, atol=1e-3),
+    "norm": lambda: jnp.linalg.norm(X),
+    "round": lambda: jnp.round(X / 3, 1),
+    "softplus": lambda: jax.nn.softplus(X),
+    "gelu": lambda: jax.nn.gelu(X, approximate=False),
+    "leaky_relu": lambda: jax.nn.leaky_relu(X, 0.3),
+    "one_hot": lambda: jax.nn.one_hot(N, 4),
+    "bits": lambda: jax.random.bits(jax.random.key(1), (5,)),
+    "normal": lambda: jax.random.normal(jax.random.key(1), (5,)),
+    "uniform": lambda: jax.random.uniform(jax.random.key(1), (5,), minval=-2.0),
+    "split": lambda: jax.random.key_data(jax.random.split(jax.random.key(1), 3)),
+    "random of a raw key": lambda: jax.random.normal(jax.random.PRNGKey(1), (5,)),
 }
 
 
@@ -88,6 +110,42 @@ def test_the_sign_of_a_static_zero_counts() -> None:
         for reduce, x in ((jnp.sum, empty), (jnp.max, zero), (jnp.prod, empty + 1.0)):
             alone = np.signbit(jax.jit(lambda x, r=reduce, s=sign: r(x, initial=s))(x))
             assert np.signbit(reduce(x, initial=sign)) == alone
+
+
+def test_numbers_that_are_no_operands() -> None:
+    """They belong to the program, 0.0 and -0.0 to two; NaN, which equals nothing, to none."""
+
+    @replayed(1)
+    def filled(x: Any, value: float) -> Any:
+        return jnp.full_like(x, value)
+
+    for value in (0.5, 0.0, -0.0, np.inf, np.nan) * 2:
+        got = np.asarray(filled(X, value))
+        np.testing.assert_array_equal(got, np.full_like(X, value))
+        assert np.signbit(got).all() == np.signbit(value)
+
+
+def test_calls_that_return_several_arrays() -> None:
+    for _ in range(2):
+        points, step = jnp.linspace(0.0, 1.0, 5, retstep=True)
+        assert points.tolist() == [0.0, 0.25, 0.5, 0.75, 1.0]
+        assert float(step) == 0.25
+
+
+def test_iteration() -> None:
+    x = jnp.arange(150.0).reshape(75, 2)
+    assert [row.tolist() for row in x] == x.tolist()
+    assert [row.tolist() for row in x[:3]] == x[:3].tolist()
+    assert list(jnp.ones((0, 3))) == []
+    assert next(iter(x)).tolist() == [0.0, 1.0]
+
+
+def test_what_depends_on_no_operand_is_computed_once() -> None:
+    jaxpr = jax.make_jaxpr(lambda x: jnp.where(jnp.tri(3, dtype=bool), x, 0.0))(jnp.ones((3, 3)))
+    program = kernel_program(jaxpr.jaxpr)
+    assert program is not None
+    names = program._function.__code__.co_names
+    assert sum(name.startswith("k") for name in names) == 1
 
 
 def test_integers_that_do_not_fit_are_refused_each_time() -> None:

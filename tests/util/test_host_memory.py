@@ -309,3 +309,16 @@ def test_the_functions_of_the_module_share_one_memory() -> None:
     previous = host_memory.enter()
     host_memory.leave(previous)
     assert host_memory.stats()["misses"] + host_memory.stats()["hits"] == before + 2
+
+
+def test_what_numpy_makes_in_a_pooled_function_is_ours() -> None:
+    @host_memory.pooled
+    def doubled(x: Any) -> Any:
+        return x * 2.0
+
+    results = [doubled(np.arange(40_000.0)) for _ in range(3)]
+    is_twin = host_memory.HostMemory is OverallocatedMemory  # which cannot align what NumPy makes
+    assert is_twin or all(map(host_memory.is_aligned, results))
+    assert results[0].tolist() == (np.arange(40_000.0) * 2).tolist()
+    with pytest.raises(TypeError):
+        host_memory.pooled(lambda: None)(1)

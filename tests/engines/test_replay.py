@@ -184,6 +184,29 @@ def test_a_program_has_constants_and_literals() -> None:
     assert program([np.asarray(X)]).tolist() == ((np.asarray(X) + table) * 2 + 1).tolist()
 
 
+def test_large_programs_drop_what_no_later_operation_needs() -> None:
+    table = jnp.arange(40_000.0)
+
+    def function(x: Any) -> Any:
+        y = x + table
+        return (y * y) - y * table + jnp.sum(y)
+
+    jaxpr = jax.make_jaxpr(function)(table).jaxpr
+    program = kernel_program(jaxpr)
+    assert program is not None
+    for _ in range(2):
+        np.testing.assert_array_equal(program([np.asarray(table)]), function(table))
+
+
+def test_results_of_compiled_programs_are_operands() -> None:
+    unread = jax.jit(lambda x: x * 2.0)(X)
+    assert jnp.std(unread).tolist() == jnp.std(2.0 * X).tolist()
+    deleted = jax.jit(lambda x: x * 2.0)(X)
+    deleted.delete()
+    with pytest.raises(RuntimeError, match="deleted"):
+        jnp.std(deleted)
+
+
 def test_programs_of_their_own_kind_are_not_turned_into_kernels() -> None:
     jaxpr, _ = stage(lambda x: [jax.jit(jnp.sin)(x)], [X.aval])
     assert kernel_program(jaxpr) is None

@@ -10,6 +10,8 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection, Sequence
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from types import FunctionType
 from typing import Any, ClassVar, NamedTuple
 
 from ... import tree
@@ -132,6 +134,8 @@ def positional_arguments(
     where: str, fun: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Any, ...]:
     """All arguments by position, defaults filled in."""
+    if not kwargs and _takes(fun, len(args)):
+        return args
     try:
         bound = inspect.signature(fun).bind(*args, **kwargs)
     except ValueError:  # a callable without a signature
@@ -147,6 +151,15 @@ def positional_arguments(
         )
     bound.apply_defaults()
     return bound.args
+
+
+def _takes(fun: Callable[..., Any], count: int) -> bool:
+    """Whether it is seen at once that the parameters are so many positional ones."""
+    if type(fun) is not FunctionType or fun.__dict__:
+        return False
+    code = fun.__code__
+    has_others = code.co_kwonlyargcount or code.co_flags & (CO_VARARGS | CO_VARKEYWORDS)
+    return code.co_argcount == count and not has_others
 
 
 def nondiff_positions(

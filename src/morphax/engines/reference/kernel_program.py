@@ -7,7 +7,7 @@ in which NumPy arrays go from hand to hand; only the result is wrapped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, final
 
@@ -31,8 +31,8 @@ class KernelProgram:
 
     def __init__(self, jaxpr: Jaxpr) -> None:
         (self._aval,) = jaxpr.out_avals
-        function = _function(jaxpr)
         is_large = are_large([v.aval for eqn in jaxpr.eqns for v in eqn.outvars])
+        function = _function(jaxpr, _last_uses(jaxpr) if is_large else {})
         self._function = pooled(function) if is_large else function
 
     def __call__(self, operands: Sequence[np.ndarray[Any, Any]]) -> Array:
@@ -53,7 +53,21 @@ def kernel_program(jaxpr: Jaxpr) -> KernelProgram | None:
     return KernelProgram(jaxpr) if all(plain) else None
 
 
-def _function(jaxpr: Jaxpr) -> Callable[..., np.ndarray[Any, Any]]:
+def _last_uses(jaxpr: Jaxpr) -> dict[Equation, list[Var]]:
+    """The results of each equation and before that no later one needs."""
+    needed = {*jaxpr.constvars, *[v for v in jaxpr.outvars if type(v) is Var]}
+    uses: dict[Equation, list[Var]] = {}
+    for eqn in reversed(jaxpr.eqns):
+        of_eqn = [v for v in (*eqn.invars, *eqn.outvars) if type(v) is Var and v not in needed]
+        uses[eqn] = list(dict.fromkeys(of_eqn))
+        needed.update(of_eqn)
+    return uses
+
+
+def _function(
+    jaxpr: Jaxpr, last_uses: Mapping[Equation, Sequence[Var]]
+) -> Callable[..., np.ndarray[Any, Any]]:
+    """The program as a function that drops arrays where `last_uses` says so."""
     space: dict[str, Any] = {"asarray": np.asarray}
     names: dict[int, str] = {}
 
@@ -88,6 +102,8 @@ def _function(jaxpr: Jaxpr) -> Callable[..., np.ndarray[Any, Any]]:
             lines.append(
                 f"    {outs} = {call if eqn.outvars[0].aval.shape else f'asarray({call})'}"
             )
+        dropped = [names[id(v)] for v in last_uses.get(eqn, ()) if v not in constants]
+        lines += [f"    del {', '.join(dropped)}"] if dropped else []
     lines.append(f"    return {name_of(jaxpr.outvars[0])}")
     exec("\n".join(lines), space)
     return space["program"]  # type: ignore[no-any-return]

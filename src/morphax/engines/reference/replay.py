@@ -2,7 +2,7 @@
 
 What such a function applies depends on the avals of its operands, on its other arguments and on the
 configuration.  At the first eager call of a signature it is staged; later calls run the kernels of
-that program.  Under a transformation, where arrays are not in host memory, and where execution is
+that program.  Under a transformation, where arrays are bound to a device, and where execution is
 watched, the function itself runs.  See docs/design/eager-replay.md.
 """
 
@@ -76,7 +76,7 @@ def replayed(operands: int) -> Callable[[F], F]:
 def _read(x: Any, may_be_operand: bool, inputs: list[Any]) -> Any:
     """What a program depends on of an argument; numbers go to `inputs`.
 
-    `None` if the call cannot be replayed: an array is not in host memory, or the argument can be no
+    `None` if the call cannot be replayed: an array is bound to a device, or the argument can be no
     key.
     """
     kind = type(x)
@@ -84,9 +84,9 @@ def _read(x: Any, may_be_operand: bool, inputs: list[Any]) -> Any:
         return _NONE
     if may_be_operand:
         if kind is Array:
-            if x._host is None or x._committed:
+            if x._committed:
                 return None
-            inputs.append(x._host)
+            inputs.append(x.to_host() if x._host is None else x._host)
             return x.aval
         if kind in _SCALARS:
             if kind is int and x not in _SMALL:

@@ -59,6 +59,7 @@ MODULES = (
     "morphax.extend.linear_util",
     "morphax.extend.random",
     "morphax.extend.source_info_util",
+    "morphax.extend.xla",
     "morphax.interpreters.ad",
     "morphax.interpreters.batching",
     "morphax.interpreters.mlir",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import namedtuple
 from typing import Any
 
 import numpy as np
@@ -308,6 +309,31 @@ def test_pieces_of_modules() -> None:
         assert mlir.unflatten_ir_values_like_types([x, y, z], types) == [x, (y, z)]
         assert mlir.module_to_string(module).startswith("module {")
         assert mlir.module_to_bytecode(module).startswith(b"ML\xefR")
+
+
+Pair = namedtuple("Pair", "first second")
+
+
+@pytest.mark.parametrize(
+    ("tree", "leaves"),
+    [
+        ([1, ("a", [None])], [1, "a", None]),
+        ([Pair(1, (2, 3))], [1, 2, 3]),
+        ({"a": 1}, [{"a": 1}]),
+        (None, [None]),
+        ([], []),
+    ],
+)
+def test_trees_of_values(tree: Any, leaves: list[Any]) -> None:
+    registry = mlir.ir_tree_registry
+    found, treedef = registry.flatten(tree)
+    assert found == leaves
+    assert treedef.unflatten(leaves) == tree
+    assert [leaf for _, leaf in registry.flatten_with_path(tree)[0]] == leaves
+    assert registry.is_node(type(tree)) == isinstance(tree, list)
+    one_level = (tree, None) if isinstance(tree, list) else None
+    assert registry.flatten_one_level(tree) == one_level
+    assert registry.flatten([1, tree], lambda x: x is tree)[0] == [1, tree]
 
 
 def test_bindings_are_loaded_on_demand() -> None:

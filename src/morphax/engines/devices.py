@@ -20,9 +20,8 @@ from ..config import current as current_config
 from ..util.frames import user_frame
 from ..util.messages import described, message
 from .xla import plugins
-from .xla.client import client, forget_clients
+from .xla.client import client, factories, forget_clients
 from .xla.device import Device
-from .xla.factories import factories
 
 # Among the priorities that users give their factories.
 _PRIORITY_OF_PLUGINS = 400
@@ -145,10 +144,15 @@ def client_of(backend: Any = None, where: str = "jax.devices, argument backend")
                 fix="Pass 'cpu', 'gpu' or 'tpu'.",
             )
         )
-    platform = _installed_platform(backend)
+    return _client(platform_named(backend, where), where)
+
+
+def platform_named(name: str, where: str) -> str:
+    """The platform that a user's name for it means; `RuntimeError` if there is none."""
+    platform = _installed_platform(name)
     if platform is None:
-        raise RuntimeError(_unknown_platform(where, backend))
-    return _client(platform, where)
+        raise RuntimeError(_unknown_platform(where, name))
+    return platform
 
 
 @cache

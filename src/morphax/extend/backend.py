@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..engines import devices
-from ..engines.xla.client import client, is_running, xla_client
+from ..engines.xla.client import Factory, client, factories, is_running, xla_client
 from ..engines.xla.device import Device
-from ..engines.xla.factories import Factory, factories
 from ..util.memo import clear_all, on_clear
 from ..util.messages import message
 

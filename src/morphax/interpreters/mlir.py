@@ -54,6 +54,7 @@ from .mlir_values import i64_attr as i64_attr
 from .mlir_values import ir_attribute as ir_attribute
 from .mlir_values import ir_constant as ir_constant
 from .mlir_values import ir_constants as ir_constants
+from .mlir_values import ir_tree_registry as ir_tree_registry
 from .mlir_values import ir_type_handlers as ir_type_handlers
 from .mlir_values import make_ir_context as make_ir_context
 from .mlir_values import module_to_bytecode as module_to_bytecode

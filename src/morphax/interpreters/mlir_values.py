@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from io import BytesIO
-from typing import Any, Protocol
+from typing import Any, Protocol, final
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..engines.xla.mlir_context import bindings, dialect
 from ..engines.xla.mlir_context import new_context as make_ir_context
 from ..engines.xla.mlir_rules import constant_value, flat_values, type_of
 from ..engines.xla.stablehlo import element_type
+from ..tree import KeyPath, PyTreeDef, flatten, flatten_with_path, is_tree_node
 from ..util.messages import described, message
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "ir_attribute",
     "ir_constant",
     "ir_constants",
+    "ir_tree_registry",
     "ir_type_handlers",
     "make_ir_context",
     "module_to_bytecode",
@@ -209,14 +211,56 @@ def ir_attribute(val: Any) -> Any:
     )
 
 
+@final
+class IrTreeRegistry:
+    """What trees of MLIR values and types are: lists and tuples in each other; all else is a leaf.
+
+    Classes of users cannot be added.
+
+    Example:
+        >>> from morphax.interpreters.mlir import ir_tree_registry
+        >>> leaves, treedef = ir_tree_registry.flatten(["a", ("b", None)])
+        >>> leaves, treedef.unflatten([1, 2, 3])
+        (['a', 'b', None], [1, (2, 3)])
+    """
+
+    __slots__ = ()
+
+    def flatten(
+        self, tree: Any, leaf_predicate: Callable[[Any], bool] | None = None
+    ) -> tuple[list[Any], PyTreeDef]:
+        """The leaves, and the tree without them."""
+        return flatten(tree, lambda x: self._is_leaf(x, leaf_predicate))
+
+    def flatten_with_path(
+        self, tree: Any, leaf_predicate: Callable[[Any], bool] | None = None
+    ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
+        """The leaves with their places, and the tree without them."""
+        return flatten_with_path(tree, lambda x: self._is_leaf(x, leaf_predicate))
+
+    def flatten_one_level(self, tree: Any) -> tuple[Any, None] | None:
+        """The children of a list or tuple and `None`; `None` alone for a leaf."""
+        return (tree, None) if self.is_node(type(tree)) else None
+
+    def is_node(self, type: type) -> bool:
+        """Whether a class is one of lists or tuples."""
+        return issubclass(type, list | tuple) and is_tree_node(type)
+
+    def _is_leaf(self, x: Any, leaf_predicate: Callable[[Any], bool] | None) -> bool:
+        return not self.is_node(type(x)) or (leaf_predicate is not None and leaf_predicate(x))
+
+
+ir_tree_registry = IrTreeRegistry()
+
+
 def flatten_ir_values(xs: Iterable[Any]) -> list[Any]:
     """The MLIR values in nested sequences, in order."""
-    return list(flat_values(xs))
+    return ir_tree_registry.flatten(list(xs))[0]
 
 
 def flatten_ir_types(xs: Iterable[Any]) -> list[Any]:
     """The MLIR types in nested sequences, in order."""
-    return list(flat_values(xs))
+    return ir_tree_registry.flatten(list(xs))[0]
 
 
 def unflatten_ir_values_like_types(xs: Iterable[Any], ys: Sequence[Any]) -> list[Any]:

@@ -33,9 +33,6 @@ from .bessel import bessel_i0e as bessel_i0e
 from .bessel import bessel_i0e_p as bessel_i0e_p
 from .bessel import bessel_i1e as bessel_i1e
 from .bessel import bessel_i1e_p as bessel_i1e_p
-from .bit_generator import RandomAlgorithm as RandomAlgorithm
-from .bit_generator import rng_bit_generator as rng_bit_generator
-from .bit_generator import rng_bit_generator_p as rng_bit_generator_p
 from .bitwise import and_p as and_p
 from .bitwise import bitwise_and as bitwise_and
 from .bitwise import bitwise_not as bitwise_not
@@ -336,6 +333,9 @@ if _TYPE_CHECKING:
     from ..control.loops.loops import while_loop as while_loop
     from ..control.loops.scan_primitive import scan_p as scan_p
     from ..control.loops.while_primitive import while_p as while_p
+    from ..lax.bit_generator import RandomAlgorithm as RandomAlgorithm
+    from ..lax.bit_generator import rng_bit_generator as rng_bit_generator
+    from ..lax.bit_generator import rng_bit_generator_p as rng_bit_generator_p
     from ..parallel.exchange import all_to_all as all_to_all
     from ..parallel.exchange import all_to_all_p as all_to_all_p
     from ..parallel.exchange import pswapaxes as pswapaxes
@@ -369,6 +369,7 @@ __getattr__, __dir__ = _on_demand(
         "..control.loops.loops": ("fori_loop", "map", "scan", "while_loop"),
         "..control.loops.scan_primitive": ("scan_p",),
         "..control.loops.while_primitive": ("while_p",),
+        "..lax.bit_generator": ("RandomAlgorithm", "rng_bit_generator", "rng_bit_generator_p"),
         "..parallel.exchange": ("all_to_all", "all_to_all_p", "pswapaxes"),
         "..parallel.gathering": ("all_gather", "all_gather_p", "psum_scatter"),
         "..parallel.permutation": ("pbroadcast", "ppermute", "ppermute_p", "pshuffle"),

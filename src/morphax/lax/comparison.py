@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..engines.xla.element_types import lies_in_words, physical_aval
+from ..engines.xla.literals import lies_in_words, physical_aval
 from ..engines.xla.stablehlo import Builder, Value
 from .families import Predicate, compare, expanded
 from .kinds import ANY, FLOATING, ORDERED

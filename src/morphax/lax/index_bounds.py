@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..engines.xla.element_types import is_opaque
+from ..engines.xla.literals import is_opaque
 from ..engines.xla.stablehlo import Builder, Value
 from .families import compare
 from .spine import reduce_with

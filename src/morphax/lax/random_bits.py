@@ -28,7 +28,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import BatchAxes, Primitive, ShapedArray, not_differentiable, not_linear
-from ..engines.xla.element_types import is_opaque, opaque_of
+from ..engines.xla.literals import is_opaque, opaque_of
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.compiled import part, twin_in
 from ..util.messages import message

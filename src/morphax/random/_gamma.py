@@ -24,8 +24,8 @@ from ..control.loops.loops import while_loop
 from ..core import aval_of
 from ..util.messages import message
 from ._arguments import drawn_shape, placed, prepared, repeated
-from ._inversion import exponential_of
 from ._generators import split_keys
+from ._inversion import exponential_of
 from ._keys import keys_from
 from ._normal import standard_normal
 from ._uniform import rademacher, unit_interval

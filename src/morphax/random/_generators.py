@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..array import Array
 from ..core import aval_of
-from ..lax.bit_generator import RandomAlgorithm, rng_bit_generator_p
 from ..lax.generators import PRNGImpl
 from ..lax.random_bits import (
     random_bits_p,
@@ -40,11 +40,11 @@ _BLOCKS = 10
 
 
 def _generated(words: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
-    return rng_bit_generator_p.bind(
+    return lax.rng_bit_generator_p.bind(
         words,
         shape=shape,
         dtype=np.dtype(f"uint{bit_width}"),
-        algorithm=RandomAlgorithm.RNG_DEFAULT,
+        algorithm=lax.RandomAlgorithm.RNG_DEFAULT,
         out_sharding=None,
     )[1]
 
@@ -100,9 +100,7 @@ unsafe_rbg_prng_impl = PRNGImpl(
     is_named=True,
 )
 
-GENERATORS = {
-    impl.name: impl for impl in (threefry_prng_impl, rbg_prng_impl, unsafe_rbg_prng_impl)
-}
+GENERATORS = {impl.name: impl for impl in (threefry_prng_impl, rbg_prng_impl, unsafe_rbg_prng_impl)}
 """The generators that have names."""
 
 _THREEFRY_KEY = threefry_prng_impl.key_dtype
@@ -118,7 +116,8 @@ def seeded(seeds: Any, impl: PRNGImpl) -> Any:
     """The keys of integers."""
     if impl is threefry_prng_impl:
         return random_seed_p.bind(seeds, impl=impl)
-    return random_wrap_p.bind(_mapped(impl.seed, aval_of(seeds).ndim)(seeds), impl=impl)
+    words = _mapped(impl.seed, aval_of(seeds).ndim)(_as_array(seeds))
+    return random_wrap_p.bind(words, impl=impl)
 
 
 def split_keys(keys: Any, shape: tuple[int, ...]) -> Any:
@@ -137,7 +136,8 @@ def fold_in_key(key: Any, data: Any) -> Any:
     if aval.dtype is _THREEFRY_KEY:
         return random_fold_in_p.bind(key, data)
     impl = generator_of(aval.dtype)
-    return random_wrap_p.bind(impl.fold_in(random_unwrap_p.bind(key), data), impl=impl)
+    words = impl.fold_in(random_unwrap_p.bind(key), _as_array(data))
+    return random_wrap_p.bind(words, impl=impl)
 
 
 def drawn_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
@@ -159,6 +159,11 @@ def drawn_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
             )
         )
     return bits
+
+
+def _as_array(number: Any) -> Any:
+    """What functions of the user are given: no NumPy scalar."""
+    return Array.from_host(number) if isinstance(number, np.generic) else number
 
 
 def _mapped(function: Callable[[Any], Any], axes: int) -> Callable[[Any], Any]:

@@ -122,10 +122,7 @@ def _exceeds(bound: Any, last: int, dtype: Any, rank: int) -> Any:
 
 def _below(key: Any, shape: tuple[int, ...], width: int, count: Any) -> Any:
     """Unsigned numbers below `count`, of which 0 stands for 2ʷ."""
-    high, low = [
-        functools.partial(drawn_bits, k, width, shape)
-        for k in keys_from(key)
-    ]
+    high, low = [functools.partial(drawn_bits, k, width, shape) for k in keys_from(key)]
     half = 1 << width // 2
     if is_number(count):
         number = int(count) or 1 << width

@@ -18,8 +18,8 @@ from ..config import current as current_config
 from ..core import aval_of, is_value
 from ..engines.reference.replay import replayed
 from ..lax.axes import canonical_shape
-from ..lax.kinds import INTEGER
 from ..lax.generators import PRNGImpl
+from ..lax.kinds import INTEGER
 from ..lax.random_bits import random_clone_p, random_unwrap_p, random_wrap_p
 from ..util.frames import user_frame
 from ..util.messages import message

@@ -15,9 +15,9 @@ import numpy as np
 
 from ...core import Layout
 from .client import device_list, exports_versioned_dlpack, extension, placement
-from .element_types import is_opaque, opaque_of, words_of
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
+from .literals import is_opaque, opaque_of, words_of
 
 
 def to_device(host: np.ndarray[Any, Any], device: Any, memory_kind: str | None = None) -> Any:

@@ -26,7 +26,7 @@ from ...config import override
 from ...core import outside_transformations
 from ...util.messages import message
 from ..devices import host_device, host_is_default
-from .element_types import lies_in_words, opaque_of, words_of
+from .literals import lies_in_words, opaque_of, words_of
 from .stablehlo import Builder, Value
 
 _TARGETS = {

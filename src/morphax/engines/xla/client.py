@@ -4,24 +4,29 @@ jaxlib is imported on first use, so that eager programs on the CPU never load it
 0.10.1 (``xc._version`` 452) on Python 3.11, 0.12.x (505) on Python 3.12 and later.
 
 There is one client per platform, made when it is first asked for.  The CPU is built into jaxlib;
-other platforms are plugins (`plugins`), or the user makes their clients (`factories`).
+other platforms are plugins (`plugins`), or users make their clients (`Factory`).
 """
 
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import threading
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 from ...config import current as current_config
+from ...util.messages import message
 from . import kernels, plugins
 from .device import Device
-from .factories import factories
+
+_logger = logging.getLogger(__name__)
 
 _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE = 495
 _FIRST_VERSION_WITH_RIGHT_DOT_FUSION = 495
@@ -35,8 +40,59 @@ _AVOID_WRONG_DOT_FUSION = (
     "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
 )
 
+
+@final
+@dataclass(frozen=True, slots=True)
+class Factory:
+    """How the client of a platform is made.
+
+    Args:
+        name: of the platform.
+        make: takes nothing, returns the client.
+        priority: among platforms that nobody asks for by name; the CPU has 0.
+        fails_quietly: whether the platform is passed over if its client cannot be made.
+        is_experimental: whether a warning is logged when it is used.
+    """
+
+    name: str
+    make: Callable[[], Any]
+    priority: int
+    fails_quietly: bool
+    is_experimental: bool
+
+    def client(self) -> Any:
+        """A new client.
+
+        Raises:
+            RuntimeError: if it cannot be made.
+        """
+        if self.is_experimental:
+            _logger.warning("The platform %r is experimental: it may compute wrongly.", self.name)
+        try:
+            made = self.make()
+        except Exception as error:
+            raise self._failed(f"a factory that raised {error!r}") from error
+        if made is None:
+            raise self._failed("a factory that returned None")
+        return made
+
+    def _failed(self, what: str) -> RuntimeError:
+        return RuntimeError(
+            message(
+                f"making a client of the platform {self.name}",
+                given=what,
+                expected="a client of jaxlib",
+                fix="Set jax_platforms to the platforms that can be used, such as 'cpu'.",
+            )
+        )
+
+
+factories: dict[str, Factory] = {}
+"""Those registered so far."""
+
 _lock = threading.RLock()
 _clients: dict[str, Any] = {}
+_interfaces: dict[str, Any] = {}
 
 
 @cache
@@ -117,6 +173,11 @@ def is_running(platform: str) -> bool:
     return platform in _clients
 
 
+def plugin_interface(platform: str) -> Any:
+    """The functions of the plugin of a platform whose client has been made, as a capsule."""
+    return _interfaces[platform]
+
+
 def forget_clients() -> None:
     """Let all clients go: arrays and programs of theirs keep them, others get new ones."""
     with _lock:
@@ -143,6 +204,7 @@ def _plugin_client(platform: str) -> Any:
     if not xc.pjrt_plugin_loaded(platform):
         plugins.load_dependencies(plugin)
         c_api = xc.load_pjrt_plugin_dynamically(platform, str(plugin.library))
+        _interfaces[platform] = c_api
         kernels.register(plugin, c_api, xc)
     if not xc.pjrt_plugin_initialized(platform):
         xc.initialize_pjrt_plugin(platform)

@@ -13,13 +13,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core import BatchAxes, Jaxpr, Primitive, stage_closed
+from ...core import BatchAxes, Jaxpr, Primitive, ShapedArray, stage_closed
+from ...dtypes import KeyType
 from ...util.memo import memoize_if_hashable
-from .element_types import lies_in_words, physical_aval
-from .literals import i64_array
+from .literals import i64_array, lies_in_words, physical_aval
 
 if TYPE_CHECKING:
     from .stablehlo import Builder, Value
+
+
+def takes_words(operands: Sequence[Value]) -> bool:
+    """Whether some operands are keys that are rows of words; asked for each equation."""
+    for value in operands:
+        aval = value.aval
+        if type(aval) is ShapedArray and type(aval.dtype) is KeyType and lies_in_words(aval):
+            return True
+    return False
 
 
 def lower_on_words(

@@ -1,7 +1,13 @@
-"""Elements of arrays as MLIR text.
+"""Types of arrays and their elements as MLIR text, and what holds them.
 
 Finite floats are written in decimal with enough digits to give the same bits; NaN and infinities
 are written as their bits, and large arrays as the bytes of their memory.
+
+A random key of two words is one 64-bit integer.  A key of another number of words has no such
+integer: in a program it is a row of 32-bit words, along an axis behind all others; in host memory
+it is one opaque element of as many bytes.  The bytes are the same, so neither way copies.
+
+Reference: docs/design/keys.md.
 """
 
 from __future__ import annotations
@@ -12,7 +18,87 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
+from ...core import AbstractToken, ShapedArray
 from ...core.values import conversions
+from ...util.memo import memoize
+
+_NAMES = {
+    "bool": "i1",
+    **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
+    **{f"uint{n}": f"ui{n}" for n in (2, 4, 8, 16, 32, 64)},
+    **{f"float{n}": f"f{n}" for n in (16, 32, 64)},
+    "bfloat16": "bf16",
+    "complex64": "complex<f32>",
+    "complex128": "complex<f64>",
+    "float0": "i1",
+    "float4_e2m1fn": "f4E2M1FN",
+    "float8_e3m4": "f8E3M4",
+    "float8_e4m3": "f8E4M3",
+    "float8_e4m3b11fnuz": "f8E4M3B11FNUZ",
+    "float8_e4m3fn": "f8E4M3FN",
+    "float8_e4m3fnuz": "f8E4M3FNUZ",
+    "float8_e5m2": "f8E5M2",
+    "float8_e5m2fnuz": "f8E5M2FNUZ",
+    "float8_e8m0fnu": "f8E8M0FNU",
+}
+
+
+def physical_dtype(dtype: Any) -> np.dtype[Any]:
+    """The dtype of the host memory that holds values of `dtype` (differs for keys and float0)."""
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return np.dtype(dtype.physical_dtype)
+    return np.dtype(bool) if dtype == dtypes.float0 else dtype
+
+
+def lies_in_words(aval: Any) -> bool:
+    """Whether an element is a row of words in programs, and opaque in host memory."""
+    return type(aval) is ShapedArray and is_opaque(aval.dtype)
+
+
+def is_opaque(dtype: Any) -> bool:
+    """Whether elements of a dtype are opaque in host memory."""
+    return type(dtype) is dtypes.KeyType and dtype.physical_dtype.type is np.void
+
+
+@memoize
+def physical_aval(aval: ShapedArray) -> ShapedArray:
+    """The array of numbers that holds an array of this aval in a program."""
+    if is_opaque(aval.dtype):
+        return ShapedArray((*aval.shape, aval.dtype.itemsize // 4), np.uint32)
+    return ShapedArray(aval.shape, physical_dtype(aval.dtype))
+
+
+def words_of(opaque: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Opaque elements as rows of words."""
+    rows = np.ascontiguousarray(opaque)[..., None].view(np.uint32)
+    return rows.reshape(*opaque.shape, opaque.dtype.itemsize // 4)
+
+
+def held(value: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
+    """A constant as a program holds it."""
+    array = np.asarray(value, physical_dtype(aval.dtype))
+    return words_of(array) if is_opaque(aval.dtype) else array
+
+
+def opaque_of(words: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
+    """Rows of words as opaque elements of a key dtype; the inverse of `words_of`."""
+    rows = np.ascontiguousarray(words)
+    return rows.view(dtype.physical_dtype)[..., 0]  # type: ignore[no-any-return]
+
+
+def element_type(dtype: Any) -> str:
+    """The StableHLO name of a dtype."""
+    return _NAMES[physical_dtype(dtype).name]
+
+
+@memoize
+def tensor_type(aval: Any) -> str:
+    """``tensor<2x3xf32>``, or the token type."""
+    if isinstance(aval, AbstractToken):
+        return "!stablehlo.token"
+    held = physical_aval(aval)
+    return f"tensor<{''.join([f'{n}x' for n in held.shape])}{element_type(held.dtype)}>"
 
 
 def dense_text(array: np.ndarray[Any, Any]) -> str:

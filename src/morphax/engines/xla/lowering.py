@@ -19,7 +19,7 @@ from ...array import Array
 from ...core import Jaxpr, Literal, ShapedArray, without_references
 from ...core.dce import eliminate_dead_code
 from ...util.messages import message
-from .element_types import physical_aval, physical_dtype
+from .literals import physical_aval, physical_dtype
 from .stablehlo import Module, function
 
 

@@ -23,8 +23,7 @@ from ...core import (
     infer,
 )
 from ...util.messages import message
-from .element_types import held
-from .literals import dense_text, host_constant
+from .literals import dense_text, held, host_constant
 from .mlir_context import bindings, dialect, shared_context
 from .mlir_tokens import TokenSet, joined, ordered
 from .rule_context import LoweringRuleContext, ModuleContext

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple, final
 
 from ...core import Equation, Jaxpr, Literal, abstract_token, has_ordered
 from ...core.source_info import scope_path
-from .element_types import element_type as element_type
-from .element_types import held, lies_in_words
-from .element_types import physical_dtype as physical_dtype
-from .element_types import tensor_type as tensor_type
-from .key_words import lower_on_words
-from .literals import dense_text, host_constant, quoted
+from .key_words import lower_on_words, takes_words
+from .literals import dense_text, held, host_constant, lies_in_words, quoted
+from .literals import element_type as element_type
 from .literals import i64_array as i64_array
+from .literals import physical_dtype as physical_dtype
+from .literals import tensor_type as tensor_type
 
 # Larger constants bloat the text and are copied by the compiler; they are passed as operands.
 _LARGEST_WRITTEN_CONSTANT = 64 * 1024
@@ -275,7 +274,7 @@ class Builder:
             start = len(self.lines)
             inputs = [read(a) for a in eqn.invars]
             primitive, outs = eqn.primitive, tuple([v.aval for v in eqn.outvars])
-            if not primitive.knows_words and any([lies_in_words(v.aval) for v in inputs]):
+            if not primitive.knows_words and takes_words(inputs):
                 results = lower_on_words(self, primitive, eqn.params, outs, inputs)
                 env.update(zip(eqn.outvars, results, strict=True))
             elif primitive.multiple_results:

@@ -1,8 +1,9 @@
 """Compile a program, or load the executable that the cache has kept of it.
 
-Which programs are kept: all but those that XLA is asked to dump (a hit would dump nothing) and
-those that compiled in less than ``jax_persistent_cache_min_compile_time_secs``.  The caller leaves
-out those that call Python, whose callbacks are objects of this process.
+Which programs are kept: all but those that XLA is asked to dump (a hit would dump nothing), those
+that the user's transformations have changed, and those that compiled in less than
+``jax_persistent_cache_min_compile_time_secs``.  The caller leaves out those that call Python, whose
+callbacks are objects of this process.
 
 Each look-up is a hit or a miss, told to `morphax.monitoring` by JAX's names of these events.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -29,6 +31,9 @@ from .store import Store
 
 DEFAULT_LIMIT: Final = 512 << 20
 """Bytes that the cache may take when the user does not say."""
+
+changed_platforms: Final[Counter[str]] = Counter()
+"""How many functions of the user change programs of a platform (`hlo_transformations`)."""
 
 _REQUEST: Final = "/jax/compilation_cache/compile_requests_use_cache"
 _HIT: Final = "/jax/compilation_cache/cache_hits"
@@ -50,7 +55,7 @@ def load_or_compile(text: str, options: Any, device: Any, compile_module: Callab
     """
     settings = current_config()
     store = _store(settings)
-    if store is None or _is_dumped(options):
+    if store is None or _is_dumped(options) or changed_platforms[device.platform]:
         return compile_module()
     monitoring.record_event(_REQUEST)
     key = key_of(text, options, device)

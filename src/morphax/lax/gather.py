@@ -95,10 +95,8 @@ class Gather(Primitive):
             outside = (places < 0) | (places >= x.shape[plan.along]) if fills else None
             if outside is None or not outside.any():
                 return out
-            rest = (1,) * (x.ndim - plan.along - 1)
-            return np.where(
-                outside.reshape(*outside.shape, *rest), filler(fill_value, x.dtype), out
-            )
+            outside = outside.reshape(outside.shape + (1,) * (x.ndim - plan.along - 1))
+            return np.where(outside, filler(fill_value, x.dtype), out)
         asked, starts = plan.starts(indices)
         matrix = x.reshape(plan.rows, plan.row_size)
         out = matrix.take(plan.row_numbers(starts), axis=0, mode="clip")

@@ -5,6 +5,7 @@ Indices out of bounds are clamped; negative ones count from the end.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from .. import lax
 from ..core import aval_of
 from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.spine import broadcast_in_dim_p
+from ..util.host_memory import MANY, pooled
 from .index_plan import (
     ArrayAxis,
     IndexPlan,
@@ -116,7 +118,8 @@ def index_columns(
     """Index arrays, broadcast together, as the columns of one array of indices."""
     known = [known_values(a) for a in arrays]
     if all(k is not None for k in known):
-        return _known_columns(known, sizes, batch_shape, wrap)
+        columns = pooled(_known_columns) if math.prod(batch_shape) >= MANY else _known_columns
+        return columns(known, sizes, batch_shape, wrap)
     dtype = _column_dtype(arrays, known)
     columns = [
         _column(
@@ -153,9 +156,12 @@ def _known_index(
     values: np.ndarray[Any, Any], size: int, dtype: Any, wrap: bool
 ) -> np.ndarray[Any, Any]:
     """Known indices in a dtype; those that it cannot hold stay out of bounds."""
-    info = np.iinfo(dtype)
-    values = np.clip(values, info.min, info.max).astype(dtype)
-    return np.where(values < 0, values + size, values) if wrap else values
+    if not np.can_cast(values.dtype, dtype):
+        values = np.clip(values, np.iinfo(dtype).min, np.iinfo(dtype).max)
+    values = values.astype(dtype, copy=False)
+    if wrap and values.size and values.min() < 0:
+        return np.where(values < 0, values + size, values)
+    return values
 
 
 def _traced_index(a: Any, size: int, dtype: Any, wrap: bool) -> Any:

@@ -32,7 +32,7 @@ from ...core import (
     install_root_trace,
 )
 from ...core.values import host_value
-from ...util.host_memory import pooled
+from ...util.host_memory import MANY, pooled
 from ...util.memo import ResultTable, is_hashable
 from ...util.messages import message
 from ..devices import host_device, host_is_default
@@ -96,12 +96,10 @@ class EvalTrace(Trace):
 
 _Application = tuple[Callable[..., Any] | None, tuple[AbstractValue, ...]]
 
-_MANY = 1 << 15
-
 
 def are_large(avals: Iterable[Any]) -> bool:
     """Whether some results have so many elements that their memory is to come from our pool."""
-    return any([aval.size >= _MANY for aval in avals])
+    return any([aval.size >= MANY for aval in avals])
 
 
 def _application(

@@ -145,23 +145,22 @@ def test_repetition_leaves_nothing_behind(name: str) -> None:
     assert float(out) < max(0.5, times * 60 / 2**20), name
 
 
-def test_clearing_the_caches_gives_memory_back() -> None:
-    """What is freed serves the next programs; malloc may keep it from the system."""
+def test_clearing_the_caches_gives_programs_back() -> None:
+    """To jaxlib; whether the system gets their memory is the choice of malloc."""
     out = run("""
+        from morphax.engines.xla.client import client
+        def programs():
+            gc.collect()
+            return len(client().live_executables())
         x = jnp.ones(3)
-        def work(start):
-            for i in range(start, start + 60):
-                jax.jit(lambda x: x * float(i) + 1.0)(x)
-            return megabytes()
-        work(0)
+        for i in range(40):
+            jax.jit(lambda x: x * float(i) + 1.0)(x)
+        full = programs()
         jax.clear_caches()
-        before = megabytes()
-        peaks = []
-        for round in range(1, 5):
-            peaks.append(work(60 * round))
-            jax.clear_caches()
-        print(before, peaks[0], peaks[-1])
+        print(full, programs())
+        for i in range(40):
+            assert jax.jit(lambda x: x * float(i) + 1.0)(x)[0] == i + 1
     """)
-    before, first, last = map(float, out.split())
-    assert first - before > 3
-    assert last - first < first - before
+    full, cleared = map(int, out.split())
+    assert full >= 40
+    assert cleared == 0

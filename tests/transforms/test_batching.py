@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import time
 import weakref
 from typing import Any
 
@@ -14,6 +13,8 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.errors import TracerBoolConversionError, UnexpectedTracerError
+
+from ..tracing import work_of
 
 A = np.ones((2, 3), np.float32)
 
@@ -89,15 +90,10 @@ def chain(length: int) -> Any:
     return jax.vmap(f)
 
 
-def seconds(length: int) -> float:
-    times = []
-    for _ in range(3):
-        start = time.process_time()
-        jax.make_jaxpr(lambda x: chain(length)(x))(A)
-        times.append(time.process_time() - start)
-    return min(times)
+def work(length: int) -> int:
+    return work_of(lambda: jax.make_jaxpr(lambda x: chain(length)(x))(A))
 
 
-def test_time_is_linear_in_the_number_of_operations() -> None:
-    seconds(100)
-    assert seconds(10_000) < 11 * seconds(1_000)
+def test_the_work_is_linear_in_the_number_of_operations() -> None:
+    work(10)
+    assert work(3_000) < 11 * work(300)

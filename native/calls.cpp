@@ -132,12 +132,10 @@ PyMethodDef call_method_of(Function function) {
           METH_FASTCALL | METH_KEYWORDS, nullptr};
 }
 
-PyObject* kept(nb::handle object) { return object.inc_ref().ptr(); }
-
 // Takes the place of the method `__call__` of a class.
 Callable replace(nb::handle cls, PyMethodDef* method) {
   Callable replaced{{cls, "_calls"}, kept(cls.attr("__call__"))};
-  auto* type = reinterpret_cast<PyTypeObject*>(kept(cls));
+  auto* type = kept_type(cls);
   cls.attr("__call__") = checked(PyDescr_NewMethod(type, method));
   return replaced;
 }
@@ -145,7 +143,7 @@ Callable replace(nb::handle cls, PyMethodDef* method) {
 void install(nb::handle jitted, nb::handle compiled, nb::handle choice, nb::handle array,
              nb::handle aval_of, nb::handle put, nb::handle no_kwargs, nb::handle settings,
              nb::handle current_trace, nb::handle eager_trace) {
-  core.array = reinterpret_cast<PyTypeObject*>(kept(array));
+  core.array = kept_type(array);
   core.aval = {array, "aval"};
   core.host = {array, "_host"};
   core.buffer = {array, "_buffer"};

@@ -4,8 +4,6 @@ namespace morphax::calls {
 
 namespace {
 
-PyObject* kept(nb::handle object) { return object.inc_ref().ptr(); }
-
 // The attributes of a `threading.local` in this thread, which last as long as its Python state.
 struct ThreadAttributes {
   std::uint64_t thread = 0;
@@ -20,7 +18,7 @@ void Context::install(nb::handle settings, nb::handle current_trace, nb::handle 
   scope_variable_ = kept(settings.attr("_scope"));
   current_config_ = kept(settings.attr("current"));
   const nb::object scope = settings.attr("_Scope");
-  scope_type_ = reinterpret_cast<PyTypeObject*>(kept(scope));
+  scope_type_ = kept_type(scope);
   scope_process_ = {scope, "process"};
   scope_config_ = {scope, "config"};
   const nb::object config = settings.attr("Config");
@@ -29,7 +27,7 @@ void Context::install(nb::handle settings, nb::handle current_trace, nb::handle 
   current_ = kept(current_trace);
   root_trace_ = kept(current_trace.type().attr("trace"));
   no_axes_ = kept(current_trace.type().attr("axis_env"));
-  eager_trace_ = reinterpret_cast<PyTypeObject*>(kept(eager_trace));
+  eager_trace_ = kept_type(eager_trace);
   process_name_ = PyUnicode_InternFromString("_process");
   trace_name_ = PyUnicode_InternFromString("trace");
   axis_env_name_ = PyUnicode_InternFromString("axis_env");

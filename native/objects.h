@@ -23,6 +23,13 @@ inline nb::object checked(PyObject* result) {
   return nb::steal(result);
 }
 
+// A reference that is never given back: the interpreter may be gone when C++ destroys its globals.
+inline PyObject* kept(nb::handle object) { return object.inc_ref().ptr(); }
+
+inline PyTypeObject* kept_type(nb::handle cls) {
+  return reinterpret_cast<PyTypeObject*>(kept(cls));
+}
+
 inline void check_status(int status) {
   if (status < 0) throw nb::python_error();
 }

@@ -10,24 +10,19 @@ Core core;
 
 namespace {
 
-PyTypeObject* type_of(nb::handle cls) { return reinterpret_cast<PyTypeObject*>(cls.ptr()); }
-
-// A reference that is kept for ever.
-PyObject* kept(nb::handle object) { return object.inc_ref().ptr(); }
-
 PyObject* builtin_kind(nb::handle type) {
   return kept(checked(PyObject_GetItem(core.kinds, type.ptr())));
 }
 
 void install(nb::handle node, nb::handle treedef, nb::handle leaf, nb::handle kinds,
              nb::tuple forms, std::size_t max_depth, nb::dict errors) {
-  core.node = type_of(node.inc_ref());
+  core.node = kept_type(node);
   core.kind = {node, "kind"};
   core.data = {node, "data"};
   core.canonical = {node, "canonical"};
   core.known = {node, "known"};
   core.keys = {node, "_keys"};
-  core.treedef = type_of(treedef.inc_ref());
+  core.treedef = kept_type(treedef);
   core.root = {treedef, "_node"};
   core.children = {treedef, "_defs"};
   core.num_leaves = {treedef, "_num_leaves"};
@@ -38,7 +33,7 @@ void install(nb::handle node, nb::handle treedef, nb::handle leaf, nb::handle ki
   core.program = {treedef, "_program"};
   core.leaf = kept(leaf);
   core.kinds = kept(kinds);
-  for (int i = 0; i < kForms; ++i) core.forms[i] = type_of(kept(forms[i]));
+  for (int i = 0; i < kForms; ++i) core.forms[i] = kept_type(forms[i]);
   core.kind_type = {forms[0], "type"};
   core.none_node = {forms[0], "_node"};
   core.sequence_node = {forms[1], "_node"};

@@ -46,7 +46,7 @@ def _one_of_two_of_many(which: Any, false: Any, true: Any) -> Any:
     operands = (which, true, false)
     shape, itemsize = which.shape, true.dtype.itemsize
     regular = all([x.flags.c_contiguous and x.shape in (shape, ()) for x in operands])
-    if not regular or not shape or itemsize not in _WIDTHS or native is None:
+    if not regular or not shape or itemsize not in _WIDTHS:
         return np.where(which, true, false)
     out, bits = np.empty(shape, true.dtype), f"u{itemsize}"
     flags, *cases = [x.reshape(-1) for x in operands]

@@ -83,7 +83,11 @@ def _function(
     operands = ", ".join([name_of(v) for v in jaxpr.invars])
     for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
         define(value, var)
-    constants = _constants(jaxpr)
+    setting = ignore_float_errors()
+    try:
+        constants = _constants(jaxpr)
+    finally:
+        restore_float_errors(setting)
     for var, result in constants.items():
         define(result, var)
     lines = [f"def program({operands}):"]
@@ -119,11 +123,7 @@ def _constants(jaxpr: Jaxpr) -> dict[Var, np.ndarray[Any, Any]]:
         (first, *more) = eqn.outvars
         if any([x is None for x in inputs]) or more or first.aval.size > _LARGEST_CONSTANT:
             continue
-        setting = ignore_float_errors()
-        try:
-            results = _kernel(eqn)(*inputs)
-        finally:
-            restore_float_errors(setting)
+        results = _kernel(eqn)(*inputs)
         constants[first] = np.asarray(results[0] if eqn.primitive.multiple_results else results)
     return constants
 

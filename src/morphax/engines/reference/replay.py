@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from inspect import unwrap
 from math import copysign
 from types import NoneType
 from typing import Any, NamedTuple, TypeVar
@@ -52,7 +53,7 @@ def replayed(operands: int) -> Callable[[F], F]:
 
     def decorate(function: F) -> F:
         programs = ResultTable(functools.partial(_program, function), max_entries=1024)
-        named_operands = frozenset(function.__code__.co_varnames[:operands])
+        named_operands = frozenset(unwrap(function).__code__.co_varnames[:operands])
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:

@@ -127,6 +127,12 @@ class Config:
         False, "Raise KeyReuseError when a key is consumed twice.", trace=True
     )
 
+    # Programs remembered.
+    structural_identity: bool = option(
+        True,
+        "Recognise functions that are made anew, such as lambdas in a loop, by all that they read.",
+    )
+
     # Finding mistakes.
     debug_nans: bool = option(False, "Raise FloatingPointError where a result is NaN.")
     debug_infs: bool = option(False, "Raise FloatingPointError where a result is infinite.")

@@ -7,12 +7,17 @@ on.  Tracers that it closes over are operands of its program: they are found aga
 the identity.
 
 Not remembered are functions without an identity, functions that change what they read (a list that
-they append to, say), and programs that depend on numbers behind tracers.
+they append to, say), and programs that depend on numbers behind tracers.  What a program keeps of
+the user's and runs later (see `kept_objects`) counts by `is`: it must have been met in the walk,
+and stand at the same place whenever the program is found again.
+
+``jax_structural_identity=False`` switches all this off.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from abc import get_cache_token
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -26,8 +31,11 @@ from ..core import (
     current_name_stack,
     times_concretised,
 )
-from ..transforms.function_identity import Identity, Same, Unidentified, identify
+from ..transforms.function_identity import Identity, Unidentified, identify
+from ..transforms.identity_walk import Same
+from ..tree import number_of_registrations
 from ..util.memo import BoundedTable
+from .kept_objects import kept_objects
 
 T = TypeVar("T")
 
@@ -38,10 +46,17 @@ _BYTES_PER_EQUATION = 512
 
 
 class _Entry(NamedTuple):
-    """What was traced, and the places of captured tracers among those of the identity."""
+    """What was traced.
+
+    Args:
+        program: the program and what comes with it.
+        places: of captured tracers among those of the identity.
+        kept: the user's objects in it, with their places among those of the identity.
+    """
 
     program: Any
     places: tuple[int, ...]
+    kept: tuple[tuple[int, Any], ...]
 
 
 _programs: BoundedTable[_Entry] = BoundedTable(_MAX_PROGRAMS, _MAX_BYTES)
@@ -51,29 +66,59 @@ def remembered(
     functions: Sequence[Callable[..., Any]],
     signature: Hashable,
     trace: Callable[[], tuple[T, list[Tracer]]],
+    arguments: Iterable[Any] = (),
 ) -> tuple[T, list[Tracer]]:
     """What `trace` gives, or gave for functions that are the same.
 
     Args:
         functions: what is traced.
-        signature: what is known of their arguments, and who traces.
+        signature: what is known of their arguments, and who traces; equal only if it is the same.
         trace: () → the program, and the tracers that it takes as operands.
+        arguments: what else tracing hands to the functions, or users wrote: structures, static
+            values.
     """
-    identity = identify(functions)
+    config = current_config()
+    if not config.structural_identity:
+        return trace()
+    arguments = tuple(arguments)
+    identity = identify(functions, arguments)
     if isinstance(identity, Unidentified):
         return trace()
-    context = (signature, current_config().trace_key, axis_env(), current_name_stack())
-    key = (identity.key, context)
+    key = (identity.key, signature, *_surroundings(config))
     known = _programs.get(key)
-    if known is not None:
+    if known is not None and all([identity.objects[i] is x for i, x in known.kept]):
         return known.program, [identity.tracers[i] for i in known.places]
     reads = times_concretised()
     program, captured = trace()
-    if reads == times_concretised() and _unchanged(identity, identify(functions)):
-        places = _places(captured, identity)
-        if places is not None:
-            _programs.add(key, _Entry(program, places), _bytes_kept(identity, program))
+    if reads == times_concretised() and _unchanged(identity, identify(functions, arguments)):
+        entry = _entry(program, captured, identity)
+        if entry is not None:
+            _programs.add(key, entry, _bytes_kept(identity, program))
     return program, captured
+
+
+def _surroundings(config: Any) -> tuple[Any, ...]:
+    """What tracing depends on besides functions and arguments.
+
+    Among it, which classes are nodes of trees, and of which abstract classes they are instances.
+    """
+    return (
+        config.trace_key,
+        axis_env(),
+        current_name_stack(),
+        number_of_registrations(),
+        get_cache_token(),
+    )
+
+
+def _entry(program: Any, captured: Sequence[Tracer], identity: Identity) -> _Entry | None:
+    """What to remember, or `None` if the identity does not account for all that the program has."""
+    places = _places(captured, identity.tracers)
+    kept = kept_objects(program)
+    where = None if kept is None else _places(kept, identity.objects)
+    if places is None or kept is None or where is None:
+        return None
+    return _Entry(program, places, tuple(zip(where, kept, strict=True)))
 
 
 def _unchanged(before: Identity, after: Identity | Unidentified) -> bool:
@@ -85,10 +130,10 @@ def _unchanged(before: Identity, after: Identity | Unidentified) -> bool:
     )
 
 
-def _places(captured: Sequence[Tracer], identity: Identity) -> tuple[int, ...] | None:
-    """Where the identity has these tracers, or `None` if it has not met one of them."""
-    positions = {id(tracer): i for i, tracer in enumerate(identity.tracers)}
-    places = [positions.get(id(tracer)) for tracer in captured]
+def _places(wanted: Sequence[Any], met: Sequence[Any]) -> tuple[int, ...] | None:
+    """Where the objects stand among those that were met, or `None` if one does not."""
+    positions = {id(value): i for i, value in enumerate(met)}
+    places = [positions.get(id(value)) for value in wanted]
     return None if None in places else tuple(places)  # type: ignore[arg-type]
 
 

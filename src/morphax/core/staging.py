@@ -298,6 +298,7 @@ def stage_with_operands(
     ``scan``, …) need: the body itself must not refer to tracers of outer traces.
     """
     jaxpr, consts = stage(function, avals, debug_info)
+    consts = [_owned(c) if type(c) is np.ndarray else c for c in consts]
     traced = [isinstance(c, (Tracer, Cell)) for c in consts]
     if not any(traced):
         return close(jaxpr, consts), []
@@ -308,3 +309,10 @@ def stage_with_operands(
     )
     hoisted = with_operands(hoisted, tuple(var for var, _, t in split if t) + jaxpr.invars)
     return hoisted, [value for _, value, t in split if t]
+
+
+def _owned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A copy that nobody changes, of an array that the user's function closes over."""
+    copy = array.copy()
+    copy.flags.writeable = False
+    return copy

@@ -1,67 +1,134 @@
-"""What the code of a function can read beside its arguments and its closure.
+"""What the code of a function can read beside its arguments: by positive list.
 
-The names are taken from the instructions, once per code object; nested functions, lambdas and
-comprehensions belong to the code that contains them.  The *libraries*, that is morphax itself, the
-standard library and installed packages, count as constant: their functions, classes and numbers do
-not change while a program runs.
+The instructions are gone through once per code object; nested functions, lambdas and comprehensions
+belong to the code that contains them.  What is not understood here has no reads that are known, and
+`CodeReads.doubt` says what it was: an instruction that is not listed, an attribute that leads out
+of the values at hand (``f.__globals__``), an object compared with `is` where Python leaves open
+whether equal values are one object.
+
+The variables of a function that can hold modules, globals and cells, are read with the attributes
+that follow at once: of ``np.linalg.norm(x)`` the chain is ``("linalg", "norm")``.  An empty chain
+is a read of the bare value.
+
+The argument why this is complete stands in docs/design/function-identity.md.
 """
 
 from __future__ import annotations
 
 import dis
-import sys
-import sysconfig
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from types import CodeType
-from typing import Any, final
+from typing import final
 
 from ..util.memo import memoize
 
-_GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
-_ATTRIBUTE_READS = frozenset({"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR"})
-# Through these, code reads what its instructions do not name.
-_UNBOUNDED = frozenset({"eval", "exec", "globals", "locals", "__import__", "open", "input"})
-_BY_NAME = frozenset({"getattr", "hasattr", "vars", "dir"})
+Chains = tuple[tuple[str, ...], ...]
+
+# Move, combine and build values, call them, jump.  Operators and calls run code of the values at
+# hand; what these are, and may be, is the matter of the walk.
+_HARMLESS = frozenset(
+    "CACHE NOP RESUME EXTENDED_ARG POP_TOP PUSH_NULL COPY SWAP PRECALL KW_NAMES CALL CALL_KW "
+    "CALL_FUNCTION_EX LOAD_CONST RETURN_CONST RETURN_VALUE "
+    "LOAD_FAST LOAD_FAST_CHECK LOAD_FAST_AND_CLEAR LOAD_FAST_LOAD_FAST STORE_FAST "
+    "STORE_FAST_LOAD_FAST STORE_FAST_STORE_FAST DELETE_FAST "
+    "MAKE_CELL COPY_FREE_VARS LOAD_CLOSURE STORE_DEREF DELETE_DEREF "
+    "MAKE_FUNCTION SET_FUNCTION_ATTRIBUTE "
+    "UNARY_POSITIVE UNARY_NEGATIVE UNARY_NOT UNARY_INVERT TO_BOOL BINARY_OP COMPARE_OP CONTAINS_OP "
+    "BINARY_SUBSCR BINARY_SLICE STORE_SUBSCR STORE_SLICE DELETE_SUBSCR "
+    "BUILD_TUPLE BUILD_LIST BUILD_SET BUILD_MAP BUILD_CONST_KEY_MAP BUILD_STRING BUILD_SLICE "
+    "LIST_APPEND LIST_EXTEND LIST_TO_TUPLE SET_ADD SET_UPDATE MAP_ADD DICT_UPDATE DICT_MERGE "
+    "UNPACK_SEQUENCE UNPACK_EX FORMAT_VALUE FORMAT_SIMPLE FORMAT_WITH_SPEC CONVERT_VALUE "
+    "GET_ITER FOR_ITER END_FOR GET_LEN GET_YIELD_FROM_ITER YIELD_VALUE SEND END_SEND "
+    "RETURN_GENERATOR MATCH_MAPPING MATCH_SEQUENCE MATCH_KEYS MATCH_CLASS "
+    "JUMP_FORWARD JUMP_BACKWARD JUMP_BACKWARD_NO_INTERRUPT "
+    "JUMP_IF_TRUE_OR_POP JUMP_IF_FALSE_OR_POP "
+    "POP_JUMP_IF_TRUE POP_JUMP_IF_FALSE POP_JUMP_IF_NONE POP_JUMP_IF_NOT_NONE "
+    "POP_JUMP_FORWARD_IF_TRUE POP_JUMP_FORWARD_IF_FALSE "
+    "POP_JUMP_FORWARD_IF_NONE POP_JUMP_FORWARD_IF_NOT_NONE "
+    "POP_JUMP_BACKWARD_IF_TRUE POP_JUMP_BACKWARD_IF_FALSE "
+    "POP_JUMP_BACKWARD_IF_NONE POP_JUMP_BACKWARD_IF_NOT_NONE "
+    "RAISE_VARARGS RERAISE PUSH_EXC_INFO POP_EXCEPT CHECK_EXC_MATCH CLEANUP_THROW "
+    "LOAD_ASSERTION_ERROR BEFORE_WITH WITH_EXCEPT_START".split()
+)
+_INTRINSICS = frozenset(
+    {"INTRINSIC_UNARY_POSITIVE", "INTRINSIC_LIST_TO_TUPLE", "INTRINSIC_STOPITERATION_ERROR"}
+)
+_GLOBAL_READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
+_CELL_READS = frozenset({"LOAD_DEREF"})
+_VARIABLES = _GLOBAL_READS | _CELL_READS
+_LOCAL_READS = frozenset({"LOAD_FAST", "LOAD_FAST_LOAD_FAST"})
+_ATTRIBUTES = frozenset(
+    {"LOAD_ATTR", "LOAD_METHOD", "LOAD_SUPER_ATTR", "STORE_ATTR", "DELETE_ATTR"}
+)
+_CHAINED = frozenset({"LOAD_ATTR", "LOAD_METHOD"})
+
+# Of names between double underscores: methods, which belong to the class of the object, and what
+# the walk accounts for.  Others lead to namespaces, code, frames, other classes.
+_PLAIN_DUNDERS = frozenset(
+    "__abs__ __add__ __and__ __array__ __bool__ __call__ __class__ __contains__ __delattr__ "
+    "__delitem__ __divmod__ __enter__ __eq__ __exit__ __float__ __floordiv__ __ge__ __getitem__ "
+    "__gt__ __iadd__ __index__ __init__ __int__ __invert__ __iter__ __jax_array__ __le__ "
+    "__len__ __lt__ __matmul__ __mod__ __mul__ __name__ __ne__ __neg__ __next__ __or__ __pos__ "
+    "__post_init__ __pow__ __qualname__ __radd__ __rmatmul__ __rmul__ __round__ __rsub__ "
+    "__rtruediv__ __setattr__ __setitem__ __sub__ __truediv__ __wrapped__ __xor__".split()
+)
+# Of frames, generators, coroutines, tracebacks and code.
+_REFLECTIVE = ("f_", "gi_", "cr_", "ag_", "tb_", "co_", "func_")
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class CodeReads:
-    """What a code object reads.
+    """What a code object, with the functions defined in it, reads.
 
     Args:
-        globals: names of global variables.
-        attributes: names of attributes, of whatever objects.
-        by_name: whether it reads attributes whose names are found at run time.
-        unbounded: whether it may read anything, such as files.
+        globals: names of global variables, each with the chains of attributes read of it.
+        cells: the same of the variables of enclosing functions.
+        compared: names of global variables and cells that values are compared with by `is`.
+        doubt: why there may be more; `None` if that is all.
     """
 
-    globals: tuple[str, ...]
-    attributes: tuple[str, ...]
-    by_name: bool
-    unbounded: bool
+    globals: tuple[tuple[str, Chains], ...]
+    cells: Mapping[str, Chains]
+    compared: tuple[str, ...]
+    doubt: str | None
 
 
 @memoize
 def reads_of(code: CodeType) -> CodeReads:
-    """What a code object, with the functions defined in it, reads."""
-    names: dict[str, None] = {}
-    attributes: dict[str, None] = {}
-    imports = False
+    """What a code object, with the functions defined in it, reads.
+
+    Example:
+        >>> from morphax.transforms.code_reads import reads_of
+        >>> reads_of((lambda x: math.pi * x).__code__).globals
+        (('math', (('pi',),)),)
+        >>> reads_of((lambda f: f.__globals__).__code__).doubt
+        'the attribute __globals__'
+    """
+    names: dict[str, dict[tuple[str, ...], None]] = {}
+    cells: dict[str, dict[tuple[str, ...], None]] = {}
+    compared: dict[str, None] = {}
+    doubts: list[str] = []
     for inner in _with_nested(code):
-        for instruction in dis.get_instructions(inner):
-            if instruction.opname in _GLOBAL_READS:
-                names[instruction.argval] = None
-            elif instruction.opname in _ATTRIBUTE_READS:
-                attributes[instruction.argval] = None
-            imports |= instruction.opname == "IMPORT_NAME"
+        instructions = list(dis.get_instructions(inner))
+        for place, instruction in enumerate(instructions):
+            operation = instruction.opname
+            if operation in _HARMLESS:
+                continue
+            if operation in _GLOBAL_READS:
+                names.setdefault(instruction.argval, {})[_chain(instructions, place)] = None
+            elif operation in _CELL_READS:
+                cells.setdefault(instruction.argval, {})[_chain(instructions, place)] = None
+            elif operation == "IS_OP" and instructions[place - 1].opname in _VARIABLES:
+                compared[instructions[place - 1].argval] = None
+            elif operation != "IS_OP" or not _is_understood(inner, instructions[:place]):
+                doubts += _doubts(instruction)
     return CodeReads(
-        globals=tuple(names),
-        attributes=tuple(attributes),
-        by_name=not _BY_NAME.isdisjoint(names),
-        unbounded=imports or not _UNBOUNDED.isdisjoint(names),
+        tuple([(name, tuple(chains)) for name, chains in names.items()]),
+        {name: tuple(chains) for name, chains in cells.items()},
+        tuple(compared),
+        doubts[0] if doubts else None,
     )
 
 
@@ -72,22 +139,50 @@ def _with_nested(code: CodeType) -> Iterator[CodeType]:
             yield from _with_nested(constant)
 
 
-_PACKAGE = __name__.partition(".")[0]
-_LIBRARY_FOLDERS = tuple(
-    {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
-)
+def _chain(instructions: list[dis.Instruction], place: int) -> tuple[str, ...]:
+    """The attributes that are read, one of the other, of the value just loaded.
+
+    If code jumps into the middle, other values get there too, each with a chain that ends before.
+    """
+    chain = []
+    for instruction in instructions[place + 1 :]:
+        if instruction.opname in _CHAINED:
+            chain.append(instruction.argval)
+        elif instruction.opname != "EXTENDED_ARG":
+            break
+    return tuple(chain)
 
 
-def is_library(namespace: Mapping[str, Any]) -> bool:
-    """Whether the globals of a module are those of a library."""
-    name = namespace.get("__name__", "")
-    return _is_library(name if isinstance(name, str) else "", str(namespace.get("__file__", "")))
+def _is_understood(code: CodeType, before: list[dis.Instruction]) -> bool:
+    """Whether a comparison by `is` is one of a singleton, a class or an object of a class."""
+    last = before[-1]
+    if last.opname == "LOAD_CONST":
+        return last.argval is None or last.argval is ... or type(last.argval) is bool
+    if last.opname == "LOAD_ATTR":
+        return bool(last.argval == "__class__")
+    # ``self is other``: of objects whose class defines `__eq__` there are not two for one.
+    loaded = [i.argval for i in before[-2:] if i.opname in _LOCAL_READS]
+    return code.co_name == "__eq__" and any([code.co_varnames[0] in names for names in loaded])
 
 
-@memoize
-def _is_library(name: str, file: str) -> bool:
-    if name.partition(".")[0] == _PACKAGE:
-        return True
-    if not file:  # a built-in module; a function made by `exec`, or in a notebook, is the user's
-        return name in sys.builtin_module_names
-    return any(Path(file).is_relative_to(folder) for folder in _LIBRARY_FOLDERS)
+def _doubts(instruction: dis.Instruction) -> Iterator[str]:
+    """Why an instruction that is not harmless as such is not understood, if so."""
+    operation, argument = instruction.opname, instruction.argval
+    if operation in _ATTRIBUTES:
+        if _leads_out(argument):
+            yield f"the attribute {argument}"
+    elif operation == "IS_OP":
+        yield "whether two values are one object"
+    elif operation.startswith("CALL_INTRINSIC"):
+        if instruction.argrepr not in _INTRINSICS:
+            yield f"the instruction {instruction.argrepr}"
+    elif operation == "IMPORT_NAME":
+        yield f"the module {argument}, imported at run time"
+    else:
+        yield f"the instruction {operation}"
+
+
+def _leads_out(attribute: str) -> bool:
+    if attribute.startswith("__") and attribute.endswith("__"):
+        return attribute not in _PLAIN_DUNDERS
+    return attribute.startswith(_REFLECTIVE)

@@ -172,14 +172,27 @@ def argument_names(
     function: Callable[..., Any] | None, in_tree: Any, complete: Complete | None = None
 ) -> Sequence[str]:
     """One path per leaf of ``(args, kwargs)``, such as ``params['w']``."""
-    args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
-    if complete is not None:
-        args, kwargs = complete(args, kwargs)
+    try:
+        # Classes of users may want more of their leaves than to be kept.
+        args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
+        return _paths(function, in_tree.num_leaves, *(complete or _as_they_are)(args, kwargs))
+    except Exception:
+        return [f"leaf {i} of the arguments" for i in range(in_tree.num_leaves)]
+
+
+def _as_they_are(args: Any, kwargs: Any) -> tuple[Any, Any]:
+    return args, kwargs
+
+
+def _paths(
+    function: Callable[..., Any] | None, count: int, args: Any, kwargs: Any
+) -> Sequence[str]:
+    """Where the numbers up to `count` stand in the arguments."""
     try:
         bound = inspect.signature(function).bind(*args, **kwargs).arguments  # type: ignore[arg-type]
     except (TypeError, ValueError):
         bound = {f"args[{i}]": a for i, a in enumerate(args)} | dict(kwargs)
-    names = [""] * in_tree.num_leaves
+    names = [""] * count
     for name, subtree in bound.items():
         for path, position in tree.leaves_with_path(subtree):
             names[position] = name + tree.keystr(path)

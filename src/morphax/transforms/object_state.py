@@ -2,7 +2,7 @@
 
 Classes written in C, and subclasses of them, may keep state where nobody sees it; their instances
 are larger than their attributes account for.  A class that keeps what does not belong to the
-meaning of its objects, such as caches, says what does by a method `__identity_state__`.
+meaning of its objects, such as caches, says what does by a method `__identity_state__` (ours only).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from types import MemberDescriptorType
 from typing import Any, final
 
 from ..util.memo import memoize
+from .pure_functions import is_pure
 
 
 @final
@@ -39,9 +40,8 @@ def state_of(value: Any) -> Mapping[str, Any] | NoState:
         NoState(reason='whose state cannot be seen')
     """
     kind = type(value)
-    own = getattr(kind, "__identity_state__", None)
-    if own is not None:
-        return own(value)  # type: ignore[no-any-return]
+    if is_pure(kind) and hasattr(kind, "__identity_state__"):
+        return value.__identity_state__()  # type: ignore[no-any-return]
     slots = _slots(kind)
     if slots is None:
         return NoState("whose state cannot be seen")

@@ -53,6 +53,7 @@ from ._operations import (
 from ._partial import Partial
 from ._prefix import broadcast, broadcast_prefix, flatten_axes
 from ._registry import (
+    number_of_registrations,
     register_pytree_node,
     register_pytree_node_class,
     register_pytree_with_keys,
@@ -60,6 +61,7 @@ from ._registry import (
     register_static,
 )
 from ._treedef import PyTreeDef
+from ._user_nodes import nodes_of_users
 
 __all__ = [
     "DictKey",
@@ -87,6 +89,8 @@ __all__ = [
     "leaves_with_path",
     "map",
     "map_with_path",
+    "nodes_of_users",
+    "number_of_registrations",
     "reduce",
     "reduce_associative",
     "register_dataclass",

@@ -75,6 +75,10 @@ class NodeKind(ABC):
     def node(self, data: Any) -> Node:
         """The node with these data, as `expand` would return it."""
 
+    def functions(self) -> tuple[Any, ...]:
+        """What takes instances apart and builds them, if it is not methods of the class."""
+        return ()
+
     @abstractmethod
     def show(self, data: Any, children: Sequence[str]) -> str:
         """Text of a node whose children have the texts `children`."""

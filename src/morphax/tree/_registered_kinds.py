@@ -41,6 +41,9 @@ class CustomKind(NodeKind):
         self._flatten_with_keys = flatten_with_keys
         self._plain = Node(self, None, canonical=True)
 
+    def functions(self) -> tuple[Any, ...]:
+        return self._flatten, self._unflatten, self._flatten_with_keys
+
     def build(self, data: Any, children: Sequence[Any]) -> Any:
         return self._unflatten(data, tuple(children))
 

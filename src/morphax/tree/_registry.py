@@ -70,8 +70,18 @@ def add(kind: NodeKind, overrides: type | tuple[()] = NamedTupleKind) -> NodeKin
     return kind
 
 
+_registrations = 0
+
+
+def number_of_registrations() -> int:
+    """How many classes have been registered so far: what is a node may change with it."""
+    return _registrations
+
+
 def register(kind: NodeKind) -> None:
     """Enter the kind of a type that is not registered yet."""
+    global _registrations
+    _registrations += 1
     if add(kind) is not kind:
         raise ValueError(
             message(

@@ -160,7 +160,7 @@ def _branch(
         joined, extended = common_captures(programs, [captured for _, captured in staged])
         return (tuple(with_result_avals(extended)), flats[0].out_tree), joined
 
-    (branches, out_tree), captured = remembered(functions, (where, in_tree, avals), trace)
+    (branches, out_tree), captured = remembered(functions, (where, avals), trace, (in_tree,))
     return out_tree.unflatten(cond_p.bind(index, *captured, *leaves, branches=branches))
 
 

@@ -184,11 +184,7 @@ def _traced(
         jaxpr, captured = stage_with_operands(flat, avals, info)
         return (jaxpr, flat.out_tree), captured
 
-    try:
-        hash(static)
-    except TypeError:
-        return trace()
-    return remembered((fun,), ("checkpoint", avals, in_tree, static), trace)
+    return remembered((fun,), ("checkpoint", avals), trace, (in_tree, static))
 
 
 def _for_each_leaf(

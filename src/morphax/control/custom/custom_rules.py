@@ -108,12 +108,12 @@ def bind_call(
     fixed = {i: positional[i] for i in nondiff if i < len(positional)}
     dynamic = tuple(x for i, x in enumerate(positional) if i not in fixed)
     # The equation keeps the function, so that must not hold the operands.
-    count = len(positional)
+    count, kept = len(positional), tuple(fixed.items())
 
     @functools.wraps(fun)
     def of_dynamic(*values: Any) -> Any:
-        given = iter(values)
-        return fun(*[fixed[i] if i in fixed else next(given) for i in range(count)])
+        given, known = iter(values), dict(kept)
+        return fun(*[known[i] if i in known else next(given) for i in range(count)])
 
     if fixed:
         of_dynamic.__dict__.pop("__wrapped__", None)

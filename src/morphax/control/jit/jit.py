@@ -159,8 +159,8 @@ class JitFunction:
             traced = self._trace(avals, in_tree, static)
             return traced.capturing([]), traced.captured
 
-        signature = ("jit", self._options, avals, in_tree, static)
-        traced, captured = remembered((self._fun,), signature, trace)
+        given = (in_tree, static, self._options.compiler_options)
+        traced, captured = remembered((self._fun,), ("jit", self._options, avals), trace, given)
         return traced.capturing(captured)
 
     def _trace(

@@ -9,10 +9,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from operator import index
 from typing import Any, final
 
-from ... import tree
 from ...transforms.flattening import function_label
 from ...util.messages import described, message
 
@@ -119,12 +119,18 @@ def donated_leaves(choice: Choice, in_tree: Any, static: StaticArguments | None)
     """Positions, among the leaves of a call, of those that belong to chosen arguments."""
     if not choice:
         return ()
-    args, kwargs = in_tree.unflatten(range(in_tree.num_leaves))
+    # Of structures, not of values: a user's class may make anything of its leaves.
+    args_tree, kwargs_tree = in_tree.children()
+    _, names = kwargs_tree.node_data()
+    count, parts = len(args_tree.children()), [*args_tree.children(), *kwargs_tree.children()]
+    ends = accumulate([part.num_leaves for part in parts])
+    places = [range(end - part.num_leaves, end) for part, end in zip(parts, ends, strict=True)]
+    args, kwargs = tuple(places[:count]), dict(zip(names, places[count:], strict=True))
     if static is not None:
         args, kwargs = static.without_values().complete(args, kwargs)
     chosen = [args[i] for i in sorted(choice.positions(len(args)))]
     chosen += [kwargs[name] for name in choice.names if name in kwargs]
-    return tuple(sorted(tree.leaves(chosen)))
+    return tuple(sorted([place for places in chosen for place in places or ()]))
 
 
 def resolve(fun: Callable[..., Any], numbers: Any, names: Any, what: str) -> Choice:

@@ -107,6 +107,9 @@ class Traced(Stage):
         """Whether calls in other traces may use the program: it refers to no tracers."""
         return all([type(x) is Cell and x.home is root_trace() for x in self.captured])
 
+    def __identity_state__(self) -> dict[str, Any]:
+        return {"jaxpr": self._program, "out_tree": self.out_tree, **self._params}
+
     @property
     def jaxpr(self) -> Jaxpr:
         """The program."""

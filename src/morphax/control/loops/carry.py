@@ -27,12 +27,12 @@ class Carry(NamedTuple):
 
     avals: tuple[Any, ...]
     body: Jaxpr
-    captured: list[Any]
+    captured: Sequence[Any]
     extra: Any
 
     def without_captured(self) -> Carry:
         """What may be remembered longer than the tracers live."""
-        return self._replace(captured=[])
+        return self._replace(captured=())
 
 
 def settle_carry(

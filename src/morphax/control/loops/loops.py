@@ -108,8 +108,8 @@ def scan(
         traced = settle_carry(avals, trace)
         return traced.without_captured(), traced.captured
 
-    signature = ("scan", init_tree, xs_tree, avals, slice_avals)
-    loop, captured = remembered((f,), signature, settle)
+    signature = ("scan", avals, slice_avals)
+    loop, captured = remembered((f,), signature, settle, (init_tree, xs_tree))
     outs = scan_p.bind(
         *captured,
         *start_carry(init_leaves, loop.avals),
@@ -248,8 +248,10 @@ def while_loop(
         settled = (traced.without_captured(), condition, len(captured))
         return settled, [*captured, *traced.captured]
 
-    functions, signature = (cond_fun, body_fun), ("while_loop", structure, avals)
-    (loop, condition, cond_nconsts), captured = remembered(functions, signature, settle)
+    functions, signature = (cond_fun, body_fun), ("while_loop", avals)
+    (loop, condition, cond_nconsts), captured = remembered(
+        functions, signature, settle, (structure,)
+    )
     bounds = bounds_in_force()
     primitive = while_p if bounds is None else reversible_while_p
     outs = primitive.bind(

@@ -7,7 +7,9 @@ fresh trace of it gives.
 
 from __future__ import annotations
 
+import abc
 import collections
+import contextlib
 import contextvars
 import enum
 import functools
@@ -131,6 +133,32 @@ class Hashable:
         return 0
 
 
+@dataclass(order=True, slots=True)
+class Ordered:
+    a: Any
+    b: Any = field(default_factory=list)
+
+
+class Abstract(abc.ABC):
+    @abc.abstractmethod
+    def factor(self) -> Any: ...
+
+
+class Concrete(Abstract):
+    def factor(self) -> Any:
+        return super().__class__ and 2.0
+
+
+@contextlib.contextmanager
+def context() -> Any:
+    yield 2.0
+
+
+def in_context(x: Any) -> Any:
+    with context() as factor:
+        return x * factor
+
+
 class MyList(list[Any]):
     pass
 
@@ -145,6 +173,10 @@ def read_other(x: Any) -> Any:
 
 def call_reader(x: Any) -> Any:
     return read_global(x)
+
+
+derivative = jax.vmap(jax.grad(lambda x: read_global(x)))
+batched = jax.vmap(read_global)
 
 
 def with_attribute(x: Any) -> Any:
@@ -408,6 +440,8 @@ ADVERSARIAL: dict[str, Callable[[], tuple[Callable[[Any], None], Any]]] = {
     ),
     "global": changed(assign_global, lambda: lambda x: x * scale),
     "global behind a function": changed(assign_global, lambda: lambda x: read_global(x)),
+    "global behind a derivative": changed(assign_global, lambda: lambda x: derivative(x)),
+    "global behind a batch": changed(assign_global, lambda: lambda x: batched(x[None])[0]),
     "global behind two functions": changed(assign_global, lambda: lambda x: call_reader(x)),
     "global in a nested function": changed(
         assign_global, lambda: lambda x: (lambda y: y * scale)(x)
@@ -519,6 +553,18 @@ SAME: dict[str, Callable[[], Function]] = {
     "jitted function": lambda: (lambda f: lambda x: f(x))(jax.jit(lambda x: x * 2)),
     "library function": lambda: jnp.sin,
     "frozen dataclass": lambda: (lambda o: lambda x: x * o.factor)(Frozen(2.0)),
+    "dataclass with order and slots": lambda: (lambda o: lambda x: x * o.a)(Ordered(2.0)),
+    "named tuple": lambda: (lambda o: lambda x: x * o.first)(Pair(2.0, 1)),
+    "enumeration": lambda: lambda x: x * Mode.A.factor(),
+    "abstract class": lambda: lambda x: x * Concrete().factor(),
+    "context manager": lambda: lambda x: in_context(x),
+    "simple namespace": lambda: (lambda o: lambda x: x * o.a)(types.SimpleNamespace(a=2.0)),
+    "custom derivative": lambda: lambda x: jax.nn.relu(x),
+    "builtin functions": lambda: lambda x: sum(map(abs, [x, x])) + len(range(3)),
+    "NumPy functions": lambda: lambda x: x + np.sqrt(2.0) * np.linalg.norm(np.ones(3)),
+    "deque": lambda: (lambda q: lambda x: x * q[0])(collections.deque([2.0])),
+    "loops": lambda: lambda x: lax.scan(lambda c, y: (c + y, None), x, None, 3),
+    "random numbers": lambda: lambda x: x + jax.random.normal(jax.random.key(0)),
 }
 
 

@@ -33,6 +33,8 @@ _INERT: Final = frozenset(
     }
 )
 _INERT_BASES: Final = (np.generic, np.dtype)
+_CALLABLES: Final = frozenset({FunctionType, MethodType, functools.partial})
+_CONSTANTS: Final = (Primitive, enum.Enum)
 
 
 def kept_objects(program: Any) -> tuple[Any, ...] | None:
@@ -78,7 +80,7 @@ class _Collector:
         kind = type(value)
         if kind is np.ndarray and not value.flags.writeable and value.base is None:
             return  # a copy that staging made
-        if kind in _INERT or isinstance(value, _INERT_BASES) or id(value) in self._seen:
+        if kind in _INERT or issubclass(kind, _INERT_BASES) or id(value) in self._seen:
             return
         self._seen[id(value)] = value
         if kind is tuple or kind is frozenset:
@@ -87,7 +89,7 @@ class _Collector:
             self._visit_jaxpr(value)
         elif kind is PyTreeDef:
             self._visit_structure(value)
-        elif isinstance(value, Tracer):
+        elif issubclass(kind, Tracer):
             raise _TracerKept
         else:
             self._visit_object(value)
@@ -118,12 +120,13 @@ class _Collector:
 
     def _visit_object(self, value: Any) -> None:
         """A function, a class or an object: inert if it is ours, up to what it holds."""
-        if isinstance(value, (FunctionType, MethodType, functools.partial)):
+        kind = type(value)
+        if kind in _CALLABLES:
             self._visit_callable(value)
-        elif is_pure(value) or (isinstance(value, (Primitive, enum.Enum)) and is_pure(type(value))):
+        elif is_pure(value) or (issubclass(kind, _CONSTANTS) and is_pure(kind)):
             return
-        elif is_pure(type(value)):
-            state = tuple(value) if isinstance(value, tuple) else state_of(value)
+        elif is_pure(kind):
+            state = tuple(value) if issubclass(kind, tuple) else state_of(value)
             if isinstance(state, NoState):
                 self.kept[id(value)] = value
             else:

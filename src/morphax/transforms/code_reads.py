@@ -18,8 +18,9 @@ from __future__ import annotations
 import dis
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from string import Formatter
 from types import CodeType
-from typing import final
+from typing import Any, final
 
 from ..util.memo import memoize
 
@@ -73,6 +74,7 @@ _PLAIN_DUNDERS = frozenset(
     "__post_init__ __pow__ __qualname__ __radd__ __rmatmul__ __rmul__ __round__ __rsub__ "
     "__rtruediv__ __setattr__ __setitem__ __sub__ __truediv__ __wrapped__ __xor__".split()
 )
+_parsed = Formatter().parse
 # Of frames, generators, coroutines, tracebacks and code.
 _REFLECTIVE = ("f_", "gi_", "cr_", "ag_", "tb_", "co_", "func_")
 
@@ -122,7 +124,7 @@ def reads_of(code: CodeType) -> CodeReads:
                 cells.setdefault(instruction.argval, {})[_chain(instructions, place)] = None
             elif operation == "IS_OP" and instructions[place - 1].opname in _VARIABLES:
                 compared[instructions[place - 1].argval] = None
-            elif operation != "IS_OP" or not _is_understood(inner, instructions[:place]):
+            elif not _is_understood(inner, instructions[:place], instruction):
                 doubts += _doubts(instruction)
     return CodeReads(
         tuple([(name, tuple(chains)) for name, chains in names.items()]),
@@ -153,9 +155,30 @@ def _chain(instructions: list[dis.Instruction], place: int) -> tuple[str, ...]:
     return tuple(chain)
 
 
-def _is_understood(code: CodeType, before: list[dis.Instruction]) -> bool:
-    """Whether a comparison by `is` is one of a singleton, a class or an object of a class."""
-    last = before[-1]
+def _is_understood(
+    code: CodeType, before: list[dis.Instruction], instruction: dis.Instruction
+) -> bool:
+    """Whether what stands before an instruction shows that it reads nothing further."""
+    last = before[-1] if before else instruction
+    if instruction.argval == "format" and instruction.opname in _CHAINED:
+        return last.opname == "LOAD_CONST" and _names_no_attributes(last.argval)
+    return instruction.opname == "IS_OP" and _compares_objects(code, before, last)
+
+
+def _names_no_attributes(text: Any) -> bool:
+    """Whether a format consists of fields such as ``{}`` and ``{x:.3f}``, not ``{x.y}``."""
+    if type(text) is not str:
+        return False
+    return all(
+        [
+            name is None or ((not name or name.isalnum()) and _names_no_attributes(spec))
+            for _, name, spec, _ in _parsed(text)
+        ]
+    )
+
+
+def _compares_objects(code: CodeType, before: list[dis.Instruction], last: dis.Instruction) -> bool:
+    """Whether a comparison by `is` is one with a singleton, a class or an object of a class."""
     if last.opname == "LOAD_CONST":
         return last.argval is None or last.argval is ... or type(last.argval) is bool
     if last.opname == "LOAD_ATTR":
@@ -168,7 +191,9 @@ def _is_understood(code: CodeType, before: list[dis.Instruction]) -> bool:
 def _doubts(instruction: dis.Instruction) -> Iterator[str]:
     """Why an instruction that is not harmless as such is not understood, if so."""
     operation, argument = instruction.opname, instruction.argval
-    if operation in _ATTRIBUTES:
+    if operation in _CHAINED and argument in ("format", "format_map"):
+        yield "a format that may name attributes"
+    elif operation in _ATTRIBUTES:
         if _leads_out(argument):
             yield f"the attribute {argument}"
     elif operation == "IS_OP":

@@ -22,6 +22,7 @@ The invariant and the argument why it holds stand in docs/design/function-identi
 
 from __future__ import annotations
 
+import collections
 import enum
 import functools
 from collections import OrderedDict, defaultdict, deque
@@ -104,6 +105,8 @@ def identify(
             walk.visit(value)
     except Unknown as unknown:
         return Unidentified(str(unknown))
+    except RuntimeError:  # another thread changes it, or it is nested too deeply
+        return Unidentified("what cannot be gone through")
     return Identity(tuple(walk.parts), tuple(walk.tracers), tuple(walk.objects))
 
 
@@ -137,6 +140,7 @@ _VISITORS: Final[Mapping[type, Visitor]] = {
     slice: values.attributes("start", "stop", "step"),
     GenericAlias: values.attributes("__origin__", "__args__"),
     SimpleNamespace: values.visit_namespace,
+    type(collections.namedtuple("_", "field").field): values.visit_field_of_tuples,
     Field: values.attributes("name", "default", "default_factory", "metadata", "init", "kw_only"),
     Array: Walk.same,
     np.ndarray: values.visit_numpy,

@@ -8,7 +8,7 @@ from typing import Any
 
 from .code_reads import Chains, CodeReads, reads_of
 from .identity_walk import BY_VALUE, Absent, Same, Unknown, Walk
-from .pure_functions import has_pure_code, is_library, is_our_module, is_pure
+from .pure_functions import has_pure_code, is_constant, is_library, is_our_module, is_pure
 
 # Of these there may be two that are equal.
 _NUMBERS = frozenset({int, str, bytes, float, complex})
@@ -25,13 +25,12 @@ _BOOKKEEPING = frozenset({"__dict__", "__weakref__", "__doc__", "__annotate__", 
 
 def visit_function(walk: Walk, value: FunctionType) -> None:
     """A function: its code and, by names, all that the code reads."""
-    pure = has_pure_code(value)
-    if pure and "<" not in value.__qualname__:
-        walk.parts.append(value)  # a constant of a library
+    if is_constant(value):
+        walk.parts.append(value)
         return
     code, closure = value.__code__, value.__closure__ or ()
     walk.parts += (FunctionType, code, value.__name__, value.__qualname__, len(closure))
-    reads = None if pure else _reads(value)
+    reads = None if has_pure_code(value) else _reads(value)
     for name, cell in zip(code.co_freevars, closure, strict=True):
         contents = _contents(cell)
         if reads is None:

@@ -63,6 +63,12 @@ def visit_namespace(walk: Walk, value: SimpleNamespace) -> None:
     walk.visit_mapping(vars(value))
 
 
+def visit_field_of_tuples(walk: Walk, value: Any) -> None:
+    """What gets the item of a named tuple at a place."""
+    _, (place, _) = value.__reduce__()
+    walk.parts += (type(value), place)
+
+
 def visit_numpy(walk: Walk, value: Any) -> None:
     """A small array or a scalar, by its bytes: it may change."""
     if value.dtype.hasobject or value.dtype.names or value.nbytes > _MAX_BYTES:

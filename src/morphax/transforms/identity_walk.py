@@ -98,8 +98,9 @@ class Walk:
             self._visitor_by_base(value)(self, value)
 
     def _visitor_by_base(self, value: Any) -> Visitor:
+        # What a class says of itself by `__class__` is no evidence.
         for base, visitor in self._bases:
-            if isinstance(value, base):
+            if issubclass(type(value), base):
                 return visitor
         return self._visit_other
 

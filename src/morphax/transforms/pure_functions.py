@@ -205,7 +205,7 @@ def is_pure(value: Any) -> bool:
         return isinstance(value.__self__, type) and is_pure(value.__self__)
     if kind in _DESCRIPTORS:
         return is_pure(value.__objclass__)
-    return isinstance(value, type) and _is_our_class(value)
+    return isinstance(value, type) and _is_our_own(value)
 
 
 def has_pure_code(function: FunctionType) -> bool:
@@ -220,8 +220,21 @@ def has_pure_code(function: FunctionType) -> bool:
     return True
 
 
-def _is_our_class(value: type) -> bool:
-    """Whether the class is found where it says that it was defined, in one of our modules."""
+def is_constant(function: FunctionType) -> bool:
+    """Whether a function is on the list as a whole: a function of ours is, if it is found there.
+
+    What our transformations return is not: it has our code, and functions of users in its closure.
+    """
+    if id(function) in _PURE:
+        return True
+    if not _is_our_own(function):
+        return False
+    _PURE[id(function)] = function
+    return True
+
+
+def _is_our_own(value: type | FunctionType) -> bool:
+    """Whether a class or function is found where it says it was defined, in a module of ours."""
     module = value.__module__
     if not _is_our_module(module):
         return False

@@ -175,7 +175,7 @@ def call_reader(x: Any) -> Any:
     return read_global(x)
 
 
-derivative = jax.vmap(jax.grad(lambda x: read_global(x)))
+derivative = jax.grad(lambda x: jnp.sum(read_global(x)))
 batched = jax.vmap(read_global)
 
 

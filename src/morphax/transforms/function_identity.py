@@ -140,7 +140,7 @@ _VISITORS: Final[Mapping[type, Visitor]] = {
     slice: values.attributes("start", "stop", "step"),
     GenericAlias: values.attributes("__origin__", "__args__"),
     SimpleNamespace: values.visit_namespace,
-    type(collections.namedtuple("_", "field").field): values.visit_field_of_tuples,
+    type(vars(collections.namedtuple("_", "field"))["field"]): values.visit_field_of_tuples,
     Field: values.attributes("name", "default", "default_factory", "metadata", "init", "kw_only"),
     Array: Walk.same,
     np.ndarray: values.visit_numpy,

@@ -80,6 +80,17 @@ def test_structures_are_kept_with_their_classes_and_data() -> None:
     assert kept_objects(jax.tree.structure(partial)) == (show,)
 
 
+@pytest.mark.parametrize("value", [object(), [], {}, set(), bytearray(), np.ones(2), show], ids=str)
+def test_what_may_change_or_be_told_apart_is_kept(value: Any) -> None:
+    [kept] = kept_objects((1, (value,))) or ()
+    assert kept is value
+
+
+@pytest.mark.parametrize("value", [1, 2.0, "a", None, jnp.sin, jnp.ones(2), np.dtype("f4"), len])
+def test_what_is_inert(value: Any) -> None:
+    assert kept_objects((value, (value,))) == ()
+
+
 def test_tracers_cannot_be_kept() -> None:
     def function(x: Any) -> Any:
         assert kept_objects((x,)) is None

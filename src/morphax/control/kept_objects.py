@@ -23,7 +23,7 @@ import numpy as np
 from ..array import Array
 from ..core import DebugInfo, Jaxpr, Primitive, Tracer
 from ..transforms.object_state import NoState, state_of
-from ..transforms.pure_functions import has_pure_code, is_pure
+from ..transforms.pure_functions import has_pure_code, is_our_own, is_pure
 from ..tree import PyTreeDef, nodes_of_users
 
 _INERT: Final = frozenset(
@@ -123,9 +123,9 @@ class _Collector:
         kind = type(value)
         if kind in _CALLABLES:
             self._visit_callable(value)
-        elif is_pure(value) or (issubclass(kind, _CONSTANTS) and is_pure(kind)):
+        elif is_pure(value) or (issubclass(kind, _CONSTANTS) and is_our_own(kind)):
             return
-        elif is_pure(kind):
+        elif is_our_own(kind):
             state = tuple(value) if issubclass(kind, tuple) else state_of(value)
             if isinstance(state, NoState):
                 self.kept[id(value)] = value

@@ -205,7 +205,7 @@ def is_pure(value: Any) -> bool:
         return isinstance(value.__self__, type) and is_pure(value.__self__)
     if kind in _DESCRIPTORS:
         return is_pure(value.__objclass__)
-    return isinstance(value, type) and _is_our_own(value)
+    return isinstance(value, type) and is_our_own(value)
 
 
 def has_pure_code(function: FunctionType) -> bool:
@@ -227,13 +227,13 @@ def is_constant(function: FunctionType) -> bool:
     """
     if id(function) in _PURE:
         return True
-    if not _is_our_own(function):
+    if not is_our_own(function):
         return False
     _PURE[id(function)] = function
     return True
 
 
-def _is_our_own(value: type | FunctionType) -> bool:
+def is_our_own(value: type | FunctionType) -> bool:
     """Whether a class or function is found where it says it was defined, in a module of ours."""
     module = value.__module__
     if not _is_our_module(module):

@@ -42,7 +42,7 @@ from ..lax.convolution import conv_general_dilated_p
 from ..lax.dot import dot_general_p
 from ..lax.selection import scalar_like
 from ..lax.spine import add_tangents, instantiate
-from ..util.memo import memoize_if_hashable
+from ..util.memo import memoize
 from .jvp import jvp_jaxpr
 
 bilinear: frozenset[Primitive] = frozenset({mul_p, dot_general_p, conv_general_dilated_p})
@@ -66,7 +66,7 @@ class Tangent(NamedTuple):
     affine: bool
 
 
-@memoize_if_hashable
+@memoize
 def tangent_of(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],
@@ -169,7 +169,7 @@ class Application:
         self._slope: list[Any] | None = None
         avals = tuple([x.aval for x in operands])
         self._active = tuple([x.varies for x in operands])
-        out_avals, _ = infer(primitive, tuple(params.items()), *avals)
+        out_avals, _ = infer(primitive, params, *avals)
         out_active: tuple[bool, ...] = (False,) * len(out_avals)
         if any(self._active):
             self._tangent = tangent_of(primitive, tuple(params.items()), avals, self._active)

@@ -43,6 +43,7 @@ from ..lax.dot import dot_general_p
 from ..lax.selection import scalar_like
 from ..lax.spine import add_tangents, instantiate
 from ..util.memo import memoize
+from ..util.parameter_keys import key_of, params_key
 from .jvp import jvp_jaxpr
 
 bilinear: frozenset[Primitive] = frozenset({mul_p, dot_general_p, conv_general_dilated_p})
@@ -260,11 +261,11 @@ class Graph:
         body = _CALLS.get(primitive.name)
         if body is not None:
             return self.splice(params[body], operands)
-        key = (primitive, tuple(params.items()), tuple(map(id, operands)))
-        try:
-            known = self._applications.get(key)
-        except TypeError:  # params that cannot be hashed
+        parameters = params_key(params)
+        if parameters is None:
             return list(Application(self, primitive, params, operands).results)
+        key = (primitive, parameters, tuple(map(id, operands)))
+        known = self._applications.get(key)
         if known is None:
             application = Application(self, primitive, params, operands)
             known = self._applications[key] = application.results
@@ -298,7 +299,8 @@ class Graph:
     def _series(self, atom: Atom, env: dict[Atom, Series]) -> Series:
         if type(atom) is not Literal:
             return env[atom]
-        return self._constant((type(atom.val), str(atom.val), atom.aval), atom.val)
+        key = key_of((atom.val, atom.aval))
+        return Given([atom.val]) if key is None else self._constant(key, atom.val)
 
     def _constant(self, key: Any, value: Any) -> Given:
         known = self._constants.get(key)

@@ -152,6 +152,11 @@ _BASES: tuple[tuple[type, Rule], ...] = (
 )
 
 
+def of_kind(kind: type, *parts: Any) -> Any:
+    """A key that only values of `kind` have; `parts` tell them apart, and can be hashed."""
+    return _OF_KIND, kind, *parts
+
+
 def declare_kind(kind: type, rule: Rule) -> None:
     """Let the values of `kind` have the keys that `rule` gives; called where a kind is defined."""
     _DECLARED[kind] = _rules[kind] = rule

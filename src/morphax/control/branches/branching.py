@@ -22,6 +22,7 @@ from ...transforms.flattening import (
     function_label,
 )
 from ...util.messages import described, message
+from ...util.parameter_keys import key_of
 from ..closing import common_captures, with_result_avals
 from ..remembered import remembered
 from .cond_primitive import cond_p
@@ -160,7 +161,8 @@ def _branch(
         joined, extended = common_captures(programs, [captured for _, captured in staged])
         return (tuple(with_result_avals(extended)), flats[0].out_tree), joined
 
-    (branches, out_tree), captured = remembered(functions, (where, in_tree, avals), trace)
+    signature = (where, in_tree, avals)
+    (branches, out_tree), captured = remembered(functions, key_of(signature) or signature, trace)
     return out_tree.unflatten(cond_p.bind(index, *captured, *leaves, branches=branches))
 
 

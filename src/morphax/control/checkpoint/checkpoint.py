@@ -22,6 +22,7 @@ from ...transforms.flattening import (
     function_label,
 )
 from ...util.messages import described, message
+from ...util.parameter_keys import key_of
 from ..jit.jit_options import Choice, StaticArguments, split_static
 from ..remembered import remembered
 from .checkpoint_policies import Policy
@@ -184,11 +185,8 @@ def _traced(
         jaxpr, captured = stage_with_operands(flat, avals, info)
         return (jaxpr, flat.out_tree), captured
 
-    try:
-        hash(static)
-    except TypeError:
-        return trace()
-    return remembered((fun,), ("checkpoint", avals, in_tree, static), trace)
+    signature = key_of(("checkpoint", avals, in_tree, static))
+    return trace() if signature is None else remembered((fun,), signature, trace)
 
 
 def _for_each_leaf(

@@ -39,6 +39,7 @@ from ...transforms.flattening import (
 )
 from ...transforms.vmap import vmap
 from ...util.messages import message
+from ...util.parameter_keys import key_of
 from ..remembered import remembered
 from .carry import Carry, check_carry, converted, settle_carry, start_carry
 from .scan_primitive import scan_p
@@ -109,7 +110,7 @@ def scan(
         return traced.without_captured(), traced.captured
 
     signature = ("scan", init_tree, xs_tree, avals, slice_avals)
-    loop, captured = remembered((f,), signature, settle)
+    loop, captured = remembered((f,), key_of(signature) or signature, settle)
     outs = scan_p.bind(
         *captured,
         *start_carry(init_leaves, loop.avals),
@@ -248,8 +249,10 @@ def while_loop(
         settled = (traced.without_captured(), condition, len(captured))
         return settled, [*captured, *traced.captured]
 
-    functions, signature = (cond_fun, body_fun), ("while_loop", structure, avals)
-    (loop, condition, cond_nconsts), captured = remembered(functions, signature, settle)
+    signature = ("while_loop", structure, avals)
+    (loop, condition, cond_nconsts), captured = remembered(
+        (cond_fun, body_fun), key_of(signature) or signature, settle
+    )
     bounds = bounds_in_force()
     primitive = while_p if bounds is None else reversible_while_p
     outs = primitive.bind(

@@ -99,16 +99,16 @@ class MemoTable(dict[Any, V], Generic[V]):
         """Keep a result; if another thread was first, its result is the one to use."""
         global _recent_weight
         with _lock:
-            known: Any = self.setdefault(key, result)
-            if known is not result:
+            known: Any = self.get(key, missing)
+            if known is not missing:
                 return known  # type: ignore[no-any-return]
-            if weight:
-                added = weight - self._weights.get(key, 0)
-                self._weights[key] = weight
-                self._recent_weight += added
-                _recent_weight += added
             # Destroyed when the lock is free: that may run anybody's code.
-            forgotten = _make_room(self)
+            forgotten = _make_room(self, weight)
+            self[key] = result
+            if weight:
+                self._weights[key] = weight
+                self._recent_weight += weight
+                _recent_weight += weight
         del forgotten
         return result
 
@@ -129,11 +129,11 @@ class MemoTable(dict[Any, V], Generic[V]):
         del forgotten
 
 
-def _make_room(table: MemoTable[Any]) -> list[Any]:
+def _make_room(table: MemoTable[Any], weight: int) -> list[Any]:
     """Begin new generations where half of a bound has been added; what was forgotten."""
-    if 2 * _recent_weight > _MAX_WEIGHT:
+    if weight and 2 * (_recent_weight + weight) > _MAX_WEIGHT:
         return [t._set_aside() for t in _tables]
-    return [table._set_aside()] if 2 * len(table) > table._max_entries else []
+    return [table._set_aside()] if 2 * len(table) >= table._max_entries else []
 
 
 def memoize(function: F, *, maxsize: int = 8192) -> F:

@@ -140,8 +140,9 @@ _DECLARED: dict[type, Any] = {
 }
 _rules = dict(_DECLARED)
 
-# What subclasses that keep the `==` of these add to it.
+# Subclasses that keep the `==` of these are told apart by what they are as instances of the base.
 _BASES: tuple[tuple[type, Rule], ...] = (
+    (tuple, _by(lambda value: tuple(tuple.__iter__(value)))),
     (int, _by(int.__int__)),
     (float, _FLOAT),
     (complex, _COMPLEX),
@@ -191,21 +192,28 @@ def _rule_for(kind: type) -> Any:
         return _by_own_equality if type(hashing) is FunctionType else _ITSELF
     if issubclass(kind, enum.Enum):
         return _by_identity
-    for base, rule in ((tuple, _MEMBERS), *_BASES):
+    for base, rule in _BASES:
         if equality is vars(base)["__eq__"]:
-            return rule if _holds_no_more(kind, base) else _none
+            return _of_subclass(kind, base, rule)
     if type(equality) is FunctionType:
         return _fields_compared(kind, equality) or _by_own_equality
     return _none
 
 
-def _holds_no_more(kind: type, base: type) -> bool:
-    """Whether instances of `kind` have no attributes beside what they are as instances of `base`.
+def _of_subclass(kind: type, base: type, rule: Rule) -> Any:
+    """The rule of a subclass, whose instances may have attributes."""
+    if base is dict:  # that can be hashed, and may keep its hash in an attribute
+        return rule
+    if any(vars(cls).get("__slots__") for cls in kind.__mro__ if cls not in base.__mro__):
+        return _none
+    if not kind.__dictoffset__:
+        return _MEMBERS if base is tuple else rule
 
-    Those of `dict` may: subclasses that can be hashed keep their hash there.
-    """
-    added = [cls for cls in kind.__mro__ if cls not in base.__mro__]
-    return base is dict or not (kind.__dictoffset__ or any(vars(c).get("__slots__") for c in added))
+    def with_attributes(value: Any) -> Any:
+        key, attributes = rule(value), key_of(tuple(vars(value).items()))
+        return None if key is None or attributes is None else (*key, attributes)
+
+    return with_attributes
 
 
 def _fields_compared(kind: type, equality: FunctionType) -> tuple[str, ...] | None:

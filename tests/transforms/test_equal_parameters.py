@@ -177,11 +177,15 @@ def test_rules_do_not_confuse_parameters(primitive: str, path: str) -> None:
 
 STATIC_PATHS: dict[str, Callable[[], Callable[[Any], Any]]] = {
     "jit": lambda: jax.jit(code_of, static_argnums=0),
-    "jit by name": lambda: lambda p, f=jax.jit(code_of, static_argnames="p"): f(p=p),
+    "jit by name": lambda: by_name(jax.jit(code_of, static_argnames="p")),
     "a lambda": lambda: lambda p: jax.jit(lambda q: code_of(q), static_argnums=0)(p),
     "checkpoint": lambda: lambda p: jax.checkpoint(lambda q: code_of(q), static_argnums=0)(p),
     "make_jaxpr": lambda: lambda p: jaxpr_as_fun(jax.make_jaxpr(code_of, static_argnums=0)(p))()[0],
 }
+
+
+def by_name(f: Callable[..., Any]) -> Callable[[Any], Any]:
+    return lambda p: f(p=p)
 
 
 def code_of(p: Any) -> Any:
@@ -236,7 +240,8 @@ def test_structures_whose_data_are_equal() -> None:
         lambda n: lax.scan(lambda c, x: (c, np.float32(code(c.data))), n, None, 1)[1][0],
         lambda n: jax.checkpoint(lambda m: np.float32(code(m.data)))(n),
     ]
-    data = [*keys, (0.0,), (-0.0,), [0.0], [-0.0], {"a": 0.0}, {"a": -0.0}, {"a": [1]}, {"a": [True]}]
+    data = [*keys, (0.0,), (-0.0,), [0.0], [-0.0]]
+    data += [{"a": 0.0}, {"a": -0.0}, {"a": [1]}, {"a": [True]}]
     for _ in range(2):
         for key in (*keys, *keys[::-1]):
             assert by_key({key: 1.0}) == code(key)
@@ -264,7 +269,10 @@ def test_callbacks_that_are_equal_are_not_one() -> None:
 
     def run(factor: Any) -> float:
         shape = jax.ShapeDtypeStruct((), np.float32)
-        call = lambda x: jax.pure_callback(Scale(factor), shape, x, vmap_method="sequential")
+
+        def call(x: Any) -> Any:
+            return jax.pure_callback(Scale(factor), shape, x, vmap_method="sequential")
+
         return float(jax.vmap(call)(np.ones(2, np.float32))[1])
 
     for factor in (0.0, -0.0, 0, False, 1, True, -0.0, 0.0):

@@ -134,26 +134,113 @@ def _nan(bits: int) -> float:
 
 
 NUMBERS = [
-    0, 1, -1, False, True, 0.0, -0.0, 1.0, 0j, complex(0.0, -0.0), complex(-0.0, 0.0), 1 + 0j,
-    float("nan"), _nan(0x7FF8000000000001), float("inf"), 2**70, float(2**70),
-    np.int32(0), np.int32(1), np.int64(1), np.uint8(1), np.bool_(True), np.bool_(False),
-    np.float32(0.0), np.float32(-0.0), np.float64(0.0), np.float64(-0.0), np.float16(1),
-    np.complex64(1), np.str_("a"), np.bytes_(b"a"), np.datetime64(1, "s"), np.datetime64(1, "ms"),
-    ml_dtypes.bfloat16(1.0), ml_dtypes.bfloat16(-0.0), ml_dtypes.bfloat16(0.0),
-    MyInt(1), MyInt.of(1), MyInt.of(True), Level.LOW, Colour.RED, Flags.A, Flags.A | Flags.B, Flags(0), MySlim(1), MyFloat(0.0), MyFloat(-0.0), fractions.Fraction(1),
-    decimal.Decimal(1), decimal.Decimal("1.0"), decimal.Decimal("-0"), decimal.Decimal("0"),
-]  # fmt: skip
+    0,
+    1,
+    -1,
+    False,
+    True,
+    0.0,
+    -0.0,
+    1.0,
+    0j,
+    complex(0.0, -0.0),
+    complex(-0.0, 0.0),
+    1 + 0j,
+    float("nan"),
+    _nan(0x7FF8000000000001),
+    float("inf"),
+    2**70,
+    float(2**70),
+    np.int32(0),
+    np.int32(1),
+    np.int64(1),
+    np.uint8(1),
+    np.bool_(True),
+    np.bool_(False),
+    np.float32(0.0),
+    np.float32(-0.0),
+    np.float64(0.0),
+    np.float64(-0.0),
+    np.float16(1),
+    np.complex64(1),
+    np.str_("a"),
+    np.bytes_(b"a"),
+    np.datetime64(1, "s"),
+    np.datetime64(1, "ms"),
+    ml_dtypes.bfloat16(1.0),
+    ml_dtypes.bfloat16(-0.0),
+    ml_dtypes.bfloat16(0.0),
+    MyInt(1),
+    MyInt.of(1),
+    MyInt.of(True),
+    Level.LOW,
+    Colour.RED,
+    Flags.A,
+    Flags.A | Flags.B,
+    Flags(0),
+    MySlim(1),
+    MyFloat(0.0),
+    MyFloat(-0.0),
+    fractions.Fraction(1),
+    decimal.Decimal(1),
+    decimal.Decimal("1.0"),
+    decimal.Decimal("-0"),
+    decimal.Decimal("0"),
+]
 OTHERS = [
-    None, ..., NotImplemented, "a", "None", b"a", MyStr("a"), int, float, bool, np.float32,
-    np.dtype("float32"), np.dtype("int32"), np.dtype(ml_dtypes.bfloat16), jnp.float32,
-    jax.dtypes.float0, print, len, key_of, lax.sin_p, Config, Colour, Empty(),
-    slice(0, 1), slice(0, True), slice(0.0, 1), range(3), range(0, 3, 2), range(0, 4, 2), range(0), range(1, 1),
-    core.ShapedArray((2,), np.float32), core.BatchAxes(2), core.BatchAxes(2, True), core.BatchAxes(2, 1),
-    datetime.timedelta(1), datetime.timedelta(2), datetime.date(2000, 1, 1), re.compile("a"), re.compile("a", re.I),
-    (), frozenset(), frozenset({1}), frozenset({True}), frozenset({1.0}),
-    jax.tree.structure([1]), jax.tree.structure({1: 0}), jax.tree.structure({True: 0}), jax.tree.structure({1.0: 0}),
-    lax.Precision.HIGH, lax.GatherScatterMode.CLIP, Like(),
-]  # fmt: skip
+    None,
+    ...,
+    NotImplemented,
+    "a",
+    "None",
+    b"a",
+    MyStr("a"),
+    int,
+    float,
+    bool,
+    np.float32,
+    np.dtype("float32"),
+    np.dtype("int32"),
+    np.dtype(ml_dtypes.bfloat16),
+    jnp.float32,
+    jax.dtypes.float0,
+    print,
+    len,
+    key_of,
+    lax.sin_p,
+    Config,
+    Colour,
+    Empty(),
+    slice(0, 1),
+    slice(0, True),
+    slice(0.0, 1),
+    range(3),
+    range(0, 3, 2),
+    range(0, 4, 2),
+    range(0),
+    range(1, 1),
+    core.ShapedArray((2,), np.float32),
+    core.BatchAxes(2),
+    core.BatchAxes(2, True),
+    core.BatchAxes(2, 1),
+    datetime.timedelta(1),
+    datetime.timedelta(2),
+    datetime.date(2000, 1, 1),
+    re.compile("a"),
+    re.compile("a", re.I),
+    (),
+    frozenset(),
+    frozenset({1}),
+    frozenset({True}),
+    frozenset({1.0}),
+    jax.tree.structure([1]),
+    jax.tree.structure({1: 0}),
+    jax.tree.structure({True: 0}),
+    jax.tree.structure({1.0: 0}),
+    lax.Precision.HIGH,
+    lax.GatherScatterMode.CLIP,
+    Like(),
+]
 WRAPPERS: list[Callable[[Any], Any]] = [
     lambda x: (x,),
     lambda x: ((x,),),
@@ -169,9 +256,21 @@ WRAPPERS: list[Callable[[Any], Any]] = [
 ]
 VALUES = [*NUMBERS, *OTHERS, *[wrap(x) for wrap in WRAPPERS for x in (*NUMBERS, None, "a")]]
 WITHOUT_KEY = [
-    [1], {1: 2}, {1}, np.ones(2), jnp.ones(2), Mutable(), MutableConfig(1.0), MyInt.of([]), Sloppy(), bytearray(b"a"),
-    memoryview(b"a"), datetime.datetime(2000, 1, 1), parameter_keys.Mark("forged"), parameter_keys._TRUE,
-]  # fmt: skip
+    [1],
+    {1: 2},
+    {1},
+    np.ones(2),
+    jnp.ones(2),
+    Mutable(),
+    MutableConfig(1.0),
+    MyInt.of([]),
+    Sloppy(),
+    bytearray(b"a"),
+    memoryview(b"a"),
+    datetime.datetime(2000, 1, 1),
+    parameter_keys.Mark("forged"),
+    parameter_keys._TRUE,
+]
 
 
 @pytest.fixture(params=["chosen", "twin"])
@@ -195,10 +294,19 @@ def test_the_same_value_has_the_same_key(find_key: Callable[[Any], Any]) -> None
         assert find_key(value) == find_key(value)
         assert hash(find_key(value)) == hash(find_key(value))
     rebuilt = [
-        (lambda: float("nan")), (lambda: np.float32("nan")), (lambda: (1.5, "a", None)), (lambda: Point(-0.0)),
-        (lambda: Config(np.int8(3))), (lambda: Frozen(a=0.0)), (lambda: MyInt.of("a")), (lambda: MyTuple([1])), (lambda: jax.tree.structure({1.5: 0})),
-        (lambda: "ab" * 40), (lambda: 2**80), (lambda: slice(1, None)),
-    ]  # fmt: skip
+        (lambda: float("nan")),
+        (lambda: np.float32("nan")),
+        (lambda: (1.5, "a", None)),
+        (lambda: Point(-0.0)),
+        (lambda: Config(np.int8(3))),
+        (lambda: Frozen(a=0.0)),
+        (lambda: MyInt.of("a")),
+        (lambda: MyTuple([1])),
+        (lambda: jax.tree.structure({1.5: 0})),
+        (lambda: "ab" * 40),
+        (lambda: 2**80),
+        (lambda: slice(1, None)),
+    ]
     for make in rebuilt:
         assert find_key(make()) == find_key(make())
 
@@ -209,9 +317,7 @@ def test_both_cores_agree_on_what_is_a_key() -> None:
 
 
 @pytest.mark.parametrize("value", WITHOUT_KEY, ids=lambda value: type(value).__name__)
-def test_values_of_other_kinds_have_no_key(
-    find_key: Callable[[Any], Any], value: Any
-) -> None:
+def test_values_of_other_kinds_have_no_key(find_key: Callable[[Any], Any], value: Any) -> None:
     for holder in (value, (value,), (1, (2, value)), Point(value), Config(value), slice(value)):
         assert find_key(holder) is None
 

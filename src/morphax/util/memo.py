@@ -35,7 +35,7 @@ _tables: list[MemoTable[Any]] = []
 # Of the recent generations of all tables together.
 _recent_weight = 0
 
-missing = Mark("missing")
+missing: Any = Mark("missing")
 """What a table answers for a key that it does not know."""
 
 

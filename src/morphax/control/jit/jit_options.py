@@ -77,7 +77,8 @@ class StaticArguments:
     def without_values(self) -> StaticArguments:
         """The same arguments with `None` for their values."""
         return StaticArguments(
-            tuple([(n, None) for n, _ in self.positional]), tuple([(n, None) for n, _ in self.named])
+            tuple([(n, None) for n, _ in self.positional]),
+            tuple([(n, None) for n, _ in self.named]),
         )
 
 

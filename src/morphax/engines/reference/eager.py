@@ -122,9 +122,7 @@ def kernel_of(
     return None if primitive.kernel is None else primitive.kernel(*avals, **params)
 
 
-def _prepare(
-    primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]
-) -> _Application:
+def _prepare(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]) -> _Application:
     out_avals, _ = infer(primitive, params, *avals)
     kernel = kernel_of(primitive, avals, params)
     if are_large(out_avals):

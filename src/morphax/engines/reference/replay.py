@@ -115,7 +115,8 @@ def _program(
             x if type(what) is tuple else next(rest)
             for x, what in zip(given, signature, strict=True)
         ]
-        result = function(*values[: len(args)], **dict(zip(kwargs, values[len(args) :], strict=True)))
+        named = dict(zip(kwargs, values[len(args) :], strict=True))
+        result = function(*values[: len(args)], **named)
         kinds.append(type(result))
         return result if type(result) is tuple else [result]
 

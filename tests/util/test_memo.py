@@ -78,10 +78,18 @@ def test_none_is_a_result() -> None:
 
 
 def test_the_first_result_is_kept() -> None:
-    table: MemoTable[str] = MemoTable()
-    assert table.add(1, "first", weight=3) == "first"
-    assert table.add(1, "second", weight=5) == "first"
-    assert (table[1], table.weight) == ("first", 3)
+    table: MemoTable[Program] = MemoTable()
+    first = Program(3)
+    assert table.add(1, first) is first
+    assert table.add(1, Program(5)) is first
+    assert table[1] is first
+    assert table.weight == 3
+
+
+def test_what_a_key_keeps_alive_counts() -> None:
+    remembered = memoize(lambda program, others: 0)
+    remembered(Program(7), (Program(2), 1))
+    assert total_weight() == 9
 
 
 def test_clearing_all_caches_clears_tables() -> None:

@@ -93,10 +93,13 @@ class MemoTable(dict[Any, V], Generic[V]):
                 # Another thread may have been here in between.
                 return self.get(key, missing)
             weight = self._older_weights.pop(key, 0)
-        return self.add(key, result, weight)
+        return self._keep(key, result, weight)
 
-    def add(self, key: Any, result: V, weight: int = 0) -> V:
+    def add(self, key: Any, result: V) -> V:
         """Keep a result; if another thread was first, its result is the one to use."""
+        return self._keep(key, result, weight_of((key, result)))
+
+    def _keep(self, key: Any, result: V, weight: int) -> V:
         global _recent_weight
         with _lock:
             known: Any = self.get(key, missing)
@@ -165,8 +168,7 @@ def memoize(function: F, *, maxsize: int = 8192) -> F:
             return function(*args, **kwargs)
         result = table[key]
         if result is missing:
-            result = function(*args, **kwargs)
-            result = table.add(key, result, weight_of((*args, *kwargs.values(), result)))
+            result = table.add(key, function(*args, **kwargs))
         return result
 
     return call  # type: ignore[return-value]
@@ -195,8 +197,7 @@ class ResultTable(MemoTable[V]):
     def __missing__(self, arguments: tuple[Any, ...]) -> V:
         result = super().__missing__(arguments)
         if result is missing:
-            result = self._function(*arguments)
-            self.add(arguments, result, weight_of((*arguments, result)))
+            result = self.add(arguments, self._function(*arguments))
         return result  # type: ignore[no-any-return]
 
 

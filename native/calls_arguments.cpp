@@ -2,14 +2,19 @@
 
 #include <algorithm>
 
+#include "keys.h"
+
 namespace morphax::calls {
 
 namespace {
 
-void push_static(References& statics, nb::object place, PyObject* value) {
+// False if the value has no key.
+bool push_static(References& statics, nb::object place, PyObject* value) {
+  nb::object key = keys::key_of(value);
+  if (!key.is_valid()) return false;
   statics.push(std::move(place));
-  statics.push(reinterpret_cast<PyObject*>(Py_TYPE(value)));
-  statics.push(value);
+  statics.push(std::move(key));
+  return true;
 }
 
 // The static arguments among `count` positional ones, in order; negative positions count from the
@@ -35,27 +40,28 @@ nb::object named_arguments(const Arguments& arguments) {
   return named;
 }
 
-// `split_static` of jit_options.py.
-void split(const Arguments& arguments, PyObject* choice, nb::object& args, nb::object& named,
+// `split_static` of jit_options.py.  False if a static argument has no key.
+bool split(const Arguments& arguments, PyObject* choice, nb::object& args, nb::object& named,
            References& statics) {
   const auto positions = static_positions(core.static_numbers(choice), arguments.count);
   References rest;
   for (Py_ssize_t i = 0; i < arguments.count; ++i) {
     if (std::binary_search(positions.begin(), positions.end(), i)) {
-      push_static(statics, checked(PyLong_FromSsize_t(i)), arguments.values[i]);
+      if (!push_static(statics, checked(PyLong_FromSsize_t(i)), arguments.values[i])) return false;
     } else {
       rest.push(arguments.values[i]);
     }
   }
   args = tuple_of(rest.data(), rest.size());
-  if (!named.is_valid()) return;
+  if (!named.is_valid()) return true;
   PyObject* names = core.static_names(choice);
   for (Py_ssize_t i = 0; i < length(names); ++i) {
     const nb::object value = nb::borrow(PyDict_GetItemWithError(named.ptr(), item(names, i)));
     if (!value.is_valid()) continue;
-    push_static(statics, nb::borrow(item(names, i)), value.ptr());
+    if (!push_static(statics, nb::borrow(item(names, i)), value.ptr())) return false;
     check_status(PyDict_DelItem(named.ptr(), item(names, i)));
   }
+  return true;
 }
 
 bool mix_avals(Signature& signature, Code& code) {
@@ -81,7 +87,7 @@ bool read(const Arguments& arguments, PyObject* static_choice, Signature& signat
   if (static_choice == Py_None) {
     args = tuple_of(arguments.values, static_cast<std::size_t>(arguments.count));
   } else {
-    split(arguments, static_choice, args, named, signature.statics);
+    if (!split(arguments, static_choice, args, named, signature.statics)) return false;
   }
   tree::Flattened flattened = tree::flatten(args.ptr());
   signature.args = std::move(flattened.treedef);

@@ -5,16 +5,14 @@ namespace morphax::calls {
 namespace {
 
 bool same_treedef(const nb::object& known, const nb::object& given) {
-  return known.is(given) || tree::equal(known.ptr(), given.ptr());
+  return known.is(given) || tree::same(known.ptr(), given.ptr());
 }
 
 bool same_statics(const References& known, const References& given) {
   if (known.size() != given.size()) return false;
-  for (std::size_t i = 0; i < known.size(); i += 3) {
-    if (known[i + 1] != given[i + 1]) return false;  // 1 == 1.0 == True
-    const int same = PyObject_RichCompareBool(known[i], given[i], Py_EQ) &&
-                     PyObject_RichCompareBool(known[i + 2], given[i + 2], Py_EQ);
-    if (PyErr_Occurred()) throw nb::python_error();
+  for (std::size_t i = 0; i < known.size(); ++i) {
+    const int same = PyObject_RichCompareBool(known[i], given[i], Py_EQ);
+    check_status(same);
     if (!same) return false;
   }
   return true;
@@ -107,9 +105,7 @@ void CallTable::add(nb::handle avals, nb::handle args, nb::handle kwargs, nb::ha
   }
   code.mix_treedef(args.ptr());
   code.mix_treedef(kwargs.ptr());
-  for (nb::handle argument : statics) {
-    for (nb::handle part : argument) program->statics.push(part.ptr());
-  }
+  for (nb::handle part : statics) program->statics.push(part.ptr());
   if (!code.mix_statics(program->statics)) throw nb::python_error();
   program->code = code.value();
   program->args = nb::borrow(args);

@@ -35,7 +35,7 @@ struct Signature {
   nb::object args, kwargs;  // structures
   References leaves;
   References other_avals;  // of the leaves that are no arrays, in order
-  References statics;      // of each static argument its place, type and value
+  References statics;      // of each static argument its place and key
   PyObject* trace_key;
   std::size_t code;
 };
@@ -100,14 +100,12 @@ class Code {
     if (tree::core.shared(treedef) == Py_True) return mix(treedef);
     mix(static_cast<std::size_t>(tree::hash(treedef)));
   }
-  // A static argument, three references at a time.  False if the value cannot be hashed.
+  // False if a key cannot be hashed after all.
   bool mix_statics(const References& statics) {
-    for (std::size_t i = 0; i < statics.size(); i += 3) {
-      const Py_hash_t place = PyObject_Hash(statics[i]), value = PyObject_Hash(statics[i + 2]);
-      if (value == -1) return false;
-      mix(static_cast<std::size_t>(place));
-      mix(statics[i + 1]);
-      mix(static_cast<std::size_t>(value));
+    for (std::size_t i = 0; i < statics.size(); ++i) {
+      const Py_hash_t part = PyObject_Hash(statics[i]);
+      if (part == -1) return false;
+      mix(static_cast<std::size_t>(part));
     }
     return true;
   }

@@ -4,6 +4,7 @@
 #include "calls.h"
 #include "host_memory.h"
 #include "kernels.h"
+#include "keys.h"
 #include "random.h"
 #include "tree.h"
 
@@ -12,7 +13,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 3;
+  module.attr("interface") = 4;
   morphax::bind_host_memory(module);
   nanobind::module_ tree = module.def_submodule("tree", "Trees; see morphax/tree/_core.py.");
   morphax::tree::bind(tree);
@@ -20,6 +21,8 @@ NB_MODULE(_native, module) {
   morphax::calls::bind(calls);
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
+  nanobind::module_ keys = module.def_submodule("keys", "Keys of parameters.");
+  morphax::keys::bind(keys);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
 }

@@ -70,6 +70,9 @@ nb::object treedef_of(PyObject* node, PyObject* const* children, std::size_t cou
 nb::object flat_treedef(PyObject* node, std::size_t arity);
 bool same_node(PyObject* left, PyObject* right);
 bool equal(PyObject* left, PyObject* right);
+// Whether nothing tells two equal structures apart; see morphax/tree/_structure_keys.py.
+bool same(PyObject* left, PyObject* right);
+void install_data_key(nb::handle data_key);
 Py_hash_t hash(PyObject* treedef);
 
 inline Py_ssize_t leaf_count(PyObject* treedef) {

@@ -152,6 +152,7 @@ void bind(nb::module_& module) {
       {nullptr, nullptr, 0, nullptr},
   };
   check_status(PyModule_AddFunctions(module.ptr(), functions));
+  module.def("install_data_key", &install_data_key);
   module.def("install", &install, nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
              nb::arg("errors"));
 }

@@ -1,6 +1,7 @@
 // Structures: made, interned, compared and hashed.
 #include <vector>
 
+#include "keys.h"
 #include "tree.h"
 
 namespace morphax::tree {
@@ -89,7 +90,26 @@ bool same_node(PyObject* left, PyObject* right) {
   return call(core.same_data, a, b).is(nb::handle(Py_True));
 }
 
-bool equal(PyObject* left, PyObject* right) {
+namespace {
+
+PyObject* data_key = nullptr;  // see `install_data_key`
+
+bool same_data(PyObject* left, PyObject* right) {
+  const nb::object a = nb::borrow(core.data(left)), b = nb::borrow(core.data(right));
+  if (a.is(b)) return true;
+  nb::object key = keys::key_of(a.ptr()), other = keys::key_of(b.ptr());
+  if (!key.is_valid() || !other.is_valid()) {
+    key = call(data_key, a);
+    other = call(data_key, b);
+  }
+  const int equal = PyObject_RichCompareBool(key.ptr(), other.ptr(), Py_EQ);
+  check_status(equal);
+  return equal != 0;
+}
+
+// Whether two structures have the same form, and `same_nodes` holds for each two of their nodes.
+template <typename SameNodes>
+bool agree(PyObject* left, PyObject* right, SameNodes same_nodes) {
   if (leaf_count(left) != leaf_count(right)) return false;
   std::vector<std::pair<PyObject*, PyObject*>> stack{{left, right}};
   while (!stack.empty()) {
@@ -99,13 +119,25 @@ bool equal(PyObject* left, PyObject* right) {
     if (a == core.leaf || b == core.leaf) return false;
     PyObject *below_a = core.children(a), *below_b = core.children(b);
     if (length(below_a) != length(below_b)) return false;
-    if (!same_node(core.root(a), core.root(b))) return false;
+    if (!same_nodes(core.root(a), core.root(b))) return false;
     for (Py_ssize_t i = length(below_a); i-- > 0;) {
       stack.emplace_back(item(below_a, i), item(below_b, i));
     }
   }
   return true;
 }
+
+}  // namespace
+
+bool equal(PyObject* left, PyObject* right) { return agree(left, right, same_node); }
+
+bool same(PyObject* left, PyObject* right) {
+  return agree(left, right, [](PyObject* a, PyObject* b) {
+    return same_node(a, b) && (a == b || same_data(a, b));
+  });
+}
+
+void install_data_key(nb::handle function) { data_key = kept(function); }
 
 namespace {
 

@@ -110,7 +110,7 @@ def test_one_program_for_each_signature() -> None:
     for value in (1, 1.0, True, "1", (1,), (1.0,)):
         for _ in range(3):
             f(x, n=value)
-    assert len(traced) == len(operands) - 1 + 6 - 1  # (1,) == (1.0,), as in a dictionary
+    assert len(traced) == len(operands) - 1 + 6  # (1,) and (1.0,) are equal, but not the same
 
 
 def test_settings_make_other_programs() -> None:

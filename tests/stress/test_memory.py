@@ -93,7 +93,7 @@ def test_what_is_remembered_of_large_programs_is_bounded() -> None:
         before = equations()
         for i in range(100):
             differentiate([float(i)])
-        print(memo._weight, equations() - before)
+        print(memo.total_weight(), equations() - before)
     """)
     weight, equations = map(int, out.split())
     assert weight <= 20_000

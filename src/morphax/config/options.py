@@ -17,10 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from functools import cache
 from typing import Any, Final, Literal, final
 
 from ..util.memo import memoize
+from ..util.parameter_keys import key_of
 
 Guard = Literal["allow", "log", "disallow", "log_explicit", "disallow_explicit"]
 OnError = Literal["ignore", "raise"]
@@ -48,9 +48,12 @@ class TraceKey:
 
 
 # Never cleared: a key that some cache of programs holds must stay the key of its settings.
-@cache
+_trace_keys: dict[Any, TraceKey] = {}
+
+
 def _trace_key(settings: tuple[Any, ...]) -> TraceKey:
-    return TraceKey(settings)
+    # Values of users' contexts may have no key; these count by type and by their own equality.
+    return _trace_keys.setdefault(key_of(settings) or settings, TraceKey(settings))
 
 
 def option(

@@ -35,6 +35,7 @@ from ..transforms.function_identity import Identity, Unidentified, identify
 from ..transforms.identity_walk import Same
 from ..tree import number_of_registrations
 from ..util.memo import BoundedTable
+from ..util.parameter_keys import key_of
 from .kept_objects import kept_objects
 
 T = TypeVar("T")
@@ -84,7 +85,10 @@ def remembered(
     identity = identify(functions, arguments)
     if isinstance(identity, Unidentified):
         return trace()
-    key = (identity.key, signature, *_surroundings(config))
+    surroundings = _surroundings(config)
+    if surroundings is None:
+        return trace()
+    key = (identity.key, signature, surroundings)
     known = _programs.get(key)
     if known is not None and all([identity.objects[i] is x for i, x in known.kept]):
         return known.program, [identity.tracers[i] for i in known.places]
@@ -97,18 +101,16 @@ def remembered(
     return program, captured
 
 
-def _surroundings(config: Any) -> tuple[Any, ...]:
-    """What tracing depends on besides functions and arguments.
+def _surroundings(config: Any) -> Hashable | None:
+    """What tracing depends on besides functions and arguments, `None` if that has no key.
 
     Among it, which classes are nodes of trees, and of which abstract classes they are instances.
     """
-    return (
-        config.trace_key,
-        axis_env(),
-        current_name_stack(),
-        number_of_registrations(),
-        get_cache_token(),
-    )
+    axes = key_of(axis_env())
+    if axes is None:
+        return None
+    places = config.trace_key, axes, current_name_stack()
+    return *places, number_of_registrations(), get_cache_token()
 
 
 def _entry(program: Any, captured: Sequence[Tracer], identity: Identity) -> _Entry | None:

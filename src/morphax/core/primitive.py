@@ -63,8 +63,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, final
 from weakref import WeakSet
 
-from ..util.memo import ResultTable, is_hashable
+from ..util.memo import MemoTable, missing
 from ..util.messages import message
+from ..util.parameter_keys import params_key
 from .aval import AbstractValue
 from .effects import Effects, no_effects
 from .open_trace import Handover
@@ -293,23 +294,23 @@ class NoResults(Primitive):
 Inferred = tuple[tuple[AbstractValue, ...], Effects]
 
 
-def infer(
-    primitive: Primitive, params: tuple[tuple[str, Any], ...], *avals: AbstractValue
-) -> Inferred:
+def infer(primitive: Primitive, params: dict[str, Any], *avals: AbstractValue) -> Inferred:
     """Result avals and effects of one application; worked out once per signature."""
-    try:
-        return _inferred[primitive, params, avals]
-    except TypeError:
-        if is_hashable(params):
-            raise
-    return _infer(primitive, params, avals)
+    parameters = params_key(params) if params else ()
+    if parameters is None:
+        return _infer(primitive, params, avals)
+    key = primitive, parameters, avals
+    known = _inferred[key]
+    if known is missing:
+        return _inferred.add(key, _infer(primitive, params, avals))
+    return known
 
 
 def _infer(
-    primitive: Primitive, params: tuple[tuple[str, Any], ...], avals: tuple[AbstractValue, ...]
+    primitive: Primitive, params: dict[str, Any], avals: tuple[AbstractValue, ...]
 ) -> Inferred:
-    result, effects = primitive.typed(*avals, **dict(params))
+    result, effects = primitive.typed(*avals, **params)
     return tuple(result) if primitive.multiple_results else (result,), effects
 
 
-_inferred = ResultTable(_infer)
+_inferred: MemoTable[Inferred] = MemoTable()

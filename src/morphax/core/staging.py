@@ -86,9 +86,7 @@ class StagingTrace(Trace):
         atoms = tuple(
             [x.atom if type(x) is StagingTracer and x._trace is self else lift(x) for x in operands]
         )
-        out_avals, effects = infer(
-            primitive, tuple(params.items()) if params else (), *[a.aval for a in atoms]
-        )
+        out_avals, effects = infer(primitive, params, *[a.aval for a in atoms])
         outvars = tuple([Var(aval) for aval in out_avals])
         source = equation_source(3)
         self.equations.append(
@@ -253,7 +251,7 @@ def call_program(
     primitive: Primitive, avals: Sequence[AbstractValue], params: dict[str, Any]
 ) -> Jaxpr:
     """The program that consists of one application of `primitive`."""
-    out_avals, effects = infer(primitive, tuple(params.items()), *avals)
+    out_avals, effects = infer(primitive, params, *avals)
     invars = tuple([Var(aval) for aval in avals])
     outvars = tuple([Var(aval) for aval in out_avals])
     call = Equation(primitive, invars, outvars, params, effects)

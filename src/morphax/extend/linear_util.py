@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 from ..core import DebugInfo
 from ..util.memo import on_clear
 from ..util.messages import message
+from ..util.parameter_keys import key_of
 
 __all__ = [
     "StoreException",
@@ -293,7 +294,9 @@ def cache(
     @wraps(call)
     def remembered(fun: WrappedFun, *args: Any) -> Any:
         known = results.setdefault(fun.f, {})
-        is_new, key = not known, (fun.transforms, fun.params, fun.in_type, args)
+        is_new, key = not known, key_of((fun.transforms, fun.params, fun.in_type, args))
+        if key is None:
+            return call(fun, *args)
         if key in known:
             result, stores = known[key]
             fun.populate_stores(stores)

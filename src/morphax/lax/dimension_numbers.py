@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes
-from ..util.memo import memoize_if_hashable
+from ..util.memo import memoize
 from ..util.messages import described, message
 from .axes import integer_tuple
 
@@ -132,7 +132,7 @@ class ScatterDimensionNumbers(NamedTuple):
 DimensionNumbers = GatherDimensionNumbers | ScatterDimensionNumbers
 
 
-@memoize_if_hashable
+@memoize
 def elements_along(axis: int, ndim: int) -> GatherDimensionNumbers:
     """The numbers of a gather of elements along one axis, whose indices have all other axes too."""
     others = tuple([i for i in range(ndim) if i != axis])

@@ -29,7 +29,7 @@ from ..core import (
 from ..core.axes import AxisEnv
 from ..core.debug_info import unknown_function
 from ..lax.spine import batched_first, moved_axis
-from ..util.memo import memoize, memoize_if_hashable
+from ..util.memo import memoize
 
 
 class BatchFragment(NamedTuple):
@@ -180,7 +180,7 @@ class BatchTrace(Trace):
         return tracer.value.dependence() if isinstance(tracer.value, Tracer) else ""
 
 
-@memoize_if_hashable
+@memoize
 @without_source
 def batch_fragment(
     primitive: Primitive,

@@ -28,7 +28,7 @@ from ..core import (
     without_source,
 )
 from ..lax.spine import instantiate
-from ..util.memo import memoize, memoize_if_hashable
+from ..util.memo import memoize
 
 
 class JVPFragment(NamedTuple):
@@ -142,7 +142,7 @@ def _without_float0(tangent: Any) -> Any:
     return Zero(aval) if aval.dtype == dtypes.float0 else tangent
 
 
-@memoize_if_hashable
+@memoize
 @without_source
 def jvp_fragment(
     primitive: Primitive,

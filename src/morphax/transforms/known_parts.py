@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from ..core import Equation, Jaxpr, Literal, Primitive, infer, without_references
 from ..core.dce import eliminate_dead_code
 from ..core.jaxpr import joined_effects
-from ..util.memo import memoize, memoize_if_hashable
+from ..util.memo import memoize
 
 Mask = tuple[bool, ...]
 
@@ -40,7 +40,7 @@ class KnownPart(NamedTuple):
     params: dict[str, Any]
 
 
-@memoize_if_hashable
+@memoize
 def known_part(
     primitive: Primitive, params: tuple[tuple[str, Any], ...], unknown: Mask
 ) -> KnownPart | None:
@@ -60,7 +60,7 @@ def known_equation(eqn: Equation, unknown: Mask) -> Equation | None:
     if part is None:
         return None
     invars = selected(eqn.invars, part.operands)
-    _, effects = infer(eqn.primitive, tuple(part.params.items()), *[a.aval for a in invars])
+    _, effects = infer(eqn.primitive, part.params, *[a.aval for a in invars])
     outvars = selected(eqn.outvars, part.results)
     return eqn.replace(invars=invars, outvars=outvars, params=part.params, effects=effects)
 

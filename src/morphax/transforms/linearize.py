@@ -37,7 +37,7 @@ from ..core import (
 )
 from ..lax.spine import add_tangents, instantiate
 from ..util.frames import UserFrame
-from ..util.memo import memoize_if_hashable
+from ..util.memo import memoize
 from .jvp import PrimalTracer, apply_rule
 from .known_parts import known_part, selected
 from .transposition import TransposeFragment, transpose_jaxpr
@@ -181,7 +181,7 @@ def split_linear(
     return outs, out_active, constants_as_arguments(linear), residuals
 
 
-@memoize_if_hashable
+@memoize
 @without_source
 def linearization(
     primitive: Primitive,

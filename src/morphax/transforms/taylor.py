@@ -42,7 +42,8 @@ from ..lax.convolution import conv_general_dilated_p
 from ..lax.dot import dot_general_p
 from ..lax.selection import scalar_like
 from ..lax.spine import add_tangents, instantiate
-from ..util.memo import memoize_if_hashable
+from ..util.memo import memoize
+from ..util.parameter_keys import key_of, params_key
 from .jvp import jvp_jaxpr
 
 bilinear: frozenset[Primitive] = frozenset({mul_p, dot_general_p, conv_general_dilated_p})
@@ -66,7 +67,7 @@ class Tangent(NamedTuple):
     affine: bool
 
 
-@memoize_if_hashable
+@memoize
 def tangent_of(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],
@@ -169,7 +170,7 @@ class Application:
         self._slope: list[Any] | None = None
         avals = tuple([x.aval for x in operands])
         self._active = tuple([x.varies for x in operands])
-        out_avals, _ = infer(primitive, tuple(params.items()), *avals)
+        out_avals, _ = infer(primitive, params, *avals)
         out_active: tuple[bool, ...] = (False,) * len(out_avals)
         if any(self._active):
             self._tangent = tangent_of(primitive, tuple(params.items()), avals, self._active)
@@ -260,11 +261,11 @@ class Graph:
         body = _CALLS.get(primitive.name)
         if body is not None:
             return self.splice(params[body], operands)
-        key = (primitive, tuple(params.items()), tuple(map(id, operands)))
-        try:
-            known = self._applications.get(key)
-        except TypeError:  # params that cannot be hashed
+        parameters = params_key(params)
+        if parameters is None:
             return list(Application(self, primitive, params, operands).results)
+        key = (primitive, parameters, tuple(map(id, operands)))
+        known = self._applications.get(key)
         if known is None:
             application = Application(self, primitive, params, operands)
             known = self._applications[key] = application.results
@@ -298,7 +299,8 @@ class Graph:
     def _series(self, atom: Atom, env: dict[Atom, Series]) -> Series:
         if type(atom) is not Literal:
             return env[atom]
-        return self._constant((type(atom.val), str(atom.val), atom.aval), atom.val)
+        key = key_of((atom.val, atom.aval))
+        return Given([atom.val]) if key is None else self._constant(key, atom.val)
 
     def _constant(self, key: Any, value: Any) -> Given:
         known = self._constants.get(key)

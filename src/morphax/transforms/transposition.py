@@ -25,7 +25,7 @@ from ..core import (
     without_source,
 )
 from ..lax.spine import add_tangents, instantiate
-from ..util.memo import memoize, memoize_if_hashable
+from ..util.memo import memoize
 from .known_parts import known_equation
 
 
@@ -120,7 +120,7 @@ def _transpose_equation(
         _accumulate(totals, var, ct)
 
 
-@memoize_if_hashable
+@memoize
 @without_source
 def transpose_fragment(
     primitive: Primitive,

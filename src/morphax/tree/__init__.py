@@ -20,7 +20,7 @@ the very keys and auxiliary data it was taken apart into.  Limits: a tree deeper
 
 from __future__ import annotations
 
-from . import _installation
+from . import _installation, _structure_keys
 from ._dataclasses import register_dataclass, static
 from ._default_registry import PyTreeRegistry, default_registry
 from ._flatten import flatten, flatten_with_path

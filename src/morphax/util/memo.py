@@ -1,19 +1,28 @@
 """Memoisation of pure functions, with one owner for all such caches.
 
-Every cache is bounded (least recently used first out), safe under threads, and known to
-`clear_all`, so that `morphax.clear_caches` can free what they hold.
+Results are kept by `parameter_keys.key_of` of the arguments, which tells ``0.0`` from ``-0.0`` and
+``1`` from ``True``; calls whose arguments have no key are worked out each time.  Every table is
+bounded, safe under threads, and known to `clear_all`, so that `morphax.clear_caches` can free what
+they hold.
 
-Arguments and results may be large: whole programs.  These tell their size as `remembered_weight`;
-when all that was remembered since the tables were last emptied weighs too much, they start anew.
+Arguments and results may be large: whole programs.  These tell their size as `remembered_weight`,
+and all tables together are bounded by weight as well.
+
+A lookup notes nothing.  Instead, the entries of a table belong to two generations.  When half of a
+bound has been added, the older generation is forgotten and the recent one becomes the older one; an
+entry that is asked for while it is old is recent again.  So what is in use stays, and what goes was
+not asked for while half a bound of others came.  See docs/design/memo-keys.md.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from functools import lru_cache, wraps
+from collections.abc import Callable, Iterable
+from functools import wraps
 from threading import RLock
 from typing import Any, Generic, TypeVar, final
+
+from .parameter_keys import Mark, key_of
 
 F = TypeVar("F", bound=Callable[..., Any])
 V = TypeVar("V")
@@ -21,50 +30,121 @@ V = TypeVar("V")
 _MAX_WEIGHT = 500_000
 
 _clearers: list[Callable[[], None]] = []
-# Of the caches that hold results by arguments, and so can be emptied at any time.
-_table_clearers: list[Callable[[], None]] = []
-_weight = 0
+_lock = RLock()
+_tables: list[MemoTable[Any]] = []
+# Of the recent generations of all tables together.
+_recent_weight = 0
+
+missing: Any = Mark("missing")
+"""What a table answers for a key that it does not know."""
 
 
-def _weigh(values: tuple[Any, ...]) -> int:
-    """The size of the programs in a tuple, and in tuples in it."""
+def weight_of(values: Iterable[Any]) -> int:
+    """The size of the programs among some values, and in tuples among them."""
     weight = 0
     for value in values:
         if isinstance(value, tuple):
-            weight += _weigh(value)
+            weight += weight_of(value)
         elif not isinstance(value, type):
             weight += getattr(value, "remembered_weight", 0)
     return weight
 
 
-def _note(arguments: tuple[Any, ...], result: Any) -> None:
-    """Empty the tables if what they hold may weigh too much."""
-    global _weight
-    added = _weigh((arguments, result))
-    if added:
-        _weight += added
-        if _weight > _MAX_WEIGHT:
-            _clear_tables()
-            _weight = added
+class MemoTable(dict[Any, V], Generic[V]):
+    """Results by keys: ``table[key]``, which is `missing` if there is none.
 
+    For the hottest paths: looking up what is known takes no call of a function.  The dictionary
+    itself is the recent generation.
 
-def _clear_tables() -> None:
-    for clear in _table_clearers:
-        clear()
+    Example:
+        >>> from morphax.util.memo import MemoTable, missing
+        >>> table = MemoTable()
+        >>> table["a"] is missing, table.add("a", 1), table["a"]
+        (True, 1, 1)
+    """
 
+    __slots__ = ("_max_entries", "_older", "_older_weights", "_recent_weight", "_weights")
 
-def _weighed(function: F) -> F:
-    @wraps(function)
-    def call(*args: Any) -> Any:
-        result = function(*args)
-        _note(args, result)
+    def __init__(self, max_entries: int = 8192) -> None:
+        super().__init__()
+        self._max_entries = max_entries
+        self._older: dict[Any, V] = {}
+        # Of the entries that weigh anything.
+        self._weights: dict[Any, int] = {}
+        self._older_weights: dict[Any, int] = {}
+        self._recent_weight = 0
+        with _lock:
+            _tables.append(self)
+
+    @property
+    def weight(self) -> int:
+        """What the table holds weighs."""
+        return self._recent_weight + sum(self._older_weights.values())
+
+    @property
+    def num_entries(self) -> int:
+        """How many results the table holds."""
+        return len(self) + len(self._older)
+
+    def __missing__(self, key: Any) -> Any:
+        with _lock:
+            result = self._older.pop(key, missing)
+            if result is missing:
+                # Another thread may have been here in between.
+                return self.get(key, missing)
+            weight = self._older_weights.pop(key, 0)
+        return self._keep(key, result, weight)
+
+    def add(self, key: Any, result: V) -> V:
+        """Keep a result; if another thread was first, its result is the one to use."""
+        return self._keep(key, result, weight_of((key, result)))
+
+    def _keep(self, key: Any, result: V, weight: int) -> V:
+        global _recent_weight
+        with _lock:
+            known: Any = self.get(key, missing)
+            if known is not missing:
+                return known  # type: ignore[no-any-return]
+            # Destroyed when the lock is free: that may run anybody's code.
+            forgotten = _make_room(self, weight)
+            self[key] = result
+            if weight:
+                self._weights[key] = weight
+                self._recent_weight += weight
+                _recent_weight += weight
+        del forgotten
         return result
 
-    return call  # type: ignore[return-value]
+    def _set_aside(self) -> tuple[Any, Any]:
+        """Begin a new generation; what was forgotten."""
+        global _recent_weight
+        forgotten = self._older, self._older_weights
+        self._older, self._older_weights = dict(self), self._weights
+        _recent_weight -= self._recent_weight
+        self._weights, self._recent_weight = {}, 0
+        super().clear()
+        return forgotten
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with _lock:
+            forgotten = self._set_aside(), self._set_aside()
+        del forgotten
+
+
+def _make_room(table: MemoTable[Any], weight: int) -> list[Any]:
+    """Begin new generations where half of a bound has been added; what was forgotten."""
+    if weight and 2 * (_recent_weight + weight) > _MAX_WEIGHT:
+        return [t._set_aside() for t in _tables]
+    return [table._set_aside()] if 2 * len(table) >= table._max_entries else []
 
 
 def memoize(function: F, *, maxsize: int = 8192) -> F:
-    """Remember the results of `function` by its hashable positional arguments.
+    """Remember the results of `function` by the keys of its arguments.
+
+    Args:
+        function: its results depend on its arguments alone.
+        maxsize: how many results are kept.
 
     Example:
         >>> from morphax.util.memo import memoize
@@ -75,44 +155,31 @@ def memoize(function: F, *, maxsize: int = 8192) -> F:
         >>> square(3), square(3)
         working
         (9, 9)
+        >>> square(3.0)
+        working
+        9.0
     """
-    cached = lru_cache(maxsize)(_weighed(function))
-    _table_clearers.append(cached.cache_clear)
-    return cached  # type: ignore[return-value]
-
-
-def is_hashable(value: Any) -> bool:
-    """Whether a value may be a key."""
-    try:
-        hash(value)
-    except TypeError:
-        return False
-    return True
-
-
-def memoize_if_hashable(function: F, *, maxsize: int = 8192) -> F:
-    """Like `memoize`, but arguments that cannot be hashed are worked out anew each time."""
-    cached = lru_cache(maxsize)(_weighed(function))
-    _table_clearers.append(cached.cache_clear)
+    table: MemoTable[Any] = MemoTable(maxsize)
 
     @wraps(function)
-    def call(*args: Any) -> Any:
-        try:
-            return cached(*args)
-        except TypeError:
-            if is_hashable(args):
-                raise
-        return function(*args)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        key = key_of((args, tuple(kwargs.items())) if kwargs else args)
+        if key is None:
+            return function(*args, **kwargs)
+        result = table[key]
+        if result is missing:
+            result = table.add(key, function(*args, **kwargs))
+        return result
 
     return call  # type: ignore[return-value]
 
 
 @final
-class ResultTable(dict[tuple[Any, ...], V], Generic[V]):
+class ResultTable(MemoTable[V]):
     """The results of a pure function by its arguments: ``table[arguments]``.
 
-    For the hottest paths: looking up what is known takes no call of a function.  A table that is
-    full starts anew.
+    The arguments themselves are the key.  So they are of kinds whose `==` tells everything apart:
+    avals, dtypes, strings, and booleans and integers where either is always the same.
 
     Example:
         >>> from morphax.util.memo import ResultTable
@@ -121,21 +188,17 @@ class ResultTable(dict[tuple[Any, ...], V], Generic[V]):
         (3, 1)
     """
 
-    __slots__ = ("_function", "_max_entries")
+    __slots__ = ("_function",)
 
     def __init__(self, function: Callable[..., V], max_entries: int = 8192) -> None:
-        super().__init__()
+        super().__init__(max_entries)
         self._function = function
-        self._max_entries = max_entries
-        _table_clearers.append(self.clear)
 
     def __missing__(self, arguments: tuple[Any, ...]) -> V:
-        result = self._function(*arguments)
-        _note(arguments, result)
-        if len(self) >= self._max_entries:
-            self.clear()
-        self[arguments] = result
-        return result
+        result = super().__missing__(arguments)
+        if result is missing:
+            result = self.add(arguments, self._function(*arguments))
+        return result  # type: ignore[no-any-return]
 
 
 @final
@@ -190,12 +253,19 @@ class BoundedTable(Generic[V]):
 
 
 def on_clear(clearer: Callable[[], None]) -> None:
-    """Register the clearing of a cache that is not made by `memoize`."""
+    """Register the clearing of a cache that is not made here."""
     _clearers.append(clearer)
+
+
+def total_weight() -> int:
+    """What all tables of results hold weighs."""
+    with _lock:
+        return sum([table.weight for table in _tables])
 
 
 def clear_all() -> None:
     """Empty every cache."""
-    _clear_tables()
+    for table in list(_tables):
+        table.clear()
     for clear in _clearers:
         clear()

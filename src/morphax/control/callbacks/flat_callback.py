@@ -1,13 +1,14 @@
 """Python functions of trees as functions of the flat operands of an equation.
 
 Leaves that are not arrays stay in Python: the function gets them back as they were.  Two flat
-callbacks are equal if they call the same function with the very same objects; equality of the
+callbacks are equal if they call the very same function with the very same objects; equality of the
 objects would not do, for equal objects may print differently.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from types import BuiltinMethodType, MethodType
 from typing import Any, final
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...core import ShapedArray, aval_of
 from ...engines.xla.stablehlo import Value
 from ...util import host_memory
 from ...util.messages import described, message
+from ...util.parameter_keys import key_of
 
 
 @final
@@ -100,7 +102,10 @@ class FlatCallback:
         return self.callback_func(*args, **kwargs)
 
     def _key(self) -> tuple[Any, ...]:
-        return self.callback_func, self.in_tree, self.static, self.out_tree
+        # Methods are objects made anew at each access.
+        func = self.callback_func
+        which = func if isinstance(func, (MethodType, BuiltinMethodType)) else id(func)
+        return which, key_of((self.in_tree, self.out_tree)), self.static
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not FlatCallback:

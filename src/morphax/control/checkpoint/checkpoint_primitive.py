@@ -33,7 +33,7 @@ from ...transforms.known_parts import KnownPart, Mask, known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import transpose_jaxpr
-from ...util.memo import memoize, memoize_if_hashable
+from ...util.memo import memoize
 from ..calls import split_tangents
 from ..program_call import ProgramCall
 from ..ref_bodies import handed_back
@@ -192,7 +192,7 @@ def _composed(first: Jaxpr, second: Jaxpr) -> Jaxpr:
 checkpoint_p = Checkpoint()
 
 
-@memoize_if_hashable
+@memoize
 def under_policy(jaxpr: Jaxpr, policy: Policy | None) -> Jaxpr:
     """`jaxpr` with the checkpoints in it under `policy`, if there is one: the outermost decides."""
     if policy is None or not _holds_checkpoints(jaxpr):

@@ -18,7 +18,7 @@ from typing import Any, final
 
 from ...core import Atom, Equation, Jaxpr, Var, infer
 from ...core.jaxpr import joined_effects
-from ...util.memo import memoize_if_hashable
+from ...util.memo import memoize
 from .checkpoint_policies import Policy, is_kept
 
 
@@ -39,7 +39,7 @@ class Division:
     saved: tuple[Var, ...] = ()
 
 
-@memoize_if_hashable
+@memoize
 def divide(
     jaxpr: Jaxpr, used: tuple[bool, ...], wanted: tuple[bool, ...], policy: Policy | None
 ) -> Division:
@@ -124,7 +124,7 @@ def applied(
     eqn: Equation, invars: Sequence[Atom], outvars: Sequence[Var], params: dict[str, Any]
 ) -> Equation:
     """The operation of an equation on other operands, with other parameters."""
-    _, effects = infer(eqn.primitive, tuple(params.items()), *[a.aval for a in invars])
+    _, effects = infer(eqn.primitive, params, *[a.aval for a in invars])
     return eqn.replace(invars=tuple(invars), outvars=tuple(outvars), params=params, effects=effects)
 
 

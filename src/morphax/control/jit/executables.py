@@ -22,6 +22,7 @@ from ...engines.xla.donation import call_donating, donated_to
 from ...engines.xla.executable import Executable
 from ...engines.xla.lowering import lower
 from ...util.memo import on_clear
+from ...util.parameter_keys import key_of
 from ..build_events import COMPILING, LOWERING, reported
 
 _logger = logging.getLogger(__name__)
@@ -70,7 +71,8 @@ def compiled(
 ) -> Executable:
     """The executable of a program on a device."""
     known = _executables_of(jaxpr)
-    key = (donated, compiler_options, keep_unused, device)
+    options = (donated, compiler_options, bool(keep_unused), device)
+    key = key_of(options) or options
     found = known.by_options.get(key)
     if found is None:
         # Threads that need the same executable wait for the first.

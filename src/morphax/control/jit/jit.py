@@ -34,6 +34,7 @@ from ...transforms.flattening import (
     function_name,
 )
 from ...util.messages import described, message
+from ...util.parameter_keys import key_of
 from ..build_events import TRACING, reported
 from ..remembered import remembered
 from .compiled import Compiled
@@ -98,9 +99,12 @@ class JitFunction:
         to_aval: Callable[[Any], Any],
     ) -> tuple[list[Any], Traced]:
         """The leaves of a call and the program for its signature, traced if it is new."""
-        static = None
+        static, static_key = None, ()
         if self._static is not None:
             args, kwargs, static = split_static(self._static, args, kwargs)
+            static_key = static.key
+            if static_key is None:
+                check_hashable(self._fun, static)
         leaves, args_tree = tree.flatten(args)
         kwargs_tree = _no_kwargs
         if kwargs:
@@ -110,12 +114,12 @@ class JitFunction:
             avals = tuple(map(_aval, leaves))
         else:
             avals = self._avals_of_others(leaves, (args_tree, kwargs_tree), static, to_aval)
-        key = (avals, args_tree, kwargs_tree, static, config.trace_key, axis_env())
-        try:
-            traced = self._programs.get(key)
-        except TypeError:
-            check_hashable(self._fun, static)
-            raise
+        scope = key_of((args_tree, kwargs_tree, axis_env()))
+        if scope is None or static_key is None:
+            in_tree = tree.treedef_tuple((args_tree, kwargs_tree))
+            return leaves, self._trace(avals, in_tree, static)
+        key = (avals, scope, static_key, config.trace_key)
+        traced = self._programs.get(key)
         if traced is None:
             traced = self._cache.revived(key)
         if traced is None:
@@ -124,8 +128,7 @@ class JitFunction:
             if traced.is_reusable:
                 traced = self._cache.add(key, traced)
         if self._calls is not None and key in self._programs:
-            statics = () if static is None else static.positional + static.named
-            self._calls.add(avals, args_tree, kwargs_tree, statics, config.trace_key, traced)
+            self._calls.add(avals, args_tree, kwargs_tree, static_key, config.trace_key, traced)
         return leaves, traced
 
     def _avals_of_others(

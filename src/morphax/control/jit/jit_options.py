@@ -15,6 +15,7 @@ from typing import Any, final
 
 from ...transforms.flattening import function_label
 from ...util.messages import described, message
+from ...util.parameter_keys import key_of
 
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
 
@@ -54,26 +55,30 @@ class JitOptions:
 @final
 @dataclass(frozen=True, slots=True)
 class StaticArguments:
-    """The static arguments of one call; part of its signature.
+    """The static arguments of one call, by position and by name."""
 
-    Types are kept beside the values because ``1 == 1.0 == True``.
-    """
+    positional: tuple[tuple[int, Any], ...]
+    named: tuple[tuple[str, Any], ...]
 
-    positional: tuple[tuple[int, type, Any], ...]
-    named: tuple[tuple[str, type, Any], ...]
+    @property
+    def key(self) -> tuple[Any, ...] | None:
+        """Place and key of each in a row, `None` if one of them has no key."""
+        keys = [(place, key_of(value)) for place, value in (*self.positional, *self.named)]
+        parts = tuple([part for pair in keys for part in pair])
+        return None if None in parts else parts
 
     def complete(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
         """The arguments of the function, from those that are not static."""
         full = list(args)
-        for position, _, value in self.positional:
+        for position, value in self.positional:
             full.insert(position, value)
-        return tuple(full), kwargs | {name: value for name, _, value in self.named}
+        return tuple(full), kwargs | dict(self.named)
 
     def without_values(self) -> StaticArguments:
         """The same arguments with `None` for their values."""
         return StaticArguments(
-            tuple([(n, type(None), None) for n, _, _ in self.positional]),
-            tuple([(n, type(None), None) for n, _, _ in self.named]),
+            tuple([(n, None) for n, _ in self.positional]),
+            tuple([(n, None) for n, _ in self.named]),
         )
 
 
@@ -82,8 +87,8 @@ def split_static(
 ) -> tuple[tuple[Any, ...], dict[str, Any], StaticArguments]:
     """Take the static arguments out of a call."""
     positions = sorted(choice.positions(len(args)))
-    positional = tuple([(i, type(args[i]), args[i]) for i in positions])
-    named = tuple([(k, type(kwargs[k]), kwargs[k]) for k in choice.names if k in kwargs])
+    positional = tuple([(i, args[i]) for i in positions])
+    named = tuple([(k, kwargs[k]) for k in choice.names if k in kwargs])
     if positions:
         args = tuple([x for i, x in enumerate(args) if i not in positions])
     if named:
@@ -95,7 +100,7 @@ def check_hashable(fun: Callable[..., Any], static: StaticArguments | None) -> N
     """Raise `ValueError`, naming the argument, if a static argument cannot be hashed."""
     if static is None:
         return
-    for place, type_, value in (*static.positional, *static.named):
+    for place, value in (*static.positional, *static.named):
         try:
             hash(value)
         except TypeError as error:
@@ -103,7 +108,7 @@ def check_hashable(fun: Callable[..., Any], static: StaticArguments | None) -> N
             raise ValueError(
                 message(
                     f"jit of {function_label(fun)}, static argument {name}",
-                    given=f"{value!r:.80} of type {type_.__name__}, which cannot be hashed",
+                    given=f"{value!r:.80} of type {type(value).__name__}, which cannot be hashed",
                     expected="static arguments that can be hashed and compared",
                     fix="Pass a tuple instead of a list, or do not mark the argument static.",
                 )

@@ -19,6 +19,7 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from ...util.compiled import part
 from ...util.memo import on_clear
+from ...util.parameter_keys import key_of
 
 P = TypeVar("P")
 
@@ -82,11 +83,14 @@ def cache_of(fun: Callable[..., Any], options: Any) -> ProgramCache[Any]:
     """The programs of a function under these options, shared by all who ask."""
     if isinstance(fun, MethodType):  # made anew at each ``object.method``
         return ProgramCache()
+    key = key_of(options)
+    if key is None:
+        return ProgramCache()
     try:
         with _lock:
             caches = _by_function.setdefault(fun, {})
-            known = caches.get(options)
-            return caches.setdefault(options, ProgramCache()) if known is None else known
+            known = caches.get(key)
+            return caches.setdefault(key, ProgramCache()) if known is None else known
     except TypeError:  # not to be hashed, or not to be referred to weakly
         return ProgramCache()
 

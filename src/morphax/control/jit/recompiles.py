@@ -33,6 +33,7 @@ from ...transforms.function_identity import Unidentified, identify
 from ...util.frames import is_users
 from ...util.memo import on_clear
 from ...util.messages import message
+from ...util.parameter_keys import key_of
 from .jit_options import JitOptions, StaticArguments
 
 Names = Callable[[], Sequence[str]]
@@ -174,7 +175,7 @@ def _call(
     return Call(
         in_tree,
         avals,
-        {_parameter(fun, place): _seen_static(value) for place, _, value in chosen},
+        {_parameter(fun, place): _seen_static(value) for place, value in chosen},
         (*current_config().trace_key.settings, axis_env(), options),
         {name: Seen.of(value) for name, value in _closure(fun)},
         _weakly(fun),
@@ -199,8 +200,8 @@ def _parameter(fun: Callable[..., Any], place: int | str) -> str:
 
 
 def _seen_static(value: Any) -> Seen:
-    """A static argument; two that are equal are one to `jit`."""
-    return Seen(Seen.of(value).text, hash((type(value), value)))
+    """A static argument; two of one key are one to `jit`."""
+    return Seen(Seen.of(value).text, hash((type(value), key_of(value))))
 
 
 def _weakly(fun: Any) -> Callable[[], Any]:
@@ -225,7 +226,7 @@ def _explanation(fun: Callable[..., Any], call: Call, before: Sequence[Call], na
 
 def _differences(before: Call, now: Call, names: Names) -> Iterator[str]:
     """What differs between two calls, each with what helps."""
-    if before.in_tree != now.in_tree:
+    if key_of(before.in_tree) != key_of(now.in_tree):
         yield (
             f"the structure of the arguments was {before.in_tree}, now {now.in_tree} "
             "(keep the keys, lengths and optional arguments the same)"

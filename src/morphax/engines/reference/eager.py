@@ -33,8 +33,9 @@ from ...core import (
 )
 from ...core.values import host_value
 from ...util.host_memory import MANY, pooled
-from ...util.memo import ResultTable, is_hashable
+from ...util.memo import MemoTable, missing
 from ...util.messages import message
+from ...util.parameter_keys import params_key
 from ..devices import host_device, host_is_default
 from ..transfer_guard import guard_transfer
 from ..xla.operation import run_operation
@@ -106,12 +107,12 @@ def _application(
     primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]
 ) -> _Application:
     """The kernel of one application, if there is one, and the avals of its results."""
-    try:
-        return _applications[primitive, tuple(params.items()) if params else (), avals]
-    except TypeError:
-        if is_hashable(tuple(params.items())):
-            raise
-    return None, infer(primitive, tuple(params.items()), *avals)[0]
+    parameters = params_key(params) if params else ()
+    if parameters is None:
+        return None, infer(primitive, params, *avals)[0]
+    key = primitive, parameters, avals
+    known = _applications[key]
+    return _applications.add(key, _prepare(primitive, params, avals)) if known is missing else known
 
 
 def kernel_of(
@@ -121,17 +122,15 @@ def kernel_of(
     return None if primitive.kernel is None else primitive.kernel(*avals, **params)
 
 
-def _prepare(
-    primitive: Primitive, params: tuple[tuple[str, Any], ...], avals: tuple[Any, ...]
-) -> _Application:
+def _prepare(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]) -> _Application:
     out_avals, _ = infer(primitive, params, *avals)
-    kernel = kernel_of(primitive, avals, dict(params))
+    kernel = kernel_of(primitive, avals, params)
     if are_large(out_avals):
-        kernel = pooled(kernel or partial(primitive.evaluate, **dict(params)))
+        kernel = pooled(kernel or partial(primitive.evaluate, **params))
     return kernel, out_avals
 
 
-_applications = ResultTable(_prepare)
+_applications: MemoTable[_Application] = MemoTable()
 
 
 def _debugged(

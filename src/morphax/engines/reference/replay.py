@@ -11,17 +11,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from inspect import unwrap
-from math import copysign
 from types import NoneType
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ... import dtypes
 from ...array import Array
 from ...config import current as current_config
-from ...core import ShapedArray, aval_of, current_trace, root_trace, stage_closed
-from ...util.memo import ResultTable
+from ...core import aval_of, current_trace, root_trace, stage_closed
+from ...util.memo import MemoTable, missing
+from ...util.parameter_keys import key_of
 from ..devices import host_is_default
 from .kernel_program import KernelProgram, kernel_program
 
@@ -30,17 +30,7 @@ _ROOT = root_trace()
 _SCALARS = frozenset({bool, int, float, complex})
 # Integers that every integer dtype of 8 bits holds, so that converting them cannot fail.
 _SMALL = range(128)
-_REMEMBERED = frozenset({bool, int, str, NoneType})
-
-
-class _Static(NamedTuple):
-    """An argument that is no operand, with what tells it from others that equal it."""
-
-    value: Any
-    kind: Any
-
-
-_NONE = _Static(None, NoneType)
+_CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
 
 
 def replayed(operands: int) -> Callable[[F], F]:
@@ -52,7 +42,7 @@ def replayed(operands: int) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        programs = ResultTable(functools.partial(_program, function), max_entries=1024)
+        programs: MemoTable[KernelProgram | None] = MemoTable(max_entries=1024)
         named_operands = frozenset(unwrap(function).__code__.co_varnames[:operands])
 
         @functools.wraps(function)
@@ -64,7 +54,10 @@ def replayed(operands: int) -> Callable[[F], F]:
                 for name, x in kwargs.items():
                     signature.append(_read(x, name in named_operands, inputs))
                 if None not in signature:
-                    program = programs[tuple(signature), tuple(kwargs), config.trace_key]
+                    key = tuple(signature), tuple(kwargs), config.trace_key
+                    program = programs[key]
+                    if program is missing:
+                        program = programs.add(key, _program(function, signature, args, kwargs))
                     if program is not None:
                         return program(inputs)
             return function(*args, **kwargs)
@@ -77,12 +70,10 @@ def replayed(operands: int) -> Callable[[F], F]:
 def _read(x: Any, may_be_operand: bool, inputs: list[Any]) -> Any:
     """What a program depends on of an argument; numbers go to `inputs`.
 
-    `None` if the call cannot be replayed: an array is bound to a device, or the argument can be no
-    key.
+    The aval of an operand, a static argument's key in a tuple, or `None` if the call cannot be
+    replayed: an array is bound to a device, or the argument is no constant.
     """
     kind = type(x)
-    if x is None:
-        return _NONE
     if may_be_operand:
         if kind is Array:
             if x._committed:
@@ -95,33 +86,23 @@ def _read(x: Any, may_be_operand: bool, inputs: list[Any]) -> Any:
             aval = aval_of(x)
             inputs.append(np.asarray(x, aval.dtype))
             return aval
-    static = _kind(x)
-    return None if static is None else _Static(x, static)
+    return (key_of(x),) if kind in _CONSTANTS or _is_constant(x) else None
 
 
-def _kind(x: Any) -> Any:
-    """What tells a static argument from others that equal it, `None` for one not to remember.
-
-    Not remembered are arrays, which are no keys, and NaN, which equals nothing.
-    """
-    kind = type(x)
-    if kind is float:
-        return None if x != x else (kind, copysign(1.0, x))
-    if kind in _REMEMBERED or isinstance(x, (type, np.dtype)):
-        return kind
-    if kind is tuple:
-        kinds = tuple(map(_kind, x))
-        return None if None in kinds else kinds
-    return None
+def _is_constant(x: Any) -> bool:
+    """Whether a static argument is and stays what its key tells; other objects may change."""
+    if type(x) is tuple:
+        return all([_is_constant(item) for item in x])
+    return type(x) in _CONSTANTS or isinstance(x, (type, np.dtype, np.generic))
 
 
 def _program(
     function: Callable[..., Any],
-    signature: tuple[ShapedArray | _Static, ...],
-    names: tuple[str, ...],
-    trace_key: Any,
+    signature: Sequence[Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> KernelProgram | None:
-    avals = [x for x in signature if type(x) is not _Static]
+    avals = [x for x in signature if type(x) is not tuple]
     if any([isinstance(a.dtype, np.dtype) and dtypes.itemsize_bits(a.dtype) < 8 for a in avals]):
         return None
 
@@ -129,9 +110,13 @@ def _program(
 
     def on_operands(*operands: Any) -> Sequence[Any]:
         rest = iter(operands)
-        values = [x.value if type(x) is _Static else next(rest) for x in signature]
-        count = len(values) - len(names)
-        result = function(*values[:count], **dict(zip(names, values[count:], strict=True)))
+        given = (*args, *kwargs.values())
+        values = [
+            x if type(what) is tuple else next(rest)
+            for x, what in zip(given, signature, strict=True)
+        ]
+        named = dict(zip(kwargs, values[len(args) :], strict=True))
+        result = function(*values[: len(args)], **named)
         kinds.append(type(result))
         return result if type(result) is tuple else [result]
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...core import BatchAxes, Jaxpr, Primitive, ShapedArray, stage_closed
 from ...dtypes import KeyType
-from ...util.memo import memoize_if_hashable
+from ...util.memo import memoize
 from .literals import i64_array, lies_in_words, physical_aval
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def lower_on_words(
     return [_settled(b, *each) for each in zip(results, dims, outs, strict=True)]
 
 
-@memoize_if_hashable
+@memoize
 def _on_words(
     primitive: Primitive,
     params: tuple[tuple[str, Any], ...],

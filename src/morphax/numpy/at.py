@@ -143,11 +143,11 @@ def _update(
     plan = plan_index(x.aval.shape, signature)
     if plan.has_arrays or not plan.in_bounds:
         if plan.has_arrays:
-            columns = array_indices(plan, signature, arrays)
+            columns = array_indices(signature, arrays)
         else:
             plan, columns = with_arrays(plan, signature)
-        return _scattered(
-            x,
+        result = _scattered(
+            lax.expand_dims(x, plan.added) if plan.added else x,
             plan,
             columns,
             values,
@@ -157,6 +157,7 @@ def _update(
             indices_are_sorted=indices_are_sorted,
             unique_indices=unique_indices,
         )
+        return lax.squeeze(result, plan.added) if plan.added else result
     return _region_update(x, plan, values, combine)
 
 

@@ -43,7 +43,8 @@ def take_index(
         if not plan.has_arrays:
             plan, arrays = with_arrays(plan, signature)
         else:
-            arrays = array_indices(plan, signature, arrays)
+            arrays = array_indices(signature, arrays)
+            x = lax.expand_dims(x, plan.added) if plan.added else x
         result = _gather(x, plan, arrays, mode, fill_value, wrap, promises)
     else:
         result = _slice(x, plan)

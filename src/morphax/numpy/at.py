@@ -15,11 +15,13 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..dtypes.numbers import checked_int
 from ..lax.convert import convert
 from ..lax.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..util.messages import message
 from .arithmetic import power as _power
 from .arithmetic import true_divide
+from .creation import asarray
 from .index_plan import ArrayAxis, IndexPlan, SliceAxis, array_indices, plan_index, signature_of
 from .indexing import index_columns, take_index, with_arrays
 from .operands import as_array
@@ -162,7 +164,12 @@ def _update(
 
 
 def _as_update(name: str, x: Any, values: Any) -> Any:
-    values = as_array(f"ndarray.at[...].{name}", values)
+    where = f"ndarray.at[...].{name}"
+    if type(values) is int:
+        checked_int(f"x.at[...].{name}, argument values", values, x.aval.dtype)
+    elif type(values) in (list, tuple):
+        values = asarray(values, x.aval.dtype)
+    values = as_array(where, values)
     aval, target = aval_of(values), x.aval
     if isinstance(target.dtype, dtypes.ExtendedDType) or aval.dtype == target.dtype:
         return values

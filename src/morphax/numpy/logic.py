@@ -2,52 +2,74 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
+from ..core import Primitive, aval_of, is_value
+from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
 from ..lax.bitwise import and_p, not_p, or_p, xor_p
 from ..lax.comparison import eq_p, ge_p, gt_p, le_p, lt_p, ne_p
-from .operands import as_truth, promoted
+from .operands import PYTHON_SCALARS, as_truth, promoted
+
+
+def _compared(
+    name: str, primitive: Primitive, compare: Callable[[int, int], bool], x: Any, y: Any
+) -> Any:
+    """A comparison; a Python int that the other dtype does not hold is beyond all its elements."""
+    side = _beyond(x, y) or -_beyond(y, x)
+    if side:
+        shape = aval_of(x if type(y) is int else y).shape
+        return lax.full(shape, compare(0, side), bool)
+    return primitive.bind(*promoted(name, x, y))
+
+
+def _beyond(x: Any, y: Any) -> int:
+    """1 if `y` is a Python int above the integer dtype of `x`, −1 if below it, otherwise 0."""
+    if type(y) is not int or type(x) in PYTHON_SCALARS or not is_value(x):
+        return 0
+    low, high = bounds(aval_of(x).dtype) or (y, y)
+    return (y > high) - (y < low)
 
 
 @replayed(2)
 def equal(x: Any, y: Any, /) -> Any:
     """x = y, element by element, as booleans."""
-    return eq_p.bind(*promoted("equal", x, y))
+    return _compared("equal", eq_p, operator.eq, x, y)
 
 
 @replayed(2)
 def not_equal(x: Any, y: Any, /) -> Any:
     """x ≠ y, element by element, as booleans."""
-    return ne_p.bind(*promoted("not_equal", x, y))
+    return _compared("not_equal", ne_p, operator.ne, x, y)
 
 
 @replayed(2)
 def less(x: Any, y: Any, /) -> Any:
     """x < y, element by element, as booleans."""
-    return lt_p.bind(*promoted("less", x, y))
+    return _compared("less", lt_p, operator.lt, x, y)
 
 
 @replayed(2)
 def less_equal(x: Any, y: Any, /) -> Any:
     """x ≤ y, element by element, as booleans."""
-    return le_p.bind(*promoted("less_equal", x, y))
+    return _compared("less_equal", le_p, operator.le, x, y)
 
 
 @replayed(2)
 def greater(x: Any, y: Any, /) -> Any:
     """x > y, element by element, as booleans."""
-    return gt_p.bind(*promoted("greater", x, y))
+    return _compared("greater", gt_p, operator.gt, x, y)
 
 
 @replayed(2)
 def greater_equal(x: Any, y: Any, /) -> Any:
     """x ≥ y, element by element, as booleans."""
-    return ge_p.bind(*promoted("greater_equal", x, y))
+    return _compared("greater_equal", ge_p, operator.ge, x, y)
 
 
 def logical_and(x: Any, y: Any, /) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
 from ..lax.axes import members
 from ..lax.dimension_numbers import (
@@ -22,7 +23,7 @@ from .arithmetic import maximum, minimum
 from .axes import canonical_axis
 from .index_plan import known_values
 from .indexing import index_columns
-from .operands import as_array, as_truth, check_no_out, promoted
+from .operands import as_array, as_truth, check_no_out, filling, promoted
 from .searching import nonzero
 from .shaping import broadcast_arrays, reshape
 
@@ -33,7 +34,8 @@ def where(
     """`x` where `condition` is true, else `y`; without them, the places where it is true.
 
     Args:
-        condition, x, y: arrays that broadcast to a common shape.
+        condition, x, y: arrays that broadcast to a common shape; a Python int beside an integer
+            array may name an element by its bits: −1 is 255 of dtype uint8.
         size, fill_value: for the one-argument form, as in `nonzero`.
 
     The derivative flows to the chosen value only; but a value that is not chosen and has an
@@ -61,7 +63,7 @@ def where(
 @replayed(3)
 def _where(condition: Any, x: Any, y: Any) -> Any:
     chosen = as_truth("where", condition)
-    x, y = promoted("where", x, y)
+    x, y = promoted("where", _as_bits_beside(x, y), _as_bits_beside(y, x))
     operands = (chosen, y, x)
     shapes = {getattr(v, "shape", ()) for v in operands} - {()}
     if len(shapes) > 1:
@@ -69,6 +71,12 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
         shape = lax.broadcast_shapes(*shapes)
         operands = tuple([_repeated(v, shape) if aval_of(v).shape else v for v in operands])
     return lax.select_n_p.bind(*operands)
+
+
+def _as_bits_beside(x: Any, other: Any) -> Any:
+    """`x`; a Python int may stand for the bits of an element of the dtype of `other`."""
+    beside_array = type(x) is int and hasattr(other, "dtype")
+    return filling("where", x, aval_of(other).dtype) if beside_array else x
 
 
 def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
@@ -99,7 +107,19 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @replayed(3)
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
-    """`arr` with values below `min` or above `max` replaced by these."""
+    """`arr` with values below `min` or above `max` replaced by these.
+
+    A Python int as bound need not be in the range of an integer dtype, unless it takes effect.
+
+    Raises:
+        ValueError: if one of them is complex.
+        OverflowError: if all elements would become a number that the dtype does not hold.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.clip(jnp.array([0, 100, 255], jnp.uint8), -1, 200)
+        Array([  0, 100, 200], dtype=uint8)
+    """
     arr = as_array("clip", arr)
     if any(
         b is not None and dtypes.issubdtype(aval_of(b).dtype, np.complexfloating)
@@ -113,9 +133,11 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
                 fix="Clip real and imaginary parts.",
             )
         )
-    if min is not None:
+    # A bound beyond all that the dtype holds is none.
+    low, high = bounds(arr.aval.dtype) or (min, max)
+    if min is not None and not (type(min) is int and min < low):
         arr = maximum(min, arr)
-    return arr if max is None else minimum(max, arr)
+    return arr if max is None or (type(max) is int and max > high) else minimum(max, arr)
 
 
 @replayed(2)

@@ -25,7 +25,26 @@ def _compared(
     if side:
         shape = aval_of(x if type(y) is int else y).shape
         return lax.full(shape, compare(0, side), bool)
-    return primitive.bind(*promoted(name, x, y))
+    x, y = promoted(name, x, y)
+    if name in _BY_PARTS and dtypes.issubdtype(aval_of(x).dtype, np.complexfloating):
+        return _compared_by_parts(x, y, *_BY_PARTS[name])
+    return primitive.bind(x, y)
+
+
+_BY_PARTS: dict[str, tuple[Callable[[Any, Any], Any], ...]] = {
+    "less": (lax.lt, lax.lt),
+    "less_equal": (lax.lt, lax.le),
+    "greater": (lax.gt, lax.gt),
+    "greater_equal": (lax.gt, lax.ge),
+}
+
+
+def _compared_by_parts(
+    x: Any, y: Any, by_real: Callable[[Any, Any], Any], by_imag: Callable[[Any, Any], Any]
+) -> Any:
+    """Complex numbers in the order of their real parts, then of their imaginary parts."""
+    (a, b), (c, d) = [(lax.real(v), lax.imag(v)) for v in (x, y)]
+    return lax.bitwise_or(by_real(a, c), lax.bitwise_and(lax.eq(a, c), by_imag(b, d)))
 
 
 def _beyond(x: Any, y: Any) -> int:
@@ -50,7 +69,16 @@ def not_equal(x: Any, y: Any, /) -> Any:
 
 @replayed(2)
 def less(x: Any, y: Any, /) -> Any:
-    """x < y, element by element, as booleans."""
+    """x < y, element by element, as booleans.
+
+    Complex numbers are compared by real part, then by imaginary part.  A Python int need not be in
+    the range of an integer dtype that it is compared with; this holds for all comparisons.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.less(jnp.array([0, 200], jnp.uint8), 300)
+        Array([ True,  True], dtype=bool)
+    """
     return _compared("less", lt_p, operator.lt, x, y)
 
 
@@ -120,8 +148,16 @@ bitwise_invert = invert = bitwise_not
 
 
 def left_shift(x: Any, y: Any, /) -> Any:
-    """The bits of x moved up by y places: x · 2ʸ."""
-    return lax.shift_left(*promoted("left_shift", x, y))
+    """The bits of x moved up by y places: x · 2ʸ; booleans count as integers."""
+    return lax.shift_left(*_integers("left_shift", x, y))
+
+
+def _integers(name: str, x: Any, y: Any) -> Any:
+    """Operands of a common dtype, booleans as integers."""
+    operands = promoted(name, x, y)
+    if aval_of(operands[0]).dtype != np.bool_:
+        return operands
+    return [lax.convert_element_type(v, int) for v in operands]
 
 
 bitwise_left_shift = left_shift
@@ -129,7 +165,7 @@ bitwise_left_shift = left_shift
 
 def right_shift(x1: Any, x2: Any, /) -> Any:
     """The bits of x moved down by y places; a negative x keeps its sign."""
-    x1, x2 = promoted("right_shift", x1, x2)
+    x1, x2 = _integers("right_shift", x1, x2)
     unsigned = dtypes.issubdtype(aval_of(x1).dtype, np.unsignedinteger)
     shift = lax.shift_right_logical if unsigned else lax.shift_right_arithmetic
     return shift(x1, x2)

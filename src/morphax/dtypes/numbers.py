@@ -10,7 +10,6 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from ml_dtypes import iinfo
 
 from ..util.messages import message
 from .convert import itemsize_bits
@@ -33,8 +32,10 @@ def bounds(dtype: Any) -> tuple[int, int] | None:
 def _bounds(dtype: Any) -> tuple[int, int] | None:
     if not issubdtype(dtype, np.integer):
         return None
-    info = iinfo(dtype)
-    return int(info.min), int(info.max)
+    bits = itemsize_bits(dtype)
+    if issubdtype(dtype, np.unsignedinteger):
+        return 0, (1 << bits) - 1
+    return -(1 << (bits - 1)), (1 << (bits - 1)) - 1
 
 
 def checked_int(where: str, x: int, dtype: Any) -> int:

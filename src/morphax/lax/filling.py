@@ -19,7 +19,6 @@ from ..core import (
     not_differentiable,
     not_linear,
 )
-from ..dtypes.numbers import host_scalar
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .axes import canonical_shape, integer
@@ -126,13 +125,12 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
 
     Args:
         shape: of the result.
-        fill_value: scalar.
+        fill_value: scalar; it is converted like an array, so that integers wrap around.
         dtype: of the result; that of `fill_value` if `None`.
         sharding: of the result.
 
     Raises:
         ValueError: if `fill_value` is not a scalar.
-        OverflowError: if it is a Python int that an integer dtype does not hold.
 
     Example:
         >>> import morphax as jax
@@ -140,9 +138,6 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
         Array([[7., 7., 7.],
                [7., 7., 7.]], dtype=float32, weak_type=True)
     """
-    if type(fill_value) is int and dtype is not None:
-        where = "lax.full, argument fill_value"
-        fill_value = host_scalar(where, fill_value, dtypes.canonicalize(dtype))[()]
     aval = aval_of(fill_value)
     if aval.shape:
         raise ValueError(

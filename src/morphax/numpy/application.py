@@ -103,9 +103,22 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     return lax.broadcast_in_dim(result, x.aval.shape, ()) if not aval_of(result).ndim else result
 
 
+def _check_not_empty(condlist: Sequence[Any]) -> None:
+    if not condlist:
+        raise ValueError(
+            message(
+                "jnp.piecewise, argument condlist",
+                given="no conditions",
+                expected="at least one, of the shape of x",
+                fix="Give a list of boolean arrays.",
+            )
+        )
+
+
 def _conditions(condlist: Any, x: Any) -> list[Any]:
     """The conditions one by one; a single one need not stand in a list."""
     if isinstance(condlist, (tuple, list)):
+        _check_not_empty(condlist)
         nested = [asarray(c) for c in condlist]
         single = all(c.aval.ndim == 0 for c in nested) and x.aval.ndim > 0
         return [asarray(condlist)] if single else nested

@@ -157,7 +157,9 @@ def remainder(x1: Any, x2: Any, /) -> Any:
 def _numbers(name: str, x: Any, y: Any) -> Any:
     """Operands of a common dtype, booleans as integers."""
     operands = promoted(name, x, y)
-    return [lax.convert_element_type(v, int) for v in operands] if _is_bool(operands[0]) else operands
+    return (
+        [lax.convert_element_type(v, int) for v in operands] if _is_bool(operands[0]) else operands
+    )
 
 
 def _truncated_remainder(x: Any, y: Any) -> Any:

@@ -119,9 +119,7 @@ def _from_sequence(items: Sequence[Any], dtype: Any) -> Any:
         return _from_host_sequence(items, leaves, dtype)
     parts = [_contents(x, None) for x in items]
     common = dtypes.result_type(*parts) if dtype is None else dtype
-    parts = [
-        _scalar(x, common) if type(x) is int else p for x, p in zip(items, parts, strict=True)
-    ]
+    parts = [_scalar(x, common) if type(x) is int else p for x, p in zip(items, parts, strict=True)]
     shapes = {p.aval.shape for p in parts}
     if len(shapes) > 1:
         raise ValueError(_ragged(shapes))

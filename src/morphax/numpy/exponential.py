@@ -47,7 +47,13 @@ def log10(x: Any, /) -> Any:
 
 def _logarithm(name: str, x: Any, base: float) -> Any:
     (x,) = promoted_inexact(name, x)
-    return lax.div(lax.log(x), lax.log(np.asarray(base, aval_of(x).dtype)[()]))
+    logarithm = lax.log(x)
+    if not is_complex(x):
+        return lax.div(logarithm, lax.log(np.asarray(base, aval_of(x).dtype)[()]))
+    # The quotient of complex numbers would be NaN where a part is infinite.
+    parts = lax.real(logarithm), lax.imag(logarithm)
+    scale = lax.log(np.asarray(base, aval_of(parts[0]).dtype)[()])
+    return lax.complex(*[lax.div(part, scale) for part in parts])
 
 
 def log1p(x: Any, /) -> Any:

@@ -100,7 +100,9 @@ def _plan(
     dtype, weak = _common_dtype(name, avals, inexact)
     shape = _common_shape(name, avals)
     changes = [
-        _literal(name, s, aval, dtype, weak) if s in PYTHON_SCALARS else _change(aval, dtype, weak, shape)
+        _literal(name, s, aval, dtype, weak)
+        if s in PYTHON_SCALARS
+        else _change(aval, dtype, weak, shape)
         for s, aval in zip(signature, avals, strict=True)
     ]
     return tuple([(i, change) for i, change in enumerate(changes) if change is not None])

@@ -234,9 +234,7 @@ def _after_left(element: Any, v: Any) -> Any:
     """Whether `v` goes behind `element`, and before those equal to it."""
     if not dtypes.issubdtype(aval_of(v).dtype, np.inexact):
         return less(element, v)
-    return lax.bitwise_or(
-        less(element, v), lax.bitwise_and(lax.ne(v, v), lax.eq(element, element))
-    )
+    return lax.bitwise_or(less(element, v), lax.bitwise_and(lax.ne(v, v), lax.eq(element, element)))
 
 
 def _after_right(element: Any, v: Any) -> Any:

@@ -124,7 +124,9 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """
     arr = as_array("clip", arr)
     if any(
-        b is not None and dtypes.issubdtype(aval_of(b).dtype, np.complexfloating)
+        b is not None
+        and type(b) is not int
+        and dtypes.issubdtype(aval_of(b).dtype, np.complexfloating)
         for b in (arr, min, max)
     ):
         raise ValueError(

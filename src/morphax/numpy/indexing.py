@@ -1,10 +1,10 @@
 """Reading `x[index]`: slices and gathers by the plan of the index.
 
-Indices out of bounds are clamped; negative ones count from the end.  The derivative is that of what
-is read, in both modes and for each form of index: a cotangent goes to the element that stands at the
-nearest place inside.  (In JAX, reverse mode drops it for arrays of indices, while forward mode and
-integers behave as here.)  With ``x.at[index].get(mode="fill")`` nothing is read out of bounds, and
-nothing flows there.
+Indices out of bounds are clamped; negative ones count from the end.  The derivative is that of
+what is read, in both modes and for each form of index: a cotangent goes to the element that stands
+at the nearest place inside.  (In JAX, reverse mode drops it for arrays of indices, while forward
+mode and integers behave as here.)  With ``x.at[index].get(mode="fill")`` nothing is read out of
+bounds, and nothing flows there.
 """
 
 from __future__ import annotations

@@ -100,6 +100,8 @@ def host_scalar(where: str, x: Any, dtype: Any) -> np.ndarray[Any, Any]:
         TypeError: if it is complex, and the dtype is not.
     """
     kind = type(x)
+    if kind is float and _bounds(dtype) is None:
+        return np.asarray(x).astype(dtype)
     if kind is complex and not issubdtype(dtype, np.complexfloating) and dtype != np.bool_:
         raise TypeError(
             message(

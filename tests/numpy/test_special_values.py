@@ -207,3 +207,11 @@ def test_scaling_short_floats() -> None:
     check(lambda x: jnp.frexp(x)[0], (x,), np.frexp(x)[0])
     exponents = np.array([-16, -20, 20, 3])
     check(jnp.ldexp, (x, exponents), np.ldexp(x, exponents), rtol=1e-3)
+
+
+def test_digitize_by_edges_with_nan() -> None:
+    x = np.array([1, NAN, 2, INF, -INF, 0])
+    for edges in (np.sort(x), np.sort(x)[::-1]):
+        for right in (False, True):
+            expected = np.digitize(x, edges, right)
+            check(lambda x, e, r=right: jnp.digitize(x, e, r), (x, edges), expected)

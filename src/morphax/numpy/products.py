@@ -267,7 +267,7 @@ def kron(a: Any, b: Any) -> Any:
     pairs = tuple([n for pair in zip(left, right, strict=True) for n in pair])
     wide = lax.broadcast_in_dim(reshape(a, left), pairs, tuple(range(0, 2 * rank, 2)))
     deep = lax.broadcast_in_dim(reshape(b, right), pairs, tuple(range(1, 2 * rank, 2)))
-    return reshape(lax.mul(wide, deep), tuple([m * n for m, n in zip(left, right, strict=True)]))
+    return reshape(multiply(wide, deep), tuple([m * n for m, n in zip(left, right, strict=True)]))
 
 
 @replayed(2)

@@ -288,7 +288,9 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     size = aval_of(bins).shape[0] if aval_of(bins).ndim == 1 else 0
     if size < 2:
         return searchsorted(bins, x, side, method=how)
-    ascending = greater_equal(getitem(bins, -1), getitem(bins, 0))
+    first, last = getitem(bins, 0), getitem(bins, -1)
+    # NaN sorts last.
+    ascending = lax.bitwise_or(greater_equal(last, first), lax.ne(last, last))
     up = searchsorted(bins, x, side, method=how)
     down = lax.sub(size, searchsorted(lax.rev(bins, (0,)), x, side, method=how))
     return lax.select(lax.broadcast(ascending, aval_of(up).shape), up, down)

@@ -125,7 +125,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
 
     Args:
         shape: of the result.
-        fill_value: scalar.
+        fill_value: scalar; it is converted like an array, so that integers wrap around.
         dtype: of the result; that of `fill_value` if `None`.
         sharding: of the result.
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
+from ..dtypes.numbers import as_bits
 from ..engines.xla.literals import is_opaque
 from ..engines.xla.stablehlo import Builder, Value
 from .families import compare
@@ -80,5 +81,7 @@ def fill_parameter(fill_value: Any, dtype: Any) -> Any:
     """A fill value as a parameter: a Python or NumPy scalar, and of NaN always the same one."""
     if fill_value is None:
         return default_fill_value(dtype)
+    if type(fill_value) is int:
+        fill_value = as_bits("lax.gather, argument fill_value", fill_value, dtype)
     value = fill_value if np.isscalar(fill_value) else np.asarray(fill_value)[()]
     return np.nan if isinstance(value, float) and value != value else value

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import aval_of
+from ..dtypes.numbers import bounds, checked_int
 from ..util.memo import ResultTable
 from .spine import broadcast_in_dim_p
 
@@ -25,7 +26,7 @@ def standardize(*operands: Any) -> Sequence[Any]:
     avals = tuple([x.aval if hasattr(x, "aval") else aval_of(x) for x in operands])
     if avals[0] is avals[-1] and len(avals) <= 2:
         return operands
-    plan = _plans[avals, tuple([type(x) in _SCALARS for x in operands])]
+    plan = _plans[avals, tuple([type(x) if type(x) in _SCALARS else None for x in operands])]
     if not plan:
         return operands
     values = list(operands)
@@ -35,17 +36,17 @@ def standardize(*operands: Any) -> Sequence[Any]:
 
 
 def _plan(
-    avals: tuple[Any, ...], scalar: tuple[bool, ...]
+    avals: tuple[Any, ...], kinds: tuple[type | None, ...]
 ) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
-    """Which operands of these avals are to change, and how."""
-    strong = [a.dtype for a, s in zip(avals, scalar, strict=True) if not s]
+    """Which operands of these avals, or Python scalars of these types, are to change, and how."""
+    strong = [a.dtype for a, kind in zip(avals, kinds, strict=True) if kind is None]
     dtype = strong[0] if strong else avals[0].dtype
     shape = _common_shape([a.shape for a in avals])
     changes = [
-        _cast(dtype)
-        if s and a.dtype != dtype and _fits(a.dtype, dtype)
+        _cast(kind, dtype)
+        if kind is not None and a.dtype != dtype and _fits(a.dtype, dtype)
         else _repeat(a.shape, shape)
-        for a, s in zip(avals, scalar, strict=True)
+        for a, kind in zip(avals, kinds, strict=True)
     ]
     return tuple([(i, change) for i, change in enumerate(changes) if change is not None])
 
@@ -86,5 +87,12 @@ def _fits(scalar_dtype: Any, dtype: Any) -> bool:
     return rank[scalar_dtype.kind] <= (1 if target is np.integer else 0)
 
 
-def _cast(dtype: Any) -> Callable[[Any], Any]:
-    return dtype.type
+def _cast(kind: type, dtype: Any) -> Callable[[Any], Any]:
+    """From a Python scalar of type `kind` to a scalar of `dtype`, which must hold it."""
+    make: Callable[[Any], Any] = dtype.type
+    limits = bounds(dtype) if kind is int else None
+    if limits is None:
+        return make
+    low, high = limits
+    where = "lax function, operands"
+    return lambda x: make(x if low <= x <= high else checked_int(where, x, dtype))

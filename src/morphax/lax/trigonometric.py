@@ -108,7 +108,8 @@ class Atan(Elementwise):
 def _atan2(x: Any, y: Any) -> Any:
     if x.dtype.kind != "c":
         return np.arctan2(x, y)
-    return -1j * np.log((y + 1j * x) / np.sqrt(above_the_cut(x * x + y * y)))
+    direction = (y + 1j * x) / np.sqrt(above_the_cut(x * x + y * y))
+    return -1j * np.log(above_the_cut(direction))
 
 
 @final

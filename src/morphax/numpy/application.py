@@ -69,7 +69,7 @@ def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]
 
 
 def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
-    """The first function whose condition is true, element by element.
+    """The last function whose condition is true, element by element.
 
     Args:
         x: array.
@@ -98,14 +98,27 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **kw: 
     dtype = x.aval.dtype
     values = [asarray(f(x, *args, **kw) if callable(f) else f) for f in functions]
     *values, result = [convert(v, dtype) for v in values]
-    for condition, value in zip(reversed(conditions), reversed(values), strict=True):
+    for condition, value in zip(conditions, values, strict=True):
         result = where(condition, value, result)
     return lax.broadcast_in_dim(result, x.aval.shape, ()) if not aval_of(result).ndim else result
+
+
+def _check_not_empty(condlist: Sequence[Any]) -> None:
+    if not condlist:
+        raise ValueError(
+            message(
+                "jnp.piecewise, argument condlist",
+                given="no conditions",
+                expected="at least one, of the shape of x",
+                fix="Give a list of boolean arrays.",
+            )
+        )
 
 
 def _conditions(condlist: Any, x: Any) -> list[Any]:
     """The conditions one by one; a single one need not stand in a list."""
     if isinstance(condlist, (tuple, list)):
+        _check_not_empty(condlist)
         nested = [asarray(c) for c in condlist]
         single = all(c.aval.ndim == 0 for c in nested) and x.aval.ndim > 0
         return [asarray(condlist)] if single else nested

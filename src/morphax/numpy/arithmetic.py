@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ from ..lax.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_p
 from ..lax.bitwise import and_p, or_p
 from ..lax.selection import max_p, min_p
 from ..lax.spine import broadcast_to
+from ..util.messages import message
+from .logic import greater, less
 from .operands import BOOL, as_array, promoted, promoted_inexact
 
 
@@ -90,13 +93,13 @@ def minimum(x: Any, y: Any, /) -> Any:
 def fmax(x1: Any, x2: Any) -> Any:
     """The larger of two values, element by element; NaN only if both are NaN."""
     x1, x2 = promoted("fmax", x1, x2)
-    return chosen(_prefers_first(lax.gt(x1, x2), x2), x1, x2)
+    return chosen(_prefers_first(greater(x1, x2), x2), x1, x2)
 
 
 def fmin(x1: Any, x2: Any) -> Any:
     """The smaller of two values, element by element; NaN only if both are NaN."""
     x1, x2 = promoted("fmin", x1, x2)
-    return chosen(_prefers_first(lax.lt(x1, x2), x2), x1, x2)
+    return chosen(_prefers_first(less(x1, x2), x2), x1, x2)
 
 
 def _prefers_first(condition: Any, second: Any) -> Any:
@@ -111,8 +114,17 @@ def chosen(condition: Any, x: Any, y: Any) -> Any:
 
 @replayed(2)
 def floor_divide(x1: Any, x2: Any, /) -> Any:
-    """The largest integer not above x / y, element by element."""
-    x1, x2 = promoted("floor_divide", x1, x2)
+    """The largest integer not above x / y, element by element.
+
+    The quotient of booleans is an integer; x / 0 is NaN for floats, for integers a number that
+    means nothing.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.floor_divide(-1.5, jnp.array([2.0, jnp.inf]))
+        Array([-1., -1.], dtype=float32)
+    """
+    x1, x2 = _numbers("floor_divide", x1, x2)
     if _is(x1, np.unsignedinteger):
         return lax.div(x1, x2)
     if _is(x1, np.integer):
@@ -127,14 +139,46 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
 
 @replayed(2)
 def remainder(x1: Any, x2: Any, /) -> Any:
-    """x − y ⌊x / y⌋, element by element: it has the sign of y."""
-    x1, x2 = promoted("remainder", x1, x2)
-    truncated = rem_p.bind(x1, x2)
-    zero = _zero(truncated)
-    opposite = lax.bitwise_and(
-        lax.ne(lax.lt(truncated, zero), lax.lt(x2, zero)), lax.ne(truncated, zero)
+    """x − y ⌊x / y⌋, element by element: it has the sign of y.
+
+    The remainder of booleans is an integer; that of a division by 0 is NaN for floats, 0 for
+    integers.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.remainder(jnp.array([7, -7, 7]), jnp.array([3, 3, 0]))
+        Array([1, 2, 0], dtype=int32)
+    """
+    x1, x2 = _numbers("remainder", x1, x2)
+    truncated = _truncated_remainder(x1, x2)
+    return chosen(_rounds_up(truncated, x2), lax.add(truncated, x2), truncated)
+
+
+def _numbers(name: str, x: Any, y: Any) -> Any:
+    """Operands of a common dtype, booleans as integers."""
+    operands = promoted(name, x, y)
+    return (
+        [lax.convert_element_type(v, int) for v in operands] if _is_bool(operands[0]) else operands
     )
-    return chosen(opposite, lax.add(truncated, x2), truncated)
+
+
+def _truncated_remainder(x: Any, y: Any) -> Any:
+    """The remainder of the quotient that is rounded towards zero; 0 for integers divided by 0."""
+    rest = rem_p.bind(x, y)
+    if not _is(x, np.integer) or (isinstance(y, np.generic) and y != 0):
+        return rest
+    zero = _zero(rest)
+    return chosen(_repeated(lax.eq(y, zero), rest), zero, rest)
+
+
+def _repeated(condition: Any, like: Any) -> Any:
+    return broadcast_to(condition, aval_of(like).shape)
+
+
+def _rounds_up(rest: Any, y: Any) -> Any:
+    """Whether a quotient that was rounded towards zero is above the exact one."""
+    zero = _zero(rest)
+    return lax.bitwise_and(lax.ne(lax.lt(rest, zero), lax.lt(y, zero)), lax.ne(rest, zero))
 
 
 mod = remainder
@@ -143,21 +187,27 @@ mod = remainder
 @replayed(2)
 def fmod(x1: Any, x2: Any, /) -> Any:
     """The remainder of x / y rounded towards zero: it has the sign of x."""
-    return rem_p.bind(*promoted("fmod", x1, x2))
+    return _truncated_remainder(*_numbers("fmod", x1, x2))
 
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """Floor division and remainder together."""
-    x1, x2 = promoted("divmod", x1, x2)
+    x1, x2 = _numbers("divmod", x1, x2)
     if _is(x1, np.integer):
         return floor_divide(x1, x2), remainder(x1, x2)
     return _float_divmod(x1, x2)
 
 
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
-    """Quotient, rounded from the exact remainder so that the two agree, and remainder."""
-    rest = remainder(x, y)
-    return lax.round(lax.div(lax.sub(x, rest), y)), rest
+    """Quotient, rounded from the exact remainder so that the two agree, and remainder.
+
+    What the remainder towards zero leaves divides exactly, and stays finite if y is infinite.
+    """
+    rest = rem_p.bind(x, y)
+    quotient = lax.div(lax.sub(x, rest), y)
+    rounds_up = _rounds_up(rest, y)
+    floored = lax.round(chosen(rounds_up, lax.sub(quotient, 1), quotient))
+    return floored, chosen(rounds_up, lax.add(rest, y), rest)
 
 
 def _zero(x: Any) -> Any:
@@ -199,7 +249,7 @@ def _integer_power(x: Any, y: Any) -> Any:
     return lax.while_loop(unfinished, multiplied, (_like(x, 1), x, y))[0]
 
 
-def _like(x: Any, value: int) -> Any:
+def _like(x: Any, value: float) -> Any:
     return lax.full_like(x, value)
 
 
@@ -209,8 +259,9 @@ def float_power(x1: Any, x2: Any, /) -> Any:
 
 
 def square(x: Any, /) -> Any:
-    """x², element by element."""
-    return lax.square(*promoted("square", x))
+    """x², element by element; of booleans, as integers."""
+    (x,) = promoted("square", x)
+    return lax.square(lax.convert_element_type(x, int) if _is_bool(x) else x)
 
 
 def sqrt(x: Any, /) -> Any:
@@ -240,7 +291,21 @@ abs = absolute
 
 def fabs(x: Any, /) -> Any:
     """|x| of real numbers, in floating point."""
-    return lax.abs(*promoted_inexact("fabs", x))
+    return lax.abs(*_real("fabs", promoted_inexact("fabs", x)))
+
+
+def _real(name: str, operands: Sequence[Any]) -> Sequence[Any]:
+    """Operands of one dtype, which must not be complex."""
+    if not _is(operands[0], np.complexfloating):
+        return operands
+    raise TypeError(
+        message(
+            f"jnp.{name}",
+            given=" and ".join([aval_of(x).str_short(short_dtypes=False) for x in operands]),
+            expected="real numbers",
+            fix="Take their magnitudes with jnp.abs first.",
+        )
+    )
 
 
 def sign(x: Any, /) -> Any:
@@ -250,11 +315,29 @@ def sign(x: Any, /) -> Any:
 
 @replayed(2)
 def hypot(x1: Any, x2: Any, /) -> Any:
-    """√(x² + y²), element by element, without overflow in between."""
-    x, y = map(lax.abs, promoted_inexact("hypot", x1, x2))
+    """√(x² + y²) of real numbers, element by element, without overflow in between.
+
+    It is infinite if one of them is, even if the other is NaN.
+
+    Raises:
+        TypeError: if they are complex.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.hypot(jnp.array([3.0, jnp.inf]), jnp.array([4.0, jnp.nan]))
+        Array([ 5., inf], dtype=float32)
+    """
+    x, y = map(lax.abs, _real("hypot", promoted_inexact("hypot", x1, x2)))
+    x, y = _unless_infinite(x, y), _unless_infinite(y, x)
     larger, smaller = lax.max(x, y), lax.min(x, y)
     zero = _zero(larger)
     whole = lax.bitwise_or(lax.eq(larger, zero), lax.eq(larger, lax.full_like(larger, np.inf)))
     ratio = lax.div(smaller, lax.select(whole, lax.full_like(larger, 1), larger))
     length = lax.mul(larger, lax.sqrt(lax.add(lax.square(ratio), 1)))
     return lax.select(whole, larger, length)
+
+
+def _unless_infinite(x: Any, y: Any) -> Any:
+    """`x`, but 0 where it is NaN and `y` infinite."""
+    does_not_matter = lax.bitwise_and(lax.ne(x, x), lax.eq(y, _like(y, np.inf)))
+    return chosen(does_not_matter, _zero(x), x)

@@ -15,12 +15,23 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..dtypes.numbers import checked_int
 from ..lax.convert import convert
 from ..lax.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
+from ..transforms.vmap import vmap
 from ..util.messages import message
 from .arithmetic import power as _power
 from .arithmetic import true_divide
-from .index_plan import ArrayAxis, IndexPlan, SliceAxis, array_indices, plan_index, signature_of
+from .creation import asarray
+from .index_plan import (
+    ArrayAxis,
+    IndexPlan,
+    SliceAxis,
+    array_indices,
+    known_values,
+    plan_index,
+    signature_of,
+)
 from .indexing import index_columns, take_index, with_arrays
 from .operands import as_array
 
@@ -119,8 +130,66 @@ class AtIndex:
         return _power(self.array, AtIndex(ones, self.index).multiply(values, **options))
 
     def apply(self, func: Callable[[Any], Any], **options: Any) -> Any:
-        """`func` applied to these places, once for each time they are named."""
-        return self.set(func(self.get()), **options)
+        """`func` applied to these places, once for each time they are named.
+
+        `func` takes and returns a scalar.  If no place may be named twice, this is differentiable.
+
+        Example:
+            >>> import morphax.numpy as jnp
+            >>> jnp.ones(3).at[jnp.array([1, 1])].apply(lambda v: 10 * v)
+            Array([  1., 100.,   1.], dtype=float32)
+        """
+        if self._may_repeat(**options):
+            zero = np.zeros((), self.array.aval.dtype)
+            return _update(self, "apply", zero, _applying(func), None, **options)
+        wrap = options.get("wrap_negative_indices", True)
+        old = self.get(mode="clip", wrap_negative_indices=wrap)
+        new = _on_scalars(func, old)
+        if new.aval.shape != old.aval.shape or new.aval.dtype != old.aval.dtype:
+            raise TypeError(
+                message(
+                    "x.at[...].apply, argument func",
+                    given=f"a function from {old.aval.dtype} to {new.aval}, of {old.aval}",
+                    expected=f"a function from scalars to scalars of dtype {old.aval.dtype}",
+                    fix="Convert its result with astype.",
+                )
+            )
+        return self.set(new, **options)
+
+    def _may_repeat(
+        self, *, mode: Any = None, wrap_negative_indices: bool = True, **_: Any
+    ) -> bool:
+        """Whether an element may be named twice, as far as it is known."""
+        signature, arrays = signature_of(self.array, self.index)
+        plan = plan_index(self.array.aval.shape, signature)
+        if not plan.has_arrays:
+            return False
+        indices = array_indices(signature, arrays)
+        if not all([known_values(a) is not None for a in indices]):
+            return True
+        sizes = [n for n, a in zip(plan.shape, plan.axes, strict=True) if isinstance(a, ArrayAxis)]
+        columns = np.asarray(index_columns(indices, sizes, plan.batch_shape, wrap_negative_indices))
+        if mode is not None and GatherScatterMode.from_any(mode) is GatherScatterMode.CLIP:
+            columns = np.clip(columns, 0, np.array(sizes) - 1)
+        places = columns.reshape(-1, len(sizes))
+        return len(np.unique(places, axis=0)) < len(places)
+
+
+def _on_scalars(func: Callable[[Any], Any], x: Any) -> Any:
+    """`func` of each element."""
+    size = x.aval.size
+    flat = as_array("ndarray.at[...].apply", vmap(func)(lax.reshape(x, (size,))))
+    return lax.reshape(flat, x.aval.shape) if flat.aval.size == size else flat
+
+
+def _applying(func: Callable[[Any], Any]) -> Callable[..., Any]:
+    """A scatter whose updates only say which elements `func` is applied to."""
+
+    def scatter(x: Any, indices: Any, updates: Any, numbers: Any, **options: Any) -> Any:
+        shape = aval_of(updates).shape
+        return lax.scatter_apply(x, indices, func, numbers, update_shape=shape, **options)
+
+    return scatter
 
 
 def _update(
@@ -143,11 +212,11 @@ def _update(
     plan = plan_index(x.aval.shape, signature)
     if plan.has_arrays or not plan.in_bounds:
         if plan.has_arrays:
-            columns = array_indices(plan, signature, arrays)
+            columns = array_indices(signature, arrays)
         else:
             plan, columns = with_arrays(plan, signature)
-        return _scattered(
-            x,
+        result = _scattered(
+            lax.expand_dims(x, plan.added) if plan.added else x,
             plan,
             columns,
             values,
@@ -157,11 +226,17 @@ def _update(
             indices_are_sorted=indices_are_sorted,
             unique_indices=unique_indices,
         )
+        return lax.squeeze(result, plan.added) if plan.added else result
     return _region_update(x, plan, values, combine)
 
 
 def _as_update(name: str, x: Any, values: Any) -> Any:
-    values = as_array(f"ndarray.at[...].{name}", values)
+    where = f"ndarray.at[...].{name}"
+    if type(values) is int:
+        checked_int(f"x.at[...].{name}, argument values", values, x.aval.dtype)
+    elif type(values) in (list, tuple):
+        values = asarray(values, x.aval.dtype)
+    values = as_array(where, values)
     aval, target = aval_of(values), x.aval
     if isinstance(target.dtype, dtypes.ExtendedDType) or aval.dtype == target.dtype:
         return values

@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes, lax, tree
 from ..array import Array
 from ..core import aval_of, is_value
+from ..dtypes.numbers import checked_int, host_scalar
 from ..engines.reference.replay import replayed
 from ..engines.transfer_guard import guard_transfer
 from ..lax.axes import integer
@@ -64,6 +65,9 @@ def array(
     return result if device is None else result.to_device(device)
 
 
+_OBJECT = "jnp.array, argument object"
+
+
 def _contents(object: Any, dtype: Any) -> Any:
     """`object` as an array of `dtype`, or of its own dtype."""
     if hasattr(object, "__jax_array__"):
@@ -80,7 +84,7 @@ def _contents(object: Any, dtype: Any) -> Any:
         return _from_numpy(np.asarray(object), dtype)
     raise TypeError(
         message(
-            "jnp.array, argument object",
+            _OBJECT,
             given=described(object),
             expected="an array, a scalar, or nested lists of these",
             fix="Convert the data to numbers first.",
@@ -90,7 +94,7 @@ def _contents(object: Any, dtype: Any) -> Any:
 
 def _scalar(x: Any, dtype: Any) -> Any:
     """A Python scalar as an array, weakly typed if no dtype is asked for."""
-    return Array.from_host(x if dtype is None else np.asarray(x).astype(dtype))
+    return Array.from_host(x if dtype is None else host_scalar(_OBJECT, x, dtype))
 
 
 def _from_numpy(x: np.ndarray[Any, Any], dtype: Any) -> Any:
@@ -115,6 +119,7 @@ def _from_sequence(items: Sequence[Any], dtype: Any) -> Any:
         return _from_host_sequence(items, leaves, dtype)
     parts = [_contents(x, None) for x in items]
     common = dtypes.result_type(*parts) if dtype is None else dtype
+    parts = [_scalar(x, common) if type(x) is int else p for x, p in zip(items, parts, strict=True)]
     shapes = {p.aval.shape for p in parts}
     if len(shapes) > 1:
         raise ValueError(_ragged(shapes))
@@ -126,10 +131,30 @@ def _from_host_sequence(items: Sequence[Any], leaves: Sequence[Any], dtype: Any)
     common = dtype
     if common is None:
         common = dtypes.result_type(*leaves) if leaves else dtypes.python_scalar_dtype(float)
+    if common in _SHORT:
+        for x in leaves:
+            checked_int(_OBJECT, int(x), common)
     try:
         return Array.from_host(np.array(items, common))
+    except (ValueError, TypeError, OverflowError):
+        raise _unreadable(items, leaves, common) from None
+
+
+_SHORT = frozenset(map(dtypes.dtype, ("int2", "int4", "uint2", "uint4")))
+
+
+def _unreadable(items: Sequence[Any], leaves: Sequence[Any], dtype: Any) -> Exception:
+    """Why NumPy does not read nested lists of numbers."""
+    try:
+        np.array(items)
     except ValueError:
-        raise ValueError(_ragged({np.shape(x) for x in items})) from None
+        return ValueError(_ragged({np.shape(x) for x in items}))
+    for x in leaves:
+        try:
+            host_scalar(_OBJECT, np.asarray(x).reshape(-1)[0].item(), dtype)
+        except (ValueError, TypeError, OverflowError) as error:
+            return error
+    raise AssertionError("one of the numbers is none of the dtype")
 
 
 def _ragged(shapes: Any) -> str:
@@ -184,6 +209,8 @@ def full(
     value = fill_value if type(fill_value) in PYTHON_SCALARS else as_array("full", fill_value)
     target = None if dtype is None else dtypes.requested(dtype, "full")
     sizes = canonical_size("full", shape)
+    if type(value) is int and target is not None:
+        value = host_scalar("jnp.full, argument fill_value", value, target)[()]
     if aval_of(value).ndim == 0:
         return _placed(lax.full(sizes, value, target), device)
     return _placed(_repeated(value if target is None else convert(value, target), sizes), device)

@@ -11,6 +11,7 @@ from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
 from .arithmetic import chosen
+from .complex import is_complex
 from .operands import promoted_inexact
 
 
@@ -46,7 +47,13 @@ def log10(x: Any, /) -> Any:
 
 def _logarithm(name: str, x: Any, base: float) -> Any:
     (x,) = promoted_inexact(name, x)
-    return lax.div(lax.log(x), lax.log(np.asarray(base, aval_of(x).dtype)[()]))
+    logarithm = lax.log(x)
+    if not is_complex(x):
+        return lax.div(logarithm, lax.log(np.asarray(base, aval_of(x).dtype)[()]))
+    # The quotient of complex numbers would be NaN where a part is infinite.
+    parts = lax.real(logarithm), lax.imag(logarithm)
+    scale = lax.log(np.asarray(base, aval_of(parts[0]).dtype)[()])
+    return lax.complex(*[lax.div(part, scale) for part in parts])
 
 
 def log1p(x: Any, /) -> Any:
@@ -59,6 +66,8 @@ def log1p(x: Any, /) -> Any:
 def logaddexp(x1: Any, x2: Any, /) -> Any:
     """log(eˣ + eʸ), element by element, without overflow in between."""
     x1, x2 = promoted_inexact("logaddexp", x1, x2)
+    if is_complex(x1):
+        return _sum_of_complex_powers(x1, x2, 1.0)
     larger, difference = lax.max(x1, x2), lax.sub(x1, x2)
     # inf − inf is NaN; the sum is then the operand itself, as it is where an operand is NaN.
     undefined = lax.ne(difference, difference)
@@ -71,5 +80,25 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
 def logaddexp2(x1: Any, x2: Any, /) -> Any:
     """log₂(2ˣ + 2ʸ), element by element, without overflow in between."""
     x1, x2 = promoted_inexact("logaddexp2", x1, x2)
+    if is_complex(x1):
+        return _sum_of_complex_powers(x1, x2, np.log(2.0))
     scale = np.asarray(np.log(2.0), aval_of(x1).dtype)[()]
     return lax.div(logaddexp(lax.mul(x1, scale), lax.mul(x2, scale)), scale)
+
+
+def _sum_of_complex_powers(x: Any, y: Any, scale: float) -> Any:
+    """log(aˣ + aʸ) to the base a = exp(`scale`), whose imaginary part is in (−π, π] / `scale`.
+
+    With x the one of larger real part it is x + log(1 + a^(y − x)).
+    """
+    dtype = aval_of(x).dtype
+    factor = dtype.type(scale)
+    first = lax.ge(lax.real(x), lax.real(y))
+    larger, smaller = chosen(first, x, y), chosen(first, y, x)
+    rest = lax.log1p(lax.exp(lax.mul(lax.sub(smaller, larger), factor)))
+    total = lax.add(lax.mul(larger, factor), rest)
+    angle = lax.imag(total)
+    turn = np.asarray(2 * np.pi, aval_of(angle).dtype)[()]
+    turns = lax.round(lax.div(angle, turn), lax.RoundingMethod.TO_NEAREST_EVEN)
+    within = lax.complex(lax.real(total), lax.sub(angle, lax.mul(turns, turn)))
+    return lax.div(within, factor)

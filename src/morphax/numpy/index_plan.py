@@ -5,6 +5,10 @@ slice, a reversal, and dropped or added axes.  As soon as there is an array, int
 rank 0 with it, as in NumPy: array parts broadcast together, and their axes go where the first of
 them stood, or to the front if a slice or `None` stands between them.
 
+A boolean array stands for the places where it is true: for as many axes as it has, whose sizes must
+be its own.  One of rank 0 stands for no axis of the operand, but for a new one, of size 1, that is
+taken or not.
+
 The plan depends on the operand's shape and on the *signature* of the index: its static parts, and
 the shapes of its arrays.  It is made once per signature.
 """
@@ -24,6 +28,7 @@ from ..array import Array
 from ..core import Tracer, aval_of, is_value
 from ..util.memo import memoize
 from ..util.messages import described, message
+from .creation import asarray
 
 
 @final
@@ -50,7 +55,8 @@ class IndexPlan:
     """How to index an operand of `shape`.
 
     Args:
-        shape: of the operand.
+        shape: of the operand, `added` axes among them.
+        added: axes of size 1 that the operand gets first, for masks of rank 0.
         axes: what happens to each of its axes.
         batch_shape: the common shape of the index arrays.
         batch_place: where the axes of `batch_shape` stand among those of the result that are
@@ -61,6 +67,7 @@ class IndexPlan:
     """
 
     shape: tuple[int, ...]
+    added: tuple[int, ...]
     axes: tuple[SliceAxis | ArrayAxis, ...]
     batch_shape: tuple[int, ...]
     batch_place: int
@@ -74,7 +81,7 @@ class IndexPlan:
 
 
 # How static parts and arrays of an index are written in its signature.
-_NEW, _REST, _ARRAY = "new axis", "...", "array"
+_NEW, _REST, _ARRAY, _FLAG = "new axis", "...", "array", "mask of rank 0"
 Signature = tuple[Any, ...]
 
 
@@ -83,7 +90,7 @@ def signature_of(x: Any, index: Any) -> tuple[Signature, list[Any]]:
     parts = index if isinstance(index, tuple) else (index,)
     signature: list[Any] = []
     arrays: list[Any] = []
-    for part in parts:
+    for position, part in enumerate(parts):
         kind = type(part)
         if kind is int:
             signature.append(part)
@@ -96,10 +103,54 @@ def signature_of(x: Any, index: Any) -> tuple[Signature, list[Any]]:
         elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
             signature.append(int(part))
         else:
+            if kind in (list, tuple) and parts is index:
+                part = asarray(part, None if part else int)
+            if _is_mask(part):
+                _check_mask(x.aval.shape, parts, position)
+            mark = _FLAG if _is_mask(part) and not np.ndim(part) else _ARRAY
             for array in _index_arrays(part):
-                signature.append((_ARRAY, aval_of(array).shape))
+                signature.append((mark, aval_of(array).shape))
                 arrays.append(array)
     return tuple(signature), arrays
+
+
+def _is_mask(part: Any) -> bool:
+    """Whether a part of an index that is no slice is boolean."""
+    return (is_value(part) or hasattr(part, "aval")) and aval_of(part).dtype == np.bool_
+
+
+def _check_mask(shape: tuple[int, ...], parts: Sequence[Any], position: int) -> None:
+    """Raise `IndexError` if a mask has other sizes than the axes that it stands for."""
+    used = [_axes_used(p) for p in parts]
+    if sum(used) > len(shape):
+        return
+    is_behind = any([p is Ellipsis for p in parts[:position]])
+    first = len(shape) - sum(used[position:]) if is_behind else sum(used[:position])
+    sizes = shape[first : first + used[position]]
+    given = np.shape(parts[position])
+    if sizes != given:
+        raise IndexError(
+            message(
+                "x[mask]",
+                given=f"a boolean array of shape {given} for axes of sizes {sizes} "
+                f"(from axis {first} on) of an array of shape {shape}",
+                expected="a boolean array with the sizes of the axes that it stands for",
+                fix="Give one truth value for each element or slice; to select by numbers, "
+                "convert it with astype(int).",
+            )
+        )
+
+
+def _axes_used(part: Any) -> int:
+    """How many axes of the operand a part of an index stands for."""
+    if part is None or part is Ellipsis:
+        return 0
+    if isinstance(part, (builtins.slice, int)) and not isinstance(part, bool):
+        return 1
+    if isinstance(part, (list, tuple)):
+        part = np.asarray(part) if part else np.empty(0, int)
+        return part.ndim if part.dtype == np.bool_ else 1
+    return np.ndim(part) if _is_mask(part) else 1
 
 
 def _slice_signature(part: builtins.slice) -> tuple[Any, ...]:
@@ -131,13 +182,11 @@ def _index_arrays(part: Any) -> list[Any]:
                 "x[mask]",
                 given=f"{part.origin()}, {aval}",
                 expected="a boolean array whose values are known: they decide the result's shape",
-                fix="Use jnp.where(mask, x, value), or x.at[mask].set(value) with a scalar value.",
+                fix="Use jnp.where(mask, x, value), or jnp.nonzero(mask, size=...).",
             )
         )
     mask = np.asarray(part)
-    if mask.ndim == 0:
-        raise TypeError(_bad_part(part))
-    return list(np.nonzero(mask))
+    return list(np.nonzero(mask)) if mask.ndim else [np.zeros(int(mask), np.int32)]
 
 
 def _bad_part(part: Any) -> str:
@@ -156,7 +205,7 @@ def plan_index(shape: tuple[int, ...], signature: Signature) -> IndexPlan:
     signature = _without_ellipsis(shape, signature)
     arrays = any(_is_array(part) for part in signature)
     axes: list[SliceAxis | ArrayAxis] = []
-    new_axes, dropped, places, batch_shapes = [], [], [], []
+    added, new_axes, dropped, places, batch_shapes = [], [], [], [], []
     in_bounds = True
     result_ndim = 0
     for part in signature:
@@ -164,6 +213,9 @@ def plan_index(shape: tuple[int, ...], signature: Signature) -> IndexPlan:
             new_axes.append(result_ndim)
             result_ndim += 1
             continue
+        if _is_flag(part):
+            added.append(len(axes))
+            shape = (*shape[: len(axes)], 1, *shape[len(axes) :])
         size = shape[len(axes)]
         if _is_array(part) or (arrays and type(part) is int):
             places.append(result_ndim)
@@ -185,6 +237,7 @@ def plan_index(shape: tuple[int, ...], signature: Signature) -> IndexPlan:
     width = len(batch_shape)
     return IndexPlan(
         shape=shape,
+        added=tuple(added),
         axes=tuple(axes),
         batch_shape=batch_shape,
         batch_place=place - sum(n < place for n in new_axes),
@@ -195,7 +248,11 @@ def plan_index(shape: tuple[int, ...], signature: Signature) -> IndexPlan:
 
 
 def _is_array(part: Any) -> bool:
-    return type(part) is tuple and part[0] == _ARRAY
+    return type(part) is tuple and part[0] in (_ARRAY, _FLAG)
+
+
+def _is_flag(part: Any) -> bool:
+    return type(part) is tuple and part[0] == _FLAG
 
 
 def _slice_axis(part: tuple[Any, ...], size: int) -> SliceAxis:
@@ -214,7 +271,7 @@ def _slice_axis(part: tuple[Any, ...], size: int) -> SliceAxis:
 
 def _without_ellipsis(shape: tuple[int, ...], signature: Signature) -> Signature:
     """The signature with one part for every axis."""
-    used = sum(part not in (_NEW, _REST) for part in signature)
+    used = sum(part not in (_NEW, _REST) and not _is_flag(part) for part in signature)
     count = sum(part == _REST for part in signature)
     if used > len(shape) or count > 1:
         raise IndexError(
@@ -230,10 +287,9 @@ def _without_ellipsis(shape: tuple[int, ...], signature: Signature) -> Signature
     return signature[:at] + whole + signature[at + 1 :]
 
 
-def array_indices(plan: IndexPlan, signature: Signature, arrays: Sequence[Any]) -> list[Any]:
-    """The index arrays of a plan by position, static ints among them."""
+def array_indices(signature: Signature, arrays: Sequence[Any]) -> list[Any]:
+    """The index arrays of a signature by position, static ints among them."""
     given = iter(arrays)
-    signature = _without_ellipsis(plan.shape, signature)
     parts = [p for p in signature if _is_array(p) or type(p) is int]
     return [next(given) if _is_array(p) else np.asarray(p) for p in parts]
 

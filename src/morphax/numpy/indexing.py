@@ -1,6 +1,10 @@
 """Reading `x[index]`: slices and gathers by the plan of the index.
 
-Indices out of bounds are clamped; negative ones count from the end.
+Indices out of bounds are clamped; negative ones count from the end.  The derivative is that of
+what is read, in both modes and for each form of index: a cotangent goes to the element that stands
+at the nearest place inside.  (In JAX, reverse mode drops it for arrays of indices, while forward
+mode and integers behave as here.)  With ``x.at[index].get(mode="fill")`` nothing is read out of
+bounds, and nothing flows there.
 """
 
 from __future__ import annotations
@@ -16,6 +20,7 @@ from ..core import aval_of
 from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.spine import broadcast_in_dim_p
 from ..util.host_memory import MANY, pooled
+from ..util.messages import message
 from .index_plan import (
     ArrayAxis,
     IndexPlan,
@@ -43,7 +48,8 @@ def take_index(
         if not plan.has_arrays:
             plan, arrays = with_arrays(plan, signature)
         else:
-            arrays = array_indices(plan, signature, arrays)
+            arrays = array_indices(signature, arrays)
+            x = lax.expand_dims(x, plan.added) if plan.added else x
         result = _gather(x, plan, arrays, mode, fill_value, wrap, promises)
     else:
         result = _slice(x, plan)
@@ -106,10 +112,25 @@ def _gather(
         collapsed_slice_dims=indexed,
         start_index_map=indexed,
     )
-    if 0 in sizes and plan.batch_shape and 0 not in plan.batch_shape:
-        mode = GatherScatterMode.FILL_OR_DROP
+    if 0 in sizes:
+        kept = tuple([n for i, n in enumerate(shape) if i not in indexed])
+        return nothing_taken("x[...]", x, (*kept[:place], *plan.batch_shape, *kept[place:]))
     windows = tuple([1 if i in indexed else n for i, n in enumerate(shape)])
     return lax.gather(x, indices, numbers, windows, mode=mode, fill_value=fill_value, **promises)
+
+
+def nothing_taken(where: str, x: Any, shape: tuple[int, ...]) -> Any:
+    """What is read along an axis of size 0: an array of `shape`, which must be empty."""
+    if math.prod(shape):
+        raise IndexError(
+            message(
+                where,
+                given=f"places along an axis of size 0, of an array of shape {aval_of(x).shape}",
+                expected="no places: there are no elements",
+                fix="Test the size of the axis first.",
+            )
+        )
+    return lax.full_like(x, 0, shape=shape)
 
 
 def index_columns(

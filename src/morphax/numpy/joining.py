@@ -16,7 +16,7 @@ from ..util.messages import message
 from .at import At
 from .axes import canonical_axes, canonical_axis
 from .indexing import getitem
-from .operands import as_array
+from .operands import as_array, filling
 from .shaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 
 _SECTIONS = "splitting an array, argument indices_or_sections"
@@ -52,7 +52,8 @@ concat = concatenate
 
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """`values` behind `arr`."""
-    return concatenate([as_array("append", arr), as_array("append", values)], axis)
+    arr = as_array("append", arr)
+    return concatenate([arr, as_array("append", filling("append", values, arr.aval.dtype))], axis)
 
 
 def stack(arrays: Any, axis: int = 0, out: None = None, dtype: Any = None) -> Any:

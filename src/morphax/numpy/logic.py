@@ -2,52 +2,102 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
+from ..core import Primitive, aval_of, is_value
+from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
 from ..lax.bitwise import and_p, not_p, or_p, xor_p
 from ..lax.comparison import eq_p, ge_p, gt_p, le_p, lt_p, ne_p
-from .operands import as_truth, promoted
+from .operands import PYTHON_SCALARS, as_truth, promoted
+
+
+def _compared(
+    name: str, primitive: Primitive, compare: Callable[[int, int], bool], x: Any, y: Any
+) -> Any:
+    """A comparison; a Python int that the other dtype does not hold is beyond all its elements."""
+    side = _beyond(x, y) or -_beyond(y, x)
+    if side:
+        shape = aval_of(x if type(y) is int else y).shape
+        return lax.full(shape, compare(0, side), bool)
+    x, y = promoted(name, x, y)
+    if name in _BY_PARTS and dtypes.issubdtype(aval_of(x).dtype, np.complexfloating):
+        return _compared_by_parts(x, y, *_BY_PARTS[name])
+    return primitive.bind(x, y)
+
+
+_BY_PARTS: dict[str, tuple[Callable[[Any, Any], Any], ...]] = {
+    "less": (lax.lt, lax.lt),
+    "less_equal": (lax.lt, lax.le),
+    "greater": (lax.gt, lax.gt),
+    "greater_equal": (lax.gt, lax.ge),
+}
+
+
+def _compared_by_parts(
+    x: Any, y: Any, by_real: Callable[[Any, Any], Any], by_imag: Callable[[Any, Any], Any]
+) -> Any:
+    """Complex numbers in the order of their real parts, then of their imaginary parts."""
+    (a, b), (c, d) = [(lax.real(v), lax.imag(v)) for v in (x, y)]
+    return lax.bitwise_or(by_real(a, c), lax.bitwise_and(lax.eq(a, c), by_imag(b, d)))
+
+
+def _beyond(x: Any, y: Any) -> int:
+    """1 if `y` is a Python int above the integer dtype of `x`, −1 if below it, otherwise 0."""
+    if type(y) is not int or type(x) in PYTHON_SCALARS or not is_value(x):
+        return 0
+    low, high = bounds(aval_of(x).dtype) or (y, y)
+    return (y > high) - (y < low)
 
 
 @replayed(2)
 def equal(x: Any, y: Any, /) -> Any:
     """x = y, element by element, as booleans."""
-    return eq_p.bind(*promoted("equal", x, y))
+    return _compared("equal", eq_p, operator.eq, x, y)
 
 
 @replayed(2)
 def not_equal(x: Any, y: Any, /) -> Any:
     """x ≠ y, element by element, as booleans."""
-    return ne_p.bind(*promoted("not_equal", x, y))
+    return _compared("not_equal", ne_p, operator.ne, x, y)
 
 
 @replayed(2)
 def less(x: Any, y: Any, /) -> Any:
-    """x < y, element by element, as booleans."""
-    return lt_p.bind(*promoted("less", x, y))
+    """x < y, element by element, as booleans.
+
+    Complex numbers are compared by real part, then by imaginary part.  A Python int need not be in
+    the range of an integer dtype that it is compared with; this holds for all comparisons.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.less(jnp.array([0, 200], jnp.uint8), 300)
+        Array([ True,  True], dtype=bool)
+    """
+    return _compared("less", lt_p, operator.lt, x, y)
 
 
 @replayed(2)
 def less_equal(x: Any, y: Any, /) -> Any:
     """x ≤ y, element by element, as booleans."""
-    return le_p.bind(*promoted("less_equal", x, y))
+    return _compared("less_equal", le_p, operator.le, x, y)
 
 
 @replayed(2)
 def greater(x: Any, y: Any, /) -> Any:
     """x > y, element by element, as booleans."""
-    return gt_p.bind(*promoted("greater", x, y))
+    return _compared("greater", gt_p, operator.gt, x, y)
 
 
 @replayed(2)
 def greater_equal(x: Any, y: Any, /) -> Any:
     """x ≥ y, element by element, as booleans."""
-    return ge_p.bind(*promoted("greater_equal", x, y))
+    return _compared("greater_equal", ge_p, operator.ge, x, y)
 
 
 def logical_and(x: Any, y: Any, /) -> Any:
@@ -98,8 +148,16 @@ bitwise_invert = invert = bitwise_not
 
 
 def left_shift(x: Any, y: Any, /) -> Any:
-    """The bits of x moved up by y places: x · 2ʸ."""
-    return lax.shift_left(*promoted("left_shift", x, y))
+    """The bits of x moved up by y places: x · 2ʸ; booleans count as integers."""
+    return lax.shift_left(*_integers("left_shift", x, y))
+
+
+def _integers(name: str, x: Any, y: Any) -> Any:
+    """Operands of a common dtype, booleans as integers."""
+    operands = promoted(name, x, y)
+    if aval_of(operands[0]).dtype != np.bool_:
+        return operands
+    return [lax.convert_element_type(v, int) for v in operands]
 
 
 bitwise_left_shift = left_shift
@@ -107,7 +165,7 @@ bitwise_left_shift = left_shift
 
 def right_shift(x1: Any, x2: Any, /) -> Any:
     """The bits of x moved down by y places; a negative x keeps its sign."""
-    x1, x2 = promoted("right_shift", x1, x2)
+    x1, x2 = _integers("right_shift", x1, x2)
     unsigned = dtypes.issubdtype(aval_of(x1).dtype, np.unsignedinteger)
     shift = lax.shift_right_logical if unsigned else lax.shift_right_arithmetic
     return shift(x1, x2)

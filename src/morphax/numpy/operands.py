@@ -17,6 +17,7 @@ from .. import dtypes, errors
 from ..array import Array
 from ..config import current as current_config
 from ..core import Tracer, aval_of, is_value
+from ..dtypes.numbers import as_bits, bounds, checked_int
 from ..lax.comparison import ne_p
 from ..lax.convert import convert
 from ..lax.shape import broadcast_shapes
@@ -99,7 +100,9 @@ def _plan(
     dtype, weak = _common_dtype(name, avals, inexact)
     shape = _common_shape(name, avals)
     changes = [
-        _literal(s, aval, dtype, weak) if s in PYTHON_SCALARS else _change(aval, dtype, weak, shape)
+        _literal(name, s, aval, dtype, weak)
+        if s in PYTHON_SCALARS
+        else _change(aval, dtype, weak, shape)
         for s, aval in zip(signature, avals, strict=True)
     ]
     return tuple([(i, change) for i, change in enumerate(changes) if change is not None])
@@ -149,7 +152,7 @@ def _shape_error(name: str, avals: Sequence[Any], expected: str) -> ValueError |
     )
 
 
-def _literal(kind: type, aval: Any, dtype: Any, weak: bool) -> Change:
+def _literal(name: str, kind: type, aval: Any, dtype: Any, weak: bool) -> Change:
     """From a Python scalar to a literal of the common dtype; weak results keep Python scalars."""
     make = dtype.type
     if weak and dtype == dtypes.python_scalar_dtype(_PYTHON_TYPE.get(dtype.kind, bool)):
@@ -158,14 +161,23 @@ def _literal(kind: type, aval: Any, dtype: Any, weak: bool) -> Change:
         make = _PYTHON_TYPE[dtype.kind]
     if kind is not int:
         return make  # type: ignore[no-any-return]
-    end = 1 << (8 * aval.dtype.itemsize - 1)
-    return lambda x: make(x if -end <= x < end else _checked(x))
+    limits = bounds(dtype)
+    if limits is None:
+        end = 1 << (8 * aval.dtype.itemsize - 1)
+        return lambda x: make(x if -end <= x < end else _checked(x))
+    low, high = limits
+    return lambda x: make(x if low <= x <= high else checked_int(f"jnp.{name}", x, dtype))
 
 
 def _checked(x: int) -> int:
     """`x`, if it can be an operand."""
     aval_of(x)
     return x
+
+
+def filling(name: str, x: Any, dtype: Any) -> Any:
+    """`x`, which fills places of an array of `dtype`: a Python int may stand for its bits."""
+    return as_bits(f"jnp.{name}", x, dtype) if type(x) is int else x
 
 
 def _change(aval: Any, dtype: Any, weak: bool, shape: tuple[int, ...]) -> Change:

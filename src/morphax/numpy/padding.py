@@ -19,7 +19,7 @@ from ..util.memo import memoize
 from ..util.messages import message
 from .application import apply_along_axis
 from .creation import linspace
-from .operands import as_array
+from .operands import as_array, filling
 from .quantiles import median
 from .reductions import max as max_
 from .reductions import mean
@@ -139,7 +139,7 @@ def _with_constants(x: Any, widths: Widths, values: Any) -> Any:
 
 
 def _scalar(value: Any, dtype: Any) -> Any:
-    return convert(as_array("pad", value), dtype)
+    return convert(as_array("pad", filling("pad", value, dtype)), dtype)
 
 
 def _with_ramps(x: Any, widths: Widths, ends: Any) -> Any:

@@ -18,6 +18,7 @@ from ..lax.dot import DotDimensionNumbers, dot_general_p
 from ..lax.precision import canonical_precision
 from ..util.memo import ResultTable, memoize
 from ..util.messages import message
+from .arithmetic import multiply
 from .axes import canonical_axes, canonical_axis
 from .contraction import Contraction, Shape, plan_contraction
 from .operands import as_array, check_no_out, of_one_dtype
@@ -212,7 +213,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
     a, b = of_one_dtype("outer", a, b)
     shape = (a.aval.size, b.aval.size)
     rows = lax.broadcast_in_dim(ravel(a), shape, (0,))
-    return lax.mul(rows, lax.broadcast_in_dim(ravel(b), shape, (1,)))
+    return multiply(rows, lax.broadcast_in_dim(ravel(b), shape, (1,)))
 
 
 @replayed(2)
@@ -266,7 +267,7 @@ def kron(a: Any, b: Any) -> Any:
     pairs = tuple([n for pair in zip(left, right, strict=True) for n in pair])
     wide = lax.broadcast_in_dim(reshape(a, left), pairs, tuple(range(0, 2 * rank, 2)))
     deep = lax.broadcast_in_dim(reshape(b, right), pairs, tuple(range(1, 2 * rank, 2)))
-    return reshape(lax.mul(wide, deep), tuple([m * n for m, n in zip(left, right, strict=True)]))
+    return reshape(multiply(wide, deep), tuple([m * n for m, n in zip(left, right, strict=True)]))
 
 
 @replayed(2)

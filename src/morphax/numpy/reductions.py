@@ -21,6 +21,7 @@ from ..lax.convert import convert
 from ..lax.spine import broadcast_in_dim_p, reduce_sum_p
 from ..util.memo import ResultTable
 from ..util.messages import message
+from .arithmetic import add, multiply
 from .axes import canonical_axes
 from .operands import as_array, as_truth, check_no_out, promoted_inexact
 from .selection import where as where_
@@ -131,11 +132,19 @@ _ROOMY = frozenset(map(np.dtype, (np.float32, np.float64, np.complex64, np.compl
 
 
 def _sum_over(a: Any, axes: tuple[int, ...]) -> Any:
+    """The sum, or of booleans the logical or, as for two of them."""
+    if a.aval.dtype == np.bool_:
+        return lax.reduce_or(a, axes)
     return reduce_sum_p.bind(a, axes=axes, out_sharding=None)
 
 
-_SUM = _Reduction("sum", _sum_over, lambda dtype: 0, lax.add)
-_PROD = _Reduction("prod", lax.reduce_prod, lambda dtype: 1, lax.mul)
+def _product_over(a: Any, axes: tuple[int, ...]) -> Any:
+    """The product, or of booleans the logical and."""
+    return (lax.reduce_and if a.aval.dtype == np.bool_ else lax.reduce_prod)(a, axes)
+
+
+_SUM = _Reduction("sum", _sum_over, lambda dtype: 0, add)
+_PROD = _Reduction("prod", _product_over, lambda dtype: 1, multiply)
 _MAX = _Reduction("max", lax.reduce_max, combine=lax.max)
 _MIN = _Reduction("min", lax.reduce_min, combine=lax.min)
 _ALL = _Reduction("all", lax.reduce_and, lambda dtype: True)

@@ -21,6 +21,7 @@ from ..util.messages import message
 from .at import At
 from .axes import canonical_axis
 from .indexing import getitem
+from .logic import greater_equal, less, less_equal
 from .operands import as_array, as_truth, check_no_out, concrete_values, promoted
 from .shaping import ravel, reshape, transpose
 
@@ -232,15 +233,13 @@ def _check_search(a: Any, side: str, method: str) -> None:
 def _after_left(element: Any, v: Any) -> Any:
     """Whether `v` goes behind `element`, and before those equal to it."""
     if not dtypes.issubdtype(aval_of(v).dtype, np.inexact):
-        return lax.lt(element, v)
-    return lax.bitwise_or(
-        lax.lt(element, v), lax.bitwise_and(lax.ne(v, v), lax.eq(element, element))
-    )
+        return less(element, v)
+    return lax.bitwise_or(less(element, v), lax.bitwise_and(lax.ne(v, v), lax.eq(element, element)))
 
 
 def _after_right(element: Any, v: Any) -> Any:
     """Whether `v` goes behind `element`, and behind those equal to it."""
-    below = lax.le(element, v)
+    below = less_equal(element, v)
     nan_too = dtypes.issubdtype(aval_of(v).dtype, np.inexact)
     return lax.bitwise_or(below, lax.ne(v, v)) if nan_too else below
 
@@ -289,7 +288,9 @@ def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = Non
     size = aval_of(bins).shape[0] if aval_of(bins).ndim == 1 else 0
     if size < 2:
         return searchsorted(bins, x, side, method=how)
-    ascending = lax.ge(getitem(bins, -1), getitem(bins, 0))
+    first, last = getitem(bins, 0), getitem(bins, -1)
+    # NaN sorts last.
+    ascending = lax.bitwise_or(greater_equal(last, first), lax.ne(last, last))
     up = searchsorted(bins, x, side, method=how)
     down = lax.sub(size, searchsorted(lax.rev(bins, (0,)), x, side, method=how))
     return lax.select(lax.broadcast(ascending, aval_of(up).shape), up, down)

@@ -10,19 +10,22 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
 from ..lax.axes import members
+from ..lax.convert import convert
 from ..lax.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     elements_along,
 )
+from ..lax.start_indices import holding
 from ..util.messages import message
-from .arithmetic import maximum, minimum
+from .arithmetic import maximum, minimum, remainder
 from .axes import canonical_axis
 from .index_plan import known_values
-from .indexing import index_columns
-from .operands import as_array, as_truth, check_no_out, promoted
+from .indexing import index_columns, nothing_taken
+from .operands import as_array, as_truth, check_no_out, concrete_values, filling, promoted
 from .searching import nonzero
 from .shaping import broadcast_arrays, reshape
 
@@ -33,7 +36,8 @@ def where(
     """`x` where `condition` is true, else `y`; without them, the places where it is true.
 
     Args:
-        condition, x, y: arrays that broadcast to a common shape.
+        condition, x, y: arrays that broadcast to a common shape; a Python int beside an integer
+            array may name an element by its bits: −1 is 255 of dtype uint8.
         size, fill_value: for the one-argument form, as in `nonzero`.
 
     The derivative flows to the chosen value only; but a value that is not chosen and has an
@@ -61,7 +65,7 @@ def where(
 @replayed(3)
 def _where(condition: Any, x: Any, y: Any) -> Any:
     chosen = as_truth("where", condition)
-    x, y = promoted("where", x, y)
+    x, y = promoted("where", _as_bits_beside(x, y), _as_bits_beside(y, x))
     operands = (chosen, y, x)
     shapes = {getattr(v, "shape", ()) for v in operands} - {()}
     if len(shapes) > 1:
@@ -69,6 +73,12 @@ def _where(condition: Any, x: Any, y: Any) -> Any:
         shape = lax.broadcast_shapes(*shapes)
         operands = tuple([_repeated(v, shape) if aval_of(v).shape else v for v in operands])
     return lax.select_n_p.bind(*operands)
+
+
+def _as_bits_beside(x: Any, other: Any) -> Any:
+    """`x`; a Python int may stand for the bits of an element of the dtype of `other`."""
+    beside_array = type(x) is int and hasattr(other, "dtype")
+    return filling("where", x, aval_of(other).dtype) if beside_array else x
 
 
 def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
@@ -99,10 +109,24 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
 
 @replayed(3)
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
-    """`arr` with values below `min` or above `max` replaced by these."""
+    """`arr` with values below `min` or above `max` replaced by these.
+
+    A Python int as bound need not be in the range of an integer dtype, unless it takes effect.
+
+    Raises:
+        ValueError: if one of them is complex.
+        OverflowError: if all elements would become a number that the dtype does not hold.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.clip(jnp.array([0, 100, 255], jnp.uint8), -1, 200)
+        Array([  0, 100, 200], dtype=uint8)
+    """
     arr = as_array("clip", arr)
     if any(
-        b is not None and dtypes.issubdtype(aval_of(b).dtype, np.complexfloating)
+        b is not None
+        and type(b) is not int
+        and dtypes.issubdtype(aval_of(b).dtype, np.complexfloating)
         for b in (arr, min, max)
     ):
         raise ValueError(
@@ -113,9 +137,11 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
                 fix="Clip real and imaginary parts.",
             )
         )
-    if min is not None:
+    # A bound beyond all that the dtype holds is none.
+    low, high = bounds(arr.aval.dtype) or (min, max)
+    if min is not None and not (type(min) is int and min < low):
         arr = maximum(min, arr)
-    return arr if max is None else minimum(max, arr)
+    return arr if max is None or (type(max) is int and max > high) else minimum(max, arr)
 
 
 @replayed(2)
@@ -137,7 +163,7 @@ def take(
         axis: axis to take along.
         out: must be `None`.
         mode: out of bounds, ``"fill"`` (the default) gives NaN (or the least integer),
-            ``"clip"`` clamps, ``"wrap"`` counts on from the start.
+            ``"clip"`` clamps, negative ones too, ``"wrap"`` counts on from the start.
         unique_indices, indices_are_sorted: promises that may make it faster.
         fill_value: value out of bounds.
 
@@ -152,10 +178,13 @@ def take(
     axis = canonical_axis("take", axis, a.aval.ndim)
     indices = as_array("take", indices)
     aval, size = aval_of(indices), a.aval.shape[axis]
-    if mode == "wrap":
-        indices = lax.rem(indices, np.asarray(size, aval.dtype)[()])
+    if mode == "wrap" and size:
+        indices = remainder(convert(indices, holding(aval.dtype, size)), size)
     chosen = GatherScatterMode.from_any("fill" if mode in (None, "wrap") else mode)
-    columns = index_columns([indices], [size], aval.shape, True)
+    if not size:
+        kept = a.aval.shape
+        return nothing_taken("jnp.take", a, (*kept[:axis], *aval.shape, *kept[axis + 1 :]))
+    columns = index_columns([indices], [size], aval.shape, chosen is not GatherScatterMode.CLIP)
     rank, width = a.aval.ndim, aval.ndim
     numbers = GatherDimensionNumbers(
         offset_dims=tuple([i if i < axis else i + width for i in range(rank - 1)]),
@@ -217,6 +246,8 @@ def take_along_axis(
     target = tuple([aval_of(indices).shape[axis] if i == axis else n for i, n in enumerate(rows)])
     source = tuple([arr.aval.shape[axis] if i == axis else n for i, n in enumerate(rows)])
     arr, indices = _repeated(arr, source), _repeated(indices, target)
+    if not source[axis]:
+        return nothing_taken("jnp.take_along_axis", arr, target)
     columns = index_columns([indices], [source[axis]], target, wrap_negative_indices)
     numbers = elements_along(axis, ndim)
     chosen = GatherScatterMode.from_any("fill" if mode is None else mode)
@@ -224,14 +255,58 @@ def take_along_axis(
 
 
 def choose(a: Any, choices: Sequence[Any], out: None = None, mode: str = "raise") -> Any:
-    """``choices[a[i]][i]`` for each place i, with indices clamped."""
+    """``choices[a[i]][i]`` for each place i.
+
+    Args:
+        a: integers of any shape.
+        choices: arrays, or an array of them.
+        out: must be `None`.
+        mode: what becomes of places out of bounds: ``"raise"`` (the values of `a` must be known
+            then), ``"clip"``, or ``"wrap"``, which counts on from the start.
+
+    Raises:
+        ValueError: if `a` is not integer, or out of bounds with mode ``"raise"``.
+        ConcretizationTypeError: if `a` is traced with mode ``"raise"``.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.choose(jnp.array([0, -1]), [jnp.array([1, 2]), jnp.array([10, 20])], mode="wrap")
+        Array([ 1, 20], dtype=int32)
+    """
+    check_no_out("choose", out)
     choices = choices if hasattr(choices, "aval") else members("jnp.choose", choices)
     count = len(choices)
+    _check_chosen(a, count, mode)
     indices, *arrays = broadcast_arrays(a, *choices)
-    if mode == "wrap":
-        indices = lax.rem(indices, np.asarray(count, aval_of(indices).dtype)[()])
-    indices = clip(indices, 0, count - 1)
-    return lax.select_n(lax.convert_element_type(indices, np.int32), *promoted("choose", *arrays))
+    indices = convert(indices, holding(aval_of(indices).dtype, count))
+    indices = remainder(indices, count) if mode == "wrap" else clip(indices, 0, count - 1)
+    return lax.select_n(convert(indices, np.dtype(np.int32)), *promoted("choose", *arrays))
+
+
+def _check_chosen(a: Any, count: int, mode: Any) -> None:
+    """Refuse what cannot say which of `count` arrays is meant."""
+    a = as_array("choose", a)
+    if mode not in ("raise", "clip", "wrap") or not dtypes.issubdtype(a.aval.dtype, np.integer):
+        raise ValueError(
+            message(
+                "jnp.choose, arguments a and mode",
+                given=f"{a.aval} and mode={mode!r}",
+                expected="integers, and the mode 'raise', 'clip' or 'wrap'",
+                fix="Convert a with astype('int32').",
+            )
+        )
+    if mode != "raise":
+        return
+    values = concrete_values("jnp.choose", a, "Pass mode='clip' or mode='wrap'.")
+    if values.size and not 0 <= values.min() <= values.max() < count:
+        raise ValueError(
+            message(
+                "jnp.choose, argument a",
+                given=f"places from {values.min()} to {values.max()}",
+                expected=f"places from 0 to {count - 1}",
+                fix="Pass mode='clip' or mode='wrap' to allow others.",
+            )
+        )
 
 
 @replayed(1)

@@ -56,6 +56,8 @@ def cov(
 ) -> Any:
     """Covariance matrix: cᵢⱼ is the mean of (xᵢ − x̄ᵢ)(xⱼ − x̄ⱼ)*, with n − `ddof` for n.
 
+    It is NaN if there are no samples.
+
     Args:
         m: samples, one variable per row.
         y: samples of further variables.
@@ -71,6 +73,9 @@ def cov(
         x = concatenate([x, _samples("cov", y, rowvar, dtype)], 0)
     less = (0 if bias else 1) if ddof is None else ddof
     count = x.aval.shape[1]
+    if not count:
+        variables = x.aval.shape[0]
+        return squeeze(lax.full((variables, variables), np.nan, x.aval.dtype))
     weights = _sample_weights(fweights, aweights, count)
     if weights is None:
         center = true_divide(sum_(x, 1, keepdims=True), count)

@@ -38,11 +38,12 @@ def _plan(
     avals: tuple[Any, ...], scalar: tuple[bool, ...]
 ) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
     """Which operands of these avals are to change, and how."""
-    strong = [a.dtype for a, s in zip(avals, scalar, strict=True) if not s]
-    dtype = strong[0] if strong else avals[0].dtype
+    arrays = [a for a, s in zip(avals, scalar, strict=True) if not s]
+    dtype = arrays[0].dtype if arrays else dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
+    weak = all([a.weak_type for a in arrays])
     shape = _common_shape([a.shape for a in avals])
     changes = [
-        _cast(dtype)
+        _cast(dtype, weak)
         if s and a.dtype != dtype and _fits(a.dtype, dtype)
         else _repeat(a.shape, shape)
         for a, s in zip(avals, scalar, strict=True)
@@ -86,5 +87,9 @@ def _fits(scalar_dtype: Any, dtype: Any) -> bool:
     return rank[scalar_dtype.kind] <= (1 if target is np.integer else 0)
 
 
-def _cast(dtype: Any) -> Callable[[Any], Any]:
-    return dtype.type
+def _cast(dtype: Any, weak: bool) -> Callable[[Any], Any]:
+    """From a Python scalar to one of `dtype`; beside weak operands it is a Python scalar again."""
+    if not weak:
+        return dtype.type  # type: ignore[no-any-return]
+    kind = dtypes.scalar_type_of(dtype)
+    return kind if dtype == dtypes.python_scalar_dtype(kind) else dtype.type

@@ -11,9 +11,12 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_p
 from ..lax.bitwise import and_p, or_p
+from ..lax.convert import convert
 from ..lax.selection import max_p, min_p
 from ..lax.spine import broadcast_to
 from .operands import BOOL, as_array, promoted, promoted_inexact
+
+_INT32 = np.dtype(np.int32)
 
 
 def _is(x: Any, kind: Any) -> bool:
@@ -167,24 +170,39 @@ def _zero(x: Any) -> Any:
 def power(x1: Any, x2: Any, /) -> Any:
     """x raised to the power y, element by element.
 
-    A Python int as exponent is multiplied out, so it is exact and differentiable everywhere.
+    An exponent that is an integer scalar of Python or NumPy is multiplied out, so it is exact and
+    differentiable everywhere, and the result has the dtype of `x1`.  Otherwise the dtype is the
+    common one of both.  Booleans are raised as int32.
 
     Raises:
-        TypeError: an integer array is raised to a negative Python int.
+        TypeError: an integer array is raised to a negative integer scalar.
     """
-    if type(x2) is int and not _is_bool(x1):
-        return lax.integer_pow(as_array("power", x1), x2)
-    if _is(x2, np.inexact) or _is(x1, np.inexact):
-        return lax.pow(*promoted("power", x1, x2))
-    return _integer_power(*promoted("power", x1, x2))
+    exponent = _known_integer(x2)
+    if exponent is not None:
+        base = as_array("power", x1)
+        return lax.integer_pow(convert(base, _INT32) if _is_bool(base) else base, exponent)
+    x, y = promoted("power", x1, x2)
+    if not _is(x, np.inexact):
+        return _integer_power(x, y)
+    result = lax.pow(x, y)
+    # An integer array keeps its dtype as an exponent of a weak float: the result is not weak.
+    keeps_dtype = _is(x1, np.inexact) and _is(x2, np.integer) and not aval_of(x2).weak_type
+    return convert(result, result.aval.dtype) if keeps_dtype else result
+
+
+def _known_integer(x: Any) -> int | None:
+    """The integer or truth value that a scalar of Python or NumPy is."""
+    if isinstance(x, (int, np.integer, np.bool_)):
+        return int(x)
+    is_scalar = isinstance(x, np.ndarray) and not x.ndim and x.dtype.kind in "biu"
+    return int(x) if is_scalar else None
 
 
 def _integer_power(x: Any, y: Any) -> Any:
     """Integers raised to integers by repeated squaring; truth values are 0 and 1."""
-    if _is_bool(x):
-        x, y = (lax.convert_element_type(v, int) for v in (x, y))
+    dtype = _INT32 if _is_bool(x) else aval_of(x).dtype
     shape = lax.broadcast_shapes(aval_of(x).shape, aval_of(y).shape)
-    x, y = (broadcast_to(as_array("power", v), shape) for v in (x, y))
+    x, y = (convert(broadcast_to(as_array("power", v), shape), dtype) for v in (x, y))
 
     def multiplied(state: Any) -> Any:
         result, square, rest = state
@@ -225,7 +243,8 @@ def cbrt(x: Any, /) -> Any:
 
 def reciprocal(x: Any, /) -> Any:
     """1 / x, element by element."""
-    return lax.div(1, *promoted_inexact("reciprocal", x))
+    (x,) = promoted_inexact("reciprocal", as_array("reciprocal", x))
+    return lax.div(1, x)
 
 
 def absolute(x: Any, /) -> Any:

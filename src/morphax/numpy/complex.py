@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
-from .operands import as_array, promoted_inexact
+from .operands import as_array, constant, promoted_inexact
 
 
 def is_complex(x: Any) -> bool:
@@ -46,10 +46,8 @@ def angle(z: Any, deg: bool = False) -> Any:
         Array([ 90., 180.], dtype=float32)
     """
     (z,) = promoted_inexact("angle", z)
-    x, y = real(z), imag(z)
-    dtype = aval_of(x).dtype
-    result = lax.atan2(lax.convert_element_type(y, dtype), lax.convert_element_type(x, dtype))
-    return lax.mul(result, np.asarray(180 / np.pi, dtype)[()]) if deg else result
+    result = lax.atan2(imag(z), real(z))
+    return lax.mul(result, constant(result, 180 / np.pi)) if deg else result
 
 
 def iscomplex(x: Any) -> Any:

@@ -111,13 +111,10 @@ _plans = ResultTable(_plan)
 def _common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any, bool]:
     try:
         dtype, weak = dtypes.promote(tuple([(a.dtype, a.weak_type) for a in avals]))
-    except dtypes.TypePromotionError as error:
+        return dtypes.to_inexact(dtype, weak) if inexact else (dtype, weak)
+    except (TypeError, dtypes.TypePromotionError) as error:
         error.add_note(f"in jnp.{name}")
         raise
-    if inexact and not dtypes.issubdtype(dtype, np.inexact):
-        floating, _ = dtypes.promote(((dtype, weak), (dtypes.python_scalar_dtype(float), True)))
-        return floating, weak
-    return dtype, weak
 
 
 def _common_shape(name: str, avals: tuple[Any, ...]) -> tuple[int, ...]:
@@ -191,6 +188,17 @@ def as_array(name: str, x: Any) -> Any:
         return x
     value = _operand(name, x)
     return value if hasattr(value, "aval") else Array.from_host(value)
+
+
+def constant(x: Any, value: float) -> Any:
+    """`value` as a scalar beside `x`, an operand of inexact dtype.
+
+    Beside a weak scalar it is weak, so ``x16 * jnp.deg2rad(90)`` stays float16; a weak array of
+    higher rank takes the dtype for good, as in JAX.
+    """
+    aval = aval_of(x)
+    number = np.asarray(value, aval.dtype)[()]
+    return number.item() if aval.weak_type and not aval.shape else number
 
 
 def as_truth(name: str, x: Any) -> Any:

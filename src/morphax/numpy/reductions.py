@@ -1,7 +1,7 @@
 """Reductions: sums, products, extremes, means and variances over axes.
 
 Small floats are summed in float32.  `where` leaves elements out, `initial` takes part in the
-result.
+result.  Results are never weakly typed.
 """
 
 from __future__ import annotations
@@ -60,6 +60,8 @@ class _Reduction:
         if initial is not None and self.combine is not None:
             start = convert(as_array(self.name, initial), result.aval.dtype)
             result = self.combine(result, start)
+        if result.aval.weak_type:
+            result = convert(result, result.aval.dtype)
         return _with_axes(result, a.aval.shape, axes) if keepdims and axes else result
 
     def _without(self, a: Any, where: Any, initial: Any) -> Any:
@@ -84,7 +86,7 @@ class _Reduction:
         if dtypes.issubdtype(given, np.floating):
             return convert(self(convert(a, wide), axis, keepdims, *options), given)
         if promote_integers:
-            a = convert(a, wide, a.aval.weak_type)
+            a = convert(a, wide)
         return self(a, axis, keepdims, *options)
 
 

@@ -39,7 +39,9 @@ def _plan(
 ) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
     """Which operands of these avals are to change, and how."""
     arrays = [a for a, s in zip(avals, scalar, strict=True) if not s]
-    dtype = arrays[0].dtype if arrays else dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
+    dtype = (
+        arrays[0].dtype if arrays else dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
+    )
     weak = all([a.weak_type for a in arrays])
     shape = _common_shape([a.shape for a in avals])
     changes = [
@@ -52,6 +54,11 @@ def _plan(
 
 
 _plans = ResultTable(_plan)
+
+
+def _of_numbers(avals: tuple[Any, ...]) -> Any:
+    """The dtype in which Python scalars alone combine."""
+    return dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
 
 
 def _common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:

@@ -14,7 +14,7 @@ from ..lax.bitwise import and_p, or_p
 from ..lax.convert import convert
 from ..lax.selection import max_p, min_p
 from ..lax.spine import broadcast_to
-from .operands import BOOL, as_array, promoted, promoted_inexact
+from .operands import BOOL, as_array, promoted, promoted_inexact, settled
 
 _INT32 = np.dtype(np.int32)
 
@@ -123,7 +123,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
         rounded_up = lax.bitwise_and(
             lax.ne(lax.sign(remainder), lax.sign(x2)), lax.ne(remainder, _zero(remainder))
         )
-        return lax.sub(quotient, lax.convert_element_type(rounded_up, quotient.dtype))
+        return lax.sub(quotient, convert(rounded_up, quotient.dtype, quotient.aval.weak_type))
     quotient, _ = _float_divmod(x1, x2)
     return quotient
 
@@ -160,7 +160,8 @@ def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
 def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     """Quotient, rounded from the exact remainder so that the two agree, and remainder."""
     rest = remainder(x, y)
-    return lax.round(lax.div(lax.sub(x, rest), y)), rest
+    quotient = lax.round(lax.div(lax.sub(x, rest), y))
+    return convert(quotient, quotient.aval.dtype), rest
 
 
 def _zero(x: Any) -> Any:
@@ -192,7 +193,7 @@ def power(x1: Any, x2: Any, /) -> Any:
 
 def _known_integer(x: Any) -> int | None:
     """The integer or truth value that a scalar of Python or NumPy is."""
-    if isinstance(x, (int, np.integer, np.bool_)):
+    if isinstance(x, (int, np.integer)):
         return int(x)
     is_scalar = isinstance(x, np.ndarray) and not x.ndim and x.dtype.kind in "biu"
     return int(x) if is_scalar else None
@@ -276,4 +277,4 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     whole = lax.bitwise_or(lax.eq(larger, zero), lax.eq(larger, lax.full_like(larger, np.inf)))
     ratio = lax.div(smaller, lax.select(whole, lax.full_like(larger, 1), larger))
     length = lax.mul(larger, lax.sqrt(lax.add(lax.square(ratio), 1)))
-    return lax.select(whole, larger, length)
+    return settled(lax.select(whole, larger, length))

@@ -123,6 +123,13 @@ class AtIndex:
         return self.set(func(self.get()), **options)
 
 
+_OF_BOOLEANS = {
+    "add": (lax.scatter_max, lax.bitwise_or),
+    "multiply": (lax.scatter_min, lax.bitwise_and),
+}
+"""What adds and multiplies truth values."""
+
+
 def _update(
     at: AtIndex,
     name: str,
@@ -137,6 +144,8 @@ def _update(
     wrap_negative_indices: bool = True,
 ) -> Any:
     x = at.array
+    if x.aval.dtype == np.bool_ and name in _OF_BOOLEANS:
+        scatter, combine = _OF_BOOLEANS[name]
     values = _as_update(name, x, values)
     chosen = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
     signature, arrays = signature_of(x, at.index)
@@ -163,7 +172,7 @@ def _update(
 def _as_update(name: str, x: Any, values: Any) -> Any:
     values = as_array(f"ndarray.at[...].{name}", values)
     aval, target = aval_of(values), x.aval
-    if isinstance(target.dtype, dtypes.ExtendedDType) or aval.dtype == target.dtype:
+    if isinstance(target.dtype, dtypes.ExtendedDType):
         return values
     if dtypes.issubdtype(aval.dtype, np.complexfloating) and target.dtype.kind != "c":
         raise TypeError(
@@ -174,7 +183,7 @@ def _as_update(name: str, x: Any, values: Any) -> Any:
                 fix="Convert the array to a complex dtype first.",
             )
         )
-    return convert(values, target.dtype)
+    return convert(values, target.dtype, target.weak_type)
 
 
 def _region_update(

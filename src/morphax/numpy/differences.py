@@ -185,5 +185,5 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     limit = divide(period, 2) if discont is None else discont
     small = logical_or(abs(steps) < limit, steps != steps)
     change = where(small, 0, subtract(wrapped, steps))
-    rest = _cut(p, axis, 1, None) + cumsum(change, axis)
+    rest = _cut(p, axis, 1, None) + cumsum(change, axis, aval_of(change).dtype)
     return concatenate([_cut(p, axis, 0, 1), rest], axis)

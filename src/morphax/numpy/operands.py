@@ -201,6 +201,12 @@ def constant(x: Any, value: float) -> Any:
     return number.item() if aval.weak_type and not aval.shape else number
 
 
+def settled(x: Any) -> Any:
+    """`x`, whose dtype is strong unless it is a scalar: what beside `constant` would come out."""
+    aval = x.aval
+    return convert(x, aval.dtype) if aval.weak_type and aval.shape else x
+
+
 def as_truth(name: str, x: Any) -> Any:
     """`x` as a boolean array: a number counts as true unless it is zero."""
     x = as_array(name, x)
@@ -215,6 +221,11 @@ def of_one_dtype(name: str, *operands: Any) -> list[Any]:
         return arrays
     dtype, weak = _common_dtype(name, tuple([x.aval for x in arrays]), False)
     return [x if x.aval.dtype == dtype else convert(x, dtype, weak) for x in arrays]
+
+
+def inexact_type(name: str, *arrays: Any) -> tuple[Any, bool]:
+    """The floating or complex dtype in which arrays combine, and whether it is weak."""
+    return _common_dtype(name, tuple([x.aval for x in arrays]), True)
 
 
 def concrete_values(where: str, x: Any, fix: str) -> np.ndarray[Any, Any]:

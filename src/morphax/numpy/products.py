@@ -14,6 +14,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.axes import integer
+from ..lax.convert import convert
 from ..lax.dot import DotDimensionNumbers, dot_general_p
 from ..lax.precision import canonical_precision
 from ..util.memo import ResultTable, memoize
@@ -283,7 +284,7 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = of_one_dtype("cross", a, b)
+    a, b = [convert(x, x.aval.dtype) for x in of_one_dtype("cross", a, b)]
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     sizes = a.aval.shape[-1], b.aval.shape[-1]
     if not {2, 3}.issuperset(sizes):

@@ -299,11 +299,12 @@ def var(
 ) -> Any:
     """Variance over axes: the mean of |x − x̄|², with n − `ddof` for n."""
     wide, target = _inexact("var", a, dtype)
-    center = _mean_of(wide, axis, where) if mean is None else mean
+    center = _mean_of(wide, axis, where) if mean is None else as_array("var", mean)
+    center = convert(center, wide.aval.dtype)
     deviation = lax.sub(wide, broadcast_to(center, wide.aval.shape))
     if dtypes.issubdtype(target, np.complexfloating):
         squares = lax.real(lax.mul(deviation, lax.conj(deviation)))
-        target = squares.aval.dtype
+        target = squares.aval.dtype if dtype is None else target
     else:
         squares = lax.square(deviation)
     total = sum(squares, axis, out=out, keepdims=keepdims, where=where)

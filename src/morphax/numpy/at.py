@@ -166,7 +166,8 @@ def _update(
             indices_are_sorted=indices_are_sorted,
             unique_indices=unique_indices,
         )
-    return _region_update(x, plan, values, combine)
+    result = _region_update(x, plan, values, combine)
+    return convert(result, x.aval.dtype, x.aval.weak_type)
 
 
 def _as_update(name: str, x: Any, values: Any) -> Any:

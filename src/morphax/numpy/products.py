@@ -66,6 +66,8 @@ def matmul(
 
 def _multiplied(name: str, left: Any, right: Any, precision: Any, preferred: Any) -> Any:
     element_type = _element_type(name, preferred, left)
+    if preferred is not None:
+        left, right = convert(left, left.aval.dtype), convert(right, right.aval.dtype)
     level = canonical_precision(f"jnp.{name}", precision)
     plan = _matmul_plan(name, left.aval.shape, right.aval.shape)
     return plan(left, right, level, element_type)
@@ -107,6 +109,8 @@ def _along(
 ) -> Any:
     """The sums of products along pairs of axes; the other axes of `a`, then those of `b`."""
     precision, preferred = options
+    if preferred is not None:
+        a, b = convert(a, a.aval.dtype), convert(b, b.aval.dtype)
     level = canonical_precision("jnp." + name, precision)
     return dot_general_p.bind(
         a,

@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes, lax
+from ..config import current as current_config
 from ..core import aval_of
 from ..lax.convert import convert
 from ..lax.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
@@ -184,6 +185,8 @@ def _as_update(name: str, x: Any, values: Any) -> Any:
                 fix="Convert the array to a complex dtype first.",
             )
         )
+    if current_config().numpy_dtype_promotion == "strict":
+        dtypes.promote(((target.dtype, target.weak_type), (aval.dtype, aval.weak_type)))
     return convert(values, target.dtype, target.weak_type)
 
 

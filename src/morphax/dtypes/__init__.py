@@ -4,6 +4,7 @@ The public module is ``jax.dtypes``.  The rest of the package uses the functions
 
 - `dtype`, `canonicalize`, `requested`: from a dtype-like value to the dtype;
 - `promote`, `result_type`, `entry`: the promotion lattice on (dtype, weak) pairs;
+- `to_inexact`: the float in which functions of real numbers take integers;
 - `issubdtype`, `scalar_type_of`: kinds;
 - `ExtendedDType`, `KeyType`: dtypes that NumPy does not have.
 
@@ -30,7 +31,7 @@ from .convert import (
 from .extended import ExtendedDType, KeyType, extended, prng_key
 from .kinds import issubdtype, scalar_type_of
 from .operands import check_numeric, entry, promote_types, requested, result_type
-from .promotion import Entry, TypePromotionError, promote
+from .promotion import Entry, TypePromotionError, promote, to_inexact
 
 __all__ = [
     "NARROW",
@@ -62,4 +63,5 @@ __all__ = [
     "scalar_type_of",
     "short_name",
     "tangent_dtype",
+    "to_inexact",
 ]

@@ -46,13 +46,16 @@ def dtype(x: Any) -> Any:
 
     Args:
         x: a dtype, a scalar type (Python's, NumPy's or ``jnp.float32``), a dtype's name, an
-            extended dtype, or an object with a ``dtype``.
+            extended dtype, or an object with a ``dtype`` that is no array: a scalar of NumPy or a
+            ``ShapeDtypeStruct``.
 
     Returns:
         An `np.dtype`, or the `ExtendedDType` itself.
 
     Raises:
-        TypeError: if `x` names no dtype, or an abstract class such as ``np.floating``.
+        TypeError: if `x` names no dtype, or an abstract class such as ``np.floating``, or is an
+            array of NumPy.
+        ValueError: if `x` is an array.
 
     Example:
         >>> from morphax import dtypes
@@ -68,6 +71,8 @@ def dtype(x: Any) -> Any:
 def _read(x: Any) -> Any:
     if isinstance(x, type) and (x in _ABSTRACT or issubclass(x, extended)):
         raise TypeError(_no_dtype(f"the abstract class {x.__name__}"))
+    if isinstance(x, np.ndarray) or hasattr(x, "aval"):
+        raise (TypeError if isinstance(x, np.ndarray) else ValueError)(_no_dtype("an array"))
     attribute = x if isinstance(x, ExtendedDType) else getattr(x, "dtype", None)
     try:
         is_dtype = isinstance(attribute, (np.dtype, ExtendedDType))
@@ -84,7 +89,7 @@ def _no_dtype(given: str) -> str:
         "dtype",
         given=given,
         expected="a dtype, the name of one, or a scalar type",
-        fix='Pass for example jnp.float32, "float32" or float.',
+        fix='Pass for example jnp.float32, "float32", float, or the dtype of an array, x.dtype.',
     )
 
 

@@ -44,7 +44,7 @@ def _scalar_class(x: Any) -> Any:
     """The NumPy scalar class that `x` stands for; extended dtypes stand for themselves."""
     if isinstance(x, type) and issubclass(x, np.generic):
         return x
-    d = dtype(x)
+    d = x.dtype if hasattr(x, "aval") else dtype(x)
     return d if isinstance(d, ExtendedDType) else d.type
 
 
@@ -74,7 +74,7 @@ def scalar_type_of(x: Any) -> type:
         >>> jax.dtypes.scalar_type_of(jnp.bfloat16)
         <class 'float'>
     """
-    d = dtype(type(x) if is_python_scalar(x) else x)
+    d = dtype(type(x) if is_python_scalar(x) else getattr(x, "dtype", x))
     row = SCALARS.get(d)
     if row is None:
         raise TypeError(message(

@@ -24,7 +24,7 @@ import numpy as np
 from ..config import current
 from ..util.messages import message
 from .catalogue import NARROW, SCALARS
-from .convert import dtype, python_scalar_dtype
+from .convert import canonicalize, dtype, python_scalar_dtype
 from .kinds import scalar_type_of
 
 Node = np.dtype[Any] | type
@@ -140,6 +140,37 @@ def promote(entries: tuple[Entry, ...]) -> Entry:
         if len(entries) <= _LONGEST_REMEMBERED:
             results[entries] = answer
         return answer
+
+
+def to_inexact(d: Any, weak: bool = False) -> Entry:
+    """The floating type in which functions such as sin and sqrt take numbers of type `d`.
+
+    Real and complex types stay.  A weak integer becomes a weak float.  Strong ones become the float
+    that holds as many bits as there are arrays of: float64 for 64-bit integers while
+    ``jax_enable_x64`` is on, and float32 for all others.  It is no promotion, so strict mode has no
+    say in it.
+
+    Raises:
+        TypeError: if `d` is not numeric.
+
+    Example:
+        >>> import numpy as np
+        >>> from morphax import dtypes
+        >>> dtypes.to_inexact(np.dtype("int8"))
+        (dtype('float32'), False)
+    """
+    if d not in SCALARS:
+        raise TypeError(message(
+            "a function of real numbers",
+            given=f"the dtype {d}",
+            expected="a boolean, integer, real or complex dtype",
+            fix="Read the words of random keys with jax.random.key_data.",
+        ))  # fmt: skip
+    if scalar_type_of(d) in (float, complex):
+        return d, weak
+    if weak:
+        return python_scalar_dtype(float), True
+    return canonicalize(np.float64 if d in NARROW else np.float32), False
 
 
 def _promote(entries: tuple[Entry, ...], x64: bool, mode: str) -> Entry:

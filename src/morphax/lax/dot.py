@@ -81,7 +81,7 @@ class DotGeneral(Primitive):
             *[x.shape[i] for i in (*lhs_batch, *lhs_free)],
             *[y.shape[i] for i in rhs_free],
         )
-        weak = x.weak_type and y.weak_type and preferred_element_type is None
+        weak = x.weak_type and y.weak_type
         return ShapedArray(shape, dtype, weak, sharding=out_sharding)
 
     def evaluate(

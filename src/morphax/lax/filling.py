@@ -125,7 +125,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
 
     Args:
         shape: of the result.
-        fill_value: scalar; it is converted like an array, so that integers wrap around.
+        fill_value: scalar; it is converted like an array, so that integers wrap around; for random
+            keys, the number that is every word of each key.
         dtype: of the result; that of `fill_value` if `None`.
         sharding: of the result.
 
@@ -138,7 +139,11 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
         Array([[7., 7., 7.],
                [7., 7., 7.]], dtype=float32, weak_type=True)
     """
+    target = None if dtype is None else dtypes.canonicalize(dtype)
     aval = aval_of(fill_value)
+    if isinstance(target, dtypes.KeyType) and not isinstance(fill_value, (Array, Tracer)):
+        fill_value = _key_of_words(target, fill_value)
+        aval = aval_of(fill_value)
     if aval.shape:
         raise ValueError(
             message(
@@ -148,12 +153,19 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
                 fix="Use jnp.full or jnp.broadcast_to, which repeat arrays.",
             )
         )
-    target = aval.dtype if dtype is None else dtypes.canonicalize(dtype)
+    target = aval.dtype if target is None else target
     scalar = _scalar(fill_value, target, dtype is None and aval.weak_type)
     sizes = canonical_shape("lax.full, argument shape", shape)
     if not sizes and isinstance(scalar, (Array, Tracer)):
         return scalar
     return broadcast_in_dim_p.bind(scalar, shape=sizes, broadcast_dimensions=(), sharding=sharding)
+
+
+def _key_of_words(dtype: dtypes.KeyType, value: Any) -> Array:
+    """The random key all of whose words are `value`."""
+    words = np.full(dtype.key_shape, value, np.uint32).reshape(-1)
+    physical = words.view(dtype.physical_dtype).reshape(())
+    return Array(ShapedArray((), dtype), physical)
 
 
 def _scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
@@ -185,6 +197,8 @@ def full_like(
 def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
     """An array of the given shape and dtype whose elements do not matter."""
     sizes = canonical_shape("lax.empty, argument shape", shape)
+    if isinstance(dtypes.canonicalize(dtype), dtypes.ExtendedDType):
+        return full(sizes, 0, dtype)
     return empty_p.bind(shape=sizes, dtype=dtypes.canonicalize(dtype), out_sharding=out_sharding)
 
 

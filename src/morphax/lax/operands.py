@@ -39,11 +39,14 @@ def _plan(
     avals: tuple[Any, ...], kinds: tuple[type | None, ...]
 ) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
     """Which operands of these avals, or Python scalars of these types, are to change, and how."""
-    strong = [a.dtype for a, kind in zip(avals, kinds, strict=True) if kind is None]
-    dtype = strong[0] if strong else avals[0].dtype
+    arrays = [a for a, kind in zip(avals, kinds, strict=True) if kind is None]
+    dtype = (
+        arrays[0].dtype if arrays else dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
+    )
+    weak = all([a.weak_type for a in arrays])
     shape = _common_shape([a.shape for a in avals])
     changes = [
-        _cast(kind, dtype)
+        _cast(kind, dtype, weak)
         if kind is not None and a.dtype != dtype and _fits(a.dtype, dtype)
         else _repeat(a.shape, shape)
         for a, kind in zip(avals, kinds, strict=True)
@@ -52,6 +55,11 @@ def _plan(
 
 
 _plans = ResultTable(_plan)
+
+
+def _of_numbers(avals: tuple[Any, ...]) -> Any:
+    """The dtype in which Python scalars alone combine."""
+    return dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
 
 
 def _common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
@@ -87,9 +95,15 @@ def _fits(scalar_dtype: Any, dtype: Any) -> bool:
     return rank[scalar_dtype.kind] <= (1 if target is np.integer else 0)
 
 
-def _cast(kind: type, dtype: Any) -> Callable[[Any], Any]:
-    """From a Python scalar of type `kind` to a scalar of `dtype`, which must hold it."""
+def _cast(kind: type, dtype: Any, weak: bool) -> Callable[[Any], Any]:
+    """From a Python scalar of type `kind` to one of `dtype`, which must hold it.
+
+    Beside weak operands it is a Python scalar again.
+    """
     make: Callable[[Any], Any] = dtype.type
+    if weak:
+        python = dtypes.scalar_type_of(dtype)
+        make = python if dtype == dtypes.python_scalar_dtype(python) else make
     limits = bounds(dtype) if kind is int else None
     if limits is None:
         return make

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import lax
+from .. import dtypes, lax
 from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..engines.reference.replay import replayed
+from ..lax.convert import convert
 from ..numpy.operands import as_array, promoted_inexact
 
 # SELU's constants make mean 0 and variance 1 a fixed point (Klambauer et al., NeurIPS 2017).
@@ -17,8 +18,15 @@ _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
 
 
+_BRANCHING = frozenset({"celu", "elu", "hard_sigmoid", "hard_silu", "leaky_relu"})
+"""Where integers meet a weak float in a branch or a sum, so that they become one, as in JAX."""
+
+
 def _inexact(name: str, x: Any) -> Any:
-    return promoted_inexact(name, as_array(name, x))[0]
+    x = as_array(name, x)
+    if name in _BRANCHING and not dtypes.issubdtype(x.aval.dtype, np.inexact):
+        return convert(x, dtypes.python_scalar_dtype(float), weak_type=True)
+    return promoted_inexact(name, x)[0]
 
 
 def identity(x: Any) -> Any:

@@ -12,8 +12,9 @@ from ..config import current as current_config
 from ..control.custom.custom_jvp import custom_jvp
 from ..core import current_trace, root_trace
 from ..engines.reference.replay import replayed
+from ..lax.convert import convert
 from ..numpy.axes import canonical_axes, canonical_axis
-from ..numpy.operands import as_array, promoted_inexact
+from ..numpy.operands import as_array, inexact_type, promoted_inexact
 from ..util.messages import message
 
 Axis = Any
@@ -99,6 +100,10 @@ def logsumexp(
         return_sign: return ``(log |Σ|, sign)``; without it a negative sum gives NaN.
         where: which elements take part.
     """
+    if b is not None:
+        a, b = as_array("logsumexp", a), as_array("logsumexp", b)
+        dtype, _ = inexact_type("logsumexp", a, b)
+        a, b = convert(a, dtype), convert(b, dtype)
     a, largest = _largest("logsumexp", a, axis, where)
     # Where all terms are 0, or one is infinite, subtracting the maximum would give NaN.
     finite = jnp.where(jnp.isfinite(largest), largest, 0)

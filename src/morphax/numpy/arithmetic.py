@@ -12,11 +12,14 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_p
 from ..lax.bitwise import and_p, or_p
+from ..lax.convert import convert
 from ..lax.selection import max_p, min_p
 from ..lax.spine import broadcast_to
 from ..util.messages import message
 from .logic import greater, less
-from .operands import BOOL, as_array, promoted, promoted_inexact
+from .operands import BOOL, as_array, promoted, promoted_inexact, settled
+
+_INT32 = np.dtype(np.int32)
 
 
 def _is(x: Any, kind: Any) -> bool:
@@ -132,7 +135,7 @@ def floor_divide(x1: Any, x2: Any, /) -> Any:
         rounded_up = lax.bitwise_and(
             lax.ne(lax.sign(remainder), lax.sign(x2)), lax.ne(remainder, _zero(remainder))
         )
-        return lax.sub(quotient, lax.convert_element_type(rounded_up, quotient.dtype))
+        return lax.sub(quotient, convert(rounded_up, quotient.dtype, quotient.aval.weak_type))
     quotient, _ = _float_divmod(x1, x2)
     return quotient
 
@@ -207,7 +210,7 @@ def _float_divmod(x: Any, y: Any) -> tuple[Any, Any]:
     quotient = lax.div(lax.sub(x, rest), y)
     rounds_up = _rounds_up(rest, y)
     floored = lax.round(chosen(rounds_up, lax.sub(quotient, 1), quotient))
-    return floored, chosen(rounds_up, lax.add(rest, y), rest)
+    return convert(floored, floored.aval.dtype), chosen(rounds_up, lax.add(rest, y), rest)
 
 
 def _zero(x: Any) -> Any:
@@ -217,24 +220,39 @@ def _zero(x: Any) -> Any:
 def power(x1: Any, x2: Any, /) -> Any:
     """x raised to the power y, element by element.
 
-    A Python int as exponent is multiplied out, so it is exact and differentiable everywhere.
+    An exponent that is an integer scalar of Python or NumPy is multiplied out, so it is exact and
+    differentiable everywhere, and the result has the dtype of `x1`.  Otherwise the dtype is the
+    common one of both.  Booleans are raised as int32.
 
     Raises:
-        TypeError: an integer array is raised to a negative Python int.
+        TypeError: an integer array is raised to a negative integer scalar.
     """
-    if type(x2) is int and not _is_bool(x1):
-        return lax.integer_pow(as_array("power", x1), x2)
-    if _is(x2, np.inexact) or _is(x1, np.inexact):
-        return lax.pow(*promoted("power", x1, x2))
-    return _integer_power(*promoted("power", x1, x2))
+    exponent = _known_integer(x2)
+    if exponent is not None:
+        base = as_array("power", x1)
+        return lax.integer_pow(convert(base, _INT32) if _is_bool(base) else base, exponent)
+    x, y = promoted("power", x1, x2)
+    if not _is(x, np.inexact):
+        return _integer_power(x, y)
+    result = lax.pow(x, y)
+    # An integer array keeps its dtype as an exponent of a weak float: the result is not weak.
+    keeps_dtype = _is(x1, np.inexact) and _is(x2, np.integer) and not aval_of(x2).weak_type
+    return convert(result, result.aval.dtype) if keeps_dtype else result
+
+
+def _known_integer(x: Any) -> int | None:
+    """The integer or truth value that a scalar of Python or NumPy is."""
+    if isinstance(x, (int, np.integer)):
+        return int(x)
+    is_scalar = isinstance(x, np.ndarray) and not x.ndim and x.dtype.kind in "biu"
+    return int(x) if is_scalar else None
 
 
 def _integer_power(x: Any, y: Any) -> Any:
     """Integers raised to integers by repeated squaring; truth values are 0 and 1."""
-    if _is_bool(x):
-        x, y = (lax.convert_element_type(v, int) for v in (x, y))
+    dtype = _INT32 if _is_bool(x) else aval_of(x).dtype
     shape = lax.broadcast_shapes(aval_of(x).shape, aval_of(y).shape)
-    x, y = (broadcast_to(as_array("power", v), shape) for v in (x, y))
+    x, y = (convert(broadcast_to(as_array("power", v), shape), dtype) for v in (x, y))
 
     def multiplied(state: Any) -> Any:
         result, square, rest = state
@@ -276,7 +294,8 @@ def cbrt(x: Any, /) -> Any:
 
 def reciprocal(x: Any, /) -> Any:
     """1 / x, element by element."""
-    return lax.div(1, *promoted_inexact("reciprocal", x))
+    (x,) = promoted_inexact("reciprocal", as_array("reciprocal", x))
+    return lax.div(1, x)
 
 
 def absolute(x: Any, /) -> Any:
@@ -334,7 +353,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     whole = lax.bitwise_or(lax.eq(larger, zero), lax.eq(larger, lax.full_like(larger, np.inf)))
     ratio = lax.div(smaller, lax.select(whole, lax.full_like(larger, 1), larger))
     length = lax.mul(larger, lax.sqrt(lax.add(lax.square(ratio), 1)))
-    return lax.select(whole, larger, length)
+    return settled(lax.select(whole, larger, length))
 
 
 def _unless_infinite(x: Any, y: Any) -> Any:

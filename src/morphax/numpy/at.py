@@ -14,6 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes, lax
+from ..config import current as current_config
 from ..core import aval_of
 from ..dtypes.numbers import checked_int
 from ..lax.convert import convert
@@ -192,6 +193,13 @@ def _applying(func: Callable[[Any], Any]) -> Callable[..., Any]:
     return scatter
 
 
+_OF_BOOLEANS = {
+    "add": (lax.scatter_max, lax.bitwise_or),
+    "multiply": (lax.scatter_min, lax.bitwise_and),
+}
+"""What adds and multiplies truth values."""
+
+
 def _update(
     at: AtIndex,
     name: str,
@@ -206,6 +214,8 @@ def _update(
     wrap_negative_indices: bool = True,
 ) -> Any:
     x = at.array
+    if x.aval.dtype == np.bool_ and name in _OF_BOOLEANS:
+        scatter, combine = _OF_BOOLEANS[name]
     values = _as_update(name, x, values)
     chosen = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
     signature, arrays = signature_of(x, at.index)
@@ -226,8 +236,10 @@ def _update(
             indices_are_sorted=indices_are_sorted,
             unique_indices=unique_indices,
         )
-        return lax.squeeze(result, plan.added) if plan.added else result
-    return _region_update(x, plan, values, combine)
+        result = lax.squeeze(result, plan.added) if plan.added else result
+    else:
+        result = _region_update(x, plan, values, combine)
+    return convert(result, x.aval.dtype, x.aval.weak_type)
 
 
 def _as_update(name: str, x: Any, values: Any) -> Any:
@@ -238,7 +250,7 @@ def _as_update(name: str, x: Any, values: Any) -> Any:
         values = asarray(values, x.aval.dtype)
     values = as_array(where, values)
     aval, target = aval_of(values), x.aval
-    if isinstance(target.dtype, dtypes.ExtendedDType) or aval.dtype == target.dtype:
+    if isinstance(target.dtype, dtypes.ExtendedDType):
         return values
     if dtypes.issubdtype(aval.dtype, np.complexfloating) and target.dtype.kind != "c":
         raise TypeError(
@@ -249,7 +261,9 @@ def _as_update(name: str, x: Any, values: Any) -> Any:
                 fix="Convert the array to a complex dtype first.",
             )
         )
-    return convert(values, target.dtype)
+    if current_config().numpy_dtype_promotion == "strict":
+        dtypes.promote(((target.dtype, target.weak_type), (aval.dtype, aval.weak_type)))
+    return convert(values, target.dtype, target.weak_type)
 
 
 def _region_update(

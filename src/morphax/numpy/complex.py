@@ -8,7 +8,8 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
-from .operands import as_array, promoted_inexact
+from ..lax.convert import convert
+from .operands import as_array, constant
 
 
 def is_complex(x: Any) -> bool:
@@ -45,11 +46,16 @@ def angle(z: Any, deg: bool = False) -> Any:
         >>> jnp.angle(jnp.array([1j, -1.0]), deg=True)
         Array([ 90., 180.], dtype=float32)
     """
-    (z,) = promoted_inexact("angle", z)
-    x, y = real(z), imag(z)
-    dtype = aval_of(x).dtype
-    result = lax.atan2(lax.convert_element_type(y, dtype), lax.convert_element_type(x, dtype))
-    return lax.mul(result, np.asarray(180 / np.pi, dtype)[()]) if deg else result
+    z = _floating("angle", z)
+    result = lax.atan2(imag(z), real(z))
+    return lax.mul(result, constant(result, 180 / np.pi)) if deg else result
+
+
+def _floating(name: str, x: Any) -> Any:
+    """`x`, with integers and booleans in the default float, as NumPy has them here."""
+    x = as_array(name, x)
+    is_inexact = dtypes.issubdtype(x.aval.dtype, np.inexact)
+    return x if is_inexact else convert(x, dtypes.python_scalar_dtype(float))
 
 
 def iscomplex(x: Any) -> Any:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from .. import lax
+from ..lax.convert import convert
 from ..util.messages import message
 from .complex import conjugate
-from .operands import as_array, of_one_dtype, promoted_inexact
+from .operands import as_array, inexact_type
 
 _MODES = ("full", "same", "valid")
 
@@ -57,7 +58,9 @@ def correlate(
 
 
 def _operands(name: str, a: Any, v: Any, mode: str) -> tuple[Any, Any]:
-    a, v = of_one_dtype(name, *[promoted_inexact(name, as_array(name, x))[0] for x in (a, v)])
+    a, v = as_array(name, a), as_array(name, v)
+    dtype, weak = inexact_type(name, a, v)
+    a, v = convert(a, dtype, weak), convert(v, dtype, weak)
     vectors = a.aval.ndim == v.aval.ndim == 1
     if vectors and a.aval.size and v.aval.size and mode in _MODES:
         return a, v

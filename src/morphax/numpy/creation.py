@@ -18,7 +18,7 @@ from ..lax.axes import integer
 from ..lax.convert import convert
 from ..lax.spine import moved_axis
 from ..util.messages import described, message
-from .operands import PYTHON_SCALARS, as_array
+from .operands import PYTHON_SCALARS, as_array, inexact_type
 
 
 def array(
@@ -357,9 +357,10 @@ def linspace(
         axis: where the new axis goes.
     """
     count = integer("jnp.linspace, argument num", num)
-    common = dtypes.result_type(start, stop, float)
+    low, high = as_array("linspace", start), as_array("linspace", stop)
+    common, _ = inexact_type("linspace", low, high)
     target = common if dtype is None else dtypes.requested(dtype, "linspace")
-    low, high = (convert(as_array("linspace", x), common) for x in (start, stop))
+    low, high = convert(low, common), convert(high, common)
     shape = lax.broadcast_shapes(low.aval.shape, high.aval.shape)
     low, high = _repeated(low, shape), _repeated(high, shape)
     intervals = np.asarray(max(count - 1 if endpoint else count, 1), common)[()]

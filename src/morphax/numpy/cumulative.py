@@ -93,7 +93,7 @@ def cumulative_sum(
 def cumulative_prod(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
-    """Running products along an axis; arguments as those of `cumulative_sum`."""
+    """Running products along an axis, in its dtype; arguments as those of `cumulative_sum`."""
     return _standard(
         "cumulative_prod", running.cumprod, x, axis, dtype, 1 if include_initial else None
     )
@@ -114,7 +114,7 @@ def _standard(
             )
         )
     place = canonical_axis(name, 0 if axis is None else axis, ndim)
-    if dtype is None and dtypes.issubdtype(given, np.integer):
+    if dtype is None and accumulate is running.cumsum and dtypes.issubdtype(given, np.integer):
         unsigned = dtypes.issubdtype(given, np.unsignedinteger)
         default = dtypes.canonicalize(np.uint64 if unsigned else np.int64)
         dtype = default if given.itemsize < default.itemsize else given

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,14 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
+from ..lax.convert import convert
 from ..util.messages import message
 from .arithmetic import divide, floor_divide, multiply, remainder, subtract
 from .axes import canonical_axes, canonical_axis
 from .cumulative import cumsum
 from .joining import concatenate
 from .logic import equal, logical_or, not_equal
-from .operands import as_array, promoted_inexact
+from .operands import as_array, inexact_type
 from .reductions import sum as sum_
 from .selection import where
 from .shaping import broadcast_to, moveaxis, ravel, reshape
@@ -76,6 +76,8 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours in the flattened array, between two given ends."""
     steps = diff(ravel(as_array("ediff1d", ary)))
     parts = [to_begin, steps, to_end]
+    if to_begin is None and to_end is None:
+        return steps
     dtype = aval_of(steps).dtype
     return concatenate([ravel(as_array("ediff1d", p)) for p in parts if p is not None], 0, dtype)
 
@@ -92,7 +94,8 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = N
     Returns:
         Array of the shape of `f`, or a list of one per axis.
     """
-    (f,) = promoted_inexact("gradient", as_array("gradient", f))
+    f = as_array("gradient", f)
+    f = convert(f, *inexact_type("gradient", f, *[as_array("gradient", h) for h in varargs]))
     axes = canonical_axes("gradient", axis, f.aval.ndim)
     spacings = list(varargs) if len(varargs) > 1 else list(varargs or (1.0,)) * len(axes)
     if edge_order not in (None, 1) or len(spacings) != len(axes):
@@ -149,13 +152,13 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         dx: their distance, if there is no `x`.
         axis: axis to integrate along.
     """
-    operands: Sequence[Any] = promoted_inexact("trapezoid", y)
-    if x is not None:
-        y, x = (as_array("trapezoid", v) for v in (y, x))
+    given = [as_array("trapezoid", v) for v in (y, x) if v is not None]
+    dtype, weak = inexact_type("trapezoid", *given)
+    y, *coordinates = (convert(v, dtype, weak) for v in given)
+    for x in coordinates:
         dx = moveaxis(
             diff(x, axis=axis if x.aval.ndim > 1 else -1), axis if x.aval.ndim > 1 else -1, -1
         )
-    (y,) = operands
     y = moveaxis(y, axis, -1)
     last = y.aval.ndim - 1
     pairs = lax.add(_cut(y, last, 1, None), _cut(y, last, 0, -1))
@@ -185,5 +188,5 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     limit = divide(period, 2) if discont is None else discont
     small = logical_or(abs(steps) < limit, steps != steps)
     change = where(small, 0, subtract(wrapped, steps))
-    rest = _cut(p, axis, 1, None) + cumsum(change, axis)
+    rest = _cut(p, axis, 1, None) + cumsum(change, axis, aval_of(change).dtype)
     return concatenate([_cut(p, axis, 0, 1), rest], axis)

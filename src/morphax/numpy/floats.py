@@ -12,7 +12,7 @@ from ..engines.reference.replay import replayed
 from ..lax.convert import convert
 from ..util.messages import message
 from .complex import is_complex
-from .operands import as_array, promoted, promoted_inexact
+from .operands import as_array, promoted, promoted_inexact, settled
 from .predicates import isfinite, isneginf, isposinf, signbit
 from .selection import where
 
@@ -49,7 +49,8 @@ def spacing(x: Any, /) -> Any:
     (x,) = _real("spacing", x)
     negative = lax.lt(x, lax.full_like(x, 0))
     beyond = lax.nextafter(x, where(negative, lax.full_like(x, -np.inf), lax.full_like(x, np.inf)))
-    return lax.stop_gradient(lax.sub(beyond, x))
+    distance = lax.stop_gradient(lax.sub(beyond, x))
+    return convert(distance, distance.aval.dtype)
 
 
 @replayed(2)
@@ -58,7 +59,7 @@ def heaviside(x1: Any, x2: Any, /) -> Any:
     x1, x2 = _real("heaviside", x1, x2)
     step = where(lax.lt(x1, lax.full_like(x1, 0)), lax.full_like(x1, 0), lax.full_like(x1, 1))
     at_zero = lax.eq(x1, lax.full_like(x1, 0))
-    return where(lax.ne(x1, x1), x1, where(at_zero, x2, step))
+    return settled(where(lax.ne(x1, x1), x1, where(at_zero, x2, step)))
 
 
 @replayed(1)

@@ -15,7 +15,7 @@ from ..transforms.vmap import vmap
 from ..util.messages import message
 from .arithmetic import multiply, power, true_divide
 from .creation import array, canonical_size, linspace
-from .operands import as_array
+from .operands import as_array, inexact_type
 from .searching import nonzero
 from .selection import where
 from .shaping import moveaxis
@@ -47,9 +47,10 @@ def geomspace(
         dtype: of the result; floating without it.
         axis: where the new axis goes.
     """
-    common = dtypes.result_type(start, stop, float)
+    low, high = as_array("geomspace", start), as_array("geomspace", stop)
+    common, _ = inexact_type("geomspace", low, high)
     target = common if dtype is None else dtypes.requested(dtype, "geomspace")
-    low, high = (convert(as_array("geomspace", x), common) for x in (start, stop))
+    low, high = convert(low, common), convert(high, common)
     ratio = true_divide(high, low)
     shape = (-1,) + (1,) * aval_of(ratio).ndim
     fractions = lax.reshape(linspace(0, 1, num, endpoint), (index(num), *shape[1:]))

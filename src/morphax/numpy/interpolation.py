@@ -6,11 +6,12 @@ from typing import Any
 
 from .. import lax
 from ..core import aval_of
+from ..lax.convert import convert
 from ..util.messages import message
 from .arithmetic import add, multiply, remainder, subtract, true_divide
 from .indexing import getitem
 from .joining import concatenate
-from .operands import as_array, promoted_inexact
+from .operands import as_array, inexact_type, promoted_inexact
 from .searching import searchsorted
 from .selection import clip, where
 from .sorting import argsort
@@ -44,8 +45,10 @@ def interp(
                 fix="Map over further axes with vmap.",
             )
         )
+    x = as_array("interp", x)
+    dtype, weak = inexact_type("interp", x, xp)
+    x, xp = convert(x, dtype, weak), convert(xp, dtype, weak)
     (fp,) = promoted_inexact("interp", fp)
-    x, xp = (promoted_inexact("interp", as_array("interp", v))[0] for v in (x, xp))
     if period is not None:
         x, xp, fp = _wrapped(x, xp, fp, period)
     after = clip(searchsorted(xp, x, side="right"), 1, max(xp.aval.shape[0] - 1, 1))

@@ -16,7 +16,7 @@ from ..util.messages import message
 from .at import At
 from .axes import canonical_axes, canonical_axis
 from .indexing import getitem
-from .operands import as_array, filling
+from .operands import as_array, filling, of_one_dtype
 from .shaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
 
 _SECTIONS = "splitting an array, argument indices_or_sections"
@@ -34,8 +34,10 @@ def _common(name: str, arrays: Any, dtype: Any) -> list[Any]:
                 fix="Pass the arrays in a list or tuple.",
             )
         )
-    target = dtypes.result_type(*items) if dtype is None else dtypes.requested(dtype, name)
-    return [convert(a, target) if a.aval.dtype != target else a for a in items]
+    if dtype is None:
+        return of_one_dtype(name, *items)
+    target = dtypes.requested(dtype, name)
+    return [convert(a, target) for a in items]
 
 
 def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:

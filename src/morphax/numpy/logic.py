@@ -14,7 +14,7 @@ from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
 from ..lax.bitwise import and_p, not_p, or_p, xor_p
 from ..lax.comparison import eq_p, ge_p, gt_p, le_p, lt_p, ne_p
-from .operands import PYTHON_SCALARS, as_truth, promoted
+from .operands import BOOL, PYTHON_SCALARS, as_truth, promoted
 
 
 def _compared(
@@ -177,5 +177,8 @@ bitwise_right_shift = right_shift
 def bitwise_count(x: Any, /) -> Any:
     """The number of bits set in |x|, as uint8."""
     (x,) = promoted("bitwise_count", x)
-    magnitude = x if dtypes.issubdtype(aval_of(x).dtype, np.unsignedinteger) else lax.abs(x)
+    dtype = aval_of(x).dtype
+    if dtype == BOOL:
+        return lax.convert_element_type(x, np.uint8)
+    magnitude = x if dtypes.issubdtype(dtype, np.unsignedinteger) else lax.abs(x)
     return lax.convert_element_type(lax.population_count(magnitude), np.uint8)

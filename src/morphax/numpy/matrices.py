@@ -125,7 +125,7 @@ def diag(v: Any, k: int = 0) -> Any:
     # In the flattened matrix, elements of a diagonal are n + 1 apart.
     before = k if k >= 0 else -k * n
     after = n * n - before - (count - 1) * (n + 1) - 1
-    zero = np.zeros((), v.aval.dtype)[()]
+    zero = lax.full_like(v, 0, shape=())
     return reshape(lax.pad(v, zero, [(before, after, n)]), (n, n))
 
 
@@ -149,7 +149,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
         )
     count = x.aval.size if N is None else integer("jnp.vander, argument N", N)
     powers = lax.iota(np.int32, count)
-    return power(lax.expand_dims(x, (1,)), powers if increasing else lax.rev(powers, (0,)))
+    result = power(lax.expand_dims(x, (1,)), powers if increasing else lax.rev(powers, (0,)))
+    return result if x.aval.dtype == np.bool_ else convert(result, x.aval.dtype)
 
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:

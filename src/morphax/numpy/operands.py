@@ -114,13 +114,10 @@ _plans = ResultTable(_plan)
 def _common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any, bool]:
     try:
         dtype, weak = dtypes.promote(tuple([(a.dtype, a.weak_type) for a in avals]))
-    except dtypes.TypePromotionError as error:
+        return dtypes.to_inexact(dtype, weak) if inexact else (dtype, weak)
+    except (TypeError, dtypes.TypePromotionError) as error:
         error.add_note(f"in jnp.{name}")
         raise
-    if inexact and not dtypes.issubdtype(dtype, np.inexact):
-        floating, _ = dtypes.promote(((dtype, weak), (dtypes.python_scalar_dtype(float), True)))
-        return floating, weak
-    return dtype, weak
 
 
 def _common_shape(name: str, avals: tuple[Any, ...]) -> tuple[int, ...]:
@@ -205,6 +202,23 @@ def as_array(name: str, x: Any) -> Any:
     return value if hasattr(value, "aval") else Array.from_host(value)
 
 
+def constant(x: Any, value: float) -> Any:
+    """`value` as a scalar beside `x`, an operand of inexact dtype.
+
+    Beside a weak scalar it is weak, so ``x16 * jnp.deg2rad(90)`` stays float16; a weak array of
+    higher rank takes the dtype for good, as in JAX.
+    """
+    aval = aval_of(x)
+    number = np.asarray(value, aval.dtype)[()]
+    return number.item() if aval.weak_type and not aval.shape else number
+
+
+def settled(x: Any) -> Any:
+    """`x`, whose dtype is strong unless it is a scalar: what beside `constant` would come out."""
+    aval = x.aval
+    return convert(x, aval.dtype) if aval.weak_type and aval.shape else x
+
+
 def as_truth(name: str, x: Any) -> Any:
     """`x` as a boolean array: a number counts as true unless it is zero."""
     x = as_array(name, x)
@@ -219,6 +233,11 @@ def of_one_dtype(name: str, *operands: Any) -> list[Any]:
         return arrays
     dtype, weak = _common_dtype(name, tuple([x.aval for x in arrays]), False)
     return [x if x.aval.dtype == dtype else convert(x, dtype, weak) for x in arrays]
+
+
+def inexact_type(name: str, *arrays: Any) -> tuple[Any, bool]:
+    """The floating or complex dtype in which arrays combine, and whether it is weak."""
+    return _common_dtype(name, tuple([x.aval for x in arrays]), True)
 
 
 def concrete_values(where: str, x: Any, fix: str) -> np.ndarray[Any, Any]:

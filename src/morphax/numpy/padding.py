@@ -124,26 +124,28 @@ def _pairs(argument: str, values: Any, ndim: int) -> Any:
 
 
 def _with_constants(x: Any, widths: Widths, values: Any) -> Any:
-    dtype = x.aval.dtype
     if np.ndim(values) == 0 and not hasattr(values, "aval"):
         config = [(low, high, 0) for low, high in widths]
-        return lax.pad(x, _scalar(values, dtype), config) if any(map(any, widths)) else x
+        value = _scalar(values, x.aval)
+        return lax.pad(x, value, config) if any(map(any, widths)) else x
     for axis, (pair, width) in enumerate(
         zip(_pairs("constant_values", values, len(widths)), widths, strict=True)
     ):
         for end, count in enumerate(width):
             config = [(0, 0, 0)] * len(widths)
             config[axis] = (count, 0, 0) if end == 0 else (0, count, 0)
-            x = lax.pad(x, _scalar(pair[end], dtype), config) if count else x
+            x = lax.pad(x, _scalar(pair[end], x.aval), config) if count else x
     return x
 
 
-def _scalar(value: Any, dtype: Any) -> Any:
-    return convert(as_array("pad", filling("pad", value, dtype)), dtype)
+def _scalar(value: Any, aval: Any) -> Any:
+    """`value` in the dtype of the array that it is put beside, weak if that is."""
+    value = as_array("pad", filling("pad", value, aval.dtype))
+    return convert(value, aval.dtype, aval.weak_type)
 
 
 def _with_ramps(x: Any, widths: Widths, ends: Any) -> Any:
-    dtype = x.aval.dtype
+    dtype, weak = x.aval.dtype, x.aval.weak_type
     for axis, (pair, (before, behind)) in enumerate(
         zip(_pairs("end_values", ends, len(widths)), widths, strict=True)
     ):
@@ -151,12 +153,13 @@ def _with_ramps(x: Any, widths: Widths, ends: Any) -> Any:
         first, last = (lax.index_in_dim(x, i, axis, keepdims=False) for i in (0, size - 1))
         up = linspace(pair[0], first, before, endpoint=False, dtype=dtype, axis=axis)
         down = linspace(pair[1], last, behind, endpoint=False, dtype=dtype, axis=axis)
-        x = lax.concatenate([up, x, lax.rev(down, (axis,))], axis)
+        parts = [up, x, lax.rev(down, (axis,))]
+        x = lax.concatenate([convert(p, dtype, weak) for p in parts], axis)
     return x
 
 
 def _with_statistics(x: Any, widths: Widths, statistic: Callable[..., Any], lengths: Any) -> Any:
-    dtype = x.aval.dtype
+    dtype, weak = x.aval.dtype, x.aval.weak_type
     pairs = (
         [(None, None)] * len(widths)
         if lengths is None
@@ -173,7 +176,9 @@ def _with_statistics(x: Any, widths: Widths, statistic: Callable[..., Any], leng
             if dtypes.issubdtype(dtype, np.integer) and value.aval.dtype != dtype:
                 value = lax.round(value, lax.RoundingMethod.TO_NEAREST_EVEN)
             shape = tuple([count if i == axis else n for i, n in enumerate(aval_of(x).shape)])
-            filled = lax.broadcast_in_dim(convert(value, dtype), shape, tuple(range(len(shape))))
+            filled = lax.broadcast_in_dim(
+                convert(value, dtype, weak), shape, tuple(range(len(shape)))
+            )
             parts.insert(len(parts) if end else 0, filled)
         x = lax.concatenate(parts, axis)
     return x

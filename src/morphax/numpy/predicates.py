@@ -181,14 +181,14 @@ def iterable(y: Any) -> bool:
     return np.iterable(y) and getattr(y, "ndim", 1) > 0
 
 
-_KINDS: dict[str, tuple[Any, ...]] = {
-    "bool": (np.bool_,),
-    "signed integer": (np.signedinteger,),
-    "unsigned integer": (np.unsignedinteger,),
-    "integral": (np.integer,),
-    "real floating": (np.floating,),
-    "complex floating": (np.complexfloating,),
-    "numeric": (np.number,),
+_KINDS: dict[str, Any] = {
+    "bool": np.bool_,
+    "signed integer": np.signedinteger,
+    "unsigned integer": np.unsignedinteger,
+    "integral": np.integer,
+    "real floating": np.floating,
+    "complex floating": np.complexfloating,
+    "numeric": np.number,
 }
 
 
@@ -206,19 +206,22 @@ def isdtype(dtype: Any, kind: Any) -> bool:
         True
     """
     given = dtypes.dtype(dtype)
-    for one in kind if isinstance(kind, tuple) else (kind,):
-        if isinstance(one, str) and one in _KINDS:
-            if any(issubdtype(given, general) for general in _KINDS[one]):
-                return True
-        elif isinstance(one, str):
-            raise ValueError(
-                message(
-                    "jnp.isdtype, argument kind",
-                    given=f"{one!r}",
-                    expected=f"a dtype or one of {list(_KINDS)}",
-                    fix="Use one of these names.",
-                )
+    kinds = [_of_kind(one) for one in (kind if isinstance(kind, tuple) else (kind,))]
+    return any([issubdtype(given, one) for one in kinds])
+
+
+def _of_kind(kind: Any) -> Any:
+    """The dtype or abstract class that `isdtype` means by `kind`."""
+    if isinstance(kind, str) and kind in _KINDS:
+        return _KINDS[kind]
+    try:
+        return dtypes.dtype(kind)
+    except TypeError:
+        raise (ValueError if isinstance(kind, str) else TypeError)(
+            message(
+                "jnp.isdtype, argument kind",
+                given=f"{kind!r}",
+                expected=f"a dtype or one of {list(_KINDS)}",
+                fix="Use one of these names.",
             )
-        elif given == dtypes.dtype(one):
-            return True
-    return False
+        ) from None

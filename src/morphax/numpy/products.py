@@ -14,6 +14,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.axes import integer
+from ..lax.convert import convert
 from ..lax.dot import DotDimensionNumbers, dot_general_p
 from ..lax.precision import canonical_precision
 from ..util.memo import ResultTable, memoize
@@ -66,6 +67,8 @@ def matmul(
 
 def _multiplied(name: str, left: Any, right: Any, precision: Any, preferred: Any) -> Any:
     element_type = _element_type(name, preferred, left)
+    if preferred is not None:
+        left, right = convert(left, left.aval.dtype), convert(right, right.aval.dtype)
     level = canonical_precision(f"jnp.{name}", precision)
     plan = _matmul_plan(name, left.aval.shape, right.aval.shape)
     return plan(left, right, level, element_type)
@@ -107,6 +110,8 @@ def _along(
 ) -> Any:
     """The sums of products along pairs of axes; the other axes of `a`, then those of `b`."""
     precision, preferred = options
+    if preferred is not None:
+        a, b = convert(a, a.aval.dtype), convert(b, b.aval.dtype)
     level = canonical_precision("jnp." + name, precision)
     return dot_general_p.bind(
         a,
@@ -284,7 +289,7 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    a, b = of_one_dtype("cross", a, b)
+    a, b = [convert(x, x.aval.dtype) for x in of_one_dtype("cross", a, b)]
     a, b = moveaxis(a, axisa, -1), moveaxis(b, axisb, -1)
     sizes = a.aval.shape[-1], b.aval.shape[-1]
     if not {2, 3}.issuperset(sizes):

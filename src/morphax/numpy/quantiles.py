@@ -8,7 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
-from .. import dtypes, lax
+from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..lax.convert import convert
@@ -18,7 +18,7 @@ from ..util.messages import message
 from .arithmetic import true_divide
 from .axes import canonical_axes
 from .complex import is_complex
-from .operands import as_array, check_no_out
+from .operands import as_array, check_no_out, inexact_type
 from .selection import take, take_along_axis, where
 from .shaping import broadcast_to, moveaxis, reshape
 
@@ -181,7 +181,7 @@ def _quantile(
 ) -> Any:
     a, q = as_array(name, a), as_array(name, q)
     _check(name, a, q, method, weights)
-    dtype = dtypes.result_type(a, q, float)
+    dtype, _ = inexact_type(name, a)
     # Positions need more digits than a short dtype has.
     wide = np.dtype(np.float32) if dtype.itemsize < 4 else dtype
     axes = canonical_axes(name, axis, a.aval.ndim)

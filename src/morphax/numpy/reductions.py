@@ -1,7 +1,7 @@
 """Reductions: sums, products, extremes, means and variances over axes.
 
 Small floats are summed in float32.  `where` leaves elements out, `initial` takes part in the
-result.
+result.  Results are never weakly typed.
 """
 
 from __future__ import annotations
@@ -61,6 +61,8 @@ class _Reduction:
         if initial is not None and self.combine is not None:
             start = convert(as_array(self.name, initial), result.aval.dtype)
             result = self.combine(result, start)
+        if result.aval.weak_type:
+            result = convert(result, result.aval.dtype)
         return _with_axes(result, a.aval.shape, axes) if keepdims and axes else result
 
     def _without(self, a: Any, where: Any, initial: Any) -> Any:
@@ -85,7 +87,7 @@ class _Reduction:
         if dtypes.issubdtype(given, np.floating):
             return convert(self(convert(a, wide), axis, keepdims, *options), given)
         if promote_integers:
-            a = convert(a, wide, a.aval.weak_type)
+            a = convert(a, wide)
         return self(a, axis, keepdims, *options)
 
 
@@ -306,11 +308,12 @@ def var(
 ) -> Any:
     """Variance over axes: the mean of |x − x̄|², with n − `ddof` for n."""
     wide, target = _inexact("var", a, dtype)
-    center = _mean_of(wide, axis, where) if mean is None else mean
+    center = _mean_of(wide, axis, where) if mean is None else as_array("var", mean)
+    center = convert(center, wide.aval.dtype)
     deviation = lax.sub(wide, broadcast_to(center, wide.aval.shape))
     if dtypes.issubdtype(target, np.complexfloating):
         squares = lax.real(lax.mul(deviation, lax.conj(deviation)))
-        target = squares.aval.dtype
+        target = squares.aval.dtype if dtype is None else target
     else:
         squares = lax.square(deviation)
     total = sum(squares, axis, out=out, keepdims=keepdims, where=where)

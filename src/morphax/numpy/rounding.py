@@ -41,8 +41,8 @@ def trunc(x: Any) -> Any:
 
 def rint(x: Any, /) -> Any:
     """The nearest integer as a float; halves go to the even one."""
-    (x,) = promoted_inexact("rint", x)
-    return _to_nearest(x)
+    x = as_array("rint", x)
+    return _to_nearest(convert(x, dtypes.python_scalar_dtype(float)) if _is_integer(x) else x)
 
 
 def _to_nearest(x: Any) -> Any:

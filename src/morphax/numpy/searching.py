@@ -179,6 +179,7 @@ def _nan_extreme(
     return lax.select(all_missing, lax.full_like(result, -1), result)
 
 
+_LARGEST_INT32 = 2**31 - 1
 _FEW_PAIRS = 4096
 """Up to so many comparisons, doing them all takes less time than a loop."""
 
@@ -244,17 +245,22 @@ def _after_right(element: Any, v: Any) -> Any:
     return lax.bitwise_or(below, lax.ne(v, v)) if nan_too else below
 
 
+def _position_dtype(size: int) -> Any:
+    """The dtype of places in a vector: int32 as long as it has room for them."""
+    return np.dtype(np.int32) if size <= _LARGEST_INT32 else _index_dtype()
+
+
 def _compared_with_all(a: Any, v: Any, after: Callable[[Any, Any], Any]) -> Any:
     shape = (*aval_of(v).shape, aval_of(a).shape[0])
     values = lax.broadcast_in_dim(v, shape, tuple(range(len(shape) - 1)))
     elements = lax.broadcast_in_dim(a, shape, (len(shape) - 1,))
-    behind = lax.convert_element_type(after(elements, values), _index_dtype())
+    behind = lax.convert_element_type(after(elements, values), _position_dtype(shape[-1]))
     return lax.reduce_sum(behind, (len(shape) - 1,))
 
 
 def _bisected(a: Any, v: Any, after: Callable[[Any, Any], Any], *, unrolled: bool) -> Any:
     """The number of elements before each value, found bit by bit from the highest."""
-    size, dtype = aval_of(a).shape[0], _index_dtype()
+    size, dtype = aval_of(a).shape[0], _position_dtype(aval_of(a).shape[0])
     bits = size.bit_length()
 
     def with_bit(i: Any, count: Any) -> Any:

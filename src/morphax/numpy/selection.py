@@ -324,7 +324,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     start = offset if offset >= 0 else -offset * columns
     stop = start + (count - 1) * (columns + 1) + 1 if count else start
     start, stop = (start, stop) if count else (0, 0)
-    return lax.slice_in_dim(flat, start, stop, columns + 1, axis=-1)
+    return convert(lax.slice_in_dim(flat, start, stop, columns + 1, axis=-1), a.aval.dtype)
 
 
 def compress(

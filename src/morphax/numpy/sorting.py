@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
@@ -64,7 +66,10 @@ def sort(
 def sort_complex(a: Any) -> Any:
     """`a` sorted along its last axis, as complex numbers."""
     a = as_array("sort_complex", a)
-    dtype = dtypes.result_type(a, complex) if a.aval.ndim else a.aval.dtype
+    dtype = a.aval.dtype
+    if a.aval.ndim:
+        floating, _ = dtypes.to_inexact(dtype, a.aval.weak_type)
+        dtype = dtypes.promote(((floating, False), (np.dtype(np.complex64), False)))[0]
     return lax.convert_element_type(sort(a), dtype)
 
 
@@ -129,7 +134,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     """The indices that partition `a`; see `partition`."""
     _check_kth("argpartition", a, kth, axis)
-    return argsort(a, axis)
+    return argsort(a, axis, dtype=np.int32)
 
 
 def _check_kth(name: str, a: Any, kth: int, axis: int) -> None:

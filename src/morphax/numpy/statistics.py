@@ -17,9 +17,9 @@ from .at import At
 from .complex import is_complex
 from .creation import asarray, linspace
 from .differences import diff
-from .joining import concatenate
+from .joining import concatenate, stack
 from .matrices import diag
-from .operands import as_array, promoted_inexact
+from .operands import as_array, inexact_type, promoted_inexact
 from .products import matmul
 from .reductions import sum as sum_
 from .searching import searchsorted
@@ -28,8 +28,7 @@ from .shaping import atleast_2d, ravel, reshape, squeeze, transpose
 
 
 def _samples(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:
-    """A matrix with one variable per row."""
-    m = as_array(name, m)
+    """A matrix of `dtype` with one variable per row."""
     if m.aval.ndim > 2:
         raise ValueError(
             message(
@@ -39,8 +38,7 @@ def _samples(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:
                 fix="Map over further axes with vmap.",
             )
         )
-    target = dtypes.result_type(m, float) if dtype is None else dtypes.requested(dtype, name)
-    rows = atleast_2d(convert(m, target))
+    rows = atleast_2d(convert(m, dtype))
     return transpose(rows) if not rowvar and rows.aval.shape[0] != 1 else rows
 
 
@@ -68,9 +66,15 @@ def cov(
         aweights: weight of each sample.
         dtype: of the result.
     """
-    x = _samples("cov", m, rowvar, dtype)
-    if y is not None:
-        x = concatenate([x, _samples("cov", y, rowvar, dtype)], 0)
+    given = [as_array("cov", v) for v in (m, y) if v is not None]
+    common, weak = inexact_type("cov", *given)
+    if aweights is not None:
+        aweights = as_array("cov", aweights)
+        if dtypes.issubdtype(aweights.aval.dtype, np.inexact):
+            common, _ = dtypes.promote(((common, weak), (aweights.aval.dtype, False)))
+        aweights = convert(aweights, _real_part(common))
+    target = common if dtype is None else dtypes.requested(dtype, "cov")
+    x = concatenate([_samples("cov", v, rowvar, target) for v in given], 0)
     less = (0 if bias else 1) if ddof is None else ddof
     count = x.aval.shape[1]
     if not count:
@@ -89,6 +93,11 @@ def cov(
     else:
         factor = total - true_divide(less * sum_(multiply(weights, aweights)), total)
     return squeeze(true_divide(matmul(multiply(deviation, weights), _adjoint(deviation)), factor))
+
+
+def _real_part(dtype: Any) -> Any:
+    """The dtype of the real parts of numbers of an inexact dtype."""
+    return np.zeros((), dtype).real.dtype
 
 
 def _sample_weights(fweights: Any, aweights: Any, count: int) -> Any:
@@ -181,14 +190,13 @@ def histogram(
         >>> counts
         Array([3., 1.], dtype=float32)
     """
-    (a,) = promoted_inexact("histogram", as_array("histogram", a))
+    a = as_array("histogram", a)
+    amount: Any = 1 if weights is None else ravel(as_array("histogram", weights))
+    dtype, _ = inexact_type("histogram", a, *[amount] * (weights is not None))
+    # Complex weights do not make edges complex.
+    a = convert(a, dtype if is_complex(a) else _real_part(dtype))
     edges = histogram_bin_edges(a, bins, range, weights)
     count = edges.aval.shape[0] - 1
-    amount: Any = 1
-    dtype = a.aval.dtype
-    if weights is not None:
-        amount = ravel(as_array("histogram", weights))
-        dtype = dtypes.result_type(amount, dtype)
     places = _bin_numbers(ravel(a), edges)
     counts = At(lax.full((count + 1,), 0, dtype))[places].add(amount, mode="drop")[1:]
     if density:
@@ -216,7 +224,7 @@ def histogramdd(
         density: divide by the boxes' volumes and the total.
     """
     if isinstance(sample, (tuple, list)):
-        points = transpose(lax.stack([as_array("histogramdd", s) for s in sample], 0))
+        points = transpose(stack(list(sample), 0))
     else:
         points = as_array("histogramdd", sample)
     if points.aval.ndim != 2:

@@ -9,7 +9,7 @@ import numpy as np
 from .. import lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from .operands import promoted_inexact
+from .operands import constant, promoted_inexact
 
 
 def sin(x: Any, /) -> Any:
@@ -80,20 +80,20 @@ def arctan2(x1: Any, x2: Any, /) -> Any:
 def deg2rad(x: Any, /) -> Any:
     """From degrees to radians: π x / 180."""
     (x,) = promoted_inexact("deg2rad", x)
-    return lax.mul(x, np.asarray(np.pi / 180, aval_of(x).dtype)[()])
+    return lax.mul(x, constant(x, np.pi / 180))
 
 
 def rad2deg(x: Any, /) -> Any:
     """From radians to degrees: 180 x / π."""
     (x,) = promoted_inexact("rad2deg", x)
-    return lax.mul(x, np.asarray(180 / np.pi, aval_of(x).dtype)[()])
+    return lax.mul(x, constant(x, 180 / np.pi))
 
 
 @replayed(1)
 def sinc(x: Any, /) -> Any:
     """sin(π x) / (π x), and 1 at zero."""
     (x,) = promoted_inexact("sinc", x)
-    scaled = lax.mul(x, np.asarray(np.pi, aval_of(x).dtype)[()])
+    scaled = lax.mul(x, constant(x, np.pi))
     at_zero = lax.eq(x, np.zeros((), aval_of(x).dtype)[()])
     # The denominator is replaced before dividing, so that the derivative at zero is not NaN.
     safe = lax.select(at_zero, lax.full_like(scaled, 1), scaled)

@@ -185,4 +185,4 @@ def _is_number(x: Any) -> bool:
 def _floating(x: Any) -> Any:
     dtype = aval_of(x).dtype
     inexact = dtypes.issubdtype(dtype, np.inexact)
-    return x if inexact else convert(x, dtypes.python_scalar_dtype(float))
+    return x if inexact else convert(x, dtypes.to_inexact(dtype, aval_of(x).weak_type)[0])

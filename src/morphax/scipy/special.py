@@ -16,7 +16,7 @@ from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
-from ..numpy.operands import as_array, promoted_inexact
+from ..numpy.operands import as_array, promoted_inexact, settled
 from ..util.messages import message
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -206,13 +206,13 @@ def rel_entr(p: Any, q: Any) -> Any:
     # The operands of the branch that is not taken stay where its derivative is finite.
     safe_p, safe_q = jnp.where(inside, p, 1), jnp.where(inside, q, 1)
     outside = jnp.where((p == 0) & (q >= 0), 0.0, np.inf)
-    return jnp.where(inside, safe_p * lax.log(safe_p / safe_q), outside)
+    return settled(jnp.where(inside, safe_p * lax.log(safe_p / safe_q), outside))
 
 
 def kl_div(p: Any, q: Any) -> Any:
     """p log(p / q) − p + q: `rel_entr` with a sum that is never negative."""
     p, q = _operands("kl_div", p, q)
-    return rel_entr(p, q) - p + q
+    return settled(rel_entr(p, q) - p + q)
 
 
 def logsumexp(

@@ -15,6 +15,7 @@ import numpy as np
 
 from .. import dtypes, tree
 from ..core import Zero, aval_of, current_trace, is_zero
+from ..lax.convert import convert
 from ..lax.ref_access import add_to
 from ..lax.spine import add_tangents, instantiate
 from ..util.messages import message
@@ -253,7 +254,12 @@ def tangent_output(t: Any) -> Any:
 def cotangent_of(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
     """The cotangent of one argument, or `Zero`."""
     known = results.get(slot) if slot is not None else None
-    return Zero(aval) if known is None or aval.dtype == dtypes.float0 else known
+    if known is None or aval.dtype == dtypes.float0:
+        return Zero(aval)
+    # A weak operand that met a strong one of its dtype was not converted, so its weak type was
+    # lost on the way back without a rule that restores it.
+    is_lost = aval.weak_type and not aval_of(known).weak_type
+    return convert(known, aval.dtype, True) if is_lost else known
 
 
 def cotangent_output(results: dict[int, Any], slot: int | None, aval: Any) -> Any:

@@ -10,7 +10,9 @@ from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
+from ..lax.selection import scalar_like
 from .arithmetic import chosen
+from .complex import real
 from .operands import promoted_inexact
 
 
@@ -57,13 +59,22 @@ def log1p(x: Any, /) -> Any:
 @replayed(2)
 @checked_as_one
 def logaddexp(x1: Any, x2: Any, /) -> Any:
-    """log(eˣ + eʸ), element by element, without overflow in between."""
+    """log(eˣ + eʸ), element by element, without overflow in between.
+
+    The derivatives are eˣ / (eˣ + eʸ) and eʸ / (eˣ + eʸ): ½ each where the operands are equal, two
+    equal infinities too, and NaN where one is NaN.
+    """
     x1, x2 = promoted_inexact("logaddexp", x1, x2)
-    larger, difference = lax.max(x1, x2), lax.sub(x1, x2)
-    # inf − inf is NaN; the sum is then the operand itself, as it is where an operand is NaN.
-    undefined = lax.ne(difference, difference)
-    corrected = lax.add(larger, lax.log1p(lax.exp(lax.neg(lax.abs(difference)))))
-    return chosen(undefined, lax.add(x1, x2), corrected)
+    gap = lax.sub(x1, x2)
+    # Equal infinities have no difference.
+    together = lax.bitwise_and(lax.eq(x1, x2), lax.ne(gap, gap))
+    gap = chosen(together, scalar_like(0, gap), gap)
+    # Either case is the function itself, in a neighbourhood too: so are all its derivatives, which
+    # those of max(x, y) and |x − y| would spoil where x = y.
+    first = lax.ge(*map(real, (x1, x2)))
+    below = chosen(first, lax.neg(gap), gap)
+    total = lax.add(chosen(first, x1, x2), lax.log1p(lax.exp(below)))
+    return chosen(together, lax.mul(lax.add(x1, x2), scalar_like(0.5, gap)), total)
 
 
 @replayed(2)

@@ -70,7 +70,7 @@ def soft_sign(x: Any) -> Any:
     x = _inexact("soft_sign", x)
     size = jnp.abs(x)
     rest = 1 / (size + 1)
-    # Far out, the terms of the derivative of x / (1 + |x|) cancel; those of 1 − 1 / (1 + |x|) don't.
+    # Far out, the terms of the derivative of a quotient would cancel.
     far = size > 1
     return jnp.where(far, jnp.sign(x) * (1 - rest), jnp.where(far, 0, x) * rest)
 

@@ -10,9 +10,7 @@ from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
-from ..lax.selection import scalar_like
-from .arithmetic import chosen
-from .complex import real
+from ..lax.log_sum import log_sum
 from .operands import promoted_inexact
 
 
@@ -65,16 +63,7 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     equal infinities too, and NaN where one is NaN.
     """
     x1, x2 = promoted_inexact("logaddexp", x1, x2)
-    gap = lax.sub(x1, x2)
-    # Equal infinities have no difference.
-    together = lax.bitwise_and(lax.eq(x1, x2), lax.ne(gap, gap))
-    gap = chosen(together, scalar_like(0, gap), gap)
-    # Either case is the function itself, in a neighbourhood too: so are all its derivatives, which
-    # those of max(x, y) and |x − y| would spoil where x = y.
-    first = lax.ge(*map(real, (x1, x2)))
-    below = chosen(first, lax.neg(gap), gap)
-    total = lax.add(chosen(first, x1, x2), lax.log1p(lax.exp(below)))
-    return chosen(together, lax.mul(lax.add(x1, x2), scalar_like(0.5, gap)), total)
+    return log_sum(x1, x2)
 
 
 @replayed(2)

@@ -9,6 +9,7 @@ Reference: Abramowitz & Stegun, "Handbook of Mathematical Functions", 9.6.12 and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -16,10 +17,13 @@ import numpy as np
 
 from .. import dtypes
 from ..engines.xla.stablehlo import Builder, Value
-from .arithmetic import div, mul, sub
-from .comparison import eq
+from .arithmetic import add, div, mul, neg, sub
+from .comparison import eq, lt
+from .exponential import exp
 from .families import compare
+from .magnitude import abs as absolute
 from .magnitude import sign
+from .powers import square
 from .selection import scalar_like, select_n_p
 from .special import SpecialFunction
 
@@ -109,11 +113,31 @@ class BesselI1e(SpecialFunction):
     stablehlo = "chlo.bessel_i1e"
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
-        # I₁(x) / x is ½ at 0; elsewhere the recurrence I₁′ = I₀ − I₁ / x holds.
-        at_zero = eq(x, scalar_like(0, x))
-        divisor = select_n_p.bind(at_zero, x, scalar_like(1, x))
-        ratio = select_n_p.bind(at_zero, div(out, divisor), scalar_like(0.5, x))
-        return mul(t, sub(sub(bessel_i0e(x), ratio), mul(sign(x), out)))
+        # The recurrence is I₁′ = I₀ − I₁ / x.
+        return mul(t, sub(sub(bessel_i0e(x), _over_x(x, out)), mul(sign(x), out)))
+
+
+def i1_over_x(x: Any) -> Any:
+    """I₁(x) / x for |x| ≤ ½ by its power series Σₖ (x²/4)ᵏ / (2 k! (k + 1)!)."""
+    quarter = mul(square(x), scalar_like(0.25, x))
+    total = scalar_like(0, x)
+    for k in reversed(range(8)):
+        coefficient = 0.5 / (math.factorial(k) * math.factorial(k + 1))
+        total = add(mul(total, quarter), scalar_like(coefficient, x))
+    return total
+
+
+def _over_x(x: Any, out: Any) -> Any:
+    """e^{−|x|} I₁(x) / x, whose derivatives by the quotient rule have no digits near 0."""
+    half, zero = scalar_like(0.5, x), scalar_like(0, x)
+    size = absolute(x)
+    near = lt(size, half)
+    divisor = select_n_p.bind(near, x, scalar_like(1, x))
+    small = select_n_p.bind(near, zero, x)
+    series = mul(exp(neg(absolute(small))), i1_over_x(small))
+    # At 0 its slope is that of |x|, for which 0 is taken.
+    series = select_n_p.bind(eq(x, zero), series, half)
+    return select_n_p.bind(near, div(out, divisor), series)
 
 
 bessel_i0e_p = BesselI0e()

@@ -21,19 +21,19 @@ from ..engines.xla.stablehlo import Builder, Value
 from ..util.memo import memoize
 from ..util.messages import message
 from . import selection
-from .arithmetic import add, mul, mul_p, neg, sub
+from .arithmetic import add, mul, mul_p, sub
 from .associative_scan import scan_elements
 from .axes import integer
-from .comparison import eq, gt, ne
+from .comparison import eq, gt
 from .complex import real
 from .cumulative_lowering import lower_as_loop, lower_as_window
-from .exponential import exp, log, log1p
+from .exponential import exp, log
 from .families import without_derivative
 from .kinds import INEXACT, NUMBER, DtypeKind
-from .magnitude import abs as absolute
+from .log_sum import log_sum, shares
 from .monoids import ADD, MAX, MIN, MUL, Monoid, lowest
 from .narrow import COMPUTED_IN
-from .selection import max_p, min_p, scalar_like, select
+from .selection import max_p, min_p, scalar_like, select, select_n_p
 from .shape import rev
 
 _WIDER = {
@@ -227,18 +227,18 @@ class CumLogSumExp(Cumulative):
             top = select(gt(real(y), real(x)), y, x)
             total = add(top, log(add(exp(sub(x, top)), exp(sub(y, top)))))
             return select(eq(real(top), -np.inf), top, total)
-        gap = sub(x, y)
-        total = add(selection.max(x, y), log1p(exp(neg(absolute(gap)))))
-        # The gap of equal infinities is NaN, as is that of NaN; the sum is right for both.
-        return select(ne(gap, gap), add(x, y), total)
+        return log_sum(x, y)
 
     def combine_duals(self, x: Any, y: Any) -> Any:
         out = self.combine(x[0], y[0])
-        zero = scalar_like(0, out)
-        # Below log 0 = −∞ there is nothing to share out.
-        level = selection.select_n_p.bind(eq(out, scalar_like(-np.inf, out)), out, zero)
-        shares = [exp(sub(v, level)) for v in (x[0], y[0])]
-        return out, add(mul(shares[0], x[1]), mul(shares[1], y[1]))
+        if out.aval.dtype.kind != "c":
+            weights = shares(x[0], y[0])
+        else:
+            # Below log 0 = −∞ there is nothing to share out.
+            zero = scalar_like(0, out)
+            level = select_n_p.bind(eq(out, scalar_like(-np.inf, out)), out, zero)
+            weights = exp(sub(x[0], level)), exp(sub(y[0], level))
+        return out, add(mul(weights[0], x[1]), mul(weights[1], y[1]))
 
 
 cumsum_p = CumSum()

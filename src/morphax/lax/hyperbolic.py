@@ -10,7 +10,7 @@ from .arithmetic import add, div, mul, sub
 from .complex import above_the_cut
 from .families import Elementwise
 from .kinds import INEXACT
-from .powers import rsqrt, square
+from .powers import one_minus_square, rsqrt, square
 
 
 @final
@@ -103,7 +103,7 @@ class Atanh(Elementwise):
     stablehlo = "chlo.atanh"
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
-        return div(t, mul(sub(1.0, x), add(1.0, x)))
+        return div(t, one_minus_square(x))
 
 
 sinh_p = Sinh()

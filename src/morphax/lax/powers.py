@@ -10,9 +10,10 @@ import numpy as np
 from ..core import ShapedArray
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
-from .arithmetic import div, inverse, mul, sub
+from .arithmetic import add, div, inverse, mul, sub
 from .axes import integer
-from .comparison import eq
+from .bitwise import bitwise_and, bitwise_not
+from .comparison import eq, gt, lt, ne
 from .complex import above_the_cut
 from .convert import convert
 from .exponential import log
@@ -141,9 +142,12 @@ class Pow(Elementwise):
         return b.elementwise("stablehlo.power", out, *expanded(b, out.shape, (x, y)))
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
-        # For y = 0 take 0 · x⁰: the 0 · x⁻¹ of the formula is NaN at 0.
-        exponent = select_n_p.bind(eq(y, scalar_like(0, y)), y, scalar_like(1, y))
-        power = pow(x, sub(exponent, scalar_like(1, y)))
+        # x⁰ = 1 is constant, at 0 and NaN too, where the 0 · x⁻¹ of the formula is NaN.  Elsewhere
+        # the formula stays, for its derivative with respect to y.
+        usual = bitwise_and(eq(x, x), ne(x, scalar_like(0, x)))
+        constant = bitwise_and(eq(y, scalar_like(0, y)), bitwise_not(usual))
+        base = select_n_p.bind(constant, x, scalar_like(1, x))
+        power = pow(base, sub(y, scalar_like(1, y)))
         return mul(t, mul(convert(y, x.aval.dtype), power))
 
     def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
@@ -184,6 +188,16 @@ class Rsqrt(Elementwise):
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(-0.5, div(out, x)))
+
+
+def one_minus_square(x: Any) -> Any:
+    """1 − x²: as (1 − x)(1 + x) it loses no digits near ±1, as it stands none of −2 x near 0."""
+    if x.aval.dtype.kind == "c":
+        return mul(sub(1.0, x), add(x, 1.0))
+    bound = scalar_like(0.5, x)
+    is_near = bitwise_and(lt(x, bound), gt(x, -bound))
+    product = mul(sub(1.0, x), add(x, 1.0))
+    return select_n_p.bind(is_near, product, sub(1.0, square(x)))
 
 
 @final

@@ -139,7 +139,8 @@ def _zeta(x: Any, q: Any) -> Any:
     undefined = (x != 1) & (
         np.isinf(x) | np.where(pole, ~is_even, (q == np.inf) | ((q < 0) & ~is_whole))
     )
-    value = np.where(pole | (x == 1), np.inf, special.zeta(x, q))
+    # To the poles SciPy would count up one by one.
+    value = np.where(pole | (x == 1), np.inf, special.zeta(x, np.where(pole, 1, q)))
     return np.where(undefined, np.nan, value).astype(x.dtype)
 
 

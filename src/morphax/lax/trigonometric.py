@@ -6,12 +6,12 @@ from typing import Any, final
 
 import numpy as np
 
-from .arithmetic import add, div, mul, neg, sub
+from .arithmetic import add, div, mul, neg
 from .complex import above_the_cut
 from .families import Elementwise
 from .kinds import INEXACT
 from .operands import standardize
-from .powers import rsqrt, square
+from .powers import one_minus_square, rsqrt, square
 
 
 @final
@@ -88,8 +88,7 @@ class Acos(Elementwise):
 
 
 def _rsqrt_of_one_minus_square(x: Any) -> Any:
-    # As (1 − x)(1 + x), it loses no digits near ±1.
-    return rsqrt(mul(sub(1.0, x), add(1.0, x)))
+    return rsqrt(one_minus_square(x))
 
 
 @final

@@ -11,7 +11,7 @@ from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..engines.reference.replay import replayed
 from ..lax.convert import convert
-from ..numpy.operands import as_array, promoted_inexact
+from ..numpy.operands import as_array, promoted, promoted_inexact
 
 # SELU's constants make mean 0 and variance 1 a fixed point (Klambauer et al., NeurIPS 2017).
 _SELU_ALPHA = 1.6732632423543772848170429916717
@@ -53,9 +53,12 @@ def _relu_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
     return relu(x), jnp.where(jnp.greater(x, 0), t, 0)
 
 
+@replayed(1)
 def relu6(x: Any) -> Any:
-    """min(max(x, 0), 6)."""
-    return jnp.minimum(jnp.maximum(x, 0), 6.0)
+    """min(max(x, 0), 6); its derivative at 0 and at 6 is taken to be 0."""
+    # Unlike max and min, which share it, a clamp has no derivative at its bounds.
+    x, low, high = promoted("relu6", as_array("relu6", x), 0.0, 6.0)
+    return lax.clamp(low, x, high)
 
 
 def sigmoid(x: Any) -> Any:
@@ -71,9 +74,13 @@ def softplus(x: Any) -> Any:
 
 @replayed(1)
 def soft_sign(x: Any) -> Any:
-    """x / (1 + |x|)."""
+    """x / (1 + |x|), ±1 at ±∞."""
     x = _inexact("soft_sign", x)
-    return x / (jnp.abs(x) + 1)
+    size = jnp.abs(x)
+    rest = 1 / (size + 1)
+    # Far out, the terms of the derivative of a quotient would cancel.
+    far = size > 1
+    return jnp.where(far, jnp.sign(x) * (1 - rest), jnp.where(far, 0, x) * rest)
 
 
 @replayed(1)
@@ -154,9 +161,15 @@ def hard_sigmoid(x: Any) -> Any:
 
 @replayed(1)
 def hard_silu(x: Any) -> Any:
-    """x · hard_sigmoid(x)."""
+    """x · hard_sigmoid(x): 0 up to −3, x from 3 on, x (x + 3) / 6 in between.
+
+    The derivative at −3 is taken to be 0, and 1 at 3; at ±∞ value and derivative are the limits.
+    """
     x = _inexact("hard_silu", x)
-    return x * hard_sigmoid(x)
+    above, below = x >= 3, x <= -3
+    # Where it is not chosen, the product must not have an infinite factor.
+    inside = jnp.where(above | below, 0, x)
+    return jnp.where(above, x, jnp.where(below, 0, inside * ((inside + 3.0) / 6.0)))
 
 
 hard_swish = hard_silu

@@ -20,12 +20,22 @@ from ..util.messages import message
 Axis = Any
 
 
-def _largest(name: str, x: Any, axis: Axis, where: Any) -> tuple[Any, Any]:
-    """`x` in floating point and its maximum along axes, as a constant to differentiation."""
+def _largest(name: str, x: Any, axis: Axis, where: Any, weights: Any = None) -> tuple[Any, Any]:
+    """`x` in floating point and its maximum along axes, as a constant to differentiation.
+
+    An element with weight 0 is not the maximum: next to it, all others could vanish.
+    Elements that `where` leaves out become the maximum: their exponentials may be infinite or NaN,
+    which times the derivative 0 of leaving them out would be NaN.
+    """
     (x,) = promoted_inexact(name, as_array(name, x))
-    initial = None if where is None and x.size else -np.inf
-    largest = jnp.max(x, axis, keepdims=True, initial=initial, where=where)
-    return x, lax.stop_gradient(largest)
+    counted = where
+    if weights is not None:
+        counted = jnp.not_equal(weights, 0)
+        counted = counted if where is None else jnp.logical_and(counted, where)
+    initial = None if counted is None and x.size else -np.inf
+    largest = jnp.max(x, axis, keepdims=True, initial=initial, where=counted)
+    largest = lax.stop_gradient(largest)
+    return (x if where is None else jnp.where(where, x, largest)), largest
 
 
 def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:
@@ -68,8 +78,8 @@ def _softmax_jvp(
     axis: Axis, primals: tuple[Any, Any], tangents: tuple[Any, Any]
 ) -> tuple[Any, Any]:
     """ẏ = y (ẋ − Σ y ẋ): the result alone is kept for the backward pass."""
-    y = _softmax_by_rule(axis, *primals)
-    moved = y * tangents[0]
+    y, t = _softmax_by_rule(axis, *primals), tangents[0]
+    moved = y * (t if primals[1] is None else jnp.where(primals[1], t, 0))
     return y, moved - y * jnp.sum(moved, axis, keepdims=True)
 
 
@@ -95,7 +105,7 @@ def logsumexp(
     Args:
         a: array of floating dtype.
         axis: axis or axes, `None` for all.
-        b: weights.
+        b: weights; a term with weight 0 is left out, even if it is infinite or NaN.
         keepdims: keep reduced axes, with size 1.
         return_sign: return ``(log |Σ|, sign)``; without it a negative sum gives NaN.
         where: which elements take part.
@@ -104,11 +114,17 @@ def logsumexp(
         a, b = as_array("logsumexp", a), as_array("logsumexp", b)
         dtype, _ = inexact_type("logsumexp", a, b)
         a, b = convert(a, dtype), convert(b, dtype)
-    a, largest = _largest("logsumexp", a, axis, where)
+    a, largest = _largest("logsumexp", a, axis, where, b)
     # Where all terms are 0, or one is infinite, subtracting the maximum would give NaN.
     finite = jnp.where(jnp.isfinite(largest), largest, 0)
-    powers = jnp.exp(a - finite)
-    terms = powers if b is None else b * powers
+    exponents = a - finite
+    if b is None:
+        terms = jnp.exp(exponents)
+    else:
+        # 0 times an infinite term would be NaN.
+        limit = np.log(dtypes.finfo(exponents.dtype).max)
+        unbounded = jnp.logical_and(jnp.equal(b, 0), jnp.logical_not(exponents.real <= limit))
+        terms = b * jnp.exp(jnp.where(unbounded, limit, exponents))
     total = jnp.sum(terms, axis, keepdims=True, where=where)
     sign = jnp.sign(total)
     out = jnp.log(jnp.abs(total) if return_sign else total) + finite
@@ -161,6 +177,9 @@ def standardize(
 ) -> Any:
     """(x − mean) / √(variance + ε) along axes.
 
+    What `where` leaves out of mean and variance is scaled like the rest; it becomes 0 if it is not
+    finite.
+
     Raises:
         ValueError: `epsilon` is negative.
     """
@@ -177,4 +196,9 @@ def standardize(
     center = jnp.mean(x, axis, keepdims=True, where=where) if mean is None else mean
     if variance is None:
         variance = jnp.var(x, axis, keepdims=True, where=where)
-    return (x - center) * lax.rsqrt(variance + epsilon)
+    deviation = x - center
+    if where is not None:
+        # As a factor of the derivative of the scale it would make all of them NaN.
+        kept = jnp.logical_or(where, jnp.isfinite(deviation))
+        deviation = jnp.where(kept, deviation, 0)
+    return deviation * lax.rsqrt(variance + epsilon)

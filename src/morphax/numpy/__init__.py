@@ -325,6 +325,7 @@ from .shaping import size as size
 from .shaping import squeeze as squeeze
 from .shaping import swapaxes as swapaxes
 from .shaping import transpose as transpose
+from .sinc import sinc as sinc
 from .sorting import argpartition as argpartition
 from .sorting import argsort as argsort
 from .sorting import lexsort as lexsort
@@ -358,7 +359,6 @@ from .trigonometric import degrees as degrees
 from .trigonometric import rad2deg as rad2deg
 from .trigonometric import radians as radians
 from .trigonometric import sin as sin
-from .trigonometric import sinc as sinc
 from .trigonometric import sinh as sinh
 from .trigonometric import tan as tan
 from .trigonometric import tanh as tanh

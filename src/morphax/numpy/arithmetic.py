@@ -348,12 +348,14 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     """
     x, y = map(lax.abs, _real("hypot", promoted_inexact("hypot", x1, x2)))
     x, y = _unless_infinite(x, y), _unless_infinite(y, x)
-    larger, smaller = lax.max(x, y), lax.min(x, y)
+    # Either case is the function itself, where x = y too; max and min have no second derivative.
+    first = lax.ge(x, y)
+    larger, smaller = chosen(first, x, y), chosen(first, y, x)
     zero = _zero(larger)
     whole = lax.bitwise_or(lax.eq(larger, zero), lax.eq(larger, lax.full_like(larger, np.inf)))
-    ratio = lax.div(smaller, lax.select(whole, lax.full_like(larger, 1), larger))
-    length = lax.mul(larger, lax.sqrt(lax.add(lax.square(ratio), 1)))
-    return settled(lax.select(whole, larger, length))
+    divisor = lax.select(whole, lax.full_like(larger, 1), larger)
+    length = lax.mul(divisor, lax.sqrt(lax.add(lax.square(lax.div(smaller, divisor)), 1)))
+    return settled(lax.select(whole, lax.max(x, y), length))
 
 
 def _unless_infinite(x: Any, y: Any) -> Any:

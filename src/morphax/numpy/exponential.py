@@ -10,6 +10,7 @@ from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
+from ..lax.log_sum import log_sum
 from .arithmetic import chosen
 from .complex import is_complex
 from .operands import promoted_inexact
@@ -64,15 +65,15 @@ def log1p(x: Any, /) -> Any:
 @replayed(2)
 @checked_as_one
 def logaddexp(x1: Any, x2: Any, /) -> Any:
-    """log(eˣ + eʸ), element by element, without overflow in between."""
+    """log(eˣ + eʸ), element by element, without overflow in between.
+
+    The derivatives are eˣ / (eˣ + eʸ) and eʸ / (eˣ + eʸ): ½ each where the operands are equal, two
+    equal infinities too, and NaN where one is NaN.
+    """
     x1, x2 = promoted_inexact("logaddexp", x1, x2)
     if is_complex(x1):
         return _sum_of_complex_powers(x1, x2, 1.0)
-    larger, difference = lax.max(x1, x2), lax.sub(x1, x2)
-    # inf − inf is NaN; the sum is then the operand itself, as it is where an operand is NaN.
-    undefined = lax.ne(difference, difference)
-    corrected = lax.add(larger, lax.log1p(lax.exp(lax.neg(lax.abs(difference)))))
-    return chosen(undefined, lax.add(x1, x2), corrected)
+    return log_sum(x1, x2)
 
 
 @replayed(2)

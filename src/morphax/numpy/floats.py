@@ -12,7 +12,7 @@ from ..engines.reference.replay import replayed
 from ..lax.convert import convert
 from ..util.messages import message
 from .complex import is_complex
-from .operands import as_array, promoted, promoted_inexact, settled
+from .operands import as_array, promoted_inexact, settled
 from .predicates import isfinite, isneginf, isposinf, signbit
 from .selection import where
 
@@ -36,7 +36,8 @@ def _real(name: str, *operands: Any) -> Any:
 def copysign(x1: Any, x2: Any, /) -> Any:
     """|x₁| with the sign of x₂."""
     x1, x2 = _real("copysign", x1, x2)
-    return where(lax.ne(*promoted("copysign", signbit(x1), signbit(x2))), lax.neg(x1), x1)
+    size = lax.abs(x1)
+    return where(signbit(x2), lax.neg(size), size)
 
 
 def nextafter(x: Any, y: Any, /) -> Any:

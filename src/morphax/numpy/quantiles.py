@@ -35,8 +35,10 @@ class _Neighbours:
 
 def _linear(n: _Neighbours) -> Any:
     between = lax.add(lax.mul(n.low, lax.sub(1, n.weight)), lax.mul(n.high, n.weight))
-    # Two equal infinities would make NaN.
-    return where(lax.eq(n.low, n.high), n.low, between)
+    # The terms of two equal infinities may be NaN.  Other equal elements share the derivative by
+    # weight, as different ones do.
+    infinite = lax.eq(lax.abs(n.low), lax.full_like(n.low, np.inf))
+    return where(lax.bitwise_and(infinite, lax.eq(n.low, n.high)), n.low, between)
 
 
 def _midpoint(n: _Neighbours) -> Any:

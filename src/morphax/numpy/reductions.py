@@ -18,6 +18,7 @@ from ..config import current as current_config
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.convert import convert
+from ..lax.monoids import highest, lowest
 from ..lax.spine import broadcast_in_dim_p, reduce_sum_p
 from ..util.memo import ResultTable
 from ..util.messages import message
@@ -40,12 +41,15 @@ class _Reduction:
         operation: array, axes → what is left of it.
         identity: dtype → the result of no elements, if there is one.
         combine: with which `initial` takes part.
+        least: dtype → what no element loses against, in place of an identity: the initial value
+            itself would share the derivative where it is attained.
     """
 
     name: str
     operation: Callable[[Any, tuple[int, ...]], Any]
     identity: Callable[[Any], Any] | None = None
     combine: Callable[[Any, Any], Any] | None = None
+    least: Callable[[Any], Any] | None = None
 
     def __call__(
         self, a: Any, axis: Axis, keepdims: bool, initial: Any, where: Any, out: None
@@ -69,8 +73,9 @@ class _Reduction:
         """`a` with a neutral element where it does not take part."""
         if self.identity is None and initial is None:
             raise ValueError(_needs_initial(self.name, "where"))
-        neutral = initial if self.identity is None else self.identity(a.aval.dtype)
-        return where_(where, a, np.asarray(neutral, a.aval.dtype)[()])
+        neutral = self.identity or self.least
+        assert neutral is not None, "what has no identity has a least element"
+        return where_(where, a, np.asarray(neutral(a.aval.dtype), a.aval.dtype)[()])
 
     def total(
         self, a: Any, dtype: Any, promote_integers: bool, axis: Axis, keepdims: bool, *options: Any
@@ -147,8 +152,8 @@ def _product_over(a: Any, axes: tuple[int, ...]) -> Any:
 
 _SUM = _Reduction("sum", _sum_over, lambda dtype: 0, add)
 _PROD = _Reduction("prod", _product_over, lambda dtype: 1, multiply)
-_MAX = _Reduction("max", lax.reduce_max, combine=lax.max)
-_MIN = _Reduction("min", lax.reduce_min, combine=lax.min)
+_MAX = _Reduction("max", lax.reduce_max, combine=lax.max, least=lowest)
+_MIN = _Reduction("min", lax.reduce_min, combine=lax.min, least=highest)
 _ALL = _Reduction("all", lax.reduce_and, lambda dtype: True)
 _ANY = _Reduction("any", lax.reduce_or, lambda dtype: False)
 
@@ -311,12 +316,15 @@ def var(
     center = _mean_of(wide, axis, where) if mean is None else as_array("var", mean)
     center = convert(center, wide.aval.dtype)
     deviation = lax.sub(wide, broadcast_to(center, wide.aval.shape))
+    if where is not None:
+        # Squared, what is left out could be infinite or NaN, and so 0 times its derivative.
+        deviation = where_(where, deviation, np.zeros((), deviation.aval.dtype)[()])
     if dtypes.issubdtype(target, np.complexfloating):
         squares = lax.real(lax.mul(deviation, lax.conj(deviation)))
         target = squares.aval.dtype if dtype is None else target
     else:
         squares = lax.square(deviation)
-    total = sum(squares, axis, out=out, keepdims=keepdims, where=where)
+    total = sum(squares, axis, out=out, keepdims=keepdims)
     count = _count(squares, axis, where)
     if where is not None and not keepdims:
         count = lax.squeeze(count, canonical_axes("var", axis, wide.aval.ndim))

@@ -7,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from .. import lax
-from ..core import aval_of
-from ..engines.reference.replay import replayed
 from .operands import constant, promoted_inexact
 
 
@@ -87,17 +85,6 @@ def rad2deg(x: Any, /) -> Any:
     """From radians to degrees: 180 x / π."""
     (x,) = promoted_inexact("rad2deg", x)
     return lax.mul(x, constant(x, 180 / np.pi))
-
-
-@replayed(1)
-def sinc(x: Any, /) -> Any:
-    """sin(π x) / (π x), and 1 at zero."""
-    (x,) = promoted_inexact("sinc", x)
-    scaled = lax.mul(x, constant(x, np.pi))
-    at_zero = lax.eq(x, np.zeros((), aval_of(x).dtype)[()])
-    # The denominator is replaced before dividing, so that the derivative at zero is not NaN.
-    safe = lax.select(at_zero, lax.full_like(scaled, 1), scaled)
-    return lax.select(at_zero, lax.full_like(scaled, 1), lax.div(lax.sin(safe), safe))
 
 
 acos, acosh, asin, asinh = arccos, arccosh, arcsin, arcsinh

@@ -11,15 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from .. import lax, nn
+from .. import dtypes, lax, nn
 from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
+from ..lax.bessel import i1_over_x
 from ..numpy.operands import as_array, promoted_inexact, settled
 from ..util.messages import message
 
 _SQRT_HALF = math.sqrt(0.5)
+_START_OF_STIRLING = 10.0
+# Highest power first.
+_STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
 
 
 def _operands(name: str, *operands: Any) -> list[Any]:
@@ -74,7 +78,7 @@ def gammasgn(x: Any) -> Any:
     (x,) = _operands("gammasgn", x)
     below = lax.floor(x)
     negative = jnp.where(jnp.remainder(below, 2) == 0, 1.0, -1.0)
-    negative = jnp.where(x == below, np.nan, negative)
+    negative = jnp.where((x == below) | jnp.isnan(x), np.nan, negative)
     sign = jnp.where(x == 0, jnp.copysign(1.0, x), jnp.where(x > 0, 1.0, negative))
     return lax.convert_element_type(sign, aval_of(x).dtype)
 
@@ -103,7 +107,36 @@ def factorial(n: Any, exact: bool = False) -> Any:
 def betaln(a: Any, b: Any) -> Any:
     """log |B(a, b)|."""
     a, b = _operands("betaln", a, b)
-    return lax.lgamma(a) + lax.lgamma(b) - lax.lgamma(a + b)
+    small, large = jnp.where(a < b, a, b), jnp.where(a < b, b, a)
+    remote = (large >= _START_OF_STIRLING) & (small + large >= _START_OF_STIRLING)
+    by_gamma = lax.lgamma(a) + lax.lgamma(b) - lax.lgamma(a + b)
+    by_stirling = _betaln_by_stirling(
+        jnp.where(remote, small, 1), jnp.where(remote, large, _START_OF_STIRLING)
+    )
+    return jnp.where(remote, by_stirling, by_gamma)
+
+
+def _betaln_by_stirling(a: Any, b: Any) -> Any:
+    """log |B(a, b)| for large b and a + b, where log Γ(b) and log Γ(a + b) nearly cancel.
+
+    By log Γ(x) = (x − ½) log x − x + ½ log 2π + Δ(x), in their difference only that of the
+    corrections Δ is left, and a log b + (a + b − ½) log(1 + a/b) − a.
+
+    Reference: Didonato & Morris, "Algorithm 708", ACM TOMS 18 (1992).
+    """
+    total = a + b
+    quotient = (total - 0.5) * lax.log1p(a / b) + a * (lax.log(b) - 1)
+    return lax.lgamma(a) - quotient + (_correction(b) - _correction(total))
+
+
+def _correction(x: Any) -> Any:
+    """Stirling's series Σₖ B₂ₖ / (2k (2k − 1) x²ᵏ⁻¹), good to the last digit for x ≥ 10."""
+    inverse = 1 / x
+    square = inverse * inverse
+    value = jnp.zeros_like(x)
+    for coefficient in _STIRLING:
+        value = value * square + coefficient
+    return value * inverse
 
 
 def beta(a: Any, b: Any) -> Any:
@@ -124,14 +157,35 @@ def i1e(x: Any) -> Any:
 
 def i0(x: Any) -> Any:
     """The modified Bessel function I₀."""
-    (x,) = _operands("i0", x)
+    return _i0(*_operands("i0", x))
+
+
+@custom_jvp
+def _i0(x: Any) -> Any:
     return lax.exp(lax.abs(x)) * lax.bessel_i0e(x)
+
+
+_i0.defjvps(lambda t, out, x: t * _i1(x))
 
 
 def i1(x: Any) -> Any:
     """The modified Bessel function I₁."""
-    (x,) = _operands("i1", x)
+    return _i1(*_operands("i1", x))
+
+
+@custom_jvp
+def _i1(x: Any) -> Any:
     return lax.exp(lax.abs(x)) * lax.bessel_i1e(x)
+
+
+# The kinks of |x| in the factors, which cancel in the product, stay out of the derivatives.
+_i1.defjvps(lambda t, out, x: t * (_i0(x) - _i1_over_x(x)))
+
+
+def _i1_over_x(x: Any) -> Any:
+    near = lax.abs(x) < 0.5
+    series = i1_over_x(jnp.where(near, x, 0))
+    return jnp.where(near, series, _i1(x) / jnp.where(near, 1, x))
 
 
 def expit(x: Any) -> Any:
@@ -206,7 +260,19 @@ def rel_entr(p: Any, q: Any) -> Any:
     # The operands of the branch that is not taken stay where its derivative is finite.
     safe_p, safe_q = jnp.where(inside, p, 1), jnp.where(inside, q, 1)
     outside = jnp.where((p == 0) & (q >= 0), 0.0, np.inf)
-    return settled(jnp.where(inside, safe_p * lax.log(safe_p / safe_q), outside))
+    return settled(jnp.where(inside, safe_p * _log_ratio(safe_p, safe_q), outside))
+
+
+@custom_jvp
+def _log_ratio(p: Any, q: Any) -> Any:
+    """log(p / q) of positive numbers, also where the quotient leaves the range of the dtype."""
+    ratio = p / q
+    limits = dtypes.finfo(aval_of(ratio).dtype)
+    is_normal = (ratio >= float(limits.tiny)) & (ratio <= float(limits.max))
+    return jnp.where(is_normal, lax.log(jnp.where(is_normal, ratio, 1)), lax.log(p) - lax.log(q))
+
+
+_log_ratio.defjvps(lambda t, out, p, q: t / p, lambda t, out, p, q: -t / q)
 
 
 def kl_div(p: Any, q: Any) -> Any:

@@ -28,7 +28,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         x: array.
         ord: order: of vectors p, for (Σ |xᵢ|ᵖ)^(1/p), with ±∞ for the largest and smallest |xᵢ| and
             0 for their number; of matrices ``"fro"``, ±1 (columns) or ±∞ (rows).  By default 2 for
-            vectors and ``"fro"`` for matrices.
+            vectors and ``"fro"`` for matrices.  At 0 the largest takes half of its subgradient.
         axis: axis or pair of axes; all of `x` without it.
         keepdims: keep reduced axes, with size 1.
 
@@ -73,7 +73,7 @@ def _vector_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
     size = lax.abs(x)
     if isinstance(order, (int, float)):
         if order == np.inf:
-            return max_(size, axes, keepdims=keepdims)
+            return max_(size, axes, keepdims=keepdims, initial=0)
         if order == -np.inf:
             return min_(size, axes, keepdims=keepdims)
         if order == 0:
@@ -95,7 +95,10 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
         raise _order_error(order, "matrices", "'fro', 1, -1, inf or -inf")
     summed, other = (rows, columns) if abs(order) == 1 else (columns, rows)
     sums = sum_(lax.abs(x), summed, keepdims=True)
-    result = (max_ if order > 0 else min_)(sums, other, keepdims=True)
+    if order > 0:
+        result = max_(sums, other, keepdims=True, initial=0)
+    else:
+        result = min_(sums, other, keepdims=True)
     return result if keepdims else lax.squeeze(result, axes)
 
 

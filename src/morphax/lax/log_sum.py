@@ -1,0 +1,40 @@
+"""The logarithm of the sum of two exponentials, and what each of them contributes.
+
+Both cases of the definition are the function itself, in a neighbourhood too, and so are all their
+derivatives; those of max(x, y) and |x − y|, of which it could be made, are wrong where x = y.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .arithmetic import add, mul, neg, sub
+from .bitwise import bitwise_and
+from .comparison import eq, ge, ne
+from .exponential import exp, log1p, logistic
+from .selection import scalar_like, select_n_p
+
+
+def log_sum(x: Any, y: Any) -> Any:
+    """log(eˣ + eʸ) of real numbers, element by element, without overflow in between.
+
+    The derivative of two equal infinities is shared evenly, as at every other tie.
+    """
+    gap, together = _gap(x, y)
+    first = ge(x, y)
+    below = select_n_p.bind(first, gap, neg(gap))
+    total = add(select_n_p.bind(first, y, x), log1p(exp(below)))
+    return select_n_p.bind(together, total, mul(add(x, y), scalar_like(0.5, gap)))
+
+
+def shares(x: Any, y: Any) -> tuple[Any, Any]:
+    """eˣ / (eˣ + eʸ) and eʸ / (eˣ + eʸ), the derivatives of `log_sum`."""
+    gap, _ = _gap(x, y)
+    return logistic(gap), logistic(neg(gap))
+
+
+def _gap(x: Any, y: Any) -> tuple[Any, Any]:
+    """x − y, and where both are one infinity, whose difference is 0 here."""
+    gap = sub(x, y)
+    together = bitwise_and(eq(x, y), ne(gap, gap))
+    return select_n_p.bind(together, gap, scalar_like(0, gap)), together

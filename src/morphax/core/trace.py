@@ -16,10 +16,13 @@ Kiselyov & Shan, JFP 2009); current-trace dispatch is described in JAX's public 
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from .. import errors
 from ..config import current as current_config
@@ -302,12 +305,14 @@ class Tracer(HasAval):
 
     def __index__(self) -> int:
         value = self._require("use as an index", errors.TracerIntegerConversionError, _FIX_INDEX)
-        return int(value.__index__())
+        return operator.index(value)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         value = self._require(
             "conversion to a NumPy array", errors.TracerArrayConversionError, _FIX_ARRAY
         )
+        if not hasattr(value, "__array__"):  # a Python number under differentiation
+            value = np.asarray(value, self.aval.dtype)
         return value.__array__(*args, **kwargs)
 
     def __format__(self, spec: str) -> str:

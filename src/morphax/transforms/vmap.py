@@ -12,8 +12,9 @@ import numpy as np
 from .. import tree
 from ..core import BatchAxes, aval_of, current_trace, extended_axis_env, new_trace
 from ..lax.references import Ref
+from ..lax.slicing import index_in_dim
 from ..util.messages import message
-from .batching import BatchTrace, to_axis
+from .batching import BatchTrace, SameAxis, to_axis
 from .flattening import (
     FlatFunction,
     argument_names,
@@ -257,6 +258,8 @@ def _whole(trace: BatchTrace, flat: FlatFunction, position: int, x: Any, where: 
         value, dim = trace.split(x)
         if where is None and dim is None:
             return value if hasattr(value, "aval") else current_trace().constant(value)
+        if where is None and type(trace.out_dim(x)) is SameAxis and trace.axes.size:
+            return index_in_dim(value, 0, dim, keepdims=False)
         ndim = aval_of(value).ndim + (dim is None)
         if type(where) is not int or not -ndim <= where < ndim:
             raise ValueError(_misplaced(flat, position, where, ndim))

@@ -40,7 +40,7 @@ from ...transforms.flattening import (
 from ...transforms.vmap import vmap
 from ...util.messages import message
 from ..remembered import remembered
-from .carry import Carry, check_carry, converted, settle_carry, start_carry
+from .carry import Carry, check_carry, converted, end_carry, settle_carry, start_carry
 from .scan_primitive import scan_p
 from .while_bounds import bounds_in_force
 from .while_derivatives import reversible_while_p
@@ -121,8 +121,7 @@ def scan(
         reverse=bool(reverse),
         unroll=max(steps, 1) if unroll is True else max(int(unroll), 1),
     )
-    out_tree = loop.extra
-    return out_tree.unflatten(outs)
+    return loop.extra.unflatten(end_carry(outs, loop))
 
 
 def _names(root: str, value: Any) -> Sequence[str]:
@@ -261,7 +260,7 @@ def while_loop(
         body_nconsts=len(captured) - cond_nconsts,
         **({} if bounds is None else {"bounds": bounds}),
     )
-    return structure.unflatten(outs)
+    return structure.unflatten(end_carry(outs, loop))
 
 
 def _condition(

@@ -356,8 +356,14 @@ _FIX_BOOL = (
     "(static_argnums or static_argnames of jit)."
 )
 _FIX_NUMBER = "Keep the computation in jnp, or mark the argument static in jit."
-_FIX_INDEX = "Mark the argument static in jit, or index a jnp array with it, not a Python sequence."
-_FIX_ARRAY = "Use jnp functions instead of np ones inside transformed functions."
+_FIX_INDEX = (
+    "Sizes, shapes and axes are Python ints: mark the argument static (static_argnums or "
+    "static_argnames of jit); to take an item of a sequence, make that a jnp array."
+)
+_FIX_ARRAY = (
+    "Use jnp functions instead of np ones inside transformed functions; if a size or a setting "
+    "is asked for, mark the argument static (static_argnums or static_argnames of jit)."
+)
 
 
 def check_live(tracer: Tracer) -> None:

@@ -30,9 +30,10 @@ from .convert import (
 from .extended import ExtendedDType, KeyType, extended, prng_key
 from .kinds import issubdtype, scalar_type_of
 from .operands import check_numeric, entry, promote_types, requested, result_type
-from .promotion import Entry, TypePromotionError, promote
+from .promotion import FIX_KEYS, Entry, TypePromotionError, promote
 
 __all__ = [
+    "FIX_KEYS",
     "NARROW",
     "SCALARS",
     "DType",

@@ -55,7 +55,7 @@ class Seen(NamedTuple):
     """A value of the user's: a short text, and a mark that differs where values do."""
 
     text: str
-    mark: int
+    mark: Any
 
     @classmethod
     def of(cls, value: Any) -> Seen:
@@ -200,7 +200,40 @@ def _parameter(fun: Callable[..., Any], place: int | str) -> str:
 
 def _seen_static(value: Any) -> Seen:
     """A static argument; two that are equal are one to `jit`."""
-    return Seen(Seen.of(value).text, hash((type(value), value)))
+    return Seen(Seen.of(value).text, _StaticMark(value))
+
+
+@final
+class _StaticMark:
+    """Equal for static arguments that are one to `jit`; keeps no value alive.
+
+    Hashes may collide, so values that still exist are compared; one that is gone is another one.
+    """
+
+    __slots__ = ("_key", "_value")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: Any) -> None:
+        self._key = (hash((type(value), value)), _kinds(value))
+        try:
+            self._value: Callable[[], Any] | None = weakref.ref(value)
+        except TypeError:  # a number, a string, a tuple
+            self._value = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _StaticMark) or self._key != other._key:
+            return False
+        if self._value is None or other._value is None:
+            return True
+        mine, others = self._value(), other._value()
+        return mine is not None and others is not None and bool(mine == others)
+
+
+def _kinds(value: Any) -> Any:
+    """Tells 1, True and 1.0 apart, and zeros of either sign, in tuples too."""
+    if type(value) is tuple:
+        return tuple(map(_kinds, value))
+    return type(value).__name__, repr(value) if type(value) in (float, complex) else None
 
 
 def _weakly(fun: Any) -> Callable[[], Any]:

@@ -327,11 +327,13 @@ def fori_loop(
             )
         )
     dtype = dtypes.result_type(lower, upper)
-    bounds = [converted(b, dtype) for b in (lower, upper)]
+    weak = all(aval_of(b).weak_type for b in (lower, upper))
+    bounds = (lower, upper) if weak else [converted(b, dtype) for b in (lower, upper)]
+    one = 1 if weak else np.asarray(1, dtype)[()]
     _, _, value = while_loop(
         lambda state: lt(state[0], state[1]),
         lambda state: (
-            add(state[0], np.asarray(1, dtype)[()]),
+            add(state[0], one),
             state[1],
             body_fun(state[0], state[2]),
         ),

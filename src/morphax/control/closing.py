@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core import Jaxpr, Var, apply_jaxpr, aval_of, stage_closed, with_operands
-from ..lax.convert import convert_element_type
+from ..lax.convert import convert
 
 
 def common_captures(
@@ -23,21 +23,20 @@ def common_captures(
 
 
 def with_result_avals(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
-    """The programs with results that are weakly typed only where those of all are."""
-    columns = zip(*[p.out_avals for p in programs], strict=True)
-    weak = [all(a.weak_type for a in column) for column in columns]
+    """The programs with results that are weakly typed where those of the first are."""
+    weak = [a.weak_type for a in programs[0].out_avals]
     return [converted_results(p, weak) for p in programs]
 
 
 def converted_results(jaxpr: Jaxpr, weak: Sequence[bool]) -> Jaxpr:
-    """`jaxpr` with the weak types of its results taken off where `weak` is false."""
+    """`jaxpr` with results that are weakly typed where `weak` says so."""
     if all(a.weak_type == w for a, w in zip(jaxpr.out_avals, weak, strict=True)):
         return jaxpr
 
     def function(*operands: Any) -> list[Any]:
         return [
-            convert_element_type(x, x.aval.dtype) if x.aval.weak_type and not w else x
-            for x, w in zip(apply_jaxpr(jaxpr, *operands), weak, strict=True)
+            convert(x, aval.dtype, w) if aval.weak_type != w else x
+            for x, aval, w in zip(apply_jaxpr(jaxpr, *operands), jaxpr.out_avals, weak, strict=True)
         ]
 
     return stage_closed(function, jaxpr.in_avals, jaxpr.debug_info)

@@ -84,7 +84,13 @@ from .staging import (
     stage_with_operands,
     with_operands,
 )
-from .tangents import UndefinedPrimal, Zero, is_undefined_primal, is_zero
+from .tangents import (
+    UndefinedPrimal,
+    UndefinedValueError,
+    Zero,
+    is_undefined_primal,
+    is_zero,
+)
 from .trace import (
     Trace,
     Tracer,
@@ -148,6 +154,7 @@ __all__ = [
     "Tracer",
     "Transform",
     "UndefinedPrimal",
+    "UndefinedValueError",
     "Var",
     "WriteEffect",
     "Zero",

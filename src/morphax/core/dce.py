@@ -10,7 +10,7 @@ from typing import Any
 
 from ..util.memo import memoize
 from .atoms import Literal
-from .jaxpr import Equation, Jaxpr, joined_effects
+from .jaxpr import Equation, Jaxpr, jaxprs_in_params, joined_effects
 
 
 def eliminate_dead_code(
@@ -54,6 +54,16 @@ def eliminate_dead_code(
         consts=tuple([value for _, value in constants]),
     )
     return smaller, [v in live for v in jaxpr.invars]
+
+
+@memoize
+def holds_only_transposed(jaxpr: Jaxpr) -> bool:
+    """Whether a program has an equation, here or in a body, that nothing can compute."""
+    return any(
+        eqn.primitive.only_transposed
+        or any(map(holds_only_transposed, jaxprs_in_params(eqn.params)))
+        for eqn in jaxpr.eqns
+    )
 
 
 def _is_removable(eqn: Equation) -> bool:

@@ -179,6 +179,8 @@ class Primitive:
     call_primitive: ClassVar[bool] = False
     # Whether `lower` copes with keys that are rows of words (`engines.xla.key_words`).
     knows_words: ClassVar[bool] = False
+    # Whether it is there to be transposed only: nothing can compute it.
+    only_transposed: ClassVar[bool] = False
     # Whether it makes a reference, and a new one at each application.
     ref_primitive: ClassVar[bool] = False
     ref_allocating: ClassVar[bool] = False

@@ -44,6 +44,10 @@ class Zero(HasAval):
         return f"Zero({self.aval})"
 
 
+class UndefinedValueError(TypeError):
+    """A transpose rule asks for the value of an `UndefinedPrimal`: the operation is not linear."""
+
+
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class UndefinedPrimal:
@@ -53,6 +57,11 @@ class UndefinedPrimal:
 
     def __repr__(self) -> str:
         return f"UndefinedPrimal({self.aval})"
+
+    def _refuse(self, *_: Any) -> Any:
+        raise UndefinedValueError(f"the value of {self}")
+
+    __array__ = __complex__ = __float__ = __int__ = __index__ = __bool__ = _refuse
 
 
 def is_undefined_primal(x: Any) -> TypeGuard[UndefinedPrimal]:

@@ -16,10 +16,13 @@ Kiselyov & Shan, JFP 2009); current-trace dispatch is described in JAX's public 
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
 
 from .. import errors
 from ..config import current as current_config
@@ -302,12 +305,14 @@ class Tracer(HasAval):
 
     def __index__(self) -> int:
         value = self._require("use as an index", errors.TracerIntegerConversionError, _FIX_INDEX)
-        return int(value.__index__())
+        return operator.index(value)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         value = self._require(
             "conversion to a NumPy array", errors.TracerArrayConversionError, _FIX_ARRAY
         )
+        if not hasattr(value, "__array__"):  # a Python number under differentiation
+            value = np.asarray(value, self.aval.dtype)
         return value.__array__(*args, **kwargs)
 
     def __format__(self, spec: str) -> str:
@@ -351,8 +356,14 @@ _FIX_BOOL = (
     "(static_argnums or static_argnames of jit)."
 )
 _FIX_NUMBER = "Keep the computation in jnp, or mark the argument static in jit."
-_FIX_INDEX = "Mark the argument static in jit, or index a jnp array with it, not a Python sequence."
-_FIX_ARRAY = "Use jnp functions instead of np ones inside transformed functions."
+_FIX_INDEX = (
+    "Sizes, shapes and axes are Python ints: mark the argument static (static_argnums or "
+    "static_argnames of jit); to take an item of a sequence, make that a jnp array."
+)
+_FIX_ARRAY = (
+    "Use jnp functions instead of np ones inside transformed functions; if a size or a setting "
+    "is asked for, mark the argument static (static_argnums or static_argnames of jit)."
+)
 
 
 def check_live(tracer: Tracer) -> None:

@@ -31,9 +31,10 @@ from .convert import (
 from .extended import ExtendedDType, KeyType, extended, prng_key
 from .kinds import issubdtype, scalar_type_of
 from .operands import check_numeric, entry, promote_types, requested, result_type
-from .promotion import Entry, TypePromotionError, promote, to_inexact
+from .promotion import FIX_KEYS, Entry, TypePromotionError, promote, to_inexact
 
 __all__ = [
+    "FIX_KEYS",
     "NARROW",
     "SCALARS",
     "DType",

@@ -25,6 +25,7 @@ from ..config import current
 from ..util.messages import message
 from .catalogue import NARROW, SCALARS
 from .convert import canonicalize, dtype, python_scalar_dtype
+from .extended import ExtendedDType
 from .kinds import scalar_type_of
 
 Node = np.dtype[Any] | type
@@ -47,6 +48,20 @@ class TypePromotionError(ValueError):
     """
 
     __module__ = "morphax.dtypes"
+
+
+class _ExtendedPromotionError(TypePromotionError, TypeError):
+    """Random keys among the operands: of the wrong kind rather than of the wrong width."""
+
+    __name__ = "TypePromotionError"
+    __module__ = "morphax.dtypes"
+
+
+FIX_KEYS = (
+    "Derive keys with jax.random.split or jax.random.fold_in(key, number), draw numbers with "
+    "jax.random.uniform and the like, or take the words of a key with jax.random.key_data."
+)
+"""What to do instead of arithmetic with keys."""
 
 
 _WIDENING: Final = {
@@ -178,6 +193,8 @@ def _promote(entries: tuple[Entry, ...], x64: bool, mode: str) -> Entry:
     same_dtype = len({d for d, _ in entries}) == 1
     if same_dtype and not all_weak:
         return entries[0][0], False
+    if any(isinstance(d, ExtendedDType) for d, _ in entries):
+        raise _ExtendedPromotionError(_refusal_of_keys(entries))
     if not all(d in SCALARS for d, _ in entries):
         raise TypePromotionError(_refusal(entries, mode))
     # Weak types alone combine as strong ones, so that an unsigned weak type stays unsigned.
@@ -202,6 +219,15 @@ def _default_width(d: np.dtype[Any], x64: bool) -> np.dtype[Any]:
 def _node(d: np.dtype[Any], weak: bool) -> Node:
     kind = scalar_type_of(d)
     return kind if weak and kind is not bool else d
+
+
+def _refusal_of_keys(entries: tuple[Entry, ...]) -> str:
+    return message(
+        "type promotion",
+        given=", ".join(dict.fromkeys([str(d) for d, _ in entries])),
+        expected="numeric dtypes: keys are no numbers and do not combine with any",
+        fix=FIX_KEYS,
+    )
 
 
 def _refusal(entries: tuple[Entry, ...], mode: str) -> str:

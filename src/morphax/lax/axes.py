@@ -17,7 +17,8 @@ def integer(where: str, value: Any) -> int:
     """A number known while tracing as an int; `TypeError` unless it is an integer."""
     try:
         return index(value)
-    except JAXTypeError:
+    except JAXTypeError as error:
+        error.add_note(f"in {where}")
         raise
     except TypeError:
         raise TypeError(
@@ -34,7 +35,8 @@ def integer_tuple(where: str, values: Any) -> tuple[int, ...]:
     """Integers known while tracing as a tuple; `TypeError` if there is anything else."""
     try:
         return tuple(map(index, values))
-    except JAXTypeError:
+    except JAXTypeError as error:
+        error.add_note(f"in {where}")
         raise
     except TypeError:
         raise TypeError(

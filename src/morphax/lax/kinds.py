@@ -35,9 +35,14 @@ class DtypeKind:
                 f"lax.{primitive}, operand {position}",
                 given=aval.str_short(short_dtypes=False),
                 expected=f"a dtype that is {' or '.join(self.names)}",
-                fix=f"Convert the operand, for instance with x.astype({self._example()!r}).",
+                fix=self._fix(aval.dtype),
             )
         )
+
+    def _fix(self, dtype: Any) -> str:
+        if isinstance(dtype, dtypes.ExtendedDType):
+            return dtypes.FIX_KEYS
+        return f"Convert the operand, for instance with x.astype({self._example()!r})."
 
     def _example(self) -> str:
         examples = {np.floating: "float32", np.complexfloating: "complex64", np.bool_: "bool"}

@@ -10,10 +10,11 @@ import numpy as np
 
 from .. import dtypes, lax, tree
 from ..array import Array
-from ..core import aval_of, is_value
+from ..core import aval_of, is_concrete, is_value
 from ..dtypes.numbers import checked_int, host_scalar
 from ..engines.reference.replay import replayed
 from ..engines.transfer_guard import guard_transfer
+from ..errors import ConcretizationTypeError
 from ..lax.axes import integer
 from ..lax.convert import convert
 from ..lax.spine import moved_axis
@@ -197,7 +198,8 @@ def canonical_size(where: str, shape: Any) -> tuple[int, ...]:
             f"jnp.{where}, argument shape",
             given=f"{shape!r:.80}",
             expected="an int or a tuple of ints, not negative and known while tracing",
-            fix="Compute shapes with Python ints; mark arguments they depend on as static.",
+            fix="Compute shapes with Python ints; mark arguments that they depend on static "
+            "(static_argnums or static_argnames of jit).",
         )
     )
 
@@ -291,6 +293,16 @@ def _number(x: Any) -> int | float | complex:
     """A bound of a range as a Python number; a tracer refuses, and says why."""
     if type(x) in PYTHON_SCALARS:
         return x  # type: ignore[no-any-return]
+    if not is_concrete(x):
+        raise ConcretizationTypeError(
+            message(
+                "jnp.arange",
+                given=f"{x.origin()}{x.dependence()} with shape and dtype {x.aval.str_short()}",
+                expected="start, stop and step known while tracing: they decide the length",
+                fix="Mark the argument static (static_argnums or static_argnames of jit); for "
+                "numbers below a traced bound, compare a range of fixed length with it.",
+            )
+        )
     if aval_of(x).size == 1:
         return np.asarray(x).item()  # type: ignore[no-any-return]
     raise ValueError(

@@ -243,6 +243,6 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     """`x` converted to `dtype`; complex numbers lose their imaginary part."""
     x = as_array("astype", x)
     target = dtypes.requested(float if dtype is None else dtype, "astype")
-    if x.aval.dtype.kind == "c" and target.kind not in "cb":
+    if dtypes.issubdtype(x.aval.dtype, np.complexfloating) and target.kind not in "cb":
         x = lax.real(x)
     return convert(x, target)

@@ -3,12 +3,16 @@
 A batched value is an array with one more axis, the *batch axis*; the trace tracks where it is
 (`None`: the value is the same for all members of the batch and is not a tracer of this trace).  The
 rule of each primitive is staged once per signature into a fragment and spliced into the parent.
+
+The results of a call with custom rules have a batch axis even where they are the same for all
+members, for the derivative that the user defines may differ.  The trace knows of these too: they
+may be returned with ``out_axes=None``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, final
+from typing import Any, Final, NamedTuple, final
 
 from ..core import (
     BatchAxes,
@@ -30,6 +34,16 @@ from ..core.axes import AxisEnv
 from ..core.debug_info import unknown_function
 from ..lax.spine import batched_first, moved_axis
 from ..util.memo import memoize
+
+# The bit of `BatchTracer.sources` that says that members may differ.
+_DIFFERS: Final = 1
+
+
+@final
+class SameAxis(int):
+    """The batch axis of a result that is the same for all members."""
+
+    __slots__ = ()
 
 
 class BatchFragment(NamedTuple):
@@ -57,7 +71,8 @@ def unbatched_aval(aval: Any, dim: int) -> ShapedArray:
 class BatchTracer(Tracer):
     """One member, standing for all, of the batch `value` along axis `dim`.
 
-    `sources` has bit i set if the value depends on argument i of the mapped function.
+    `sources` has bit i + 1 set if the value depends on argument i of the mapped function, and bit 0
+    unless it is known to be the same for all members.
     """
 
     __slots__ = ("dim", "sources", "value")
@@ -109,7 +124,7 @@ class BatchTrace(Trace):
 
     def new_argument(self, value: Any, dim: int | None) -> Any:
         """A leaf of the arguments of the mapped function, in their order."""
-        tracer = self.wrap(value, dim, 1 << len(self.arguments))
+        tracer = self.wrap(value, dim, _DIFFERS | 2 << len(self.arguments))
         self.arguments.append(id(tracer))
         return tracer
 
@@ -133,6 +148,8 @@ class BatchTrace(Trace):
             return self.parent.process(primitive, operands, params)
         if primitive.process_batch is not None:
             return primitive.process_batch(self, operands, params)
+        if communicates:
+            sources |= _DIFFERS
         fragment = batch_fragment(
             primitive,
             tuple(params.items()) if params else (),
@@ -143,15 +160,21 @@ class BatchTrace(Trace):
         )
         results = self.parent.splice(fragment.jaxpr, values)
         outs = [
-            x if dim is None else BatchTracer(self, x, dim, aval, sources)
+            x
+            if dim is None
+            else BatchTracer(self, x, dim, aval, sources)
+            if type(dim) is int
+            else BatchTracer(self, x, int(dim), aval, sources & ~_DIFFERS)
             for x, dim, aval in zip(results, fragment.out_dims, fragment.member_avals, strict=True)
         ]
         return outs if primitive.multiple_results else outs[0]
 
-    def wrap(self, value: Any, dim: int | None, sources: int = 0) -> Any:
+    def wrap(self, value: Any, dim: int | None, sources: int = _DIFFERS) -> Any:
         """A batch as one member, or the value itself if it is not mapped."""
         if dim is None:
             return value
+        if type(dim) is SameAxis:
+            dim, sources = int(dim), sources & ~_DIFFERS
         return BatchTracer(self, value, dim, unbatched_aval(aval_of(value), dim), sources)
 
     def split(self, x: Any) -> tuple[Any, int | None]:
@@ -159,6 +182,12 @@ class BatchTrace(Trace):
         if type(x) is BatchTracer and x._trace is self:
             return x.value, x.dim
         return x, None
+
+    def out_dim(self, x: Any) -> int | None:
+        """The batch axis of a result, a `SameAxis` if all members are known to be the same."""
+        if type(x) is not BatchTracer or x._trace is not self:
+            return None
+        return x.dim if x.sources & _DIFFERS else SameAxis(x.dim)
 
     def describe(self, tracer: BatchTracer) -> str:
         """A batched value in the user's words: an argument by name, or a result."""
@@ -174,7 +203,7 @@ class BatchTrace(Trace):
         if id(tracer) in self.arguments:
             return ""
         name = self.whose().argument_name
-        names = [name(i) for i in range(len(self.arguments)) if tracer.sources >> i & 1]
+        names = [name(i) for i in range(len(self.arguments)) if tracer.sources >> i & 2]
         if names:
             return f", which depends on {', '.join(names)},"
         return tracer.value.dependence() if isinstance(tracer.value, Tracer) else ""
@@ -236,7 +265,8 @@ def batch_jaxpr(
     def function(*operands: Any) -> list[Any]:
         trace = BatchTrace(current_trace(), axes)
         inputs = [trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)]
-        outs = [trace.split(x) for x in trace.splice(without_references(jaxpr), inputs)]
+        results = trace.splice(without_references(jaxpr), inputs)
+        outs = [(trace.split(x)[0], trace.out_dim(x)) for x in results]
         if out_batched is not None:
             outs = [
                 (batched_first(axes, x, d), 0) if must else (x, d)

@@ -27,6 +27,7 @@ from ..core import (
     without_references,
     without_source,
 )
+from ..core.dce import eliminate_dead_code, holds_only_transposed
 from ..lax.spine import instantiate
 from ..util.memo import memoize
 
@@ -181,7 +182,11 @@ def jvp_jaxpr(
             instantiate(t) if on else t for (_, t), on in zip(outs, must, strict=True)
         ]
 
-    return _stage_with_tangents(function, jaxpr.in_avals, active, jaxpr.debug_info)
+    fragment = _stage_with_tangents(function, jaxpr.in_avals, active, jaxpr.debug_info)
+    if holds_only_transposed(fragment.jaxpr):
+        # A tangent that nobody can compute must not be asked for where nobody needs it.
+        return fragment._replace(jaxpr=eliminate_dead_code(fragment.jaxpr)[0])
+    return fragment
 
 
 def _stage_with_tangents(

@@ -16,9 +16,11 @@ from ..core import (
     Literal,
     Primitive,
     UndefinedPrimal,
+    UndefinedValueError,
     Zero,
     attributed_to_transpose,
     current_trace,
+    is_undefined_primal,
     is_zero,
     stage_closed,
     without_references,
@@ -26,6 +28,7 @@ from ..core import (
 )
 from ..lax.spine import add_tangents, instantiate
 from ..util.memo import memoize
+from ..util.messages import message
 from .known_parts import known_equation
 
 
@@ -155,8 +158,31 @@ def transpose_fragment(
 
     known_avals = [a for a, lin in zip(avals, linear, strict=True) if not lin]
     ct_avals = [a.to_tangent_aval() for a, on in zip(out_avals, ct_active, strict=True) if on]
-    jaxpr = stage_closed(function, [*known_avals, *ct_avals])
+    try:
+        jaxpr = stage_closed(function, [*known_avals, *ct_avals])
+        _check_defined(jaxpr)
+    except UndefinedValueError:
+        raise TypeError(_not_linear(primitive, avals, linear)) from None
     return TransposeFragment(jaxpr, tuple(active))
+
+
+def _check_defined(jaxpr: Jaxpr) -> None:
+    """Raise `UndefinedValueError` if a rule took an operand without a value for a number."""
+    numbers = [a.val for eqn in jaxpr.eqns for a in eqn.invars if type(a) is Literal]
+    if any(map(is_undefined_primal, (*jaxpr.consts, *numbers))):
+        raise UndefinedValueError("a constant of the transpose")
+
+
+def _not_linear(primitive: Primitive, avals: Sequence[Any], linear: Sequence[bool]) -> str:
+    places = ", ".join([str(i) for i, on in enumerate(linear) if on])
+    return message(
+        f"transposition of {primitive}",
+        given=f"{', '.join(map(str, avals))}, where what is transposed decides operand {places}",
+        expected="a function that is linear in its arguments",
+        fix=f"Write the function so that {primitive} gets one of these operands from elsewhere "
+        "(in linear_transpose: from the closure), or differentiate it first, with jvp or "
+        "linearize.",
+    )
 
 
 @memoize

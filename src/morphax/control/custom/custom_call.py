@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...core import (
@@ -18,7 +17,7 @@ from ...core import (
     current_trace,
     discharge,
     is_reference,
-    new_trace,
+    jaxpr_axis_names,
     not_linear,
     root_trace,
     set_current_trace,
@@ -27,13 +26,12 @@ from ...core import (
 from ...engines.reference.eager import as_array
 from ...lax.ref_binding import TakesReferences, unwrapped
 from ...lax.references import as_references
-from ...transforms.batching import BatchTrace, batch_jaxpr
+from ...transforms.batching import BatchTrace, SameAxis, batch_jaxpr
+from ...transforms.known_parts import known_program
 from ...util.messages import message
 from ..program_call import ProgramCall
 from ..ref_bodies import handed_back
-
-# A context that enters the trace in which the rule of one member is run for a batch.
-TraceOfMembers = Callable[[], AbstractContextManager[BatchTrace]]
+from .batched_rules import BatchedResults, TraceOfMembers, trace_of_members
 
 
 class CustomCall(ProgramCall, TakesReferences):
@@ -51,7 +49,7 @@ class CustomCall(ProgramCall, TakesReferences):
     # Run a rule in forward mode, in reverse mode; the rule of a batched function.
     push: ClassVar[Callable[[Any, Sequence[Any], Any], list[Any]]]
     record: ClassVar[Callable[[Any, Sequence[Any], Any], list[Any]]]
-    batched: ClassVar[Callable[[Any, TraceOfMembers, Sequence[int | None]], Any]]
+    batched: ClassVar[Callable[[Any, TraceOfMembers, Sequence[int | None], BatchedResults], Any]]
 
     transpose = not_linear("a function with a custom derivative is not known to be linear")
 
@@ -126,7 +124,7 @@ class CustomCall(ProgramCall, TakesReferences):
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
-    ) -> tuple[list[Any], Sequence[int]]:
+    ) -> tuple[list[Any], Sequence[int | None]]:
         return self._batched(None, axes, operands, dims, **params)
 
     def _batched(
@@ -139,42 +137,27 @@ class CustomCall(ProgramCall, TakesReferences):
         call_jaxpr: Jaxpr,
         num_consts: int,
         **params: Any,
-    ) -> tuple[list[Any], Sequence[int]]:
+    ) -> tuple[list[Any], Sequence[int | None]]:
         everything = (True,) * len(call_jaxpr.outvars)
         # Rules outlive the mapped function, in programs; its trace must not.
         mapped = None if origin is None else weakref.ref(origin)
         members = functools.partial(trace_of_members, mapped, axes)
-        rule = self.batched(params[self.rule_name], members, dims[num_consts:])
+        in_front = BatchedResults(batched=True)
+        rule = self.batched(params[self.rule_name], members, dims[num_consts:], in_front)
         outs = self.bind(
             *operands,
             call_jaxpr=batch_jaxpr(call_jaxpr, dims, axes, everything).jaxpr,
             num_consts=num_consts,
             **params | {self.rule_name: rule},
         )
-        return outs, [0] * len(outs)
+        return outs, [SameAxis(0) if same else 0 for same in _same(call_jaxpr, axes, dims)]
 
 
-@contextmanager
-def trace_of_members(
-    mapped: Callable[[], BatchTrace | None] | None, axes: BatchAxes
-) -> Iterator[BatchTrace]:
-    """Context in which the rule of one member is run for a batch.
-
-    A rule may close over values of the mapped function, so as long as that runs its own trace is
-    entered again, on top of the trace that is current now.
-    """
-    origin = None if mapped is None else mapped()
-    if origin is None or not origin.live:
-        trace = BatchTrace(current_trace(), axes)
-        with new_trace(trace):
-            yield trace
-        return
-    parent, origin.parent = origin.parent, current_trace()
-    try:
-        with set_current_trace(origin):
-            yield origin
-    finally:
-        origin.parent = parent
+def _same(jaxpr: Jaxpr, axes: BatchAxes, dims: Sequence[int | None]) -> Sequence[bool]:
+    """Which results of a program depend on no batched operand."""
+    if axes.name is not None and axes.name in jaxpr_axis_names(jaxpr):
+        return (False,) * len(jaxpr.outvars)
+    return known_program(jaxpr, tuple([d is not None for d in dims])).results
 
 
 def _refuse_derivative(*arguments: Any) -> Any:

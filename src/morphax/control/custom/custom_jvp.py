@@ -16,13 +16,14 @@ from ...core import (
     is_zero,
     set_current_trace,
 )
-from ...lax.spine import add_tangents, batched_first, instantiate
+from ...lax.spine import add_tangents, instantiate
 from ...transforms.derivative_maps import tangent_output
 from ...transforms.flattening import FlatFunction, function_label
 from ...transforms.jvp import JVPTrace, JVPTracer
 from ...transforms.linearize import Linearization, LinearizeTrace, split_linear
 from ...util.messages import message
-from .custom_call import CustomCall, TraceOfMembers
+from .batched_rules import BatchedResults, TraceOfMembers
+from .custom_call import CustomCall
 from .custom_rules import HasRules, checked_result, flatten_like
 
 # Primals and tangents (`Zero` where there is none) → results and their tangents.
@@ -56,8 +57,10 @@ def linearize_jvp_rule(trace: LinearizeTrace, operands: Sequence[Any], rule: JVP
     return trace.record(entry, operands, [*outs, *residuals])
 
 
-def batched_jvp_rule(rule: JVPRule, members: TraceOfMembers, dims: Sequence[int | None]) -> JVPRule:
-    """The rule of a batched function; its results have their batch axis in front."""
+def batched_jvp_rule(
+    rule: JVPRule, members: TraceOfMembers, dims: Sequence[int | None], results: BatchedResults
+) -> JVPRule:
+    """The rule of a batched function."""
 
     def batched(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         with members() as trace:
@@ -68,12 +71,11 @@ def batched_jvp_rule(rule: JVPRule, members: TraceOfMembers, dims: Sequence[int 
                     for t, d in zip(tangents, dims, strict=True)
                 ],
             )
-        values = [batched_first(trace.axes, *trace.split(x)) for x in outs]
-        return values, [
-            Zero(aval_of(x).to_tangent_aval())
-            if is_zero(t)
-            else batched_first(trace.axes, *trace.split(t))
-            for x, t in zip(values, out_tangents, strict=True)
+        values = results.values(trace, outs, out_tangents)
+        given = iter(values[len(outs) :])
+        return values[: len(outs)], [
+            Zero(aval_of(x).to_tangent_aval()) if is_zero(t) else next(given)
+            for x, t in zip(values, out_tangents, strict=False)
         ]
 
     return batched

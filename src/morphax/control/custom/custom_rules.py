@@ -1,8 +1,6 @@
 """What `custom_jvp` and `custom_vjp` share: their calls, bound and dispatched on the current trace.
 
-Eagerly the function itself runs.  A trace of differentiation that holds a tangent of an operand
-runs the user's rule, with the operands as they are, so that Python control flow on concrete values
-works.  Other traces see one equation whose body is the staged function.
+`custom_dispatch` tells who carries a call out.
 """
 
 from __future__ import annotations
@@ -15,17 +13,7 @@ from types import FunctionType
 from typing import Any, ClassVar, NamedTuple
 
 from ... import tree
-from ...core import (
-    StagingTrace,
-    Trace,
-    Tracer,
-    aval_of,
-    is_from_outside,
-    set_current_trace,
-    stage_with_operands,
-)
 from ...core.compile_time import trace_of
-from ...transforms.batching import BatchTrace
 from ...transforms.flattening import (
     FlatFunction,
     argument_names,
@@ -33,10 +21,9 @@ from ...transforms.flattening import (
     debug_info,
     function_label,
 )
-from ...transforms.jvp import JVPTrace
-from ...transforms.linearize import LinearizeTrace
 from ...util.messages import message
 from .custom_call import CustomCall
+from .custom_dispatch import dispatch
 
 
 class BoundCall(NamedTuple):
@@ -84,7 +71,9 @@ class HasRules:
         call = bind_call(self._where, self.fun, self.nondiff_argnums, args, kwargs)
         rule = self._rule(call.fixed, call.flat, label)
         params = {self._primitive.rule_name: rule, "name": self.fun.__name__}
-        outs = dispatch(self._primitive, call, params)
+        info = debug_info(self._primitive.name, call.flat.function, call.flat.in_tree)
+        trace = trace_of(call.leaves)
+        outs = dispatch(self._primitive, trace, call.flat, call.leaves, params, info)
         return call.flat.out_tree.unflatten(outs)
 
     def _check_defined(self, label: str) -> None:
@@ -180,38 +169,6 @@ def nondiff_positions(
             )
         )
     return tuple(sorted({*argnums, *[names.index(n) for n in argnames]}))
-
-
-def dispatch(primitive: CustomCall, call: BoundCall, params: dict[str, Any]) -> Any:
-    """Apply a function with custom rules in the current trace; its flat results.
-
-    Args:
-        primitive: the equation's, for traces that stage or batch.
-        call: the call.
-        params: parameters of the equation besides the staged function; the user's rule is one.
-    """
-    trace = trace_of(call.leaves)
-    while isinstance(trace, (JVPTrace, LinearizeTrace)):
-        if any(belongs(trace, x) for x in call.leaves):
-            run_rule = primitive.push if isinstance(trace, JVPTrace) else primitive.record
-            return run_rule(trace, call.leaves, params[primitive.rule_name])
-        assert trace.parent is not None, "differentiation has a parent"
-        trace = trace.parent
-    with set_current_trace(trace):
-        if not isinstance(trace, (StagingTrace, BatchTrace)) and not is_from_outside(trace):
-            return call.flat(*call.leaves)
-        info = debug_info(primitive.name, call.flat.function, call.flat.in_tree)
-        jaxpr, captured = stage_with_operands(call.flat, [aval_of(x) for x in call.leaves], info)
-        return primitive.bind(
-            *captured,
-            *call.leaves,
-            **{"call_jaxpr": jaxpr, "num_consts": len(captured)} | params,
-        )
-
-
-def belongs(trace: Trace, x: Any) -> bool:
-    """Whether `x` is followed by `trace`."""
-    return isinstance(x, Tracer) and x._trace is trace
 
 
 def flatten_like(where: str, value: Any, out_tree: Any, what: str) -> list[Any]:

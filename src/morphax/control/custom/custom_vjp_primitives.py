@@ -28,7 +28,8 @@ from ...transforms.derivatives import is_differentiable
 from ...transforms.jvp import JVPTrace, JVPTracer
 from ...transforms.linearize import Linearization, LinearizeTrace
 from ...util.messages import message
-from .custom_call import CustomCall, TraceOfMembers
+from .batched_rules import BatchedResults, TraceOfMembers
+from .custom_call import CustomCall
 
 # Residuals and cotangents of all results (`Zero` where it is zero) → one cotangent per operand,
 # `None` where it is zero.
@@ -52,6 +53,7 @@ class CustomVJPLinear(Primitive):
 
     name = "custom_vjp_linear"
     multiple_results = True
+    only_transposed = True
 
     jvp = not_differentiable(_NO_FORWARD_MODE)
 
@@ -151,9 +153,9 @@ def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forwar
 
 
 def batched_forward(
-    forward: Forward, members: TraceOfMembers, dims: Sequence[int | None]
+    forward: Forward, members: TraceOfMembers, dims: Sequence[int | None], results: BatchedResults
 ) -> Forward:
-    """The rules of a batched function; its results have their batch axis in front."""
+    """The rules of a batched function."""
 
     def batched(
         operands: Sequence[Any], perturbed: Sequence[bool]
@@ -163,12 +165,9 @@ def batched_forward(
                 [trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)], perturbed
             )
         kept = [trace.split(x) for x in residuals]
-        values = [batched_first(trace.axes, *trace.split(x)) for x in outs]
-        return (
-            values,
-            [x for x, _ in kept],
-            _batched_pull(pull, members, dims, [d for _, d in kept]),
-        )
+        values = results.values(trace, outs)
+        pull = _batched_pull(pull, members, dims, [d for _, d in kept], results.batched)
+        return values, [x for x, _ in kept], pull
 
     return batched
 
@@ -178,15 +177,16 @@ def _batched_pull(
     members: TraceOfMembers,
     dims: Sequence[int | None],
     residual_dims: Sequence[int | None],
+    outs_batched: bool,
 ) -> Pull:
     def batched(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
         with members() as trace:
             results = pull(
                 [trace.wrap(x, d) for x, d in zip(residuals, residual_dims, strict=True)],
-                [_member(trace, ct) for ct in cts],
+                [_member(trace, ct) for ct in cts] if outs_batched else cts,
             )
         return [
-            None if r is None else _unmapped(trace.axes, *trace.split(r), d)
+            None if r is None else _unmapped(trace.axes, *trace.split(r), d, outs_batched)
             for r, d in zip(results, dims, strict=True)
         ]
 
@@ -200,8 +200,12 @@ def _member(trace: BatchTrace, ct: Any) -> Any:
     return trace.wrap(ct, 0)
 
 
-def _unmapped(axes: BatchAxes, ct: Any, ct_dim: int | None, dim: int | None) -> Any:
+def _unmapped(
+    axes: BatchAxes, ct: Any, ct_dim: int | None, dim: int | None, outs_batched: bool
+) -> Any:
     """A batch of cotangents where the operand has its batch axis; summed if it has none."""
+    if not outs_batched and ct_dim is None and dim is None:
+        return ct
     whole = batched_first(axes, ct, ct_dim)
     return reduce_sum(whole, (0,)) if dim is None else moved_axis(whole, 0, dim)
 

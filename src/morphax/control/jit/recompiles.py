@@ -56,7 +56,7 @@ class Seen(NamedTuple):
     """A value of the user's: a short text, and a mark that differs where values do."""
 
     text: str
-    mark: int
+    mark: Any
 
     @classmethod
     def of(cls, value: Any) -> Seen:
@@ -201,7 +201,34 @@ def _parameter(fun: Callable[..., Any], place: int | str) -> str:
 
 def _seen_static(value: Any) -> Seen:
     """A static argument; two of one key are one to `jit`."""
-    return Seen(Seen.of(value).text, hash((type(value), key_of(value))))
+    return Seen(Seen.of(value).text, _StaticMark(value))
+
+
+@final
+class _StaticMark:
+    """Equal for static arguments that are one to `jit`; keeps no value alive.
+
+    Hashes may collide, so values that still exist are compared; one that is gone is another one.
+    """
+
+    __slots__ = ("_hash", "_value")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, value: Any) -> None:
+        self._hash = hash((type(value), key_of(value)))
+        try:
+            self._value: Callable[[], Any] | None = weakref.ref(value)
+        except TypeError:  # a number, a string, a tuple
+            self._value = None
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, _StaticMark) or self._hash != other._hash:
+            return False
+        if self._value is None or other._value is None:
+            return True
+        mine, others = self._value(), other._value()
+        both_exist = mine is not None and others is not None
+        return both_exist and bool(key_of(mine) == key_of(others))
 
 
 def _weakly(fun: Any) -> Callable[[], Any]:

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dtypes, tree
-from ...core import Jaxpr, aval_of
-from ...lax.convert import convert_element_type
+from ...core import Jaxpr, ShapedArray, aval_of
+from ...lax.convert import convert, convert_element_type
 from ...transforms.flattening import function_label
 from ...util.messages import message
 from ..closing import converted_results
@@ -21,12 +21,14 @@ class Carry(NamedTuple):
     Args:
         avals: of the carry at the start.
         body: the program; its first results are the carry.
+        weak: which components the body gives back weakly typed, and so does the loop.
         captured: tracers that it takes as leading operands.
         extra: what else the tracing gave.
     """
 
     avals: tuple[Any, ...]
     body: Jaxpr
+    weak: tuple[bool, ...]
     captured: Sequence[Any]
     extra: Any
 
@@ -40,8 +42,8 @@ def settle_carry(
 ) -> Carry:
     """Trace the body until the carry comes back as weakly typed as it went in.
 
-    A component that starts weakly typed and comes back strongly typed takes the dtype that it comes
-    back with; then the body is traced again.
+    A component that starts weakly typed and comes back strongly typed, or with a dtype that it
+    promotes to, takes the dtype that it comes back with; then the body is traced again.
 
     Args:
         avals: of the carry at the start.
@@ -55,12 +57,15 @@ def settle_carry(
         if promoted == carry:
             others = jaxpr.out_avals[len(carry) :]
             weak = [a.weak_type for a in (*carry, *others)]
-            return Carry(carry, converted_results(jaxpr, weak), captured, extra)
+            body = converted_results(jaxpr, weak)
+            return Carry(carry, body, tuple([a.weak_type for a in outs]), captured, extra)
         carry = promoted
 
 
 def _promoted(aval: Any, out: Any) -> Any:
-    return out if aval.weak_type and not out.weak_type else aval
+    if not aval.weak_type or (out.weak_type and out.dtype == aval.dtype):
+        return aval
+    return ShapedArray(out.shape, out.dtype)
 
 
 def start_carry(leaves: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
@@ -69,6 +74,15 @@ def start_carry(leaves: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
         x if aval_of(x) is aval else converted(x, aval.dtype)
         for x, aval in zip(leaves, avals, strict=True)
     ]
+
+
+def end_carry(outs: Sequence[Any], loop: Carry) -> list[Any]:
+    """The results of a loop: its carry, weakly typed where the body gives it back so."""
+    carry = [
+        convert(x, a.dtype, weak_type=True) if weak and not a.weak_type else x
+        for x, a, weak in zip(outs, loop.avals, loop.weak, strict=False)
+    ]
+    return [*carry, *outs[len(carry) :]]
 
 
 def converted(x: Any, dtype: Any) -> Any:
@@ -107,14 +121,28 @@ def check_carry(
                 f"{where}, carry{tree.keystr(path)} of {label}",
                 given=f"{before} that comes back as {after}: the {differs} differs",
                 expected="a carry that keeps its shape and dtype",
-                fix="Convert the value with astype, or start with a value of that type.",
+                fix=_fix_shape(before, after) if differs == "shape" else _fix_dtype(before, after),
             )
         )
+
+
+def _fix_shape(before: Any, after: Any) -> str:
+    start = f"Start with a value of shape {after.shape}"
+    if after.ndim < before.ndim:
+        return f"{start}, or give the result the shape {before.shape} with jnp.broadcast_to."
+    if after.ndim > before.ndim:
+        return f"{start}, made with jnp.zeros or jnp.broadcast_to, or reduce the result."
+    return f"{start}, or keep the shape in every step: a loop cannot grow or shrink an array."
+
+
+def _fix_dtype(before: Any, after: Any) -> str:
+    if any(isinstance(a.dtype, dtypes.ExtendedDType) for a in (before, after)):
+        return "Return a value of the kind that the loop starts with; keys and numbers differ."
+    return f"Start with a value of {after.dtype}, or convert the result with astype."
 
 
 def _same_dtype(before: Any, after: Any) -> bool:
     """Equal dtypes; a weakly typed start may become what it promotes to beside the result."""
     if before.dtype == after.dtype:
         return True
-    yields = before.weak_type and not after.weak_type
-    return yields and dtypes.result_type(before, after) == after.dtype
+    return before.weak_type and dtypes.result_type(before, after) == after.dtype

@@ -40,7 +40,7 @@ from ...transforms.flattening import (
 from ...transforms.vmap import vmap
 from ...util.messages import message
 from ..remembered import remembered
-from .carry import Carry, check_carry, converted, settle_carry, start_carry
+from .carry import Carry, check_carry, converted, end_carry, settle_carry, start_carry
 from .scan_primitive import scan_p
 from .while_bounds import bounds_in_force
 from .while_derivatives import reversible_while_p
@@ -121,8 +121,7 @@ def scan(
         reverse=bool(reverse),
         unroll=max(steps, 1) if unroll is True else max(int(unroll), 1),
     )
-    out_tree = loop.extra
-    return out_tree.unflatten(outs)
+    return loop.extra.unflatten(end_carry(outs, loop))
 
 
 def _names(root: str, value: Any) -> Sequence[str]:
@@ -263,7 +262,7 @@ def while_loop(
         body_nconsts=len(captured) - cond_nconsts,
         **({} if bounds is None else {"bounds": bounds}),
     )
-    return structure.unflatten(outs)
+    return structure.unflatten(end_carry(outs, loop))
 
 
 def _condition(
@@ -330,11 +329,13 @@ def fori_loop(
             )
         )
     dtype = dtypes.result_type(lower, upper)
-    bounds = [converted(b, dtype) for b in (lower, upper)]
+    weak = all(aval_of(b).weak_type for b in (lower, upper))
+    bounds = (lower, upper) if weak else [converted(b, dtype) for b in (lower, upper)]
+    one = 1 if weak else np.asarray(1, dtype)[()]
     _, _, value = while_loop(
         lambda state: lt(state[0], state[1]),
         lambda state: (
-            add(state[0], np.asarray(1, dtype)[()]),
+            add(state[0], one),
             state[1],
             body_fun(state[0], state[2]),
         ),

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import decimal
 import enum
 import re
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, NoneType
 from typing import Any, Final, final
@@ -133,7 +133,6 @@ _DECLARED: dict[type, Any] = {
     range: ("start", "stop", "step"),
     slice: ("start", "stop", "step"),
     MethodType: _method,
-    decimal.Decimal: _by(str),
     datetime.timedelta: _by(lambda value: (value.days, value.seconds, value.microseconds)),
     datetime.date: _by(str),
     re.Pattern: _by(lambda value: (value.pattern, value.flags)),
@@ -195,6 +194,9 @@ def _rule_for(kind: type) -> Any:
     for base, rule in _BASES:
         if equality is vars(base)["__eq__"]:
             return _of_subclass(kind, base, rule)
+    # Who has a number of this module has imported it.
+    if kind is getattr(sys.modules.get("decimal"), "Decimal", None):
+        return _by(str)
     if type(equality) is FunctionType:
         return _fields_compared(kind, equality) or _by_own_equality
     return _none

@@ -177,20 +177,22 @@ def _learn(kind: type) -> Any:
 
 
 def _rule_for(kind: type) -> Any:
-    if _inherited(type(kind), "__eq__") is not object.__eq__:
-        return _none  # the kind itself could be taken for another
-    equality = _inherited(kind, "__eq__")
-    hashing = _inherited(kind, "__hash__")
+    equality, hashing = _inherited(kind, "__eq__"), _inherited(kind, "__hash__")
     if hashing is None:
         return _none
+    if _inherited(type(kind), "__eq__") is not object.__eq__:
+        return _none  # the kind itself could be taken for another
     if issubclass(kind, np.dtype):
         return _by(repr) if issubclass(kind, np.dtypes.VoidDType) else _ITSELF
     if issubclass(kind, np.generic):
         return _numpy_scalar
     if equality is object.__eq__:
         return _by_own_equality if type(hashing) is FunctionType else _ITSELF
-    if issubclass(kind, enum.Enum):
-        return _by_identity
+    return _by_identity if issubclass(kind, enum.Enum) else _rule_for_equality(kind, equality)
+
+
+def _rule_for_equality(kind: type, equality: Any) -> Any:
+    """The rule of a kind whose values are compared by more than identity."""
     for base, rule in _BASES:
         if equality is vars(base)["__eq__"]:
             return _of_subclass(kind, base, rule)

@@ -105,11 +105,6 @@ PyObject* params_key(PyObject*, PyObject* params) {
   });
 }
 
-PyMethodDef functions[] = {
-    {"key_of", key_or_none, METH_O, nullptr},
-    {"params_key", params_key, METH_O, nullptr},
-};
-
 void install(nb::handle rules, nb::handle learn, nb::handle none, nb::handle yes, nb::handle no,
              nb::handle of_kind, nb::handle itself, nb::handle members) {
   core = {kept(rules), kept(learn),   kept(none),   kept(yes),
@@ -121,10 +116,13 @@ void install(nb::handle rules, nb::handle learn, nb::handle none, nb::handle yes
 nb::object key_of(PyObject* value) { return key(value, 0); }
 
 void bind(nb::module_& module) {
+  static PyMethodDef functions[] = {
+      {"key_of", key_or_none, METH_O, "What tells a value from all others, or None."},
+      {"params_key", params_key, METH_O, "The key of parameters, or None."},
+      {nullptr, nullptr, 0, nullptr},
+  };
+  check_status(PyModule_AddFunctions(module.ptr(), functions));
   module.def("install", &install);
-  for (PyMethodDef& function : functions) {
-    module.attr(function.ml_name) = checked(PyCFunction_New(&function, nullptr));
-  }
 }
 
 }  // namespace morphax::keys

@@ -22,10 +22,10 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import decimal
 import enum
 import re
 import struct
+import sys
 from collections.abc import Callable, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, NoneType
 from typing import Any, Final, final
@@ -133,7 +133,6 @@ _DECLARED: dict[type, Any] = {
     range: ("start", "stop", "step"),
     slice: ("start", "stop", "step"),
     MethodType: _method,
-    decimal.Decimal: _by(str),
     datetime.timedelta: _by(lambda value: (value.days, value.seconds, value.microseconds)),
     datetime.date: _by(str),
     re.Pattern: _by(lambda value: (value.pattern, value.flags)),
@@ -178,23 +177,28 @@ def _learn(kind: type) -> Any:
 
 
 def _rule_for(kind: type) -> Any:
-    if _inherited(type(kind), "__eq__") is not object.__eq__:
-        return _none  # the kind itself could be taken for another
-    equality = _inherited(kind, "__eq__")
-    hashing = _inherited(kind, "__hash__")
+    equality, hashing = _inherited(kind, "__eq__"), _inherited(kind, "__hash__")
     if hashing is None:
         return _none
+    if _inherited(type(kind), "__eq__") is not object.__eq__:
+        return _none  # the kind itself could be taken for another
     if issubclass(kind, np.dtype):
         return _by(repr) if issubclass(kind, np.dtypes.VoidDType) else _ITSELF
     if issubclass(kind, np.generic):
         return _numpy_scalar
     if equality is object.__eq__:
         return _by_own_equality if type(hashing) is FunctionType else _ITSELF
-    if issubclass(kind, enum.Enum):
-        return _by_identity
+    return _by_identity if issubclass(kind, enum.Enum) else _rule_for_equality(kind, equality)
+
+
+def _rule_for_equality(kind: type, equality: Any) -> Any:
+    """The rule of a kind whose values are compared by more than identity."""
     for base, rule in _BASES:
         if equality is vars(base)["__eq__"]:
             return _of_subclass(kind, base, rule)
+    # Who has a number of this module has imported it.
+    if kind is getattr(sys.modules.get("decimal"), "Decimal", None):
+        return _by(str)
     if type(equality) is FunctionType:
         return _fields_compared(kind, equality) or _by_own_equality
     return _none

@@ -29,6 +29,7 @@ import numpy as np
 from .. import dtypes
 from ..core import BatchAxes, Primitive, ShapedArray, not_differentiable, not_linear
 from ..engines.xla.stablehlo import Builder, Value
+from ..util.layouts import refuse_layout
 from ..util.messages import message
 from . import philox
 from .axes import canonical_shape
@@ -216,6 +217,8 @@ def rng_bit_generator(
         >>> jax.lax.rng_bit_generator(jnp.zeros(4, "uint32"), (2,))
         (Array([0, 0, 1, 0], dtype=uint32), Array([1713891541, 3781805453], dtype=uint32))
     """
+    if out_sharding is not None:
+        refuse_layout("lax.rng_bit_generator", out_sharding)
     where = "lax.rng_bit_generator, argument"
     after, bits = rng_bit_generator_p.bind(
         key,

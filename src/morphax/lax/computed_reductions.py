@@ -25,6 +25,7 @@ from ..core import (
     not_linear,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
+from ..util.layouts import refuse_layout
 from ..util.messages import message
 from . import selection
 from .arithmetic import add, mul
@@ -264,6 +265,8 @@ def reduce(
         >>> jax.lax.reduce(jnp.arange(1, 5), 1, jax.lax.mul, (0,))
         Array(24, dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.reduce", out_sharding)
     leaves, starts, jaxpr, structure = reduction_of_pairs(
         "lax.reduce", ("operands", "init_values"), operands, init_values, computation
     )

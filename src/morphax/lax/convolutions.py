@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import aval_of
+from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .axes import integer, integer_pairs, integer_tuple
 from .comparison import eq
@@ -80,6 +81,8 @@ def conv_general_dilated(
         ... ).shape
         (2, 8, 8, 4)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.conv_general_dilated", out_sharding)
     x, y = aval_of(lhs), aval_of(rhs)
     numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
     count = x.ndim - 2

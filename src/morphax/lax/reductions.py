@@ -13,6 +13,7 @@ import numpy as np
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_zero, not_linear
 from ..engines.xla.client import extremes_lose_nan
 from ..engines.xla.stablehlo import Builder, Value, i64_array
+from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .arithmetic import add, div, mul
 from .axes import integer_tuple
@@ -262,6 +263,8 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
         >>> jax.lax.reduce_sum(jnp.ones((2, 3)), (1,))
         Array([3., 3.], dtype=float32)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.reduce_sum", out_sharding)
     summed = _axes(axes)
     check_axes("reduce_sum", aval_of(operand), summed)
     return reduce_sum_p.bind(operand, axes=summed, out_sharding=out_sharding)

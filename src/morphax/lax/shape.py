@@ -15,6 +15,7 @@ import numpy as np
 
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of
 from ..engines.xla.stablehlo import Builder, Value, i64_array
+from ..util.layouts import refuse_layout
 from ..util.memo import memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_shape, integer, integer_tuple
@@ -177,6 +178,8 @@ def reshape(
         Array([[0, 1, 2],
                [3, 4, 5]], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.reshape", out_sharding)
     sizes = canonical_shape("lax.reshape, argument new_sizes", new_sizes)
     aval = aval_of(operand)
     order = None
@@ -266,6 +269,8 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """`operand` repeated along new leading axes of the given sizes."""
+    if out_sharding is not None:
+        refuse_layout("lax.broadcast", out_sharding)
     aval = aval_of(operand)
     new = canonical_shape("lax.broadcast, argument sizes", sizes)
     axes = tuple(range(len(new), len(new) + aval.ndim))
@@ -293,6 +298,8 @@ def broadcast_in_dim(
         Array([[1, 1, 1],
                [2, 2, 2]], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.broadcast_in_dim", out_sharding)
     sizes = canonical_shape("lax.broadcast_in_dim, argument shape", shape)
     axes = integer_tuple(
         "lax.broadcast_in_dim, argument broadcast_dimensions", broadcast_dimensions

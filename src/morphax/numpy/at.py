@@ -17,6 +17,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.convert import convert
 from ..lax.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
+from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .arithmetic import power as _power
 from .arithmetic import true_divide
@@ -71,6 +72,8 @@ class AtIndex:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """The elements at these places; `fill_value` out of bounds with ``mode="fill"``."""
+        if out_sharding is not None:
+            refuse_layout("x.at[...].get", out_sharding)
         chosen = GatherScatterMode.CLIP if mode is None else GatherScatterMode.from_any(mode)
         return take_index(
             self.array,

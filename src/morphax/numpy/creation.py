@@ -13,9 +13,11 @@ from ..array import Array
 from ..core import aval_of, is_value
 from ..engines.reference.replay import replayed
 from ..engines.transfer_guard import guard_transfer
-from ..lax.axes import integer
+from ..lax.axes import counted, integer
 from ..lax.convert import convert
+from ..lax.placing import device_put
 from ..lax.spine import moved_axis
+from ..util.layouts import refuse_layout
 from ..util.messages import described, message
 from .operands import PYTHON_SCALARS, as_array
 
@@ -47,6 +49,8 @@ def array(
         Array([[1, 2],
                [3, 4]], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.array", out_sharding)
     if order not in ("K", "C", "A", None):
         raise ValueError(
             message(
@@ -61,7 +65,7 @@ def array(
     if result.aval.ndim < ndmin:
         shape = (1,) * (ndmin - result.aval.ndim) + result.aval.shape
         result = lax.reshape(result, shape)
-    return result if device is None else result.to_device(device)
+    return _placed(result, device)
 
 
 def _contents(object: Any, dtype: Any) -> Any:
@@ -151,6 +155,8 @@ def asarray(
     out_sharding: Any = None,
 ) -> Any:
     """`a` as an array; an array of the right dtype is returned as it is."""
+    if out_sharding is not None:
+        refuse_layout("jnp.asarray", out_sharding)
     return array(a, dtype, copy=bool(copy), order=order, device=device)
 
 
@@ -181,6 +187,8 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """An array of `shape` with `fill_value` everywhere (it is broadcast)."""
+    if out_sharding is not None:
+        refuse_layout("jnp.full", out_sharding)
     value = fill_value if type(fill_value) in PYTHON_SCALARS else as_array("full", fill_value)
     target = None if dtype is None else dtypes.requested(dtype, "full")
     sizes = canonical_size("full", shape)
@@ -196,21 +204,27 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _placed(x: Any, device: Any) -> Any:
-    return x if device is None else x.to_device(device)
+    return x if device is None else device_put(x, device)
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of zeros, of floating dtype unless `dtype` says otherwise."""
+    if out_sharding is not None:
+        refuse_layout("jnp.zeros", out_sharding)
     return _filled("zeros", shape, 0, dtype, device)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of ones, of floating dtype unless `dtype` says otherwise."""
+    if out_sharding is not None:
+        refuse_layout("jnp.ones", out_sharding)
     return _filled("ones", shape, 1, dtype, device)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of zeros: memory is never left uninitialised."""
+    if out_sharding is not None:
+        refuse_layout("jnp.empty", out_sharding)
     return _filled("empty", shape, 0, dtype, device)
 
 
@@ -229,6 +243,8 @@ def full_like(
     out_sharding: Any = None,
 ) -> Any:
     """An array like `a`, with `fill_value` everywhere."""
+    if out_sharding is not None:
+        refuse_layout("jnp.full_like", out_sharding)
     return full(*_like("full_like", a, fill_value, dtype, shape), device=device)
 
 
@@ -245,6 +261,8 @@ def zeros_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """Zeros with shape and dtype of `a`."""
+    if out_sharding is not None:
+        refuse_layout("jnp.zeros_like", out_sharding)
     return full(*_like("zeros_like", a, 0, dtype, shape), device=device)
 
 
@@ -252,6 +270,8 @@ def ones_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """Ones with shape and dtype of `a`."""
+    if out_sharding is not None:
+        refuse_layout("jnp.ones_like", out_sharding)
     return full(*_like("ones_like", a, 1, dtype, shape), device=device)
 
 
@@ -295,6 +315,8 @@ def arange(
         >>> jnp.arange(2, 8, 2)
         Array([2, 4, 6], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.arange", out_sharding)
     bounds = [b for b in (start, stop, step) if b is not None]
     for b in bounds or [start]:
         as_array("arange", b)
@@ -329,7 +351,7 @@ def linspace(
         dtype: of the result; floating without it.
         axis: where the new axis goes.
     """
-    count = integer("jnp.linspace, argument num", num)
+    count = counted("jnp.linspace, argument num", num)
     common = dtypes.result_type(start, stop, float)
     target = common if dtype is None else dtypes.requested(dtype, "linspace")
     low, high = (convert(as_array("linspace", x), common) for x in (start, stop))
@@ -345,4 +367,5 @@ def linspace(
         out = lax.floor(out)
     place = integer("jnp.linspace, argument axis", axis) % out.aval.ndim
     out = convert(moved_axis(out, 0, place), target)
+    out = _placed(out, device)
     return (out, step) if retstep else out

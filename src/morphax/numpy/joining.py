@@ -12,6 +12,7 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.axes import integer, integer_tuple, members
 from ..lax.convert import convert
+from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axes, canonical_axis
@@ -169,6 +170,8 @@ def repeat(
         axis: axis to repeat along.
         total_repeat_length: size of the result, needed if `repeats` is traced.
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.repeat", out_sharding)
     a = as_array("repeat", a)
     if axis is None:
         a, axis = ravel(a), 0

@@ -16,6 +16,7 @@ from ..engines.reference.replay import replayed
 from ..lax.axes import integer
 from ..lax.dot import DotDimensionNumbers, dot_general_p
 from ..lax.precision import canonical_precision
+from ..util.layouts import refuse_layout
 from ..util.memo import ResultTable, memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis
@@ -59,6 +60,8 @@ def matmul(
         >>> jnp.matmul(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
         Array([21, 43], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.matmul", out_sharding)
     left, right = of_one_dtype("matmul", a, b)
     return _multiplied("matmul", left, right, precision, preferred_element_type)
 
@@ -139,6 +142,8 @@ def dot(
 
     Unlike `matmul`, it takes scalars, and combines each matrix of `a` with each of `b`.
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.dot", out_sharding)
     a, b = of_one_dtype("dot", a, b)
     left, right = a.aval.ndim, b.aval.ndim
     axes: Any = ((left - 1,), (max(right - 2, 0),)) if left and right else ((), ())
@@ -235,6 +240,8 @@ def tensordot(
         preferred_element_type: dtype of the sums and of the result.
         out_sharding: sharding of the result.
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.tensordot", out_sharding)
     a, b = of_one_dtype("tensordot", a, b)
     left, right = a.aval.ndim, b.aval.ndim
     if isinstance(axes, (tuple, list)) and len(axes) == 2:

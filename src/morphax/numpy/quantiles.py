@@ -14,6 +14,7 @@ from ..engines.reference.nan_checks import checked_as_one
 from ..lax.convert import convert
 from ..lax.cumulative import cumsum
 from ..lax.sorting import sort as lax_sort
+from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .arithmetic import true_divide
 from .axes import canonical_axes
@@ -122,6 +123,8 @@ def percentile(
     out_sharding: Any = None,
 ) -> Any:
     """Like `quantile`, with `q` in percent."""
+    if out_sharding is not None:
+        refuse_layout("jnp.percentile", out_sharding)
     check_no_out("percentile", out)
     fractions = true_divide(as_array("percentile", q), 100)
     return _quantile("percentile", a, fractions, axis, method, keepdims, weights, nan_counts=True)

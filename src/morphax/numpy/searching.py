@@ -17,6 +17,7 @@ from ..array import Array
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.cumulative import cumsum
+from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axis
@@ -316,6 +317,8 @@ def bincount(
         >>> jnp.bincount(jnp.array([1, 1, 3]))
         Array([0, 2, 0, 1], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.bincount", out_sharding)
     x = as_array("bincount", x)
     if x.aval.dtype == np.bool_:
         x = lax.convert_element_type(x, np.int32)

@@ -13,6 +13,8 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.axes import integer_tuple, members
 from ..lax.convert import convert
+from ..lax.placing import device_put
+from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis
 from .creation import canonical_size
@@ -49,6 +51,8 @@ def reshape(
     Raises:
         TypeError: the number of elements differs.
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.reshape", out_sharding)
     a = as_array("reshape", a)
     sizes = _worked_out(a.aval, shape)
     if order == "C":
@@ -93,6 +97,8 @@ def _worked_out(aval: Any, shape: Any) -> tuple[int, ...]:
 @replayed(1)
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements of `a` along one axis."""
+    if out_sharding is not None:
+        refuse_layout("jnp.ravel", out_sharding)
     return reshape(a, -1 if size(a) else (0,), order)
 
 
@@ -176,6 +182,8 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
 
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """`array` repeated to `shape`."""
+    if out_sharding is not None:
+        refuse_layout("jnp.broadcast_to", out_sharding)
     array = as_array("broadcast_to", array)
     sizes, given = canonical_size("broadcast_to", shape), array.aval.shape
     first = len(sizes) - len(given)
@@ -245,4 +253,5 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     target = dtypes.requested(float if dtype is None else dtype, "astype")
     if x.aval.dtype.kind == "c" and target.kind not in "cb":
         x = lax.real(x)
-    return convert(x, target)
+    converted = convert(x, target)
+    return converted if device is None else device_put(converted, device)

@@ -10,6 +10,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.axes import canonical_shape
 from ..lax.kinds import FLOATING, DtypeKind
+from ..util.layouts import refuse_layout
 from ..util.messages import message
 from ._keys import single_key
 
@@ -91,7 +92,7 @@ def repeated(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def placed(numbers: Any, out_sharding: Any) -> Any:
-    """`numbers`, laid out over devices as `out_sharding` says, if it says anything."""
-    if out_sharding is None:
-        return numbers
-    return lax.reshape(numbers, aval_of(numbers).shape, out_sharding=out_sharding)
+    """`numbers`, which lie where their key does; another layout is refused."""
+    if out_sharding is not None:
+        refuse_layout("a function of jax.random", out_sharding)
+    return numbers

@@ -30,7 +30,7 @@ from .convert import (
 from .extended import ExtendedDType, KeyType, extended, prng_key
 from .kinds import issubdtype, scalar_type_of
 from .operands import check_numeric, entry, promote_types, requested, result_type
-from .promotion import Entry, TypePromotionError, promote
+from .promotion import Entry, KeyPromotionError, TypePromotionError, promote
 
 __all__ = [
     "NARROW",
@@ -38,6 +38,7 @@ __all__ = [
     "DType",
     "Entry",
     "ExtendedDType",
+    "KeyPromotionError",
     "KeyType",
     "TypePromotionError",
     "bfloat16",

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any, Final
 
-from ..errors import JAXTypeError
+from ..errors import JAXTypeError, ShapeError
 from ..util.messages import described, message
 
 # Sizes are 64-bit numbers in programs.
@@ -153,7 +153,7 @@ def canonical_shape(where: str, shape: Any) -> tuple[int, ...]:
     except TypeError:
         raise TypeError(_bad_shape(where, shape)) from None
     if sizes and (min(sizes) < 0 or max(sizes) >= _TOO_LARGE):
-        kind = ValueError if min(sizes) < 0 else OverflowError
+        kind = ShapeError if min(sizes) < 0 else OverflowError
         raise kind(_bad_shape(where, shape))
     return sizes
 

@@ -29,12 +29,12 @@ import numpy as np
 from .. import dtypes
 from ..core import BatchAxes, Primitive, ShapedArray, not_differentiable, not_linear
 from ..engines.xla.stablehlo import Builder, Value
-from ..util.layouts import refuse_layout
 from ..util.messages import message
 from . import philox
 from .axes import canonical_shape
 from .dynamic_slicing import dynamic_update_index_in_dim
 from .filling import full
+from .placing import refuse_layout
 from .slicing import index_in_dim
 from .spine import moved_axis
 from .threefry import images

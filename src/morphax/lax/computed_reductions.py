@@ -25,7 +25,7 @@ from ..core import (
     not_linear,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
-from ..util.layouts import refuse_layout
+from ..errors import ShapeError
 from ..util.messages import message
 from . import selection
 from .arithmetic import add, mul
@@ -33,6 +33,7 @@ from .axes import integer_tuple
 from .bitwise import bitwise_and, bitwise_or, bitwise_xor
 from .joining import concatenate
 from .monoids import ADD, AND, MAX, MIN, MUL, OR, XOR, Monoid
+from .placing import refuse_layout
 from .reductions import (
     check_axes,
     reduce_and,
@@ -78,7 +79,7 @@ class ComputedReduction(Primitive):
     def abstract_eval(self, *avals: Any, jaxpr: Jaxpr, **params: Any) -> list[ShapedArray]:
         operands, _ = halves(avals)
         if any([x.shape != operands[0].shape for x in operands]):
-            raise TypeError(
+            raise ShapeError(
                 message(
                     f"lax.{self.name}, operands",
                     given=", ".join([x.str_short(short_dtypes=False) for x in operands]),

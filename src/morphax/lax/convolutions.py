@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import dtypes
 from ..core import aval_of
-from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .axes import integer, integer_pairs, integer_tuple
 from .comparison import eq
@@ -24,6 +23,7 @@ from .convolution_axes import (
 )
 from .dot import dot_general
 from .filling import broadcasted_iota
+from .placing import refuse_layout
 from .precision import PrecisionLike, canonical_precision
 from .shape import broadcast_in_dim, reshape, rev, transpose
 from .window_geometry import dilated, padtype_to_pads

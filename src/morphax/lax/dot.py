@@ -16,7 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
 from ..engines.xla.stablehlo import Builder, Value
-from ..util.layouts import refuse_layout
+from ..errors import ShapeError
 from ..util.messages import message
 from .axes import integer_tuple
 from .contraction import (
@@ -30,6 +30,7 @@ from .contraction import (
 )
 from .families import bilinear_jvp
 from .kinds import BOOLEAN, NUMBER
+from .placing import refuse_layout
 from .precision import (
     PrecisionLike,
     algorithm_attribute,
@@ -323,7 +324,7 @@ def dot(
     x, y = aval_of(lhs), aval_of(rhs)
     if dimension_numbers is None:
         if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.dot",
                     given=f"{x.str_short(short_dtypes=False)} and "
@@ -351,7 +352,7 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     """
     x, y = aval_of(lhs), aval_of(rhs)
     if x.ndim < 2 or x.ndim != y.ndim:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "lax.batch_matmul",
                 given=f"{x.str_short(short_dtypes=False)} and {y.str_short(short_dtypes=False)}",

@@ -20,11 +20,11 @@ from ..core import (
     not_linear,
 )
 from ..engines.xla.stablehlo import Builder, Value
-from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .axes import canonical_shape, integer
 from .convert import convert, converted
 from .kinds import NUMBER
+from .placing import refuse_layout
 from .spine import broadcast_in_dim_p
 
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from enum import Enum
 from functools import partial
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 from .. import tree
 from ..array import Array, placement
 from ..core import BatchAxes, Tracer, is_undefined_primal, is_zero
 from ..engines.reference.eager import RunsOnArrays
 from ..engines.xla.stablehlo import Builder, Value
-from ..util.messages import message
+from ..util.messages import described, message
 
 
 @final
@@ -175,3 +175,21 @@ def _semantics(donate: bool, may_alias: bool | None) -> ArrayCopySemantics:
     if donate:
         return ArrayCopySemantics.DONATE_INPUT
     return _COPY if may_alias is False else _REUSE
+
+
+def refuse_layout(where: str, layout: Any, argument: str = "out_sharding") -> NoReturn:
+    """Raise because the result cannot be laid out as asked; to ignore that would be a lie.
+
+    Raises:
+        NotImplementedError: if `layout` is a sharding.
+        TypeError: if it is none.
+    """
+    kind = NotImplementedError if hasattr(layout, "device_set") else TypeError
+    raise kind(
+        message(
+            f"{where}, argument {argument}",
+            given=described(layout),
+            expected="None: results of operations lie where their operands lie",
+            fix=f"Leave {argument} out, and place the result with jax.device_put.",
+        )
+    )

@@ -13,7 +13,6 @@ import numpy as np
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_zero, not_linear
 from ..engines.xla.client import extremes_lose_nan
 from ..engines.xla.stablehlo import Builder, Value, i64_array
-from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .arithmetic import add, div, mul
 from .axes import integer_tuple
@@ -25,6 +24,7 @@ from .kinds import BOOLEAN, INTEGER, NUMBER, DtypeKind
 from .monoids import AND, MAX, MIN, MUL, OR, XOR, Monoid
 from .narrow import COMPUTED_IN
 from .ordered_bits import from_ordered_bits, is_float, ordered_bits
+from .placing import refuse_layout
 from .selection import extremum
 from .shape import reshape, transpose
 from .slicing import slice_in_dim

@@ -15,10 +15,11 @@ import numpy as np
 
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of
 from ..engines.xla.stablehlo import Builder, Value, i64_array
-from ..util.layouts import refuse_layout
+from ..errors import ShapeError
 from ..util.memo import memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_shape, integer, integer_tuple
+from .placing import refuse_layout
 from .spine import behind_batch, broadcast_in_dim_p, moved_axis, transpose_p
 
 
@@ -33,7 +34,7 @@ class Reshape(Primitive):
         self, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any
     ) -> ShapedArray:
         if math.prod(new_sizes) != x.size:
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.reshape, argument new_sizes",
                     given=f"{new_sizes} for {x.str_short(short_dtypes=False)}",
@@ -345,7 +346,7 @@ def _broadcast_shapes(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
             expected="sizes that agree or are 1, axes counted from the last",
             fix="Insert axes of size 1 where an operand should be repeated.",
         )
-        raise ValueError(text) from None
+        raise ShapeError(text) from None
 
 
 def _is_array(x: Any) -> bool:
@@ -355,7 +356,7 @@ def _is_array(x: Any) -> bool:
 
 def _check_permutation(where: str, permutation: Sequence[int], x: Any) -> None:
     if sorted(permutation) != list(range(x.ndim)):
-        raise ValueError(
+        raise ShapeError(
             message(
                 where,
                 given=f"{permutation} for {x.str_short(short_dtypes=False)}",

@@ -15,9 +15,10 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..errors import ShapeError
 from ..lax.convert import convert
 from ..lax.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
-from ..util.layouts import refuse_layout
+from ..lax.placing import refuse_layout
 from ..util.messages import message
 from .arithmetic import power as _power
 from .arithmetic import true_divide
@@ -235,7 +236,7 @@ def _broadcast(values: Any, shape: tuple[int, ...]) -> Any:
         n in (1, m) for n, m in zip(aval.shape[::-1], shape[::-1], strict=False)
     )
     if not fits:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "x.at[...], argument values",
                 given=f"{aval} for places of shape {shape}",

@@ -13,13 +13,16 @@ from ..array import Array
 from ..core import aval_of, is_value
 from ..engines.reference.replay import replayed
 from ..engines.transfer_guard import guard_transfer
+from ..errors import ShapeError
 from ..lax.axes import counted, integer
 from ..lax.convert import convert
-from ..lax.placing import device_put
+from ..lax.placing import device_put, refuse_layout
 from ..lax.spine import moved_axis
-from ..util.layouts import refuse_layout
 from ..util.messages import described, message
 from .operands import PYTHON_SCALARS, as_array
+
+# Sizes are 64-bit numbers in programs.
+_TOO_LARGE = 1 << 63
 
 
 def array(
@@ -170,16 +173,18 @@ def canonical_size(where: str, shape: Any) -> tuple[int, ...]:
     try:
         sizes = tuple(map(index, shape)) if np.iterable(shape) else (index(shape),)
     except TypeError:
-        sizes = (-1,)
-    if all(n >= 0 for n in sizes):
-        return sizes
-    raise TypeError(
-        message(
-            f"jnp.{where}, argument shape",
-            given=f"{shape!r:.80}",
-            expected="an int or a tuple of ints, not negative and known while tracing",
-            fix="Compute shapes with Python ints; mark arguments they depend on as static.",
-        )
+        raise TypeError(_bad_size(where, shape)) from None
+    if sizes and (min(sizes) < 0 or max(sizes) >= _TOO_LARGE):
+        raise (ShapeError if min(sizes) < 0 else OverflowError)(_bad_size(where, shape))
+    return sizes
+
+
+def _bad_size(where: str, shape: Any) -> str:
+    return message(
+        f"jnp.{where}, argument shape",
+        given=f"{shape!r:.80}",
+        expected="an int or a tuple of ints, not negative and known while tracing",
+        fix="Compute shapes with Python ints; mark arguments they depend on as static.",
     )
 
 

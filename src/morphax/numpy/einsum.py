@@ -14,8 +14,8 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.axes import integer, members
 from ..lax.convert import convert
+from ..lax.placing import refuse_layout
 from ..lax.precision import canonical_precision
-from ..util.layouts import refuse_layout
 from ..util.memo import memoize
 from ..util.messages import message
 from .contraction import (

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..errors import ShapeError
 from ..lax.convert import convert
 from ..transforms.vmap import vmap
 from ..util.messages import message
@@ -110,7 +111,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     for i, arg in enumerate(args):
         vector = as_array("ix_", arg)
         if vector.aval.ndim != 1:
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "jnp.ix_",
                     given=f"{vector.aval}",

@@ -12,7 +12,7 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.axes import integer, integer_tuple, members
 from ..lax.convert import convert
-from ..util.layouts import refuse_layout
+from ..lax.placing import refuse_layout
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axes, canonical_axis

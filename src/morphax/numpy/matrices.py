@@ -11,6 +11,7 @@ from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
 from ..engines.reference.replay import replayed
+from ..errors import ShapeError
 from ..lax.axes import integer
 from ..lax.convert import convert
 from ..util.messages import message
@@ -110,7 +111,7 @@ def diag(v: Any, k: int = 0) -> Any:
     if v.aval.ndim == 2:
         return diagonal(v, k)
     if v.aval.ndim != 1:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.diag, argument v",
                 given=f"{v.aval}",
@@ -139,7 +140,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of the elements of a vector, one row for each; the highest comes first."""
     x = as_array("vander", x)
     if x.aval.ndim != 1:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.vander, argument x",
                 given=f"{x.aval}",
@@ -162,7 +163,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     """The indices of the main diagonal of `arr`."""
     shape = as_array("diag_indices_from", arr).aval.shape
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.diag_indices_from, argument arr",
                 given=f"shape {shape}",

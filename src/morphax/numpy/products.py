@@ -13,10 +13,11 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
+from ..errors import ShapeError
 from ..lax.axes import integer
 from ..lax.dot import DotDimensionNumbers, dot_general_p
+from ..lax.placing import refuse_layout
 from ..lax.precision import canonical_precision
-from ..util.layouts import refuse_layout
 from ..util.memo import ResultTable, memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis
@@ -94,7 +95,7 @@ def _matmul_plan(name: str, left: Shape, right: Shape) -> Contraction:
 
 
 def _sizes_error(name: str, left: Any, right: Any) -> TypeError:
-    return TypeError(
+    return ShapeError(
         message(
             f"jnp.{name}",
             given=f"operands of shapes {left} and {right}",
@@ -253,7 +254,7 @@ def tensordot(
         count = integer("jnp.tensordot, argument axes", axes)
         pairs = (tuple(range(left - count, left)), tuple(range(count)))
     if len(pairs[0]) != len(pairs[1]) or min(pairs[0], default=0) < 0 or len(pairs[1]) > right:
-        raise TypeError(
+        raise ShapeError(
             message(
                 "jnp.tensordot, argument axes",
                 given=f"{axes} for shapes {a.aval.shape} and {b.aval.shape}",

@@ -13,8 +13,8 @@ from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..lax.convert import convert
 from ..lax.cumulative import cumsum
+from ..lax.placing import refuse_layout
 from ..lax.sorting import sort as lax_sort
-from ..util.layouts import refuse_layout
 from ..util.messages import message
 from .arithmetic import true_divide
 from .axes import canonical_axes

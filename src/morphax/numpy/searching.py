@@ -16,8 +16,9 @@ from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
 from ..engines.reference.replay import replayed
+from ..errors import ShapeError
 from ..lax.cumulative import cumsum
-from ..util.layouts import refuse_layout
+from ..lax.placing import refuse_layout
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axis
@@ -323,7 +324,7 @@ def bincount(
     if x.aval.dtype == np.bool_:
         x = lax.convert_element_type(x, np.int32)
     if x.aval.ndim != 1 or not dtypes.issubdtype(x.aval.dtype, np.integer):
-        raise TypeError(
+        raise ShapeError(
             message(
                 "jnp.bincount, argument x",
                 given=f"{x.aval}",

@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
+from ..errors import ShapeError
 from ..lax.axes import members
 from ..lax.dimension_numbers import (
     GatherDimensionNumbers,
@@ -279,7 +280,7 @@ def compress(
     count = a.aval.shape[axis]
     mask = as_truth("compress", condition)
     if aval_of(mask).ndim != 1:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.compress, argument condition",
                 given=f"{aval_of(mask)}",

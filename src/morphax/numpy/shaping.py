@@ -11,10 +11,10 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
+from ..errors import ShapeError
 from ..lax.axes import integer_tuple, members
 from ..lax.convert import convert
-from ..lax.placing import device_put
-from ..util.layouts import refuse_layout
+from ..lax.placing import device_put, refuse_layout
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis
 from .creation import canonical_size
@@ -83,7 +83,7 @@ def _worked_out(aval: Any, shape: Any) -> tuple[int, ...]:
     if sizes.count(-1) == 1 and known and aval.size % known == 0:
         sizes = tuple([aval.size // known if n == -1 else n for n in sizes])
     if math.prod(sizes) != aval.size or any(n < 0 for n in sizes):
-        raise TypeError(
+        raise ShapeError(
             message(
                 "jnp.reshape, argument shape",
                 given=f"{sizes} for {aval} with {aval.size} elements",
@@ -141,7 +141,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     rank = a.aval.ndim
     sources, targets = (canonical_axes("moveaxis", x, rank) for x in (source, destination))
     if len(sources) != len(targets):
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.moveaxis",
                 given=f"source {source} and destination {destination}",
@@ -188,7 +188,7 @@ def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     sizes, given = canonical_size("broadcast_to", shape), array.aval.shape
     first = len(sizes) - len(given)
     if first < 0 or any(n not in (1, m) for n, m in zip(given, sizes[first:], strict=False)):
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.broadcast_to, argument shape",
                 given=f"{sizes} for {array.aval}",

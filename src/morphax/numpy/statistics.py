@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..errors import ShapeError
 from ..lax.convert import convert
 from ..util.messages import message
 from .arithmetic import multiply, true_divide
@@ -31,7 +32,7 @@ def _samples(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:
     """A matrix with one variable per row."""
     m = as_array(name, m)
     if m.aval.ndim > 2:
-        raise ValueError(
+        raise ShapeError(
             message(
                 f"jnp.{name}",
                 given=f"{m.aval}",
@@ -89,7 +90,7 @@ def cov(
 def _sample_weights(fweights: Any, aweights: Any, count: int) -> Any:
     given = [as_array("cov", w) for w in (fweights, aweights) if w is not None]
     if any(w.aval.shape != (count,) for w in given):
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.cov, arguments fweights and aweights",
                 given=f"weights of shapes {[w.aval.shape for w in given]}",
@@ -215,7 +216,7 @@ def histogramdd(
     else:
         points = as_array("histogramdd", sample)
     if points.aval.ndim != 2:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.histogramdd, argument sample",
                 given=f"{points.aval}",

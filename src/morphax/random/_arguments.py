@@ -8,9 +8,10 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..errors import ShapeError
 from ..lax.axes import canonical_shape
 from ..lax.kinds import FLOATING, DtypeKind
-from ..util.layouts import refuse_layout
+from ..lax.placing import refuse_layout
 from ..util.messages import message
 from ._keys import single_key
 
@@ -54,7 +55,7 @@ def drawn_shape(function: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     sizes = canonical_shape(where, shape)
     for own in shapes:
         if own and not _repeats_to(own, sizes):
-            raise ValueError(
+            raise ShapeError(
                 message(
                     where,
                     given=f"{sizes}, for a parameter of shape {own}",

@@ -22,6 +22,7 @@ from .. import lax
 from ..control.custom.custom_jvp import custom_jvp
 from ..control.loops.loops import while_loop
 from ..core import aval_of
+from ..errors import ShapeError
 from ..util.messages import message
 from ._arguments import drawn_shape, placed, prepared, repeated
 from ._generators import split_keys
@@ -182,7 +183,7 @@ def dirichlet(
     """
     own = aval_of(alpha).shape
     if not own:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "random.dirichlet, argument alpha",
                 given="a scalar",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -13,16 +12,13 @@ from ..array import Array
 from ..core import aval_of, is_value
 from ..engines.reference.replay import replayed
 from ..engines.transfer_guard import guard_transfer
-from ..errors import ShapeError
 from ..lax.axes import counted, integer
 from ..lax.convert import convert
 from ..lax.placing import device_put, refuse_layout
 from ..lax.spine import moved_axis
 from ..util.messages import described, message
+from .axes import canonical_size, rank_asked_for
 from .operands import PYTHON_SCALARS, as_array
-
-# Sizes are 64-bit numbers in programs.
-_TOO_LARGE = 1 << 63
 
 
 def array(
@@ -65,7 +61,7 @@ def array(
         )
     wanted = None if dtype is None else dtypes.requested(dtype, "array")
     result = _contents(object, wanted)
-    if result.aval.ndim < ndmin:
+    if ndmin and result.aval.ndim < rank_asked_for("jnp.array, argument ndmin", ndmin):
         shape = (1,) * (ndmin - result.aval.ndim) + result.aval.shape
         result = lax.reshape(result, shape)
     return _placed(result, device)
@@ -166,26 +162,6 @@ def asarray(
 def copy(a: Any, order: str | None = None) -> Any:
     """An array with the contents of `a`."""
     return lax.copy_p.bind(as_array("copy", a))
-
-
-def canonical_size(where: str, shape: Any) -> tuple[int, ...]:
-    """A shape given as an int or a sequence of ints."""
-    try:
-        sizes = tuple(map(index, shape)) if np.iterable(shape) else (index(shape),)
-    except TypeError:
-        raise TypeError(_bad_size(where, shape)) from None
-    if sizes and (min(sizes) < 0 or max(sizes) >= _TOO_LARGE):
-        raise (ShapeError if min(sizes) < 0 else OverflowError)(_bad_size(where, shape))
-    return sizes
-
-
-def _bad_size(where: str, shape: Any) -> str:
-    return message(
-        f"jnp.{where}, argument shape",
-        given=f"{shape!r:.80}",
-        expected="an int or a tuple of ints, not negative and known while tracing",
-        fix="Compute shapes with Python ints; mark arguments they depend on as static.",
-    )
 
 
 def full(
@@ -301,6 +277,21 @@ def _number(x: Any) -> int | float | complex:
     )
 
 
+def _progression(low: Any, high: Any, step: Any) -> Any:
+    """The numbers of a range, by NumPy."""
+    try:
+        return np.arange(low, high, step)
+    except (ZeroDivisionError, ValueError, OverflowError, MemoryError) as error:
+        raise type(error)(
+            message(
+                "jnp.arange",
+                given=f"start={low}, stop={high}, step={step}",
+                expected="finite bounds, and a step that is not 0",
+                fix="Check the step; jnp.linspace takes the number of elements instead.",
+            )
+        ) from None
+
+
 def arange(
     start: Any,
     stop: Any = None,
@@ -330,7 +321,7 @@ def arange(
     if len(values) == 1 and isinstance(values[0], int):
         return _placed(lax.iota(target, max(values[0], 0)), device)
     low, high = (0, values[0]) if stop is None else values[:2]
-    numbers = np.arange(low, high, values[-1] if step is not None else 1)
+    numbers = _progression(low, high, values[-1] if step is not None else 1)
     return array(numbers.astype(target), device=device)
 
 

@@ -206,8 +206,8 @@ def _check(name: str, a: Any, q: Any, method: str, weights: Any) -> None:
         problem = "complex numbers", "real numbers: complex ones have no order"
     elif q.aval.ndim > 1:
         problem = f"q with {q.aval.ndim} axes", "a scalar or a vector q"
-    elif method not in _METHODS:
-        problem = f"method={method!r}", f"one of {list(_METHODS)}"
+    elif not isinstance(method, str) or method not in _METHODS:
+        problem = f"method={method!r:.80}", f"one of {list(_METHODS)}"
     elif weights is not None and method != "inverted_cdf":
         problem = f"weights with method={method!r}", "the method 'inverted_cdf' with weights"
     if problem is not None:

@@ -7,7 +7,6 @@ needs; traced ones need a `size`, which the result is cut or filled to.
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..array import Array
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
+from ..lax.axes import counted
 from ..lax.cumulative import cumsum
 from ..lax.placing import refuse_layout
 from ..util.messages import message
@@ -63,7 +63,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         found = np.nonzero(concrete_values("jnp.nonzero", mask, fix))
         return tuple([Array.from_host(places.astype(_index_dtype())) for places in found])
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * len(shape)
-    return _nonzero_of_size(mask, index(size), fills)
+    return _nonzero_of_size(mask, counted("jnp.nonzero, argument size", size), fills)
 
 
 def _nonzero_of_size(mask: Any, size: int, fills: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -335,8 +335,10 @@ def bincount(
     if length is None:
         values = concrete_values("jnp.bincount", x, "Pass length=, the size of the result.")
         largest = int(values.max()) if values.size else -1
-        length = max(largest + 1, index(minlength))
+        length = max(largest + 1, counted("jnp.bincount, argument minlength", minlength))
     amount: Any = 1 if weights is None else promoted("bincount", weights)[0]
     dtype = _index_dtype() if weights is None else aval_of(amount).dtype
     places = lax.max(x, lax.full_like(x, 0))
-    return At(lax.full((index(length),), 0, dtype))[places].add(amount, mode="drop")
+    return At(lax.full((counted("jnp.bincount, argument length", length),), 0, dtype))[places].add(
+        amount, mode="drop"
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index as as_int
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.axes import members
+from ..lax.axes import integer, members
 from ..lax.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -226,8 +225,17 @@ def take_along_axis(
 
 def choose(a: Any, choices: Sequence[Any], out: None = None, mode: str = "raise") -> Any:
     """``choices[a[i]][i]`` for each place i, with indices clamped."""
-    choices = choices if hasattr(choices, "aval") else members("jnp.choose", choices)
+    choices = members("jnp.choose, argument choices", choices)
     count = len(choices)
+    if not count or mode not in ("raise", "wrap", "clip"):
+        raise ValueError(
+            message(
+                "jnp.choose",
+                given=f"{count} choices and mode={mode!r:.80}",
+                expected="at least one choice, and the mode 'raise', 'wrap' or 'clip'",
+                fix="Pass a list of arrays, and mode='clip' for indices that may lie outside.",
+            )
+        )
     indices, *arrays = broadcast_arrays(a, *choices)
     if mode == "wrap":
         indices = lax.rem(indices, np.asarray(count, aval_of(indices).dtype)[()])
@@ -242,7 +250,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     ndim = a.aval.ndim
     first, second = (canonical_axis("diagonal", x, ndim) for x in (axis1, axis2))
     order = [i for i in range(ndim) if i not in (first, second)] + [first, second]
-    a, offset = lax.transpose(a, order), as_int(offset)
+    a, offset = lax.transpose(a, order), integer("jnp.diagonal, argument offset", offset)
     rows, columns = a.aval.shape[-2:]
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     # In the flattened matrix, elements of a diagonal are one row and one element apart.

@@ -12,12 +12,11 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.axes import integer_tuple, members
+from ..lax.axes import integer, integer_tuple, members
 from ..lax.convert import convert
 from ..lax.placing import device_put, refuse_layout
 from ..util.messages import message
-from .axes import canonical_axes, canonical_axis
-from .creation import canonical_size
+from .axes import canonical_axes, canonical_axis, canonical_size
 from .operands import as_array
 
 
@@ -159,6 +158,16 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """`a` with `axis` moved before the axis `start`."""
     rank = ndim(a)
     axis = canonical_axis("rollaxis", axis, rank)
+    start = integer("jnp.rollaxis, argument start", start)
+    if not -rank <= start <= rank:
+        raise ValueError(
+            message(
+                "jnp.rollaxis, argument start",
+                given=f"{start} for an array with {rank} axes",
+                expected=f"a place from {-rank} to {rank}",
+                fix="Name the axis in front of which the other shall stand.",
+            )
+        )
     start = start + rank if start < 0 else start
     return moveaxis(a, axis, start - 1 if start > axis else start)
 

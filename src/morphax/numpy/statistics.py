@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..errors import ShapeError
+from ..lax.axes import counted, integer
 from ..lax.convert import convert
 from ..util.messages import message
 from .arithmetic import multiply, true_divide
@@ -70,7 +70,7 @@ def cov(
     x = _samples("cov", m, rowvar, dtype)
     if y is not None:
         x = concatenate([x, _samples("cov", y, rowvar, dtype)], 0)
-    less = (0 if bias else 1) if ddof is None else ddof
+    less = (0 if bias else 1) if ddof is None else integer("jnp.cov, argument ddof", ddof)
     count = x.aval.shape[1]
     weights = _sample_weights(fweights, aweights, count)
     if weights is None:
@@ -153,7 +153,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     empty = lax.eq(low, high)
     low = where(empty, lax.sub(low, 0.5), low)
     high = where(empty, lax.add(high, 0.5), high)
-    return linspace(low, high, index(bins) + 1)
+    return linspace(low, high, counted("jnp.histogram, argument bins", bins) + 1)
 
 
 def histogram(
@@ -227,7 +227,7 @@ def histogramdd(
     columns = [
         lax.index_in_dim(points, i, 1, keepdims=False) for i in np.arange(points.aval.shape[1])
     ]
-    bins = list(bins) if np.iterable(bins) else [bins] * len(columns)
+    bins = _bins_of_axes(bins, len(columns))
     ranges: Sequence[Any] = [None] * len(columns) if range is None else range
     edges = [histogram_bin_edges(x, b, r) for x, b, r in zip(columns, bins, ranges, strict=True)]
     places = tuple([_bin_numbers(_inexact(x), e) for x, e in zip(columns, edges, strict=True)])
@@ -250,6 +250,21 @@ def _inexact(x: Any) -> Any:
     return promoted_inexact("histogramdd", x)[0]
 
 
+def _bins_of_axes(bins: Any, count: int) -> list[Any]:
+    """The number of boxes, or their edges, for each of `count` axes."""
+    given = list(bins) if np.iterable(bins) else [bins] * count
+    if len(given) == count:
+        return given
+    raise ValueError(
+        message(
+            "jnp.histogramdd, argument bins",
+            given=f"{len(given)} of them, for points with {count} coordinates",
+            expected="a number, or for each coordinate a number or edges",
+            fix="Give one entry for each coordinate.",
+        )
+    )
+
+
 def histogram2d(
     x: Any,
     y: Any,
@@ -265,7 +280,7 @@ def histogram2d(
         bins: a number or edges for both axes, or one for each.
         range, weights, density: as those of `histogramdd`.
     """
-    if not isinstance(bins, (int, np.integer)) and len(bins) != 2:
+    if np.iterable(bins) and len(bins) != 2:
         bins = [asarray(bins)] * 2
     counts, edges = histogramdd([x, y], bins, range, weights, density)
     return counts, edges[0], edges[1]

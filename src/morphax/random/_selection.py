@@ -21,7 +21,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.axes import canonical_axis, canonical_shape
+from ..lax.axes import canonical_axis, canonical_shape, integer
 from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.kinds import FLOATING, INTEGER
 from ..lax.spine import moved_axis
@@ -154,7 +154,7 @@ def choice(
     aval = aval_of(a)
     sizes = canonical_shape("random.choice, argument shape", shape)
     axis = canonical_axis("random.choice, argument axis", axis, max(aval.ndim, 1))
-    population = aval.shape[axis] if aval.shape else index(a)
+    population = aval.shape[axis] if aval.shape else integer("random.choice, argument a", a)
     sample = math.prod(sizes)
     _check_sample(population, sample, replace)
     if not sample:

@@ -70,7 +70,7 @@ def cov(
     x = _samples("cov", m, rowvar, dtype)
     if y is not None:
         x = concatenate([x, _samples("cov", y, rowvar, dtype)], 0)
-    less = (0 if bias else 1) if ddof is None else integer("jnp.cov, argument ddof", ddof)
+    less = (0 if bias else 1) if ddof is None else _degrees(ddof)
     count = x.aval.shape[1]
     weights = _sample_weights(fweights, aweights, count)
     if weights is None:
@@ -85,6 +85,12 @@ def cov(
     else:
         factor = total - true_divide(less * sum_(multiply(weights, aweights)), total)
     return squeeze(true_divide(matmul(multiply(deviation, weights), _adjoint(deviation)), factor))
+
+
+def _degrees(ddof: Any) -> Any:
+    if isinstance(ddof, (int, float, np.number)):
+        return ddof
+    return integer("jnp.cov, argument ddof", ddof)
 
 
 def _sample_weights(fweights: Any, aweights: Any, count: int) -> Any:

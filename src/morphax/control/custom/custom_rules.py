@@ -25,6 +25,7 @@ from ...core import (
     stage_with_operands,
 )
 from ...core.compile_time import trace_of
+from ...lax.axes import integer_tuple
 from ...transforms.batching import BatchTrace
 from ...transforms.flattening import (
     FlatFunction,
@@ -166,7 +167,8 @@ def nondiff_positions(
     where: str, fun: Callable[..., Any], argnums: Any, argnames: Any
 ) -> tuple[int, ...]:
     """Positions of the arguments that are not differentiated."""
-    argnums = [argnums] if isinstance(argnums, int) else argnums
+    given = [argnums] if isinstance(argnums, int) else argnums
+    argnums = integer_tuple(f"{where}, argument nondiff_argnums", given)
     argnames = [argnames] if isinstance(argnames, str) else argnames
     names = list(inspect.signature(fun).parameters) if argnames else []
     unknown = [n for n in argnames if n not in names]

@@ -51,3 +51,15 @@ def test_single_checks() -> None:
 def test_unknown_mode() -> None:
     with pytest.raises(ValueError, match="argument modes"):
         check_grads(jnp.sin, (1.0,), order=1, modes=("back",))
+
+
+def test_tolerances_by_dtype() -> None:
+    def wrong(x: object) -> object:
+        return jnp.sin(x)
+
+    rule = lambda primals, tangents: (wrong(*primals), 1.01 * jnp.cos(*primals) * tangents[0])  # noqa: E731
+    for tolerance in ({np.float32: 0.1}, {"float32": 0.1}, {jnp.float32: 0.1, "float64": 0.0}):
+        check_jvp(wrong, rule, (0.5,), tolerance, tolerance)
+    for tolerance in ({}, {"float64": 0.1}):
+        with pytest.raises(AssertionError):
+            check_jvp(wrong, rule, (0.5,), tolerance, tolerance)

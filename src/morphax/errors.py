@@ -160,6 +160,23 @@ class KeyReuseError(JAXTypeError):
     """A random key was consumed twice, while ``jax_debug_key_reuse`` was on."""
 
 
+class ShapeError(TypeError, ValueError):
+    """Shapes or sizes do not fit: a TypeError to some programs, a ValueError to others.
+
+    JAX raises the one and NumPy the other for the same mistake, and programs written for either
+    catch what they know.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.ones((2, 3)) + jnp.ones((4, 5))
+        Traceback (most recent call last):
+        morphax.errors.ShapeError: ...
+        >>> jnp.ones((2, 1)) + jnp.ones((1, 5))
+        Array([[2., 2., 2., 2., 2.],
+               [2., 2., 2., 2., 2.]], dtype=float32)
+    """
+
+
 class JaxprTypeError(TypeError):
     """A jaxpr breaks the typing rules of its equations; the fault of whoever built it.
 

@@ -7,7 +7,7 @@ a random direction v; a pullback with the directional derivative by ⟨ȳ, ∂f 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ from .util.messages import message
 
 # Tolerances and steps of the difference, by the bytes of the least exact dtype that takes part: the
 # error of a central difference is about precision / step + step².
+Tolerance = float | Mapping[Any, float] | None
+"""One number, or one by dtype."""
+
 _TOLERANCE = {2: 1e-1, 4: 2e-3, 8: 1e-5}
 _STEPS = {2: 1e-1, 4: 1e-3, 8: 1e-4}
 _STEP = 1e-4
@@ -29,8 +32,8 @@ def check_grads(
     args: Sequence[Any],
     order: int,
     modes: Sequence[str] = ("fwd", "rev"),
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
     eps: float | None = None,
 ) -> None:
     """Check derivatives of `f` up to an order against finite differences.
@@ -40,11 +43,13 @@ def check_grads(
         args: its arguments, where derivatives are taken.
         order: highest order to check.
         modes: ``"fwd"`` for `jvp`, ``"rev"`` for `vjp`, or both.
-        atol, rtol: tolerances, by default those of the dtype.
+        atol, rtol: tolerances, a number or a dictionary from dtypes to numbers; by default those of
+            the dtype.
         eps: step of the difference, by default that of the dtype.
 
     Raises:
         AssertionError: a derivative is wrong.
+        ValueError: `modes` names another mode.
 
     Example:
         >>> import morphax.numpy as jnp
@@ -72,7 +77,7 @@ def _check(
     args: tuple[Any, ...],
     order: int,
     modes: tuple[str, ...],
-    tolerances: tuple[float | None, float | None, float],
+    tolerances: tuple[Tolerance, Tolerance, float],
     label: str,
 ) -> None:
     if order < 1:
@@ -94,8 +99,8 @@ def check_jvp(
     f: Callable[..., Any],
     f_jvp: Callable[..., Any],
     args: Sequence[Any],
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
     eps: float = _STEP,
     err_msg: str = "",
 ) -> None:
@@ -105,7 +110,8 @@ def check_jvp(
         f: function of arrays or trees.
         f_jvp: ``(primals, tangents)`` → (result, tangent), such as ``partial(jvp, f)``.
         args: where the derivative is taken.
-        atol, rtol: tolerances, by default those of the dtype.
+        atol, rtol: tolerances, a number or a dictionary from dtypes to numbers; by default those of
+            the dtype.
         eps: step of the difference.
         err_msg: text put before the error.
 
@@ -124,8 +130,8 @@ def check_vjp(
     f: Callable[..., Any],
     f_vjp: Callable[..., Any],
     args: Sequence[Any],
-    atol: float | None = None,
-    rtol: float | None = None,
+    atol: Tolerance = None,
+    rtol: Tolerance = None,
     eps: float = _STEP,
     err_msg: str = "",
 ) -> None:
@@ -135,7 +141,8 @@ def check_vjp(
         f: function of arrays or trees.
         f_vjp: arguments → (result, pullback), such as ``partial(vjp, f)``.
         args: where the derivative is taken.
-        atol, rtol: tolerances, by default those of the dtype.
+        atol, rtol: tolerances, a number or a dictionary from dtypes to numbers; by default those of
+            the dtype.
         eps: step of the difference.
         err_msg: text put before the error.
 
@@ -149,7 +156,8 @@ def check_vjp(
     cotangent = _random_like(value, 1)
     expected = _inner(cotangent, _difference(f, args, tangents, eps))
     given = _inner(pullback(cotangent), tangents)
-    relative, absolute = _limits(_least_bytes((args, value)), atol, rtol)
+    coarsest = _coarsest((args, value))
+    relative, absolute = _limit(rtol, coarsest), _limit(atol, coarsest)
     np.testing.assert_allclose(
         given, expected, relative, absolute, err_msg=f"{err_msg} cotangents of f_vjp"
     )
@@ -198,15 +206,18 @@ def _wide(x: Any) -> Any:
 
 def _least_bytes(x: Any) -> int:
     """The bytes of a real number of the least exact dtype in a tree."""
+    return _real_bytes(_coarsest(x))
+
+
+def _coarsest(x: Any) -> Any:
+    """The least exact dtype in a tree."""
     kinds = [aval_of(leaf).dtype for leaf in tree.leaves(x)]
-    return min(
-        [
-            d.itemsize // (2 if dtypes.issubdtype(d, np.complexfloating) else 1)
-            for d in kinds
-            if dtypes.issubdtype(d, np.inexact)
-        ],
-        default=8,
-    )
+    inexact = [d for d in kinds if dtypes.issubdtype(d, np.inexact)]
+    return min(inexact, key=_real_bytes, default=np.dtype(np.float64))
+
+
+def _real_bytes(dtype: Any) -> int:
+    return int(dtype.itemsize) // (2 if dtypes.issubdtype(dtype, np.complexfloating) else 1)
 
 
 def _inner(x: Any, y: Any) -> Any:
@@ -215,20 +226,21 @@ def _inner(x: Any, y: Any) -> Any:
     return sum([np.sum(_wide(a) * _wide(b)).real for a, b in pairs])
 
 
-def _limits(size: int, atol: float | None, rtol: float | None) -> tuple[float, float]:
-    default = _TOLERANCE.get(size, _TOLERANCE[2])
-    return default if rtol is None else rtol, default if atol is None else atol
+def _limit(tolerance: Tolerance, dtype: Any) -> float:
+    """The tolerance for numbers of `dtype`: given for all, for the dtype, or by default."""
+    by_dtype = tolerance if isinstance(tolerance, Mapping) else {}
+    given = {dtypes.dtype(key): value for key, value in by_dtype.items()}.get(dtype)
+    if given is None and isinstance(tolerance, (int, float)):
+        return tolerance
+    return _TOLERANCE.get(_real_bytes(dtype), _TOLERANCE[2]) if given is None else given
 
 
-def _assert_close(
-    given: Any, expected: Any, atol: float | None, rtol: float | None, label: str
-) -> None:
+def _assert_close(given: Any, expected: Any, atol: Tolerance, rtol: Tolerance, label: str) -> None:
     for (path, x), y in zip(tree.leaves_with_path(given), tree.leaves(expected), strict=True):
         array = np.asarray(x)
         if array.dtype == dtypes.float0:
             continue
-        is_complex = dtypes.issubdtype(array.dtype, np.complexfloating)
-        relative, absolute = _limits(array.dtype.itemsize // (1 + is_complex), atol, rtol)
+        relative, absolute = _limit(rtol, array.dtype), _limit(atol, array.dtype)
         np.testing.assert_allclose(
             _wide(x), _wide(y), relative, absolute, err_msg=f"{label}{tree.keystr(path)}"
         )

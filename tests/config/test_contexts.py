@@ -30,7 +30,7 @@ def test_context_goes_by_the_name_of_its_option(name: str) -> None:
         ("default_matmul_precision", "float32"),
         ("default_prng_impl", "rbg"),
         ("default_device", "cpu"),
-        ("threefry_partitionable", False),
+        ("softmax_custom_jvp", True),
         ("transfer_guard_device_to_host", "log"),
     ],
 )

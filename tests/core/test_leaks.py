@@ -11,6 +11,7 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.errors import LeakCheckError
+from morphax.experimental import checkify
 
 kept_globally: list[Any] = []
 
@@ -135,3 +136,14 @@ def test_errors_of_the_function_come_first() -> None:
     with jax.checking_leaks(), pytest.raises(ValueError, match="mine"):
         jax.jit(failing)(1.0)
     kept_globally.clear()
+
+
+def test_checkify_keeps_no_tracers() -> None:
+    def f(x: Any) -> Any:
+        checkify.check(x > 0, "not positive: {x}", x=x)
+        return lax.fori_loop(0, 2, lambda _, c: jnp.log(c) + 3.0, x)
+
+    with jax.checking_leaks():
+        error, y = checkify.checkify(jax.jit(f), errors=checkify.all_checks)(1.5)
+    assert error.get() is None
+    assert y > 0

@@ -370,6 +370,9 @@ class Array(HasAval):
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(immutable_message(self))
 
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError(immutable_message(self, "del x[index]"))
+
 
 def _rebuild(host: np.ndarray[Any, Any], dtype: Any, weak_type: bool) -> Array:
     """The array that was pickled; 64-bit numbers are narrowed as those of any NumPy array."""

@@ -111,6 +111,11 @@ def check_place(place: Any) -> None:
         _sharding(place)
 
 
+def sharding_of(place: Any, current: Sharding) -> Sharding:
+    """The sharding that `place` means, for an array that is laid out as `current`."""
+    return sharding_in(place, current) if isinstance(place, Space) else _sharding(place)
+
+
 def _sharding(place: Any, x: Array | None = None) -> Sharding:
     """The sharding that `place` means, for `x` if that depends on where it is."""
     if isinstance(place, Sharding):

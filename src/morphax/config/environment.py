@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from .options import FACTS
-from .values import describe, from_text
+from .values import describe, from_text, warn_if_inert
 
 _PREFIXES = ("JAX_", "MORPHAX_")
 
@@ -28,6 +28,7 @@ def settings_from(environment: Mapping[str, str] = os.environ) -> dict[str, Any]
         attribute = name.partition("_")[2].lower()
         if attribute in FACTS:
             value = from_text(attribute, environment[name], f"environment variable {name}")
+            warn_if_inert(attribute, value, f"environment variable {name}")
             settings[attribute] = value
             settings.update(dict.fromkeys(describe(attribute).also_sets, value))
     return settings

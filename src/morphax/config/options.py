@@ -9,7 +9,8 @@ An option is part of the trace key when the same function traced, lowered or com
 value of it may become another program.  Caches of programs compare `Config.trace_key`, which is one
 object for equal settings.
 
-"Accepted" in a description means that the name is known so that programs written for JAX run, but
+An `inert` option has no effect yet: it is known, so that programs written for JAX run, and whoever
+sets it to something other than its default is warned, once.  "Accepted" in a description means
 that there is nothing to choose here: the described behaviour is the only one.
 """
 
@@ -63,6 +64,7 @@ def option(
     trace: bool = False,
     also_sets: tuple[str, ...] = (),
     check: Callable[[Any], bool] | None = None,
+    inert: bool | tuple[Any, ...] = False,
 ) -> Any:
     """Declare an option.
 
@@ -72,9 +74,11 @@ def option(
         trace: whether programs depend on it.
         also_sets: options that take the same value when this one is set.
         check: decides whether a value of type `object` is acceptable.
+        inert: whether it has no effect, so that a value other than the default brings a warning; or
+            such values as tell what happens anyway, and bring none.
     """
     facts = {"meaning": meaning, "trace": trace, "also_sets": also_sets, "check": check}
-    return field(default=default, metadata=facts)
+    return field(default=default, metadata={**facts, "inert": inert})
 
 
 def _is_device(value: Any) -> bool:
@@ -111,10 +115,10 @@ class Config:
         "threefry2x32", "The generator of keys that name none.", trace=True
     )
     threefry_partitionable: bool = option(
-        True, "Draw Threefry bits so that sharded arrays need no communication.", trace=True
+        True, "Draw Threefry bits so that shards need no communication.", trace=True, inert=True
     )
     threefry_gpu_kernel_lowering: bool = option(
-        False, "Use a GPU kernel for Threefry instead of generated code.", trace=True
+        False, "Use a GPU kernel for Threefry instead of generated code.", trace=True, inert=True
     )
     enable_custom_prng: bool = option(
         False, "Make PRNGKey return typed keys instead of raw words.", trace=True
@@ -127,7 +131,7 @@ class Config:
         False, "Draw Gumbel variates with a longer tail, at some cost.", trace=True
     )
     debug_key_reuse: bool = option(
-        False, "Raise KeyReuseError when a key is consumed twice.", trace=True
+        False, "Raise KeyReuseError when a key is consumed twice.", trace=True, inert=True
     )
 
     # Programs remembered.
@@ -145,37 +149,39 @@ class Config:
         False, "Raise LeakCheckError when a tracer outlives its trace.", trace=True
     )
     check_static_indices: bool = option(
-        False, "Raise IndexError for static indices out of range.", trace=True
+        False, "Raise IndexError for static indices out of range.", trace=True, inert=True
     )
     mutable_array_checks: bool = option(
-        True, "Check that references do not alias when they enter a program.", trace=True
+        True, "Check that references to a program do not alias.", trace=True, inert=True
     )
     disable_bwd_checks: bool = option(
         False, "Skip the type check of what backward rules return.", trace=True
     )
     error_checking_behavior_nan: OnError = option(
-        "ignore", "What a NaN does in a program with error checking.", trace=True
+        "ignore", "What a NaN does in a checked program.", trace=True, inert=True
     )
     error_checking_behavior_divide: OnError = option(
-        "ignore", "What a division by zero does in a program with error checking.", trace=True
+        "ignore", "What a division by zero does in a checked program.", trace=True, inert=True
     )
     error_checking_behavior_oob: OnError = option(
-        "ignore", "What an index out of range does in a program with error checking.", trace=True
+        "ignore", "What an index out of range does in a checked program.", trace=True, inert=True
     )
     no_tracing: bool = option(False, "Raise an error when a program must be traced.")
     no_execution: bool = option(False, "Raise an error when a program is executed.")
     thread_guard: bool = option(
-        False, "Raise an error when several threads use distributed arrays."
+        False, "Raise an error when several threads use distributed arrays.", inert=True
     )
     traceback_filtering: TracebackFiltering = option(
-        "auto", "How frames of this package are hidden in tracebacks."
+        "auto", "How frames of this package are hidden in tracebacks: not at all.", inert=("off",)
     )
-    tracer_error_num_traceback_frames: int = option(5, "How many frames errors about tracers show.")
+    tracer_error_num_traceback_frames: int = option(
+        5, "How many frames errors about tracers show.", inert=True
+    )
     debug_leaked_clients_on_clear_backends: bool = option(
-        False, "Raise an error if a client survives clear_backends."
+        False, "Raise an error if a client survives clear_backends.", inert=True
     )
     array_garbage_collection_guard: Literal["allow", "log", "fatal"] | None = option(
-        None, "What happens when an array is freed by the cycle collector."
+        None, "What happens when an array is freed by the cycle collector.", inert=True
     )
 
     # Derivatives.
@@ -204,15 +210,15 @@ class Config:
     )
     cuda_visible_devices: str = option("all", "Comma-separated CUDA devices to use.")
     cpu_enable_async_dispatch: bool = option(
-        True, "Return from CPU programs before they have finished."
+        True, "Return from CPU programs before they have finished.", inert=True
     )
     cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(
-        "gloo", "How CPU processes communicate."
+        "gloo", "How CPU processes communicate.", inert=True
     )
     pjrt_client_create_options: str | None = option(
         None, "Options for the creation of the PJRT client: key:value;key:value."
     )
-    distributed_debug: bool = option(False, "Log the start of distributed execution.")
+    distributed_debug: bool = option(False, "Log the start of distributed execution.", inert=True)
     transfer_guard: Guard | None = option(
         None,
         "What transfers between host and devices do, in all directions.",
@@ -232,12 +238,17 @@ class Config:
         None, "What transfers from a device to the host do."
     )
     remove_size_one_mesh_axis_from_type: bool = option(
-        False, "Leave mesh axes of size one out of array types.", trace=True
+        False, "Leave mesh axes of size one out of array types.", trace=True, inert=True
     )
     auto_pcast: bool = option(
-        True, "Insert casts between varying and invariant values in shard_map.", trace=True
+        True,
+        "Insert casts between varying and invariant values in shard_map.",
+        trace=True,
+        inert=True,
     )
-    use_shardy_partitioner: bool = option(True, "Accepted: programs are partitioned by Shardy.")
+    use_shardy_partitioner: bool = option(
+        True, "Accepted: programs are partitioned by Shardy.", inert=True
+    )
 
     # Compilation.
     enable_compilation_cache: bool = option(True, "Keep compiled programs on disk.")
@@ -251,7 +262,7 @@ class Config:
         False, "Compile on a hit too and raise an error if the programs differ."
     )
     compilation_cache_include_metadata_in_key: bool = option(
-        False, "Accepted: compiled programs contain no source locations."
+        False, "Accepted: compiled programs contain no source locations.", inert=True
     )
     persistent_cache_min_compile_time_secs: float = option(
         0.0, "Keep only programs that took this long to compile."
@@ -260,76 +271,96 @@ class Config:
         0, "Keep only programs of at least this size."
     )
     persistent_cache_enable_xla_caches: str = option(
-        "xla_gpu_per_fusion_autotune_cache_dir", "Accepted: XLA's own caches are not kept."
+        "xla_gpu_per_fusion_autotune_cache_dir",
+        "Accepted: XLA's own caches are not kept.",
+        inert=True,
     )
     raise_persistent_cache_errors: bool = option(
         False, "Raise errors of the compilation cache instead of warning."
     )
     optimization_level: Optimization = option(
-        "UNKNOWN", "How hard the compiler tries; UNKNOWN leaves it to XLA.", trace=True
+        "UNKNOWN", "How hard the compiler tries; UNKNOWN leaves it to XLA.", trace=True, inert=True
     )
     disable_most_optimizations: bool = option(
-        False, "Compile fast, for programs that run once.", trace=True
+        False, "Compile fast, for programs that run once.", trace=True, inert=True
     )
     compiler_enable_remat_pass: bool = option(
-        True, "Let XLA recompute values to save memory.", trace=True
+        True, "Let XLA recompute values to save memory.", trace=True, inert=True
     )
     compiler_detailed_logging_min_ops: int = option(
-        10, "Log details of compilation for programs of at least this many operations."
+        10, "Log details of compilation for programs of at least this many operations.", inert=True
     )
     embedded_constants_max_bytes: int = option(
-        32, "Constants up to this size are written into programs.", trace=True
+        32, "Constants up to this size are written into programs.", trace=True, inert=True
     )
     captured_constants_warn_bytes: int = option(
-        2_000_000_000, "Warn when a program captures constants of this size; -1 means never."
+        2_000_000_000,
+        "Warn when a program captures constants of this size; -1 means never.",
+        inert=True,
     )
     captured_constants_report_frames: int = option(
-        0, "How many frames the report of captured constants shows; -1 means all."
+        0, "How many frames the report of captured constants shows; -1 means all.", inert=True
     )
     use_simplified_jaxpr_constants: bool = option(
-        False, "Accepted: constants are always part of a jaxpr."
+        False, "Accepted: constants are always part of a jaxpr.", inert=True
     )
     use_direct_linearize: bool = option(
-        True, "Accepted: linearisation never goes through partial evaluation."
+        True, "Accepted: linearisation never goes through partial evaluation.", inert=True
     )
 
     # Export and dumps.
     export_calling_convention_version: int = option(
-        10, "The calling convention of exported programs."
+        10, "The calling convention of exported programs.", inert=True
     )
     export_ignore_forward_compatibility: bool = option(
         False, "Use StableHLO features that older consumers may lack in exported programs."
     )
-    dump_ir_to: str = option("", "Write each program to this directory; empty means nowhere.")
-    dump_ir_modes: str = option("stablehlo", "What to write there: stablehlo, jaxpr, eqn_count.")
-    include_debug_info_in_dumps: bool = option(True, "Write source locations there too.")
+    dump_ir_to: str = option(
+        "", "Write each program to this directory; empty means nowhere.", inert=True
+    )
+    dump_ir_modes: str = option(
+        "stablehlo", "What to write there: stablehlo, jaxpr, eqn_count.", inert=True
+    )
+    include_debug_info_in_dumps: bool = option(
+        True, "Write source locations there too.", inert=True
+    )
     include_full_tracebacks_in_locations: bool = option(
-        True, "Give operations the whole stack of source locations, not the innermost one."
+        True,
+        "Give operations the whole stack of source locations, not the innermost one.",
+        inert=True,
     )
     traceback_in_locations_limit: int = option(
-        100, "How many frames such a stack has at most; -1 means all."
+        100, "How many frames such a stack has at most; -1 means all.", inert=True
     )
     hlo_source_file_canonicalization_regex: str | None = option(
-        None, "A pattern removed from file names in source locations."
+        None, "A pattern removed from file names in source locations.", inert=True
     )
-    source_url_schema: str | None = option(None, "The form of links to source lines in reports.")
+    source_url_schema: str | None = option(
+        None, "The form of links to source lines in reports.", inert=True
+    )
     send_traceback_to_runtime: Literal["off", "on", "full"] = option(
-        "off", "Whether the runtime learns the traceback of each call."
+        "off", "Whether the runtime learns the traceback of each call.", inert=True
     )
 
     # Logging and printing.
-    logging_level: LogLevel = option("NOTSET", "The level of this package's loggers.")
-    debug_log_modules: str = option("", "Comma-separated modules that log debug messages.")
+    logging_level: LogLevel = option("NOTSET", "The level of this package's loggers.", inert=True)
+    debug_log_modules: str = option(
+        "", "Comma-separated modules that log debug messages.", inert=True
+    )
     log_compiles: bool = option(False, "Log each trace and compilation with its time.")
-    log_checkpoint_residuals: bool = option(False, "Log what rematerialised functions save.")
+    log_checkpoint_residuals: bool = option(
+        False, "Log what rematerialised functions save.", inert=True
+    )
     explain_cache_misses: bool = option(False, "Log why a jitted function was traced again.")
-    pprint_use_color: bool = option(True, "Colour printed jaxprs on terminals.")
+    pprint_use_color: bool = option(True, "Colour printed jaxprs on terminals.", inert=True)
 
     # Pallas.
     pallas_enable_debug_checks: bool = option(
-        False, "Execute pl.debug_check in kernels.", trace=True
+        False, "Execute pl.debug_check in kernels.", trace=True, inert=True
     )
-    pallas_verbose_errors: bool = option(False, "Show the kernel's whole IR in errors of lowering.")
+    pallas_verbose_errors: bool = option(
+        False, "Show the kernel's whole IR in errors of lowering.", inert=True
+    )
 
     user_values: tuple[tuple[Any, type, Any], ...] = ()
     """Contexts of `user_contexts` that are set, each with the type and value it is set to."""

@@ -19,7 +19,7 @@ from typing import Any, Final, final
 
 from .environment import settings_from
 from .options import Config
-from .values import checked, describe
+from .values import checked, describe, warn_if_inert
 
 
 @final
@@ -67,6 +67,7 @@ def _make_scope(outer: _Scope | None, overrides: dict[str, Any]) -> _Scope:
 
 def _with_companions(attribute: str, value: Any, where: str) -> dict[str, Any]:
     value = checked(attribute, value, where)
+    warn_if_inert(attribute, value, where)
     return dict.fromkeys((attribute, *describe(attribute).also_sets), value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, lru_cache
@@ -10,6 +11,7 @@ from typing import Any, Final, Literal, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from ..util.frames import user_frame
 from ..util.messages import message
 from .options import FACTS, Config
 
@@ -19,7 +21,7 @@ _FALSE: Final = frozenset({"n", "no", "f", "false", "off", "0"})
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """What may be asked about one option; see `options.option` for the last four fields."""
+    """What may be asked about one option; see `options.option` for the last five fields."""
 
     attribute: str
     kind: type
@@ -30,6 +32,7 @@ class Option:
     trace: bool
     also_sets: tuple[str, ...]
     check: Callable[[Any], bool] | None
+    inert: bool | tuple[Any, ...]
 
     @property
     def name(self) -> str:
@@ -171,3 +174,26 @@ def _truth(text: str) -> bool:
 _PARSERS: Final[dict[type, Callable[[str], Any]]] = {
     bool: _truth, int: int, float: float, str: str, object: str,
 }  # fmt: skip
+
+
+_told_to_be_inert: Final[set[str]] = set()
+
+
+def warn_if_inert(attribute: str, value: Any, where: str) -> None:
+    """Say, once for each option, that a value other than the default changes nothing."""
+    option = describe(attribute)
+    if not option.inert or attribute in _told_to_be_inert:
+        return
+    silent = option.inert if isinstance(option.inert, tuple) else ()
+    if value in (option.default, *silent):
+        return
+    _told_to_be_inert.add(attribute)
+    text = message(
+        where,
+        given=f"{option.name}={value!r}",
+        expected=f"{option.default!r}, as this option has no effect yet",
+        fix="Leave it out; the program runs as if the option had its default.",
+    )
+    frame = user_frame(depth=3)
+    file, line = (frame.file, frame.line) if frame else (__file__, 0)
+    warnings.warn_explicit(text, UserWarning, file, line, registry={})

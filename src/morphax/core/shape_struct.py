@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any, final
 
 from .. import dtypes
@@ -54,7 +55,8 @@ class ShapeDtypeStruct:
                     fix="Name it: jax.ShapeDtypeStruct(shape, 'float32').",
                 )
             )
-        self.shape = tuple(shape)
+        _check_layout(sharding)
+        self.shape = _sizes(shape)
         self.dtype = dtypes.dtype(dtype)
         self.format = sharding if isinstance(sharding, Format) else Format(None, sharding)
         self.weak_type = weak_type
@@ -128,3 +130,30 @@ class ShapeDtypeStruct:
         }
         shown = ", ".join([f"{name}={fact}" for name, fact in facts.items() if fact is not None])
         return f"ShapeDtypeStruct({shown})"
+
+
+def _check_layout(sharding: Any) -> None:
+    if sharding is None or isinstance(sharding, Format) or hasattr(sharding, "device_set"):
+        return
+    raise ValueError(
+        message(
+            "ShapeDtypeStruct, argument sharding",
+            given=described(sharding),
+            expected="None, a jax.sharding.Sharding, or a Format",
+            fix="Pass the sharding of an array: x.sharding.",
+        )
+    )
+
+
+def _sizes(shape: Any) -> tuple[Any, ...]:
+    """The sizes, which may be symbols or static indices: whatever a sequence holds."""
+    if isinstance(shape, Iterable):
+        return tuple(shape)
+    raise TypeError(
+        message(
+            "ShapeDtypeStruct, argument shape",
+            given=described(shape),
+            expected="a sequence of sizes",
+            fix="Write (n,) for one axis of size n.",
+        )
+    )

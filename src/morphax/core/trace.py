@@ -335,19 +335,25 @@ class Tracer(HasAval):
     def __setitem__(self, index: Any, value: Any) -> None:
         raise TypeError(immutable_message(self))
 
+    def __delitem__(self, index: Any) -> None:
+        raise TypeError(immutable_message(self, "del x[index]"))
+
 
 def is_concrete(x: Any) -> bool:
     """Whether there is a number behind `x` now."""
     return not isinstance(x, Tracer) or x.concrete() is not None
 
 
-def immutable_message(x: Any) -> str:
-    """Error text for in-place assignment."""
+def immutable_message(x: Any, attempt: str = "x[index] = value") -> str:
+    """Error text for in-place assignment and deletion."""
+    fix = "Write x = x.at[index].set(value)."
+    if attempt.startswith("del"):
+        fix = "Write x = jnp.delete(x, index, axis)."
     return message(
-        "x[index] = value",
+        attempt,
         given=f"{x.aval.str_short()}, an immutable array",
         expected="a new array with the change",
-        fix="Write x = x.at[index].set(value).",
+        fix=fix,
     )
 
 

@@ -31,7 +31,14 @@ from .convert import (
 from .extended import ExtendedDType, KeyType, extended, prng_key
 from .kinds import issubdtype, scalar_type_of
 from .operands import check_numeric, entry, promote_types, requested, result_type
-from .promotion import FIX_KEYS, Entry, TypePromotionError, promote, to_inexact
+from .promotion import (
+    FIX_KEYS,
+    Entry,
+    KeyPromotionError,
+    TypePromotionError,
+    promote,
+    to_inexact,
+)
 
 __all__ = [
     "FIX_KEYS",
@@ -40,6 +47,7 @@ __all__ = [
     "DType",
     "Entry",
     "ExtendedDType",
+    "KeyPromotionError",
     "KeyType",
     "TypePromotionError",
     "bfloat16",

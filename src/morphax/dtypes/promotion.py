@@ -50,10 +50,20 @@ class TypePromotionError(ValueError):
     __module__ = "morphax.dtypes"
 
 
-class _ExtendedPromotionError(TypePromotionError, TypeError):
-    """Random keys among the operands: of the wrong kind rather than of the wrong width."""
+class KeyPromotionError(TypePromotionError, TypeError):
+    """Operands among which are keys, or other values that have no arithmetic.
 
-    __name__ = "TypePromotionError"
+    A `TypeError` too, as for all operands that an operator cannot take.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.random.key(0) + 1
+        Traceback (most recent call last):
+        morphax.dtypes.KeyPromotionError: ...
+        >>> jax.random.fold_in(jax.random.key(0), 1).shape
+        ()
+    """
+
     __module__ = "morphax.dtypes"
 
 
@@ -194,9 +204,9 @@ def _promote(entries: tuple[Entry, ...], x64: bool, mode: str) -> Entry:
     if same_dtype and not all_weak:
         return entries[0][0], False
     if any(isinstance(d, ExtendedDType) for d, _ in entries):
-        raise _ExtendedPromotionError(_refusal_of_keys(entries))
+        raise KeyPromotionError(_refusal_of_keys(entries))
     if not all(d in SCALARS for d, _ in entries):
-        raise TypePromotionError(_refusal(entries, mode))
+        raise KeyPromotionError(_refusal(entries, mode))
     # Weak types alone combine as strong ones, so that an unsigned weak type stays unsigned.
     as_strong = all_weak and mode == "standard"
     bound = _least_upper_bound({_node(d, weak and not as_strong) for d, weak in entries}, mode)

@@ -1,16 +1,16 @@
 """What callers may ask of the accuracy of elementary functions.
 
-The argument `accuracy` is accepted for compatibility and changes nothing: both engines compute as
-accurately as they can.
+Modes and bounds change nothing, for both engines compute as accurately as they can; anything else
+is refused.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
-from typing import final
+from typing import Any, final
 
-from ..util.messages import message
+from ..util.messages import described, message
 
 
 class AccuracyMode(Enum):
@@ -54,3 +54,16 @@ class Tolerance:
                     fix="Give atol, rtol or ulps, or leave the accuracy to the engine.",
                 )
             )
+
+
+def check_accuracy(where: str, accuracy: Any) -> None:
+    """Raise `NotImplementedError` unless `accuracy` is a mode or bounds."""
+    if not isinstance(accuracy, (AccuracyMode, Tolerance)):
+        raise NotImplementedError(
+            message(
+                f"{where}, argument accuracy",
+                given=described(accuracy),
+                expected="None, a lax.AccuracyMode or a lax.Tolerance",
+                fix="Leave it out: functions are computed as accurately as the engine can.",
+            )
+        )

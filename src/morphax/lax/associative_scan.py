@@ -13,6 +13,7 @@ from typing import Any
 
 from .. import tree
 from ..core import aval_of
+from ..errors import ShapeError
 from ..util.messages import message
 from .axes import canonical_axis, check_callable
 from .joining import concatenate
@@ -53,7 +54,7 @@ def associative_scan(
     axes = [canonical_axis("lax.associative_scan, argument axis", axis, _rank(x)) for x in leaves]
     sizes = {aval_of(x).shape[a] for x, a in zip(leaves, axes, strict=True)}
     if len(sizes) > 1:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "lax.associative_scan, argument elems",
                 given=f"sizes {sorted(sizes)} along axis {axis}",

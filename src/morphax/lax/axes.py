@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from operator import index
-from typing import Any
+from typing import Any, Final
 
-from ..errors import JAXTypeError
+from ..errors import JAXTypeError, ShapeError
 from ..util.messages import described, message
+
+# Sizes are 64-bit numbers in programs.
+_TOO_LARGE: Final = 1 << 63
 
 
 def integer(where: str, value: Any) -> int:
@@ -29,6 +32,22 @@ def integer(where: str, value: Any) -> int:
                 fix="Pass a Python integer.",
             )
         ) from None
+
+
+def counted(where: str, value: Any) -> int:
+    """How many of something: `ValueError` if negative, `OverflowError` if no array has so many."""
+    number = integer(where, value)
+    if 0 <= number < _TOO_LARGE:
+        return number
+    kind = ValueError if number < 0 else OverflowError
+    raise kind(
+        message(
+            where,
+            given=f"{number}",
+            expected="an integer that is not negative and below 2**63",
+            fix="Compute the number anew: it says how many elements there are.",
+        )
+    )
 
 
 def integer_tuple(where: str, values: Any) -> tuple[int, ...]:
@@ -66,7 +85,7 @@ def integer_pairs(where: str, values: Any) -> list[tuple[int, int]]:
 
 def members(where: str, values: Any, what: str = "a sequence of arrays") -> list[Any]:
     """The members of a sequence as a list; `TypeError` if it is none."""
-    if isinstance(values, Iterable) and not isinstance(values, str):
+    if isinstance(values, Iterable) and not isinstance(values, str) and _has_members(values):
         return list(values)
     raise TypeError(
         message(
@@ -76,6 +95,11 @@ def members(where: str, values: Any, what: str = "a sequence of arrays") -> list
             fix="Put the values in a list or tuple.",
         )
     )
+
+
+def _has_members(values: Any) -> bool:
+    """Whether it is more than the look of a sequence: arrays of rank 0 have that too."""
+    return getattr(values, "ndim", 1) != 0
 
 
 def check_callable(where: str, function: Any) -> None:
@@ -130,8 +154,9 @@ def canonical_shape(where: str, shape: Any) -> tuple[int, ...]:
         raise
     except TypeError:
         raise TypeError(_bad_shape(where, shape)) from None
-    if sizes and min(sizes) < 0:
-        raise ValueError(_bad_shape(where, shape))
+    if sizes and (min(sizes) < 0 or max(sizes) >= _TOO_LARGE):
+        kind = ShapeError if min(sizes) < 0 else OverflowError
+        raise kind(_bad_shape(where, shape))
     return sizes
 
 

@@ -34,6 +34,7 @@ from . import philox
 from .axes import canonical_shape
 from .dynamic_slicing import dynamic_update_index_in_dim
 from .filling import full
+from .placing import refuse_layout
 from .slicing import index_in_dim
 from .spine import moved_axis
 from .threefry import images
@@ -216,6 +217,8 @@ def rng_bit_generator(
         >>> jax.lax.rng_bit_generator(jnp.zeros(4, "uint32"), (2,))
         (Array([0, 0, 1, 0], dtype=uint32), Array([1713891541, 3781805453], dtype=uint32))
     """
+    if out_sharding is not None:
+        refuse_layout("lax.rng_bit_generator", out_sharding)
     where = "lax.rng_bit_generator, argument"
     after, bits = rng_bit_generator_p.bind(
         key,

@@ -25,6 +25,7 @@ from ..core import (
     not_linear,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
+from ..errors import ShapeError
 from ..util.messages import message
 from . import selection
 from .arithmetic import add, mul
@@ -32,6 +33,7 @@ from .axes import integer_tuple
 from .bitwise import bitwise_and, bitwise_or, bitwise_xor
 from .joining import concatenate
 from .monoids import ADD, AND, MAX, MIN, MUL, OR, XOR, Monoid
+from .placing import refuse_layout
 from .reductions import (
     check_axes,
     reduce_and,
@@ -77,7 +79,7 @@ class ComputedReduction(Primitive):
     def abstract_eval(self, *avals: Any, jaxpr: Jaxpr, **params: Any) -> list[ShapedArray]:
         operands, _ = halves(avals)
         if any([x.shape != operands[0].shape for x in operands]):
-            raise TypeError(
+            raise ShapeError(
                 message(
                     f"lax.{self.name}, operands",
                     given=", ".join([x.str_short(short_dtypes=False) for x in operands]),
@@ -264,6 +266,8 @@ def reduce(
         >>> jax.lax.reduce(jnp.arange(1, 5), 1, jax.lax.mul, (0,))
         Array(24, dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.reduce", out_sharding)
     leaves, starts, jaxpr, structure = reduction_of_pairs(
         "lax.reduce", ("operands", "init_values"), operands, init_values, computation
     )

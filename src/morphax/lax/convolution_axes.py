@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..errors import ShapeError
 from ..util.messages import message
 from .axes import integer_tuple
 from .window_geometry import AxisWindow, padtype_to_pads
@@ -54,7 +55,7 @@ def conv_general_permutations(
     for position, (text, letters) in enumerate(zip(dimension_numbers, _LETTERS, strict=True)):
         wanted = [*letters, *spatial]
         if len(set(text)) != len(text) or sorted(text) != sorted(wanted):
-            raise TypeError(
+            raise ShapeError(
                 message(
                     f"convolution, dimension_numbers[{position}]",
                     given=f"{text!r} in {tuple(dimension_numbers)}",
@@ -93,7 +94,7 @@ def conv_dimension_numbers(
     rank = len(integer_tuple(f"{where}, argument lhs_shape", lhs_shape))
     rhs_shape = integer_tuple(f"{where}, argument rhs_shape", rhs_shape)
     if len(rhs_shape) != rank:
-        raise TypeError(
+        raise ShapeError(
             message(
                 "convolution",
                 given=f"operands of shapes {tuple(lhs_shape)} and {tuple(rhs_shape)}",
@@ -109,7 +110,7 @@ def conv_dimension_numbers(
         [isinstance(spec, str) and len(spec) == rank for spec in dimension_numbers]
     )
     if not is_text or len(dimension_numbers) != 3:
-        raise TypeError(
+        raise ShapeError(
             message(
                 "convolution, argument dimension_numbers",
                 given=f"{dimension_numbers!r} for operands of rank {rank}",

@@ -23,6 +23,7 @@ from .convolution_axes import (
 )
 from .dot import dot_general
 from .filling import broadcasted_iota
+from .placing import refuse_layout
 from .precision import PrecisionLike, canonical_precision
 from .shape import broadcast_in_dim, reshape, rev, transpose
 from .window_geometry import dilated, padtype_to_pads
@@ -80,6 +81,8 @@ def conv_general_dilated(
         ... ).shape
         (2, 8, 8, 4)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.conv_general_dilated", out_sharding)
     x, y = aval_of(lhs), aval_of(rhs)
     numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
     count = x.ndim - 2

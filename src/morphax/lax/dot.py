@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
 from ..engines.xla.stablehlo import Builder, Value
+from ..errors import ShapeError
 from ..util.messages import message
 from .axes import integer_tuple
 from .contraction import (
@@ -29,6 +30,7 @@ from .contraction import (
 )
 from .families import bilinear_jvp
 from .kinds import BOOLEAN, NUMBER
+from .placing import refuse_layout
 from .precision import (
     PrecisionLike,
     algorithm_attribute,
@@ -278,6 +280,8 @@ def dot_general(
         >>> jax.lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))).shape
         (5, 2, 4)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.dot_general", out_sharding)
     numbers = _checked_numbers(dimension_numbers)
     if preferred_element_type is not None:
         preferred_element_type = dtypes.requested(
@@ -315,10 +319,12 @@ def dot(
     Raises:
         ValueError: if ranks or sizes do not fit and there are no `dimension_numbers`.
     """
+    if out_sharding is not None:
+        refuse_layout("lax.dot", out_sharding)
     x, y = aval_of(lhs), aval_of(rhs)
     if dimension_numbers is None:
         if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.dot",
                     given=f"{x.str_short(short_dtypes=False)} and "
@@ -346,7 +352,7 @@ def batch_matmul(lhs: Any, rhs: Any, precision: PrecisionLike = None) -> Any:
     """
     x, y = aval_of(lhs), aval_of(rhs)
     if x.ndim < 2 or x.ndim != y.ndim:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "lax.batch_matmul",
                 given=f"{x.str_short(short_dtypes=False)} and {y.str_short(short_dtypes=False)}",

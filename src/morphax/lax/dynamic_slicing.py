@@ -22,6 +22,7 @@ from ..core import (
     is_zero,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
+from ..errors import ShapeError
 from ..util.messages import message
 from .axes import canonical_axis, canonical_shape
 from .dimension_numbers import (
@@ -179,7 +180,7 @@ def _stacked(axes: BatchAxes, starts: Sequence[Any], dims: Sequence[Any]) -> Any
 def _check_block(where: str, x: Any, sizes: Sequence[int]) -> None:
     if len(sizes) == x.ndim and all([0 <= s <= n for s, n in zip(sizes, x.shape, strict=True)]):
         return
-    raise ValueError(
+    raise ShapeError(
         message(
             where,
             given=f"a block of shape {tuple(sizes)}",

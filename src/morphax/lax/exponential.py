@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from ..engines.xla.stablehlo import Builder, Value
+from .accuracy import check_accuracy
 from .arithmetic import add, div, inverse, mul, sub
 from .families import ComputedWide, Elementwise
 from .kinds import INEXACT
@@ -122,29 +123,41 @@ logistic_p = Logistic()
 
 def exp(x: Any, *, accuracy: Any = None) -> Any:
     """eˣ, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.exp", accuracy)
     return exp_p.bind(x)
 
 
 def exp2(x: Any, *, accuracy: Any = None) -> Any:
     """2ˣ, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.exp2", accuracy)
     return exp2_p.bind(x)
 
 
 def expm1(x: Any, *, accuracy: Any = None) -> Any:
     """eˣ − 1, element by element, accurate near 0."""
+    if accuracy is not None:
+        check_accuracy("lax.expm1", accuracy)
     return expm1_p.bind(x)
 
 
 def log(x: Any, *, accuracy: Any = None) -> Any:
     """The natural logarithm of `x`, element by element; NaN for negative real numbers."""
+    if accuracy is not None:
+        check_accuracy("lax.log", accuracy)
     return log_p.bind(x)
 
 
 def log1p(x: Any, *, accuracy: Any = None) -> Any:
     """log(1 + x), element by element, accurate near 0."""
+    if accuracy is not None:
+        check_accuracy("lax.log1p", accuracy)
     return log1p_p.bind(x)
 
 
 def logistic(x: Any, *, accuracy: Any = None) -> Any:
     """The sigmoid 1 / (1 + e⁻ˣ), element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.logistic", accuracy)
     return logistic_p.bind(x)

@@ -20,6 +20,7 @@ from ..core import (
     not_linear,
 )
 from ..engines.xla.stablehlo import Builder, Value, tensor_type
+from ..errors import ShapeError
 from ..util.messages import message
 from .kinds import BOOLEAN, INTEGER, NUMBER, DtypeKind
 from .narrow import COMPUTED_IN
@@ -174,7 +175,7 @@ def elementwise_shape(name: str, avals: Sequence[Any]) -> tuple[int, ...]:
     """The shape that all operands share, those of rank 0 apart."""
     shapes = {a.shape for a in avals if a.shape}
     if len(shapes) > 1:
-        raise TypeError(_mismatch(name, "shapes", avals, _FIX_SHAPE))
+        raise ShapeError(_mismatch(name, "shapes", avals, _FIX_SHAPE))
     return shapes.pop() if shapes else ()
 
 

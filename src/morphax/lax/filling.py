@@ -24,6 +24,7 @@ from ..util.messages import message
 from .axes import canonical_shape, integer
 from .convert import convert, converted
 from .kinds import NUMBER
+from .placing import refuse_layout
 from .spine import broadcast_in_dim_p
 
 
@@ -139,6 +140,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
         Array([[7., 7., 7.],
                [7., 7., 7.]], dtype=float32, weak_type=True)
     """
+    if sharding is not None:
+        refuse_layout("lax.full", sharding, "sharding")
     target = None if dtype is None else dtypes.canonicalize(dtype)
     aval = aval_of(fill_value)
     if isinstance(target, dtypes.KeyType) and not isinstance(fill_value, (Array, Tracer)):
@@ -185,6 +188,8 @@ def full_like(
         >>> jax.lax.full_like(jnp.array([1, 2]), 7)
         Array([7, 7], dtype=int32)
     """
+    if sharding is not None:
+        refuse_layout("lax.full_like", sharding, "sharding")
     like = x if hasattr(x, "shape") and hasattr(x, "dtype") else aval_of(x)
     weak_type = dtype is None and getattr(like, "weak_type", False)
     target = dtypes.canonicalize(like.dtype if dtype is None else dtype)
@@ -196,6 +201,8 @@ def full_like(
 
 def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
     """An array of the given shape and dtype whose elements do not matter."""
+    if out_sharding is not None:
+        refuse_layout("lax.empty", out_sharding)
     sizes = canonical_shape("lax.empty, argument shape", shape)
     if isinstance(dtypes.canonicalize(dtype), dtypes.ExtendedDType):
         return full(sizes, 0, dtype)
@@ -222,6 +229,8 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
         Array([[0, 1, 2],
                [0, 1, 2]], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.broadcasted_iota", out_sharding)
     return iota_p.bind(
         dtype=dtypes.canonicalize(dtype),
         shape=canonical_shape("lax.broadcasted_iota, argument shape", shape),

@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
+from ..errors import ShapeError
 from ..util.messages import message
 
 
@@ -45,7 +46,7 @@ class PRNGImpl:
     def __post_init__(self) -> None:
         shape = tuple(self.key_shape)
         if not prod(shape):
-            raise ValueError(
+            raise ShapeError(
                 message(
                     f"the random number generator {self.name}, argument key_shape",
                     given=f"{shape}",

@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from .accuracy import check_accuracy
 from .arithmetic import add, div, mul, sub
 from .complex import above_the_cut
 from .families import Elementwise
@@ -126,6 +127,8 @@ def cosh(x: Any) -> Any:
 
 def tanh(x: Any, *, accuracy: Any = None) -> Any:
     """The quotient sinh x / cosh x, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.tanh", accuracy)
     return tanh_p.bind(x)
 
 

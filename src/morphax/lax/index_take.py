@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core import aval_of
+from ..util.messages import message
 from .arithmetic import add, rem
-from .axes import canonical_axes
+from .axes import canonical_axes, members
 from .comparison import lt
 from .convert import convert
 from .dimension_numbers import GatherDimensionNumbers
@@ -35,7 +36,17 @@ def index_take(src: Any, idxs: Any, axes: Sequence[int]) -> Any:
     """
     shape = aval_of(src).shape
     axes = canonical_axes("lax.index_take, argument axes", axes, len(shape))
-    places = [_wrapped(index, shape[axis]) for index, axis in zip(idxs, axes, strict=True)]
+    arrays = members("lax.index_take, argument idxs", idxs)
+    if len(arrays) != len(axes):
+        raise ValueError(
+            message(
+                "lax.index_take",
+                given=f"{len(arrays)} arrays of indices for {len(axes)} axes",
+                expected="one for each axis",
+                fix="Put the arrays in a tuple, as many as axes.",
+            )
+        )
+    places = [_wrapped(index, shape[axis]) for index, axis in zip(arrays, axes, strict=True)]
     numbers = GatherDimensionNumbers(
         offset_dims=tuple(range(1, len(shape) - len(axes) + 1)),
         collapsed_slice_dims=tuple(sorted(axes)),

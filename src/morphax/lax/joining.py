@@ -13,6 +13,7 @@ import numpy as np
 
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
 from ..engines.xla.stablehlo import Builder, Value, i64_array
+from ..errors import ShapeError
 from ..util.messages import message
 from .axes import canonical_axis, integer, integer_tuple, integers, members
 from .shape import reshape
@@ -30,7 +31,7 @@ class Concatenate(Primitive):
         first = avals[0]
         _check_alike("lax.concatenate", avals, lambda s: (*s[:dimension], *s[dimension + 1 :]))
         if not 0 <= dimension < first.ndim:
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.concatenate, argument dimension",
                     given=f"{dimension} for arrays of rank {first.ndim}",
@@ -70,7 +71,7 @@ class Split(Primitive):
 
     def abstract_eval(self, x: Any, *, sizes: Any, axis: Any) -> list[ShapedArray]:
         if min(sizes, default=0) < 0 or sum(sizes) != x.shape[axis]:
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.split, argument sizes",
                     given=f"{sizes} along axis {axis} of {x.str_short(short_dtypes=False)}",
@@ -181,7 +182,7 @@ class Tile(Primitive):
 
     def abstract_eval(self, x: Any, *, reps: Any) -> ShapedArray:
         if min(reps, default=0) < 0:
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.tile, argument reps",
                     given=f"{reps}",

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any, final
+from functools import partial
+from typing import Any, NoReturn, final
 
 from .. import tree
 from ..array import Array, placement
 from ..core import BatchAxes, Tracer, is_undefined_primal, is_zero
 from ..engines.reference.eager import RunsOnArrays
 from ..engines.xla.stablehlo import Builder, Value
+from ..util.messages import described, message
 
 
 @final
@@ -57,7 +59,8 @@ class DevicePut(RunsOnArrays):
             for x, place, how in zip(operands, devices, copy_semantics, strict=True)
         ]
 
-    def lower(self, b: Builder, outs: Any, *operands: Value, **_: Any) -> list[Value]:
+    def lower(self, b: Builder, outs: Any, *operands: Value, devices: Any, **_: Any) -> list[Value]:
+        b.module.inspections.extend([partial(_check_reached, p) for p in devices if p is not None])
         return list(operands)
 
     def jvp(
@@ -86,6 +89,21 @@ class DevicePut(RunsOnArrays):
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
     ) -> tuple[list[Any], Sequence[Any]]:
         return self.bind(*operands, **params), dims
+
+
+def _check_reached(place: Any, program: Any) -> None:
+    """Raise `ValueError` unless values of a program of this sharding lie at `place`."""
+    (device,) = program.device_set
+    wanted = placement.sharding_of(place, program)
+    if wanted.device_set != {device}:
+        raise ValueError(
+            message(
+                "device_put in a compiled program, argument device",
+                given=f"{place!r}, where the program runs on {device!r}",
+                expected="the device of the program, which computes on one",
+                fix="Call device_put outside of jit, or run the whole program on that device.",
+            )
+        )
 
 
 def _moved(x: Any, place: Any, src: Any) -> Any:
@@ -157,3 +175,21 @@ def _semantics(donate: bool, may_alias: bool | None) -> ArrayCopySemantics:
     if donate:
         return ArrayCopySemantics.DONATE_INPUT
     return _COPY if may_alias is False else _REUSE
+
+
+def refuse_layout(where: str, layout: Any, argument: str = "out_sharding") -> NoReturn:
+    """Raise because the result cannot be laid out as asked; to ignore that would be a lie.
+
+    Raises:
+        NotImplementedError: if `layout` is a sharding.
+        TypeError: if it is none.
+    """
+    kind = NotImplementedError if hasattr(layout, "device_set") else TypeError
+    raise kind(
+        message(
+            f"{where}, argument {argument}",
+            given=described(layout),
+            expected="None: results of operations lie where their operands lie",
+            fix=f"Leave {argument} out, and place the result with jax.device_put.",
+        )
+    )

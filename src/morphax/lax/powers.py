@@ -10,6 +10,7 @@ import numpy as np
 from ..core import ShapedArray
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
+from .accuracy import check_accuracy
 from .arithmetic import add, div, inverse, mul, sub
 from .axes import integer
 from .bitwise import bitwise_and, bitwise_not
@@ -277,14 +278,20 @@ def pow(x: Any, y: Any) -> Any:
 
 def sqrt(x: Any, *, accuracy: Any = None) -> Any:
     """√x, element by element; NaN for negative real numbers."""
+    if accuracy is not None:
+        check_accuracy("lax.sqrt", accuracy)
     return sqrt_p.bind(x)
 
 
 def rsqrt(x: Any, *, accuracy: Any = None) -> Any:
     """1 / √x, element by element; NaN for negative real numbers."""
+    if accuracy is not None:
+        check_accuracy("lax.rsqrt", accuracy)
     return rsqrt_p.bind(x)
 
 
 def cbrt(x: Any, *, accuracy: Any = None) -> Any:
     """The real cube root of `x`, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.cbrt", accuracy)
     return cbrt_p.bind(x)

@@ -24,6 +24,7 @@ from .kinds import BOOLEAN, INTEGER, NUMBER, DtypeKind
 from .monoids import AND, MAX, MIN, MUL, OR, XOR, Monoid
 from .narrow import COMPUTED_IN
 from .ordered_bits import from_ordered_bits, is_float, ordered_bits
+from .placing import refuse_layout
 from .selection import extremum
 from .shape import reshape, transpose
 from .slicing import slice_in_dim
@@ -262,6 +263,8 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
         >>> jax.lax.reduce_sum(jnp.ones((2, 3)), (1,))
         Array([3., 3.], dtype=float32)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.reduce_sum", out_sharding)
     summed = _axes(axes)
     check_axes("reduce_sum", aval_of(operand), summed)
     return reduce_sum_p.bind(operand, axes=summed, out_sharding=out_sharding)

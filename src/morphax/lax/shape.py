@@ -15,9 +15,11 @@ import numpy as np
 
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of
 from ..engines.xla.stablehlo import Builder, Value, i64_array
+from ..errors import ShapeError
 from ..util.memo import memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_shape, integer, integer_tuple
+from .placing import refuse_layout
 from .spine import behind_batch, broadcast_in_dim_p, moved_axis, transpose_p
 
 
@@ -32,7 +34,7 @@ class Reshape(Primitive):
         self, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any
     ) -> ShapedArray:
         if math.prod(new_sizes) != x.size:
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.reshape, argument new_sizes",
                     given=f"{new_sizes} for {x.str_short(short_dtypes=False)}",
@@ -177,6 +179,8 @@ def reshape(
         Array([[0, 1, 2],
                [3, 4, 5]], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.reshape", out_sharding)
     sizes = canonical_shape("lax.reshape, argument new_sizes", new_sizes)
     aval = aval_of(operand)
     order = None
@@ -266,6 +270,8 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 
 def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """`operand` repeated along new leading axes of the given sizes."""
+    if out_sharding is not None:
+        refuse_layout("lax.broadcast", out_sharding)
     aval = aval_of(operand)
     new = canonical_shape("lax.broadcast, argument sizes", sizes)
     axes = tuple(range(len(new), len(new) + aval.ndim))
@@ -293,6 +299,8 @@ def broadcast_in_dim(
         Array([[1, 1, 1],
                [2, 2, 2]], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("lax.broadcast_in_dim", out_sharding)
     sizes = canonical_shape("lax.broadcast_in_dim, argument shape", shape)
     axes = integer_tuple(
         "lax.broadcast_in_dim, argument broadcast_dimensions", broadcast_dimensions
@@ -338,7 +346,7 @@ def _broadcast_shapes(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
             expected="sizes that agree or are 1, axes counted from the last",
             fix="Insert axes of size 1 where an operand should be repeated.",
         )
-        raise ValueError(text) from None
+        raise ShapeError(text) from None
 
 
 def _is_array(x: Any) -> bool:
@@ -348,7 +356,7 @@ def _is_array(x: Any) -> bool:
 
 def _check_permutation(where: str, permutation: Sequence[int], x: Any) -> None:
     if sorted(permutation) != list(range(x.ndim)):
-        raise ValueError(
+        raise ShapeError(
             message(
                 where,
                 given=f"{permutation} for {x.str_short(short_dtypes=False)}",

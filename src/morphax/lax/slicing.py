@@ -352,4 +352,13 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     where = "lax.pad, argument padding_config"
     triples = members(where, padding_config, "a triple (low, high, interior) for each axis")
     config = tuple([integer_tuple(where, triple) for triple in triples])
+    if not all([len(triple) == 3 for triple in config]):
+        raise ValueError(
+            message(
+                where,
+                given=f"{config}",
+                expected="a triple (low, high, interior) for each axis",
+                fix="Write ((1, 1, 0),) to put one element before and after a vector.",
+            )
+        )
     return pad_p.bind(operand, padding_value, padding_config=config)

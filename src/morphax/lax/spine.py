@@ -17,6 +17,7 @@ from ..array import Array
 from ..core import BatchAxes, Primitive, ShapedArray, Tracer, aval_of, is_undefined_primal, is_zero
 from ..dtypes import ExtendedDType
 from ..engines.xla.stablehlo import Builder, Value, i64_array, tensor_type
+from ..errors import ShapeError
 from ..util.messages import message
 from .kinds import NUMBER
 
@@ -216,7 +217,7 @@ class Transpose(Primitive):
 
     def abstract_eval(self, x: Any, *, permutation: Any) -> ShapedArray:
         if sorted(permutation) != list(range(x.ndim)):
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.transpose, argument permutation",
                     given=f"{permutation} for {x.str_short()}",

@@ -15,6 +15,7 @@ import numpy as np
 from .. import dtypes
 from ..array import Array
 from ..core import Tracer, aval_of
+from ..errors import ShapeError
 from ..util.memo import memoize
 from ..util.messages import message
 from .arithmetic import add
@@ -53,7 +54,7 @@ def starts_from_front(
     """Starts as scalars, those that count from the end of an axis made to count from its front."""
     starts = _scalars(start_indices)
     if len(starts) != len(shape):
-        raise ValueError(
+        raise ShapeError(
             message(
                 f"{where}, argument start_indices",
                 given=f"{len(starts)} starts",

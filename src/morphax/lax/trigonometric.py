@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
+from .accuracy import check_accuracy
 from .arithmetic import add, div, mul, neg
 from .complex import above_the_cut
 from .families import Elementwise
@@ -154,16 +155,22 @@ def sin(x: Any, *, accuracy: Any = None) -> Any:
         >>> jax.lax.sin(0.0)
         Array(0., dtype=float32, weak_type=True)
     """
+    if accuracy is not None:
+        check_accuracy("lax.sin", accuracy)
     return sin_p.bind(x)
 
 
 def cos(x: Any, *, accuracy: Any = None) -> Any:
     """Cosine of `x` in radians, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.cos", accuracy)
     return cos_p.bind(x)
 
 
 def tan(x: Any, *, accuracy: Any = None) -> Any:
     """Tangent of `x` in radians, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.tan", accuracy)
     return tan_p.bind(x)
 
 

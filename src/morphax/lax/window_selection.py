@@ -18,6 +18,7 @@ import numpy as np
 
 from ..core import BatchAxes, Primitive, ShapedArray, Zero, is_undefined_primal, is_zero
 from ..engines.xla.stablehlo import Builder, Value
+from ..errors import ShapeError
 from ..util.messages import message
 from .comparison import ge_p
 from .families import compare
@@ -192,7 +193,7 @@ def _check_selection(name: str, source: Any, x: Any, expected: tuple[int, ...]) 
     NUMBER.check(name, 0, source)
     ORDERED.check(name, 1, x)
     if source.shape != expected:
-        raise TypeError(
+        raise ShapeError(
             message(
                 f"lax.{name}",
                 given=f"{source.str_short(short_dtypes=False)} for windows over "

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import lax
 from ..core import aval_of
-from ..lax.axes import members
+from ..lax.axes import check_callable, members
 from ..lax.convert import convert
 from ..transforms.vmap import vmap
 from ..util.messages import message
@@ -32,6 +32,7 @@ def apply_along_axis(
         arr: array.
         *args, **kwargs: further arguments of `func1d`.
     """
+    check_callable("jnp.apply_along_axis, argument func1d", func1d)
     arr = as_array("apply_along_axis", arr)
     ndim = arr.aval.ndim
     axis = canonical_axis("apply_along_axis", axis, ndim)
@@ -49,6 +50,7 @@ def apply_along_axis(
 
 def apply_over_axes(func: Callable[[Any, int], Any], a: Any, axes: Sequence[int]) -> Any:
     """``func(a, axis)`` for one axis after the other; axes that it drops are kept with size 1."""
+    check_callable("jnp.apply_over_axes, argument func", func)
     a = as_array("apply_over_axes", a)
     for axis in axes if np.iterable(axes) else [axes]:
         place = canonical_axis("apply_over_axes", axis, a.aval.ndim)

@@ -17,8 +17,10 @@ from .. import dtypes, lax
 from ..config import current as current_config
 from ..core import aval_of
 from ..dtypes.numbers import checked_int
+from ..errors import ShapeError
 from ..lax.convert import convert
 from ..lax.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
+from ..lax.placing import refuse_layout
 from ..transforms.vmap import vmap
 from ..util.messages import message
 from .arithmetic import power as _power
@@ -83,6 +85,8 @@ class AtIndex:
         wrap_negative_indices: bool = True,
     ) -> Any:
         """The elements at these places; `fill_value` out of bounds with ``mode="fill"``."""
+        if out_sharding is not None:
+            refuse_layout("x.at[...].get", out_sharding)
         chosen = GatherScatterMode.CLIP if mode is None else GatherScatterMode.from_any(mode)
         return take_index(
             self.array,
@@ -321,7 +325,7 @@ def _broadcast(values: Any, shape: tuple[int, ...]) -> Any:
         n in (1, m) for n, m in zip(aval.shape[::-1], shape[::-1], strict=False)
     )
     if not fits:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "x.at[...], argument values",
                 given=f"{aval} for places of shape {shape}",

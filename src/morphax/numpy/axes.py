@@ -3,10 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
+import numpy as np
+
+from ..errors import ShapeError
 from ..lax.axes import integer
 from ..util.messages import message
+
+# Sizes are 64-bit numbers in programs.
+_TOO_LARGE = 1 << 63
+# NumPy has no more.
+_MOST_AXES = 64
 
 
 def canonical_axis(where: str, axis: Any, ndim: int) -> int:
@@ -40,5 +49,41 @@ def canonical_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
             given=f"{axes}",
             expected="different axes",
             fix="Name each axis once.",
+        )
+    )
+
+
+def canonical_size(where: str, shape: Any) -> tuple[int, ...]:
+    """A shape given as an int or a sequence of ints."""
+    try:
+        sizes = tuple(map(index, shape)) if np.iterable(shape) else (index(shape),)
+    except TypeError:
+        raise TypeError(_bad_size(where, shape)) from None
+    if sizes and (min(sizes) < 0 or max(sizes) >= _TOO_LARGE):
+        raise (ShapeError if min(sizes) < 0 else OverflowError)(_bad_size(where, shape))
+    return sizes
+
+
+def _bad_size(where: str, shape: Any) -> str:
+    return message(
+        f"jnp.{where}, argument shape",
+        given=f"{shape!r:.80}",
+        expected="an int or a tuple of ints, not negative and known while tracing",
+        fix="Compute shapes with Python ints; mark arguments that they depend on static "
+        "(static_argnums or static_argnames of jit).",
+    )
+
+
+def rank_asked_for(where: str, rank: Any) -> int:
+    """A number of axes that arrays may have."""
+    number = integer(where, rank)
+    if number <= _MOST_AXES:
+        return number
+    raise ValueError(
+        message(
+            where,
+            given=f"{number}",
+            expected=f"at most {_MOST_AXES} axes",
+            fix="Give the least number of axes of the result.",
         )
     )

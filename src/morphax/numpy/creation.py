@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,12 @@ from ..dtypes.numbers import checked_int, host_scalar
 from ..engines.reference.replay import replayed
 from ..engines.transfer_guard import guard_transfer
 from ..errors import ConcretizationTypeError
-from ..lax.axes import integer
+from ..lax.axes import counted, integer
 from ..lax.convert import convert
+from ..lax.placing import device_put, refuse_layout
 from ..lax.spine import moved_axis
 from ..util.messages import described, message
+from .axes import canonical_size, rank_asked_for
 from .operands import PYTHON_SCALARS, as_array, inexact_type
 
 
@@ -49,6 +50,8 @@ def array(
         Array([[1, 2],
                [3, 4]], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.array", out_sharding)
     if order not in ("K", "C", "A", None):
         raise ValueError(
             message(
@@ -60,10 +63,10 @@ def array(
         )
     wanted = None if dtype is None else dtypes.requested(dtype, "array")
     result = _contents(object, wanted)
-    if result.aval.ndim < ndmin:
+    if ndmin and result.aval.ndim < rank_asked_for("jnp.array, argument ndmin", ndmin):
         shape = (1,) * (ndmin - result.aval.ndim) + result.aval.shape
         result = lax.reshape(result, shape)
-    return result if device is None else result.to_device(device)
+    return _placed(result, device)
 
 
 _OBJECT = "jnp.array, argument object"
@@ -177,6 +180,8 @@ def asarray(
     out_sharding: Any = None,
 ) -> Any:
     """`a` as an array; an array of the right dtype is returned as it is."""
+    if out_sharding is not None:
+        refuse_layout("jnp.asarray", out_sharding)
     return array(a, dtype, copy=bool(copy), order=order, device=device)
 
 
@@ -185,29 +190,12 @@ def copy(a: Any, order: str | None = None) -> Any:
     return lax.copy_p.bind(as_array("copy", a))
 
 
-def canonical_size(where: str, shape: Any) -> tuple[int, ...]:
-    """A shape given as an int or a sequence of ints."""
-    try:
-        sizes = tuple(map(index, shape)) if np.iterable(shape) else (index(shape),)
-    except TypeError:
-        sizes = (-1,)
-    if all(n >= 0 for n in sizes):
-        return sizes
-    raise TypeError(
-        message(
-            f"jnp.{where}, argument shape",
-            given=f"{shape!r:.80}",
-            expected="an int or a tuple of ints, not negative and known while tracing",
-            fix="Compute shapes with Python ints; mark arguments that they depend on static "
-            "(static_argnums or static_argnames of jit).",
-        )
-    )
-
-
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """An array of `shape` with `fill_value` everywhere (it is broadcast)."""
+    if out_sharding is not None:
+        refuse_layout("jnp.full", out_sharding)
     value = fill_value if type(fill_value) in PYTHON_SCALARS else as_array("full", fill_value)
     target = None if dtype is None else dtypes.requested(dtype, "full")
     sizes = canonical_size("full", shape)
@@ -225,21 +213,27 @@ def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def _placed(x: Any, device: Any) -> Any:
-    return x if device is None else x.to_device(device)
+    return x if device is None else device_put(x, device)
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of zeros, of floating dtype unless `dtype` says otherwise."""
+    if out_sharding is not None:
+        refuse_layout("jnp.zeros", out_sharding)
     return _filled("zeros", shape, 0, dtype, device)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of ones, of floating dtype unless `dtype` says otherwise."""
+    if out_sharding is not None:
+        refuse_layout("jnp.ones", out_sharding)
     return _filled("ones", shape, 1, dtype, device)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of zeros: memory is never left uninitialised."""
+    if out_sharding is not None:
+        refuse_layout("jnp.empty", out_sharding)
     return _filled("empty", shape, 0, dtype, device)
 
 
@@ -258,6 +252,8 @@ def full_like(
     out_sharding: Any = None,
 ) -> Any:
     """An array like `a`, with `fill_value` everywhere."""
+    if out_sharding is not None:
+        refuse_layout("jnp.full_like", out_sharding)
     return full(*_like("full_like", a, fill_value, dtype, shape), device=device)
 
 
@@ -274,6 +270,8 @@ def zeros_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """Zeros with shape and dtype of `a`."""
+    if out_sharding is not None:
+        refuse_layout("jnp.zeros_like", out_sharding)
     return full(*_like("zeros_like", a, 0, dtype, shape), device=device)
 
 
@@ -281,6 +279,8 @@ def ones_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """Ones with shape and dtype of `a`."""
+    if out_sharding is not None:
+        refuse_layout("jnp.ones_like", out_sharding)
     return full(*_like("ones_like", a, 1, dtype, shape), device=device)
 
 
@@ -315,6 +315,21 @@ def _number(x: Any) -> int | float | complex:
     )
 
 
+def _progression(low: Any, high: Any, step: Any) -> Any:
+    """The numbers of a range, by NumPy."""
+    try:
+        return np.arange(low, high, step)
+    except (ZeroDivisionError, ValueError, OverflowError, MemoryError) as error:
+        raise type(error)(
+            message(
+                "jnp.arange",
+                given=f"start={low}, stop={high}, step={step}",
+                expected="finite bounds, and a step that is not 0",
+                fix="Check the step; jnp.linspace takes the number of elements instead.",
+            )
+        ) from None
+
+
 def arange(
     start: Any,
     stop: Any = None,
@@ -334,6 +349,8 @@ def arange(
         >>> jnp.arange(2, 8, 2)
         Array([2, 4, 6], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.arange", out_sharding)
     bounds = [b for b in (start, stop, step) if b is not None]
     for b in bounds or [start]:
         as_array("arange", b)
@@ -342,7 +359,7 @@ def arange(
     if len(values) == 1 and isinstance(values[0], int):
         return _placed(lax.iota(target, max(values[0], 0)), device)
     low, high = (0, values[0]) if stop is None else values[:2]
-    numbers = np.arange(low, high, values[-1] if step is not None else 1)
+    numbers = _progression(low, high, values[-1] if step is not None else 1)
     return array(numbers.astype(target), device=device)
 
 
@@ -368,7 +385,7 @@ def linspace(
         dtype: of the result; floating without it.
         axis: where the new axis goes.
     """
-    count = integer("jnp.linspace, argument num", num)
+    count = counted("jnp.linspace, argument num", num)
     low, high = as_array("linspace", start), as_array("linspace", stop)
     common, _ = inexact_type("linspace", low, high)
     target = common if dtype is None else dtypes.requested(dtype, "linspace")
@@ -385,4 +402,5 @@ def linspace(
         out = lax.floor(out)
     place = integer("jnp.linspace, argument axis", axis) % out.aval.ndim
     out = convert(moved_axis(out, 0, place), target)
+    out = _placed(out, device)
     return (out, step) if retstep else out

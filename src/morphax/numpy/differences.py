@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
+from ..lax.axes import counted
 from ..lax.convert import convert
 from ..util.messages import message
 from .arithmetic import divide, floor_divide, multiply, remainder, subtract
@@ -46,12 +47,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     """
     a = as_array("diff", a)
     axis = canonical_axis("diff", axis, a.aval.ndim)
-    if n < 0:
-        raise ValueError(
-            message(
-                "jnp.diff, argument n", given=f"{n}", expected="0 or more", fix="Give the order."
-            )
-        )
+    n = counted("jnp.diff, argument n", n)
     if n == 0:
         return a
     ends = [_end(e, a.aval.shape, axis) for e in (prepend, append)]

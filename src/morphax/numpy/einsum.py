@@ -14,6 +14,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..lax.axes import integer, members
 from ..lax.convert import convert
+from ..lax.placing import refuse_layout
 from ..lax.precision import canonical_precision
 from ..util.memo import memoize
 from ..util.messages import message
@@ -76,6 +77,8 @@ def einsum(
         Array([[ 5., 14.],
                [14., 50.]], dtype=float32)
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.einsum", out_sharding)
     check_no_out("einsum", out)
     text, given = _as_text(subscripts, operands)
     arrays = of_one_dtype("einsum", *given)

@@ -10,11 +10,14 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..errors import ShapeError
+from ..lax.axes import check_callable, integer
 from ..lax.convert import convert
 from ..transforms.vmap import vmap
 from ..util.messages import message
 from .arithmetic import multiply, power, true_divide
-from .creation import array, canonical_size, linspace
+from .axes import canonical_size
+from .creation import array, linspace
 from .operands import as_array, inexact_type
 from .searching import nonzero
 from .selection import where
@@ -93,6 +96,7 @@ def fromfunction(
         dtype: of the coordinates.
         **kwargs: further arguments.
     """
+    check_callable("jnp.fromfunction, argument function", function)
     sizes = canonical_size("fromfunction", shape)
     target = dtypes.requested(dtype, "fromfunction")
 
@@ -111,7 +115,7 @@ def ix_(*args: Any) -> tuple[Any, ...]:
     for i, arg in enumerate(args):
         vector = as_array("ix_", arg)
         if vector.aval.ndim != 1:
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "jnp.ix_",
                     given=f"{vector.aval}",
@@ -140,4 +144,15 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
                 fix="Pass bytes, or use jnp.asarray.",
             )
         ) from None
-    return array(np.frombuffer(buffer, target, count, offset))
+    numbers = [integer("jnp.frombuffer, arguments count and offset", n) for n in (count, offset)]
+    try:
+        return array(np.frombuffer(buffer, target, *numbers))
+    except (ValueError, OverflowError) as error:
+        raise type(error)(
+            message(
+                "jnp.frombuffer",
+                given=f"{buffer.nbytes} bytes, dtype={target}, count={count}, offset={offset}",
+                expected="a buffer that holds so many whole elements behind the offset",
+                fix="Pass count=-1 for all, and cut the buffer to whole elements.",
+            )
+        ) from None

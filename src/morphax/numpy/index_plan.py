@@ -19,7 +19,7 @@ import builtins
 from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index as as_int
-from typing import Any, final
+from typing import Any, NoReturn, final
 
 import numpy as np
 
@@ -93,7 +93,7 @@ def signature_of(x: Any, index: Any) -> tuple[Signature, list[Any]]:
     for position, part in enumerate(parts):
         kind = type(part)
         if kind is int:
-            signature.append(part)
+            signature.append(part if -_FAR <= part < _FAR else _too_far(part))
         elif kind is builtins.slice:
             signature.append(_slice_signature(part))
         elif part is None:
@@ -101,7 +101,8 @@ def signature_of(x: Any, index: Any) -> tuple[Signature, list[Any]]:
         elif part is Ellipsis:
             signature.append(_REST)
         elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
-            signature.append(int(part))
+            place = int(part)
+            signature.append(place if -_FAR <= place < _FAR else _too_far(place))
         else:
             if kind in (list, tuple) and parts is index:
                 part = asarray(part, None if part else int)
@@ -112,6 +113,21 @@ def signature_of(x: Any, index: Any) -> tuple[Signature, list[Any]]:
                 signature.append((mark, aval_of(array).shape))
                 arrays.append(array)
     return tuple(signature), arrays
+
+
+# Beyond all places of all arrays.
+_FAR = 1 << 63
+
+
+def _too_far(place: int) -> NoReturn:
+    raise OverflowError(
+        message(
+            "x[...], index",
+            given=f"{place}",
+            expected="a place of the array, which 64 bits hold",
+            fix="Compute the index anew; out of bounds, the nearest element is taken.",
+        )
+    )
 
 
 def _is_mask(part: Any) -> bool:

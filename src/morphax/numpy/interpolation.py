@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import lax
 from ..core import aval_of
+from ..errors import ShapeError
 from ..lax.convert import convert
 from ..util.messages import message
 from .arithmetic import add, multiply, remainder, subtract, true_divide
@@ -37,7 +38,7 @@ def interp(
     """
     xp, fp = as_array("interp", xp), as_array("interp", fp)
     if xp.aval.shape != fp.aval.shape or xp.aval.ndim != 1 or not xp.aval.size:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.interp",
                 given=f"xp of shape {xp.aval.shape} and fp of shape {fp.aval.shape}",

@@ -12,6 +12,7 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.axes import integer, integer_tuple, members
 from ..lax.convert import convert
+from ..lax.placing import refuse_layout
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axes, canonical_axis
@@ -74,7 +75,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 def hstack(tup: Any, dtype: Any = None) -> Any:
     """Arrays side by side: along the second axis, of vectors along the first."""
     items = [atleast_1d(a) for a in members("jnp.hstack", tup)]
-    return concatenate(items, 0 if items[0].aval.ndim == 1 else 1, dtype)
+    return concatenate(items, 0 if not items or items[0].aval.ndim == 1 else 1, dtype)
 
 
 def vstack(tup: Any, dtype: Any = None) -> Any:
@@ -102,7 +103,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
         given = integer_tuple(_SECTIONS, indices_or_sections)
         bounds = [0, *[slice(None, i).indices(total)[1] for i in given], total]
     else:
-        parts = integer(_SECTIONS, indices_or_sections)
+        parts = _part_count(indices_or_sections)
         bounds = [i * (total // parts) + min(i, total % parts) for i in range(parts + 1)]
     sizes = [high - low for low, high in pairwise(bounds)]
     if all(size >= 0 for size in sizes):
@@ -111,12 +112,26 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     return [lax.slice_in_dim(ary, low, max(low, high), axis=axis) for low, high in pairwise(bounds)]
 
 
+def _part_count(parts: Any) -> int:
+    number = integer(_SECTIONS, parts)
+    if 0 < number < 1 << 31:
+        return number
+    raise ValueError(
+        message(
+            _SECTIONS,
+            given=f"{number} parts",
+            expected="a positive number of parts, below 2**31",
+            fix="Give the number of parts, or the places between them.",
+        )
+    )
+
+
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Equal parts of `ary` along an axis, or parts between given places."""
     if not np.iterable(indices_or_sections):
         ary = as_array("split", ary)
         total = ary.aval.shape[canonical_axis("split", axis, ary.aval.ndim)]
-        if total % integer(_SECTIONS, indices_or_sections):
+        if total % _part_count(indices_or_sections):
             raise ValueError(
                 message(
                     "jnp.split",
@@ -172,6 +187,8 @@ def repeat(
         axis: axis to repeat along.
         total_repeat_length: size of the result, needed if `repeats` is traced.
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.repeat", out_sharding)
     a = as_array("repeat", a)
     if axis is None:
         a, axis = ravel(a), 0
@@ -239,7 +256,17 @@ def flipud(m: Any) -> Any:
 @replayed(1)
 def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """`m` turned by k quarter turns from the first of `axes` towards the second."""
-    first, second = canonical_axes("rot90", axes, as_array("rot90", m).aval.ndim)
+    plane = canonical_axes("rot90", axes, as_array("rot90", m).aval.ndim)
+    if len(plane) != 2:
+        raise ValueError(
+            message(
+                "jnp.rot90, argument axes",
+                given=f"{axes!r:.80}",
+                expected="two axes: those of the plane to turn in",
+                fix="Write axes=(0, 1), for instance.",
+            )
+        )
+    first, second = plane
     quarter = integer("jnp.rot90, argument k", k) % 4
     if quarter == 0:
         return as_array("rot90", m)

@@ -11,7 +11,8 @@ from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.axes import integer
+from ..errors import ShapeError
+from ..lax.axes import check_callable, counted, integer
 from ..lax.convert import convert
 from ..util.messages import message
 from .arithmetic import power
@@ -110,7 +111,7 @@ def diag(v: Any, k: int = 0) -> Any:
     if v.aval.ndim == 2:
         return diagonal(v, k)
     if v.aval.ndim != 1:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.diag, argument v",
                 given=f"{v.aval}",
@@ -139,7 +140,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of the elements of a vector, one row for each; the highest comes first."""
     x = as_array("vander", x)
     if x.aval.ndim != 1:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.vander, argument x",
                 given=f"{x.aval}",
@@ -155,15 +156,16 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
 
 def diag_indices(n: int, ndim: int = 2) -> tuple[Any, ...]:
     """The indices of the main diagonal of an array with `ndim` axes of size `n`."""
-    size = integer("jnp.diag_indices, argument n", n)
-    return (lax.iota(dtypes.python_scalar_dtype(int), size),) * ndim
+    size = counted("jnp.diag_indices, argument n", n)
+    count = counted("jnp.diag_indices, argument ndim", ndim)
+    return tuple([lax.iota(dtypes.python_scalar_dtype(int), size)]) * count
 
 
 def diag_indices_from(arr: Any) -> tuple[Any, ...]:
     """The indices of the main diagonal of `arr`."""
     shape = as_array("diag_indices_from", arr).aval.shape
     if len(shape) < 2 or len(set(shape)) > 1:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.diag_indices_from, argument arr",
                 given=f"shape {shape}",
@@ -198,13 +200,13 @@ def triu_indices(n: int, k: int = 0, m: int | None = None) -> tuple[Any, Any]:
 
 def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
     """The indices of the elements of the matrix `arr` on and below its `k`-th diagonal."""
-    n, m = as_array("tril_indices_from", arr).aval.shape
+    n, m = _matrix_shape("tril_indices_from", arr)
     return tril_indices(n, k, m)
 
 
 def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, Any]:
     """The indices of the elements of the matrix `arr` on and above its `k`-th diagonal."""
-    n, m = as_array("triu_indices_from", arr).aval.shape
+    n, m = _matrix_shape("triu_indices_from", arr)
     return triu_indices(n, k, m)
 
 
@@ -212,6 +214,7 @@ def mask_indices(
     n: int, mask_func: Callable[[Any, int], Any], k: int = 0, *, size: int | None = None
 ) -> tuple[Any, Any]:
     """The indices of the elements of an n × n matrix of ones that `mask_func` leaves."""
+    check_callable("jnp.mask_indices, argument mask_func", mask_func)
     rows, columns = nonzero(mask_func(lax.full((n, n), 1), k), size=size)
     return rows, columns
 
@@ -242,3 +245,17 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
         flat = flat[np.arange(count) % aval_of(flat).size]
         val = flat
     return At(a)[(places,) * a.aval.ndim].set(val)
+
+
+def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
+    aval = as_array(name, arr).aval
+    if aval.ndim == 2:
+        return aval.shape  # type: ignore[no-any-return]
+    raise ShapeError(
+        message(
+            f"jnp.{name}, argument arr",
+            given=f"{aval}",
+            expected="a matrix",
+            fix="Give sizes instead: jnp.tril_indices(n, k, m).",
+        )
+    )

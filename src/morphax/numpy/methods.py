@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..lax.placing import refuse_layout
 from ..util.messages import message
 from . import selection, shaping
 from .complex import is_complex
@@ -20,6 +21,8 @@ from .shaping import matrix_transpose
 
 def reshape(self: Any, *args: Any, order: str = "C", out_sharding: Any = None) -> Any:
     """The elements in another shape, given as a tuple or as several arguments."""
+    if out_sharding is not None:
+        refuse_layout("jnp.reshape", out_sharding)
     shape = args[0] if len(args) == 1 else args
     return shaping.reshape(self, shape, order)
 
@@ -52,6 +55,8 @@ def compress(
 
 def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements along one axis."""
+    if out_sharding is not None:
+        refuse_layout("jnp.flatten", out_sharding)
     return shaping.ravel(self, order)
 
 

@@ -18,6 +18,7 @@ from ..array import Array
 from ..config import current as current_config
 from ..core import Tracer, aval_of, is_value
 from ..dtypes.numbers import as_bits, bounds, checked_int
+from ..errors import ShapeError
 from ..lax.comparison import ne_p
 from ..lax.convert import convert
 from ..lax.shape import broadcast_shapes
@@ -124,7 +125,7 @@ def _common_shape(name: str, avals: tuple[Any, ...]) -> tuple[int, ...]:
     shapes = [a.shape for a in avals if a.shape]
     try:
         shape = broadcast_shapes(*shapes) if shapes else ()
-    except (TypeError, ValueError):
+    except ShapeError:
         raise _shape_error(name, avals, "shapes that can be broadcast together") from None
     _check_rank_promotion(name, avals, shape)
     return shape
@@ -138,8 +139,8 @@ def _check_rank_promotion(name: str, avals: Sequence[Any], shape: Sequence[int])
         raise _shape_error(name, avals, "operands of equal rank (jax_numpy_rank_promotion='raise')")
 
 
-def _shape_error(name: str, avals: Sequence[Any], expected: str) -> ValueError | TypeError:
-    return TypeError(
+def _shape_error(name: str, avals: Sequence[Any], expected: str) -> ShapeError:
+    return ShapeError(
         message(
             f"jnp.{name}",
             given="operands of shapes " + ", ".join(str(a.shape) for a in avals),

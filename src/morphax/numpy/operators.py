@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ..array import Array
+from ..array import Array, public
 from ..core import Tracer, current_trace, is_value, root_trace
 from ..lax.joining import unstack
 from ..lax.slicing import index_in_dim, slice_in_dim
@@ -142,8 +142,8 @@ def _iterate_eagerly(x: Any) -> Iterator[Any]:
 
 
 def install() -> None:
-    """Give `Array` and `Tracer` their operators, methods and attributes."""
-    classes: tuple[Any, ...] = (Array, Tracer)
+    """Give `Array`, `Tracer` and the class users see their operators, methods and attributes."""
+    classes: tuple[Any, ...] = (Array, Tracer, public.Array)
     for cls in classes:
         for name, function in _ARITHMETIC.items():
             setattr(cls, f"__{name}__", _operator(function))

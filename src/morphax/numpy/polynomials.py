@@ -6,7 +6,9 @@ from typing import Any
 
 from .. import lax
 from ..core import aval_of
+from ..errors import ShapeError
 from ..lax.axes import integer
+from ..util.messages import message
 from .indexing import getitem
 from .operands import as_array, of_one_dtype
 from .shaping import broadcast_to
@@ -26,6 +28,15 @@ def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
         Array(11, dtype=int32)
     """
     p, x = of_one_dtype("polyval", as_array("polyval", p), as_array("polyval", x))
+    if not p.aval.ndim:
+        raise ShapeError(
+            message(
+                "jnp.polyval, argument p",
+                given=f"{p.aval}",
+                expected="coefficients along the first axis, the highest power first",
+                fix="Pass a vector: jnp.polyval(jnp.array([c]), x) for a constant.",
+            )
+        )
     count, *rest = p.aval.shape
     shape = lax.broadcast_shapes(tuple(rest), x.aval.shape)
     x = broadcast_to(x, shape)

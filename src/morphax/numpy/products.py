@@ -13,9 +13,11 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
+from ..errors import ShapeError
 from ..lax.axes import integer
 from ..lax.convert import convert
 from ..lax.dot import DotDimensionNumbers, dot_general_p
+from ..lax.placing import refuse_layout
 from ..lax.precision import canonical_precision
 from ..util.memo import ResultTable, memoize
 from ..util.messages import message
@@ -61,6 +63,8 @@ def matmul(
         >>> jnp.matmul(jnp.array([[1, 2], [3, 4]]), jnp.array([1, 10]))
         Array([21, 43], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.matmul", out_sharding)
     left, right = of_one_dtype("matmul", a, b)
     return _multiplied("matmul", left, right, precision, preferred_element_type)
 
@@ -95,7 +99,7 @@ def _matmul_plan(name: str, left: Shape, right: Shape) -> Contraction:
 
 
 def _sizes_error(name: str, left: Any, right: Any) -> TypeError:
-    return TypeError(
+    return ShapeError(
         message(
             f"jnp.{name}",
             given=f"operands of shapes {left} and {right}",
@@ -145,6 +149,8 @@ def dot(
 
     Unlike `matmul`, it takes scalars, and combines each matrix of `a` with each of `b`.
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.dot", out_sharding)
     a, b = of_one_dtype("dot", a, b)
     left, right = a.aval.ndim, b.aval.ndim
     axes: Any = ((left - 1,), (max(right - 2, 0),)) if left and right else ((), ())
@@ -241,6 +247,8 @@ def tensordot(
         preferred_element_type: dtype of the sums and of the result.
         out_sharding: sharding of the result.
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.tensordot", out_sharding)
     a, b = of_one_dtype("tensordot", a, b)
     left, right = a.aval.ndim, b.aval.ndim
     if isinstance(axes, (tuple, list)) and len(axes) == 2:
@@ -252,7 +260,7 @@ def tensordot(
         count = integer("jnp.tensordot, argument axes", axes)
         pairs = (tuple(range(left - count, left)), tuple(range(count)))
     if len(pairs[0]) != len(pairs[1]) or min(pairs[0], default=0) < 0 or len(pairs[1]) > right:
-        raise TypeError(
+        raise ShapeError(
             message(
                 "jnp.tensordot, argument axes",
                 given=f"{axes} for shapes {a.aval.shape} and {b.aval.shape}",

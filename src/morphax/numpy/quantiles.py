@@ -13,6 +13,7 @@ from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..lax.convert import convert
 from ..lax.cumulative import cumsum
+from ..lax.placing import refuse_layout
 from ..lax.sorting import sort as lax_sort
 from ..util.messages import message
 from .arithmetic import true_divide
@@ -124,6 +125,8 @@ def percentile(
     out_sharding: Any = None,
 ) -> Any:
     """Like `quantile`, with `q` in percent."""
+    if out_sharding is not None:
+        refuse_layout("jnp.percentile", out_sharding)
     check_no_out("percentile", out)
     fractions = true_divide(as_array("percentile", q), 100)
     return _quantile("percentile", a, fractions, axis, method, keepdims, weights, nan_counts=True)
@@ -205,8 +208,8 @@ def _check(name: str, a: Any, q: Any, method: str, weights: Any) -> None:
         problem = "complex numbers", "real numbers: complex ones have no order"
     elif q.aval.ndim > 1:
         problem = f"q with {q.aval.ndim} axes", "a scalar or a vector q"
-    elif method not in _METHODS:
-        problem = f"method={method!r}", f"one of {list(_METHODS)}"
+    elif not isinstance(method, str) or method not in _METHODS:
+        problem = f"method={method!r:.80}", f"one of {list(_METHODS)}"
     elif weights is not None and method != "inverted_cdf":
         problem = f"weights with method={method!r}", "the method 'inverted_cdf' with weights"
     if problem is not None:

@@ -10,8 +10,10 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
+from ..lax.axes import integer
 from ..lax.convert import convert
 from ..lax.rounding import RoundingMethod
+from ..util.messages import message
 from .operands import as_array, check_no_out, promoted_inexact
 
 
@@ -66,8 +68,12 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
         Array([1.2, 2.8], dtype=float32)
     """
     check_no_out("round", out)
+    decimals = integer("jnp.round, argument decimals", decimals)
     a = as_array("round", a)
     dtype = a.aval.dtype
+    _check_number("round", a.aval)
+    if abs(decimals) > _MOST_DECIMALS:
+        raise OverflowError(_too_many(decimals))
     if dtypes.issubdtype(dtype, np.integer):
         return a if decimals >= 0 else _to_multiples(a, 10**-decimals)
     if decimals == 0:
@@ -78,6 +84,31 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
     if decimals > 0:
         return convert(lax.div(_to_nearest(lax.mul(wide, factor)), factor), dtype)
     return convert(lax.mul(_to_nearest(lax.div(wide, factor)), factor), dtype)
+
+
+def _check_number(name: str, aval: Any) -> None:
+    if isinstance(aval.dtype, dtypes.ExtendedDType):
+        raise TypeError(
+            message(
+                f"jnp.{name}",
+                given=f"{aval}",
+                expected="numbers or truth values",
+                fix="Pass an array of numbers; jax.random.key_data(key) gives the words of a key.",
+            )
+        )
+
+
+# No float has more places in front of the point.
+_MOST_DECIMALS = 308
+
+
+def _too_many(decimals: int) -> str:
+    return message(
+        "jnp.round, argument decimals",
+        given=f"{decimals}",
+        expected=f"a number from -{_MOST_DECIMALS} to {_MOST_DECIMALS}",
+        fix="Numbers have fewer places: leave them as they are.",
+    )
 
 
 around = round

@@ -7,7 +7,6 @@ needs; traced ones need a `size`, which the result is cut or filled to.
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,10 @@ from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
 from ..engines.reference.replay import replayed
+from ..errors import ShapeError
+from ..lax.axes import counted
 from ..lax.cumulative import cumsum
+from ..lax.placing import refuse_layout
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axis
@@ -62,7 +64,7 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         found = np.nonzero(concrete_values("jnp.nonzero", mask, fix))
         return tuple([Array.from_host(places.astype(_index_dtype())) for places in found])
     fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * len(shape)
-    return _nonzero_of_size(mask, index(size), fills)
+    return _nonzero_of_size(mask, counted("jnp.nonzero, argument size", size), fills)
 
 
 def _nonzero_of_size(mask: Any, size: int, fills: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -323,11 +325,13 @@ def bincount(
         >>> jnp.bincount(jnp.array([1, 1, 3]))
         Array([0, 2, 0, 1], dtype=int32)
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.bincount", out_sharding)
     x = as_array("bincount", x)
     if x.aval.dtype == np.bool_:
         x = lax.convert_element_type(x, np.int32)
     if x.aval.ndim != 1 or not dtypes.issubdtype(x.aval.dtype, np.integer):
-        raise TypeError(
+        raise ShapeError(
             message(
                 "jnp.bincount, argument x",
                 given=f"{x.aval}",
@@ -338,8 +342,10 @@ def bincount(
     if length is None:
         values = concrete_values("jnp.bincount", x, "Pass length=, the size of the result.")
         largest = int(values.max()) if values.size else -1
-        length = max(largest + 1, index(minlength))
+        length = max(largest + 1, counted("jnp.bincount, argument minlength", minlength))
     amount: Any = 1 if weights is None else promoted("bincount", weights)[0]
     dtype = _index_dtype() if weights is None else aval_of(amount).dtype
     places = lax.max(x, lax.full_like(x, 0))
-    return At(lax.full((index(length),), 0, dtype))[places].add(amount, mode="drop")
+    return At(lax.full((counted("jnp.bincount, argument length", length),), 0, dtype))[places].add(
+        amount, mode="drop"
+    )

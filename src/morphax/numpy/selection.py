@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index as as_int
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,8 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
-from ..lax.axes import members
+from ..errors import ShapeError
+from ..lax.axes import integer, members
 from ..lax.convert import convert
 from ..lax.dimension_numbers import (
     GatherDimensionNumbers,
@@ -316,7 +316,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     ndim = a.aval.ndim
     first, second = (canonical_axis("diagonal", x, ndim) for x in (axis1, axis2))
     order = [i for i in range(ndim) if i not in (first, second)] + [first, second]
-    a, offset = lax.transpose(a, order), as_int(offset)
+    a, offset = lax.transpose(a, order), integer("jnp.diagonal, argument offset", offset)
     rows, columns = a.aval.shape[-2:]
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     # In the flattened matrix, elements of a diagonal are one row and one element apart.
@@ -354,7 +354,7 @@ def compress(
     count = a.aval.shape[axis]
     mask = as_truth("compress", condition)
     if aval_of(mask).ndim != 1:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.compress, argument condition",
                 given=f"{aval_of(mask)}",

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..lax.axes import counted
 from ..lax.cumulative import cumsum
 from ..lax.sorting import sort as lax_sort
 from ..util.messages import message
@@ -107,6 +108,7 @@ def unique(
         (Array([1, 3], dtype=int32), Array([1, 2], dtype=int32))
     """
     ar = as_array("unique", ar)
+    size = None if size is None else counted("jnp.unique, argument size", size)
     rows = (
         ravel(ar) if axis is None else moveaxis(ar, canonical_axis("unique", axis, ar.aval.ndim), 0)
     )

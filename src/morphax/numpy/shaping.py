@@ -11,11 +11,12 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.axes import integer_tuple, members
+from ..errors import ShapeError
+from ..lax.axes import integer, integer_tuple, members
 from ..lax.convert import convert
+from ..lax.placing import device_put, refuse_layout
 from ..util.messages import message
-from .axes import canonical_axes, canonical_axis
-from .creation import canonical_size
+from .axes import canonical_axes, canonical_axis, canonical_size
 from .operands import as_array
 
 
@@ -49,6 +50,8 @@ def reshape(
     Raises:
         TypeError: the number of elements differs.
     """
+    if out_sharding is not None:
+        refuse_layout("jnp.reshape", out_sharding)
     a = as_array("reshape", a)
     sizes = _worked_out(a.aval, shape)
     if order == "C":
@@ -79,7 +82,7 @@ def _worked_out(aval: Any, shape: Any) -> tuple[int, ...]:
     if sizes.count(-1) == 1 and known and aval.size % known == 0:
         sizes = tuple([aval.size // known if n == -1 else n for n in sizes])
     if math.prod(sizes) != aval.size or any(n < 0 for n in sizes):
-        raise TypeError(
+        raise ShapeError(
             message(
                 "jnp.reshape, argument shape",
                 given=f"{sizes} for {aval} with {aval.size} elements",
@@ -93,6 +96,8 @@ def _worked_out(aval: Any, shape: Any) -> tuple[int, ...]:
 @replayed(1)
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements of `a` along one axis."""
+    if out_sharding is not None:
+        refuse_layout("jnp.ravel", out_sharding)
     return reshape(a, -1 if size(a) else (0,), order)
 
 
@@ -135,7 +140,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     rank = a.aval.ndim
     sources, targets = (canonical_axes("moveaxis", x, rank) for x in (source, destination))
     if len(sources) != len(targets):
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.moveaxis",
                 given=f"source {source} and destination {destination}",
@@ -153,6 +158,16 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """`a` with `axis` moved before the axis `start`."""
     rank = ndim(a)
     axis = canonical_axis("rollaxis", axis, rank)
+    start = integer("jnp.rollaxis, argument start", start)
+    if not -rank <= start <= rank:
+        raise ValueError(
+            message(
+                "jnp.rollaxis, argument start",
+                given=f"{start} for an array with {rank} axes",
+                expected=f"a place from {-rank} to {rank}",
+                fix="Name the axis in front of which the other shall stand.",
+            )
+        )
     start = start + rank if start < 0 else start
     return moveaxis(a, axis, start - 1 if start > axis else start)
 
@@ -176,11 +191,13 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
 
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """`array` repeated to `shape`."""
+    if out_sharding is not None:
+        refuse_layout("jnp.broadcast_to", out_sharding)
     array = as_array("broadcast_to", array)
     sizes, given = canonical_size("broadcast_to", shape), array.aval.shape
     first = len(sizes) - len(given)
     if first < 0 or any(n not in (1, m) for n, m in zip(given, sizes[first:], strict=False)):
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.broadcast_to, argument shape",
                 given=f"{sizes} for {array.aval}",
@@ -245,4 +262,5 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     target = dtypes.requested(float if dtype is None else dtype, "astype")
     if dtypes.issubdtype(x.aval.dtype, np.complexfloating) and target.kind not in "cb":
         x = lax.real(x)
-    return convert(x, target)
+    converted = convert(x, target)
+    return converted if device is None else device_put(converted, device)

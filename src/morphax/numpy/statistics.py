@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from operator import index
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..errors import ShapeError
+from ..lax.axes import counted, integer
 from ..lax.convert import convert
 from ..util.messages import message
 from .arithmetic import multiply, true_divide
@@ -30,7 +31,7 @@ from .shaping import atleast_2d, ravel, reshape, squeeze, transpose
 def _samples(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:
     """A matrix of `dtype` with one variable per row."""
     if m.aval.ndim > 2:
-        raise ValueError(
+        raise ShapeError(
             message(
                 f"jnp.{name}",
                 given=f"{m.aval}",
@@ -75,7 +76,7 @@ def cov(
         aweights = convert(aweights, _real_part(common))
     target = common if dtype is None else dtypes.requested(dtype, "cov")
     x = concatenate([_samples("cov", v, rowvar, target) for v in given], 0)
-    less = (0 if bias else 1) if ddof is None else ddof
+    less = (0 if bias else 1) if ddof is None else _degrees(ddof)
     count = x.aval.shape[1]
     if not count:
         variables = x.aval.shape[0]
@@ -100,10 +101,16 @@ def _real_part(dtype: Any) -> Any:
     return np.zeros((), dtype).real.dtype
 
 
+def _degrees(ddof: Any) -> Any:
+    if isinstance(ddof, (int, float, np.number)):
+        return ddof
+    return integer("jnp.cov, argument ddof", ddof)
+
+
 def _sample_weights(fweights: Any, aweights: Any, count: int) -> Any:
     given = [as_array("cov", w) for w in (fweights, aweights) if w is not None]
     if any(w.aval.shape != (count,) for w in given):
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.cov, arguments fweights and aweights",
                 given=f"weights of shapes {[w.aval.shape for w in given]}",
@@ -166,7 +173,7 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any 
     empty = lax.eq(low, high)
     low = where(empty, lax.sub(low, 0.5), low)
     high = where(empty, lax.add(high, 0.5), high)
-    return linspace(low, high, index(bins) + 1)
+    return linspace(low, high, counted("jnp.histogram, argument bins", bins) + 1)
 
 
 def histogram(
@@ -228,7 +235,7 @@ def histogramdd(
     else:
         points = as_array("histogramdd", sample)
     if points.aval.ndim != 2:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "jnp.histogramdd, argument sample",
                 given=f"{points.aval}",
@@ -239,7 +246,7 @@ def histogramdd(
     columns = [
         lax.index_in_dim(points, i, 1, keepdims=False) for i in np.arange(points.aval.shape[1])
     ]
-    bins = list(bins) if np.iterable(bins) else [bins] * len(columns)
+    bins = _bins_of_axes(bins, len(columns))
     ranges: Sequence[Any] = [None] * len(columns) if range is None else range
     edges = [histogram_bin_edges(x, b, r) for x, b, r in zip(columns, bins, ranges, strict=True)]
     places = tuple([_bin_numbers(_inexact(x), e) for x, e in zip(columns, edges, strict=True)])
@@ -262,6 +269,21 @@ def _inexact(x: Any) -> Any:
     return promoted_inexact("histogramdd", x)[0]
 
 
+def _bins_of_axes(bins: Any, count: int) -> list[Any]:
+    """The number of boxes, or their edges, for each of `count` axes."""
+    given = list(bins) if np.iterable(bins) else [bins] * count
+    if len(given) == count:
+        return given
+    raise ValueError(
+        message(
+            "jnp.histogramdd, argument bins",
+            given=f"{len(given)} of them, for points with {count} coordinates",
+            expected="a number, or for each coordinate a number or edges",
+            fix="Give one entry for each coordinate.",
+        )
+    )
+
+
 def histogram2d(
     x: Any,
     y: Any,
@@ -277,7 +299,7 @@ def histogram2d(
         bins: a number or edges for both axes, or one for each.
         range, weights, density: as those of `histogramdd`.
     """
-    if not isinstance(bins, (int, np.integer)) and len(bins) != 2:
+    if np.iterable(bins) and len(bins) != 2:
         bins = [asarray(bins)] * 2
     counts, edges = histogramdd([x, y], bins, range, weights, density)
     return counts, edges[0], edges[1]

@@ -8,8 +8,10 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..errors import ShapeError
 from ..lax.axes import canonical_shape
 from ..lax.kinds import FLOATING, DtypeKind
+from ..lax.placing import refuse_layout
 from ..util.messages import message
 from ._keys import single_key
 
@@ -53,7 +55,7 @@ def drawn_shape(function: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     sizes = canonical_shape(where, shape)
     for own in shapes:
         if own and not _repeats_to(own, sizes):
-            raise ValueError(
+            raise ShapeError(
                 message(
                     where,
                     given=f"{sizes}, for a parameter of shape {own}",
@@ -91,7 +93,7 @@ def repeated(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def placed(numbers: Any, out_sharding: Any) -> Any:
-    """`numbers`, laid out over devices as `out_sharding` says, if it says anything."""
-    if out_sharding is None:
-        return numbers
-    return lax.reshape(numbers, aval_of(numbers).shape, out_sharding=out_sharding)
+    """`numbers`, which lie where their key does; another layout is refused."""
+    if out_sharding is not None:
+        refuse_layout("a function of jax.random", out_sharding)
+    return numbers

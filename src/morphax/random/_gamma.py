@@ -22,6 +22,8 @@ from .. import lax
 from ..control.custom.custom_jvp import custom_jvp
 from ..control.loops.loops import while_loop
 from ..core import aval_of
+from ..errors import ShapeError
+from ..lax.axes import counted
 from ..util.messages import message
 from ._arguments import drawn_shape, placed, prepared, repeated
 from ._generators import split_keys
@@ -182,7 +184,7 @@ def dirichlet(
     """
     own = aval_of(alpha).shape
     if not own:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "random.dirichlet, argument alpha",
                 given="a scalar",
@@ -277,6 +279,7 @@ def ball(
     Returns:
         Array of shape (*shape, d).
     """
+    d = counted("random.ball, argument d", d)
     typed, shape, chosen, p = prepared("ball", key, shape, dtype, p)
     direction_key, length_key = keys_from(typed)
     points = _generalized_normal(direction_key, p, (*shape, d), chosen)

@@ -20,7 +20,8 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.axes import canonical_axis, canonical_shape
+from ..errors import ShapeError
+from ..lax.axes import canonical_axis, canonical_shape, integer
 from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.kinds import FLOATING, INTEGER
 from ..lax.spine import moved_axis
@@ -60,7 +61,7 @@ def permutation(
     typed = single_key("permutation", key)
     aval = aval_of(x)
     if not aval.shape and aval.dtype not in INTEGER:
-        raise TypeError(
+        raise ShapeError(
             message(
                 "random.permutation, argument x",
                 given=aval.str_short(short_dtypes=False),
@@ -153,7 +154,7 @@ def choice(
     aval = aval_of(a)
     sizes = canonical_shape("random.choice, argument shape", shape)
     axis = canonical_axis("random.choice, argument axis", axis, max(aval.ndim, 1))
-    population = aval.shape[axis] if aval.shape else index(a)
+    population = aval.shape[axis] if aval.shape else integer("random.choice, argument a", a)
     sample = math.prod(sizes)
     _check_sample(population, sample, replace)
     if not sample:
@@ -189,7 +190,7 @@ def _weights(p: Any, population: int) -> Any:
     """The probabilities in a floating dtype; one for each element of the population."""
     aval = aval_of(p)
     if aval.shape != (population,):
-        raise ValueError(
+        raise ShapeError(
             message(
                 "random.choice, argument p",
                 given=aval.str_short(short_dtypes=False),
@@ -267,7 +268,7 @@ def categorical(
     batch = (*aval.shape[:axis], *aval.shape[axis + 1 :])
     sizes = batch if shape is None else canonical_shape("random.categorical, argument shape", shape)
     if not _ends_with(sizes, batch):
-        raise ValueError(
+        raise ShapeError(
             message(
                 "random.categorical, argument shape",
                 given=f"{sizes} for logits of shape {aval.shape} with categories along axis {axis}",

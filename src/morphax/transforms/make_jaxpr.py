@@ -10,6 +10,7 @@ from typing import Any
 from .. import tree
 from ..core import Jaxpr, ShapedArray, ShapeDtypeStruct, close, extended_axis_env, stage
 from ..lax.axes import integer_tuple
+from ..util.messages import message
 from .derivatives import shape_aval
 from .flattening import FlatFunction, check_callable, debug_info
 
@@ -28,7 +29,7 @@ def make_jaxpr(
         static_argnums: positions of arguments that are Python values.
         axis_env: names and sizes of axes that collectives in `fun` may refer to.
         return_shape: whether to return the shapes of the result as well.
-        abstracted_axes: accepted for compatibility; must be `None`.
+        abstracted_axes: must be `None`: the sizes of axes are known while tracing.
 
     Example:
         >>> import morphax as jax
@@ -41,12 +42,14 @@ def make_jaxpr(
           in (d,) }
     """
     check_callable("make_jaxpr", fun)
+    if abstracted_axes is not None:
+        raise _fixed_sizes(abstracted_axes)
     numbers = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
     static = integer_tuple("make_jaxpr, argument static_argnums", numbers)
 
     @functools.wraps(fun)
     def traced(*args: Any, **kwargs: Any) -> Any:
-        positions = {n % len(args) for n in static} if args else set()
+        positions = _chosen(static, len(args))
         dynamic = [x for i, x in enumerate(args) if i not in positions]
 
         @functools.wraps(fun)
@@ -110,3 +113,29 @@ def _shapes(jaxpr: Jaxpr, out_tree: Any) -> Any:
 
 def _shape_struct(aval: ShapedArray) -> ShapeDtypeStruct:
     return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+
+
+def _chosen(static: tuple[int, ...], count: int) -> set[int]:
+    """Which of `count` positional arguments are static."""
+    for n in static:
+        if not -count <= n < count:
+            raise ValueError(
+                message(
+                    "make_jaxpr, argument static_argnums",
+                    given=f"number {n} in a call with {count} positional arguments",
+                    expected="numbers of positional arguments, counted from 0",
+                    fix="Pass static arguments by position, and count them from 0.",
+                )
+            )
+    return {n % count for n in static}
+
+
+def _fixed_sizes(abstracted_axes: Any) -> NotImplementedError:
+    return NotImplementedError(
+        message(
+            "make_jaxpr, argument abstracted_axes",
+            given=f"{abstracted_axes!r:.80}",
+            expected="None: programs are traced for arguments of known sizes",
+            fix="Leave abstracted_axes out, and trace once for each shape.",
+        )
+    )

@@ -53,7 +53,7 @@ def vmap(
         out_axes: where the mapped axis of each result goes, a tree prefix of the result.
         axis_name: name by which collectives such as `lax.psum` refer to the mapped axis.
         axis_size: size of the mapped axis, needed only if no argument is mapped.
-        spmd_axis_name: mesh axis that the mapped axis is sharded over.
+        spmd_axis_name: must be None, as there are no meshes whose axes it could name.
         sum_match: accepted for compatibility.
 
     Returns:
@@ -62,6 +62,7 @@ def vmap(
     Raises:
         ValueError: no argument is mapped, sizes of mapped axes differ, `in_axes` does not fit the
             arguments, or a result that differs between members meets ``out_axes=None``.
+        NotImplementedError: `spmd_axis_name` is given.
 
     Example:
         >>> import morphax as jax
@@ -75,8 +76,9 @@ def vmap(
     _check_in_axes(in_axes)
     _check_axes("out_axes", out_axes)
     axis_size = _checked_size(axis_size)
-    for name, value in (("axis_name", axis_name), ("spmd_axis_name", spmd_axis_name)):
-        _check_hashable(name, value)
+    _check_hashable("axis_name", axis_name)
+    if spmd_axis_name is not None:
+        raise _unmeshed(spmd_axis_name)
 
     @functools.wraps(fun)
     def mapped(*args: Any, **kwargs: Any) -> Any:
@@ -107,6 +109,17 @@ def vmap(
         )
 
     return mapped
+
+
+def _unmeshed(name: Any) -> NotImplementedError:
+    return NotImplementedError(
+        message(
+            "vmap, argument spmd_axis_name",
+            given=f"{name!r:.80}",
+            expected="None: no mesh of devices has an axis that the mapped one could lie over",
+            fix="Leave spmd_axis_name out; axis_name serves collectives such as lax.psum.",
+        )
+    )
 
 
 def _check_in_axes(in_axes: Any) -> None:

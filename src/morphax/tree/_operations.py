@@ -108,6 +108,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
         >>> jax.tree.map(lambda x, y: x + y, {"a": 1, "b": (2,)}, {"a": 10, "b": (20,)})
         {'a': 11, 'b': (22,)}
     """
+    _check_callable("tree.map", f)
     first, treedef = flatten(tree, is_leaf)
     others = _subtrees_of_rest(treedef, rest, "tree.map")
     return build_tree(treedef, builtins.map(f, first, *others))
@@ -332,3 +333,15 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """
     _check_treedef("treedef_is_leaf, argument treedef", treedef)
     return treedef.num_nodes == 1
+
+
+def _check_callable(where: str, f: Any) -> None:
+    if not callable(f):
+        raise TypeError(
+            message(
+                f"{where}, argument f",
+                given=described(f),
+                expected="a function of leaves",
+                fix="Pass the function first, then the trees.",
+            )
+        )

@@ -12,6 +12,7 @@ from typing import Any, Final, final
 
 from ... import tree
 from ...core import Jaxpr, stage_with_operands
+from ...lax.axes import integer_tuple
 from ...transforms.flattening import (
     FlatFunction,
     argument_names,
@@ -84,7 +85,8 @@ def checkpoint(
     """
     check_callable("checkpoint", fun)
     _check_options(policy, concrete)
-    numbers = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
+    given = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
+    numbers = integer_tuple("checkpoint, argument static_argnums", given)
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     choice = Choice(numbers, names)
 

@@ -7,6 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
+from ...core import held_for_a_while
 from ...lax.arithmetic import add
 from ...lax.bitwise import bitwise_or
 from ...lax.selection import select
@@ -38,6 +39,7 @@ def renumbered(state: CheckState, offset: int) -> CheckState:
     return state._replace(code=np.int32(state.code + shift) if known else add(state.code, shift))
 
 
+@held_for_a_while
 @final
 class Ledger:
     """The sites met so far, and the state of the first failure among them."""

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
-from ...core import ShapedArray
+from ...core import ShapedArray, held_for_a_while
 from ...lax.spine import zeros
 from ...util.frames import UserFrame
 from ...util.memo import memoize
@@ -126,6 +126,7 @@ def layout_of(sites: tuple[Site, ...]) -> Layout:
     return tuple(dict.fromkeys(s.signature for s in sites if s.signature))
 
 
+@held_for_a_while
 class CheckState(NamedTuple):
     """The first failure of a program.
 

@@ -32,6 +32,7 @@ from ...core import (
 from ...util.memo import memoize
 from .check_ledger import Ledger
 from .check_primitive import has_checks
+from .check_sites import Site
 from .checkify_automatic import Errors, automatic_sites
 from .checkify_bodies import BODY_RULES, CheckedProgram, apply_unchanged
 
@@ -44,14 +45,17 @@ def check_program(jaxpr: Jaxpr, errors: Errors, automatic: Errors) -> CheckedPro
         errors: categories of its own checks to keep; the others are dropped.
         automatic: categories of checks to add.
     """
-    interpreter = Interpreter(errors, automatic)
+    sites: tuple[Site, ...] = ()
 
+    # The ledger holds tracers, so nothing that outlives the trace may hold it.
     def function(*operands: Any) -> list[Any]:
+        nonlocal sites
+        interpreter = Interpreter(errors, automatic)
         outs = interpreter.run(jaxpr, operands)
+        sites = interpreter.ledger.sites
         return [*interpreter.ledger.packed(), *outs]
 
     checked, consts = stage(function, jaxpr.in_avals, jaxpr.debug_info)
-    sites = interpreter.ledger.sites
     return CheckedProgram(close(checked, consts), sites, bool(sites) or has_checks(jaxpr.effects))
 
 

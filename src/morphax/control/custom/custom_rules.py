@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ... import tree
 from ...core.compile_time import trace_of
+from ...lax.axes import integer_tuple
 from ...transforms.flattening import (
     FlatFunction,
     argument_names,
@@ -155,7 +156,8 @@ def nondiff_positions(
     where: str, fun: Callable[..., Any], argnums: Any, argnames: Any
 ) -> tuple[int, ...]:
     """Positions of the arguments that are not differentiated."""
-    argnums = [argnums] if isinstance(argnums, int) else argnums
+    given = [argnums] if isinstance(argnums, int) else argnums
+    argnums = integer_tuple(f"{where}, argument nondiff_argnums", given)
     argnames = [argnames] if isinstance(argnames, str) else argnames
     names = list(inspect.signature(fun).parameters) if argnames else []
     unknown = [n for n in argnames if n not in names]

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from types import FunctionType, MethodType
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -51,6 +51,7 @@ from .jit_options import (
 from .operands import only_arrays, put
 from .program_cache import cache_of, compiled
 from .recompiles import note_trace
+from .shardings import agreed_device, check_device, checked_compiler_options, device_of_shardings
 from .stages import Lowered, Traced, TracedWithReferences
 
 _aval = attrgetter("aval")
@@ -261,8 +262,18 @@ if compiled is not None:
     )
 
 
+class _Missing:
+    """Tells a missing function from `None`."""
+
+    def __repr__(self) -> str:
+        return "..."
+
+
+_MISSING: Final[Any] = _Missing()
+
+
 def jit(
-    fun: Callable[..., Any] | None = None,
+    fun: Callable[..., Any] = _MISSING,
     /,
     *,
     in_shardings: Any = None,
@@ -281,8 +292,9 @@ def jit(
 
     Args:
         fun: pure function of arrays, trees of arrays, and static arguments.
-        in_shardings: how arguments are laid out over devices.
-        out_shardings: how results are laid out over devices.
+        in_shardings: where arguments are taken: a tree of `SingleDeviceSharding` and `None`, all
+            of one device, on which the program runs.
+        out_shardings: where results are put; the same device.
         static_argnums: arguments, by position, that are Python values, not arrays; they must be
             hashable, and a new value means a new program.
         static_argnames: the same, by name.
@@ -300,7 +312,8 @@ def jit(
         Without `fun`, a decorator.
 
     Raises:
-        TypeError: an argument that is not static is not an array.
+        TypeError: an argument that is not static is not an array, or a sharding is none.
+        NotImplementedError: shardings other than of one device are asked for.
         ValueError: a static argument cannot be hashed, or arguments are chosen that `fun` has not.
 
     Example:
@@ -311,7 +324,7 @@ def jit(
         >>> f(2.0, 3.0)
         Array(7., dtype=float32, weak_type=True)
     """
-    if fun is None:
+    if fun is _MISSING:
         given = {k: v for k, v in locals().items() if k != "fun"}
         return functools.partial(jit, **given)
     _check_function(fun)
@@ -321,10 +334,10 @@ def jit(
     options = JitOptions(
         static,
         donated,
-        keep_unused,
-        inline,
-        _device(device, backend),
-        tuple(sorted((compiler_options or {}).items())),
+        bool(keep_unused),
+        bool(inline),
+        _chosen_device(device, backend, in_shardings, out_shardings),
+        checked_compiler_options(compiler_options),
     )
     return JitFunction(fun, options)
 
@@ -375,4 +388,10 @@ def _device(device: Any, backend: str | None) -> Any:
     )
     if backend is not None:
         return client_of(backend, "jit, argument backend").local_devices()[0]
-    return device
+    return check_device("jit, argument device", device)
+
+
+def _chosen_device(device: Any, backend: str | None, *shardings: Any) -> Any:
+    """The device that a program must run on, if its options name one."""
+    named = map(device_of_shardings, ("in_shardings", "out_shardings"), shardings)
+    return agreed_device([_device(device, backend), *named])

@@ -41,6 +41,7 @@ from ...transforms.vmap import vmap
 from ...util.messages import message
 from ..remembered import remembered
 from .carry import Carry, check_carry, converted, end_carry, settle_carry, start_carry
+from .loop_sizes import batch_length, check_bound, unrolled
 from .scan_primitive import scan_p
 from .while_bounds import bounds_in_force
 from .while_derivatives import reversible_while_p
@@ -119,7 +120,7 @@ def scan(
         num_carry=len(avals),
         num_consts=len(captured),
         reverse=bool(reverse),
-        unroll=max(steps, 1) if unroll is True else max(int(unroll), 1),
+        unroll=unrolled(unroll, steps),
     )
     return loop.extra.unflatten(end_carry(outs, loop))
 
@@ -310,13 +311,18 @@ def fori_loop(
         >>> jax.lax.fori_loop(0, 4, lambda i, x: x + i, 0)
         Array(6, dtype=int32, weak_type=True)
     """
+    check_callable("lax.fori_loop, argument body_fun", body_fun)
     for name, bound in (("lower", lower), ("upper", upper)):
-        _check_bound(name, bound)
+        check_bound(name, bound)
     if not any(isinstance(b, Tracer) for b in (lower, upper)):
         first, steps = int(lower), max(int(upper) - int(lower), 0)
         start = lower if not isinstance(lower, (bool, float)) else first
         (_, value), _ = scan(
-            _counting(body_fun), (start, init_val), None, length=steps, unroll=unroll or 1
+            _counting(body_fun),
+            (start, init_val),
+            None,
+            length=steps,
+            unroll=1 if unroll is None else unroll,
         )
         return value
     if unroll is not None:
@@ -353,20 +359,6 @@ def _counting(body_fun: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return step
 
 
-def _check_bound(name: str, bound: Any) -> None:
-    aval = aval_of(bound)
-    if aval.shape == () and dtypes.issubdtype(aval.dtype, np.integer):
-        return
-    raise TypeError(
-        message(
-            f"lax.fori_loop, argument {name}",
-            given=f"{aval}",
-            expected="an integer scalar",
-            fix="Pass a Python int.",
-        )
-    )
-
-
 def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply `f` to each slice along the leading axis, one after the other.
 
@@ -382,7 +374,7 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
         Array([0, 1, 4], dtype=int32)
     """
     check_callable("lax.map", f)
-    if batch_size is None:
+    if batch_size is None or batch_length(batch_size) == 0:
         return scan(lambda _, x: (None, f(x)), None, xs)[1]
     leaves, structure = tree.flatten(xs)
     check_values("lax.map", lambda: _names("xs", xs), leaves)

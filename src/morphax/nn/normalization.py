@@ -14,6 +14,7 @@ from ..core import current_trace, root_trace
 from ..engines.reference.replay import replayed
 from ..numpy.axes import canonical_axes, canonical_axis
 from ..numpy.operands import as_array, promoted_inexact
+from ..numpy.reductions import exp_shift
 from ..util.messages import message
 
 Axis = Any
@@ -22,9 +23,7 @@ Axis = Any
 def _largest(name: str, x: Any, axis: Axis, where: Any) -> tuple[Any, Any]:
     """`x` in floating point and its maximum along axes, as a constant to differentiation."""
     (x,) = promoted_inexact(name, as_array(name, x))
-    initial = None if where is None and x.size else -np.inf
-    largest = jnp.max(x, axis, keepdims=True, initial=initial, where=where)
-    return x, lax.stop_gradient(largest)
+    return x, lax.stop_gradient(exp_shift(x, axis, where))
 
 
 def softmax(x: Any, axis: Axis = -1, where: Any = None) -> Any:

@@ -18,6 +18,7 @@ from ..config import current as current_config
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.convert import convert
+from ..lax.reductions import exp_shift_p
 from ..lax.spine import broadcast_in_dim_p, reduce_sum_p
 from ..util.memo import ResultTable
 from ..util.messages import message
@@ -138,6 +139,9 @@ _SUM = _Reduction("sum", _sum_over, lambda dtype: 0, lax.add)
 _PROD = _Reduction("prod", lax.reduce_prod, lambda dtype: 1, lax.mul)
 _MAX = _Reduction("max", lax.reduce_max, combine=lax.max)
 _MIN = _Reduction("min", lax.reduce_min, combine=lax.min)
+_SHIFT = _Reduction(
+    "max", lambda a, axes: exp_shift_p.bind(a, axes=axes), lambda dtype: dtype.type(-np.inf)
+)
 _ALL = _Reduction("all", lax.reduce_and, lambda dtype: True)
 _ANY = _Reduction("any", lax.reduce_or, lambda dtype: False)
 
@@ -215,6 +219,16 @@ def min(
 
 
 amax, amin = max, min
+
+
+@replayed(1)
+def exp_shift(a: Any, axis: Axis = None, where: Any = None) -> Any:
+    """Largest element over axes, kept with size 1; for use in exp(a − …) alone, and their sums.
+
+    −∞ if there are no elements.  Which results these get is not decided by it, so XLA may compute
+    it in a way that loses NaN: see `lax.reductions.ExpShift`.
+    """
+    return _SHIFT(as_array("max", a), axis, True, None, where, None)
 
 
 @replayed(1)

@@ -23,7 +23,7 @@ import numpy as np
 
 from ...config import current as current_config
 from ...util.messages import message
-from . import kernels, plugins
+from . import kernels, library_fusions, plugins
 from .device import Device
 
 _logger = logging.getLogger(__name__)
@@ -32,13 +32,6 @@ _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE = 495
 _FIRST_VERSION_WITH_RIGHT_DOT_FUSION = 495
 _FIRST_VERSION_WITH_QUIET_LOADING = 495
 _FIRST_VERSION_WITH_VERSIONED_DLPACK = 505
-
-# jaxlib before 0.11 fuses a dot with a following reduction wrongly on the CPU (jax issue 39103);
-# fusing single dots only avoids it.
-_AVOID_WRONG_DOT_FUSION = (
-    "xla_cpu_experimental_ynn_fusion_type",
-    "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
-)
 
 
 @final
@@ -124,9 +117,19 @@ def _drop_garbage(phase: str, _: dict[str, int]) -> None:
 
 
 @cache
-def extremes_lose_nan() -> bool:
-    """Whether XLA's own reductions by maximum and minimum may drop NaN on the CPU (0.12 does)."""
-    return bool(xla_client()._version >= _FIRST_VERSION_WITH_RIGHT_DOT_FUSION)
+def loses_nan(dtype: Any) -> bool:
+    """Whether XLA's own reductions by maximum and minimum may drop NaN on the CPU.
+
+    They do where they are calls of its kernel library: in jaxlib 0.12 for all floats, before that
+    for float32, in programs whose reductions it may fuse (`library_fusions`).
+    """
+    return not fusions_are_chosen() or dtype == np.float32
+
+
+@cache
+def fusions_are_chosen() -> bool:
+    """Whether this version of jaxlib must be told which operations it may fuse on the CPU."""
+    return bool(xla_client()._version < _FIRST_VERSION_WITH_RIGHT_DOT_FUSION)
 
 
 @cache
@@ -269,8 +272,17 @@ def placement(device: Any, memory_kind: str | None = None) -> Any:
     )
 
 
-def compile_options(device: Any, overrides: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """Options for a program on one device; `overrides` are XLA flags by name."""
+def compile_options(
+    device: Any, overrides: tuple[tuple[str, Any], ...] = (), *, fuses_reductions: bool = False
+) -> Any:
+    """Options for a program on one device.
+
+    Args:
+        device: the device.
+        overrides: XLA flags by name.
+        fuses_reductions: whether the kernel library for the CPU may compute reductions, where
+            that is to be chosen: see `library_fusions`.
+    """
     xc = xla_client()
     options = xc.CompileOptions()
     assignment = xc.DeviceAssignment.create(np.array([[device.id]], np.int32))
@@ -278,7 +290,9 @@ def compile_options(device: Any, overrides: tuple[tuple[str, Any], ...] = ()) ->
         target.num_replicas = target.num_partitions = 1
         target.device_assignment = assignment
     flags = list(overrides)
-    if device.platform == "cpu" and xc._version < _FIRST_VERSION_WITH_RIGHT_DOT_FUSION:
-        flags.append(_AVOID_WRONG_DOT_FUSION)
+    if device.platform == "cpu" and fusions_are_chosen():
+        flags.append(
+            (library_fusions.FLAG, library_fusions.fusions(of_reductions=fuses_reductions))
+        )
     options.env_option_overrides = flags
     return options

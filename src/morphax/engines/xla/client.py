@@ -13,18 +13,20 @@ import gc
 import logging
 import os
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 from typing import Any, final
 
 import numpy as np
 
 from ...config import current as current_config
+from ...util.garbage import at_start_of_collection
 from ...util.messages import message
-from . import kernels, library_fusions, plugins
+from . import forks, kernels, library_fusions, plugins
 from .device import Device
+from .interruptible import uninterrupted
 
 _logger = logging.getLogger(__name__)
 
@@ -89,31 +91,34 @@ _interfaces: dict[str, Any] = {}
 
 
 @cache
+def jaxlib_module(name: str) -> Any:
+    """A module of jaxlib, imported such that Ctrl-C comes before or after it.
+
+    Raises:
+        ImportError: if this version of jaxlib has no such module.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+    return uninterrupted(partial(import_module, f"jaxlib.{name}"))
+
+
 def xla_client() -> Any:
     """The module `jaxlib.xla_client`."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-    from jaxlib import xla_client
-
-    return xla_client
+    return jaxlib_module("xla_client")
 
 
 @cache
 def extension() -> Any:
     """The extension module `jaxlib._jax`."""
     xla_client()
-    from jaxlib import _jax  # type: ignore[attr-defined]
-
+    _jax = jaxlib_module("_jax")
     Device.register(_jax.Device)
     # Notes of where each buffer was made take a third of a microsecond per call, and pile up.
     _jax.set_tracebacks_enabled(False)
-    gc.callbacks.append(_drop_garbage)
+    # Lets jaxlib drop Python objects, such as NumPy memory, that its own threads cannot.
+    collector = at_start_of_collection(_jax.collect_garbage)
+    gc.callbacks.append(collector)
+    forks.watch(_jax, collector, _clients)
     return _jax
-
-
-def _drop_garbage(phase: str, _: dict[str, int]) -> None:
-    """Let jaxlib drop Python objects, such as NumPy memory, that its own threads cannot."""
-    if phase == "start":
-        extension().collect_garbage()
 
 
 @cache
@@ -167,6 +172,7 @@ def client(platform: str = "cpu") -> Any:
     with _lock:
         if platform not in _clients:
             extension()
+            forks.check_process()
             _clients[platform] = _new_client(platform)
         return _clients[platform]
 
@@ -196,7 +202,6 @@ def _new_client(platform: str) -> Any:
 
 
 def _cpu_client() -> Any:
-    _watch_forks()
     count = current_config().num_cpu_devices
     keywords = {"num_devices": count} if count > 0 else {}
     return xla_client().make_cpu_client(**keywords)
@@ -241,21 +246,6 @@ def _option_value(text: str) -> Any:
         except ValueError:
             continue
     return text
-
-
-@cache
-def _watch_forks() -> None:
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_warn_of_fork)
-
-
-def _warn_of_fork() -> None:
-    warnings.warn(
-        "os.fork() was called while XLA's threads are running; compiling in the child will hang. "
-        "Start child processes with the 'spawn' method.",
-        RuntimeWarning,
-        stacklevel=3,
-    )
 
 
 @cache

@@ -8,10 +8,14 @@ goes on in the background, and its result is dropped.
 At first it asks in quick succession, which takes no longer than to be woken; a wait that lasts is
 put into sleeps of a small part of its length so far.  Other threads block in jaxlib, as they
 receive no signals; so does the main thread where no handler of Python's waits for Ctrl-C.
+
+While jaxlib is imported, its C++ code runs Python code that must not raise: an exception of a
+signal's handler there ends the process.  So that is done on another thread too, and waited for.
 """
 
 from __future__ import annotations
 
+import _thread
 import contextvars
 import os
 import signal
@@ -68,6 +72,46 @@ def interruptible(function: Callable[[], T]) -> T:
     """
     if not may_be_interrupted():
         return function()
+    outcome, finished, work = _task(function)
+    threading.Thread(target=work, name="morphax: XLA", daemon=True).start()
+    finished.acquire()
+    return outcome[0]()
+
+
+def uninterrupted(function: Callable[[], T]) -> T:
+    """The result of a call in which no handler of a signal may raise: made on another thread.
+
+    This thread waits for its end in any case.  What a handler has raised meanwhile comes after it,
+    the last one if there were several; `function` must not take long.
+
+    Args:
+        function: takes nothing; what it raises is raised here.
+
+    Raises:
+        KeyboardInterrupt: or whatever the handler of a signal raises.
+    """
+    # Handlers of all signals run on the main thread, whichever it is that they are installed for.
+    if threading.get_ident() != threading.main_thread().ident:
+        return function()
+    outcome, finished, work = _task(function)
+    # A thread of `threading` would be waited for until it has begun, which a handler may end.
+    _thread.start_new_thread(work, ())
+    raised: list[BaseException] = []
+    while not outcome:
+        try:
+            while not outcome:
+                finished.acquire()
+        except BaseException as error:
+            raised.append(error)
+    if raised:
+        raise raised[-1]
+    return outcome[0]()
+
+
+def _task(
+    function: Callable[[], T],
+) -> tuple[list[Callable[[], T]], threading.Lock, Callable[[], None]]:
+    """The call for another thread: where its result will be, a lock that is free then, the work."""
     outcome: list[Callable[[], T]] = []
     finished = threading.Lock()
     finished.acquire()
@@ -82,9 +126,7 @@ def interruptible(function: Callable[[], T]) -> T:
         finally:
             finished.release()
 
-    threading.Thread(target=work, name="morphax: XLA", daemon=True).start()
-    finished.acquire()
-    return outcome[0]()
+    return outcome, finished, work
 
 
 def _raiser(error: BaseException) -> Callable[[], Any]:

@@ -10,12 +10,11 @@ put into sleeps of a small part of its length so far.  Other threads block in ja
 receive no signals; so does the main thread where no handler of Python's waits for Ctrl-C.
 
 While jaxlib is imported, its C++ code runs Python code that must not raise: an exception of a
-signal's handler there ends the process.  So that is done on another thread too, and waited for.
+signal's handler there ends the process.  So handlers wait until that is done.
 """
 
 from __future__ import annotations
 
-import _thread
 import contextvars
 import os
 import signal
@@ -72,46 +71,6 @@ def interruptible(function: Callable[[], T]) -> T:
     """
     if not may_be_interrupted():
         return function()
-    outcome, finished, work = _task(function)
-    threading.Thread(target=work, name="morphax: XLA", daemon=True).start()
-    finished.acquire()
-    return outcome[0]()
-
-
-def uninterrupted(function: Callable[[], T]) -> T:
-    """The result of a call in which no handler of a signal may raise: made on another thread.
-
-    This thread waits for its end in any case.  What a handler has raised meanwhile comes after it,
-    the last one if there were several; `function` must not take long.
-
-    Args:
-        function: takes nothing; what it raises is raised here.
-
-    Raises:
-        KeyboardInterrupt: or whatever the handler of a signal raises.
-    """
-    # Handlers of all signals run on the main thread, whichever it is that they are installed for.
-    if threading.get_ident() != threading.main_thread().ident:
-        return function()
-    outcome, finished, work = _task(function)
-    # A thread of `threading` would be waited for until it has begun, which a handler may end.
-    _thread.start_new_thread(work, ())
-    raised: list[BaseException] = []
-    while not outcome:
-        try:
-            while not outcome:
-                finished.acquire()
-        except BaseException as error:
-            raised.append(error)
-    if raised:
-        raise raised[-1]
-    return outcome[0]()
-
-
-def _task(
-    function: Callable[[], T],
-) -> tuple[list[Callable[[], T]], threading.Lock, Callable[[], None]]:
-    """The call for another thread: where its result will be, a lock that is free then, the work."""
     outcome: list[Callable[[], T]] = []
     finished = threading.Lock()
     finished.acquire()
@@ -126,7 +85,41 @@ def _task(
         finally:
             finished.release()
 
-    return outcome, finished, work
+    threading.Thread(target=work, name="morphax: XLA", daemon=True).start()
+    finished.acquire()
+    return outcome[0]()
+
+
+def uninterrupted(function: Callable[[], T]) -> T:
+    """The result of a call in which no handler of a signal runs: they run after it.
+
+    Another thread would not do: where Ctrl-C has struck in the middle of an import, Python's lock
+    of imports may stay with the main thread for ever.
+
+    Args:
+        function: takes nothing, and not long; what it raises is raised here.
+
+    Raises:
+        KeyboardInterrupt: or whatever the handler of a signal raises, once `function` is done.
+    """
+    # Handlers of all signals run on the main thread, and only there can they be changed.
+    if threading.get_ident() != threading.main_thread().ident:
+        return function()
+    replaced: dict[int, Any] = {}
+    arrived: dict[int, None] = {}
+    try:
+        for number in signal.valid_signals():
+            handler = signal.getsignal(number)
+            if callable(handler):
+                replaced[number] = handler
+                signal.signal(number, lambda number, _: arrived.setdefault(number))
+        return function()
+    finally:
+        # Ctrl-C comes last, as its handler is the likeliest to raise.
+        for number in sorted(replaced, key=lambda number: number == signal.SIGINT):
+            signal.signal(number, replaced[number])
+        for number in arrived:
+            signal.raise_signal(number)
 
 
 def _raiser(error: BaseException) -> Callable[[], Any]:

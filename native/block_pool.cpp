@@ -4,9 +4,19 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <new>
+#include <thread>
+#include <vector>
 
 #ifdef __linux__
 #include <sys/mman.h>
+#endif
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+#ifndef _WIN32
+#include <pthread.h>
+#include <signal.h>
 #endif
 
 namespace morphax {
@@ -17,6 +27,7 @@ constexpr std::size_t kStepsLog2 = 3;  // eight classes in each octave
 constexpr std::size_t kSteps = std::size_t{1} << kStepsLog2;
 constexpr std::size_t kLargest = std::numeric_limits<std::ptrdiff_t>::max() / 2;
 constexpr std::size_t kHugePageThreshold = std::size_t{4} << 20;
+constexpr std::size_t kWorthWatching = std::size_t{16} << 20;
 
 // The data follows its header directly, so the header must fit the space that alignment leaves.
 static_assert(sizeof(Block) <= 2 * kAlignment && kAlignment % alignof(Block) == 0);
@@ -69,6 +80,58 @@ Block* new_block(const SizeClass& size_class, bool zeroed) noexcept {
   *block = Block{raw, size_class.bytes, size_class.index, {}, {}};
   prefer_huge_pages(data_of(block), block->bytes);
   return block;
+}
+
+// All pools, for forks.  They are never destroyed: threads may use them while the process ends.
+struct Pools {
+  std::mutex mutex;
+  std::vector<BlockPool*> all;
+};
+
+Pools& pools() {
+  static Pools* const pools = new Pools;
+  return *pools;
+}
+
+[[maybe_unused]] void lock_pools() noexcept {
+  pools().mutex.lock();
+  for (BlockPool* pool : pools().all) pool->before_fork();
+}
+
+[[maybe_unused]] void unlock_pools_in_parent() noexcept {
+  for (BlockPool* pool : pools().all) pool->after_fork_in_parent();
+  pools().mutex.unlock();
+}
+
+[[maybe_unused]] void unlock_pools_in_child() noexcept {
+  for (BlockPool* pool : pools().all) pool->after_fork_in_child();
+  pools().mutex.unlock();
+}
+
+void give_freed_memory_back() noexcept {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
+}
+
+// A thread that receives no signals: these must wake the threads that wait for them.
+template <typename Function>
+bool start_quiet_thread(Function function) noexcept {
+#ifndef _WIN32
+  sigset_t all, before;
+  sigfillset(&all);
+  if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
+#endif
+  bool is_started = true;
+  try {
+    std::thread(function).detach();
+  } catch (...) {
+    is_started = false;
+  }
+#ifndef _WIN32
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+#endif
+  return is_started;
 }
 
 }  // namespace
@@ -140,10 +203,62 @@ void BlockPool::free(void* data) noexcept {
     std::free(block->raw);
     return;
   }
+  ++frees_;
   shrink_to(cap_ - block->bytes);
   by_class_[block->size_class].push(block);
   all_.push(block);
   retained_ += block->bytes;
+  if (retained_ >= kWorthWatching && !is_watched_) start_watching();
+}
+
+BlockPool::BlockPool(std::size_t cap, double idle_seconds) : cap_(cap), idle_(idle_seconds) {
+#ifndef _WIN32
+  static const int registered =
+      pthread_atfork(&lock_pools, &unlock_pools_in_parent, &unlock_pools_in_child);
+  static_cast<void>(registered);
+#endif
+  const std::lock_guard lock(pools().mutex);
+  pools().all.push_back(this);
+}
+
+BlockPool::~BlockPool() {
+  {
+    const std::lock_guard lock(pools().mutex);
+    auto& all = pools().all;
+    all.erase(std::remove(all.begin(), all.end(), this), all.end());
+  }
+  std::unique_lock lock(mutex_);
+  is_ending_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return !is_watched_; });
+  shrink_to(0);
+}
+
+void BlockPool::after_fork_in_child() noexcept {
+  is_watched_ = false;
+  // The thread that waits for the old one is not in this process.
+  new (&changed_) std::condition_variable;
+  mutex_.unlock();
+}
+
+void BlockPool::start_watching() noexcept {
+  is_watched_ = start_quiet_thread([this] { watch(); });
+}
+
+// Ends when it has given all back, or nearly nothing is left; the next block freed starts another.
+void BlockPool::watch() noexcept {
+  std::unique_lock lock(mutex_);
+  while (!is_ending_ && retained_ >= kWorthWatching) {
+    const std::uint64_t seen = hits_ + misses_ + frees_;
+    changed_.wait_for(lock, idle_, [this] { return is_ending_; });
+    if (is_ending_ || hits_ + misses_ + frees_ != seen) continue;
+    shrink_to(0);
+    lock.unlock();
+    give_freed_memory_back();
+    lock.lock();
+  }
+  is_watched_ = false;
+  changed_.notify_all();
 }
 
 void BlockPool::drop(Block* retained) noexcept {

@@ -7,12 +7,17 @@
 // - Sizes are rounded up to classes, eight in each octave, so at most 1/8 of a block is unused.
 // - Retained blocks never exceed `cap` bytes: the block that was freed longest ago goes first.
 // - A request that the system refuses is tried once more after all retained blocks are given back.
-// - Every method may be called from any thread.  A fork while another thread is inside a method
-//   would leave the lock taken in the child; under the GIL this cannot happen, because all callers
-//   hold it.
+// - What is retained goes back to the system once nobody has allocated or freed for a while.  A
+//   thread sees to that: it runs only while much is retained, and sleeps all the time but a moment
+//   per interval.
+// - Every method may be called from any thread.  A fork takes the locks of all pools first, so that
+//   the child finds them free, and its pools as they were; the thread is not in the child, which
+//   starts one of its own.
 #pragma once
 
 #include <array>
+#include <chrono>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -61,8 +66,8 @@ struct Block {
 
 class BlockPool {
  public:
-  explicit BlockPool(std::size_t cap) noexcept : cap_(cap) {}
-  ~BlockPool() { release(); }
+  BlockPool(std::size_t cap, double idle_seconds);
+  ~BlockPool();
   BlockPool(const BlockPool&) = delete;
   BlockPool& operator=(const BlockPool&) = delete;
 
@@ -77,6 +82,11 @@ class BlockPool {
   void set_cap(std::size_t cap) noexcept;
   PoolStats stats() const noexcept;
 
+  // Around a fork, on the thread that forks.
+  void before_fork() noexcept { mutex_.lock(); }
+  void after_fork_in_parent() noexcept { mutex_.unlock(); }
+  void after_fork_in_child() noexcept;
+
  private:
   static constexpr std::size_t kClasses = 512;
 
@@ -84,6 +94,8 @@ class BlockPool {
   Block* take_retained(std::size_t size_class) noexcept;
   void drop(Block* retained) noexcept;
   void shrink_to(std::size_t limit) noexcept;
+  void start_watching() noexcept;
+  void watch() noexcept;
 
   mutable std::mutex mutex_;
   std::size_t cap_;
@@ -91,6 +103,11 @@ class BlockPool {
   std::size_t in_use_ = 0;
   std::uint64_t hits_ = 0;
   std::uint64_t misses_ = 0;
+  std::chrono::duration<double> idle_;
+  std::uint64_t frees_ = 0;
+  bool is_watched_ = false;
+  bool is_ending_ = false;
+  std::condition_variable changed_;  // is_watched_ or is_ending_
   BlockList<&Block::among_all> all_;
   std::array<BlockList<&Block::among_class>, kClasses> by_class_;
 };

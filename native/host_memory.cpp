@@ -28,13 +28,14 @@ namespace {
 constexpr const char* kHandlerName = "mem_handler";  // the capsule name that NumPy looks for
 constexpr const char* kBlockName = "morphax.block";
 constexpr std::size_t kDefaultCap = std::size_t{1} << 30;
+constexpr double kDefaultIdleSeconds = 5;
 constexpr std::size_t kTooLarge = std::numeric_limits<std::size_t>::max();
 
 struct Handler {
   PyDataMem_Handler numpy;
   BlockPool pool;
 
-  explicit Handler(std::size_t cap);
+  Handler(std::size_t cap, double idle_seconds);
 };
 
 // The capsule points to the part that NumPy knows; its context is the whole.
@@ -48,7 +49,7 @@ std::size_t saturating_product(std::size_t a, std::size_t b) noexcept {
 
 BlockPool& pool_of(void* context) noexcept { return *static_cast<BlockPool*>(context); }
 
-Handler::Handler(std::size_t cap)
+Handler::Handler(std::size_t cap, double idle_seconds)
     : numpy{
           "morphax_host_memory",
           1,
@@ -60,7 +61,7 @@ Handler::Handler(std::size_t cap)
              return pool_of(context).reallocate(data, bytes);
            },
            [](void* context, void* data, std::size_t) { pool_of(context).free(data); }}},
-      pool(cap) {}
+      pool(cap, idle_seconds) {}
 
 template <typename T>
 T* check(T* result) {
@@ -127,8 +128,8 @@ std::size_t byte_count(int rank, const npy_intp* dims, std::size_t item_size) {
 
 class HostMemory {
  public:
-  explicit HostMemory(std::size_t cap) {
-    auto handler = std::make_unique<Handler>(cap);
+  HostMemory(std::size_t cap, double idle_seconds) {
+    auto handler = std::make_unique<Handler>(cap, idle_seconds);
     handler_ = handler.get();
     capsule_ = nb::steal(check(PyCapsule_New(
         &handler_->numpy, kHandlerName, [](PyObject* capsule) { delete handler_of(capsule); })));
@@ -225,7 +226,8 @@ class HostMemory {
 void bind_host_memory(nb::module_& module) {
   if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
   nb::class_<HostMemory>(module, "HostMemory", "A pool of 64-byte aligned memory for arrays.")
-      .def(nb::init<std::size_t>(), "cap"_a = kDefaultCap)
+      .def(nb::init<std::size_t, double>(), "cap"_a = kDefaultCap,
+           "idle_seconds"_a = kDefaultIdleSeconds)
       .def("empty", &HostMemory::empty, "shape"_a, "dtype"_a,
            "An uninitialised, C-contiguous, aligned array.")
       .def("aligned_copy", &HostMemory::aligned_copy, "array"_a.none(),

@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 
 #include "calls.h"
+#include "garbage.h"
 #include "host_memory.h"
 #include "kernels.h"
 #include "keys.h"
@@ -13,8 +14,10 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 4;
+  module.attr("interface") = 5;
   morphax::bind_host_memory(module);
+  nanobind::module_ garbage = module.def_submodule("garbage", "Callbacks of the collector.");
+  morphax::garbage::bind(garbage);
   nanobind::module_ tree = module.def_submodule("tree", "Trees; see morphax/tree/_core.py.");
   morphax::tree::bind(tree);
   nanobind::module_ calls = module.def_submodule("calls", "Calls of jitted functions.");

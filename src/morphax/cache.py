@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from .config import current as current_config
+from .engines.xla.compile_cache.files import ForeignFile
 from .engines.xla.compile_cache.location import UnusableDirectory, directory
 from .engines.xla.compile_cache.programs import limit
 from .engines.xla.compile_cache.store import Store
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(f"no compile cache yet; programs will be kept in {folder}")
             return 0
         store = Store(folder)
-    except (OSError, UnusableDirectory) as error:
+    except (OSError, ForeignFile, UnusableDirectory) as error:
         print(f"the compile cache cannot be used: {error}", file=sys.stderr)
         return 1
     if command == "clear":

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import os
 import platform
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -262,6 +264,48 @@ def test_an_entry_that_is_no_good_is_replaced(
     assert len(entries(folder)[0].read_bytes()) > len(good) // 2
 
 
+def in_place_of(path: Path, kind: str) -> None:
+    """Something that is no file of ours, under the name of one."""
+    path.unlink(missing_ok=True)
+    if kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "socket":
+        with socket.socket(socket.AF_UNIX) as server, contextlib.chdir(path.parent):
+            server.bind(path.name)
+    elif kind == "directory":
+        path.mkdir()
+    elif kind == "filled directory":
+        path.mkdir()
+        (path / "file").touch()
+    elif kind == "huge":
+        path.touch()
+        os.truncate(path, 1 << 40)
+    else:
+        path.symlink_to({"link to a device": "/dev/zero", "dangling link": "nothing"}[kind])
+
+
+POSIX_KINDS = ("pipe", "socket", "link to a device", "dangling link")
+KINDS = ("directory", "filled directory", "huge", *(POSIX_KINDS if os.name == "posix" else ()))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", ["entry", "secret", "hits", "misses", "written"])
+def test_what_is_no_file_is_neither_waited_for_nor_followed(
+    kind: str,
+    name: str,
+    compilations: list[str],
+    folder: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    expected = fresh()
+    in_place_of(entries(folder)[0] if name == "entry" else folder / name, kind)
+    compilation_cache.reset_cache()
+    for _ in range(3):
+        np.testing.assert_array_equal(fresh(), expected)
+    assert len(caplog.records) <= 2, "one line per kind of failure"
+    assert len(compilations) <= (4 if kind == "filled directory" else 2)
+
+
 def test_an_entry_under_the_name_of_another_is_not_used(
     compilations: list[str], folder: Path
 ) -> None:
@@ -289,7 +333,7 @@ def test_an_entry_that_cannot_be_read(
 ) -> None:
     expected = fresh()
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", raising(errno.EIO))
+        patch.setattr(store, "read", raising(errno.EIO))
         np.testing.assert_array_equal(fresh(), expected)
         np.testing.assert_array_equal(fresh(), expected)
     assert len(compilations) == 3
@@ -318,7 +362,9 @@ def test_a_directory_that_cannot_be_written(
     assert os.strerror(code) in caplog.text
 
 
-@pytest.mark.parametrize("fault", ["not a directory", "no home", "not a file system"])
+@pytest.mark.parametrize(
+    "fault", ["not a directory", "no home", "not a file system", "a null", "no text"]
+)
 def test_a_directory_that_cannot_be_used(
     fault: str,
     tmp_path: Path,
@@ -329,7 +375,13 @@ def test_a_directory_that_cannot_be_used(
         raise RuntimeError("no home")
 
     (tmp_path / "file").write_bytes(b"")
-    place = {"not a directory": f"{tmp_path}/file", "no home": None, "not a file system": "gs://b"}
+    place = {
+        "not a directory": f"{tmp_path}/file",
+        "no home": None,
+        "not a file system": "gs://b",
+        "a null": f"{tmp_path}/a\0b",
+        "no text": f"{tmp_path}/\ud800",
+    }
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
     monkeypatch.setattr(Path, "expanduser", homeless)
     with override(compilation_cache_dir=place[fault]):

@@ -35,7 +35,9 @@ def cache(folder: Path) -> Store:
 
 
 def names(folder: Path, suffix: str = "") -> list[str]:
-    return sorted(p.name for p in folder.iterdir() if p.name.endswith(suffix))
+    """Of the files, without the one that accounts for what is written."""
+    found = [path.name for path in folder.iterdir() if path.name != "written"]
+    return sorted(name for name in found if name.endswith(suffix))
 
 
 @pytest.mark.parametrize("payload", [b"", b"x", PAYLOAD, os.urandom(70_000)])
@@ -96,6 +98,7 @@ def test_files_are_for_the_user_alone(cache: Store, folder: Path) -> None:
     assert {p.name: p.stat().st_mode & 0o777 for p in folder.iterdir()} == {
         "a.executable": 0o600,
         "secret": 0o600,
+        "written": 0o600,
     }
 
 
@@ -183,6 +186,33 @@ def test_exit_trims(folder: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", program, str(folder)], check=True)
     assert 1 < len(names(folder, ".executable")) < 9
+
+
+@posix
+def test_processes_that_are_killed_are_accounted_for(folder: Path) -> None:
+    program = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from morphax.engines.xla.compile_cache.store import Store\n"
+        "cache = Store(Path(sys.argv[1]))\n"
+        "for number in range(20):\n"
+        "    if not os.fork():\n"
+        "        for part in range(3): cache.put(f'{number}-{part}', os.urandom(1000), 20_000)\n"
+        "        os.kill(os.getpid(), signal.SIGKILL)\n"
+        "    os.wait()\n"
+        "os._exit(0)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(folder)], check=True)
+    sizes = [path.stat().st_size for path in folder.glob("*.executable")]
+    assert 10 < len(sizes)
+    assert sum(sizes) < 20_000 * 9 / 8 + 1100, "the limit, and an eighth between two trims"
+
+
+def test_unfinished_files_take_room_too(cache: Store, folder: Path) -> None:
+    for number in range(10):
+        cache.put(f"{number}", os.urandom(950), LIMIT)
+    (folder / "1-2.unfinished").write_bytes(bytes(9000))
+    cache.trim(12_000)
+    assert 0 < len(cache.entries()) < 4
 
 
 def test_trimming_leaves_foreign_and_recent_files(cache: Store, folder: Path) -> None:

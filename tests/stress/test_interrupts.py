@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from morphax.util.compiled import part
+
 from .process import run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
@@ -142,3 +144,76 @@ def test_errors_of_calls_on_another_thread_reach_the_caller() -> None:
         print(interruptible(threading.current_thread) is threading.main_thread())
     """)
     assert out.split() == ["'here'", "True"]
+
+
+# Sends the signal between the start of the import and well after its end, over many processes.
+@pytest.mark.parametrize("moment", range(8))
+def test_an_interrupt_while_jaxlib_is_imported(moment: int) -> None:
+    out = run(
+        f"""
+        def interrupt():
+            time.sleep({moment} * 0.02)
+            os.kill(os.getpid(), signal.SIGINT)
+        thread = threading.Thread(target=interrupt)
+        raised = 0
+        try:
+            thread.start()
+            jax.jit(lambda x: x * 3.0)(2.0)
+            thread.join()
+            time.sleep(1)
+        except KeyboardInterrupt:
+            raised += 1
+        assert raised == 1
+        assert jax.jit(lambda x: x * 3.0)(2.0) == 6.0
+        print("usable", flush=True)
+        """
+    )
+    assert out == "usable\n"
+
+
+@pytest.mark.parametrize("name", ["SIGINT", "SIGALRM", "SIGTERM"])
+def test_handlers_that_raise_wait_for_the_end_of_the_import(name: str) -> None:
+    out = run(
+        f"""
+        from morphax.engines.xla.interruptible import uninterrupted
+        class Stop(BaseException): pass
+        def handler(*_): raise Stop
+        signal.signal(signal.{name}, handler)
+        done = []
+        def work():
+            for _ in range(3):
+                os.kill(os.getpid(), signal.{name})
+                time.sleep(0.05)
+            done.append(True)
+            return 3
+        try:
+            uninterrupted(work)
+        except Stop:
+            assert done == [True]
+            print("stopped", flush=True)
+        assert uninterrupted(lambda: 3) == 3
+        """
+    )
+    assert out == "stopped\n"
+
+
+@pytest.mark.skipif(part("garbage") is None, reason="morphax._native is not compiled")
+def test_no_interrupt_is_lost_in_a_collection() -> None:
+    out = run(
+        """
+        def handler(*_): raise KeyboardInterrupt
+        signal.signal(signal.SIGALRM, handler)
+        jax.jit(lambda x: x * 3.0)(2.0)
+        gc.set_threshold(1)
+        raised = 0
+        for k in range(200):
+            signal.setitimer(signal.ITIMER_REAL, 1e-4 + 1e-6 * (k % 97))
+            try:
+                while True:
+                    [[i] for i in range(50)]
+            except KeyboardInterrupt:
+                raised += 1
+        print(raised)
+        """
+    )
+    assert out == "200\n"

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from morphax.util.host_memory import HostMemory, OverallocatedMemory
+
 from .process import run
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="memory is read from /proc")
@@ -164,3 +166,23 @@ def test_clearing_the_caches_gives_programs_back() -> None:
     full, cleared = map(int, out.split())
     assert full >= 40
     assert cleared == 0
+
+
+@pytest.mark.skipif(HostMemory is OverallocatedMemory, reason="morphax._native is not compiled")
+def test_an_idle_process_gives_back_the_memory_of_dropped_arrays() -> None:
+    out = run(
+        """
+        from morphax.util import host_memory
+        before = megabytes()
+        x = [jnp.ones((1000, 1000)) + i for i in range(20)]
+        del x
+        kept = megabytes() - before
+        assert host_memory.stats()["retained"] > 0
+        end = time.monotonic() + 40
+        while host_memory.stats()["retained"] and time.monotonic() < end:
+            time.sleep(0.2)
+        time.sleep(1)
+        print(kept > 60, megabytes() - before < 25)
+        """
+    )
+    assert out == "True True\n"

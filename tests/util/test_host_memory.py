@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import ast
 import gc
+import os
+import signal
 import threading
-from collections.abc import Iterator
+import time
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +18,7 @@ import numpy as np
 import pytest
 
 from morphax.util import host_memory
+from morphax.util.available_memory import available_memory
 from morphax.util.host_memory import OverallocatedMemory
 
 try:
@@ -282,6 +287,52 @@ class TestPool:
         assert resident_bytes() - before < 2 << 20
         assert pool.stats()["misses"] <= 4
 
+    def test_an_idle_pool_gives_everything_back(self) -> None:
+        if PooledMemory is None:
+            pytest.skip("morphax._native is not compiled")
+        memory = PooledMemory(1 << 30, 0.05)
+        for _ in range(2):
+            arrays = [memory.empty(8 << 20, np.uint8) for _ in range(3)]
+            for array in arrays:
+                array[:] = 1
+            del arrays, array
+            assert memory.stats()["retained"] >= 24 << 20
+            assert eventually(lambda: memory.stats()["retained"] == 0)
+
+    def test_a_pool_in_use_keeps_what_it_has(self) -> None:
+        if PooledMemory is None:
+            pytest.skip("morphax._native is not compiled")
+        memory = PooledMemory(1 << 30, 60.0)
+        memory.empty(32 << 20, np.uint8)
+        assert memory.empty(32 << 20, np.uint8).size == 32 << 20
+        assert memory.stats()["hits"] == 1
+
+    def test_a_pool_may_go_while_it_is_watched(self) -> None:
+        if PooledMemory is None:
+            pytest.skip("morphax._native is not compiled")
+        for idle_seconds in (0.0, 1e-4, 60.0):
+            for _ in range(20):
+                memory = PooledMemory(1 << 30, idle_seconds)
+                memory.empty(32 << 20, np.uint8)
+                del memory
+
+    @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
+    def test_a_fork_finds_the_pool_free(self) -> None:
+        if PooledMemory is None:
+            pytest.skip("morphax._native is not compiled")
+        memory = PooledMemory(1 << 30, 1e-4)
+        for _ in range(20):
+            memory.empty(32 << 20, np.uint8)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                child = os.fork()
+            if not child:
+                signal.alarm(20)
+                memory.empty(32 << 20, np.uint8)
+                given_back = eventually(lambda: memory.stats()["retained"] == 0)
+                os._exit(0 if given_back else 1)
+            assert os.waitpid(child, 0)[1] == 0
+
     def test_the_stub_names_what_there_is(self) -> None:
         if PooledMemory is None:
             pytest.skip("morphax._native is not compiled")
@@ -294,12 +345,24 @@ class TestPool:
         assert classes["HostMemory"] == public | {"__init__"}
 
 
+def eventually(condition: Callable[[], bool]) -> bool:
+    """Whether it comes true before a generous limit."""
+    end = time.monotonic() + 20
+    while not (done := condition()) and time.monotonic() < end:
+        time.sleep(0.01)
+    return done
+
+
 def resident_bytes() -> int:
     status = Path("/proc/self/status")
     if not status.exists():
         pytest.skip("the resident size is read from /proc")
     line = next(line for line in status.read_text().splitlines() if line.startswith("VmRSS"))
     return int(line.split()[1]) * 1024
+
+
+def test_the_cap_is_a_share_of_the_memory() -> None:
+    assert 0 < host_memory.stats()["cap"] <= available_memory() / 16
 
 
 def test_the_functions_of_the_module_share_one_memory() -> None:

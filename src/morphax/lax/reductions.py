@@ -11,19 +11,19 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_zero, not_linear
-from ..engines.xla.client import extremes_lose_nan
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .arithmetic import add, div, mul
 from .axes import integer_tuple
-from .comparison import eq, total_order_key
+from .comparison import eq
 from .convert import convert
+from .extremes import lower_careless, lower_extreme
 from .families import without_derivative
 from .joining import concatenate
 from .kinds import BOOLEAN, INTEGER, NUMBER, DtypeKind
 from .monoids import AND, MAX, MIN, MUL, OR, XOR, Monoid
 from .narrow import COMPUTED_IN
-from .ordered_bits import from_ordered_bits, is_float, ordered_bits
+from .ordered_bits import is_float
 from .placing import refuse_layout
 from .selection import extremum
 from .shape import reshape, transpose
@@ -94,19 +94,9 @@ def lower_reduction(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -
     if monoid in (MAX, MIN):
         if out.dtype.kind == "c":
             return _reduce_complex(b, monoid, out, x, axes)
-        # Not every narrow float has the infinities that XLA would start from.
-        unsafe = out.dtype.itemsize < 4 or extremes_lose_nan()
-        if is_float(out.dtype) and b.module.platform == "cpu" and unsafe:
-            return _reduce_ordered_bits(b, monoid, out, x, axes)
+        if is_float(out.dtype) and b.module.platform == "cpu":
+            return lower_extreme(b, monoid, out, x, axes)
     return reduce_with(b, monoid.stablehlo, monoid.identity(out.dtype), out, x, axes)
-
-
-def _reduce_ordered_bits(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> Value:
-    nan = np.nan if monoid is MAX else -np.nan
-    keys = ordered_bits(b, x, nan, merge_zeros=False)
-    integers = out.update(dtype=keys.aval.dtype, weak_type=False)
-    start = total_order_key(monoid.identity(out.dtype))
-    return from_ordered_bits(b, reduce_with(b, monoid.stablehlo, start, integers, keys, axes), out)
 
 
 def _reduce_complex(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> Value:
@@ -146,6 +136,23 @@ class ReduceMax(ExtremeReduction):
 
     name = "reduce_max"
     monoid = MAX
+
+
+@final
+class ExpShift(ExtremeReduction):
+    """The largest element over `axes`, as it is subtracted before exponentials are summed.
+
+    XLA may lose NaN in it.  What is made of it does not: for any m, where xᵢ is NaN, so are xᵢ − m,
+    its exponential, and every sum with that as a term.
+    """
+
+    name = "exp_shift"
+    monoid = MAX
+
+    def lower(self, b: Builder, out: Any, x: Value, *, axes: Any) -> Value:
+        if is_float(out.dtype):
+            return lower_careless(b, self.monoid, out, x, axes)
+        return lower_reduction(b, self.monoid, out, x, axes)
 
 
 @final
@@ -233,6 +240,7 @@ class ReduceXor(BitReduction):
 
 reduce_max_p = ReduceMax()
 reduce_min_p = ReduceMin()
+exp_shift_p = ExpShift()
 reduce_prod_p = ReduceProd()
 reduce_and_p = ReduceAnd()
 reduce_or_p = ReduceOr()

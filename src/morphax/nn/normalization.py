@@ -15,6 +15,7 @@ from ..engines.reference.replay import replayed
 from ..lax.convert import convert
 from ..numpy.axes import canonical_axes, canonical_axis
 from ..numpy.operands import as_array, inexact_type, promoted_inexact
+from ..numpy.reductions import exp_shift
 from ..util.messages import message
 
 Axis = Any
@@ -32,9 +33,7 @@ def _largest(name: str, x: Any, axis: Axis, where: Any, weights: Any = None) -> 
     if weights is not None:
         counted = jnp.not_equal(weights, 0)
         counted = counted if where is None else jnp.logical_and(counted, where)
-    initial = None if counted is None and x.size else -np.inf
-    largest = jnp.max(x, axis, keepdims=True, initial=initial, where=counted)
-    largest = lax.stop_gradient(largest)
+    largest = lax.stop_gradient(exp_shift(x, axis, counted))
     return (x if where is None else jnp.where(where, x, largest)), largest
 
 

@@ -19,6 +19,7 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.convert import convert
 from ..lax.monoids import highest, lowest
+from ..lax.reductions import exp_shift_p
 from ..lax.spine import broadcast_in_dim_p, reduce_sum_p
 from ..util.memo import ResultTable
 from ..util.messages import message
@@ -154,6 +155,9 @@ _SUM = _Reduction("sum", _sum_over, lambda dtype: 0, add)
 _PROD = _Reduction("prod", _product_over, lambda dtype: 1, multiply)
 _MAX = _Reduction("max", lax.reduce_max, combine=lax.max, least=lowest)
 _MIN = _Reduction("min", lax.reduce_min, combine=lax.min, least=highest)
+_SHIFT = _Reduction(
+    "max", lambda a, axes: exp_shift_p.bind(a, axes=axes), lambda dtype: dtype.type(-np.inf)
+)
 _ALL = _Reduction("all", lax.reduce_and, lambda dtype: True)
 _ANY = _Reduction("any", lax.reduce_or, lambda dtype: False)
 
@@ -231,6 +235,16 @@ def min(
 
 
 amax, amin = max, min
+
+
+@replayed(1)
+def exp_shift(a: Any, axis: Axis = None, where: Any = None) -> Any:
+    """Largest element over axes, kept with size 1; for use in exp(a − …) alone, and their sums.
+
+    −∞ if there are no elements.  Which results these get is not decided by it, so XLA may compute
+    it in a way that loses NaN: see `lax.reductions.ExpShift`.
+    """
+    return _SHIFT(as_array("max", a), axis, True, None, where, None)
 
 
 @replayed(1)

@@ -3,7 +3,7 @@
 XLA on the CPU reads an array where it lies when its data start on a 64-byte boundary, and copies it
 otherwise.  Large results are slow for a second reason: the system hands out fresh memory page by
 page.  `HostMemory` answers both: its arrays are aligned, and up to a cap in bytes it keeps the
-memory of freed arrays for the next ones.
+memory of freed arrays for the next ones, until no array has been made or freed for some seconds.
 
 The compiled class and `OverallocatedMemory`, its twin in Python, have the same interface.  The twin
 serves a source checkout without the compiled module: it aligns by slicing a larger NumPy array,
@@ -25,11 +25,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from .available_memory import available_memory
 from .memo import on_clear
 from .messages import message
 
 ALIGNMENT = 64
 DEFAULT_CAP = 1 << 30
+SHARE = 1 / 16
+"""Of the memory that this process may use: more is not retained by default."""
 MANY = 1 << 15
 """From about so many elements on, `pooled` is worth its third of a microsecond."""
 
@@ -37,7 +40,7 @@ MANY = 1 << 15
 class OverallocatedMemory:
     """The twin of the compiled `HostMemory`: aligned arrays with NumPy alone."""
 
-    def __init__(self, cap: int = DEFAULT_CAP) -> None:
+    def __init__(self, cap: int = DEFAULT_CAP, idle_seconds: float = 5.0) -> None:
         self._cap = cap
         self._misses = 0
 
@@ -135,7 +138,7 @@ try:
 except ImportError:  # a source checkout without the compiled module
     HostMemory = OverallocatedMemory  # type: ignore[assignment, misc]
 
-_shared = HostMemory()
+_shared = HostMemory(min(DEFAULT_CAP, int(available_memory() * SHARE)))
 empty = _shared.empty
 aligned_copy = _shared.aligned_copy
 is_aligned = _shared.is_aligned

@@ -13,18 +13,20 @@ import gc
 import logging
 import os
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
+from importlib import import_module
 from typing import Any, final
 
 import numpy as np
 
 from ...config import current as current_config
+from ...util.garbage import at_start_of_collection
 from ...util.messages import message
-from . import kernels, plugins
+from . import forks, kernels, library_fusions, plugins
 from .device import Device
+from .interruptible import uninterrupted
 
 _logger = logging.getLogger(__name__)
 
@@ -32,13 +34,6 @@ _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE = 495
 _FIRST_VERSION_WITH_RIGHT_DOT_FUSION = 495
 _FIRST_VERSION_WITH_QUIET_LOADING = 495
 _FIRST_VERSION_WITH_VERSIONED_DLPACK = 505
-
-# jaxlib before 0.11 fuses a dot with a following reduction wrongly on the CPU (jax issue 39103);
-# fusing single dots only avoids it.
-_AVOID_WRONG_DOT_FUSION = (
-    "xla_cpu_experimental_ynn_fusion_type",
-    "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT",
-)
 
 
 @final
@@ -96,37 +91,50 @@ _interfaces: dict[str, Any] = {}
 
 
 @cache
+def jaxlib_module(name: str) -> Any:
+    """A module of jaxlib, imported such that Ctrl-C comes before or after it.
+
+    Raises:
+        ImportError: if this version of jaxlib has no such module.
+    """
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
+    return uninterrupted(partial(import_module, f"jaxlib.{name}"))
+
+
 def xla_client() -> Any:
     """The module `jaxlib.xla_client`."""
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
-    from jaxlib import xla_client
-
-    return xla_client
+    return jaxlib_module("xla_client")
 
 
 @cache
 def extension() -> Any:
     """The extension module `jaxlib._jax`."""
     xla_client()
-    from jaxlib import _jax  # type: ignore[attr-defined]
-
+    _jax = jaxlib_module("_jax")
     Device.register(_jax.Device)
     # Notes of where each buffer was made take a third of a microsecond per call, and pile up.
     _jax.set_tracebacks_enabled(False)
-    gc.callbacks.append(_drop_garbage)
+    # Lets jaxlib drop Python objects, such as NumPy memory, that its own threads cannot.
+    collector = at_start_of_collection(_jax.collect_garbage)
+    gc.callbacks.append(collector)
+    forks.watch(_jax, collector, _clients)
     return _jax
 
 
-def _drop_garbage(phase: str, _: dict[str, int]) -> None:
-    """Let jaxlib drop Python objects, such as NumPy memory, that its own threads cannot."""
-    if phase == "start":
-        extension().collect_garbage()
+@cache
+def loses_nan(dtype: Any) -> bool:
+    """Whether XLA's own reductions by maximum and minimum may drop NaN on the CPU.
+
+    They do where they are calls of its kernel library: in jaxlib 0.12 for all floats, before that
+    for float32, in programs whose reductions it may fuse (`library_fusions`).
+    """
+    return not fusions_are_chosen() or dtype == np.float32
 
 
 @cache
-def extremes_lose_nan() -> bool:
-    """Whether XLA's own reductions by maximum and minimum may drop NaN on the CPU (0.12 does)."""
-    return bool(xla_client()._version >= _FIRST_VERSION_WITH_RIGHT_DOT_FUSION)
+def fusions_are_chosen() -> bool:
+    """Whether this version of jaxlib must be told which operations it may fuse on the CPU."""
+    return bool(xla_client()._version < _FIRST_VERSION_WITH_RIGHT_DOT_FUSION)
 
 
 @cache
@@ -164,6 +172,7 @@ def client(platform: str = "cpu") -> Any:
     with _lock:
         if platform not in _clients:
             extension()
+            forks.check_process()
             _clients[platform] = _new_client(platform)
         return _clients[platform]
 
@@ -193,7 +202,6 @@ def _new_client(platform: str) -> Any:
 
 
 def _cpu_client() -> Any:
-    _watch_forks()
     count = current_config().num_cpu_devices
     keywords = {"num_devices": count} if count > 0 else {}
     return xla_client().make_cpu_client(**keywords)
@@ -241,21 +249,6 @@ def _option_value(text: str) -> Any:
 
 
 @cache
-def _watch_forks() -> None:
-    if hasattr(os, "register_at_fork"):
-        os.register_at_fork(before=_warn_of_fork)
-
-
-def _warn_of_fork() -> None:
-    warnings.warn(
-        "os.fork() was called while XLA's threads are running; compiling in the child will hang. "
-        "Start child processes with the 'spawn' method.",
-        RuntimeWarning,
-        stacklevel=3,
-    )
-
-
-@cache
 def device_list(device: Any) -> Any:
     """Jaxlib's list of one device."""
     return extension().DeviceList((device,))
@@ -269,8 +262,17 @@ def placement(device: Any, memory_kind: str | None = None) -> Any:
     )
 
 
-def compile_options(device: Any, overrides: tuple[tuple[str, Any], ...] = ()) -> Any:
-    """Options for a program on one device; `overrides` are XLA flags by name."""
+def compile_options(
+    device: Any, overrides: tuple[tuple[str, Any], ...] = (), *, fuses_reductions: bool = False
+) -> Any:
+    """Options for a program on one device.
+
+    Args:
+        device: the device.
+        overrides: XLA flags by name.
+        fuses_reductions: whether the kernel library for the CPU may compute reductions, where
+            that is to be chosen: see `library_fusions`.
+    """
     xc = xla_client()
     options = xc.CompileOptions()
     assignment = xc.DeviceAssignment.create(np.array([[device.id]], np.int32))
@@ -278,7 +280,9 @@ def compile_options(device: Any, overrides: tuple[tuple[str, Any], ...] = ()) ->
         target.num_replicas = target.num_partitions = 1
         target.device_assignment = assignment
     flags = list(overrides)
-    if device.platform == "cpu" and xc._version < _FIRST_VERSION_WITH_RIGHT_DOT_FUSION:
-        flags.append(_AVOID_WRONG_DOT_FUSION)
+    if device.platform == "cpu" and fusions_are_chosen():
+        flags.append(
+            (library_fusions.FLAG, library_fusions.fusions(of_reductions=fuses_reductions))
+        )
     options.env_option_overrides = flags
     return options

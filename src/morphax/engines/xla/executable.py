@@ -22,10 +22,18 @@ from ...util.messages import message
 from . import pending
 from .buffers import wait
 from .call_plan import CallPlan
-from .client import compile_options, device_list, extension, handler_keywords, placement
+from .client import (
+    compile_options,
+    device_list,
+    extension,
+    fusions_are_chosen,
+    handler_keywords,
+    placement,
+)
 from .compile_cache.programs import load_or_compile
 from .failures import raise_failure, reported_by_xla
 from .interruptible import interruptible
+from .library_fusions import may_fuse_reductions
 from .lowering import LoweredProgram
 from .mlir_context import parsed
 
@@ -58,7 +66,10 @@ class Executable:
         cls, program: LoweredProgram, device: Any, overrides: tuple[tuple[str, Any], ...] = ()
     ) -> Executable:
         """Compile the module of `program` for `device`, or load what the compile cache has kept."""
-        options = compile_options(device, overrides)
+        may_fuse = (
+            program.guards_extremes and fusions_are_chosen() and may_fuse_reductions(program.text)
+        )
+        options = compile_options(device, overrides, fuses_reductions=may_fuse)
 
         def compiled(module: Any = program.text, **keywords: Any) -> Any:
             return interruptible(

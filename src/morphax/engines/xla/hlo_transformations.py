@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...util.messages import message
-from .client import client, plugin_interface
+from .client import client, jaxlib_module, plugin_interface
 from .compile_cache.programs import changed_platforms
 
 _registered: Counter[tuple[str, str, int]] = Counter()
@@ -51,7 +51,7 @@ def clear(platform: str, name: str, stage: int) -> bool:
 
 def _functions() -> Any:
     try:
-        from jaxlib import _xla  # type: ignore[attr-defined]
+        return jaxlib_module("_xla")
     except ImportError:
         raise NotImplementedError(
             message(
@@ -61,4 +61,3 @@ def _functions() -> Any:
                 fix="Use Python 3.12 or later, for which morphax stands on jaxlib 0.12.",
             )
         ) from None
-    return _xla

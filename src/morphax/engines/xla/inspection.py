@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from .client import client, extension
+from .client import client, extension, jaxlib_module
 
 
 def mlir_module(text: str) -> Any:
     """The module as an object of the MLIR bindings."""
-    from jaxlib.mlir import ir
-    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
-    from jaxlib.mlir.dialects import chlo, sdy, stablehlo
-
+    ir = jaxlib_module("mlir.ir")
     context = ir.Context()
     registry = ir.DialectRegistry()
-    _jax_mlir_ext.register_dialects(registry)
+    jaxlib_module("mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
     context.append_dialect_registry(registry)
     context.load_all_available_dialects()
-    for dialect in (stablehlo, chlo, sdy):
-        dialect.register_dialect(context)
+    for name in ("stablehlo", "chlo", "sdy"):
+        jaxlib_module(f"mlir.dialects.{name}").register_dialect(context)
     with context:
         return ir.Module.parse(text)
 

@@ -8,6 +8,9 @@ goes on in the background, and its result is dropped.
 At first it asks in quick succession, which takes no longer than to be woken; a wait that lasts is
 put into sleeps of a small part of its length so far.  Other threads block in jaxlib, as they
 receive no signals; so does the main thread where no handler of Python's waits for Ctrl-C.
+
+While jaxlib is imported, its C++ code runs Python code that must not raise: an exception of a
+signal's handler there ends the process.  So handlers wait until that is done.
 """
 
 from __future__ import annotations
@@ -85,6 +88,38 @@ def interruptible(function: Callable[[], T]) -> T:
     threading.Thread(target=work, name="morphax: XLA", daemon=True).start()
     finished.acquire()
     return outcome[0]()
+
+
+def uninterrupted(function: Callable[[], T]) -> T:
+    """The result of a call in which no handler of a signal runs: they run after it.
+
+    Another thread would not do: where Ctrl-C has struck in the middle of an import, Python's lock
+    of imports may stay with the main thread for ever.
+
+    Args:
+        function: takes nothing, and not long; what it raises is raised here.
+
+    Raises:
+        KeyboardInterrupt: or whatever the handler of a signal raises, once `function` is done.
+    """
+    # Handlers of all signals run on the main thread, and only there can they be changed.
+    if threading.get_ident() != threading.main_thread().ident:
+        return function()
+    replaced: dict[int, Any] = {}
+    arrived: dict[int, None] = {}
+    try:
+        for number in signal.valid_signals():
+            handler = signal.getsignal(number)
+            if callable(handler):
+                replaced[number] = handler
+                signal.signal(number, lambda number, _: arrived.setdefault(number))
+        return function()
+    finally:
+        # Ctrl-C comes last, as its handler is the likeliest to raise.
+        for number in sorted(replaced, key=lambda number: number == signal.SIGINT):
+            signal.signal(number, replaced[number])
+        for number in arrived:
+            signal.raise_signal(number)
 
 
 def _raiser(error: BaseException) -> Callable[[], Any]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -19,8 +19,10 @@ from ...array import Array
 from ...core import Jaxpr, Literal, ShapedArray, without_references
 from ...core.dce import eliminate_dead_code
 from ...util.messages import message
+from .client import fusions_are_chosen
+from .library_fusions import may_fuse_reductions
 from .literals import physical_aval, physical_dtype
-from .stablehlo import Module, function
+from .stablehlo import Function, Module, function
 
 
 @final
@@ -54,6 +56,7 @@ class LoweredProgram:
         donated: operands whose memory the module's results may take over.
         handed_over: operands that the caller gives away and gets back as one result.
         inspections: Python functions that are to know of the sharding of a value, once compiled.
+        guards_extremes: whether maxima and minima of floats are right by the kernel library too.
     """
 
     name: str
@@ -68,6 +71,7 @@ class LoweredProgram:
     donated: tuple[int, ...] = ()
     handed_over: tuple[int, ...] = ()
     inspections: tuple[Callable[[Any], Any], ...] = ()
+    guards_extremes: bool = False
 
 
 def lower(
@@ -95,23 +99,19 @@ def lower(
     kept = [i for i, is_used in enumerate(used) if is_used or keep_unused]
     entry = trimmed.replace(invars=tuple([trimmed.invars[i] for i in kept]))
     out_avals = tuple([physical_aval(v.aval) for v in entry.outvars])
-    module = Module(platform, locations=locations)
     # The memory of a forwarded operand goes to the results that it is.
     returned = Counter(f.operand for f in forwarded if f is not None)
     given = set(donated).difference(returned)
     attributes = _donations(name, entry, [k for k, i in enumerate(kept) if i in given])
-    main = function(
-        module,
-        "main",
-        entry.in_avals,
-        lambda builder, *operands: builder.inline(entry, *operands),
-        visibility="public ",
-        argument_attributes=attributes,
-    )
-    body = "\n".join([*module.functions, main.text])
+    module = Module(platform, locations=locations)
+    text, main = _written(module, entry, name, attributes)
+    is_plain = module.guards_extremes and fusions_are_chosen() and not may_fuse_reductions(text)
+    if is_plain:
+        module = Module(platform, locations=locations, plain_extremes=True)
+        text, main = _written(module, entry, name, attributes)
     return LoweredProgram(
         name=name,
-        text=f"module @{module.fresh_name('jit_' + name)} {{\n{body}\n}}\n",
+        text=text,
         in_avals=jaxpr.in_avals,
         out_avals=jaxpr.out_avals,
         kept_operands=tuple(kept),
@@ -122,7 +122,24 @@ def lower(
         inspections=tuple(module.inspections),
         donated=tuple([kept[k] for k in attributes]),
         handed_over=tuple([i for i in donated if returned[i] == 1]),
+        guards_extremes=not is_plain,
     )
+
+
+def _written(
+    module: Module, entry: Jaxpr, name: str, attributes: Mapping[int, str]
+) -> tuple[str, Function]:
+    """The text of the module, and its entry."""
+    main = function(
+        module,
+        "main",
+        entry.in_avals,
+        lambda builder, *operands: builder.inline(entry, *operands),
+        visibility="public ",
+        argument_attributes=attributes,
+    )
+    body = "\n".join([*module.functions, main.text])
+    return f"module @{module.fresh_name('jit_' + name)} {{\n{body}\n}}\n", main
 
 
 def _donations(name: str, entry: Jaxpr, donated: Sequence[int]) -> dict[int, str]:

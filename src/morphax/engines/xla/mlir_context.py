@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib import import_module
 from typing import Any
 
-from .client import xla_client
+from .client import jaxlib_module, xla_client
 
 
 @cache
@@ -14,33 +13,27 @@ def bindings() -> Any:
     """The module `jaxlib.mlir.ir`."""
     # It has to find jaxlib's logging as we set it.
     xla_client()
-    from jaxlib.mlir import ir
-
-    return ir
+    return jaxlib_module("mlir.ir")
 
 
 @cache
 def passes() -> Any:
     """The module `jaxlib.mlir.passmanager`."""
-    from jaxlib.mlir import passmanager
-
-    return passmanager
+    return jaxlib_module("mlir.passmanager")
 
 
 @cache
 def dialect(name: str) -> Any:
     """The module of operations of a dialect, such as ``stablehlo`` or ``func``."""
     bindings()
-    return import_module(f"jaxlib.mlir.dialects.{name}")
+    return jaxlib_module(f"mlir.dialects.{name}")
 
 
 @cache
 def known_dialects() -> Any:
     """The registry of the dialects that come with the bindings."""
-    from jaxlib.mlir._mlir_libs import _jax_mlir_ext
-
     registry = bindings().DialectRegistry()
-    _jax_mlir_ext.register_dialects(registry)
+    jaxlib_module("mlir._mlir_libs._jax_mlir_ext").register_dialects(registry)
     return registry
 
 

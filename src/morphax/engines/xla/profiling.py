@@ -6,7 +6,7 @@ import warnings
 from functools import cache
 from typing import Any
 
-from .client import xla_client
+from .client import jaxlib_module, xla_client
 
 _iterator_types: set[type] = set()
 _SMALL_PROFILE = "planes { lines { events { metadata_id: 1 } } }"
@@ -16,17 +16,14 @@ _SMALL_PROFILE = "planes { lines { events { metadata_id: 1 } } }"
 def profiler() -> Any:
     """The module of sessions and marks."""
     xla_client()
-    from jaxlib import _profiler  # type: ignore[attr-defined]
-
-    return _profiler
+    return jaxlib_module("_profiler")
 
 
 @cache
 def profile_data() -> Any:
     """The module that reads what was recorded."""
     xla_client()
-    from jaxlib import _profile_data  # type: ignore[attr-defined]
-
+    _profile_data = jaxlib_module("_profile_data")
     # jaxlib makes the types of iterators when they are first asked for.  Python 3.12 warns of them,
     # and if the warning is an error, jaxlib ends the process: make them here, and keep them.
     with warnings.catch_warnings():

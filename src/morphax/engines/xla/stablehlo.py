@@ -58,6 +58,7 @@ class Module:
         platform: where it will run; a lowering rule may write what is fastest there.
         locations: whether operations carry their name and the user's source line.
         largest_constant: in bytes, of those that are written; larger ones are operands.
+        plain_extremes: whether XLA's own maxima and minima of floats are exact in this module.
     """
 
     def __init__(
@@ -66,10 +67,13 @@ class Module:
         *,
         locations: bool = False,
         largest_constant: float = _LARGEST_WRITTEN_CONSTANT,
+        plain_extremes: bool = False,
     ) -> None:
         self.platform = platform
         self.locations = locations
         self.largest_constant = largest_constant
+        self.plain_extremes = plain_extremes
+        self.guards_extremes = False
         self.functions: list[str] = []
         self.callees: dict[Any, Function] = {}
         self.used_names: set[str] = {"main"}

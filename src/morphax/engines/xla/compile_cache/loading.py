@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
-from ..client import device_list, reports_advice_as_features, xla_client
+from ..client import device_list, jaxlib_module, reports_advice_as_features, xla_client
 
 _ONLY_FATAL: Final = 3
 
@@ -37,8 +37,7 @@ def from_bytes(payload: bytes, options: Any, device: Any) -> Any:
 def _silence() -> Iterator[None]:
     """Close XLA's log, which is one for all threads."""
     xla_client()
-    from jaxlib import utils  # type: ignore[attr-defined]
-
+    utils = jaxlib_module("utils")
     with _log_level:
         utils.absl_set_min_log_level(_ONLY_FATAL)
         try:

@@ -27,9 +27,11 @@ def directory(configured: str | None) -> Path:
         configured: the value of ``jax_compilation_cache_dir``.
 
     Raises:
-        UnusableDirectory: it is on no file system, or the user has no home.
+        UnusableDirectory: it is on no file system, is no path, or the user has no home.
     """
     if configured:
+        if not _is_path(configured):
+            raise UnusableDirectory(f"{configured!r} is no path: it has characters that none has")
         if "://" in configured:
             raise UnusableDirectory(f"{configured} is not on a file system")
         return _expanded(configured).absolute()
@@ -37,6 +39,13 @@ def directory(configured: str | None) -> Path:
     # The XDG specification says to ignore relative paths.
     root = Path(caches) if os.path.isabs(caches) else _expanded("~/.cache")
     return root / "morphax"
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def _expanded(path: str) -> Path:

@@ -24,6 +24,7 @@ from ....util.messages import message
 from ..client import extension
 from .entries import BrokenEntry
 from .failures import report
+from .files import ForeignFile
 from .keys import key_of
 from .loading import from_bytes, to_bytes
 from .location import UnusableDirectory, directory
@@ -102,7 +103,7 @@ def _store(settings: Config) -> Store | None:
             _stores[place] = None
             try:
                 _stores[place] = Store(directory(place))
-            except (OSError, UnusableDirectory) as error:
+            except (OSError, ForeignFile, UnusableDirectory) as error:
                 report("compiled programs are not kept", error)
         return _stores[place]
 

@@ -8,31 +8,39 @@ fails its digest.
 Reading an entry sets the time of its file, by which the entries used longest ago are removed when
 the directory is too large.  Only files made here are counted or removed: others are left alone.
 
-A hit or miss appends one byte to a file of that name, so that its size is the count.
+A hit or miss appends one byte to a file of that name, so that its size is the count.  The file
+`written` grows by a byte for each KiB before that is written, and is removed when the directory
+has been looked at.  So processes that are killed are accounted for by those that come after them.
 """
 
 from __future__ import annotations
 
 import atexit
 import os
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final, Literal, NamedTuple, final
 
-from .entries import opened, sealed
+from .entries import BrokenEntry, opened, sealed
+from .files import ForeignFile, append, read, remove
 from .location import is_private, prepare
 
 _ENTRY: Final = ".executable"
 _UNFINISHED: Final = ".unfinished"
 _SECRET_NAME: Final = "secret"
 _SECRET_BYTES: Final = 32
+_WRITTEN: Final = "written"
+_WRITTEN_UNIT: Final = 1024
 
 # Making room for a few more entries as well saves looking at all of them at each new one.
 _TRIMMED_SHARE: Final = 0.9
 _SHARE_BETWEEN_TRIMS: Final = 0.125
 _SECONDS_UNTIL_ABANDONED: Final = 3600.0
+
+_NO_LINKS: Final = {"follow_symlinks": False} if os.utime in os.supports_follow_symlinks else {}
 
 Event = Literal["hits", "misses"]
 
@@ -59,7 +67,7 @@ class Store:
         prepare(folder)
         self.folder = folder
         self._secret = _secret(folder / _SECRET_NAME)
-        self._untrimmed = 0
+        self._is_trimmed = True
         self._limit: int | None = None
 
     def get(self, key: str) -> bytes | None:
@@ -71,12 +79,14 @@ class Store:
         """
         path = self._path(key)
         try:
-            entry = path.read_bytes()
+            entry, _ = read(path)
         except FileNotFoundError:
             return None
+        except ForeignFile as error:
+            raise BrokenEntry(str(error)) from error
         payload = opened(entry, key, self._secret)
         with suppress(OSError):
-            os.utime(path)
+            os.utime(path, **_NO_LINKS)
         return payload
 
     def put(self, key: str, payload: bytes, limit: int) -> None:
@@ -88,35 +98,47 @@ class Store:
         entry = sealed(payload, key, self._secret)
         if len(entry) > limit:
             return
-        _write(self._path(key), entry)
-        self._make_room_later(len(entry), limit)
+        is_full = self._account_for(len(entry), limit)
+        try:
+            _write(self._path(key), entry)
+        finally:
+            if is_full:
+                self.trim(limit)
 
     def remove(self, key: str) -> None:
         """Remove an entry, if it is there and can be removed."""
         with suppress(OSError):
-            self._path(key).unlink()
+            remove(self._path(key))
 
     def _path(self, key: str) -> Path:
         return self.folder / f"{key}{_ENTRY}"
 
-    def _make_room_later(self, added: int, limit: int) -> None:
-        """Trim at exit, or once this process has added much."""
+    def _account_for(self, added: int, limit: int) -> bool:
+        """Whether much has been written, by all processes, since the directory was looked at."""
         if self._limit is None:
             atexit.register(self._trim_at_exit)
-        self._limit = limit
-        self._untrimmed += added
-        if self._untrimmed > limit * _SHARE_BETWEEN_TRIMS:
-            self.trim(limit)
+        self._limit, self._is_trimmed = limit, False
+        path = self.folder / _WRITTEN
+        try:
+            units = append(path, b"." * -(-added // _WRITTEN_UNIT))
+        except ForeignFile:
+            with suppress(OSError):
+                remove(path)
+            return True
+        return units * _WRITTEN_UNIT > limit * _SHARE_BETWEEN_TRIMS
 
     def _trim_at_exit(self) -> None:
-        if self._limit is not None and self._untrimmed:
+        if self._limit is not None and not self._is_trimmed:
             self.trim(self._limit)
 
     def trim(self, limit: int) -> None:
         """Remove the entries used longest ago if all together are larger than `limit` bytes."""
-        self._untrimmed = 0
+        self._is_trimmed = True
+        with suppress(OSError):
+            remove(self.folder / _WRITTEN)
+        self._remove_abandoned()
         kept = sorted(self.entries(), key=lambda entry: entry.used)
-        excess = sum(entry.size for entry in kept) - limit
+        excess = sum(file.size for file in (*kept, *self._files(_UNFINISHED))) - limit
         if excess > 0:
             excess += int(limit * (1 - _TRIMMED_SHARE))
         for entry in kept:
@@ -125,7 +147,6 @@ class Store:
             excess -= entry.size
             with suppress(OSError):
                 entry.path.unlink()
-        self._remove_abandoned()
 
     def _remove_abandoned(self) -> None:
         """Remove what processes that were killed have left unfinished."""
@@ -145,8 +166,9 @@ class Store:
             for file in found:
                 if file.name.endswith(suffix):
                     with suppress(OSError):
-                        facts = file.stat()
-                        yield Kept(Path(file.path), facts.st_size, facts.st_mtime)
+                        facts = file.stat(follow_symlinks=False)
+                        if not stat.S_ISDIR(facts.st_mode):
+                            yield Kept(Path(file.path), facts.st_size, facts.st_mtime)
 
     def clear(self) -> int:
         """Remove all entries and counts; the number of entries removed."""
@@ -155,20 +177,20 @@ class Store:
             with suppress(OSError):
                 entry.path.unlink()
                 removed += 1
-        for event in ("hits", "misses"):
+        for name in ("hits", "misses", _WRITTEN):
             with suppress(OSError):
-                (self.folder / event).unlink()
+                remove(self.folder / name)
         return removed
 
     def count(self, event: Event) -> None:
         """Count a hit or a miss, if the directory can be written."""
-        with suppress(OSError), open(self.folder / event, "ab", buffering=0) as file:
-            file.write(b".")
+        with suppress(OSError, ForeignFile):
+            append(self.folder / event, b".")
 
     def counted(self, event: Event) -> int:
         """The number of hits or misses of all processes so far."""
         try:
-            return (self.folder / event).stat().st_size
+            return (self.folder / event).lstat().st_size
         except OSError:
             return 0
 
@@ -205,17 +227,17 @@ def _secret(path: Path) -> bytes:
     found = _private_secret(path)
     if found is None:
         with suppress(FileNotFoundError):
-            path.unlink()
+            remove(path)
         with _unfinished(path.parent, os.urandom(_SECRET_BYTES)) as written:
             _publish(written, path)
-        found = path.read_bytes()
+        found = read(path)[0]
     return found
 
 
 def _private_secret(path: Path) -> bytes | None:
     try:
-        secret, facts = path.read_bytes(), path.stat()
-    except FileNotFoundError:
+        secret, facts = read(path)
+    except (FileNotFoundError, ForeignFile):
         return None
     return secret if len(secret) == _SECRET_BYTES and is_private(facts) else None
 

@@ -258,8 +258,8 @@ def _whole(trace: BatchTrace, flat: FlatFunction, position: int, x: Any, where: 
         value, dim = trace.split(x)
         if where is None and dim is None:
             return value if hasattr(value, "aval") else current_trace().constant(value)
-        if where is None and type(trace.out_dim(x)) is SameAxis and trace.axes.size:
-            return index_in_dim(value, 0, dim, keepdims=False)
+        if where is None and isinstance(same := trace.out_dim(x), SameAxis) and trace.axes.size:
+            return index_in_dim(value, 0, same, keepdims=False)
         ndim = aval_of(value).ndim + (dim is None)
         if type(where) is not int or not -ndim <= where < ndim:
             raise ValueError(_misplaced(flat, position, where, ndim))

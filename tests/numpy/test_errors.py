@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import morphax as jax
 import morphax.numpy as jnp
 from morphax import errors, jit
 
 X = np.ones((2, 3), np.float32)
 V = np.arange(4)
+KEY = jax.random.key(0)
 C = np.ones(2, np.complex64)
 
 Call = Callable[[], Any]
@@ -112,7 +114,20 @@ ROWS: list[tuple[str, Call, type[Exception], str]] = [
     ("piecewise", lambda: jnp.piecewise(V, [V > 0, V < 0], [1]), ValueError, "one more"),
     ("norm order", lambda: jnp.linalg.norm(V, "fro"), ValueError, "argument ord"),
     ("norm axes", lambda: jnp.linalg.norm(np.ones((1, 1, 1)), 1), ValueError, "argument axis"),
-    ("arange traced", lambda: jit(jnp.arange)(3), TypeError, "known while"),
+    ("arange traced", lambda: jit(jnp.arange)(3), TypeError, "decide the length(.|\n)*static_arg"),
+    ("zeros traced", lambda: jit(jnp.zeros)(3), TypeError, "static_argn"),
+    ("eye traced", lambda: jit(jnp.eye)(3), TypeError, "static_argn"),
+    ("reshape traced", lambda: jit(lambda n: jnp.reshape(V, (n, 2)))(2), TypeError, "static_argn"),
+    ("repeat traced", lambda: jit(lambda n: jnp.repeat(V, n))(2), TypeError, "static_argn"),
+    ("key +", lambda: KEY + 1, TypeError, "fold_in"),
+    ("key -", lambda: KEY - KEY, TypeError, "fold_in"),
+    ("key *", lambda: 2 * KEY, TypeError, "fold_in"),
+    ("key &", lambda: KEY & 1, TypeError, "fold_in"),
+    ("key neg", lambda: -KEY, TypeError, "fold_in"),
+    ("key sin", lambda: jnp.sin(KEY), TypeError, "fold_in"),
+    ("key sum", lambda: jnp.sum(KEY), TypeError, "fold_in"),
+    ("key where", lambda: jnp.where(True, KEY, 1.0), ValueError, "fold_in"),
+    ("key astype", lambda: KEY.astype("float32"), TypeError, "key_data"),
     ("view", lambda: jnp.ones(3).view(jnp.complex64), ValueError, "whole elements"),
     ("power", lambda: jnp.power(V, -1), TypeError, "y ≥ 0"),
     ("numpy object", lambda: jnp.add(np.array([None]), 1), TypeError, r"dtype\('O'\)"),

@@ -110,6 +110,14 @@ def test_jacobians_of_trees() -> None:
         np.testing.assert_array_equal(jacobian["v"]["b"], 2 * np.eye(2))
 
 
+NOT_LINEAR = {
+    "square": lambda x: x * x,
+    "quotient": lambda x: 1 / x,
+    "loop": lambda x: jax.lax.fori_loop(0, 3, lambda _, c: c * c, x),
+    "condition": lambda x: jax.lax.cond(x > 0, lambda x: x, lambda x: -x, x),
+    "index": lambda x: jnp.ones(3)[x.astype(int)],
+}
+
 ERRORS = [
     pytest.param(lambda: jax.grad(3), TypeError, "a callable", id="not callable"),  # type: ignore[arg-type]
     pytest.param(
@@ -144,6 +152,15 @@ ERRORS = [
     pytest.param(
         lambda: jax.grad(lambda x: x * x, holomorphic=True)(1.0), TypeError, "complex", id="real"
     ),
+    *[
+        pytest.param(
+            lambda f=f: jax.linear_transpose(f, 1.0)(1.0),
+            TypeError,
+            "transposition of(.|\n)*linear",
+            id=f"transpose {name}",
+        )
+        for name, f in NOT_LINEAR.items()
+    ],
 ]
 
 

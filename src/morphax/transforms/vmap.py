@@ -271,19 +271,14 @@ def _whole(trace: BatchTrace, flat: FlatFunction, position: int, x: Any, where: 
         value, dim = trace.split(x)
         if where is None and dim is None:
             return value if hasattr(value, "aval") else current_trace().constant(value)
-        if where is None and dim is not None and _is_shared(trace, x):
-            return index_in_dim(value, 0, dim, keepdims=False)
+        if where is None and isinstance(same := trace.out_dim(x), SameAxis) and trace.axes.size:
+            return index_in_dim(value, 0, same, keepdims=False)
         ndim = aval_of(value).ndim + (dim is None)
         if type(where) is not int or not -ndim <= where < ndim:
             raise ValueError(_misplaced(flat, position, where, ndim))
         return to_axis(trace.axes, value, dim, where % ndim)
 
     return from_member(place, trace.axes.size, x, where)
-
-
-def _is_shared(trace: BatchTrace, x: Any) -> bool:
-    """Whether all members have the same result, along an axis that has any."""
-    return type(trace.out_dim(x)) is SameAxis and bool(trace.axes.size)
 
 
 def _misplaced(flat: FlatFunction, position: int, where: Any, ndim: int) -> str:

@@ -99,3 +99,18 @@ def test_errors(call: Any, error: type[Exception], text: str) -> None:
 def test_an_operand_for_each_branch(pred: bool, expected: float) -> None:
     call = lambda p: lax.cond(p, 1.0, lambda x: x + 1, {"y": 2.0}, lambda t: t["y"] * 3)  # noqa: E731
     assert call(pred) == jax.jit(call)(pred) == expected
+
+
+# The first branch (of cond: false_fun) says how weakly the result is typed, as in JAX.
+WEAK_RESULTS = [
+    (lambda x: lax.cond(True, lambda x: x + jnp.float32(1), lambda x: x, x), 0.0, True),
+    (lambda x: lax.cond(True, lambda x: x, lambda x: x + jnp.float32(1), x), 0.0, False),
+    (lambda x: lax.switch(1, [lambda x: x, lambda x: x + jnp.float32(1)], x), 0.0, True),
+    (lambda x: lax.switch(0, [lambda x: x + jnp.int32(1), lambda x: x], x), 0, False),
+]
+
+
+@pytest.mark.parametrize(("choose", "x", "weak"), WEAK_RESULTS)
+def test_weak_types_of_results(choose: Any, x: Any, weak: bool) -> None:
+    for result in (choose(x), jax.jit(lambda: choose(x))()):
+        assert result.weak_type is weak

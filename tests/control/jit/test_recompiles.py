@@ -84,6 +84,25 @@ def unseen_state() -> None:
         jax.jit(lambda x, numbers=numbers: x)(1.0)
 
 
+class Equal:
+    """Unequal values of one hash."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Equal) and self.value == other.value
+
+
+def static_objects_of_one_hash() -> None:
+    f = partial(jax.jit, static_argnames="n")(lambda x, n: x * n.value)
+    for n in (0, 1, 0, 2):
+        f(1.0, Equal(n))
+
+
 LINES: dict[str, tuple[Callable[[], None], str]] = {
     "shapes": (
         shapes,
@@ -93,6 +112,7 @@ LINES: dict[str, tuple[Callable[[], None], str]] = {
     "weak types": (weak_types, "argument y was ~int32[], now int32[] (weak type: "),
     "dtypes": (dtypes, "argument x was int16[2], now int32[2] (dtype: "),
     "static values": (static_values, "static argument n was 1, now 2 (each value is a program"),
+    "one hash": (static_objects_of_one_hash, "static argument n was a Equal, now another one"),
     "structures": (structures, "the structure of the arguments was "),
     "options": (options, "jax_default_matmul_precision was bfloat16, now highest"),
     "list": (

@@ -104,6 +104,55 @@ def test_weakly_typed_carry_takes_the_dtype_of_the_body() -> None:
     assert carry.dtype == np.float32
 
 
+# Start, body, dtype and weak type of the result, as JAX has them.
+WEAK_CARRIES = [
+    pytest.param(0, lambda c: c + 1.0, "float32", False, id="int to float"),
+    pytest.param(0, lambda c: c * 1j, "complex64", False, id="int to complex"),
+    pytest.param(0.0, lambda c: c * 1j, "complex64", False, id="float to complex"),
+    pytest.param(0, jnp.sin, "float32", False, id="int to float by a function"),
+    pytest.param(0, lambda c: 1.0, "float32", True, id="int to a Python float"),
+    pytest.param(0, lambda c: c + 1, "int32", True, id="int"),
+    pytest.param(0.0, lambda c: c + 1, "float32", True, id="float"),
+    pytest.param(0, lambda c: c + jnp.int8(1), "int8", False, id="int to int8"),
+    pytest.param(0, lambda c: c + jnp.float16(1), "float16", False, id="int to float16"),
+    pytest.param(0.0, lambda c: c + jnp.float32(1), "float32", False, id="float to strong float"),
+    pytest.param(jnp.float32(0), lambda c: c + 1.0, "float32", False, id="strong"),
+    pytest.param(jnp.float32(0), lambda c: 1.0, "float32", True, id="strong to a Python float"),
+]
+
+
+@pytest.mark.parametrize(("start", "body", "dtype", "weak"), WEAK_CARRIES)
+def test_weak_carries(start: Any, body: Any, dtype: str, weak: bool) -> None:
+    expected: Any = start
+    for _ in range(2):
+        expected = body(expected)
+    loops = [
+        lambda x: lax.fori_loop(0, 2, lambda _, c: body(c), x),
+        lambda x: lax.scan(lambda c, _: (body(c), c), x, length=2)[0],
+        lambda x: lax.while_loop(lambda s: s[0] < 2, lambda s: (s[0] + 1, body(s[1])), (0, x))[1],
+    ]
+    for loop in loops:
+        for result in (loop(start), jax.jit(lambda loop=loop: loop(start))()):
+            assert (result.dtype, result.weak_type) == (dtype, weak)
+            np.testing.assert_allclose(result, expected, rtol=1e-3)
+
+
+def test_weak_carries_pass_their_dtype_on() -> None:
+    a, b, c = lax.fori_loop(0, 3, lambda i, s: (s[1], s[2], s[0] + i * 0.5), (0, 0, 0))
+    assert [x.dtype for x in (a, b, c)] == [np.float32] * 3
+    assert [float(x) for x in (a, b, c)] == [0.0, 0.5, 1.0]
+    f = lambda x: lax.fori_loop(0, 3, lambda _, c: c * x + 1.0, 0)  # noqa: E731
+    assert jax.grad(f)(2.0) == 5.0
+    assert jax.jvp(f, (2.0,), (1.0,)) == (7.0, 5.0)
+    assert jax.vmap(f)(jnp.arange(2.0)).tolist() == [1.0, 3.0]
+
+
+def test_weakly_typed_traced_bounds_count_weakly() -> None:
+    count = jax.jit(lambda n: lax.fori_loop(0, n, lambda i, c: i, 0))
+    assert count(3).weak_type
+    assert not count(jnp.int32(3)).weak_type
+
+
 def test_fori_loop_counts_and_differentiates() -> None:
     def power(x: Any) -> Any:
         return lax.fori_loop(0, 3, lambda i, c: c * x + i, 1.0)
@@ -164,6 +213,30 @@ ERRORS = [
         TypeError,
         r"carry\['a'\](.|\n)*the shape differs",
         id="carry shape",
+    ),
+    pytest.param(
+        lambda: lax.fori_loop(0, 2, lambda i, c: c.sum(), jnp.ones(2)),
+        TypeError,
+        r"fix: .*Start with a value of shape \(\), .*broadcast_to",
+        id="carry loses an axis",
+    ),
+    pytest.param(
+        lambda: lax.fori_loop(0, 2, lambda i, c: jnp.append(c, 1.0), jnp.ones(2)),
+        TypeError,
+        r"fix: .*of shape \(3,\), .*a loop cannot grow",
+        id="carry grows",
+    ),
+    pytest.param(
+        lambda: lax.fori_loop(0, 2, lambda i, c: c[None], jnp.ones(2)),
+        TypeError,
+        r"fix: .*of shape \(1, 2\), .*reduce the result",
+        id="carry gains an axis",
+    ),
+    pytest.param(
+        lambda: lax.fori_loop(0, 2, lambda i, c: 1.0, jax.random.key(0)),
+        TypeError,
+        r"fix: .*keys and numbers differ",
+        id="carry of keys",
     ),
     pytest.param(
         lambda: lax.scan(lambda c, x: (c.astype(int), x), jnp.float32(1), XS),

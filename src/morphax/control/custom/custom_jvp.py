@@ -17,6 +17,7 @@ from ...core import (
     set_current_trace,
 )
 from ...lax.spine import add_tangents, instantiate
+from ...transforms.batching import BatchTrace, unbatched_aval
 from ...transforms.derivative_maps import tangent_output
 from ...transforms.flattening import FlatFunction, function_label
 from ...transforms.jvp import JVPTrace, JVPTracer
@@ -66,10 +67,7 @@ def batched_jvp_rule(
         with members() as trace:
             outs, out_tangents = rule(
                 [trace.wrap(x, d) for x, d in zip(primals, dims, strict=True)],
-                [
-                    t if is_zero(t) else trace.wrap(t, d)
-                    for t, d in zip(tangents, dims, strict=True)
-                ],
+                [_member(trace, t, d) for t, d in zip(tangents, dims, strict=True)],
             )
         values = results.values(trace, outs, out_tangents)
         given = iter(values[len(outs) :])
@@ -79,6 +77,13 @@ def batched_jvp_rule(
         ]
 
     return batched
+
+
+def _member(trace: BatchTrace, t: Any, dim: int | None) -> Any:
+    """The tangent of one member, of a batch of tangents."""
+    if not is_zero(t):
+        return trace.wrap(t, dim)
+    return t if dim is None else Zero(unbatched_aval(t.aval, dim))
 
 
 @final

@@ -12,5 +12,6 @@ _names: dict[str, Any] = {}
 def namespace() -> dict[str, Any]:
     """A new dictionary of them; classes and modules are the same ones each time."""
     if not _names:
+        _names["__name__"] = "program"
         exec(compile(PRELUDE + STATE, "<prelude>", "exec"), _names)
     return dict(_names)

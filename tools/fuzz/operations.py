@@ -311,7 +311,7 @@ INDEXING = [
         "{0}.at[..., $index].set({0}[..., $index] + 1)",
         "{0}.at[jnp.array($array)].set({0}[jnp.array($array)] * 2, unique_indices=False)",
         "jnp.where({0} == 0, 5, {0})",
-        "jnp.compress(jnp.array([True, False, True])[:len({0})], {0}, axis=0)",
+        "jnp.compress(np.array([True, False, True])[:len({0})], {0}, axis=0)",
         "jnp.extract({0} == {0}, {0}, size=2, fill_value=0)",
         "jnp.fill_diagonal(jnp.atleast_2d({0}), 9, inplace=False)",
     ),

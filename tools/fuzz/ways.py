@@ -16,10 +16,19 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import core
 
+from morphax.control.calls import INTERPRETED_OPERATIONS as _operations
+from morphax.control.loops import scan_primitive, while_primitive
+
 from .subject import Main, Subject, total
 
 IDENTITY_OPTION = "jax_structural_identity"
 Run = Callable[[Main, Subject], Any]
+
+
+def interpret_loops(on: bool) -> None:
+    """Whether eager evaluation interprets longer loops, too, which it otherwise compiles."""
+    for module in (scan_primitive, while_primitive):
+        vars(module)["INTERPRETED_OPERATIONS"] = 10**6 if on else _operations
 
 
 def eager(main: Main, subject: Subject) -> Any:

@@ -24,10 +24,11 @@ from .generate import make
 from .judgement import Disagreement, Judge, chosen_ways
 from .program import Program
 from .shrink import shrunk
+from .ways import interpret_loops
 
 BATCH = 6
 # One in so many programs is compiled, too.
-COMPILED = 4
+COMPILED = 8
 SHRINK_SECONDS = 30.0
 
 Known = Callable[[str, str, str, str], bool]
@@ -76,6 +77,7 @@ class Search:
         try:
             run = jax.jit(lambda args: [main(*each) for main, each in zip(mains, args, strict=True)])
             results = run([judge.subject.args() for _, judge in waiting])
+            jax.block_until_ready(results)
         except Exception:
             results = []
         for position, (index, judge) in enumerate(waiting):
@@ -134,6 +136,7 @@ def run(seed: int, start: int, stop: int, known: str | None, out: TextIO = sys.s
 
     for index in range(start, stop):
         say(start=index)
+        interpret_loops(index % 8 != 0)
         faulthandler.dump_traceback_later(50)
         for report in search.judged(index):
             say(found=report)

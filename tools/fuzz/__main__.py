@@ -18,7 +18,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--start", type=int, default=0, metavar="INDEX")
     parser.add_argument("--count", type=int, metavar="N", help="so many programs")
     parser.add_argument("--seconds", type=float, metavar="S", help="for about so long")
-    parser.add_argument("--known", metavar="FILE", help="Python file with known(way, kind, text, source)")
+    parser.add_argument(
+        "--known", metavar="FILE", help="Python file with known(way, kind, text, source)"
+    )
     parser.add_argument("--show", type=int, metavar="INDEX", help="print and judge one program")
     parser.add_argument("--worker", type=int, nargs=2, help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -45,7 +47,8 @@ def main() -> int:
     if given.worker:
         from .worker import run
 
-        run(given.seed, *given.worker, given.known)
+        start, stop = given.worker
+        run(given.seed, start, stop, given.known)
         return 0
     if given.show is not None:
         return _show(given.seed, given.show) > 0

@@ -1,7 +1,7 @@
 """Make programs: each new line is evaluated at once, so that types and values are known.
 
-A line that fails, or gives numbers that are too large to be compared, is not taken.  In the bodies
-of loops and of functions that are mapped the parameters have the values of the first step or member.
+A line that fails, or gives numbers that are too large to be compared, is not taken.  In
+loops, and in functions that are mapped, parameters have the values of the first step or member.
 """
 
 from __future__ import annotations
@@ -57,10 +57,10 @@ class Builder:
         self.count = [0]
         self.stop = False
 
-    def child(self) -> Builder:
-        """A builder for a function inside this one, which sees its names."""
+    def child(self, sees_names: bool = True) -> Builder:
+        """A builder for a function inside this one, which sees its names or only parameters."""
         inner = Builder(self.rng, self.special)
-        inner.values = dict(self.values)
+        inner.values = dict(self.values) if sees_names else {}
         inner.depth = self.depth + 1
         inner.count = self.count
         return inner

@@ -18,6 +18,7 @@ import morphax.numpy as jnp
 
 from .errors import is_internal
 
+_finfo: Any = jnp.finfo
 Array = np.ndarray[Any, Any]
 
 
@@ -35,7 +36,7 @@ class Leaf:
 
     @property
     def epsilon(self) -> float:
-        return float(jnp.finfo(self.dtype).eps)
+        return float(_finfo(self.dtype).eps)
 
     def __str__(self) -> str:
         text = np.array2string(self.value, threshold=20, separator=", ").replace("\n", "")
@@ -110,7 +111,9 @@ def _error_difference(found: Outcome, expected: Outcome) -> Difference | None:
             return Difference(f"internal {each.name}", f"{each}")
     if names[0] == names[1]:
         return None
-    text = " and ".join(str(each) if isinstance(each, Failure) else "a result" for each in (found, expected))
+    text = " and ".join(
+        str(each) if isinstance(each, Failure) else "a result" for each in (found, expected)
+    )
     return Difference(f"error {names[0]}/{names[1]}", text)
 
 
@@ -120,19 +123,12 @@ def _close(one: Leaf, other: Leaf, slack: Array | float = 0.0) -> Array:
     if not one.rounded or not other.rounded:
         return np.asarray(a == b)
     epsilon = max(one.epsilon, other.epsilon)
-    tiny = max(float(jnp.finfo(leaf.dtype).tiny) for leaf in (one, other))
+    tiny = max(float(_finfo(leaf.dtype).tiny) for leaf in (one, other))
     with np.errstate(all="ignore"):
         near = np.abs(a - b) <= 16 * epsilon * np.abs(b) + 4 * tiny + slack
-        return np.asarray(near | (a == b) | _same_place(a, b))
-
-
-def _same_place(a: Array, b: Array) -> Array:
-    """Where both are not finite, in the same way."""
-    if a.dtype.kind == "c" or b.dtype.kind == "c":
-        parts = [(a.real, b.real), (a.imag, b.imag)]
+        near &= np.isfinite(a) & np.isfinite(b)
         # Which parts of a complex number are NaN is nobody's promise.
-        return np.isnan(a) & np.isnan(b) | np.logical_and(*[(x == y) for x, y in parts])
-    return np.isnan(a) & np.isnan(b)
+        return np.asarray(near | (a == b) | (np.isnan(a) & np.isnan(b)))
 
 
 def moved_apart(

@@ -53,10 +53,15 @@ class Forms:
         ]
 
     def body(
-        self, b: Builder, values: list[object], like: object = None, kinds: str = "fiubc"
+        self,
+        b: Builder,
+        values: list[object],
+        like: object = None,
+        kinds: str = "fiubc",
+        sees_names: bool = True,
     ) -> Block | None:
         """A function of values like these; its result is of the type of `like`, if given."""
-        inner = b.child()
+        inner = b.child(sees_names)
         params = [inner.param(value) for value in values]
         self.grow(inner, b.rng.choice([1, 1, 2, 3]))
         result = inner.result(kinds)
@@ -77,7 +82,9 @@ class Forms:
         elif getattr(inner.values[result], "shape", ()) == ():
             made = [result]
         else:
-            made = inner.add(b.rng.choice(["jnp.sum({0})", "jnp.sum({0} * {0})", "{0}.mean()"]), [result])
+            made = inner.add(
+                b.rng.choice(["jnp.sum({0})", "jnp.sum({0} * {0})", "{0}.mean()"]), [result]
+            )
         return inner.block(params, made) if made else None
 
     def scan(self, b: Builder) -> bool:
@@ -95,7 +102,9 @@ class Forms:
             return False
         block = inner.block(params, [carry, inner.result() or last])
         options = b.rng.choice(["", "", ", reverse=True", ", unroll=2", ", unroll=True"])
-        return b.add(f"lax.scan({{b0}}, {{0}}, {{1}}{options})", [init, rows], [block], 2) is not None
+        return (
+            b.add(f"lax.scan({{b0}}, {{0}}, {{1}}{options})", [init, rows], [block], 2) is not None
+        )
 
     def scan_without_rows(self, b: Builder) -> bool:
         init = b.pick(_is_array)
@@ -258,11 +267,13 @@ class Forms:
         ])  # fmt: skip
         return block is not None and b.add(text, [x, y], [block]) is not None
 
+    # The rules of custom derivatives see parameters only: a rule must not read what is traced
+    # outside of it.
     def custom_jvp(self, b: Builder) -> bool:
         x = b.pick(_is_float)
         if x is None:
             return False
-        block = self.body(b, [b.values[x]], kinds="f")
+        block = self.body(b, [b.values[x]], kinds="f", sees_names=False)
         rule = b.rng.choice([
             "lambda p, t: jax.jvp({b0}, p, t)",
             "lambda p, t: ({t0}_c(*p), jax.jvp({b0}, p, t)[1])",
@@ -275,7 +286,7 @@ class Forms:
         x = b.pick(_is_float)
         if x is None:
             return False
-        block = self.body(b, [b.values[x]], kinds="f")
+        block = self.body(b, [b.values[x]], kinds="f", sees_names=False)
         forward = b.rng.choice(["lambda v: ({b0}(v), v)", "lambda v: ({t0}_c(v), v)"])
         use = b.rng.choice([
             "{t0}_c({0})",

@@ -15,10 +15,12 @@ from .builder import Builder, kind_of
 from .forms import Forms
 from .identity import fresh_functions
 from .namespace import namespace
-from .operations import FAMILIES, WRONG
+from .operations import FAMILIES
 from .parameters import with_parameters
 from .program import Block, Input, Program, Type
+from .wrong import WRONG
 
+_iinfo: Any = jnp.iinfo
 DTYPES = {
     "float32": 45,
     "int32": 12,
@@ -47,7 +49,7 @@ def _number(rng: random.Random, dtype: str, special: bool) -> Any:
     if dtype == "bool":
         return rng.random() < 0.5
     if "int" in dtype:
-        info = jnp.iinfo(dtype)
+        info = _iinfo(dtype)
         if special and rng.random() < 0.4:
             return int(rng.choice([info.min, info.max, 0, info.max - 1]))
         return rng.randint(0, 6) if dtype == "uint8" else rng.randint(-3, 5)
@@ -70,8 +72,8 @@ def _input(rng: random.Random, name: str, shapes: list[tuple[int, ...]], b: Buil
         value = rng.choice([2.5, -1, 3, 0.5, True])
         return Input(name, Type((), "float32"), (value,), scalar=True)
     numbers = [_number(rng, dtype, b.special) for _ in range(int(np.prod(shape)))]
-    if "float16" in dtype and b.special:
-        numbers = [number if not 1e-9 < abs(number) < 1e-4 else 0.5 for number in numbers]
+    if dtype == "float16":
+        numbers = [0.5 if abs(number) in (1e30, 1e-30) else number for number in numbers]
     return Input(name, Type(shape, dtype), tuple(numbers))
 
 
@@ -126,7 +128,10 @@ def _append_wrong(b: Builder) -> None:
     text = b.rng.choice(WRONG)[0]
     wrapper = b.rng.choice(WRAPPERS)
     inside = text if wrapper == "{}" else text.replace("{0}", "v")
-    b.add_failing(wrapper.format(*[inside] * wrapper.replace("{{", "").count("{}")).replace("{{0}}", "{0}"), [name])
+    b.add_failing(
+        wrapper.format(*[inside] * wrapper.replace("{{", "").count("{}")).replace("{{0}}", "{0}"),
+        [name],
+    )
 
 
 def make(seed: int, index: int) -> Program:

@@ -6,6 +6,8 @@ A function that is wrongly recognised as one traced before gives the number of a
 
 from __future__ import annotations
 
+from typing import Any
+
 from .builder import Builder, kind_of
 
 # How the function is made, and its text: `v` is its argument.
@@ -73,13 +75,13 @@ PLACES = [
 ]
 
 
-def _is_strong_float(value: object) -> bool:
+def _is_float(value: Any) -> bool:
     return kind_of(value) == "f" and hasattr(value, "at") and str(value.dtype) == "float32"
 
 
 def fresh_functions(b: Builder) -> bool:
     """A loop of three rounds, with a function made anew in each."""
-    x = b.pick(_is_strong_float)
+    x = b.pick(_is_float)
     if x is None:
         return False
     state, function = b.rng.choice(STATES)

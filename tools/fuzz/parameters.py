@@ -62,6 +62,11 @@ def _strides(rng: random.Random, shape: tuple[int, ...]) -> str:
     return str(tuple(rng.choice([1, 1, 2]) for _ in shape))
 
 
+def _contract(rng: random.Random, shape: tuple[int, ...]) -> str:
+    axis = _axis0(rng, shape)
+    return f"((({axis},), ({axis},)), ((), ()))"
+
+
 def _one_of(*texts: str) -> Draw:
     return lambda rng, shape: rng.choice(texts)
 
@@ -78,6 +83,7 @@ DRAWS: dict[str, Draw] = {
     "array": _array,
     "window": _windows,
     "strides": _strides,
+    "contract": _contract,
     "bit": _one_of("0", "1"),
     "one": _one_of("1", "2"),
     "int": _one_of("0", "1", "2", "3", "-1", "-2"),

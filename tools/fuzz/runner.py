@@ -31,7 +31,8 @@ class Tally:
         seconds = time.monotonic() - self.began
         each = 1000 * seconds / max(self.programs, 1)
         return (
-            f"{seconds / 60:.0f} min: {self.programs} programs of seed {self.seed}, {each:.0f} ms each, "
+            f"{seconds / 60:.0f} min: {self.programs} programs of seed {self.seed}, "
+            f"{each:.0f} ms each, "
             f"{self.found} disagreements, {self.memory} MiB"
         )
 

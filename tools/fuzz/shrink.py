@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any
 
 from .program import Block, Input, Line, Program, Type, is_name, names_in, substituted
 
@@ -89,6 +90,7 @@ def _fewer_lines(block: Block) -> Iterator[Block]:
             text = ", ".join(constants)
             yield _with_line(block, i, Line(line.targets, text, (), (), types))
         yield from (_with_line(block, i, inner) for inner in _inlined(line))
+    yield from _unfolded(block)
     for i, line in enumerate(block.lines):
         for j, inner in enumerate(line.blocks):
             for new in _fewer_lines(inner):
@@ -100,9 +102,26 @@ def _inlined(line: Line) -> Iterator[Line]:
     for i, block in enumerate(line.blocks):
         names = [operand for operand in line.operands if is_name(operand)]
         wanted = len(block.params)
-        call = f"{{b0}}({', '.join(f'{{{k}}}' for k in range(wanted))})"
+        call = _call(wanted)
         if line.text != call and len(line.targets) == 1 and 0 < wanted <= len(names):
             yield Line(line.targets, call, tuple(names[:wanted]), (line.blocks[i],), line.types)
+
+
+def _call(operands: int) -> str:
+    return f"{{b0}}({', '.join(f'{{{k}}}' for k in range(operands))})"
+
+
+def _unfolded(block: Block) -> Iterator[Block]:
+    """With the lines of a function in place of a plain call of it."""
+    for i, line in enumerate(block.lines):
+        if not line.blocks or line.text != _call(len(line.operands)):
+            continue
+        inner = line.blocks[0]
+        for param, operand in zip(inner.params, line.operands, strict=True):
+            inner = substituted(inner, param, operand)
+        rest = replace(block, lines=block.lines[i + 1 :])
+        rest = substituted(rest, line.targets[0], inner.results[0])
+        yield replace(rest, lines=(*block.lines[:i], *inner.lines, *rest.lines))
 
 
 def _plainer_lines(block: Block) -> Iterator[Block]:
@@ -164,7 +183,7 @@ def _smaller_input(given: Input) -> Iterator[Input]:
             yield _resized(given, (*shape[:axis], shape[axis] - 1, *shape[axis + 1 :]))
     if dtype in ("float16", "bfloat16", "float64"):
         yield replace(given, type=Type(shape, "float32"))
-    plain = {"bool": True, "complex64": 1 + 0j}.get(dtype, 1.0 if "float" in dtype else 1)
+    plain: Any = {"bool": True, "complex64": 1 + 0j}.get(dtype, 1.0 if "float" in dtype else 1)
     for value in (plain, 0 * plain):
         if any(repr(x) != repr(value) for x in given.values):
             yield replace(given, values=(value,) * len(given.values))

@@ -17,6 +17,7 @@ from .namespace import namespace
 from .program import Program, widened
 
 Main = Callable[..., Any]
+_finfo: Any = jnp.finfo
 NOISE_UNITS = 4.0
 _COARSE = (("bfloat16", 2.0**-7), ("float16", 2.0**-10), ("float32", 2.0**-23))
 
@@ -30,7 +31,7 @@ def _noise(seed: str, epsilon: float | None) -> Callable[[Any, str], Any]:
         rng = random.Random(f"{seed}/{name}")
         if not hasattr(x, "dtype") or getattr(x, "weak_type", False):
             return x * (1 + NOISE_UNITS * (epsilon or 2.0**-23) * rng.uniform(-1, 1))
-        size = NOISE_UNITS * (epsilon or float(jnp.finfo(x.dtype).eps))
+        size = NOISE_UNITS * (epsilon or float(_finfo(x.dtype).eps))
         numbers = [1 + size * rng.choice([-1, -0.5, 0.5, 1]) for _ in range(int(np.prod(x.shape)))]
         return x * np.asarray(numbers).reshape(x.shape).astype(x.dtype)
 

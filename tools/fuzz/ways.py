@@ -15,9 +15,9 @@ import numpy as np
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import core
-
 from morphax.control.calls import INTERPRETED_OPERATIONS as _operations
 from morphax.control.loops import scan_primitive, while_primitive
+from morphax.util.memo import clear_all
 
 from .subject import Main, Subject, total
 
@@ -32,15 +32,18 @@ def interpret_loops(on: bool) -> None:
 
 
 def eager(main: Main, subject: Subject) -> Any:
+    """By the reference engine."""
     return main(*subject.args())
 
 
 def without_jit(main: Main, subject: Subject) -> Any:
+    """With loops and branches run by Python."""
     with jax.disable_jit():
         return main(*subject.args())
 
 
 def compiled(main: Main, subject: Subject) -> Any:
+    """By XLA."""
     return jax.jit(main)(*subject.args())
 
 
@@ -54,7 +57,7 @@ def staged(main: Main, subject: Subject) -> Any:
 
 def forgetful(main: Main, subject: Subject) -> Any:
     """After all caches have been emptied."""
-    jax.clear_caches()
+    clear_all()
     return main(*subject.args())
 
 
@@ -69,6 +72,7 @@ def _identity(on: bool) -> Iterator[None]:
 
 
 def without_identity(main: Main, subject: Subject) -> Any:
+    """With each function traced anew."""
     with _identity(False):
         return main(*subject.args())
 
@@ -85,6 +89,7 @@ if hasattr(jax.config, IDENTITY_OPTION):
 
 
 def vmapped(main: Main, subject: Subject) -> Any:
+    """For two sets of arguments at once."""
     first, second = subject.members()
     axes = [0 if hasattr(x, "dtype") else None for x in first]
     pairs = zip(first, second, axes, strict=True)
@@ -94,6 +99,7 @@ def vmapped(main: Main, subject: Subject) -> Any:
 
 
 def one_by_one(main: Main, subject: Subject) -> Any:
+    """For the two sets one after the other."""
     return [main(*args) for args in subject.members()]
 
 
@@ -112,17 +118,20 @@ def _of_floats(main: Main, subject: Subject) -> tuple[Main, list[Any]]:
 
 def _directions(floats: list[Any]) -> list[Any]:
     return [
-        (np.arange(x.size) % 3 + 1.0 - 0.5 * i).reshape(x.shape).astype(x.dtype) * jnp.asarray(0.25, x.dtype)
+        (np.arange(x.size) % 3 + 1.0 - 0.5 * i).reshape(x.shape).astype(x.dtype)
+        * jnp.asarray(0.25, x.dtype)
         for i, x in enumerate(floats)
     ]
 
 
 def forward(main: Main, subject: Subject) -> Any:
+    """The derivative in a direction, by forward mode."""
     function, floats = _of_floats(main, subject)
     return jax.jvp(function, floats, _directions(floats))[1]
 
 
 def backward(main: Main, subject: Subject) -> Any:
+    """The derivative in a direction, by reverse mode."""
     function, floats = _of_floats(main, subject)
     result, pull = jax.vjp(function, *floats)
     return _product(pull(jnp.ones_like(result)), _directions(floats))
@@ -136,6 +145,7 @@ def along(main: Main, subject: Subject, step: float) -> Any:
 
 
 def linearized(main: Main, subject: Subject) -> Any:
+    """The derivative in a direction, by the linearized function."""
     function, floats = _of_floats(main, subject)
     return jax.linearize(function, *floats)[1](*_directions(floats))
 
@@ -150,11 +160,13 @@ def _wide(x: Any) -> Any:
 
 
 def gradient(main: Main, subject: Subject) -> Any:
+    """By all floating arguments."""
     function, floats = _of_floats(main, subject)
     return jax.grad(function, tuple(range(len(floats))))(*floats)
 
 
 def staged_gradient(main: Main, subject: Subject) -> Any:
+    """The gradient written down, checked, and evaluated."""
     function, floats = _of_floats(main, subject)
     closed = jax.make_jaxpr(jax.grad(function, tuple(range(len(floats)))))(*floats)
     core.check_jaxpr(closed)

@@ -15,6 +15,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, TextIO
 
 import morphax as jax
@@ -29,6 +30,7 @@ from .ways import interpret_loops
 BATCH = 6
 # One in so many programs is compiled, too.
 COMPILED = 8
+COMPILED_LOOPS = 8
 SHRINK_SECONDS = 30.0
 
 Known = Callable[[str, str, str, str], bool]
@@ -36,7 +38,7 @@ Report = dict[str, Any]
 
 
 def read_known(path: str | None) -> Known:
-    """The function ``known(way, kind, text, source)`` of a Python file, or one that knows nothing."""
+    """The function ``known(way, kind, text, source)`` of a Python file; without one, of nothing."""
     if path is None:
         return lambda way, kind, text, source: False
     spec = importlib.util.spec_from_file_location("known_findings", path)
@@ -51,14 +53,16 @@ def read_known(path: str | None) -> Known:
 class Search:
     """Judge programs one by one, and compile some together."""
 
-    def __init__(self, seed: int, known: Known, shrink: bool = True) -> None:
+    def __init__(self, seed: int, known: Known, shrink: bool = True, batch: int = BATCH) -> None:
         self.seed = seed
         self.known = known
         self.shrink = shrink
+        self.batch = batch
         self.waiting: list[tuple[int, Judge]] = []
 
     def judged(self, index: int, ways: list[str] | None = None) -> Iterator[Report]:
         """The disagreements of one program, and at times those of a batch that was compiled."""
+        interpret_loops(index % COMPILED_LOOPS != 0)
         program = make(self.seed, index)
         rng = random.Random(f"ways {self.seed}/{index}")
         judge = Judge(program)
@@ -66,7 +70,7 @@ class Search:
             yield from self.reported(index, program, found)
         if ways is None and not judge.subject.x64 and rng.random() < 1 / COMPILED:
             self.waiting.append((index, judge))
-        if len(self.waiting) >= BATCH:
+        if len(self.waiting) >= self.batch:
             yield from self.compiled()
 
     def compiled(self) -> Iterator[Report]:
@@ -75,16 +79,16 @@ class Search:
         mains = [judge.subject.main() for _, judge in waiting]
         results = []
         try:
-            run = jax.jit(lambda args: [main(*each) for main, each in zip(mains, args, strict=True)])
+            run = jax.jit(
+                lambda args: [main(*each) for main, each in zip(mains, args, strict=True)]
+            )
             results = run([judge.subject.args() for _, judge in waiting])
             jax.block_until_ready(results)
         except Exception:
             results = []
         for position, (index, judge) in enumerate(waiting):
-            if results:
-                leaves = results[position]
-                if judge.compared(outcome(lambda leaves=leaves: leaves)) is None:  # type: ignore[misc]
-                    continue
+            if results and judge.compared(outcome(partial(list, results[position]))) is None:
+                continue
             for found in judge.disagreements(["jit"]):
                 yield from self.reported(index, judge.program, found)
 
@@ -136,7 +140,6 @@ def run(seed: int, start: int, stop: int, known: str | None, out: TextIO = sys.s
 
     for index in range(start, stop):
         say(start=index)
-        interpret_loops(index % 8 != 0)
         faulthandler.dump_traceback_later(50)
         for report in search.judged(index):
             say(found=report)

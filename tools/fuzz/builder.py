@@ -22,7 +22,8 @@ from .program import Block, Line, Type, is_name, line_text
 KINDS = {"b": "b", "u": "u", "i": "i", "f": "f", "V": "f", "c": "c"}
 MOST_NUMBERS = 200
 DEEPEST = 4
-TRIES = 12
+# So many of the lines that fail end a program: they must fail alike in all ways.
+KEPT_ERRORS = 0.01
 
 Want = Callable[[Any], bool]
 
@@ -115,7 +116,7 @@ class Builder:
                 self.take(line, values)
                 return list(names)
         except Exception as error:
-            if is_internal(error) or (self.depth == 0 and self.rng.random() < 0.005):
+            if is_internal(error) or (self.depth == 0 and self.rng.random() < KEPT_ERRORS):
                 self.lines.append(line)
                 self.stop = True
         return None

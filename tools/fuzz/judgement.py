@@ -117,7 +117,7 @@ class Judge:
         if isinstance(found, Failure) or len(found) != len(self.base):
             return found
         pairs = zip(found, self.base, strict=True)
-        return tuple([replace(leaf, weak=expected.weak) for leaf, expected in pairs])
+        return tuple([_with_type_of(leaf, expected) for leaf, expected in pairs])
 
     def compared(self, found: Outcome) -> Difference | None:
         """How an outcome differs from that of eager evaluation."""
@@ -191,6 +191,11 @@ class Judge:
         if slopes is None:
             return None
         return _slope_difference(float(derivative[0].value), slopes)
+
+
+def _with_type_of(leaf: Leaf, expected: Leaf) -> Leaf:
+    dtype = expected.dtype if leaf.weak and leaf.rounded == expected.rounded else leaf.dtype
+    return replace(leaf, weak=expected.weak, dtype=dtype)
 
 
 def _moved(run: Run, subject: Subject, sample: int) -> Any:

@@ -92,11 +92,11 @@ class Input:
     name: str
     type: Type
     values: tuple[object, ...]
-    scalar: bool = False  # a Python number, of weak type
+    scalar: bool = False  # made from a Python number: of weak type
 
     def text(self) -> str:
         if self.scalar:
-            return _value_text(self.values[0])
+            return f"jnp.asarray({_value_text(self.values[0])})"
         shape = self.type.shape
         flat = "[" + ", ".join(map(_value_text, self.values)) + "]"
         text = f"jnp.array({flat}, jnp.{self.type.dtype})"

@@ -20,7 +20,7 @@ from typing import Any, TextIO
 
 import morphax as jax
 
-from .comparison import outcome
+from .comparison import Failure, outcome
 from .generate import make
 from .judgement import Disagreement, Judge, chosen_ways
 from .program import Program
@@ -66,7 +66,10 @@ class Search:
         program = make(self.seed, index)
         rng = random.Random(f"ways {self.seed}/{index}")
         judge = Judge(program)
-        for found in judge.disagreements(ways or chosen_ways(rng)):
+        chosen = ways or chosen_ways(rng)
+        if isinstance(judge.base, Failure) and "clear_caches" not in chosen:
+            chosen.append("clear_caches")  # an error may be due to what was remembered
+        for found in judge.disagreements(chosen):
             yield from self.reported(index, program, found)
         if ways is None and not judge.subject.x64 and rng.random() < 1 / COMPILED:
             self.waiting.append((index, judge))

@@ -175,6 +175,10 @@ _pinned: dict[tuple[type, ShapedArray], type] = {
     )
 }
 pinned_types = frozenset(_pinned.values())
+python_scalar_types = frozenset({bool, int, float, complex}) | frozenset(
+    type_ for (kind, _), type_ in _pinned.items() if not issubclass(kind, np.generic)
+)
+"""Types of numbers without a dtype of their own, and their counterparts in programs."""
 
 
 def pinned(x: Any, aval: Any) -> Any:

@@ -240,9 +240,9 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
-    """`x` converted to `dtype`; complex numbers lose their imaginary part."""
+    """`x` converted to `dtype`; complex numbers lose their imaginary part, but not as booleans."""
     x = as_array("astype", x)
     target = dtypes.requested(float if dtype is None else dtype, "astype")
-    if x.aval.dtype.kind == "c" and target.kind not in "cb":
-        x = lax.real(x)
+    if x.aval.dtype.kind == "c" and target.kind != "c":
+        x = lax.ne(x, lax.full_like(x, 0)) if target.kind == "b" else lax.real(x)
     return convert(x, target)

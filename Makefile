@@ -3,6 +3,7 @@
 #
 #   make demo      run the demonstration
 #   make test      what CI runs: lint, structure, types, the tests, and a sample on a newer Python
+#   make fuzz      run random programs in many ways that must agree, for SECONDS=600
 #   make bench     compare with JAX, in an environment of its own
 #   make docs      build the site in site/
 #   make format    rewrite the sources in the house format
@@ -14,13 +15,15 @@ PYTHON ?= $(shell sh tools/find_python.sh 3.11)
 NEWER_PYTHON ?= $(shell sh tools/find_python.sh 3.12 2>/dev/null)
 JOBS ?= 2
 SAMPLE ?= 10
+SECONDS ?= 600
+SEED ?= $(shell date +%s)
 
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALL_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*) build/modules.list
 
-.PHONY: demo test check lint house types tests tests-newer bench docs format native asan clean \
-  distclean
+.PHONY: demo test check lint house types tests tests-newer fuzz bench docs format native asan \
+  clean distclean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -58,6 +61,10 @@ tests-newer: $(VENV)/test.stamp
 .PHONY: tests-sample
 tests-sample: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -n $(JOBS) -p tools.sample_tests --sample $(SAMPLE)
+
+# The seed is told with each finding: `python -m tools.fuzz --seed SEED --show INDEX` shows it again.
+fuzz: $(VENV)/test.stamp
+	$(BIN)/python -m tools.fuzz --seconds $(SECONDS) --seed $(SEED)
 
 bench: .venv-bench/bench.stamp
 	.venv-bench/bin/python -m benchmarks

@@ -12,14 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+import morphax.numpy as jnp
 from morphax import errors, lax
+from morphax.config.contexts import enable_x64
 from morphax.control.jit.jit import jit
+from morphax.control.loops.loops import fori_loop
 from morphax.core import (
     DebugInfo,
     Literal,
     ShapedArray,
     StagingTracer,
     apply_jaxpr,
+    aval_of,
     check_jaxpr,
     close,
     constants_as_arguments,
@@ -27,7 +31,10 @@ from morphax.core import (
     stage_with_operands,
 )
 from morphax.core.trace import extended_name_stack
+from morphax.lax import tanh
+from morphax.transforms.derivatives import jvp, vjp
 from morphax.transforms.make_jaxpr import make_jaxpr
+from morphax.transforms.vmap import vmap
 
 VECTOR = ShapedArray((3,), np.float32)
 SCALAR = ShapedArray((), np.float32)
@@ -50,9 +57,43 @@ def test_numbers_become_literals(number: Any, aval: ShapedArray) -> None:
     jaxpr, consts = stage(lambda: [number], [])
     (out,) = jaxpr.outvars
     assert type(out) is Literal
-    assert out.val is number
+    assert out.val == number
     assert out.aval is aval
     assert consts == []
+
+
+@pytest.mark.parametrize("number", [True, 2, 2.5, 2j, np.float64(2.5), np.int64(2)])
+@pytest.mark.parametrize("x64", [False, True])
+def test_literals_keep_their_types_when_options_change(number: Any, x64: bool) -> None:
+    with enable_x64(x64):
+        jaxpr, _ = stage(lambda: [number], [])
+        expected = aval_of(number)
+    (literal,) = jaxpr.outvars
+    with enable_x64(not x64):
+        assert aval_of(literal.val) is expected
+        (again,) = stage(lambda: [literal.val], [])[0].outvars
+        assert again.aval is expected
+    assert pickle.loads(pickle.dumps(literal.val)) == number
+
+
+@pytest.mark.parametrize("x64", [False, True])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: vjp(tanh, x)[1](x)[0],
+        lambda x: jvp(lambda y: lax.mul(lax.sin(y), 2.0), (x,), (x,))[1],
+        lambda x: vmap(lambda y: lax.add(lax.integer_pow(y, 3), 1.0))(x),
+        lambda x: fori_loop(0, 3, lambda i, y: lax.mul(y, 0.5), x),
+    ],
+)
+def test_fragments_serve_under_other_options(function: Callable[[Any], Any], x64: bool) -> None:
+    x = np.array([0.5, 1.5], np.float32)
+    expected = function(jnp.asarray(x))
+    with enable_x64(x64):
+        found = function(jnp.asarray(x))
+    again = function(jnp.asarray(x))
+    assert found.dtype == again.dtype == expected.dtype == np.float32
+    np.testing.assert_array_equal(found, expected)
 
 
 def test_arrays_become_constants_one_per_object() -> None:

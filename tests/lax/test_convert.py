@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from morphax import dtypes, enable_x64, lax, make_jaxpr
+from morphax import dtypes, enable_x64, jit, lax, make_jaxpr
 from tests.lax.engines import array, check_all_agree, check_engines_agree, complex_array
 from tests.lax.test_arithmetic import extremes
 
@@ -37,6 +37,13 @@ def test_from_integers(old: str) -> None:
 def test_from_complex() -> None:
     new = ("int8", "bool", "float32", "bfloat16", "complex128")
     check_all_agree(conversions(*new), complex_array(NUMBERS, "complex128"))
+
+
+def test_complex_constants_are_converted() -> None:
+    ones = np.full(2, 2 + 1j, np.complex64)
+    new = ("uint8", "bool", "float32", "bfloat16")
+    results = jit(lambda: [lax.convert_element_type(ones, d) for d in new])()
+    assert [x.to_host().tolist() for x in results] == [[2, 2], [True, True], [2, 2], [2, 2]]
 
 
 def test_saturation() -> None:

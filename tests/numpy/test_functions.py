@@ -197,3 +197,10 @@ def _pairing(covectors: Any, vectors: Any) -> float:
 
 def test_wide_dtypes_are_off() -> None:
     assert not config.jax_enable_x64
+
+
+def test_complex_numbers_are_true_unless_they_are_zero() -> None:
+    z = jnp.array([1j, 0, 2 + 1j, -0.0], jnp.complex64)
+    for cast in (lambda x: x.astype(bool), lambda x: jnp.astype(x, bool)):
+        for run in (cast, jit(cast)):
+            assert run(z).tolist() == [True, False, True, False]

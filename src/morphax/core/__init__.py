@@ -111,7 +111,7 @@ from .trace import (
     set_name_stack,
     times_concretised,
 )
-from .values import aval_of, is_value, register_value_type
+from .values import aval_of, is_value, python_scalar_types, register_value_type
 
 __all__ = [
     "AbstractRef",
@@ -245,6 +245,7 @@ _ON_DEMAND = {
         "no_axis_name",
         "nonempty_axis_env_DO_NOT_USE",
         "primal_dtype_to_tangent_dtype",
+        "python_scalar_types",
         "trace_ctx",
         "unsafe_am_i_under_a_jit_DO_NOT_USE",
         "unsafe_am_i_under_a_vmap_DO_NOT_USE",

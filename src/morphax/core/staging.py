@@ -24,12 +24,12 @@ from .primitive import Primitive, infer
 from .references import AbstractRef, Cell, check_is_reference
 from .sources import equation_source
 from .trace import Trace, Tracer, _current, check_live, new_trace
-from .values import aval_of
+from .values import aval_of, pinned, pinned_types
 
 # Programs of up to this many equations are taken for fragments, which are copied again and again.
 _FRAGMENT_LENGTH = 16
 # Types of values that become literals, those of NumPy's scalars apart; others may be added.
-literalable_types: set[type] = {bool, int, float, complex}
+literalable_types: set[type] = {bool, int, float, complex, *pinned_types}
 
 
 @final
@@ -170,7 +170,8 @@ class StagingTrace(Trace):
     def lift(self, x: Any) -> Atom:
         """A value from outside as a literal or a constant variable."""
         if type(x) in literalable_types or isinstance(x, np.generic):
-            return Literal(x, aval_of(x))
+            aval = aval_of(x)
+            return Literal(pinned(x, aval), aval)
         known = self._constants.get(id(x))
         if known is None:
             if isinstance(x, Tracer):

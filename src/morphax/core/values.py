@@ -118,6 +118,94 @@ def _numpy_scalar_aval(x: Any) -> ShapedArray:
     return _array_avals[(), type(x), current_config().enable_x64]
 
 
+# Scalars whose dtype is a matter of options, as types of one dtype each.
+class _Int32(int):
+    __slots__ = ()
+
+
+class _Int64(int):
+    __slots__ = ()
+
+
+class _Float32(float):
+    __slots__ = ()
+
+
+class _Float64(float):
+    __slots__ = ()
+
+
+class _Complex64(complex):
+    __slots__ = ()
+
+
+class _Complex128(complex):
+    __slots__ = ()
+
+
+class _NumpyInt64(np.int64):
+    __slots__ = ()
+
+
+class _NumpyUint64(np.uint64):
+    __slots__ = ()
+
+
+class _NumpyFloat64(np.float64):
+    __slots__ = ()
+
+
+class _NumpyComplex128(np.complex128):
+    __slots__ = ()
+
+
+_pinned: dict[tuple[type, ShapedArray], type] = {
+    (kind, ShapedArray((), np.dtype(dtype), weak_type=not issubclass(kind, np.generic))): type_
+    for kind, dtype, type_ in (
+        (int, "int32", _Int32),
+        (int, "int64", _Int64),
+        (float, "float32", _Float32),
+        (float, "float64", _Float64),
+        (complex, "complex64", _Complex64),
+        (complex, "complex128", _Complex128),
+        (np.int64, "int64", _NumpyInt64),
+        (np.uint64, "uint64", _NumpyUint64),
+        (np.float64, "float64", _NumpyFloat64),
+        (np.complex128, "complex128", _NumpyComplex128),
+    )
+}
+pinned_types = frozenset(_pinned.values())
+python_scalar_types = frozenset({bool, int, float, complex}) | frozenset(
+    type_ for (kind, _), type_ in _pinned.items() if not issubclass(kind, np.generic)
+)
+"""Types of numbers without a dtype of their own, and their counterparts in programs."""
+
+
+def pinned(x: Any, aval: Any) -> Any:
+    """A scalar as a program keeps it: of the dtype it has today, whatever options say later.
+
+    Programs are applied long after they were written, and numbers in them must fit the variables,
+    which keep their dtypes.
+
+    Example:
+        >>> import morphax as jax
+        >>> program = jax.make_jaxpr(lambda x: 2.0 * x)(jax.numpy.ones(2))
+        >>> with jax.enable_x64(True):
+        ...     jax.core.eval_jaxpr(program.jaxpr, program.consts, jax.numpy.ones(2, "float32"))
+        [Array([2., 2.], dtype=float32)]
+    """
+    kind = _pinned.get((type(x), aval))
+    if kind is not None:
+        return kind(x)
+    return x.astype(aval.dtype) if isinstance(x, np.generic) and x.dtype != aval.dtype else x
+
+
+def _constant_aval(aval: ShapedArray) -> Callable[[Any], ShapedArray]:
+    return lambda x: aval
+
+
+for (_, _aval), _type in _pinned.items():
+    register_value_type(_type, _constant_aval(_aval))
 for _type in (bool, float, complex):
     register_value_type(_type, _python_scalar_aval)
 register_value_type(int, _int_aval)

@@ -89,6 +89,9 @@ class ConvertElementType(Primitive):
             return x
         if out.dtype == dtypes.float0:
             return b.full(False, out)
+        if x.aval.dtype.kind == "c" != out.dtype.kind:
+            # XLA's compiler dies when it converts a complex constant itself.
+            x = b.op("stablehlo.real", x.aval.update(dtype=np.empty(0, x.aval.dtype).real.dtype), x)
         return b.op("stablehlo.convert", out, x)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:

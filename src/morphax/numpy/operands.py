@@ -16,7 +16,7 @@ import numpy as np
 from .. import dtypes, errors
 from ..array import Array
 from ..config import current as current_config
-from ..core import Tracer, aval_of, is_value
+from ..core import Tracer, aval_of, is_value, python_scalar_types
 from ..dtypes.numbers import as_bits, bounds, checked_int
 from ..errors import ShapeError
 from ..lax.comparison import ne_p
@@ -27,7 +27,7 @@ from ..util.memo import ResultTable
 from ..util.messages import described, message
 
 BOOL = np.dtype(bool)
-PYTHON_SCALARS = frozenset({bool, int, float, complex})
+PYTHON_SCALARS = python_scalar_types
 _INEXACT = frozenset(map(np.dtype, ("f2", "f4", "f8", "c8", "c16")))
 _PYTHON_TYPE = {"i": int, "f": float, "c": complex}
 Change = Callable[[Any], Any] | None

@@ -257,10 +257,10 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Any:
-    """`x` converted to `dtype`; complex numbers lose their imaginary part."""
+    """`x` converted to `dtype`; complex numbers lose their imaginary part, but not as booleans."""
     x = as_array("astype", x)
     target = dtypes.requested(float if dtype is None else dtype, "astype")
-    if dtypes.issubdtype(x.aval.dtype, np.complexfloating) and target.kind not in "cb":
-        x = lax.real(x)
+    if dtypes.issubdtype(x.aval.dtype, np.complexfloating) and target.kind != "c":
+        x = lax.ne(x, lax.full_like(x, 0)) if target.kind == "b" else lax.real(x)
     converted = convert(x, target)
     return converted if device is None else device_put(converted, device)

@@ -20,6 +20,11 @@ from morphax import lax
 from morphax import numpy as jnp
 from morphax.transforms.pure_functions import is_pure
 
+
+def name(value: Any) -> str:
+    return f"{value.__module__}.{getattr(value, '__name__', value)}"
+
+
 PURE = [
     abs,
     len,
@@ -40,12 +45,12 @@ IMPURE += [np.random.rand, np.random.default_rng, np.frompyfunc, np.vectorize, n
 IMPURE += [time.time, random.random, os.getenv, io.open, jax.live_arrays, jax.config.update]
 
 
-@pytest.mark.parametrize("value", PURE, ids=str)
+@pytest.mark.parametrize("value", PURE, ids=name)
 def test_on_the_list(value: Any) -> None:
     assert is_pure(value)
 
 
-@pytest.mark.parametrize("value", IMPURE, ids=str)
+@pytest.mark.parametrize("value", IMPURE, ids=name)
 def test_not_on_the_list(value: Any) -> None:
     assert not is_pure(value)
 

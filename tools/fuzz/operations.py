@@ -108,7 +108,7 @@ BINARY = [
         "lax.select({0} < {1}, {0} + {1}, {0} * {1})",
         "jnp.piecewise({0}, [{0} < {1}, {0} > 1], [lambda v: v * 2, 1, 0])",
         "jnp.select([{0} > 1, {0} < {1}], [{0}, {1}], 3)",
-        "jnp.choose(jnp.asarray({0} > {1}).astype(int), [{0}, {1}])",
+        "jnp.choose(jnp.asarray({0} > {1}).astype(int), [{0}, {1}], mode='clip')",
     ),
     *texts(("f", "i"), "jnp.ldexp({0}, {1})", "{0} ** {1}"),
     *texts(("iub", "iu"), "{0} << ({1} & 3)", "{0} >> ({1} & 3)", "{0} ** ({1} & 3)"),

@@ -134,10 +134,8 @@ class Config:
         False, "Raise KeyReuseError when a key is consumed twice.", trace=True, inert=True
     )
 
-    # Programs remembered.
     structural_identity: bool = option(
-        True,
-        "Recognise functions that are made anew, such as lambdas in a loop, by all that they read.",
+        True, "Recognise functions made anew, such as lambdas in a loop, by all that they read."
     )
 
     # Finding mistakes.
@@ -354,7 +352,6 @@ class Config:
     explain_cache_misses: bool = option(False, "Log why a jitted function was traced again.")
     pprint_use_color: bool = option(True, "Colour printed jaxprs on terminals.", inert=True)
 
-    # Pallas.
     pallas_enable_debug_checks: bool = option(
         False, "Execute pl.debug_check in kernels.", trace=True, inert=True
     )

@@ -35,6 +35,10 @@ from .arithmetic import sqrt as sqrt
 from .arithmetic import square as square
 from .arithmetic import subtract as subtract
 from .arithmetic import true_divide as true_divide
+from .averages import average as average
+from .averages import mean as mean
+from .averages import std as std
+from .averages import var as var
 from .complex import angle as angle
 from .complex import conj as conj
 from .complex import conjugate as conjugate
@@ -44,7 +48,6 @@ from .complex import isreal as isreal
 from .complex import real as real
 from .convolution import convolve as convolve
 from .convolution import correlate as correlate
-from .creation import arange as arange
 from .creation import array as array
 from .creation import asarray as asarray
 from .creation import copy as copy
@@ -52,7 +55,6 @@ from .creation import empty as empty
 from .creation import empty_like as empty_like
 from .creation import full as full
 from .creation import full_like as full_like
-from .creation import linspace as linspace
 from .creation import ones as ones
 from .creation import ones_like as ones_like
 from .creation import zeros as zeros
@@ -194,6 +196,8 @@ from .products import trace as trace
 from .products import vdot as vdot
 from .products import vecdot as vecdot
 from .products import vecmat as vecmat
+from .progressions import arange as arange
+from .progressions import linspace as linspace
 from .quantiles import median as median
 from .quantiles import nanmedian as nanmedian
 from .quantiles import nanpercentile as nanpercentile
@@ -204,16 +208,12 @@ from .reductions import all as all
 from .reductions import amax as amax
 from .reductions import amin as amin
 from .reductions import any as any
-from .reductions import average as average
 from .reductions import count_nonzero as count_nonzero
 from .reductions import max as max
-from .reductions import mean as mean
 from .reductions import min as min
 from .reductions import prod as prod
 from .reductions import ptp as ptp
-from .reductions import std as std
 from .reductions import sum as sum
-from .reductions import var as var
 from .rounding import around as around
 from .rounding import ceil as ceil
 from .rounding import floor as floor

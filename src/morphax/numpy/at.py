@@ -13,30 +13,24 @@ from typing import Any, final
 
 import numpy as np
 
-from .. import dtypes, lax
-from ..config import current as current_config
+from .. import lax
 from ..core import aval_of
-from ..dtypes.numbers import checked_int
-from ..errors import ShapeError
-from ..lax.convert import convert
-from ..lax.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
+from ..lax.dimension_numbers import GatherScatterMode
 from ..lax.placing import refuse_layout
 from ..transforms.vmap import vmap
 from ..util.messages import message
 from .arithmetic import power as _power
 from .arithmetic import true_divide
-from .creation import asarray
 from .index_plan import (
     ArrayAxis,
-    IndexPlan,
-    SliceAxis,
     array_indices,
     known_values,
     plan_index,
     signature_of,
 )
-from .indexing import index_columns, take_index, with_arrays
+from .indexing import index_columns, take_index
 from .operands import as_array
+from .updates import update
 
 
 @final
@@ -100,29 +94,29 @@ class AtIndex:
 
     def set(self, values: Any, **options: Any) -> Any:
         """`values` at these places; of several for one place, any one."""
-        return _update(self, "set", values, lax.scatter, None, **options)
+        return update(self, "set", values, lax.scatter, None, **options)
 
     def add(self, values: Any, **options: Any) -> Any:
         """`values` added at these places."""
-        return _update(self, "add", values, lax.scatter_add, lax.add, **options)
+        return update(self, "add", values, lax.scatter_add, lax.add, **options)
 
     def subtract(self, values: Any, **options: Any) -> Any:
         """`values` subtracted at these places."""
-        return _update(self, "subtract", values, lax.scatter_sub, lax.sub, **options)
+        return update(self, "subtract", values, lax.scatter_sub, lax.sub, **options)
 
     def multiply(self, values: Any, **options: Any) -> Any:
         """These places multiplied by `values`."""
-        return _update(self, "multiply", values, lax.scatter_mul, lax.mul, **options)
+        return update(self, "multiply", values, lax.scatter_mul, lax.mul, **options)
 
     mul = multiply
 
     def min(self, values: Any, **options: Any) -> Any:
         """The smaller of these places and `values`."""
-        return _update(self, "min", values, lax.scatter_min, lax.min, **options)
+        return update(self, "min", values, lax.scatter_min, lax.min, **options)
 
     def max(self, values: Any, **options: Any) -> Any:
         """The larger of these places and `values`."""
-        return _update(self, "max", values, lax.scatter_max, lax.max, **options)
+        return update(self, "max", values, lax.scatter_max, lax.max, **options)
 
     def divide(self, values: Any, **options: Any) -> Any:
         """These places divided by `values`."""
@@ -146,7 +140,7 @@ class AtIndex:
         """
         if self._may_repeat(**options):
             zero = np.zeros((), self.array.aval.dtype)
-            return _update(self, "apply", zero, _applying(func), None, **options)
+            return update(self, "apply", zero, _applying(func), None, **options)
         wrap = options.get("wrap_negative_indices", True)
         old = self.get(mode="clip", wrap_negative_indices=wrap)
         new = _on_scalars(func, old)
@@ -195,215 +189,3 @@ def _applying(func: Callable[[Any], Any]) -> Callable[..., Any]:
         return lax.scatter_apply(x, indices, func, numbers, update_shape=shape, **options)
 
     return scatter
-
-
-_OF_BOOLEANS = {
-    "add": (lax.scatter_max, lax.bitwise_or),
-    "multiply": (lax.scatter_min, lax.bitwise_and),
-}
-"""What adds and multiplies truth values."""
-
-
-def _update(
-    at: AtIndex,
-    name: str,
-    values: Any,
-    scatter: Callable[..., Any],
-    combine: Callable[[Any, Any], Any] | None,
-    *,
-    indices_are_sorted: bool = False,
-    unique_indices: bool = False,
-    mode: Any = None,
-    out_sharding: Any = None,
-    wrap_negative_indices: bool = True,
-) -> Any:
-    x = at.array
-    if x.aval.dtype == np.bool_ and name in _OF_BOOLEANS:
-        scatter, combine = _OF_BOOLEANS[name]
-    values = _as_update(name, x, values)
-    chosen = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
-    signature, arrays = signature_of(x, at.index)
-    plan = plan_index(x.aval.shape, signature)
-    if plan.has_arrays or not plan.in_bounds:
-        if plan.has_arrays:
-            columns = array_indices(signature, arrays)
-        else:
-            plan, columns = with_arrays(plan, signature)
-        result = _scattered(
-            lax.expand_dims(x, plan.added) if plan.added else x,
-            plan,
-            columns,
-            values,
-            scatter,
-            wrap_negative_indices,
-            mode=chosen,
-            indices_are_sorted=indices_are_sorted,
-            unique_indices=unique_indices,
-        )
-        result = lax.squeeze(result, plan.added) if plan.added else result
-    else:
-        result = _region_update(x, plan, values, combine)
-    return convert(result, x.aval.dtype, x.aval.weak_type)
-
-
-def _as_update(name: str, x: Any, values: Any) -> Any:
-    where = f"ndarray.at[...].{name}"
-    if type(values) is int:
-        checked_int(f"x.at[...].{name}, argument values", values, x.aval.dtype)
-    elif type(values) in (list, tuple):
-        values = asarray(values, x.aval.dtype)
-    values = as_array(where, values)
-    aval, target = aval_of(values), x.aval
-    if isinstance(target.dtype, dtypes.ExtendedDType):
-        return values
-    if dtypes.issubdtype(aval.dtype, np.complexfloating) and target.dtype.kind != "c":
-        raise TypeError(
-            message(
-                f"x.at[...].{name}, argument values",
-                given=f"{aval} for an array {target}",
-                expected="values that the array's dtype can hold",
-                fix="Convert the array to a complex dtype first.",
-            )
-        )
-    if current_config().numpy_dtype_promotion == "strict":
-        dtypes.promote(((target.dtype, target.weak_type), (aval.dtype, aval.weak_type)))
-    return convert(values, target.dtype, target.weak_type)
-
-
-def _region_update(
-    x: Any, plan: IndexPlan, values: Any, combine: Callable[[Any, Any], Any] | None
-) -> Any:
-    """An update at a static index: replace the region that it names, or combine with it."""
-    axes = [axis for axis in plan.axes if isinstance(axis, SliceAxis)]
-    shape = tuple([axis.count for axis in axes])
-    kept = tuple([n for i, n in enumerate(shape) if i not in plan.dropped])
-    values = _broadcast(_without_new_axes(values, kept, plan), kept)
-    values = lax.reshape(values, shape)
-    if 0 in shape:
-        return x
-    backwards = tuple([i for i, axis in enumerate(axes) if axis.step < 0])
-    values = lax.rev(values, backwards) if backwards else values
-    lows = [a.start if a.step > 0 else a.start + (a.count - 1) * a.step for a in axes]
-    steps = [abs(a.step) if a.count > 1 else 1 for a in axes]
-    if all(s == 1 for s in steps):
-        highs = [low + n for low, n in zip(lows, shape, strict=True)]
-        whole = shape == plan.shape
-        new = values
-        if combine is not None:
-            new = combine(x if whole else lax.slice(x, lows, highs), values)
-        return new if whole else lax.dynamic_update_slice(x, new, [np.int32(i) for i in lows])
-    grids = np.meshgrid(
-        *[low + step * np.arange(n) for low, step, n in zip(lows, steps, shape, strict=True)],
-        indexing="ij",
-    )
-    places = np.ravel_multi_index(grids, plan.shape).astype(np.int32).reshape(-1, 1)
-    flat = lax.reshape(x, (x.aval.size,))
-    numbers = ScatterDimensionNumbers((), (0,), (0,))
-    if combine is not None:
-        highs = [lo + s * (n - 1) + 1 for lo, s, n in zip(lows, steps, shape, strict=True)]
-        values = combine(lax.slice(x, lows, highs, steps), values)
-    new = lax.reshape(values, (places.shape[0],))
-    return lax.reshape(lax.scatter(flat, places, new, numbers, unique_indices=True), plan.shape)
-
-
-def _without_new_axes(values: Any, kept: tuple[int, ...], plan: IndexPlan) -> Any:
-    """`values` without axes for the `None`s of the index."""
-    ndim = len(kept) + len(plan.batch_shape) + len(plan.new_axes)
-    missing = ndim - aval_of(values).ndim
-    present = [n - missing for n in plan.new_axes if n >= missing]
-    return lax.squeeze(values, present) if present else values
-
-
-def _broadcast(values: Any, shape: tuple[int, ...]) -> Any:
-    """`values` repeated to `shape`, leading axes of size 1 dropped."""
-    aval = aval_of(values)
-    extra = aval.ndim - len(shape)
-    if extra > 0 and all(n == 1 for n in aval.shape[:extra]):
-        values = lax.squeeze(values, range(extra))
-        aval = aval_of(values)
-    fits = aval.ndim <= len(shape) and all(
-        n in (1, m) for n, m in zip(aval.shape[::-1], shape[::-1], strict=False)
-    )
-    if not fits:
-        raise ShapeError(
-            message(
-                "x.at[...], argument values",
-                given=f"{aval} for places of shape {shape}",
-                expected="values that broadcast to the shape of x[...]",
-                fix="Reshape the values.",
-            )
-        )
-    if aval.shape == shape:
-        return values
-    return lax.broadcast_in_dim(values, shape, tuple(range(len(shape) - aval.ndim, len(shape))))
-
-
-def _scattered(
-    x: Any,
-    plan: IndexPlan,
-    arrays: list[Any],
-    values: Any,
-    scatter: Callable[..., Any],
-    wrap: bool,
-    **options: Any,
-) -> Any:
-    """An update at an index with arrays.
-
-    Axes that are sliced in part become indexed axes too, each along a batch axis of its own.
-    """
-    whole, columns, indexed = [], [], []
-    sliced = [(i, a) for i, a in enumerate(plan.axes) if isinstance(a, SliceAxis)]
-    before = sliced[: plan.batch_place]
-    after = sliced[plan.batch_place :]
-    batch_rank = sum(not _is_whole(plan, i, a) for i, a in sliced) + len(plan.batch_shape)
-    batch_shape: list[int] = []
-    shape: list[int] = []
-
-    def place_slice(i: int, axis: SliceAxis) -> None:
-        if _is_whole(plan, i, axis):
-            whole.append(len(shape))
-        else:
-            numbers = axis.start + axis.step * np.arange(axis.count)
-            trailing = batch_rank - len(batch_shape) - 1
-            columns.append(numbers.reshape(-1, *[1] * trailing))
-            indexed.append(i)
-            batch_shape.append(axis.count)
-        shape.append(axis.count)
-
-    for i, axis in before:
-        place_slice(i, axis)
-    trailing = batch_rank - len(batch_shape) - len(plan.batch_shape)
-    for i, axis in enumerate(plan.axes):
-        if isinstance(axis, ArrayAxis):
-            columns.append(_with_trailing(arrays[axis.position], trailing))
-            indexed.append(i)
-    batch_shape.extend(plan.batch_shape)
-    shape.extend(plan.batch_shape)
-    for i, axis in after:
-        place_slice(i, axis)
-    sizes = [plan.shape[i] for i in indexed]
-    indices = index_columns(columns, sizes, tuple(batch_shape), wrap)
-    numbers = ScatterDimensionNumbers(
-        update_window_dims=tuple(whole),
-        inserted_window_dims=tuple(sorted(indexed)),
-        scatter_dims_to_operand_dims=tuple(indexed),
-    )
-    target = tuple(shape)
-    updates = _broadcast(_without_new_axes(values, _sliced_shape(plan), plan), target)
-    return scatter(x, indices, updates, numbers, **options)
-
-
-def _is_whole(plan: IndexPlan, i: int, axis: SliceAxis) -> bool:
-    return axis == SliceAxis(0, 1, plan.shape[i])
-
-
-def _sliced_shape(plan: IndexPlan) -> tuple[int, ...]:
-    return tuple([a.count for a in plan.axes if isinstance(a, SliceAxis)])
-
-
-def _with_trailing(a: Any, count: int) -> Any:
-    """An index array with axes of size 1 behind."""
-    if not count:
-        return a
-    shape = (*aval_of(a).shape, *[1] * count)
-    return lax.reshape(a, shape) if hasattr(a, "aval") else np.reshape(a, shape)

@@ -9,18 +9,14 @@ import numpy as np
 
 from .. import dtypes, lax, tree
 from ..array import Array
-from ..core import aval_of, is_concrete, is_value
+from ..core import aval_of, is_value
 from ..dtypes.numbers import checked_int, host_scalar
-from ..engines.reference.replay import replayed
 from ..engines.transfer_guard import guard_transfer
-from ..errors import ConcretizationTypeError
-from ..lax.axes import counted, integer
 from ..lax.convert import convert
 from ..lax.placing import device_put, refuse_layout
-from ..lax.spine import moved_axis
 from ..util.messages import described, message
 from .axes import canonical_size, rank_asked_for
-from .operands import PYTHON_SCALARS, as_array, inexact_type
+from .operands import PYTHON_SCALARS, as_array
 
 
 def array(
@@ -66,7 +62,7 @@ def array(
     if ndmin and result.aval.ndim < rank_asked_for("jnp.array, argument ndmin", ndmin):
         shape = (1,) * (ndmin - result.aval.ndim) + result.aval.shape
         result = lax.reshape(result, shape)
-    return _placed(result, device)
+    return placed(result, device)
 
 
 _OBJECT = "jnp.array, argument object"
@@ -202,17 +198,18 @@ def full(
     if type(value) is int and target is not None:
         value = host_scalar("jnp.full, argument fill_value", value, target)[()]
     if aval_of(value).ndim == 0:
-        return _placed(lax.full(sizes, value, target), device)
-    return _placed(_repeated(value if target is None else convert(value, target), sizes), device)
+        return placed(lax.full(sizes, value, target), device)
+    return placed(repeated(value if target is None else convert(value, target), sizes), device)
 
 
-def _repeated(x: Any, shape: tuple[int, ...]) -> Any:
+def repeated(x: Any, shape: tuple[int, ...]) -> Any:
     """`x` broadcast to `shape`, axes aligned at the end."""
     first = len(shape) - aval_of(x).ndim
     return lax.broadcast_in_dim(x, shape, tuple(range(first, len(shape))))
 
 
-def _placed(x: Any, device: Any) -> Any:
+def placed(x: Any, device: Any) -> Any:
+    """`x` on a device, if one is named."""
     return x if device is None else device_put(x, device)
 
 
@@ -239,7 +236,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
 
 def _filled(where: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
     target = dtypes.requested(float if dtype is None else dtype, where)
-    return _placed(lax.full(canonical_size(where, shape), value, target), device)
+    return placed(lax.full(canonical_size(where, shape), value, target), device)
 
 
 def full_like(
@@ -287,120 +284,3 @@ def ones_like(
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Zeros with shape and dtype of `prototype`: memory is never left uninitialised."""
     return full(*_like("empty_like", prototype, 0, dtype, shape), device=device)
-
-
-def _number(x: Any) -> int | float | complex:
-    """A bound of a range as a Python number; a tracer refuses, and says why."""
-    if type(x) in PYTHON_SCALARS:
-        return x  # type: ignore[no-any-return]
-    if not is_concrete(x):
-        raise ConcretizationTypeError(
-            message(
-                "jnp.arange",
-                given=f"{x.origin()}{x.dependence()} with shape and dtype {x.aval.str_short()}",
-                expected="start, stop and step known while tracing: they decide the length",
-                fix="Mark the argument static (static_argnums or static_argnames of jit); for "
-                "numbers below a traced bound, compare a range of fixed length with it.",
-            )
-        )
-    if aval_of(x).size == 1:
-        return np.asarray(x).item()  # type: ignore[no-any-return]
-    raise ValueError(
-        message(
-            "jnp.arange",
-            given=f"{aval_of(x)}",
-            expected="numbers as start, stop and step",
-            fix="Pass scalars.",
-        )
-    )
-
-
-def _progression(low: Any, high: Any, step: Any) -> Any:
-    """The numbers of a range, by NumPy."""
-    try:
-        return np.arange(low, high, step)
-    except (ZeroDivisionError, ValueError, OverflowError, MemoryError) as error:
-        raise type(error)(
-            message(
-                "jnp.arange",
-                given=f"start={low}, stop={high}, step={step}",
-                expected="finite bounds, and a step that is not 0",
-                fix="Check the step; jnp.linspace takes the number of elements instead.",
-            )
-        ) from None
-
-
-def arange(
-    start: Any,
-    stop: Any = None,
-    step: Any = None,
-    dtype: Any = None,
-    *,
-    device: Any = None,
-    out_sharding: Any = None,
-) -> Any:
-    """The numbers start, start + step, … below `stop`; from 0 if only one bound is given.
-
-    Raises:
-        TypeError: a bound is traced: the length must be known.
-
-    Example:
-        >>> import morphax.numpy as jnp
-        >>> jnp.arange(2, 8, 2)
-        Array([2, 4, 6], dtype=int32)
-    """
-    if out_sharding is not None:
-        refuse_layout("jnp.arange", out_sharding)
-    bounds = [b for b in (start, stop, step) if b is not None]
-    for b in bounds or [start]:
-        as_array("arange", b)
-    target = dtypes.result_type(*bounds) if dtype is None else dtypes.requested(dtype, "arange")
-    values = [_number(b) for b in bounds]
-    if len(values) == 1 and isinstance(values[0], int):
-        return _placed(lax.iota(target, max(values[0], 0)), device)
-    low, high = (0, values[0]) if stop is None else values[:2]
-    numbers = _progression(low, high, values[-1] if step is not None else 1)
-    return array(numbers.astype(target), device=device)
-
-
-@replayed(2)
-def linspace(
-    start: Any,
-    stop: Any,
-    num: int = 50,
-    endpoint: bool = True,
-    retstep: bool = False,
-    dtype: Any = None,
-    axis: int = 0,
-    *,
-    device: Any = None,
-) -> Any:
-    """`num` evenly spaced numbers from `start` to `stop`.
-
-    Args:
-        start, stop: ends, arrays that broadcast together.
-        num: how many numbers.
-        endpoint: whether `stop` is the last of them.
-        retstep: return the step as well.
-        dtype: of the result; floating without it.
-        axis: where the new axis goes.
-    """
-    count = counted("jnp.linspace, argument num", num)
-    low, high = as_array("linspace", start), as_array("linspace", stop)
-    common, _ = inexact_type("linspace", low, high)
-    target = common if dtype is None else dtypes.requested(dtype, "linspace")
-    low, high = convert(low, common), convert(high, common)
-    shape = lax.broadcast_shapes(low.aval.shape, high.aval.shape)
-    low, high = _repeated(low, shape), _repeated(high, shape)
-    intervals = np.asarray(max(count - 1 if endpoint else count, 1), common)[()]
-    step = lax.div(lax.sub(high, low), intervals)
-    fractions = lax.div(lax.broadcasted_iota(common, (count, *shape), 0), intervals)
-    first, last = _repeated(low, (count, *shape)), _repeated(high, (count, *shape))
-    # Weighting both ends hits them exactly, which adding multiples of the step would not.
-    out = lax.add(lax.mul(first, lax.sub(1, fractions)), lax.mul(last, fractions))
-    if dtypes.issubdtype(target, np.integer):
-        out = lax.floor(out)
-    place = integer("jnp.linspace, argument axis", axis) % out.aval.ndim
-    out = convert(moved_axis(out, 0, place), target)
-    out = _placed(out, device)
-    return (out, step) if retstep else out

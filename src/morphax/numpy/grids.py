@@ -17,8 +17,9 @@ from ..transforms.vmap import vmap
 from ..util.messages import message
 from .arithmetic import multiply, power, true_divide
 from .axes import canonical_size
-from .creation import array, linspace
+from .creation import array
 from .operands import as_array, inexact_type
+from .progressions import linspace
 from .searching import nonzero
 from .selection import where
 from .shaping import moveaxis

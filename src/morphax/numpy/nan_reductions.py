@@ -11,13 +11,14 @@ from .. import dtypes
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
+from .averages import mean, std, var
 from .logic import logical_and, logical_not
 from .operands import as_array
 from .predicates import isnan
 from .reductions import all as all_
 from .reductions import max as max_
-from .reductions import mean, prod, std, var
 from .reductions import min as min_
+from .reductions import prod
 from .reductions import sum as sum_
 from .selection import where as where_
 

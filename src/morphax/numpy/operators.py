@@ -18,6 +18,7 @@ from ..lax.slicing import index_in_dim, slice_in_dim
 from ..util.messages import message
 from . import (
     arithmetic,
+    averages,
     complex,
     creation,
     cumulative,
@@ -72,7 +73,8 @@ _METHODS: dict[Any, tuple[str, ...]] = {
     joining: ("repeat",),
     methods: ("astype", "byteswap", "compress", "flatten", "reshape", "transpose", "view"),
     products: ("dot", "trace"),
-    reductions: ("all", "any", "max", "mean", "min", "prod", "ptp", "std", "sum", "var"),
+    averages: ("mean", "std", "var"),
+    reductions: ("all", "any", "max", "min", "prod", "ptp", "sum"),
     rounding: ("round",),
     searching: ("argmax", "argmin", "nonzero", "searchsorted"),
     selection: ("choose", "clip", "diagonal", "take"),

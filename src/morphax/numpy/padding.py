@@ -18,11 +18,11 @@ from ..lax.convert import convert
 from ..util.memo import memoize
 from ..util.messages import message
 from .application import apply_along_axis
-from .creation import linspace
+from .averages import mean
 from .operands import as_array, filling
+from .progressions import linspace
 from .quantiles import median
 from .reductions import max as max_
-from .reductions import mean
 from .reductions import min as min_
 
 Widths = tuple[tuple[int, int], ...]

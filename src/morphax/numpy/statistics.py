@@ -16,12 +16,13 @@ from ..util.messages import message
 from .arithmetic import multiply, true_divide
 from .at import At
 from .complex import is_complex
-from .creation import asarray, linspace
+from .creation import asarray
 from .differences import diff
 from .joining import concatenate, stack
 from .matrices import diag
 from .operands import as_array, inexact_type, promoted_inexact
 from .products import matmul
+from .progressions import linspace
 from .reductions import sum as sum_
 from .searching import searchsorted
 from .selection import clip, where

@@ -1,0 +1,150 @@
+"""Means, variances and weighted averages over axes."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..core import aval_of
+from ..engines.reference.replay import replayed
+from ..lax.convert import convert
+from .axes import canonical_axes
+from .operands import as_array, promoted_inexact
+from .reductions import Axis, sum
+from .selection import where as where_
+from .shaping import broadcast_to
+
+
+def _count(a: Any, axis: Axis, where: Any) -> Any:
+    """How many elements a mean is over: a number, or an array of them."""
+    if where is None:
+        axes = canonical_axes("mean", axis, a.aval.ndim)
+        return math.prod([a.aval.shape[i] for i in axes])
+    return sum(broadcast_to(where, a.aval.shape), axis, a.aval.dtype, keepdims=True)
+
+
+def _inexact(name: str, a: Any, dtype: Any) -> tuple[Any, Any]:
+    """The operand in the dtype it is averaged in, and the dtype of the result."""
+    (a,) = promoted_inexact(name, as_array(name, a))
+    target = a.aval.dtype if dtype is None else dtypes.requested(dtype, name)
+    narrow = target.itemsize < 4
+    return convert(a, np.dtype(np.float32) if narrow else target), target
+
+
+@replayed(1)
+def mean(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+) -> Any:
+    """Arithmetic mean over axes, in floating point."""
+    wide, target = _inexact("mean", a, dtype)
+    total = sum(wide, axis, out=out, keepdims=keepdims, where=where)
+    count = _count(wide, axis, where)
+    if where is not None and not keepdims:
+        count = lax.squeeze(count, canonical_axes("mean", axis, wide.aval.ndim))
+    result = lax.div(total, count)
+    return result if result.aval.dtype == target else convert(result, target)
+
+
+@replayed(1)
+def var(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: int | float | None = None,
+) -> Any:
+    """Variance over axes: the mean of |x − x̄|², with n − `ddof` for n."""
+    wide, target = _inexact("var", a, dtype)
+    center = _mean_of(wide, axis, where) if mean is None else as_array("var", mean)
+    center = convert(center, wide.aval.dtype)
+    deviation = lax.sub(wide, broadcast_to(center, wide.aval.shape))
+    if where is not None:
+        # Squared, what is left out could be infinite or NaN, and so 0 times its derivative.
+        deviation = where_(where, deviation, np.zeros((), deviation.aval.dtype)[()])
+    if dtypes.issubdtype(target, np.complexfloating):
+        squares = lax.real(lax.mul(deviation, lax.conj(deviation)))
+        target = squares.aval.dtype if dtype is None else target
+    else:
+        squares = lax.square(deviation)
+    total = sum(squares, axis, out=out, keepdims=keepdims)
+    count = _count(squares, axis, where)
+    if where is not None and not keepdims:
+        count = lax.squeeze(count, canonical_axes("var", axis, wide.aval.ndim))
+    less = ddof if correction is None else correction
+    result = lax.div(total, _degrees_of_freedom(count, less))
+    return result if result.aval.dtype == target else convert(result, target)
+
+
+def _degrees_of_freedom(count: Any, less: Any) -> Any:
+    """count − less, or NaN where nothing is left."""
+    if not hasattr(count, "aval"):
+        return count - less if count > less else math.nan
+    rest = lax.sub(count, np.asarray(less, count.aval.dtype)[()])
+    positive = lax.gt(rest, lax.full_like(rest, 0))
+    return lax.select(positive, rest, lax.full_like(rest, math.nan))
+
+
+def _mean_of(a: Any, axis: Axis, where: Any) -> Any:
+    return mean(a, axis, keepdims=True, where=where)
+
+
+@replayed(1)
+def std(
+    a: Any,
+    axis: Axis = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: int = 0,
+    keepdims: bool = False,
+    *,
+    where: Any = None,
+    mean: Any = None,
+    correction: int | float | None = None,
+) -> Any:
+    """Standard deviation over axes: the square root of `var`."""
+    return lax.sqrt(
+        var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction)
+    )
+
+
+def average(
+    a: Any,
+    axis: Axis = None,
+    weights: Any = None,
+    returned: bool = False,
+    keepdims: bool = False,
+) -> Any:
+    """Weighted mean over axes; with `returned`, the sum of the weights as well."""
+    a = as_array("average", a)
+    if weights is None:
+        result = mean(a, axis, keepdims=keepdims)
+        total: Any = lax.full_like(result, a.aval.size / math.prod(result.aval.shape or (1,)))
+    else:
+        a, weights = promoted_inexact("average", a, _along(weights, a, axis))
+        total = sum(broadcast_to(weights, a.aval.shape), axis, keepdims=keepdims)
+        result = lax.div(sum(lax.mul(a, weights), axis, keepdims=keepdims), total)
+    return (result, total) if returned else result
+
+
+def _along(weights: Any, a: Any, axis: Axis) -> Any:
+    """Weights of one axis, shaped to broadcast along it."""
+    weights = as_array("average", weights)
+    if weights.aval.ndim == 1 and a.aval.ndim > 1:
+        (place,) = canonical_axes("average", axis, a.aval.ndim)
+        shape = [n if i == place else 1 for i, n in enumerate(a.aval.shape)]
+        weights = lax.reshape(weights, shape)
+    return broadcast_to(weights, a.aval.shape) if aval_of(weights).ndim else weights

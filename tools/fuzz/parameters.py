@@ -95,7 +95,7 @@ DRAWS: dict[str, Draw] = {
     "padmode": _one_of("'edge'", "'reflect'", "'wrap'", "'symmetric'", "'mean'", "'maximum'"),
     "convmode": _one_of("'full'", "'same'", "'valid'"),
     "takemode": _one_of("None", "'clip'", "'wrap'", "'fill'"),
-    "getmode": _one_of("'clip'", "'fill'", "'wrap'", "'promise_in_bounds'", "None"),
+    "getmode": _one_of("'clip'", "'fill'", "'wrap'", "None"),
     "scattermode": _one_of("'clip'", "'drop'", "None"),
 }
 

@@ -88,6 +88,14 @@ if hasattr(jax.config, IDENTITY_OPTION):
     SAME["no identity"] = without_identity
 
 
+# What a script prints, to show both sides; other ways need more than a line.
+SHOWN = {
+    "jit": "jax.jit(main)(*args)",
+    "staged": "jax.jit(main).trace(*args).jaxpr",
+    "disable_jit": "jax.disable_jit()(main)(*args)",
+}
+
+
 def vmapped(main: Main, subject: Subject) -> Any:
     """For two sets of arguments at once."""
     first, second = subject.members()

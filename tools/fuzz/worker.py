@@ -25,7 +25,7 @@ from .generate import make
 from .judgement import Disagreement, Judge, chosen_ways
 from .program import Program
 from .shrink import shrunk
-from .ways import interpret_loops
+from .ways import SHOWN, interpret_loops
 
 BATCH = 6
 # One in so many programs is compiled, too.
@@ -108,7 +108,7 @@ class Search:
                 "way": found.way,
                 "kind": found.kind,
                 "text": text,
-                "script": small.script(),
+                "script": small.script() + shown(found.way),
             }
 
     def smaller(self, program: Program, found: Disagreement) -> Program:
@@ -122,6 +122,11 @@ class Search:
             return any(new.kind == found.kind for new in each)
 
         return shrunk(program, still, SHRINK_SECONDS)
+
+
+def shown(way: str) -> str:
+    """The end of a script: both sides, where a line can show them."""
+    return "".join(f"print({call})\n" for call in ("main(*args)", SHOWN.get(way)) if call)
 
 
 def memory() -> int:

@@ -363,8 +363,8 @@ _FIX_BOOL = (
 )
 _FIX_NUMBER = "Keep the computation in jnp, or mark the argument static in jit."
 _FIX_INDEX = (
-    "Sizes, shapes and axes are Python ints: mark the argument static (static_argnums or "
-    "static_argnames of jit); to take an item of a sequence, make that a jnp array."
+    "Mark the argument static (static_argnums or static_argnames of jit): sizes, shapes and axes "
+    "are Python ints; to take an item of a Python sequence, make that a jnp array."
 )
 _FIX_ARRAY = (
     "Use jnp functions instead of np ones inside transformed functions; if a size or a setting "

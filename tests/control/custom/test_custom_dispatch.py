@@ -310,3 +310,15 @@ def test_a_pullback_that_nobody_needs_is_no_hindrance_to_forward_mode(loop: str,
         assert (out, tangent) == (2.0, 4.0)
     with pytest.raises(TypeError, match="forward-mode"):
         jax.jvp(LOOPS[loop](_pulled), (0.5,), (1.0,))
+
+
+def test_a_python_number_is_a_cotangent() -> None:
+    f = jax.custom_vjp(lambda x, y: x * y)
+    f.defvjp(lambda x, y: (x * y, None), lambda _, ct: (0, 7))
+    for dtype in (jnp.float32, jnp.float16):
+        first, second = jax.grad(f, (0, 1))(jnp.ones((), dtype), jnp.ones((), dtype))
+        assert (first.dtype, second.dtype) == (dtype, dtype)
+        assert (first, second) == (0, 7)
+    f.defvjp(lambda x, y: (x * y, None), lambda _, ct: (0, 7.0 * 1j))
+    with pytest.raises(TypeError, match="cotangent of y"):
+        jax.grad(f, (0, 1))(1.0, 1.0)

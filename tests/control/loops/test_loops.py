@@ -261,6 +261,12 @@ ERRORS = [
     ),
     pytest.param(lambda: lax.scan(lambda c, x: (c, c), 1.0), ValueError, "length", id="no length"),
     pytest.param(
+        lambda: lax.scan(lambda c, x: (c, c), 1.0, length=-1),
+        ValueError,
+        "not negative",
+        id="negative length",
+    ),
+    pytest.param(
         lambda: lax.while_loop(lambda x: x, lambda x: x, 1.0),
         TypeError,
         "a boolean scalar",

@@ -8,6 +8,7 @@ from typing import Any
 from ... import dtypes, tree
 from ...config import current as current_config
 from ...core import aval_of, is_value, is_zero
+from ...lax.convert import convert
 from ...transforms.flattening import FlatFunction, argument_names
 from ...util.messages import described, message
 from .custom_rules import checked_result
@@ -66,6 +67,8 @@ def _checked_cotangent(where: str, flat: FlatFunction, position: int, ct: Any, a
         return ct
     if given is not None and given.shape == expected.shape and given.dtype == expected.dtype:
         return ct
+    if given is not None and given.shape == expected.shape and _yields(given, expected):
+        return convert(ct, expected.dtype, expected.weak_type)
     is_shape = given is not None and given.shape != expected.shape
     raise (ValueError if is_shape else TypeError)(
         message(
@@ -75,6 +78,11 @@ def _checked_cotangent(where: str, flat: FlatFunction, position: int, ct: Any, a
             fix="Return cotangents with the shapes and dtypes of the arguments.",
         )
     )
+
+
+def _yields(given: Any, expected: Any) -> bool:
+    """Whether a weakly typed cotangent, such as the number 0, takes the expected dtype."""
+    return given.weak_type and dtypes.result_type(given, expected) == expected.dtype
 
 
 def checked_pair(label: str, result: Any, flat: FlatFunction) -> tuple[list[Any], Any]:

@@ -140,7 +140,7 @@ def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
     if length is not None:
         length = integer("lax.scan, argument length", length)
     given = {*sizes, *([] if length is None else [length])}
-    if len(given) == 1 and None not in given:
+    if len(given) == 1 and None not in given and (length is None or length >= 0):
         return int(given.pop())  # type: ignore[arg-type]
     named = zip(_names("xs", xs), leaves, strict=True)
     shapes = ", ".join(f"{name}: {aval_of(x).str_short()}" for name, x in named)
@@ -148,7 +148,7 @@ def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
         message(
             "lax.scan, arguments xs and length",
             given=f"{shapes or 'no arrays'}; length={length}",
-            expected="arrays with leading axes of one size, or a length",
+            expected="arrays with leading axes of one size, or a length that is not negative",
             fix="Give every array in xs the same leading size, equal to length if that is given.",
         )
     )

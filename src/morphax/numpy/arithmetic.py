@@ -235,6 +235,8 @@ def power(x1: Any, x2: Any, /) -> Any:
     if not _is(x, np.inexact):
         return _integer_power(x, y)
     result = lax.pow(x, y)
+    if not result.aval.weak_type:
+        return result
     # An integer array keeps its dtype as an exponent of a weak float: the result is not weak.
     keeps_dtype = _is(x1, np.inexact) and _is(x2, np.integer) and not aval_of(x2).weak_type
     return convert(result, result.aval.dtype) if keeps_dtype else result
@@ -242,6 +244,8 @@ def power(x1: Any, x2: Any, /) -> Any:
 
 def _known_integer(x: Any) -> int | None:
     """The integer or truth value that a scalar of Python or NumPy is."""
+    if hasattr(x, "aval"):
+        return None
     if isinstance(x, (int, np.integer)):
         return int(x)
     is_scalar = isinstance(x, np.ndarray) and not x.ndim and x.dtype.kind in "biu"

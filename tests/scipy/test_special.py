@@ -46,7 +46,7 @@ def test_values_and_derivatives(name: str) -> None:
     expected = getattr(reference, name)(*args)
     with jax.enable_x64(True):
         for run in (function, jax.jit(function)):
-            np.testing.assert_allclose(run(*args), expected, 1e-10)
+            np.testing.assert_allclose(run(*args), expected, 1e-10, 1e-14)
         check_grads(function, args, order=1)
 
 

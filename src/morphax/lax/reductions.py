@@ -26,6 +26,8 @@ from .narrow import COMPUTED_IN
 from .ordered_bits import is_float
 from .placing import refuse_layout
 from .selection import extremum
+from .ordered_bits import from_ordered_bits, is_float, ordered_bits
+from .selection import extremum, scalar_like, select_n_p
 from .shape import reshape, transpose
 from .slicing import slice_in_dim
 from .spine import batch_reduction, broadcast_in_dim_p, reduce_sum_p, reduce_with, zeros
@@ -109,7 +111,10 @@ def _reduce_complex(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -
 
 
 class ExtremeReduction(Reduction):
-    """The largest or smallest element; derivatives are shared evenly among equal ones."""
+    """The largest or smallest element; derivatives are shared evenly among equal ones.
+
+    Where it is NaN the derivative is 0, as that of the extreme of two numbers.
+    """
 
     accepts = NUMBER | BOOLEAN
 
@@ -125,9 +130,11 @@ class ExtremeReduction(Reduction):
                 v, shape=x.aval.shape, broadcast_dimensions=kept, sharding=None
             )
 
-        attained = convert(eq(x, repeated(out)), x.aval.dtype)
-        share = div(attained, repeated(reduce_sum(attained, axes)))
-        return out, reduce_sum(mul(t, share), axes)
+        attained = eq(x, repeated(out))
+        count = reduce_sum(convert(attained, x.aval.dtype), axes)
+        # Not a quotient by the count, which is 0 where the result is NaN: compilers may drop it.
+        share = repeated(div(scalar_like(1, x), count))
+        return out, reduce_sum(mul(t, select_n_p.bind(attained, scalar_like(0, x), share)), axes)
 
 
 @final

@@ -25,8 +25,6 @@ from .monoids import AND, MAX, MIN, MUL, OR, XOR, Monoid
 from .narrow import COMPUTED_IN
 from .ordered_bits import is_float
 from .placing import refuse_layout
-from .selection import extremum
-from .ordered_bits import from_ordered_bits, is_float, ordered_bits
 from .selection import extremum, scalar_like, select_n_p
 from .shape import reshape, transpose
 from .slicing import slice_in_dim

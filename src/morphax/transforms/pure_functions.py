@@ -235,7 +235,7 @@ def is_constant(function: FunctionType) -> bool:
 
 def is_our_own(value: type | FunctionType) -> bool:
     """Whether a class or function is found where it says it was defined, in a module of ours."""
-    module = getattr(value, "__module__", None)
+    module = str(getattr(value, "__module__", ""))
     if not _is_our_module(module):
         return False
     found: Any = sys.modules[module]

@@ -67,5 +67,5 @@ class BatchedResults:
         dims = [trace.out_dim(x) for x in outs]
         tangent_dims = [None if is_zero(t) else trace.out_dim(t) for t in tangents]
         differs = [int in (type(d), type(t)) for d, t in zip_longest(dims, tangent_dims)]
-        self.out_dims = [0 if on else SameAxis(0) for on in differs]
+        self.out_dims = tuple([0 if on else SameAxis(0) for on in differs])
         return [batched_first(trace.axes, x, d) for x, d in pairs]

@@ -30,7 +30,7 @@ def sinc(x: Any, /) -> Any:
         >>> import morphax as jax
         >>> import morphax.numpy as jnp
         >>> jax.grad(jax.grad(jnp.sinc))(0.0)
-        Array(-3.2898681, dtype=float32, weak_type=True)
+        Array(-3.289868, dtype=float32)
     """
     if current_trace() is root_trace():
         return _eager_sinc(x)

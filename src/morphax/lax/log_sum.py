@@ -24,7 +24,7 @@ def log_sum(x: Any, y: Any) -> Any:
     first = ge(x, y)
     below = select_n_p.bind(first, gap, neg(gap))
     total = add(select_n_p.bind(first, y, x), log1p(exp(below)))
-    return select_n_p.bind(together, total, mul(add(x, y), scalar_like(0.5, gap)))
+    return select_n_p.bind(together, total, mul(add(x, y), _beside(gap, 0.5)))
 
 
 def shares(x: Any, y: Any) -> tuple[Any, Any]:
@@ -37,4 +37,9 @@ def _gap(x: Any, y: Any) -> tuple[Any, Any]:
     """x − y, and where both are one infinity, whose difference is 0 here."""
     gap = sub(x, y)
     together = bitwise_and(eq(x, y), ne(gap, gap))
-    return select_n_p.bind(together, gap, scalar_like(0, gap)), together
+    return select_n_p.bind(together, gap, _beside(gap, 0.0)), together
+
+
+def _beside(x: Any, value: float) -> Any:
+    """`value` as a scalar of the dtype of `x`, weak where that is a weak scalar."""
+    return value if x.aval.weak_type and not x.aval.shape else scalar_like(value, x)

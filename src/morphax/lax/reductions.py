@@ -111,7 +111,7 @@ def _reduce_complex(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -
 class ExtremeReduction(Reduction):
     """The largest or smallest element; derivatives are shared evenly among equal ones.
 
-    Where it is NaN the derivative is 0, as that of the extreme of two numbers.
+    Where it is NaN the derivative is NaN.
     """
 
     accepts = NUMBER | BOOLEAN
@@ -130,9 +130,10 @@ class ExtremeReduction(Reduction):
 
         attained = eq(x, repeated(out))
         count = reduce_sum(convert(attained, x.aval.dtype), axes)
-        # Not a quotient by the count, which is 0 where the result is NaN: compilers may drop it.
         share = repeated(div(scalar_like(1, x), count))
-        return out, reduce_sum(mul(t, select_n_p.bind(attained, scalar_like(0, x), share)), axes)
+        # The NaN of 0 / 0 would be lost when compiled: as a factor, 0 becomes a choice.
+        nan = select_n_p.bind(eq(out, out), scalar_like(np.nan, x), scalar_like(0, x))
+        return out, reduce_sum(mul(t, select_n_p.bind(attained, repeated(nan), share)), axes)
 
 
 @final

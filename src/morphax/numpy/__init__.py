@@ -325,7 +325,7 @@ from .shaping import size as size
 from .shaping import squeeze as squeeze
 from .shaping import swapaxes as swapaxes
 from .shaping import transpose as transpose
-from .sinc import sinc as sinc
+from .sine_cardinal import sinc as sinc
 from .sorting import argpartition as argpartition
 from .sorting import argsort as argsort
 from .sorting import lexsort as lexsort

@@ -102,3 +102,75 @@ def test_results_have_the_recorded_types(part: int, mode: str) -> None:
     cases = [(e, o, expected) for e, row in table for o, expected in row.items()]
     got = {f"{e} of {o}": called(e, o) for e, o, _ in cases}
     assert got == {f"{e} of {o}": expected for e, o, expected in cases}
+
+
+ARRAYS = (jnp.ones(3), jnp.float32(1), np.ones(3), np.ones(()), random.key(0))
+TAKES_DTYPE = {
+    "zeros": lambda d: jnp.zeros(3, dtype=d),
+    "array": lambda d: jnp.array(1, dtype=d),
+    "astype": lambda d: jnp.ones(3).astype(d),
+    "sum": lambda d: jnp.sum(jnp.ones(3), dtype=d),
+    "lax.full": lambda d: lax.full((2,), 1, d),
+    "promote_types": lambda d: jnp.promote_types(d, d),
+}
+
+
+@pytest.mark.parametrize("name", TAKES_DTYPE)
+@pytest.mark.parametrize("array", ARRAYS, ids=repr)
+def test_arrays_are_no_dtypes(name: str, array: Any) -> None:
+    with pytest.raises(TypeError if isinstance(array, np.ndarray) else ValueError, match="array"):
+        TAKES_DTYPE[name](array)
+    with pytest.raises((TypeError, ValueError), match="array"):
+        jax.jit(TAKES_DTYPE[name])(jnp.ones(3))
+
+
+@pytest.mark.parametrize("implementation", ["threefry2x32", "rbg", "philox4x32"])
+def test_a_number_fills_the_words_of_keys(implementation: str) -> None:
+    try:
+        keys = random.split(random.key(0, impl=implementation), 3)
+    except (TypeError, ValueError):
+        pytest.skip(f"there is no generator {implementation}")
+
+    def filled(keys: Any) -> Any:
+        made = (
+            *(jnp.zeros_like(keys), jnp.ones_like(keys), jnp.empty_like(keys)),
+            *(jnp.full_like(keys, 7), jnp.zeros(3, keys.dtype), lax.empty((3,), keys.dtype)),
+        )
+        return [random.key_data(k) for k in made]
+
+    for words in (filled(keys), jax.jit(filled)(keys)):
+        assert [np.unique(w).tolist() for w in words] == [[0], [1], [0], [7], [0], [0]]
+    matrix = random.key_data(jnp.diag(keys))
+    np.testing.assert_array_equal(matrix[1, 1], random.key_data(keys)[1])
+    assert not matrix[0, 1].any()
+
+
+def test_eager_results_have_the_types_of_traced_ones(mode: str) -> None:
+    weak, strong = jnp.asarray(2.0), jnp.ones(3)
+    calls = {
+        "powers": lambda: (weak ** np.int8(2), 2 ** jnp.ones(3, "int8"), jnp.power(True, 3)),
+        "reductions": lambda: (jnp.sum(weak), jnp.max(weak), jnp.mean(weak), jnp.std(weak)),
+        "joins": lambda: (jnp.stack([weak, weak]), jnp.append(weak, 1.0), jnp.diff(strong)),
+        "updates": lambda: (jnp.stack([weak]).at[0].set(3.0), jnp.pad(weak[None], 1)),
+        "tangents": lambda: jax.jvp(jnp.sin, (2.0,), (np.ones((), strong.dtype),)),
+        "gradients": lambda: jax.grad(lambda x, y: jnp.sum(x * y), (0, 1))(weak, strong),
+    }
+    for name, call in calls.items():
+        eager = [(x.dtype, x.aval.weak_type) for x in jax.tree.leaves(call())]
+        traced = [(x.dtype, x.weak_type) for x in jax.tree.leaves(jax.eval_shape(call))]
+        assert eager == traced, name
+
+
+def test_kinds_of_dtypes_are_all_checked() -> None:
+    assert not jnp.isdtype(jnp.int8, "float32")
+    assert jnp.isdtype(jnp.float32, ("bool", "float32"))
+    with pytest.raises(ValueError, match="kind"):
+        jnp.isdtype(jnp.int8, ("numeric", "nonsense"))
+
+
+def test_strict_promotion_has_no_say_in_functions_of_real_numbers() -> None:
+    with jax.numpy_dtype_promotion("strict"):
+        assert jnp.sin(jnp.arange(3)).dtype == jnp.float32
+        assert jnp.mean(jnp.arange(3)) == 1
+        with pytest.raises(ValueError, match="promotion"):
+            jnp.zeros(3, "int32").at[0].set(2.5)

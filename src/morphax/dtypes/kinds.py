@@ -48,6 +48,10 @@ def _scalar_class(x: Any) -> Any:
     return d if isinstance(d, ExtendedDType) else d.type
 
 
+def _is_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray) or hasattr(x, "aval")
+
+
 _KIND_OF = {d.type: row.kind for d, row in SCALARS.items()}
 
 
@@ -74,7 +78,7 @@ def scalar_type_of(x: Any) -> type:
         >>> jax.dtypes.scalar_type_of(jnp.bfloat16)
         <class 'float'>
     """
-    d = dtype(type(x) if is_python_scalar(x) else getattr(x, "dtype", x))
+    d = dtype(type(x) if is_python_scalar(x) else x.dtype if _is_array(x) else x)
     row = SCALARS.get(d)
     if row is None:
         raise TypeError(message(

@@ -148,7 +148,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
         dx: their distance, if there is no `x`.
         axis: axis to integrate along.
     """
-    given = [as_array("trapezoid", v) for v in (y, x) if v is not None]
+    given = [as_array("trapezoid", v) for v in ((y,) if x is None else (y, x))]
     dtype, weak = inexact_type("trapezoid", *given)
     y, *coordinates = (convert(v, dtype, weak) for v in given)
     for x in coordinates:

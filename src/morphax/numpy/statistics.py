@@ -68,7 +68,7 @@ def cov(
         aweights: weight of each sample.
         dtype: of the result.
     """
-    given = [as_array("cov", v) for v in (m, y) if v is not None]
+    given = [as_array("cov", v) for v in ((m,) if y is None else (m, y))]
     common, weak = inexact_type("cov", *given)
     if aweights is not None:
         aweights = as_array("cov", aweights)

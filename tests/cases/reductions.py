@@ -68,6 +68,10 @@ def _scalar(function: Callable[..., Any]) -> OpCase:
     )
 
 
+def exp_shift(x: Any, axes: Any) -> Any:
+    return reductions.exp_shift_p.bind(x, axes=axes)
+
+
 _ARGUMENTS = (
     (argreductions.argmax, np.argmax),
     (argreductions.argmin, np.argmin),
@@ -90,6 +94,7 @@ CASES = (
     ),
     _empty(reductions.reduce_sum, 0, NUMBERS),
     _empty(reductions.reduce_prod, 1, NUMBERS),
+    *_cases(exp_shift, np.maximum, DISTINCT, FLOATS),
     _empty(reductions.reduce_max, -np.inf, FLOATS, 0),
     _empty(reductions.reduce_min, np.inf, INEXACT, 0),
     _empty(reductions.reduce_max, -128, ("int8",), 0),

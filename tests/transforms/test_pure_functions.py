@@ -22,7 +22,7 @@ from morphax.transforms.pure_functions import is_pure
 
 
 def name(value: Any) -> str:
-    return f"{value.__module__}.{getattr(value, '__name__', value)}"
+    return getattr(value, "__qualname__", type(value).__name__)
 
 
 PURE = [

@@ -121,7 +121,7 @@ def logsumexp(
         terms = jnp.exp(exponents)
     else:
         # 0 times an infinite term would be NaN.
-        limit = np.log(dtypes.finfo(exponents.dtype).max) - 1
+        limit = float(np.log(dtypes.finfo(exponents.dtype).max)) - 1
         unbounded = jnp.logical_and(jnp.equal(b, 0), jnp.logical_not(exponents.real <= limit))
         terms = b * jnp.exp(jnp.where(unbounded, limit, exponents))
     total = jnp.sum(terms, axis, keepdims=True, where=where)

@@ -17,7 +17,7 @@ from ..lax.selection import max_p, min_p
 from ..lax.spine import broadcast_to
 from ..util.messages import message
 from .logic import greater, less
-from .operands import BOOL, as_array, promoted, promoted_inexact, settled
+from .operands import BOOL, as_array, promoted, promoted_inexact
 
 _INT32 = np.dtype(np.int32)
 
@@ -351,6 +351,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
         Array([ 5., inf], dtype=float32)
     """
     x, y = map(lax.abs, _real("hypot", promoted_inexact("hypot", x1, x2)))
+    is_weak = x.aval.weak_type and not x.aval.shape
     x, y = _unless_infinite(x, y), _unless_infinite(y, x)
     # Either case is the function itself, where x = y too; max and min have no second derivative.
     first = lax.ge(x, y)
@@ -359,7 +360,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     whole = lax.bitwise_or(lax.eq(larger, zero), lax.eq(larger, lax.full_like(larger, np.inf)))
     divisor = lax.select(whole, lax.full_like(larger, 1), larger)
     length = lax.mul(divisor, lax.sqrt(lax.add(lax.square(lax.div(smaller, divisor)), 1)))
-    return settled(lax.select(whole, lax.max(x, y), length))
+    return convert(lax.select(whole, lax.max(x, y), length), x.aval.dtype, is_weak)
 
 
 def _unless_infinite(x: Any, y: Any) -> Any:

@@ -195,7 +195,7 @@ def full(
     value = fill_value if type(fill_value) in PYTHON_SCALARS else as_array("full", fill_value)
     target = None if dtype is None else dtypes.requested(dtype, "full")
     sizes = canonical_size("full", shape)
-    if type(value) is int and target is not None:
+    if type(value) is int and isinstance(target, np.dtype):
         value = host_scalar("jnp.full, argument fill_value", value, target)[()]
     if aval_of(value).ndim == 0:
         return placed(lax.full(sizes, value, target), device)

@@ -10,6 +10,7 @@ from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
+from ..lax.convert import convert
 from ..lax.log_sum import log_sum
 from .arithmetic import chosen
 from .complex import is_complex
@@ -73,7 +74,13 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     x1, x2 = promoted_inexact("logaddexp", x1, x2)
     if is_complex(x1):
         return _sum_of_complex_powers(x1, x2, 1.0)
-    return log_sum(x1, x2)
+    return _as_weak_as(x1, log_sum(x1, x2))
+
+
+def _as_weak_as(x: Any, out: Any) -> Any:
+    """A result of weak operands, in which strong constants took part."""
+    aval = aval_of(x)
+    return convert(out, aval.dtype, aval.weak_type)
 
 
 @replayed(2)

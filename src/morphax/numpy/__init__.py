@@ -1,8 +1,14 @@
-"""`morphax.numpy`: the functions of NumPy for arrays that can be traced."""
+"""`morphax.numpy`: the functions of NumPy for arrays that can be traced.
+
+What is made with custom derivatives is imported when it is first asked for.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
 from ..array.public import Array as ndarray
+from ..util.on_demand import on_demand as _on_demand
 from . import linalg as linalg
 from . import operators as _operators
 from .application import apply_along_axis as apply_along_axis
@@ -325,7 +331,6 @@ from .shaping import size as size
 from .shaping import squeeze as squeeze
 from .shaping import swapaxes as swapaxes
 from .shaping import transpose as transpose
-from .sine_cardinal import sinc as sinc
 from .sorting import argpartition as argpartition
 from .sorting import argsort as argsort
 from .sorting import lexsort as lexsort
@@ -363,3 +368,8 @@ from .trigonometric import sinh as sinh
 from .trigonometric import tan as tan
 from .trigonometric import tanh as tanh
 from .vectorize import vectorize as vectorize
+
+if _TYPE_CHECKING:
+    from ..numpy.sine_cardinal import sinc as sinc
+
+__getattr__, __dir__ = _on_demand(__name__, (), {"..numpy.sine_cardinal": ("sinc",)})

@@ -25,12 +25,13 @@ _BOOKKEEPING = frozenset({"__dict__", "__weakref__", "__doc__", "__annotate__", 
 
 def visit_function(walk: Walk, value: FunctionType) -> None:
     """A function: its code and, by names, all that the code reads."""
-    if is_constant(value):
+    pure = has_pure_code(value)
+    if is_constant(value, pure):
         walk.parts.append(value)
         return
     code, closure = value.__code__, value.__closure__ or ()
     walk.parts += (FunctionType, code, value.__name__, value.__qualname__, len(closure))
-    reads = None if has_pure_code(value) else _reads(value)
+    reads = None if pure else _reads(value)
     for name, cell in zip(code.co_freevars, closure, strict=True):
         contents = _contents(cell)
         if reads is None:

@@ -179,12 +179,12 @@ def _is_notation(value: Any) -> bool:
 
 
 _PURE: Final[dict[int, Any]] = {id(value): value for value in _declared()}
-_PURE_CODE: Final[frozenset[CodeType]] = frozenset(
-    value.__code__
+_PURE_CODE: Final[Mapping[int, CodeType]] = {
+    id(value.__code__): value.__code__
     for member in _MADE
     for value in (member, getattr(member, "__func__", None), getattr(member, "fget", None))
     if isinstance(value, FunctionType)
-)
+}
 
 
 def is_pure(value: Any) -> bool:
@@ -211,7 +211,7 @@ def is_pure(value: Any) -> bool:
 def has_pure_code(function: FunctionType) -> bool:
     """Whether the code of a function, apart from its closure and its defaults, is on the list."""
     namespace = function.__globals__
-    if id(namespace) in _OUR_SPACES or function.__code__ in _PURE_CODE:
+    if id(namespace) in _OUR_SPACES or id(function.__code__) in _PURE_CODE:
         return True
     name = namespace.get("__name__", "")
     if not (_is_our_module(name) and vars(sys.modules[name]) is namespace):
@@ -220,14 +220,14 @@ def has_pure_code(function: FunctionType) -> bool:
     return True
 
 
-def is_constant(function: FunctionType) -> bool:
+def is_constant(function: FunctionType, has_pure_code: bool) -> bool:
     """Whether a function is on the list as a whole: a function of ours is, if it is found there.
 
     What our transformations return is not: it has our code, and functions of users in its closure.
     """
     if id(function) in _PURE:
         return True
-    if not is_our_own(function):
+    if not (has_pure_code and is_our_own(function)):
         return False
     _PURE[id(function)] = function
     return True

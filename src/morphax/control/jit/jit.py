@@ -393,5 +393,7 @@ def _device(device: Any, backend: str | None) -> Any:
 
 def _chosen_device(device: Any, backend: str | None, *shardings: Any) -> Any:
     """The device that a program must run on, if its options name one."""
+    if device is None and backend is None and shardings == (None, None):
+        return None
     named = map(device_of_shardings, ("in_shardings", "out_shardings"), shardings)
     return agreed_device([_device(device, backend), *named])

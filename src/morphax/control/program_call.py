@@ -18,9 +18,11 @@ from ..core import (
     Var,
     apply_jaxpr,
     call_program,
+    captures_as_operands,
     is_undefined_primal,
     is_zero,
     jaxpr_axis_names,
+    operands_as_captures,
     without_references,
 )
 from ..core.effects import Effects
@@ -31,7 +33,7 @@ from ..transforms.jvp import jvp_jaxpr
 from ..transforms.known_parts import KnownPart, Mask, known_program
 from ..transforms.linearize import Linearization
 from ..transforms.staged_linearization import linearize_jaxpr
-from ..transforms.transposition import TransposeFragment, transpose_jaxpr
+from ..transforms.transposition import TransposeFragment, open_transpose
 from .calls import split_tangents
 
 
@@ -120,11 +122,14 @@ class TransformedCall(HoldsProgram):
         )
 
     def _call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
-        """A program that consists of one call of `jaxpr`."""
-        return call_program(self, jaxpr.in_avals, self.calling(jaxpr, params))
+        """A program that consists of one call of `jaxpr`; it is open if that is."""
+        closed, captured = captures_as_operands(jaxpr)
+        call = call_program(self, closed.in_avals, self.calling(closed, params))
+        return operands_as_captures(call, captured)
 
     def _forwarding_call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
         """The same, but what is an operand, or the same result again, does not pass through it."""
+        jaxpr, captured = captures_as_operands(jaxpr)
         operands = set(jaxpr.invars)
         computed = tuple(
             dict.fromkeys([a for a in jaxpr.outvars if type(a) is Var and a not in operands])
@@ -132,15 +137,17 @@ class TransformedCall(HoldsProgram):
         call = self._call(jaxpr.replace(outvars=computed), params)
         outside: dict[Atom, Atom] = dict(zip(jaxpr.invars, call.invars, strict=True))
         outside.update(zip(computed, call.outvars, strict=True))
-        return call.replace(outvars=tuple([outside.get(a, a) for a in jaxpr.outvars]))
+        forwarding = call.replace(outvars=tuple([outside.get(a, a) for a in jaxpr.outvars]))
+        return operands_as_captures(forwarding, captured)
 
     def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
         linear = tuple([is_undefined_primal(x) for x in operands])
         ct_active = tuple([not is_zero(ct) for ct in cts])
-        fragment = transpose_jaxpr(params[self.program], linear, ct_active)
+        fragment = open_transpose(params[self.program], linear, ct_active)
+        program, captured = captures_as_operands(fragment.jaxpr)
         known = [x for x in operands if not is_undefined_primal(x)]
         given = [ct for ct in cts if not is_zero(ct)]
-        results = iter(self.bind(*known, *given, **self.calling(fragment.jaxpr, params)))
+        results = iter(self.bind(*captured, *known, *given, **self.calling(program, params)))
         return [next(results) if on else None for on in fragment.active]
 
     def known_part(self, unknown: Mask, **params: Any) -> KnownPart:

@@ -25,6 +25,7 @@ from ..core import (
     aval_of,
     axis_env,
     close,
+    close_open,
     current_trace,
     stage,
     without_references,
@@ -240,7 +241,7 @@ def batch_fragment(
         return list(outs) if primitive.multiple_results else [outs]
 
     jaxpr, consts = stage(function, avals)
-    return BatchFragment.of(close(jaxpr, consts), out_dims)
+    return BatchFragment.of(close_open(jaxpr, consts), out_dims)
 
 
 @memoize

@@ -7,7 +7,7 @@ tangents out.  A value without a tangent is not a tracer of this trace.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple, final
 
 from .. import dtypes
@@ -23,6 +23,7 @@ from ..core import (
     is_zero,
     note_concretised,
     stage_closed,
+    stage_open,
     unknown_function,
     without_references,
     without_source,
@@ -156,6 +157,7 @@ def jvp_fragment(
         lambda primals, tangents: apply_rule(primitive, primals, tangents, dict(params)),
         avals,
         active,
+        stage=stage_open,
     )
 
 
@@ -194,6 +196,7 @@ def _stage_with_tangents(
     avals: Sequence[Any],
     active: Sequence[bool],
     debug_info: DebugInfo = unknown_function,
+    stage: Callable[..., Jaxpr] = stage_closed,
 ) -> JVPFragment:
     tangent_avals = [a.to_tangent_aval() for a in avals]
     out_active: list[bool] = []
@@ -209,5 +212,5 @@ def _stage_with_tangents(
         return [*outs, *[t for t in out_tangents if not is_zero(t)]]
 
     active_avals = [t for t, is_active in zip(tangent_avals, active, strict=True) if is_active]
-    jaxpr = stage_closed(flat, [*avals, *active_avals], debug_info)
+    jaxpr = stage(flat, [*avals, *active_avals], debug_info)
     return JVPFragment(jaxpr, tuple(out_active))

@@ -28,8 +28,8 @@ from ..core import (
 from ..core.effects import Effects
 from ..engines.reference.eager import RunsOnArrays, as_array
 from ..engines.xla.stablehlo import Builder, Value
-from ..transforms.batching import batch_jaxpr
-from ..transforms.jvp import jvp_jaxpr
+from ..transforms.batching import open_batch
+from ..transforms.jvp import open_jvp
 from ..transforms.known_parts import KnownPart, Mask, known_program
 from ..transforms.linearize import Linearization
 from ..transforms.staged_linearization import linearize_jaxpr
@@ -60,9 +60,14 @@ class HoldsProgram(Primitive):
         dims: tuple[int | None, ...],
         **params: Any,
     ) -> tuple[list[Any], Sequence[int | None]]:
-        fragment = batch_jaxpr(params[self.program], dims, axes)
-        outs = self.bind(*operands, **params | {self.program: fragment.jaxpr})
+        fragment = open_batch(params[self.program], dims, axes)
+        program, captured = captures_as_operands(fragment.jaxpr)
+        outs = self.bind(*captured, *operands, **self.preceded(program, params, len(captured)))
         return outs, fragment.out_dims
+
+    def preceded(self, jaxpr: Jaxpr, params: dict[str, Any], count: int) -> dict[str, Any]:
+        """The parameters of a call of `jaxpr` on `count` operands and those of a call."""
+        return params | {self.program: jaxpr}
 
     def collect(self, *args: Any, **params: Any) -> Any:
         return self.batch(*args, **params)
@@ -97,10 +102,12 @@ class TransformedCall(HoldsProgram):
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
     ) -> tuple[list[Any], list[Any]]:
         jaxpr = params[self.program]
-        fragment = jvp_jaxpr(jaxpr, tuple([not is_zero(t) for t in tangents]))
+        fragment = open_jvp(jaxpr, tuple([not is_zero(t) for t in tangents]))
         given = [t for t in tangents if not is_zero(t)]
+        program, captured = captures_as_operands(fragment.jaxpr)
         pushed = self.calling(fragment.jaxpr, params, shared=len(primals))
-        results = self.bind(*primals, *given, **pushed)
+        pushed = self.preceded(program, pushed, len(captured))
+        results = self.bind(*captured, *primals, *given, **pushed)
         return split_tangents(results, fragment.out_active, jaxpr.out_avals)
 
     def linearize(

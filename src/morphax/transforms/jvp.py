@@ -7,7 +7,7 @@ tangents out.  A value without a tangent is not a tracer of this trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, final
 
 from .. import dtypes
@@ -19,10 +19,10 @@ from ..core import (
     Tracer,
     Zero,
     aval_of,
+    check_closed,
     current_trace,
     is_zero,
     note_concretised,
-    stage_closed,
     stage_open,
     unknown_function,
     without_references,
@@ -157,13 +157,21 @@ def jvp_fragment(
         lambda primals, tangents: apply_rule(primitive, primals, tangents, dict(params)),
         avals,
         active,
-        stage=stage_open,
     )
+
+
+def jvp_jaxpr(
+    jaxpr: Jaxpr, active: tuple[bool, ...], forced: tuple[bool, ...] | None = None
+) -> JVPFragment:
+    """`open_jvp` of a program in which no rule of the user closes over a tracer."""
+    fragment = open_jvp(jaxpr, active, forced)
+    check_closed(fragment.jaxpr)
+    return fragment
 
 
 @memoize
 @without_source
-def jvp_jaxpr(
+def open_jvp(
     jaxpr: Jaxpr, active: tuple[bool, ...], forced: tuple[bool, ...] | None = None
 ) -> JVPFragment:
     """The program that computes `jaxpr` and its tangents.
@@ -172,6 +180,9 @@ def jvp_jaxpr(
         jaxpr: the program.
         active: which operands have a tangent.
         forced: results that get a tangent even if it is zero.
+
+    Returns:
+        The program, which is open if a rule of the user closes over a tracer.
     """
 
     def function(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -196,7 +207,6 @@ def _stage_with_tangents(
     avals: Sequence[Any],
     active: Sequence[bool],
     debug_info: DebugInfo = unknown_function,
-    stage: Callable[..., Jaxpr] = stage_closed,
 ) -> JVPFragment:
     tangent_avals = [a.to_tangent_aval() for a in avals]
     out_active: list[bool] = []
@@ -212,5 +222,5 @@ def _stage_with_tangents(
         return [*outs, *[t for t in out_tangents if not is_zero(t)]]
 
     active_avals = [t for t, is_active in zip(tangent_avals, active, strict=True) if is_active]
-    jaxpr = stage(flat, [*avals, *active_avals], debug_info)
+    jaxpr = stage_open(flat, [*avals, *active_avals], debug_info)
     return JVPFragment(jaxpr, tuple(out_active))

@@ -26,8 +26,8 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ref_binding import TakesReferences
 from ...lax.selection import select_n
 from ...lax.spine import broadcast_in_dim_p
-from ...transforms.batching import batch_jaxpr, to_axis
-from ...transforms.jvp import jvp_jaxpr
+from ...transforms.batching import open_batch, to_axis
+from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import KnownPart, Mask, known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
@@ -105,10 +105,12 @@ class Cond(RunsOnArrays, TakesReferences):
         self, primals: Sequence[Any], tangents: Sequence[Any], *, branches: tuple[Jaxpr, ...]
     ) -> tuple[list[Any], list[Any]]:
         active = tuple([not is_zero(t) for t in tangents[1:]])
-        forced = _any_of([jvp_jaxpr(branch, active).out_active for branch in branches])
-        fragments = [jvp_jaxpr(branch, active, forced) for branch in branches]
+        forced = _any_of([open_jvp(branch, active).out_active for branch in branches])
+        fragments = [open_jvp(branch, active, forced) for branch in branches]
         given = [t for t in tangents[1:] if not is_zero(t)]
-        results = self.bind(*primals, *given, branches=tuple([f.jaxpr for f in fragments]))
+        captured, programs = closed_branches([f.jaxpr for f in fragments])
+        index, *operands = primals
+        results = self.bind(index, *captured, *operands, *given, branches=tuple(programs))
         return split_tangents(results, forced, branches[0].out_avals)
 
     def linearize(
@@ -187,10 +189,11 @@ class Cond(RunsOnArrays, TakesReferences):
             for x, d in zip(others, dims[1:], strict=True)
         ]
         at_front = tuple([None if d is None else 0 for d in dims[1:]])
-        loose = [batch_jaxpr(branch, at_front, axes).out_dims for branch in branches]
+        loose = [open_batch(branch, at_front, axes).out_dims for branch in branches]
         batched = _any_of([[d is not None for d in out_dims] for out_dims in loose])
-        fragments = [batch_jaxpr(branch, at_front, axes, batched) for branch in branches]
-        outs = self.bind(index, *moved, branches=tuple([f.jaxpr for f in fragments]))
+        fragments = [open_batch(branch, at_front, axes, batched) for branch in branches]
+        captured, programs = closed_branches([f.jaxpr for f in fragments])
+        outs = self.bind(index, *captured, *moved, branches=tuple(programs))
         return outs, [0 if on else None for on in batched]
 
     collect = batch
@@ -206,7 +209,7 @@ class Cond(RunsOnArrays, TakesReferences):
     ) -> tuple[list[Any], Sequence[int]]:
         """Members of the batch take different branches: compute all, select."""
         everything = (True,) * len(branches[0].outvars)
-        fragments = [batch_jaxpr(branch, dims[1:], axes, everything) for branch in branches]
+        fragments = [open_batch(branch, dims[1:], axes, everything) for branch in branches]
         results = [apply_jaxpr(f.jaxpr, *operands) for f in fragments]
         selected = [_select(index, list(cases)) for cases in zip(*results, strict=True)]
         return selected, [0] * len(selected)

@@ -30,7 +30,7 @@ from ...core import (
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.optimization_barrier import optimization_barrier_p
 from ...lax.ref_binding import TakesReferences
-from ...transforms.jvp import jvp_jaxpr
+from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import KnownPart, Mask, known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
@@ -91,11 +91,17 @@ class Checkpoint(ProgramCall, TakesReferences):
         prevent_cse: PreventCSE,
         **params: Any,
     ) -> tuple[list[Any], list[Any]]:
-        fragment = jvp_jaxpr(jaxpr, tuple([not is_zero(t) for t in tangents]))
+        fragment = open_jvp(jaxpr, tuple([not is_zero(t) for t in tangents]))
         given = [t for t in tangents if not is_zero(t)]
-        barriers = _extended(prevent_cse, len(given))
-        results = self.bind(*primals, *given, jaxpr=fragment.jaxpr, prevent_cse=barriers, **params)
+        closed, captured = captures_as_operands(fragment.jaxpr)
+        params["prevent_cse"] = _extended(prevent_cse, len(given))
+        pushed = self.preceded(closed, params, len(captured))
+        results = self.bind(*captured, *primals, *given, **pushed)
         return split_tangents(results, fragment.out_active, jaxpr.out_avals)
+
+    def preceded(self, jaxpr: Jaxpr, params: dict[str, Any], count: int) -> dict[str, Any]:
+        barriers = _preceded(params["prevent_cse"], count)
+        return params | {"jaxpr": jaxpr, "prevent_cse": barriers}
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]

@@ -22,7 +22,7 @@ from ...core import (
     stage_open,
 )
 from ...lax.spine import add_tangents, instantiate, zeros
-from ...transforms.jvp import jvp_jaxpr
+from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
@@ -41,11 +41,11 @@ def jvp_scan(
     n = len(values.carry)
 
     def step(carry: list[bool]) -> Sequence[bool]:
-        return jvp_jaxpr(jaxpr, (*active.consts, *carry, *active.xs)).out_active[:n]
+        return open_jvp(jaxpr, (*active.consts, *carry, *active.xs)).out_active[:n]
 
     active = active._replace(carry=settled(active.carry, step))
     ys_count = len(jaxpr.outvars) - n
-    fragment = jvp_jaxpr(jaxpr, tuple(active.flat), (*active.carry, *[False] * ys_count))
+    fragment = open_jvp(jaxpr, tuple(active.flat), (*active.carry, *[False] * ys_count))
     pushed = ScanParts(*[[instantiate(t) for t in role] for role in given.where(active)])
     operands = values.beside(pushed)
     ys_active = fragment.out_active[n:]
@@ -59,8 +59,9 @@ def jvp_scan(
         results, pushed_outs = outs[: n + ys_count], outs[n + ys_count :]
         return [*results[:n], *pushed_outs[:k], *results[n:], *pushed_outs[k:]]
 
-    jvp_body = stage_closed(body, [*_body_avals(operands)])
-    outs = scan.bind(*operands.flat, **params | operands.sizes() | {"jaxpr": jvp_body})
+    jvp_body, captured = captures_as_operands(stage_open(body, _body_avals(operands)))
+    whole = operands._replace(consts=[*captured, *operands.consts])
+    outs = scan.bind(*whole.flat, **params | whole.sizes() | {"jaxpr": jvp_body})
     carry, carry_t = outs[:n], outs[n : n + k]
     ys, ys_t = outs[n + k : n + k + ys_count], outs[n + k + ys_count :]
     out_tangents = iter([*carry_t, *ys_t])

@@ -18,20 +18,22 @@ from ..core import (
     Var,
     apply_jaxpr,
     call_program,
+    captures_as_operands,
     is_undefined_primal,
     is_zero,
     jaxpr_axis_names,
+    operands_as_captures,
     without_references,
 )
 from ..core.effects import Effects
 from ..engines.reference.eager import RunsOnArrays, as_array
 from ..engines.xla.stablehlo import Builder, Value
-from ..transforms.batching import batch_jaxpr
-from ..transforms.jvp import jvp_jaxpr
+from ..transforms.batching import open_batch
+from ..transforms.jvp import open_jvp
 from ..transforms.known_parts import KnownPart, Mask, known_program
 from ..transforms.linearize import Linearization
 from ..transforms.staged_linearization import linearize_jaxpr
-from ..transforms.transposition import TransposeFragment, transpose_jaxpr
+from ..transforms.transposition import TransposeFragment, open_transpose
 from .calls import split_tangents
 
 
@@ -58,9 +60,14 @@ class HoldsProgram(Primitive):
         dims: tuple[int | None, ...],
         **params: Any,
     ) -> tuple[list[Any], Sequence[int | None]]:
-        fragment = batch_jaxpr(params[self.program], dims, axes)
-        outs = self.bind(*operands, **params | {self.program: fragment.jaxpr})
+        fragment = open_batch(params[self.program], dims, axes)
+        program, captured = captures_as_operands(fragment.jaxpr)
+        outs = self.bind(*captured, *operands, **self.preceded(program, params, len(captured)))
         return outs, fragment.out_dims
+
+    def preceded(self, jaxpr: Jaxpr, params: dict[str, Any], count: int) -> dict[str, Any]:
+        """The parameters of a call of `jaxpr` on `count` operands and those of a call."""
+        return params | {self.program: jaxpr}
 
     def collect(self, *args: Any, **params: Any) -> Any:
         return self.batch(*args, **params)
@@ -95,10 +102,12 @@ class TransformedCall(HoldsProgram):
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
     ) -> tuple[list[Any], list[Any]]:
         jaxpr = params[self.program]
-        fragment = jvp_jaxpr(jaxpr, tuple([not is_zero(t) for t in tangents]))
+        fragment = open_jvp(jaxpr, tuple([not is_zero(t) for t in tangents]))
         given = [t for t in tangents if not is_zero(t)]
+        program, captured = captures_as_operands(fragment.jaxpr)
         pushed = self.calling(fragment.jaxpr, params, shared=len(primals))
-        results = self.bind(*primals, *given, **pushed)
+        pushed = self.preceded(program, pushed, len(captured))
+        results = self.bind(*captured, *primals, *given, **pushed)
         return split_tangents(results, fragment.out_active, jaxpr.out_avals)
 
     def linearize(
@@ -120,11 +129,14 @@ class TransformedCall(HoldsProgram):
         )
 
     def _call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
-        """A program that consists of one call of `jaxpr`."""
-        return call_program(self, jaxpr.in_avals, self.calling(jaxpr, params))
+        """A program that consists of one call of `jaxpr`; it is open if that is."""
+        closed, captured = captures_as_operands(jaxpr)
+        call = call_program(self, closed.in_avals, self.calling(closed, params))
+        return operands_as_captures(call, captured)
 
     def _forwarding_call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
         """The same, but what is an operand, or the same result again, does not pass through it."""
+        jaxpr, captured = captures_as_operands(jaxpr)
         operands = set(jaxpr.invars)
         computed = tuple(
             dict.fromkeys([a for a in jaxpr.outvars if type(a) is Var and a not in operands])
@@ -132,15 +144,17 @@ class TransformedCall(HoldsProgram):
         call = self._call(jaxpr.replace(outvars=computed), params)
         outside: dict[Atom, Atom] = dict(zip(jaxpr.invars, call.invars, strict=True))
         outside.update(zip(computed, call.outvars, strict=True))
-        return call.replace(outvars=tuple([outside.get(a, a) for a in jaxpr.outvars]))
+        forwarding = call.replace(outvars=tuple([outside.get(a, a) for a in jaxpr.outvars]))
+        return operands_as_captures(forwarding, captured)
 
     def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
         linear = tuple([is_undefined_primal(x) for x in operands])
         ct_active = tuple([not is_zero(ct) for ct in cts])
-        fragment = transpose_jaxpr(params[self.program], linear, ct_active)
+        fragment = open_transpose(params[self.program], linear, ct_active)
+        program, captured = captures_as_operands(fragment.jaxpr)
         known = [x for x in operands if not is_undefined_primal(x)]
         given = [ct for ct in cts if not is_zero(ct)]
-        results = iter(self.bind(*known, *given, **self.calling(fragment.jaxpr, params)))
+        results = iter(self.bind(*captured, *known, *given, **self.calling(program, params)))
         return [next(results) if on else None for on in fragment.active]
 
     def known_part(self, unknown: Mask, **params: Any) -> KnownPart:

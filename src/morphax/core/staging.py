@@ -13,8 +13,10 @@ from typing import Any, final
 
 import numpy as np
 
+from .. import errors
 from ..config import current as current_config
 from ..util.frames import UserFrame
+from ..util.messages import message
 from .atoms import Atom, Literal, Var
 from .aval import AbstractValue
 from .check import check_jaxpr
@@ -113,7 +115,7 @@ class StagingTrace(Trace):
             return self._copy_fragment(jaxpr, operands, source)
         env: dict[Atom, Atom] = dict(zip(jaxpr.invars, operands, strict=True))
         if jaxpr.constvars:
-            env.update(zip(jaxpr.constvars, map(self.lift, jaxpr.consts), strict=True))
+            env.update(zip(jaxpr.constvars, map(self.atom, jaxpr.consts), strict=True))
         for eqn in jaxpr.eqns:
             self.copy_equation(eqn, env, source)
         return [env.get(a, a) for a in jaxpr.outvars]
@@ -123,7 +125,7 @@ class StagingTrace(Trace):
     ) -> list[Atom]:
         """Copy a program that is copied often."""
         template = jaxpr.template or make_template(jaxpr)
-        atoms = [*operands, *map(self.lift, jaxpr.consts), *template.literals]
+        atoms = [*operands, *map(self.atom, jaxpr.consts), *template.literals]
         append, names = self.equations.append, _current.name_stack
         for eqn, places, avals in template.rows:
             outvars = tuple([Var(aval) for aval in avals])
@@ -203,7 +205,7 @@ class StagingTrace(Trace):
         )
         consts = [value for _, value in self._constants.values()]
         if current_config().enable_checks:
-            check_jaxpr(close(jaxpr, consts))
+            check_jaxpr(close_open(jaxpr, consts))
         return jaxpr, consts
 
     def describe(self, var: Atom) -> str:
@@ -260,7 +262,43 @@ def call_program(
 
 
 def close(jaxpr: Jaxpr, consts: Sequence[Any]) -> Jaxpr:
-    """Give a staged jaxpr its constants."""
+    """Give a staged jaxpr its constants, for good: none of them belongs to a trace.
+
+    Raises:
+        UnexpectedTracerError: a constant is a tracer, or a reference, of a program that is being
+            written.  What depends on it would be computed without its derivative, or not at all.
+    """
+    closed = close_open(jaxpr, consts)
+    check_closed(closed)
+    return closed
+
+
+def check_closed(jaxpr: Jaxpr) -> None:
+    """Raise an error if a program is open, as `close` does."""
+    for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+        if is_captured(value):
+            raise errors.UnexpectedTracerError(_captured_message(jaxpr, var, value))
+
+
+def _captured_message(jaxpr: Jaxpr, var: Var, value: Any) -> str:
+    places = [eqn.source for eqn in jaxpr.eqns if var in eqn.invars and eqn.source is not None]
+    line = f", which reads it at {places[0]}" if places else ""
+    origin = value.origin() if isinstance(value, Tracer) else "a reference"
+    return message(
+        f"a custom rule, or another function kept for later, in {jaxpr.debug_info.function}",
+        given=f"{origin}, {aval_of(value).str_short()}, in the closure of the function{line}",
+        expected="inside of a program, functions that read their arguments and residuals only",
+        fix="Pass the value to the function with the rule as an argument (in a custom_vjp, from "
+        "fwd to bwd as a residual), or move the function out of jit, scan, cond and the like.",
+    )
+
+
+def close_open(jaxpr: Jaxpr, consts: Sequence[Any]) -> Jaxpr:
+    """Give a staged jaxpr its constants, which may be tracers and references.
+
+    Such an *open* program means something as long as their traces live.  It is applied, equation by
+    equation; for the program of an operation `captures_as_operands` makes another of it.
+    """
     return jaxpr.replace(consts=tuple(consts)) if consts else jaxpr
 
 
@@ -269,8 +307,47 @@ def stage_closed(
     avals: Sequence[AbstractValue],
     debug_info: DebugInfo = unknown_function,
 ) -> Jaxpr:
-    """Trace to a jaxpr that holds its constants; arguments as for `stage`."""
+    """Trace to a jaxpr that holds its constants; arguments as for `stage`, errors of `close`."""
     return close(*stage(function, avals, debug_info))
+
+
+def stage_open(
+    function: Callable[..., Sequence[Any]],
+    avals: Sequence[AbstractValue],
+    debug_info: DebugInfo = unknown_function,
+) -> Jaxpr:
+    """Trace to a jaxpr whose constants may be tracers, as `close_open` says."""
+    return close_open(*stage(function, avals, debug_info))
+
+
+def is_captured(value: Any) -> bool:
+    """Whether a constant belongs to a trace, so that no operation may hold it."""
+    return isinstance(value, (Tracer, Cell))
+
+
+def captures_as_operands(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
+    """An open program as one with leading operands for captured values, and these values."""
+    traced = list(map(is_captured, jaxpr.consts))
+    if True not in traced:
+        return jaxpr, []
+    split = list(zip(jaxpr.constvars, jaxpr.consts, traced, strict=True))
+    hoisted = jaxpr.replace(
+        constvars=tuple([var for var, _, t in split if not t]),
+        consts=tuple([value for _, value, t in split if not t]),
+    )
+    captured = tuple([var for var, _, t in split if t])
+    return with_operands(hoisted, captured + jaxpr.invars), [v for _, v, t in split if t]
+
+
+def operands_as_captures(jaxpr: Jaxpr, captured: Sequence[Any]) -> Jaxpr:
+    """The open program in which these values stand for the first operands."""
+    if not captured:
+        return jaxpr
+    count = len(captured)
+    opened = jaxpr.replace(
+        constvars=(*jaxpr.invars[:count], *jaxpr.constvars), consts=(*captured, *jaxpr.consts)
+    )
+    return with_operands(opened, jaxpr.invars[count:])
 
 
 def constants_as_arguments(jaxpr: Jaxpr) -> Jaxpr:
@@ -298,16 +375,7 @@ def stage_with_operands(
     """
     jaxpr, consts = stage(function, avals, debug_info)
     consts = [_owned(c) if type(c) is np.ndarray else c for c in consts]
-    traced = [isinstance(c, (Tracer, Cell)) for c in consts]
-    if not any(traced):
-        return close(jaxpr, consts), []
-    split = list(zip(jaxpr.constvars, consts, traced, strict=True))
-    hoisted = jaxpr.replace(
-        constvars=tuple(var for var, _, t in split if not t),
-        consts=tuple(value for _, value, t in split if not t),
-    )
-    hoisted = with_operands(hoisted, tuple(var for var, _, t in split if t) + jaxpr.invars)
-    return hoisted, [value for _, value, t in split if t]
+    return captures_as_operands(close_open(jaxpr, consts))
 
 
 def _owned(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

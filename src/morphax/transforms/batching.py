@@ -24,7 +24,8 @@ from ..core import (
     Tracer,
     aval_of,
     axis_env,
-    close,
+    check_closed,
+    close_open,
     current_trace,
     stage,
     without_references,
@@ -240,12 +241,24 @@ def batch_fragment(
         return list(outs) if primitive.multiple_results else [outs]
 
     jaxpr, consts = stage(function, avals)
-    return BatchFragment.of(close(jaxpr, consts), out_dims)
+    return BatchFragment.of(close_open(jaxpr, consts), out_dims)
+
+
+def batch_jaxpr(
+    jaxpr: Jaxpr,
+    dims: tuple[int | None, ...],
+    axes: BatchAxes,
+    out_batched: tuple[bool, ...] | None = None,
+) -> BatchFragment:
+    """`open_batch` of a program in which no rule of the user closes over a tracer."""
+    fragment = open_batch(jaxpr, dims, axes, out_batched)
+    check_closed(fragment.jaxpr)
+    return fragment
 
 
 @memoize
 @without_source
-def batch_jaxpr(
+def open_batch(
     jaxpr: Jaxpr,
     dims: tuple[int | None, ...],
     axes: BatchAxes,
@@ -259,6 +272,9 @@ def batch_jaxpr(
         axes: size and name of the mapped axis.
         out_batched: results that must have their batch axis in front even if they do not depend on
             a batched operand; the others keep the axis that they happen to have.
+
+    Returns:
+        The program, which is open if a rule of the user closes over a tracer.
     """
     out_dims: list[int | None] = []
 
@@ -280,7 +296,7 @@ def batch_jaxpr(
         for v, d in zip(jaxpr.invars, dims, strict=True)
     ]
     batched, consts = stage(function, in_avals, jaxpr.debug_info)
-    return BatchFragment.of(close(batched, consts), out_dims)
+    return BatchFragment.of(close_open(batched, consts), out_dims)
 
 
 def batched_aval(aval: Any, dim: int, axes: BatchAxes) -> ShapedArray:

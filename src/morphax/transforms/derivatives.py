@@ -19,7 +19,7 @@ from ..core import (
     ShapedArray,
     UndefinedPrimal,
     aval_of,
-    close,
+    close_open,
     current_trace,
     new_trace,
     stage,
@@ -287,7 +287,7 @@ def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = 
     flat = FlatFunction(fun, in_tree, "linear_transpose")
     avals = [shape_aval(x) for x in leaves]
     jaxpr, consts = stage(flat, avals, debug_info("linear_transpose", fun, in_tree))
-    program, out_tree = close(jaxpr, consts), flat.out_tree
+    program, out_tree = close_open(jaxpr, consts), flat.out_tree
     _check_one_kind([*avals, *program.out_avals])
 
     def transposed(cotangents: Any) -> Any:

@@ -19,10 +19,11 @@ from ..core import (
     Tracer,
     Zero,
     aval_of,
+    check_closed,
     current_trace,
     is_zero,
     note_concretised,
-    stage_closed,
+    stage_open,
     unknown_function,
     without_references,
     without_source,
@@ -159,9 +160,18 @@ def jvp_fragment(
     )
 
 
+def jvp_jaxpr(
+    jaxpr: Jaxpr, active: tuple[bool, ...], forced: tuple[bool, ...] | None = None
+) -> JVPFragment:
+    """`open_jvp` of a program in which no rule of the user closes over a tracer."""
+    fragment = open_jvp(jaxpr, active, forced)
+    check_closed(fragment.jaxpr)
+    return fragment
+
+
 @memoize
 @without_source
-def jvp_jaxpr(
+def open_jvp(
     jaxpr: Jaxpr, active: tuple[bool, ...], forced: tuple[bool, ...] | None = None
 ) -> JVPFragment:
     """The program that computes `jaxpr` and its tangents.
@@ -170,6 +180,9 @@ def jvp_jaxpr(
         jaxpr: the program.
         active: which operands have a tangent.
         forced: results that get a tangent even if it is zero.
+
+    Returns:
+        The program, which is open if a rule of the user closes over a tracer.
     """
 
     def function(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -209,5 +222,5 @@ def _stage_with_tangents(
         return [*outs, *[t for t in out_tangents if not is_zero(t)]]
 
     active_avals = [t for t, is_active in zip(tangent_avals, active, strict=True) if is_active]
-    jaxpr = stage_closed(flat, [*avals, *active_avals], debug_info)
+    jaxpr = stage_open(flat, [*avals, *active_avals], debug_info)
     return JVPFragment(jaxpr, tuple(out_active))

@@ -27,7 +27,7 @@ from ..core import (
     attributed_to_running_line,
     attributed_to_transpose,
     aval_of,
-    close,
+    close_open,
     constants_as_arguments,
     current_trace,
     equation_source,
@@ -40,7 +40,7 @@ from ..util.frames import UserFrame
 from ..util.memo import memoize
 from .jvp import PrimalTracer, apply_rule
 from .known_parts import known_part, selected
-from .transposition import TransposeFragment, transpose_jaxpr
+from .transposition import TransposeFragment, open_transpose
 
 Transpose = Callable[[tuple[bool, ...]], TransposeFragment]
 
@@ -107,7 +107,7 @@ class Linearization:
     def _transpose_linear(self, ct_active: tuple[bool, ...]) -> TransposeFragment:
         n = self.num_residuals
         linear = (False,) * n + (True,) * (len(self.linear.invars) - n)
-        return transpose_jaxpr(self.linear, linear, ct_active)
+        return open_transpose(self.linear, linear, ct_active)
 
     def push_forward(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
         """Tangents of the active results."""
@@ -204,7 +204,7 @@ def linearization(
             trace, lambda given: apply_rule(primitive, primals, given, named), tangents
         )
         forward, consts = trace.finish([*outs, *residuals])
-    return Linearization(close(forward, consts), linear, out_active, len(residuals))
+    return Linearization(close_open(forward, consts), linear, out_active, len(residuals))
 
 
 @final

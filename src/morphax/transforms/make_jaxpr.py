@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from .. import tree
-from ..core import Jaxpr, ShapedArray, ShapeDtypeStruct, close, extended_axis_env, stage
+from ..core import Jaxpr, ShapedArray, ShapeDtypeStruct, close_open, extended_axis_env, stage
 from ..lax.axes import integer_tuple
 from ..util.messages import message
 from .derivatives import shape_aval
@@ -97,7 +97,7 @@ def _staged(
         jaxpr, consts = stage(
             flat, [shape_aval(x) for x in leaves], debug_info(transform, fun, in_tree)
         )
-    return close(jaxpr, consts), flat.out_tree
+    return close_open(jaxpr, consts), flat.out_tree
 
 
 def _axes_in_scope(axis_env: Sequence[tuple[Any, int]]) -> ExitStack:

@@ -28,7 +28,9 @@ from ..core import (
     attributed_to,
     attributed_to_transpose,
     close,
+    close_open,
     infer,
+    is_captured,
     new_trace,
     no_effects,
     without_references,
@@ -48,6 +50,9 @@ def linearize_jaxpr(
 ) -> Linearization:
     """The linearization of a whole program.
 
+    The forward program, and the transpose, are open if a custom rule in the program closes over a
+    tracer, see `close_open`: what the rule reads there is a constant of theirs, and a residual.
+
     Args:
         jaxpr: the program.
         active: which operands have a tangent.
@@ -57,7 +62,7 @@ def linearize_jaxpr(
     tape = writer.tape(forced or (False,) * len(jaxpr.outvars))
     forward, consts = writer.finish(tape.residuals)
     return Linearization(
-        close(forward, consts),
+        close_open(forward, consts),
         tape.linear,
         tuple([out is not None for out in tape.outs]),
         len(tape.residuals),
@@ -155,7 +160,7 @@ class _ForwardWriter:
         )
         return StagedTape(
             entries=tape.entries,
-            residuals=[a for a in residuals if a not in constants],
+            residuals=[a for a in residuals if a not in constants or is_captured(constants[a])],
             constants=constants,
             inputs=self.inputs,
             outs=outs,
@@ -182,7 +187,7 @@ class StagedTape:
 
     Args:
         entries: its linear programs, in order; their residuals are variables or literals.
-        residuals: the variables among these that are no constants.
+        residuals: the variables among these that are no constants, or stand for tracers.
         constants: the values of those that are.
         inputs: avals of the tangents of active operands, by slot.
         outs: the tangents of results, `None` for those that have none.
@@ -230,7 +235,7 @@ class StagedTape:
         results = [slots.get(slot) for slot in self.inputs]
         jaxpr, consts = staging.finish_atoms([ct for ct in results if ct is not None])
         active = [False] * len(self.residuals) + [ct is not None for ct in results]
-        return TransposeFragment(close(jaxpr, consts), tuple(active))
+        return TransposeFragment(close_open(jaxpr, consts), tuple(active))
 
 
 @final

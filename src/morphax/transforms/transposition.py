@@ -19,10 +19,11 @@ from ..core import (
     UndefinedValueError,
     Zero,
     attributed_to_transpose,
+    check_closed,
     current_trace,
     is_undefined_primal,
     is_zero,
-    stage_closed,
+    stage_open,
     without_references,
     without_source,
 )
@@ -159,7 +160,7 @@ def transpose_fragment(
     known_avals = [a for a, lin in zip(avals, linear, strict=True) if not lin]
     ct_avals = [a.to_tangent_aval() for a, on in zip(out_avals, ct_active, strict=True) if on]
     try:
-        jaxpr = stage_closed(function, [*known_avals, *ct_avals])
+        jaxpr = stage_open(function, [*known_avals, *ct_avals])
         _check_defined(jaxpr)
     except UndefinedValueError:
         raise TypeError(_not_linear(primitive, avals, linear)) from None
@@ -185,9 +186,21 @@ def _not_linear(primitive: Primitive, avals: Sequence[Any], linear: Sequence[boo
     )
 
 
+def transpose_jaxpr(
+    jaxpr: Jaxpr,
+    linear: tuple[bool, ...],
+    ct_active: tuple[bool, ...],
+    forced: bool = False,
+) -> TransposeFragment:
+    """`open_transpose` of a program in which no pullback of the user closes over a tracer."""
+    fragment = open_transpose(jaxpr, linear, ct_active, forced)
+    check_closed(fragment.jaxpr)
+    return fragment
+
+
 @memoize
 @without_source
-def transpose_jaxpr(
+def open_transpose(
     jaxpr: Jaxpr,
     linear: tuple[bool, ...],
     ct_active: tuple[bool, ...],
@@ -200,6 +213,9 @@ def transpose_jaxpr(
         linear: operands in which it is linear.
         ct_active: results that have a cotangent.
         forced: whether every linear operand gets a cotangent even if it is zero.
+
+    Returns:
+        The program, which is open if a pullback of the user closes over a tracer.
     """
     active: list[bool] = []
 
@@ -223,5 +239,5 @@ def transpose_jaxpr(
     ct_avals = [
         v.aval.to_tangent_aval() for v, on in zip(jaxpr.outvars, ct_active, strict=True) if on
     ]
-    transposed = stage_closed(function, [*known_avals, *ct_avals], jaxpr.debug_info.of_derived())
+    transposed = stage_open(function, [*known_avals, *ct_avals], jaxpr.debug_info.of_derived())
     return TransposeFragment(transposed, tuple(active))

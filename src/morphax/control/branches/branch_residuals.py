@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...core import Jaxpr, Var, apply_jaxpr, stage_closed
+from ...core import Jaxpr, Var, apply_jaxpr, captures_as_operands, stage_closed
 from ...lax.spine import zeros
 from ...transforms.linearize import Linearization
+from ..closing import common_captures
 
 
 class Places(NamedTuple):
@@ -40,6 +41,25 @@ def shared_places(values: Sequence[Sequence[Any]]) -> Places:
             taken[aval] += 1
         of_branches.append(own)
     return Places(avals, of_branches)
+
+
+def closed_branches(branches: Sequence[Jaxpr]) -> tuple[list[Any], list[Jaxpr]]:
+    """What open programs capture, and the programs with all of that as first operands."""
+    programs, captures = zip(*map(captures_as_operands, branches), strict=True)
+    return common_captures(programs, captures)
+
+
+def with_common_captures(
+    rules: Sequence[Linearization],
+) -> tuple[list[Linearization], list[Any]]:
+    """The linearizations with all values that their forward programs capture as first operands."""
+    joined, extended = closed_branches([_programs(rule)[0] for rule in rules])
+    if not joined:
+        return list(rules), joined
+    return [
+        Linearization(forward, rule.linear, rule.out_active, rule.num_residuals)
+        for rule, forward in zip(rules, extended, strict=True)
+    ], joined
 
 
 def residual_operands(rule: Linearization) -> list[bool]:

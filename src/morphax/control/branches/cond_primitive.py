@@ -17,6 +17,7 @@ from ...core import (
     is_zero,
     jaxpr_axis_names,
     moved_effects,
+    operands_as_captures,
     without_references,
 )
 from ...core.effects import Effects, no_effects
@@ -25,21 +26,23 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ref_binding import TakesReferences
 from ...lax.selection import select_n
 from ...lax.spine import broadcast_in_dim_p
-from ...transforms.batching import batch_jaxpr, to_axis
-from ...transforms.jvp import jvp_jaxpr
+from ...transforms.batching import open_batch, to_axis
+from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import KnownPart, Mask, known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
-from ...transforms.transposition import transpose_jaxpr
+from ...transforms.transposition import open_transpose
 from ..batched_effects import check_repeatable
 from ..calls import split_tangents
 from ..checks.batched_checks import batch_with_checks
 from ..checks.check_primitive import has_checks
 from ..ref_bodies import discharge_cond
 from .branch_residuals import (
+    closed_branches,
     residual_operands,
     shared_places,
     taking_places,
+    with_common_captures,
     with_operands_apart,
     with_places,
 )
@@ -102,10 +105,12 @@ class Cond(RunsOnArrays, TakesReferences):
         self, primals: Sequence[Any], tangents: Sequence[Any], *, branches: tuple[Jaxpr, ...]
     ) -> tuple[list[Any], list[Any]]:
         active = tuple([not is_zero(t) for t in tangents[1:]])
-        forced = _any_of([jvp_jaxpr(branch, active).out_active for branch in branches])
-        fragments = [jvp_jaxpr(branch, active, forced) for branch in branches]
+        forced = _any_of([open_jvp(branch, active).out_active for branch in branches])
+        fragments = [open_jvp(branch, active, forced) for branch in branches]
         given = [t for t in tangents[1:] if not is_zero(t)]
-        results = self.bind(*primals, *given, branches=tuple([f.jaxpr for f in fragments]))
+        captured, programs = closed_branches([f.jaxpr for f in fragments])
+        index, *operands = primals
+        results = self.bind(index, *captured, *operands, *given, branches=tuple(programs))
         return split_tangents(results, forced, branches[0].out_avals)
 
     def linearize(
@@ -115,21 +120,29 @@ class Cond(RunsOnArrays, TakesReferences):
         branches = params["branches"]
         alone = [linearize_jaxpr(branch, active[1:]) for branch in branches]
         forced = _any_of([rule.out_active for rule in alone])
-        rules = [linearize_jaxpr(branch, active[1:], forced) for branch in branches]
+        rules, captured = with_common_captures(
+            [linearize_jaxpr(branch, active[1:], forced) for branch in branches]
+        )
         count = len(branches[0].outvars)
         given = _any_of([residual_operands(rule) for rule in rules])
         pairs = [with_operands_apart(rule, given) for rule in rules]
         places = shared_places([forward.out_avals[count:] for forward, _ in pairs])
         forwards = [with_places(forward, i, places) for i, (forward, _) in enumerate(pairs)]
         linears = [taking_places(linear, i, places) for i, (_, linear) in enumerate(pairs)]
-        forward = call_program(self, avals, {"branches": tuple(forwards)})
+        in_avals = [avals[0], *forwards[0].in_avals]
+        forward = call_program(self, in_avals, {"branches": tuple(forwards)})
         kept = [v for v, on in zip(forward.invars, (True, *given), strict=True) if on]
         in_avals = [avals[0], *linears[0].in_avals]
         linear = call_program(self, in_avals, {"branches": tuple(linears)})
         index, *others = linear.invars
         n = len(places.avals)
+        choice, *operands = forward.invars
+        k = len(captured)
+        forward = forward.replace(
+            invars=(*operands[:k], choice, *operands[k:]), outvars=(*forward.outvars, *kept)
+        )
         return Linearization(
-            forward.replace(outvars=(*forward.outvars, *kept)),
+            operands_as_captures(forward, captured),
             linear.replace(invars=(*others[:n], index, *others[n:])),
             forced,
             n + len(kept),
@@ -140,12 +153,11 @@ class Cond(RunsOnArrays, TakesReferences):
     ) -> list[Any]:
         linear = tuple([is_undefined_primal(x) for x in operands])
         ct_active = tuple([not is_zero(ct) for ct in cts])
-        fragments = [transpose_jaxpr(branch, linear, ct_active, True) for branch in branches]
+        fragments = [open_transpose(branch, linear, ct_active, True) for branch in branches]
+        captured, programs = closed_branches([f.jaxpr for f in fragments])
         known = [x for x in operands if not is_undefined_primal(x)]
         given = [ct for ct in cts if not is_zero(ct)]
-        results = iter(
-            self.bind(index, *known, *given, branches=tuple([f.jaxpr for f in fragments]))
-        )
+        results = iter(self.bind(index, *captured, *known, *given, branches=tuple(programs)))
         return [None, *[next(results) if on else None for on in linear]]
 
     def known_part(self, unknown: Mask, *, branches: tuple[Jaxpr, ...]) -> KnownPart | None:
@@ -177,10 +189,11 @@ class Cond(RunsOnArrays, TakesReferences):
             for x, d in zip(others, dims[1:], strict=True)
         ]
         at_front = tuple([None if d is None else 0 for d in dims[1:]])
-        loose = [batch_jaxpr(branch, at_front, axes).out_dims for branch in branches]
+        loose = [open_batch(branch, at_front, axes).out_dims for branch in branches]
         batched = _any_of([[d is not None for d in out_dims] for out_dims in loose])
-        fragments = [batch_jaxpr(branch, at_front, axes, batched) for branch in branches]
-        outs = self.bind(index, *moved, branches=tuple([f.jaxpr for f in fragments]))
+        fragments = [open_batch(branch, at_front, axes, batched) for branch in branches]
+        captured, programs = closed_branches([f.jaxpr for f in fragments])
+        outs = self.bind(index, *captured, *moved, branches=tuple(programs))
         return outs, [0 if on else None for on in batched]
 
     collect = batch
@@ -196,7 +209,7 @@ class Cond(RunsOnArrays, TakesReferences):
     ) -> tuple[list[Any], Sequence[int]]:
         """Members of the batch take different branches: compute all, select."""
         everything = (True,) * len(branches[0].outvars)
-        fragments = [batch_jaxpr(branch, dims[1:], axes, everything) for branch in branches]
+        fragments = [open_batch(branch, dims[1:], axes, everything) for branch in branches]
         results = [apply_jaxpr(f.jaxpr, *operands) for f in fragments]
         selected = [_select(index, list(cases)) for cases in zip(*results, strict=True)]
         return selected, [0] * len(selected)

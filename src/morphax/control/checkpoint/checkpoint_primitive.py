@@ -18,21 +18,23 @@ from ...core import (
     Jaxpr,
     apply_jaxpr,
     call_program,
+    captures_as_operands,
     discharge,
     is_undefined_primal,
     is_zero,
     jaxprs_in_params,
+    operands_as_captures,
     stage_closed,
     values_of,
 )
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.optimization_barrier import optimization_barrier_p
 from ...lax.ref_binding import TakesReferences
-from ...transforms.jvp import jvp_jaxpr
+from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import KnownPart, Mask, known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
-from ...transforms.transposition import transpose_jaxpr
+from ...transforms.transposition import open_transpose
 from ...util.memo import memoize
 from ..calls import split_tangents
 from ..program_call import ProgramCall
@@ -89,19 +91,25 @@ class Checkpoint(ProgramCall, TakesReferences):
         prevent_cse: PreventCSE,
         **params: Any,
     ) -> tuple[list[Any], list[Any]]:
-        fragment = jvp_jaxpr(jaxpr, tuple([not is_zero(t) for t in tangents]))
+        fragment = open_jvp(jaxpr, tuple([not is_zero(t) for t in tangents]))
         given = [t for t in tangents if not is_zero(t)]
-        barriers = _extended(prevent_cse, len(given))
-        results = self.bind(*primals, *given, jaxpr=fragment.jaxpr, prevent_cse=barriers, **params)
+        closed, captured = captures_as_operands(fragment.jaxpr)
+        params["prevent_cse"] = _extended(prevent_cse, len(given))
+        pushed = self.preceded(closed, params, len(captured))
+        results = self.bind(*captured, *primals, *given, **pushed)
         return split_tangents(results, fragment.out_active, jaxpr.out_avals)
+
+    def preceded(self, jaxpr: Jaxpr, params: dict[str, Any], count: int) -> dict[str, Any]:
+        barriers = _preceded(params["prevent_cse"], count)
+        return params | {"jaxpr": jaxpr, "prevent_cse": barriers}
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
     ) -> Linearization:
         policy = params["policy"]
         rule = linearize_jaxpr(under_policy(params["jaxpr"], policy), active)
-        source = rule.forward
-        assert source is not None, "a program is split, it is not run"
+        assert rule.forward is not None, "a program is split, it is not run"
+        source, captured = captures_as_operands(rule.forward)
         count = len(rule.out_active)
         results, asked = source.outvars[:count], source.outvars[count:]
         used = tuple([i < count for i in range(len(source.outvars))])
@@ -112,7 +120,8 @@ class Checkpoint(ProgramCall, TakesReferences):
             source, part.again, (*selected(source.invars, operands), *part.saved), asked
         )
         linear = _composed(again, rule.linear)
-        barriers = _chosen(params["prevent_cse"], operands)
+        given = _preceded(params["prevent_cse"], len(captured))
+        barriers = _chosen(given, operands)
         repeated = params | {
             "jaxpr": linear,
             "prevent_cse": _extended(barriers, len(linear.invars) - sum(operands)),
@@ -120,10 +129,12 @@ class Checkpoint(ProgramCall, TakesReferences):
         }
         if params["differentiated"]:
             # What repeats a program stays behind its barrier in further derivatives.
-            forward = call_program(self, avals, params | {"jaxpr": forward})
+            behind = params | {"jaxpr": forward, "prevent_cse": given}
+            forward = call_program(self, forward.in_avals, behind)
         kept = selected(forward.invars, operands)
+        outs = (*forward.outvars[:count], *kept, *forward.outvars[count:])
         return Linearization(
-            forward.replace(outvars=(*forward.outvars[:count], *kept, *forward.outvars[count:])),
+            operands_as_captures(forward.replace(outvars=outs), captured),
             call_program(self, linear.in_avals, repeated),
             rule.out_active,
             num_residuals=len(again.invars),
@@ -138,15 +149,17 @@ class Checkpoint(ProgramCall, TakesReferences):
         **params: Any,
     ) -> list[Any]:
         linear = tuple([is_undefined_primal(x) for x in operands])
-        fragment = transpose_jaxpr(jaxpr, linear, tuple([not is_zero(ct) for ct in cts]))
+        fragment = open_transpose(jaxpr, linear, tuple([not is_zero(ct) for ct in cts]))
+        closed, captured = captures_as_operands(fragment.jaxpr)
         known = [x for x in operands if not is_undefined_primal(x)]
         given = [ct for ct in cts if not is_zero(ct)]
-        barriers = _chosen(prevent_cse, [not on for on in linear])
+        barriers = _preceded(_chosen(prevent_cse, [not on for on in linear]), len(captured))
         results = iter(
             self.bind(
+                *captured,
                 *known,
                 *given,
-                jaxpr=fragment.jaxpr,
+                jaxpr=closed,
                 prevent_cse=_extended(barriers, len(given)),
                 **params,
             )
@@ -176,6 +189,11 @@ def _chosen(prevent_cse: PreventCSE, mask: Sequence[bool]) -> PreventCSE:
 def _extended(prevent_cse: PreventCSE, count: int) -> PreventCSE:
     """The barriers of the operands, and of further ones: saved values and tangents."""
     return (*prevent_cse, *[True] * count) if isinstance(prevent_cse, tuple) else prevent_cse
+
+
+def _preceded(prevent_cse: PreventCSE, count: int) -> PreventCSE:
+    """The barriers of the operands, and of captured values before them."""
+    return (*[True] * count, *prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
 
 
 def _composed(first: Jaxpr, second: Jaxpr) -> Jaxpr:

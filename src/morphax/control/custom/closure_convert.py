@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, tree
-from ...core import Jaxpr, Tracer, aval_of, close, eval_jaxpr, stage
+from ...core import Jaxpr, Tracer, aval_of, close_open, eval_jaxpr, stage
 from ...transforms.derivatives import shape_aval
 from ...transforms.flattening import FlatFunction, check_callable, debug_info
 from ...util.messages import message
@@ -136,4 +136,5 @@ def _converted(
     program = jaxpr.replace(
         constvars=tuple(v for v, _ in kept), invars=(*[v for v, _ in hoisted], *jaxpr.invars)
     )
-    return close(program, [x for _, x in kept]), in_tree, flat.out_tree, [x for _, x in hoisted]
+    program = close_open(program, [x for _, x in kept])
+    return program, in_tree, flat.out_tree, [x for _, x in hoisted]

@@ -84,6 +84,10 @@ class Jit(TransformedCall, ProgramCall, TakesReferences):
         donated = params["donated_invars"][:shared] + (False,) * (len(jaxpr.invars) - shared)
         return params | {"jaxpr": jaxpr, "donated_invars": donated}
 
+    def preceded(self, jaxpr: Jaxpr, params: dict[str, Any], count: int) -> dict[str, Any]:
+        donated = (False,) * count + params["donated_invars"]
+        return params | {"jaxpr": jaxpr, "donated_invars": donated}
+
     def rematerialize(
         self, eqn: Equation, used: Sequence[bool], wanted: Sequence[bool], policy: Policy | None
     ) -> Division:

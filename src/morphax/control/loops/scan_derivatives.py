@@ -15,16 +15,18 @@ from ...core import (
     Zero,
     apply_jaxpr,
     aval_of,
+    captures_as_operands,
     is_undefined_primal,
     is_zero,
     stage_closed,
+    stage_open,
 )
 from ...lax.spine import add_tangents, instantiate, zeros
-from ...transforms.jvp import jvp_jaxpr
+from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
-from ...transforms.transposition import transpose_jaxpr
+from ...transforms.transposition import open_transpose
 from .scan_linear_part import scan_of_linear_carry
 from .scan_parts import ScanParts, settled
 
@@ -39,11 +41,11 @@ def jvp_scan(
     n = len(values.carry)
 
     def step(carry: list[bool]) -> Sequence[bool]:
-        return jvp_jaxpr(jaxpr, (*active.consts, *carry, *active.xs)).out_active[:n]
+        return open_jvp(jaxpr, (*active.consts, *carry, *active.xs)).out_active[:n]
 
     active = active._replace(carry=settled(active.carry, step))
     ys_count = len(jaxpr.outvars) - n
-    fragment = jvp_jaxpr(jaxpr, tuple(active.flat), (*active.carry, *[False] * ys_count))
+    fragment = open_jvp(jaxpr, tuple(active.flat), (*active.carry, *[False] * ys_count))
     pushed = ScanParts(*[[instantiate(t) for t in role] for role in given.where(active)])
     operands = values.beside(pushed)
     ys_active = fragment.out_active[n:]
@@ -57,8 +59,9 @@ def jvp_scan(
         results, pushed_outs = outs[: n + ys_count], outs[n + ys_count :]
         return [*results[:n], *pushed_outs[:k], *results[n:], *pushed_outs[k:]]
 
-    jvp_body = stage_closed(body, [*_body_avals(operands)])
-    outs = scan.bind(*operands.flat, **params | operands.sizes() | {"jaxpr": jvp_body})
+    jvp_body, captured = captures_as_operands(stage_open(body, _body_avals(operands)))
+    whole = operands._replace(consts=[*captured, *operands.consts])
+    outs = scan.bind(*whole.flat, **params | whole.sizes() | {"jaxpr": jvp_body})
     carry, carry_t = outs[:n], outs[n : n + k]
     ys, ys_t = outs[n + k : n + k + ys_count], outs[n + k + ys_count :]
     out_tangents = iter([*carry_t, *ys_t])
@@ -95,18 +98,20 @@ def linearize_scan(
     num_results = len(jaxpr.outvars)
     forced = (*mask.carry, *[False] * (num_results - n))
     rule = linearize_jaxpr(jaxpr, tuple(mask.flat), forced)
-    sources = ScanParts.of(rule.forward.invars, **params)
-    residuals = rule.forward.outvars[num_results:]
+    source, captured = captures_as_operands(rule.forward)
+    sizes = params | {"num_consts": params["num_consts"] + len(captured)}
+    sources = ScanParts.of(source.invars, **sizes)
+    residuals = source.outvars[num_results:]
     constant = {v: i for i, v in enumerate(sources.consts)}
     sliced = {v: i for i, v in enumerate(sources.xs)}
     computed = [i for i, r in enumerate(residuals) if r not in constant and r not in sliced]
-    body = rule.forward.replace(
-        outvars=(*rule.forward.outvars[:num_results], *[residuals[i] for i in computed])
+    body = source.replace(
+        outvars=(*source.outvars[:num_results], *[residuals[i] for i in computed])
     )
 
     def forward(*operands: Any) -> list[Any]:
-        parts = ScanParts.of(operands, **params)
-        outs = scan.bind(*operands, **params | {"jaxpr": body})
+        parts = ScanParts.of([*captured, *operands], **sizes)
+        outs = scan.bind(*parts.flat, **sizes | {"jaxpr": body})
         stacks = dict(zip(computed, outs[num_results:], strict=True))
         kept = [
             parts.consts[constant[r]]
@@ -118,7 +123,7 @@ def linearize_scan(
         ]
         return [*outs[:num_results], *kept]
 
-    forward_program = stage_closed(forward, avals)
+    forward_program = stage_open(forward, avals)
     once = [r in constant for r in residuals]
     linear = _linear_scan(scan, rule, once, given, mask, avals, forward_program, params)
     return Linearization(forward_program, linear, rule.out_active, len(residuals))
@@ -193,20 +198,21 @@ def transpose_scan(
     ct_carry = [instantiate(ct) for ct in cts[:n]]
     ys_active = tuple([not is_zero(ct) for ct in cts[n:]])
     ct_ys = [ct for ct in cts[n:] if not is_zero(ct)]
-    fragment = transpose_jaxpr(jaxpr, tuple(linear.flat), (True,) * n + ys_active, True).jaxpr
+    fragment = open_transpose(jaxpr, tuple(linear.flat), (True,) * n + ys_active, True).jaxpr
     known = values.where(ScanParts(*[[not on for on in role] for role in linear]))
     sums = [zeros(aval_of(x).to_tangent_aval()) for x in values.where(linear).consts]
-    backward = ScanParts(known.consts, [*sums, *ct_carry], [*known.xs, *ct_ys])
+    roles = ScanParts(known.consts, [*sums, *ct_carry], [*known.xs, *ct_ys])
 
     def body(*flat: Any) -> list[Any]:
-        consts, carry, xs = backward.cut(flat)
+        consts, carry, xs = roles.cut(flat)
         totals, carried = carry[: len(sums)], carry[len(sums) :]
         known_xs, ys = xs[: len(known.xs)], xs[len(known.xs) :]
         outs = apply_jaxpr(fragment, *consts, *known_xs, *carried, *ys)
         added = map(add_tangents, totals, outs[: len(sums)])
         return [*added, *outs[len(sums) :]]
 
-    backward_body = stage_closed(body, _body_avals(backward))
+    backward_body, captured = captures_as_operands(stage_open(body, _body_avals(roles)))
+    backward = roles._replace(consts=[*captured, *known.consts])
     outs = iter(
         scan.bind(
             *backward.flat,

@@ -17,6 +17,7 @@ from ...core import (
     Jaxpr,
     ShapedArray,
     apply_jaxpr,
+    captures_as_operands,
     extended_name_stack,
     jaxpr_axis_names,
     without_references,
@@ -28,7 +29,7 @@ from ...lax.joining import stack
 from ...lax.ref_binding import TakesReferences
 from ...lax.slicing import index_in_dim
 from ...lax.spine import zeros
-from ...transforms.batching import batch_jaxpr, to_axis
+from ...transforms.batching import open_batch, to_axis
 from ...transforms.known_parts import KnownPart, Mask, known_program
 from ...transforms.linearize import Linearization
 from ..calls import INTERPRETED_OPERATIONS, run_compiled, tiny
@@ -146,11 +147,14 @@ class Scan(RunsOnArrays, TakesReferences):
 
         def out_batched(carry: list[bool]) -> list[bool]:
             at = _axis_in_body(mapped._replace(carry=carry))
-            return [d is not None for d in batch_jaxpr(jaxpr, at, axes).out_dims]
+            return [d is not None for d in open_batch(jaxpr, at, axes).out_dims]
 
         mapped = mapped._replace(carry=settled(mapped.carry, lambda carry: out_batched(carry)[:n]))
         ys_mapped = out_batched(mapped.carry)[n:]
-        body = batch_jaxpr(jaxpr, _axis_in_body(mapped), axes, (*mapped.carry, *ys_mapped)).jaxpr
+        body, captured = captures_as_operands(
+            open_batch(jaxpr, _axis_in_body(mapped), axes, (*mapped.carry, *ys_mapped)).jaxpr
+        )
+        sizes = {"num_consts": params["num_consts"] + len(captured)}
         # The loop axis of xs stays in front, the batch axis comes behind it.
         targets = ([0] * len(values.consts), [0] * n, [1] * len(values.xs))
         moved = [
@@ -158,7 +162,7 @@ class Scan(RunsOnArrays, TakesReferences):
             for role in zip(values, where, mapped, targets, strict=True)
             for x, d, on, target in zip(*role, strict=True)
         ]
-        outs = self.bind(*moved, **params | {"jaxpr": body})
+        outs = self.bind(*captured, *moved, **params | sizes | {"jaxpr": body})
         carry_dims: list[int | None] = [0 if on else None for on in mapped.carry]
         return outs, carry_dims + [1 if on else None for on in ys_mapped]
 

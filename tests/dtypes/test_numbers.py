@@ -126,3 +126,24 @@ def test_bounds_of_clip_without_effect() -> None:
         assert clip(jnp.asarray(U8), -1, 300).tolist() == U8.tolist()
         assert clip(jnp.asarray(U8), -1, 200).tolist() == [0, 1, 200, 200]
         assert clip(jnp.asarray(I8), -300, 2**40).tolist() == I8.tolist()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: lax.full((2,), 1j, jnp.float32),
+        lambda: jnp.full((2,), 1j, jnp.float32),
+        lambda: jnp.full_like(jnp.ones(2), 1j),
+        lambda: lax.convert_element_type(1j, jnp.float32),
+        lambda: lax.reduce(jnp.ones(2), 1j, lax.add, (0,)),
+    ],
+)
+def test_complex_numbers_are_not_taken_for_real_ones(make: Any) -> None:
+    with pytest.raises(TypeError, match="real number"):
+        make()
+    with pytest.raises(TypeError, match="real number"):
+        jax.jit(lambda: make())()
+
+
+def test_complex_numbers_are_truth_values() -> None:
+    assert jnp.full((), 1j, bool)

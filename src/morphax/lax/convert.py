@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..array import Array
 from ..core import BatchAxes, Primitive, ShapedArray, Tracer, Zero, aval_of, is_zero, not_linear
+from ..dtypes.numbers import host_scalar
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .axes import integer
@@ -279,7 +280,8 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
 
     Raises:
         ValueError: `new_dtype` is `None`.
-        TypeError: only one of the two dtypes is that of random keys.
+        TypeError: only one of the two dtypes is that of random keys, or `operand` is a Python
+            complex number and the dtype is real.
 
     Example:
         >>> import morphax as jax, morphax.numpy as jnp
@@ -291,6 +293,8 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
         return convert(operand, dtype)
     # A number that is known while tracing is a constant of the program, not an operation in it.
     aval_of(operand)
+    if type(operand) is complex:
+        operand = host_scalar("lax.convert_element_type, argument operand", operand, dtype)
     with np.errstate(all="ignore"):
         host = converted(np.asarray(operand), dtype)
     return Array(ShapedArray(host.shape, dtype), host)

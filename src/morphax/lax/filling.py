@@ -19,6 +19,7 @@ from ..core import (
     not_differentiable,
     not_linear,
 )
+from ..dtypes.numbers import host_scalar
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .axes import canonical_shape, integer
@@ -133,6 +134,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
 
     Raises:
         ValueError: if `fill_value` is not a scalar.
+        TypeError: if it is a complex number, and the dtype is real.
 
     Example:
         >>> import morphax as jax
@@ -175,6 +177,8 @@ def _scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
     """A scalar of the given dtype; a number that is known stays one."""
     if isinstance(value, (Array, Tracer)):
         return convert(value, dtype, weak_type)
+    if type(value) is complex and isinstance(dtype, np.dtype):
+        value = host_scalar("lax.full, argument fill_value", value, dtype)
     return value if weak_type else converted(np.asarray(value), dtype)[()]
 
 

@@ -25,6 +25,7 @@ from ..core import (
     stage,
     stage_closed,
 )
+from ..dtypes.numbers import host_scalar
 from ..util.memo import memoize
 from ..util.messages import message
 from .axes import check_callable
@@ -149,6 +150,8 @@ def _initial_scalar(where: str, value: Any, dtype: Any) -> Any:
         )
     if isinstance(value, Tracer):
         return value
+    if type(value) is complex:
+        value = host_scalar(f"{where}, initial value", value, dtype)
     host = Array.from_host(value).to_host() if not isinstance(value, Array) else value.to_host()
     return converted(host, dtype)[()]
 

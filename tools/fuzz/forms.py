@@ -267,12 +267,13 @@ class Forms:
         ])  # fmt: skip
         return block is not None and b.add(text, [x, y], [block]) is not None
 
-    # The rules of custom derivatives may read what is traced outside of them.
+    # The rules of custom derivatives see parameters only: a rule must not read what is traced
+    # outside of it.
     def custom_jvp(self, b: Builder) -> bool:
         x = b.pick(_is_float)
         if x is None:
             return False
-        block = self.body(b, [b.values[x]], kinds="f")
+        block = self.body(b, [b.values[x]], kinds="f", sees_names=False)
         rule = b.rng.choice([
             "lambda p, t: jax.jvp({b0}, p, t)",
             "lambda p, t: ({t0}_c(*p), jax.jvp({b0}, p, t)[1])",
@@ -285,7 +286,7 @@ class Forms:
         x = b.pick(_is_float)
         if x is None:
             return False
-        block = self.body(b, [b.values[x]], kinds="f")
+        block = self.body(b, [b.values[x]], kinds="f", sees_names=False)
         forward = b.rng.choice(["lambda v: ({b0}(v), v)", "lambda v: ({t0}_c(v), v)"])
         use = b.rng.choice([
             "{t0}_c({0})",

@@ -18,10 +18,9 @@ PyObject* call_at_start(PyObject* function, PyObject* const* args, Py_ssize_t co
   Py_RETURN_NONE;
 }
 
-PyMethodDef callback = {
-    "at_start_of_collection",
-    reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_at_start)), METH_FASTCALL,
-    nullptr};
+PyMethodDef callback = {"at_start_of_collection",
+                        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&call_at_start)),
+                        METH_FASTCALL, nullptr};
 
 }  // namespace
 

@@ -18,7 +18,7 @@ Core core;
 
 nb::object key(PyObject* value, int depth);
 
-// The keys of `count` values in a row; `whole`, if there is one, where each is its own key.  Without
+// The keys of `count` values in a row; `whole`, if there is one, where each is its own key. Without
 // it, the kind stands in front.
 template <typename Next>
 nb::object keys(PyObject* whole, PyObject* kind, Py_ssize_t count, int depth, Next next) {

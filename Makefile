@@ -3,6 +3,7 @@
 #
 #   make demo      run the demonstration
 #   make test      what CI runs: lint, structure, types, the tests, and a sample on a newer Python
+#   make test-whole  the tables that `make test` takes a sample of, in full
 #   make fuzz      run random programs in many ways that must agree, for SECONDS=600
 #   make bench     compare with JAX, in an environment of its own
 #   make docs      build the site in site/
@@ -22,8 +23,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*) build/modules.list
 
-.PHONY: demo test check lint house types tests tests-newer fuzz bench docs format native asan \
-  clean distclean
+.PHONY: demo test check lint house types tests test-whole tests-newer fuzz bench docs format \
+  native asan clean distclean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -47,6 +48,11 @@ types: $(VENV)/test.stamp
 
 tests: $(VENV)/test.stamp
 	$(BIN)/python -m pytest -q -n $(JOBS)
+
+# All combinations of the tables that the other tests take a sample of.
+test-whole: $(VENV)/test.stamp
+	MORPHAX_TEST_WHOLE=1 $(BIN)/python -m pytest -q -n $(JOBS) \
+	  tests/transforms/test_identity_on_and_off.py
 
 # Python 3.12 and later run another jaxlib (see pyproject.toml): every SAMPLE-th test goes there.
 tests-newer: $(VENV)/test.stamp

@@ -189,7 +189,7 @@ def to_inexact(d: Any, weak: bool = False) -> Entry:
             "a function of real numbers",
             given=f"the dtype {d}",
             expected="a boolean, integer, real or complex dtype",
-            fix="Read the words of random keys with jax.random.key_data.",
+            fix=FIX_KEYS,
         ))  # fmt: skip
     if scalar_type_of(d) in (float, complex):
         return d, weak

@@ -314,7 +314,7 @@ def l2_norm(tree: Any) -> Any:
     Example:
         >>> from morphax.example_libraries import optimizers
         >>> optimizers.l2_norm({"a": 3.0, "b": 4.0})
-        Array(5., dtype=float32)
+        Array(5., dtype=float32, weak_type=True)
     """
     leaves = tree_util.tree_leaves(tree)
     return jnp.sqrt(sum([jnp.vdot(x, x).real for x in leaves]))

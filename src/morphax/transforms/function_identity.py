@@ -89,14 +89,14 @@ def identify(
         arguments: what tracing hands to them besides tracers: structures and static arguments.
 
     Example:
+        >>> from functools import partial
+        >>> from morphax import lax
         >>> from morphax.transforms.function_identity import identify
-        >>> def make(scale):
-        ...     return lambda x: scale * x
-        >>> identify([make(2)]).key == identify([make(2)]).key
+        >>> identify([partial(lax.mul, 2)]).key == identify([partial(lax.mul, 2)]).key
         True
-        >>> identify([make(2)]).key == identify([make(2.0)]).key
+        >>> identify([partial(lax.mul, 2)]).key == identify([partial(lax.mul, 2.0)]).key
         False
-        >>> identify([make(iter([2]))])
+        >>> identify([partial(lax.mul, iter([2]))])
         Unidentified(reason='a list_iterator, whose state cannot be seen')
     """
     walk = Walk(_VISITORS, _BASES, values.visit_object)

@@ -171,11 +171,11 @@ class custom_jvp(HasRules):
 
         self.jvp = jvp
 
-    def _check_defined(self, label: str) -> None:
+    def _check_defined(self) -> None:
         if self.jvp is None:
             raise AttributeError(
                 message(
-                    f"custom_jvp function {label}",
+                    f"custom_jvp function {function_label(self.fun)}",
                     given="a call before the derivative is defined",
                     expected="a rule",
                     fix="Define it with @f.defjvp.",

@@ -13,6 +13,7 @@ from types import FunctionType
 from typing import Any, ClassVar, NamedTuple
 
 from ... import tree
+from ...core import current_trace, root_trace
 from ...core.compile_time import trace_of
 from ...lax.axes import integer_tuple
 from ...transforms.flattening import (
@@ -67,17 +68,20 @@ class HasRules:
         self.symbolic_zeros = False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        label = function_label(self.fun)
-        self._check_defined(label)
+        self._check_defined()
         call = bind_call(self._where, self.fun, self.nondiff_argnums, args, kwargs)
-        rule = self._rule(call.fixed, call.flat, label)
-        params = {self._primitive.rule_name: rule, "name": self.fun.__name__}
-        info = debug_info(self._primitive.name, call.flat.function, call.flat.in_tree)
         trace = trace_of(call.leaves)
-        outs = dispatch(self._primitive, trace, call.flat, call.leaves, params, info)
+        if trace is root_trace() and trace is current_trace():
+            # Nobody asks for the rule.
+            outs: Sequence[Any] = call.flat(*call.leaves)
+        else:
+            rule = self._rule(call.fixed, call.flat, function_label(self.fun))
+            params = {self._primitive.rule_name: rule, "name": self.fun.__name__}
+            info = debug_info(self._primitive.name, call.flat.function, call.flat.in_tree)
+            outs = dispatch(self._primitive, trace, call.flat, call.leaves, params, info)
         return call.flat.out_tree.unflatten(outs)
 
-    def _check_defined(self, label: str) -> None:
+    def _check_defined(self) -> None:
         """Raise `AttributeError` unless the user has set the rule."""
         raise AssertionError(f"{self._where} defines _check_defined")
 

@@ -8,7 +8,7 @@ from typing import Any
 from ... import errors, tree
 from ...core import Tracer, aval_of
 from ...transforms.derivative_maps import tangent_output
-from ...transforms.flattening import FlatFunction
+from ...transforms.flattening import FlatFunction, function_label
 from ...util.messages import message
 from .custom_rules import HasRules
 from .custom_symbolic import CustomVJPPrimal
@@ -77,11 +77,11 @@ class custom_vjp(HasRules):
         self.symbolic_zeros = symbolic_zeros
         self.optimize_remat = optimize_remat
 
-    def _check_defined(self, label: str) -> None:
+    def _check_defined(self) -> None:
         if self.fwd is None or self.bwd is None:
             raise AttributeError(
                 message(
-                    f"custom_vjp function {label}",
+                    f"custom_vjp function {function_label(self.fun)}",
                     given="a call before the derivative is defined",
                     expected="a forward and a backward rule",
                     fix="Define them with f.defvjp(forward, backward).",

@@ -167,6 +167,9 @@ def take(
         unique_indices, indices_are_sorted: promises that may make it faster.
         fill_value: value out of bounds.
 
+    Raises:
+        TypeError: if `indices` are not integers.
+
     Example:
         >>> import morphax.numpy as jnp
         >>> jnp.take(jnp.arange(5) * 10, jnp.array([1, 3]))
@@ -175,9 +178,17 @@ def take(
     a = as_array("take", a)
     if axis is None:
         a, axis = reshape(a, -1), 0
-    axis = canonical_axis("take", axis, a.aval.ndim)
-    indices = as_array("take", indices)
+    axis, indices = canonical_axis("take", axis, a.aval.ndim), as_array("take", indices)
     aval, size = aval_of(indices), a.aval.shape[axis]
+    if dtypes.issubdtype(aval.dtype, np.inexact):
+        raise TypeError(
+            message(
+                "jnp.take, argument indices",
+                given=f"{aval}",
+                expected="integers",
+                fix="Convert them with astype(int).",
+            )
+        )
     if mode == "wrap" and size:
         indices = remainder(convert(indices, holding(aval.dtype, size)), size)
     chosen = GatherScatterMode.from_any("fill" if mode in (None, "wrap") else mode)

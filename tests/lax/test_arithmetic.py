@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
 
-from morphax import lax
+from morphax import jit, lax
+from morphax import numpy as jnp
 from tests.lax.engines import (
     array,
     check_all_agree,
@@ -91,3 +94,16 @@ def test_booleans_are_refused() -> None:
 def test_remainders_of_complex_numbers_are_refused() -> None:
     with pytest.raises(TypeError, match=r"lax\.rem, operand 0[\s\S]*complex64"):
         lax.rem(np.complex64(1), np.complex64(1))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32", "int4", "uint4"])
+@pytest.mark.parametrize("divide", [lax.div, lax.rem])
+def test_known_zeros_as_divisors_do_not_end_the_process(divide: Any, dtype: str) -> None:
+    def quotients(x: Any, empty: Any) -> Any:
+        zero = lax.convert_element_type(lax.reduce_sum(empty, (0,)), dtype)
+        seven = lax.full((), 7, dtype)
+        return divide(zero, zero), divide(x, zero), divide(seven, zero), divide(zero, seven)
+
+    given = jnp.asarray(3, dtype), jnp.zeros(0, jnp.int32)
+    for got, expected in zip(jit(quotients)(*given), quotients(*given), strict=True):
+        assert int(got) == int(expected)

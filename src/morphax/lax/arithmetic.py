@@ -12,8 +12,10 @@ from typing import Any, final
 import numpy as np
 
 from ..core import is_undefined_primal
+from ..dtypes.numbers import bounds
+from ..engines.xla.stablehlo import Builder, Value
 from .convert import convert_element_type
-from .families import Elementwise, LinearElementwise, unbroadcast
+from .families import Elementwise, LinearElementwise, compare, expanded, unbroadcast
 from .kinds import NUMBER, REAL
 from .operands import standardize
 
@@ -106,6 +108,32 @@ def _quotient(x: Any, y: Any) -> Any:
     return np.where(y == 0, ~np.zeros_like(y), quotient)
 
 
+def _lowered_division(
+    divide: Callable[..., Value],
+    b: Builder,
+    out: Any,
+    x: Value,
+    y: Value,
+    by_zero: Callable[[Value], Value],
+) -> Value:
+    """A division of numbers; of integers by 0, what `by_zero` gives.
+
+    XLA's compiler ends the process where both are integers that it knows and the divisor is 0, also
+    if nobody wrote them down: the sum over an empty axis is one.
+    """
+    if bounds(out.dtype) is None or y.element:
+        return divide(b, out, x, y)
+    x, y = expanded(b, out.shape, (x, y))
+    is_zero = compare(b, out.update(dtype=np.dtype(bool), weak_type=False), "EQ", y, b.full(0, out))
+    divisor = b.op("stablehlo.select", out, is_zero, b.full(1, out), y)
+    return b.op("stablehlo.select", out, is_zero, by_zero(x), divide(b, out, x, divisor))
+
+
+def _all_bits(b: Builder, out: Any) -> Value:
+    least, greatest = bounds(out.dtype) or (0, 0)
+    return b.full(-1 if least else greatest, out)
+
+
 def _complex_quotient(x: Any, y: Any) -> Any:
     """The quotient with the infinities and zeros of C99, annex G.5.1, where NumPy has NaN."""
     quotient = np.array(np.divide(x, y))
@@ -148,6 +176,9 @@ class Div(Elementwise):
     numpy = _quotient
     stablehlo = "stablehlo.divide"
 
+    def lower(self, b: Builder, out: Any, x: Value, y: Value, **params: Any) -> Value:
+        return _lowered_division(super().lower, b, out, x, y, lambda x: _all_bits(b, out))
+
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
         kernel = super().kernel(*avals, **params)
         return np.divide if kernel is _quotient and avals[0].dtype.kind == "f" else kernel
@@ -177,6 +208,9 @@ class Rem(Elementwise):
     accepts = REAL
     numpy = _remainder
     stablehlo = "stablehlo.remainder"
+
+    def lower(self, b: Builder, out: Any, x: Value, y: Value, **params: Any) -> Value:
+        return _lowered_division(super().lower, b, out, x, y, lambda x: x)
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         return t

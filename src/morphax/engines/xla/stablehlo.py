@@ -37,13 +37,14 @@ def i64_matrix(rows: Sequence[Sequence[int]]) -> str:
 
 @final
 class Value:
-    """An SSA value: its name and its aval."""
+    """An SSA value: its name and its aval, and its one element where that is a constant."""
 
-    __slots__ = ("aval", "name")
+    __slots__ = ("aval", "element", "name")
 
     def __init__(self, name: str, aval: Any) -> None:
         self.name = name
         self.aval = aval
+        self.element: Any = None
 
     def seen_as(self, aval: Any) -> Value:
         """The same value, whose type is that of another aval too."""
@@ -236,6 +237,7 @@ class Builder:
         self.lines.append(f"{result.name} = stablehlo.constant {text} : {tensor_type(aval)}")
         if key is not None:
             self._constants[key] = result
+            result.element = array.reshape(-1)[0] if array.size else None
         return result
 
     def _find_constant(self, key: Any) -> Value | None:

@@ -9,7 +9,11 @@ from __future__ import annotations
 import argparse
 import sys
 
+from .generate import make
+from .judgement import Judge
 from .runner import Runner
+from .ways import RELATIONS, SAME
+from .worker import run
 
 
 def _arguments() -> argparse.Namespace:
@@ -27,10 +31,6 @@ def _arguments() -> argparse.Namespace:
 
 
 def _show(seed: int, index: int) -> int:
-    from .generate import make
-    from .judgement import Judge
-    from .ways import RELATIONS, SAME
-
     program = make(seed, index)
     print(program.script())
     judge = Judge(program)
@@ -45,8 +45,6 @@ def main() -> int:
     """Run what the command line asks for; the exit status."""
     given = _arguments()
     if given.worker:
-        from .worker import run
-
         start, stop = given.worker
         run(given.seed, start, stop, given.known)
         return 0

@@ -64,7 +64,7 @@ def _contents(cell: CellType) -> Any:
 
 def _visit_globals(walk: Walk, function: FunctionType, reads: CodeReads) -> None:
     namespace = function.__globals__
-    builtins: dict[str, Any] = function.__builtins__  # type: ignore[attr-defined]
+    builtins: dict[str, Any] = getattr(function, "__builtins__", {})
     for name, chains in reads.globals:
         value = namespace.get(name, Absent)
         if value is Absent:

@@ -330,3 +330,13 @@ def test_wrong_calls_are_refused(
 ) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_updates_made_of_what_was_gathered_read_what_was_there_before() -> None:
+    def update(x: Any, i: Any) -> Any:
+        rows = lax.gather(x, i, GATHER(*ROWS), (1, 4), mode="clip")
+        return lax.dynamic_update_slice(rows, lax.slice_in_dim(rows, 0, 2) * 2, (1, 0))
+
+    i = np.array([[0], [1], [2]], np.int32)
+    got = check_engines_agree(update, X.astype(np.int32), i)
+    assert got[2].tolist() == (2 * X[1]).astype(np.int32).tolist()

@@ -130,6 +130,10 @@ class Gather(Primitive):
             slice_sizes=i64_array(slice_sizes),
             indices_are_sorted=str(indices_are_sorted).lower(),
         )
+        if b.module.platform == "cpu":
+            # XLA fuses it with an update of parts of what was gathered, which is made of other
+            # parts; written in place, the update reads what it has just written.
+            gathered = b.op("stablehlo.optimization_barrier", out, gathered)
         if mode is not GatherScatterMode.FILL_OR_DROP:
             return gathered
         inside = windows_inside(b, x.aval, indices, dimension_numbers, slice_sizes)

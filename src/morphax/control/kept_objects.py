@@ -22,6 +22,7 @@ import numpy as np
 
 from ..array import Array
 from ..core import DebugInfo, Jaxpr, Primitive, Tracer
+from ..transforms.identity_of_code import contents_of
 from ..transforms.object_state import NoState, state_of
 from ..transforms.pure_functions import has_pure_code, is_our_own, is_pure
 from ..tree import PyTreeDef, nodes_of_users
@@ -140,19 +141,9 @@ class _Collector:
         elif isinstance(value, functools.partial):
             self._visit_all((value.func, value.args, *value.keywords.values()))
         elif has_pure_code(value):
-            self._visit_all(_closure(value))
+            self._visit_all(map(contents_of, value.__closure__ or ()))
             self.visit(value.__defaults__)
             self._visit_all((value.__kwdefaults__ or {}).values())
             self._visit_all(value.__dict__.values())
         else:
             self.kept[id(value)] = value
-
-
-def _closure(function: FunctionType) -> list[Any]:
-    contents = []
-    for cell in function.__closure__ or ():
-        try:
-            contents.append(cell.cell_contents)
-        except ValueError:  # not assigned yet
-            continue
-    return contents

@@ -33,7 +33,7 @@ def visit_function(walk: Walk, value: FunctionType) -> None:
     walk.parts += (FunctionType, code, value.__name__, value.__qualname__, len(closure))
     reads = None if pure else _reads(value)
     for name, cell in zip(code.co_freevars, closure, strict=True):
-        contents = _contents(cell)
+        contents = contents_of(cell)
         if reads is None:
             walk.visit(contents)
         else:
@@ -55,7 +55,8 @@ def _reads(function: FunctionType) -> CodeReads:
     return reads
 
 
-def _contents(cell: CellType) -> Any:
+def contents_of(cell: CellType) -> Any:
+    """What a variable of an enclosing function holds, `Absent` if nothing yet."""
     try:
         return cell.cell_contents
     except ValueError:  # not assigned yet

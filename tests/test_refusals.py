@@ -53,6 +53,17 @@ REFUSED: dict[str, tuple[type[Exception], Callable[[], Any]]] = {
     "zeros(2**70)": (OverflowError, lambda: jnp.zeros(2**70)),
     "arange step": (ZeroDivisionError, lambda: jnp.arange(0, 1, 0)),
     "arange nan": (ValueError, lambda: jnp.arange(float("nan"))),
+    "arange complex": (ValueError, lambda: jnp.arange(1j)),
+    "iota without dtype": (ValueError, lambda: lax.iota(None, 3)),  # type: ignore[arg-type]
+    "ceil of keys": (TypeError, lambda: jnp.ceil(KEY)),
+    "truth of keys": (TypeError, lambda: jnp.logical_and(KEY, True)),
+    "tile 2**70": (OverflowError, lambda: jnp.tile(V, 2**70)),
+    "take": (ValueError, lambda: jnp.take(V, 0, mode=[])),  # type: ignore[arg-type]
+    "var": (TypeError, lambda: jnp.var(V, correction="a")),  # type: ignore[arg-type]
+    "bounds of a loop": (
+        TypeError,
+        lambda: lax.fori_loop(np.int8(0), np.int32(300), lambda i, x: x + i, 0),
+    ),
     "linspace": (ValueError, lambda: jnp.linspace(0, 1, -1)),
     "split": (ValueError, lambda: jnp.split(V, 0)),
     "pad": (ValueError, lambda: lax.pad(V, 0.0, ((1,),))),

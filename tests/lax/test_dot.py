@@ -28,6 +28,15 @@ def test_infinities_and_nan() -> None:
     assert np.isnan(product(X, np.zeros_like(Y))[1]).all()
 
 
+def test_complex_infinities() -> None:
+    x = np.array([[np.inf, 1.25, 0.375 + 0.125j]], np.complex64)
+    out = product(x.T, x + 1)
+    assert out[0, 0].real == np.inf
+    assert out[2, 0].imag == np.inf
+    vectors = (((0,), (0,)), ((), ()))
+    check_engines_agree(lambda a, b: dot_general(a, b, vectors), x[0], x[0] + 1)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "int4"])
 def test_integers_wrap_around(dtype: str) -> None:
     rng = np.random.default_rng(0)

@@ -180,6 +180,21 @@ def test_apply_counts_repetitions() -> None:
         jnp.arange(3).at[1].apply(lambda q: q / 2)
 
 
+def test_roll_adds_up_the_shifts_of_an_axis_named_twice() -> None:
+    x = np.arange(6).reshape(2, 3)
+    for shift, axis in [((1, 1), (0, 0)), ((1, 1, 1), (1, 0, -1)), (2, (0, 1, 1)), ((), ())]:
+        np.testing.assert_array_equal(jnp.roll(x, shift, axis), np.roll(x, shift, axis))
+
+
+def test_piecewise_with_one_condition_for_all() -> None:
+    assert jnp.piecewise(V, True, [1.0, 2.0]).tolist() == [1.0] * len(V)
+
+
+def test_complex_arctan2_of_scalars() -> None:
+    # The tangent of the angle is the quotient.
+    assert abs(jnp.tan(jnp.arctan2(2 + 1j, 0.5 - 3j)) - (2 + 1j) / (0.5 - 3j)) < 1e-5
+
+
 def test_piecewise_takes_the_last() -> None:
     def function(v: Any) -> Any:
         return jnp.piecewise(v, [v > 1, v > 3], [10.0, lambda q: -q, 30.0])

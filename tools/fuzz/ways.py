@@ -138,18 +138,22 @@ def forward(main: Main, subject: Subject) -> Any:
     return jax.jvp(function, floats, _directions(floats))[1]
 
 
-def backward(main: Main, subject: Subject) -> Any:
-    """The derivative in a direction, by reverse mode."""
+def backward(main: Main, subject: Subject, step: float = 0.0) -> Any:
+    """The derivative in a direction, by reverse mode, at a point beside the arguments."""
     function, floats = _of_floats(main, subject)
-    result, pull = jax.vjp(function, *floats)
+    result, pull = jax.vjp(function, *_beside(floats, step))
     return _product(pull(jnp.ones_like(result)), _directions(floats))
 
 
 def along(main: Main, subject: Subject, step: float) -> Any:
     """The function at a point beside the arguments."""
     function, floats = _of_floats(main, subject)
+    return function(*_beside(floats, step))
+
+
+def _beside(floats: list[Any], step: float) -> list[Any]:
     pairs = zip(floats, _directions(floats), strict=True)
-    return function(*[x + step * direction for x, direction in pairs])
+    return [x + step * direction for x, direction in pairs] if step else floats
 
 
 def linearized(main: Main, subject: Subject) -> Any:

@@ -125,4 +125,9 @@ def matrix_product(x: Any, y: Any) -> Any:
     if x.dtype.kind in "iu" and x.dtype.itemsize <= 2 and x.shape[-1] <= _LONGEST_EXACT_SUM:
         exact = np.matmul(x.astype(np.float64), y.astype(np.float64))
         return np.asarray(exact).astype(np.int64)
-    return np.matmul(x, y)
+    product = np.asarray(np.matmul(x, y))
+    if product.dtype.kind == "c" and not np.isfinite(product).all():
+        # BLAS scales by the complex number 1, which makes NaN of an infinity.
+        product.real = np.matmul(x.real, y.real) - np.matmul(x.imag, y.imag)
+        product.imag = np.matmul(x.real, y.imag) + np.matmul(x.imag, y.real)
+    return product

@@ -17,7 +17,7 @@ Reference: the StableHLO specification, operations gather and scatter.
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -55,7 +55,7 @@ class GatherScatterMode(enum.Enum):
         """The mode of a name, such as ``"clip"``; `None` is ``FILL_OR_DROP``."""
         if isinstance(s, GatherScatterMode):
             return s
-        mode = _MODES.get(s)
+        mode = _MODES.get(s) if isinstance(s, Hashable) else None
         if mode is None:
             raise ValueError(
                 message(

@@ -46,7 +46,8 @@ DotDimensionNumbers = tuple[
 """``((lhs contracting, rhs contracting), (lhs batch, rhs batch))`` axes."""
 
 _SUMMABLE = NUMBER | BOOLEAN
-_BY_BLAS = frozenset(map(np.dtype, (np.float32, np.float64, np.complex64, np.complex128)))
+# Of complex numbers it makes NaN where they are infinite (see `contraction.matrix_product`).
+_BY_BLAS = frozenset(map(np.dtype, (np.float32, np.float64)))
 
 
 @final

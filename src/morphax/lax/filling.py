@@ -221,6 +221,15 @@ def iota(dtype: Any, size: int) -> Any:
         >>> jax.lax.iota(jnp.int32, 3)
         Array([0, 1, 2], dtype=int32)
     """
+    if dtype is None:
+        raise ValueError(
+            message(
+                "lax.iota, argument dtype",
+                given="None",
+                expected="a dtype of numbers",
+                fix="Pass jnp.int32, or use jnp.arange, which chooses one.",
+            )
+        )
     return broadcasted_iota(dtype, (size,), 0)
 
 

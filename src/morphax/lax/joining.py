@@ -15,7 +15,7 @@ from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_prim
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
 from ..util.messages import message
-from .axes import canonical_axis, integer, integer_tuple, integers, members
+from .axes import canonical_axis, canonical_shape, integer, integer_tuple, integers, members
 from .shape import reshape
 from .spine import batched_first, instantiate, moved_axis, reduce_sum
 
@@ -190,7 +190,8 @@ class Tile(Primitive):
                     fix="Pass 0 for an empty result, 1 for no repetition.",
                 )
             )
-        shape = [n * r for n, r in zip(x.shape, reps, strict=True)]
+        sizes = [n * r for n, r in zip(x.shape, reps, strict=True)]
+        shape = canonical_shape("lax.tile, shape of the result", sizes)
         return ShapedArray(shape, x.dtype, x.weak_type)
 
     def evaluate(self, x: Any, *, reps: Any) -> Any:

@@ -135,6 +135,9 @@ class Pow(Elementwise):
             vanishing = (base == 0) & (exponent != 0)
             defined = (exponent.imag == 0) & (exponent.real > 0)
             power = np.where(vanishing, np.where(defined, 0, np.nan * (1 + 1j)), power)
+        elif exponent.size == 1 and exponent == 0.5:
+            # NumPy takes the square root, which differs at −0 and −∞ (C99, F.10.4.4).
+            power = np.where(base == -np.inf, np.inf, power + 0)
         return power.astype(x.dtype)
 
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:

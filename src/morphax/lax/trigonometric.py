@@ -108,8 +108,9 @@ class Atan(Elementwise):
 def _atan2(x: Any, y: Any) -> Any:
     if x.dtype.kind != "c":
         return np.arctan2(x, y)
-    direction = (y + 1j * x) / np.sqrt(above_the_cut(x * x + y * y))
-    return -1j * np.log(above_the_cut(direction))
+    # Of two scalars NumPy gives a scalar, whose parts cannot be set.
+    radius = np.sqrt(above_the_cut(np.asarray(x * x + y * y)))
+    return -1j * np.log(above_the_cut(np.asarray((y + 1j * x) / radius)))
 
 
 @final

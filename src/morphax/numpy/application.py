@@ -125,7 +125,7 @@ def _conditions(condlist: Any, x: Any) -> list[Any]:
         single = all(c.aval.ndim == 0 for c in nested) and x.aval.ndim > 0
         return [asarray(condlist)] if single else nested
     array = asarray(condlist)
-    if array.aval.ndim == x.aval.ndim:
+    if array.aval.ndim in (0, x.aval.ndim):
         return [array]
     return [
         lax.index_in_dim(array, index(i), 0, keepdims=False) for i in range(array.aval.shape[0])

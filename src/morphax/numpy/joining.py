@@ -285,7 +285,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     a = as_array("roll", a)
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.aval.shape)
-    axes = canonical_axes("roll", axis, a.aval.ndim)
+    # An axis may be named again: its shifts add up.
+    named = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = [canonical_axis("roll", each, a.aval.ndim) for each in named]
     shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift] * len(axes)
     if len(shifts) != len(axes):
         raise ValueError(

@@ -224,7 +224,20 @@ def as_truth(name: str, x: Any) -> Any:
     """`x` as a boolean array: a number counts as true unless it is zero."""
     x = as_array(name, x)
     dtype = x.aval.dtype
-    return x if dtype == BOOL else ne_p.bind(x, np.zeros((), dtype)[()])
+    if dtype == BOOL:
+        return x
+    try:
+        zero = np.zeros((), dtype)[()]
+    except TypeError:
+        raise TypeError(
+            message(
+                f"jnp.{name}",
+                given=f"{x.aval}",
+                expected="an array of booleans or of numbers",
+                fix="Compare random keys by their data (jax.random.key_data).",
+            )
+        ) from None
+    return ne_p.bind(x, zero)
 
 
 def of_one_dtype(name: str, *operands: Any) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -35,14 +36,19 @@ def _number(x: Any) -> int | float | complex:
         )
     if aval_of(x).size == 1:
         return np.asarray(x).item()  # type: ignore[no-any-return]
-    raise ValueError(
-        message(
-            "jnp.arange",
-            given=f"{aval_of(x)}",
-            expected="numbers as start, stop and step",
-            fix="Pass scalars.",
-        )
-    )
+    raise ValueError(_not_a_bound(aval_of(x), "Pass scalars."))
+
+
+def _check_real(bounds: Sequence[Any]) -> None:
+    """Complex numbers have no order, so there are none below a bound."""
+    for bound in bounds:
+        if isinstance(bound, complex):
+            raise ValueError(_not_a_bound(bound, "Scale jnp.arange(n) by a complex number."))
+
+
+def _not_a_bound(given: Any, fix: str) -> str:
+    expected = "real numbers as start, stop and step"
+    return message("jnp.arange", given=f"{given}", expected=expected, fix=fix)
 
 
 def _progression(low: Any, high: Any, step: Any) -> Any:
@@ -86,6 +92,7 @@ def arange(
         as_array("arange", b)
     target = dtypes.result_type(*bounds) if dtype is None else dtypes.requested(dtype, "arange")
     values = [_number(b) for b in bounds]
+    _check_real(values)
     if len(values) == 1 and isinstance(values[0], int):
         return placed(lax.iota(target, max(values[0], 0)), device)
     low, high = (0, values[0]) if stop is None else values[:2]

@@ -18,7 +18,8 @@ from .operands import as_array, check_no_out, promoted_inexact
 
 
 def _is_integer(x: Any) -> bool:
-    return not dtypes.issubdtype(aval_of(x).dtype, np.inexact)
+    dtype = aval_of(x).dtype
+    return dtypes.issubdtype(dtype, np.integer) or dtype == np.bool_
 
 
 def floor(x: Any, /) -> Any:

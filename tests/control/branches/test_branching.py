@@ -57,6 +57,14 @@ def test_switch_clamps(index: int, value: float) -> None:
     assert jax.jit(lambda i: lax.switch(i, branches))(index) == value
 
 
+@pytest.mark.parametrize("disable_jit", [False, True])
+@pytest.mark.parametrize("index", [np.int64(2**62), np.uint32(2**32 - 1), np.int8(127)])
+def test_switch_clamps_in_the_dtype_of_the_index(index: Any, disable_jit: bool) -> None:
+    branches = [lambda i=i: i for i in range(300)]
+    with jax.enable_x64(True), jax.disable_jit(disable_jit):
+        assert lax.switch(index, branches) == min(int(index), 299)
+
+
 def test_branches_with_different_residuals() -> None:
     def f(i: Any, x: Any) -> Any:
         return lax.switch(i, [jnp.exp, lambda x: jnp.sin(x) * jnp.cos(x), lambda x: x], x).sum()

@@ -162,6 +162,14 @@ def test_fori_loop_counts_and_differentiates() -> None:
     assert np.allclose(jax.grad(power)(x), 3 * x * x + 1, rtol=1e-5)
 
 
+@pytest.mark.parametrize("lower", [0, np.int8(0), jnp.int32(0)])
+def test_the_counter_of_known_bounds_is_weak(lower: Any) -> None:
+    x = lax.fori_loop(lower, 3, lambda i, x: (x + i).astype(np.int8), np.int8(1))
+    assert x.dtype == np.int8
+    assert x == 4
+    assert lax.fori_loop(np.int8(0), np.int8(100), lambda i, x: x + 5 * i, 0) == 5 * 4950
+
+
 def test_fori_loop_with_traced_bounds() -> None:
     total = jax.jit(lambda n: lax.fori_loop(0, n, lambda i, c: c + i, 0))(5)
     assert total == 10

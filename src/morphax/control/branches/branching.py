@@ -122,8 +122,13 @@ def switch(
         return functions[0](*operands)
     if current_config().disable_jit and is_concrete(index):
         return functions[min(max(int(index), 0), len(functions) - 1)](*operands)
-    index = clamp(np.int32(0), convert_element_type(index, np.int32), np.int32(len(functions) - 1))
-    return _branch("lax.switch", index, functions, operands)
+    return _branch("lax.switch", _clamped(index, aval.dtype, len(functions)), functions, operands)
+
+
+def _clamped(index: Any, dtype: Any, count: int) -> Any:
+    """The number of a branch: clamped in its own dtype, since another may not hold it."""
+    last = min(count - 1, int(dtypes.iinfo(dtype).max))
+    return convert_element_type(clamp(dtype.type(0), index, dtype.type(last)), np.int32)
 
 
 def _all_operands(where: str, operands: tuple[Any, ...], operand: Any) -> tuple[Any, ...]:

@@ -39,11 +39,25 @@ def batch_length(batch_size: Any) -> int:
     return counted("lax.map, argument batch_size", batch_size)
 
 
-def check_bound(name: str, bound: Any) -> None:
-    """Raise `TypeError` unless `bound` is an integer scalar."""
+def check_bounds(lower: Any, upper: Any) -> None:
+    """Raise `TypeError` unless the bounds are integer scalars, of one dtype where it counts."""
+    first, last = _bound("lower", lower), _bound("upper", upper)
+    if first.dtype == last.dtype or first.weak_type or last.weak_type:
+        return
+    raise TypeError(
+        message(
+            "lax.fori_loop, arguments lower and upper",
+            given=f"{first} and {last}",
+            expected="bounds of one integer dtype: a counter of one may not reach the other",
+            fix="Convert one of them with astype, or pass Python ints.",
+        )
+    )
+
+
+def _bound(name: str, bound: Any) -> Any:
     aval = aval_of(bound)
     if aval.shape == () and dtypes.issubdtype(aval.dtype, np.integer):
-        return
+        return aval
     raise TypeError(
         message(
             f"lax.fori_loop, argument {name}",

@@ -41,7 +41,7 @@ from ...transforms.vmap import vmap
 from ...util.messages import message
 from ..remembered import remembered
 from .carry import Carry, check_carry, converted, end_carry, settle_carry, start_carry
-from .loop_sizes import batch_length, check_bound, unrolled
+from .loop_sizes import batch_length, check_bounds, unrolled
 from .scan_primitive import scan_p
 from .while_bounds import bounds_in_force
 from .while_derivatives import reversible_while_p
@@ -312,16 +312,13 @@ def fori_loop(
         Array(6, dtype=int32, weak_type=True)
     """
     check_callable("lax.fori_loop, argument body_fun", body_fun)
-    for name, bound in (("lower", lower), ("upper", upper)):
-        check_bound(name, bound)
+    check_bounds(lower, upper)
     if not any(isinstance(b, Tracer) for b in (lower, upper)):
-        first, steps = int(lower), max(int(upper) - int(lower), 0)
-        start = lower if not isinstance(lower, (bool, float)) else first
         (_, value), _ = scan(
             _counting(body_fun),
-            (start, init_val),
+            (int(lower), init_val),
             None,
-            length=steps,
+            length=max(int(upper) - int(lower), 0),
             unroll=1 if unroll is None else unroll,
         )
         return value

@@ -11,6 +11,9 @@ from __future__ import annotations
 import os
 import tempfile
 
+# Who reads a failure of a test wants to see where in the package it comes from.
+os.environ.setdefault("JAX_TRACEBACK_FILTERING", "off")
+
 _VARIABLE = "MORPHAX_COMPILATION_CACHE_DIR"
 _folder = None
 if _VARIABLE not in os.environ:

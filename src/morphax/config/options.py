@@ -170,7 +170,7 @@ class Config:
         False, "Raise an error when several threads use distributed arrays.", inert=True
     )
     traceback_filtering: TracebackFiltering = option(
-        "auto", "How frames of this package are hidden in tracebacks: not at all.", inert=("off",)
+        "auto", "How frames of this package are hidden in tracebacks (off: not at all)."
     )
     tracer_error_num_traceback_frames: int = option(
         5, "How many frames errors about tracers show.", inert=True

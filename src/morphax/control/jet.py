@@ -17,7 +17,15 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import Primitive, aval_of, constants_as_arguments, current_trace, is_value, stage
+from ..core import (
+    Primitive,
+    aval_of,
+    constants_as_arguments,
+    current_trace,
+    frames_hidden,
+    is_value,
+    stage,
+)
 from ..lax.arithmetic import add, div, mul
 from ..lax.convert import convert_element_type_p
 from ..lax.selection import scalar_like
@@ -28,6 +36,7 @@ from ..util.messages import described, message
 from .jet_programs import jet_rules, run
 
 
+@frames_hidden
 def jet(
     fun: Callable[..., Any],
     primals: Sequence[Any],

@@ -38,6 +38,7 @@ from .effects import (
     unrepeatable,
 )
 from .evaluation import eval_context, eval_jaxpr
+from .hidden_frames import frames_hidden, frames_hidden_in, hide_frames
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params
 from .layout import Format, Layout
 from .leaks import held_for_a_while
@@ -190,8 +191,11 @@ __all__ = [
     "eval_jaxpr",
     "extended_axis_env",
     "extended_name_stack",
+    "frames_hidden",
+    "frames_hidden_in",
     "has_ordered",
     "held_for_a_while",
+    "hide_frames",
     "immutable_message",
     "infer",
     "install_root_trace",

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import tree
-from ..core import aval_of
+from ..core import aval_of, frames_hidden
 from ..errors import ShapeError
 from ..util.messages import message
 from .axes import canonical_axis, check_callable
@@ -23,6 +23,7 @@ from .slicing import slice_in_dim
 Combine = Callable[[Sequence[Any], Sequence[Any]], Sequence[Any]]
 
 
+@frames_hidden
 def associative_scan(
     fn: Callable[[Any, Any], Any], elems: Any, reverse: bool = False, axis: int = 0
 ) -> Any:

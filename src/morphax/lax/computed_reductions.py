@@ -22,6 +22,7 @@ from ..core import (
     ShapedArray,
     Zero,
     aval_of,
+    frames_hidden,
     not_linear,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
@@ -237,6 +238,7 @@ _KNOWN: dict[str, tuple[Monoid, Callable[..., Any], Callable[..., Any]]] = {
 """Monoids by the name of the binary primitive, with their reductions and binary operations."""
 
 
+@frames_hidden
 def reduce(
     operands: Any,
     init_values: Any,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from ..core import Jaxpr, Primitive, aval_of
+from ..core import Jaxpr, Primitive, aval_of, frames_hidden
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from . import selection
@@ -105,6 +105,7 @@ _KNOWN: dict[str, tuple[Monoid, Primitive, Callable[..., Any]]] = {
 """Monoids by the name of the binary primitive, with their primitives and binary operations."""
 
 
+@frames_hidden
 def reduce_window(
     operand: Any,
     init_value: Any,

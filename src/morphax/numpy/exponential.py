@@ -74,13 +74,9 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
     x1, x2 = promoted_inexact("logaddexp", x1, x2)
     if is_complex(x1):
         return _sum_of_complex_powers(x1, x2, 1.0)
-    return _as_weak_as(x1, log_sum(x1, x2))
-
-
-def _as_weak_as(x: Any, out: Any) -> Any:
-    """A result of weak operands, in which strong constants took part."""
-    aval = aval_of(x)
-    return convert(out, aval.dtype, aval.weak_type)
+    # Strong constants take part in the sum.
+    weak = aval_of(x1).weak_type and aval_of(x2).weak_type
+    return convert(log_sum(x1, x2), aval_of(x1).dtype, weak)
 
 
 @replayed(2)

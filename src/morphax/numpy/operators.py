@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..array import Array, public
-from ..core import Tracer, current_trace, is_value, root_trace
+from ..core import Tracer, current_trace, hide_frames, is_value, root_trace
 from ..lax.joining import unstack
 from ..lax.slicing import index_in_dim, slice_in_dim
 from ..util.messages import message
@@ -100,7 +100,11 @@ def _takes_part(x: Any) -> bool:
 def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
         if hasattr(other, "aval") or _takes_part(other):
-            return function(self, other)
+            try:
+                return function(self, other)
+            except Exception as error:
+                hide_frames(error)
+                raise
         return NotImplemented
 
     return operator
@@ -109,7 +113,11 @@ def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
         if hasattr(other, "aval") or _takes_part(other):
-            return function(other, self)
+            try:
+                return function(other, self)
+            except Exception as error:
+                hide_frames(error)
+                raise
         return NotImplemented
 
     return operator

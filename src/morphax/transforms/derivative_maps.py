@@ -14,7 +14,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import Zero, aval_of, current_trace, is_zero
+from ..core import Zero, aval_of, current_trace, frames_hidden, is_zero
 from ..lax.convert import convert
 from ..lax.ref_access import add_to
 from ..lax.spine import add_tangents, instantiate
@@ -105,6 +105,7 @@ class JVP(DerivativeMap):
 
     __slots__ = ()
 
+    @frames_hidden
     def __call__(self, *tangents: Any) -> Any:
         facts = self._facts
         leaves, given_tree = tree.flatten((tangents, {}))
@@ -135,6 +136,7 @@ class VJP(DerivativeMap):
 
     __slots__ = ()
 
+    @frames_hidden
     def __call__(self, cotangents: Any) -> Any:
         results = map(tangent_output, self._pull_back(cotangents))
         return self._facts.in_tree.unflatten(results)[0]

@@ -21,6 +21,7 @@ from ..core import (
     aval_of,
     close_open,
     current_trace,
+    frames_hidden,
     new_trace,
     stage,
 )
@@ -82,6 +83,7 @@ def is_differentiable(x: Any) -> bool:
     return bool(dtypes.issubdtype(aval_of(x).dtype, np.inexact))
 
 
+@frames_hidden
 def jvp(
     fun: Callable[..., Any], primals: Any, tangents: Any, has_aux: bool = False
 ) -> tuple[Any, ...]:
@@ -176,6 +178,7 @@ def linearized(
     return [as_output(p) for p, _ in outs], [s for _, s in outs], in_slots, trace
 
 
+@frames_hidden
 def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple[Any, ...]:
     """f(x) and the linear map ẋ ↦ ∂f(x) ẋ, which can be applied many times.
 
@@ -222,6 +225,7 @@ def _recorded(
     return flat.out_tree.unflatten(outs), facts, trace, flat
 
 
+@frames_hidden
 def vjp(
     fun: Callable[..., Any], *primals: Any, has_aux: bool = False, reduce_axes: Any = ()
 ) -> tuple[Any, ...]:
@@ -265,6 +269,7 @@ def check_reduce_axes(where: str, reduce_axes: Any) -> None:
     )
 
 
+@frames_hidden
 def linear_transpose(fun: Callable[..., Any], *primals: Any, reduce_axes: Any = ()) -> Any:
     """The transpose of a function that is linear in all its arguments.
 

@@ -10,7 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import aval_of
+from ..core import aval_of, frames_hidden_in
 from ..util.messages import message
 from .derivative_maps import as_output, cotangent_output, pull_back
 from .derivatives import (
@@ -81,6 +81,7 @@ def grad(
     with_value = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, allow_int)
 
     @functools.wraps(fun)
+    @frames_hidden_in
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, result = with_value(*args, **kwargs)
         return (result, value[1]) if has_aux else result
@@ -100,6 +101,7 @@ def _value_and_grad(
     check_argnums(where, argnums)
 
     @functools.wraps(fun)
+    @frames_hidden_in
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         chosen, partial = with_others_fixed(where, fun, argnums, args, kwargs)
         leaves, flat = prepare(where, partial, chosen, has_aux)

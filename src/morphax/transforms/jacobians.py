@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import aval_of
+from ..core import aval_of, frames_hidden_in
 from ..lax.convert import convert
 from ..lax.shape import reshape
 from ..lax.slicing import slice_in_dim
@@ -52,6 +52,7 @@ def jacrev(
     check_argnums("jacrev", argnums)
 
     @functools.wraps(fun)
+    @frames_hidden_in
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, partial = with_others_fixed("jacrev", fun, argnums, args, kwargs)
         of_input, of_output = (
@@ -92,6 +93,7 @@ def jacfwd(
     check_argnums("jacfwd", argnums)
 
     @functools.wraps(fun)
+    @frames_hidden_in
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, partial = with_others_fixed("jacfwd", fun, argnums, args, kwargs)
         kind = np.complexfloating if holomorphic else np.floating

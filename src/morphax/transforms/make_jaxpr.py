@@ -8,7 +8,16 @@ from contextlib import ExitStack
 from typing import Any
 
 from .. import tree
-from ..core import Jaxpr, ShapedArray, ShapeDtypeStruct, close_open, extended_axis_env, stage
+from ..core import (
+    Jaxpr,
+    ShapedArray,
+    ShapeDtypeStruct,
+    close_open,
+    extended_axis_env,
+    frames_hidden,
+    frames_hidden_in,
+    stage,
+)
 from ..lax.axes import integer_tuple
 from ..util.messages import message
 from .derivatives import shape_aval
@@ -48,6 +57,7 @@ def make_jaxpr(
     static = integer_tuple("make_jaxpr, argument static_argnums", numbers)
 
     @functools.wraps(fun)
+    @frames_hidden_in
     def traced(*args: Any, **kwargs: Any) -> Any:
         positions = _chosen(static, len(args))
         dynamic = [x for i, x in enumerate(args) if i not in positions]
@@ -63,6 +73,7 @@ def make_jaxpr(
     return traced
 
 
+@frames_hidden
 def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of the result of `fun`, without computing it.
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..core import BatchAxes, aval_of, current_trace, extended_axis_env, new_trace
+from ..core import BatchAxes, aval_of, current_trace, extended_axis_env, frames_hidden_in, new_trace
 from ..lax.references import Ref
 from ..lax.slicing import index_in_dim
 from ..util.messages import message
@@ -81,6 +81,7 @@ def vmap(
         raise _unmeshed(spmd_axis_name)
 
     @functools.wraps(fun)
+    @frames_hidden_in
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, in_tree = tree.flatten((args, kwargs))
         names = functools.partial(argument_names, fun, in_tree)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes, tree
 from ...config import current as current_config
-from ...core import Jaxpr, aval_of, is_concrete, stage_with_operands
+from ...core import Jaxpr, aval_of, frames_hidden, is_concrete, stage_with_operands
 from ...lax.axes import members
 from ...lax.convert import convert_element_type
 from ...lax.selection import clamp
@@ -38,6 +38,7 @@ class _NoOperand:
 _no_operand: Final = _NoOperand()
 
 
+@frames_hidden
 def cond(
     pred: Any,
     true_fun: Callable[..., Any],
@@ -81,6 +82,7 @@ def cond(
     return _branch("lax.cond", index, (false_fun, true_fun), operands)
 
 
+@frames_hidden
 def switch(
     index: Any,
     branches: Sequence[Callable[..., Any]],

@@ -7,13 +7,14 @@ from typing import Any
 
 from ... import dtypes, tree
 from ...array.sharding import Sharding, SingleDeviceSharding
-from ...core import ShapedArray
+from ...core import ShapedArray, frames_hidden
 from ...transforms.flattening import argument_names, check_avals
 from ...util.messages import described, message
 from .callback_primitives import VMAP_METHODS, io_callback_p, pure_callback_p
 from .flat_callback import FlatCallback
 
 
+@frames_hidden
 def pure_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,
@@ -70,6 +71,7 @@ def pure_callback(
     return out_tree.unflatten(pure_callback_p.bind(*operands, **params, vmap_method=vmap_method))
 
 
+@frames_hidden
 def io_callback(
     callback: Callable[..., Any],
     result_shape_dtypes: Any,

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, final
 
 from ... import tree
-from ...core import Jaxpr, stage_with_operands
+from ...core import Jaxpr, frames_hidden_in, stage_with_operands
 from ...lax.axes import integer_tuple
 from ...transforms.flattening import (
     FlatFunction,
@@ -91,6 +91,7 @@ def checkpoint(
     choice = Choice(numbers, names)
 
     @functools.wraps(fun)
+    @frames_hidden_in
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         _check_numbers(fun, numbers, len(args))
         positions = choice.positions(len(args))

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from ... import tree
-from ...core import DebugInfo, constants_as_arguments, stage
+from ...core import DebugInfo, constants_as_arguments, frames_hidden_in, stage
 from ...transforms.flattening import FlatFunction, check_callable, function_label
 from ...util.messages import message
 from .check_sites import (
@@ -67,6 +67,7 @@ def checkify(
     categories = _categories(errors)
 
     @functools.wraps(f)
+    @frames_hidden_in
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         flat = FlatFunction(functools.partial(f, *args, **kwargs), _no_arguments, "checkify")
         jaxpr, consts = stage(flat, (), DebugInfo("checkify", function_label(f)))

@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, tree
-from ...core import Jaxpr, Tracer, aval_of, close_open, eval_jaxpr, stage
+from ...core import Jaxpr, Tracer, aval_of, close_open, eval_jaxpr, frames_hidden, stage
 from ...transforms.derivatives import shape_aval
 from ...transforms.flattening import FlatFunction, check_callable, debug_info
 from ...util.messages import message
 from .custom_vjp import custom_vjp
 
 
+@frames_hidden
 def closure_convert(
     fun: Callable[..., Any], *example_args: Any
 ) -> tuple[Callable[..., Any], list[Any]]:

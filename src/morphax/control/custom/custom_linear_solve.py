@@ -16,6 +16,7 @@ from ...core import (
     Zero,
     apply_jaxpr,
     aval_of,
+    frames_hidden,
     is_undefined_primal,
     is_zero,
     stage_discharged,
@@ -124,6 +125,7 @@ class LinearSolve(ProgramCall):
 linear_solve_p = LinearSolve()
 
 
+@frames_hidden
 def custom_linear_solve(
     matvec: Callable[[Any], Any],
     b: Any,

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import tree
-from ...core import Jaxpr, Zero, apply_jaxpr, aval_of, stage_discharged
+from ...core import Jaxpr, Zero, apply_jaxpr, aval_of, frames_hidden, stage_discharged
 from ...lax.arithmetic import neg
 from ...transforms.derivative_maps import tangent_output
 from ...transforms.derivatives import jvp, linearize
@@ -20,6 +20,7 @@ from .custom_jvp import custom_jvp
 from .custom_rules import check_like
 
 
+@frames_hidden
 def custom_root(
     f: Callable[[Any], Any],
     initial_guess: Any,

@@ -13,7 +13,7 @@ from types import FunctionType
 from typing import Any, ClassVar, NamedTuple
 
 from ... import tree
-from ...core import current_trace, root_trace
+from ...core import current_trace, frames_hidden, root_trace
 from ...core.compile_time import trace_of
 from ...lax.axes import integer_tuple
 from ...transforms.flattening import (
@@ -67,6 +67,7 @@ class HasRules:
         self.nondiff_argnames = tuple(nondiff_argnames)
         self.symbolic_zeros = False
 
+    @frames_hidden
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         self._check_defined()
         call = bind_call(self._where, self.fun, self.nondiff_argnums, args, kwargs)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ... import tree
-from ...core import StagingTrace, Trace, aval_of, is_value, stage_discharged
+from ...core import StagingTrace, Trace, aval_of, frames_hidden, is_value, stage_discharged
 from ...core.compile_time import trace_of
 from ...transforms.batching import BatchTrace
 from ...transforms.flattening import debug_info, function_label
@@ -154,6 +154,7 @@ class custom_vmap:
         self.vmap_rule = vmap_rule
         return vmap_rule
 
+    @frames_hidden
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         label = function_label(self.fun)
         if self.vmap_rule is None:

@@ -20,7 +20,7 @@ from ... import tree
 from ...array import Array
 from ...config import current as current_config
 from ...config import state
-from ...core import AbstractRef, aval_of, axis_env, stage_with_operands
+from ...core import AbstractRef, aval_of, axis_env, hide_frames, stage_with_operands
 from ...core.trace import _current as this_thread
 from ...engines.devices import client_of
 from ...engines.reference.eager import EvalTrace, as_array
@@ -80,10 +80,14 @@ class JitFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         config = current_config()
-        if config.debugs_execution:
-            return self._call_debugged(args, kwargs, config)
-        leaves, traced = self._find(args, kwargs, config, aval_of)
-        return traced.apply(leaves)
+        try:
+            if config.debugs_execution:
+                return self._call_debugged(args, kwargs, config)
+            leaves, traced = self._find(args, kwargs, config, aval_of)
+            return traced.apply(leaves)
+        except Exception as error:
+            hide_frames(error)
+            raise
 
     def _call_debugged(self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Any) -> Any:
         """A call under the options that watch execution, or forbid to compile."""
@@ -120,9 +124,7 @@ class JitFunction:
             in_tree = tree.treedef_tuple((args_tree, kwargs_tree))
             return leaves, self._trace(avals, in_tree, static)
         key = (avals, scope, static_key, config.trace_key)
-        traced = self._programs.get(key)
-        if traced is None:
-            traced = self._cache.revived(key)
+        traced = self._programs.get(key) or self._cache.revived(key)
         if traced is None:
             in_tree = tree.treedef_tuple((args_tree, kwargs_tree))
             traced = self._traced(avals, in_tree, static)
@@ -172,9 +174,8 @@ class JitFunction:
     ) -> Traced:
         fun, options = self._fun, self._options
         note_trace(fun, options, avals, in_tree, static)
-        complete = names_complete = None
-        if static is not None:
-            complete, names_complete = static.complete, static.without_values().complete
+        complete = static and static.complete
+        names_complete = static and static.without_values().complete
         flat = FlatFunction(fun, in_tree, "jit", complete=complete)
         info = debug_info("jit", fun, in_tree, names_complete)
         with reported(TRACING, function_name(fun)):
@@ -190,8 +191,8 @@ class JitFunction:
             "inline": options.inline,
             "compiler_options": options.compiler_options,
         }
-        takes_references = any([type(aval) is AbstractRef for aval in jaxpr.in_avals])
-        kind = TracedWithReferences if takes_references else Traced
+        references = any([type(aval) is AbstractRef for aval in jaxpr.in_avals])
+        kind = TracedWithReferences if references else Traced
         return kind(
             jaxpr.replace(consts=tuple(owned)) if owned else jaxpr,
             in_tree,

@@ -20,6 +20,7 @@ from ...core import (
     ShapedArray,
     Tracer,
     aval_of,
+    frames_hidden,
     is_concrete,
     stage_with_operands,
 )
@@ -50,6 +51,7 @@ from .while_primitive import while_p
 _no_kwargs = tree.structure({})
 
 
+@frames_hidden
 def scan(
     f: Callable[..., Any],
     init: Any,
@@ -199,6 +201,7 @@ def _python_while(
     return value, False
 
 
+@frames_hidden
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any
 ) -> Any:
@@ -285,6 +288,7 @@ def _condition(
     )
 
 
+@frames_hidden
 def fori_loop(
     lower: Any,
     upper: Any,
@@ -356,6 +360,7 @@ def _counting(body_fun: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     return step
 
 
+@frames_hidden
 def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any:
     """Apply `f` to each slice along the leading axis, one after the other.
 

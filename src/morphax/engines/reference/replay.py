@@ -19,7 +19,7 @@ import numpy as np
 from ... import dtypes
 from ...array import Array
 from ...config import current as current_config
-from ...core import aval_of, current_trace, root_trace, stage_closed
+from ...core import aval_of, current_trace, hide_frames, root_trace, stage_closed
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import key_of
 from ..devices import host_is_default
@@ -47,20 +47,28 @@ def replayed(operands: int) -> Callable[[F], F]:
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
-            config = current_config()
-            if current_trace() is _ROOT and not config.debugs_execution and host_is_default(config):
-                inputs: list[Any] = []
-                signature = [_read(x, i < operands, inputs) for i, x in enumerate(args)]
-                for name, x in kwargs.items():
-                    signature.append(_read(x, name in named_operands, inputs))
-                if None not in signature:
-                    key = tuple(signature), tuple(kwargs), config.trace_key
-                    program = programs[key]
-                    if program is missing:
-                        program = programs.add(key, _program(function, signature, args, kwargs))
-                    if program is not None:
-                        return program(inputs)
-            return function(*args, **kwargs)
+            try:
+                config = current_config()
+                if (
+                    current_trace() is _ROOT
+                    and not config.debugs_execution
+                    and host_is_default(config)
+                ):
+                    inputs: list[Any] = []
+                    signature = [_read(x, i < operands, inputs) for i, x in enumerate(args)]
+                    for name, x in kwargs.items():
+                        signature.append(_read(x, name in named_operands, inputs))
+                    if None not in signature:
+                        key = tuple(signature), tuple(kwargs), config.trace_key
+                        program = programs[key]
+                        if program is missing:
+                            program = programs.add(key, _program(function, signature, args, kwargs))
+                        if program is not None:
+                            return program(inputs)
+                return function(*args, **kwargs)
+            except Exception as error:
+                hide_frames(error)
+                raise
 
         return call  # type: ignore[return-value]
 

@@ -1,0 +1,82 @@
+"""Tracebacks that show the user's program, without the frames of this package in between.
+
+A user's function is called from deep inside: between `scan` and the body that raised there are ten
+frames that say nothing about the mistake.  What calls functions of the user is decorated with
+`frames_hidden`; an exception that passes leaves our frames behind, and says so in a note.
+``jax_traceback_filtering`` chooses how; ``"off"`` shows all there is.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Any, Final, TypeVar
+
+from ..config import current as current_config
+from ..util.frames import is_users
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+NOTE: Final = (
+    "--------------------\n"
+    "Frames of morphax are left out of this traceback; jax_traceback_filtering='off' shows them."
+)
+
+
+def frames_hidden(function: F) -> F:
+    """The function; exceptions that leave it have no frames of this package in their traceback."""
+    return functools.update_wrapper(frames_hidden_in(function), function)  # type: ignore[return-value]
+
+
+def frames_hidden_in(function: F) -> F:
+    """`frames_hidden` for a function made at each call, whose name its maker sets."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            hide_frames(error)
+            raise
+
+    return call  # type: ignore[return-value]
+
+
+def hide_frames(error: BaseException) -> None:
+    """Take this package's frames out of the traceback of an exception that is about to leave it.
+
+    A bare ``raise`` afterwards adds none: it goes on with the traceback that the exception has.
+    """
+    mode = current_config().traceback_filtering
+    if mode == "off":
+        return
+    if mode == "tracebackhide":
+        _mark_frames(error)
+        return
+    frames = list(_entries(error.__traceback__))
+    users = [entry for entry in frames if is_users(entry.tb_frame.f_code)]
+    if len(users) == len(frames):
+        return
+    error.__traceback__ = _linked(users)
+    if mode != "quiet_remove_frames" and NOTE not in getattr(error, "__notes__", ()):
+        error.add_note(NOTE)
+
+
+def _mark_frames(error: BaseException) -> None:
+    """Give our frames the local variable by which IPython and pytest know that they are dull."""
+    for entry in _entries(error.__traceback__):
+        if not is_users(entry.tb_frame.f_code):
+            entry.tb_frame.f_locals["__tracebackhide__"] = True
+
+
+def _entries(traceback: TracebackType | None) -> Iterator[TracebackType]:
+    while traceback is not None:
+        yield traceback
+        traceback = traceback.tb_next
+
+
+def _linked(entries: list[TracebackType]) -> TracebackType | None:
+    linked = None
+    for entry in reversed(entries):
+        linked = TracebackType(linked, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return linked

@@ -13,7 +13,7 @@ from .generate import make
 from .judgement import Judge
 from .runner import Runner
 from .ways import RELATIONS, SAME
-from .worker import run
+from .worker import prepare, run
 
 
 def _arguments() -> argparse.Namespace:
@@ -46,6 +46,7 @@ def main() -> int:
     given = _arguments()
     if given.worker:
         start, stop = given.worker
+        prepare()
         run(given.seed, start, stop, given.known)
         return 0
     if given.show is not None:

@@ -135,11 +135,15 @@ def memory() -> int:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 2**20
 
 
-def run(seed: int, start: int, stop: int, known: str | None, out: TextIO = sys.stdout) -> None:
-    """Judge the programs of a range."""
+def prepare() -> None:
+    """Make this process that of a worker: it reports crashes, and is silent otherwise."""
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
     faulthandler.enable()
+
+
+def run(seed: int, start: int, stop: int, known: str | None, out: TextIO = sys.stdout) -> None:
+    """Judge the programs of a range."""
     search = Search(seed, read_known(known))
     began = time.monotonic()
 

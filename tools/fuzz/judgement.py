@@ -31,8 +31,9 @@ CHOOSING = (
     "nonzero relu floor ceil round trunc"
 ).split()
 ASIDE = 2.0**-6
-# They count the bits of a number, of which there are more.
-OF_WIDTH = "population_count bitwise_count clz invert >> << random. bits".split()
+# They count the bits of a number, of which there are more, or see that it underflows.
+OF_WIDTH = "population_count bitwise_count clz invert >> << random. bits nonzero".split()
+DERIVATIVES = "grad jvp vjp linearize jac hessian transpose".split()
 # Refusals to differentiate, which an evaluation does not meet.
 REFUSALS = (
     "custom_vjp",
@@ -122,8 +123,11 @@ class Judge:
             return found if isinstance(found, Failure) and found.internal else self.base
         if isinstance(found, Failure) or len(found) != len(self.base):
             return found
-        pairs = zip(found, self.base, strict=True)
-        return tuple([_with_type_of(leaf, expected) for leaf, expected in pairs])
+        pairs = [_with_type_of(*pair) for pair in zip(found, self.base, strict=True)]
+        if any(word in self.subject.source for word in DERIVATIVES):
+            # A loop multiplies by cotangents that are 0; written out, it has none.
+            pairs = [_with_nan_of(*pair) for pair in zip(pairs, self.base, strict=True)]
+        return tuple(pairs)
 
     def compared(self, found: Outcome) -> Difference | None:
         """How an outcome differs from that of eager evaluation."""
@@ -204,6 +208,13 @@ class Judge:
 def _with_type_of(leaf: Leaf, expected: Leaf) -> Leaf:
     dtype = expected.dtype if leaf.weak and leaf.rounded == expected.rounded else leaf.dtype
     return replace(leaf, weak=expected.weak, dtype=dtype)
+
+
+def _with_nan_of(leaf: Leaf, expected: Leaf) -> Leaf:
+    if not leaf.rounded or leaf.value.shape != expected.value.shape:
+        return leaf
+    value = np.where(np.isnan(expected.value), expected.value, leaf.value)
+    return replace(leaf, value=value)
 
 
 def _moved(run: Run, subject: Subject, sample: int) -> Any:

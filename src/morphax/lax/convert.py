@@ -265,6 +265,12 @@ def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
 
+def as_weak_as(x: Any, aval: Any) -> Any:
+    """`x`, which differs from `aval` by its weak type at most, with that of `aval`."""
+    is_weak = aval_of(x).weak_type
+    return x if is_weak == aval.weak_type else convert(x, aval.dtype, aval.weak_type)
+
+
 def convert_element_type(operand: Any, new_dtype: Any) -> Any:
     """`operand` in `new_dtype`, converted by value.
 

@@ -25,7 +25,7 @@ from ..core import (
     new_trace,
     stage,
 )
-from ..lax.convert import convert
+from ..lax.convert import as_weak_as
 from ..lax.references import Ref
 from ..lax.spine import instantiate
 from ..util.messages import message
@@ -134,7 +134,7 @@ def jvp(
     check_tangents("jvp", names, tangent_leaves, avals)
     trace = JVPTrace(current_trace())
     inputs = [
-        JVPTracer(trace, x, _of_aval(t, aval)) if is_differentiable(x) else x
+        JVPTracer(trace, x, as_weak_as(t, aval)) if is_differentiable(x) else x
         for x, t, aval in zip(leaves, tangent_leaves, avals, strict=True)
     ]
     with new_trace(trace):
@@ -144,12 +144,6 @@ def jvp(
     return (
         (outs, out_tangents, _without_trace(trace, flat.aux)) if has_aux else (outs, out_tangents)
     )
-
-
-def _of_aval(tangent: Any, aval: Any) -> Any:
-    """A tangent with the weak type of its primal, which rules are traced with."""
-    is_weak = aval_of(tangent).weak_type
-    return tangent if is_weak == aval.weak_type else convert(tangent, aval.dtype, aval.weak_type)
 
 
 def tangent_avals_of(leaves: Sequence[Any]) -> tuple[Any, ...]:

@@ -29,6 +29,7 @@ from ..core import (
     without_source,
 )
 from ..core.dce import eliminate_dead_code, holds_only_transposed
+from ..lax.convert import as_weak_as
 from ..lax.spine import instantiate
 from ..util.memo import memoize
 
@@ -134,14 +135,18 @@ def apply_rule(
         out_tangents = primitive.bind(*map(instantiate, tangents), **params)
     else:
         outs, out_tangents = primitive.jvp(primals, tangents, **params)
-    if primitive.multiple_results:
-        return list(outs), [_without_float0(t) for t in out_tangents]
-    return [outs], [_without_float0(out_tangents)]
+    if not primitive.multiple_results:
+        outs, out_tangents = [outs], [out_tangents]
+    pairs = zip(out_tangents, outs, strict=True)
+    return list(outs), [_tangent_of(out, t) for t, out in pairs]
 
 
-def _without_float0(tangent: Any) -> Any:
-    aval = tangent.aval if is_zero(tangent) else aval_of(tangent)
-    return Zero(aval) if aval.dtype == dtypes.float0 else tangent
+def _tangent_of(out: Any, tangent: Any) -> Any:
+    """A tangent as further rules expect it: of the weak type of its primal, without float0."""
+    if is_zero(tangent):
+        return tangent
+    aval = aval_of(tangent)
+    return Zero(aval) if aval.dtype == dtypes.float0 else as_weak_as(tangent, aval_of(out))
 
 
 @memoize

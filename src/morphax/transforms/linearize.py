@@ -201,7 +201,9 @@ def linearization(
             for a, on in zip(avals, active, strict=True)
         ]
         outs, out_active, linear, residuals = split_linear(
-            trace, lambda given: apply_rule(primitive, primals, given, named), tangents
+            trace,
+            lambda given: apply_rule(primitive, primals, given, named),
+            tangents,
         )
         forward, consts = trace.finish([*outs, *residuals])
     return Linearization(close_open(forward, consts), linear, out_active, len(residuals))

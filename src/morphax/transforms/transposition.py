@@ -27,6 +27,7 @@ from ..core import (
     without_references,
     without_source,
 )
+from ..lax.convert import as_weak_as
 from ..lax.spine import add_tangents, instantiate
 from ..util.memo import memoize
 from ..util.messages import message
@@ -155,7 +156,11 @@ def transpose_fragment(
                 for r, lin in zip(results, linear, strict=True)
             ]
         )
-        return [r for r, is_active in zip(results, active, strict=True) if is_active]
+        return [
+            as_weak_as(r, aval)
+            for r, aval, is_active in zip(results, avals, active, strict=True)
+            if is_active
+        ]
 
     known_avals = [a for a, lin in zip(avals, linear, strict=True) if not lin]
     ct_avals = [a.to_tangent_aval() for a, on in zip(out_avals, ct_active, strict=True) if on]

@@ -170,31 +170,31 @@ class Counted(Primitive):
 def test_inference_runs_once_per_signature() -> None:
     counted = Counted()
     for _ in range(3):
-        outs, effects = infer(counted, {"copies": 3}, VECTOR)
+        outs, effects = infer(counted, {"copies": 3}, (VECTOR,))
     assert outs == (VECTOR,) * 3
     assert effects == frozenset({OrderedDebugEffect()})
     assert counted.runs == 1
-    infer(counted, {"copies": 2}, VECTOR)
-    infer(counted, {"copies": 3}, ShapedArray((4,), np.float32))
+    infer(counted, {"copies": 2}, (VECTOR,))
+    infer(counted, {"copies": 3}, (ShapedArray((4,), np.float32),))
     assert counted.runs == 3
 
 
 def test_params_that_cannot_be_hashed_are_inferred_anew() -> None:
     counted = Counted()
     for _ in range(2):
-        outs, _ = infer(counted, {"copies": [1, 2]}, VECTOR)
+        outs, _ = infer(counted, {"copies": [1, 2]}, (VECTOR,))
     assert outs == (VECTOR,) * 2
     assert counted.runs == 2
 
 
 def test_inference_of_one_result() -> None:
-    assert infer(lax.sin_p, {}, VECTOR) == ((VECTOR,), frozenset())
+    assert infer(lax.sin_p, {}, (VECTOR,)) == ((VECTOR,), frozenset())
 
 
 def test_errors_of_inference_are_not_remembered() -> None:
     for _ in range(2):
         with pytest.raises(TypeError, match="equal shapes"):
-            infer(lax.add_p, {}, VECTOR, ShapedArray((4,), np.float32))
+            infer(lax.add_p, {}, (VECTOR, ShapedArray((4,), np.float32)))
 
 
 def test_bind_returns_one_result_or_a_list() -> None:

@@ -158,7 +158,7 @@ class _Checker:
     def _check_equation(self, eqn: Equation) -> None:
         avals = [a.aval for a in eqn.invars]
         try:
-            out_avals, effects = infer(eqn.primitive, eqn.params, *avals)
+            out_avals, effects = infer(eqn.primitive, eqn.params, tuple(avals))
         except (TypeError, ValueError) as error:
             self._refuse(
                 given=f"{eqn.primitive} of {_listed(avals)}",

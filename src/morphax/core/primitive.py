@@ -296,7 +296,9 @@ class NoResults(Primitive):
 Inferred = tuple[tuple[AbstractValue, ...], Effects]
 
 
-def infer(primitive: Primitive, params: dict[str, Any], *avals: AbstractValue) -> Inferred:
+def infer(
+    primitive: Primitive, params: dict[str, Any], avals: tuple[AbstractValue, ...]
+) -> Inferred:
     """Result avals and effects of one application; worked out once per signature."""
     parameters = params_key(params) if params else ()
     if parameters is None:

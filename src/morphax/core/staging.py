@@ -26,7 +26,7 @@ from .primitive import Primitive, infer
 from .references import AbstractRef, Cell, check_is_reference
 from .sources import equation_source
 from .trace import Trace, Tracer, _current, check_live, new_trace
-from .values import aval_of, pinned, pinned_types
+from .values import aval_of, pinned, pinned_types, type_of_pinned
 
 # Programs of up to this many equations are taken for fragments, which are copied again and again.
 _FRAGMENT_LENGTH = 16
@@ -88,7 +88,7 @@ class StagingTrace(Trace):
         atoms = tuple(
             [x.atom if type(x) is StagingTracer and x._trace is self else lift(x) for x in operands]
         )
-        out_avals, effects = infer(primitive, params, *[a.aval for a in atoms])
+        out_avals, effects = infer(primitive, params, tuple([a.aval for a in atoms]))
         outvars = tuple([Var(aval) for aval in out_avals])
         source = equation_source(3)
         self.equations.append(
@@ -173,7 +173,8 @@ class StagingTrace(Trace):
         """A value from outside as a literal or a constant variable."""
         if type(x) in literalable_types or isinstance(x, np.generic):
             aval = aval_of(x)
-            return Literal(pinned(x, aval), aval)
+            kind = type_of_pinned.get((type(x), aval))
+            return Literal(pinned(x, aval) if kind is None else kind(x), aval)
         known = self._constants.get(id(x))
         if known is None:
             if isinstance(x, Tracer):
@@ -254,7 +255,7 @@ def call_program(
     primitive: Primitive, avals: Sequence[AbstractValue], params: dict[str, Any]
 ) -> Jaxpr:
     """The program that consists of one application of `primitive`."""
-    out_avals, effects = infer(primitive, params, *avals)
+    out_avals, effects = infer(primitive, params, tuple(avals))
     invars = tuple([Var(aval) for aval in avals])
     outvars = tuple([Var(aval) for aval in out_avals])
     call = Equation(primitive, invars, outvars, params, effects)

@@ -159,7 +159,7 @@ class _NumpyComplex128(np.complex128):
     __slots__ = ()
 
 
-_pinned: dict[tuple[type, ShapedArray], type] = {
+type_of_pinned: dict[tuple[type, ShapedArray], type] = {
     (kind, ShapedArray((), np.dtype(dtype), weak_type=not issubclass(kind, np.generic))): type_
     for kind, dtype, type_ in (
         (int, "int32", _Int32),
@@ -174,9 +174,9 @@ _pinned: dict[tuple[type, ShapedArray], type] = {
         (np.complex128, "complex128", _NumpyComplex128),
     )
 }
-pinned_types = frozenset(_pinned.values())
+pinned_types = frozenset(type_of_pinned.values())
 python_scalar_types = frozenset({bool, int, float, complex}) | frozenset(
-    type_ for (kind, _), type_ in _pinned.items() if not issubclass(kind, np.generic)
+    type_ for (kind, _), type_ in type_of_pinned.items() if not issubclass(kind, np.generic)
 )
 """Types of numbers without a dtype of their own, and their counterparts in programs."""
 
@@ -194,7 +194,7 @@ def pinned(x: Any, aval: Any) -> Any:
         ...     jax.core.eval_jaxpr(program.jaxpr, program.consts, jax.numpy.ones(2, "float32"))
         [Array([2., 2.], dtype=float32)]
     """
-    kind = _pinned.get((type(x), aval))
+    kind = type_of_pinned.get((type(x), aval))
     if kind is not None:
         return kind(x)
     return x.astype(aval.dtype) if isinstance(x, np.generic) and x.dtype != aval.dtype else x
@@ -204,7 +204,7 @@ def _constant_aval(aval: ShapedArray) -> Callable[[Any], ShapedArray]:
     return lambda x: aval
 
 
-for (_, _aval), _type in _pinned.items():
+for (_, _aval), _type in type_of_pinned.items():
     register_value_type(_type, _constant_aval(_aval))
 for _type in (bool, float, complex):
     register_value_type(_type, _python_scalar_aval)

@@ -96,7 +96,7 @@ class TakesReferences(Primitive):
                 return root.process(self, operands, params)
         opened = {id(x): _Opened(inner, root, x) for x in operands if is_reference(x)}
         cells = [opened[id(x)].cell if id(x) in opened else x for x in operands]
-        infer(self, params, *map(aval_of, operands))
+        infer(self, params, tuple(map(aval_of, operands)))
         results = self.discharge(*cells, **params)
         for reference in opened.values():
             reference.settle()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -77,12 +77,20 @@ def update(
     return convert(result, x.aval.dtype, x.aval.weak_type)
 
 
+# The kinds of dtypes that hold a Python number of this type up to a size.
+_HOLDS: Final = {int: "iuf", float: "f"}
+_EVERYWHERE = 100
+
+
 def _as_update(name: str, x: Any, values: Any) -> Any:
     where = f"ndarray.at[...].{name}"
     if type(values) is int:
         checked_int(f"x.at[...].{name}, argument values", values, x.aval.dtype)
     elif type(values) in (list, tuple):
         values = asarray(values, x.aval.dtype)
+    if x.aval.dtype.kind in _HOLDS.get(type(values), "") and not x.aval.weak_type:
+        if -_EVERYWHERE <= values <= _EVERYWHERE:
+            return x.aval.dtype.type(values)  # what conversion would come to
     values = as_array(where, values)
     aval, target = aval_of(values), x.aval
     if isinstance(target.dtype, dtypes.ExtendedDType):

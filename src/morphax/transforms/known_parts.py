@@ -60,7 +60,7 @@ def known_equation(eqn: Equation, unknown: Mask) -> Equation | None:
     if part is None:
         return None
     invars = selected(eqn.invars, part.operands)
-    _, effects = infer(eqn.primitive, part.params, *[a.aval for a in invars])
+    _, effects = infer(eqn.primitive, part.params, tuple([a.aval for a in invars]))
     outvars = selected(eqn.outvars, part.results)
     return eqn.replace(invars=invars, outvars=outvars, params=part.params, effects=effects)
 

@@ -306,7 +306,7 @@ class _TapeWriter:
         if before is not None:
             aval = before.aval
             if aval is not ct.aval:
-                ((aval,), _) = infer(add_any_p, {}, aval, ct.aval)
+                ((aval,), _) = infer(add_any_p, {}, (aval, ct.aval))
             total = Var(aval)
             self.staging.equations.append(
                 Equation(add_any_p, (before, ct), (total,), {}, no_effects, place)

@@ -170,7 +170,7 @@ class Application:
         self._slope: list[Any] | None = None
         avals = tuple([x.aval for x in operands])
         self._active = tuple([x.varies for x in operands])
-        out_avals, _ = infer(primitive, params, *avals)
+        out_avals, _ = infer(primitive, params, tuple(avals))
         out_active: tuple[bool, ...] = (False,) * len(out_avals)
         if any(self._active):
             self._tangent = tangent_of(primitive, tuple(params.items()), avals, self._active)

@@ -124,7 +124,7 @@ def applied(
     eqn: Equation, invars: Sequence[Atom], outvars: Sequence[Var], params: dict[str, Any]
 ) -> Equation:
     """The operation of an equation on other operands, with other parameters."""
-    _, effects = infer(eqn.primitive, params, *[a.aval for a in invars])
+    _, effects = infer(eqn.primitive, params, tuple([a.aval for a in invars]))
     return eqn.replace(invars=tuple(invars), outvars=tuple(outvars), params=params, effects=effects)
 
 

@@ -109,7 +109,7 @@ def _application(
     """The kernel of one application, if there is one, and the avals of its results."""
     parameters = params_key(params) if params else ()
     if parameters is None:
-        return None, infer(primitive, params, *avals)[0]
+        return None, infer(primitive, params, tuple(avals))[0]
     key = primitive, parameters, avals
     known = _applications[key]
     return _applications.add(key, _prepare(primitive, params, avals)) if known is missing else known
@@ -123,7 +123,7 @@ def kernel_of(
 
 
 def _prepare(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]) -> _Application:
-    out_avals, _ = infer(primitive, params, *avals)
+    out_avals, _ = infer(primitive, params, tuple(avals))
     kernel = kernel_of(primitive, avals, params)
     if are_large(out_avals):
         kernel = pooled(kernel or partial(primitive.evaluate, **params))

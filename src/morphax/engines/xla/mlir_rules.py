@@ -83,7 +83,7 @@ def _call_rule(
 ) -> Any:
     avals_out = tuple(outs) if primitive.multiple_results else (outs,)
     avals_in = tuple([v.aval for v in operands])
-    _, effects = infer(primitive, params, *avals_in)
+    _, effects = infer(primitive, params, tuple(avals_in))
     key = (primitive, registered, avals_in, avals_out, tuple(params.items()))
     name = _known(b.module, key) if registered.cacheable else None
     if name is None:

@@ -25,6 +25,7 @@ from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
 from ..util.messages import message
 from .axes import canonical_axis, canonical_shape
+from .convert import convert
 from .dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -141,7 +142,7 @@ class DynamicUpdateSlice(Primitive):
             return self.bind(x, update, *_with_zero(starts)), 0
         ndim = len(starts)
         numbers = ScatterDimensionNumbers(tuple(range(ndim)), (), tuple(range(ndim)))
-        return scatter_p.batch(
+        result, dim = scatter_p.batch(
             axes,
             (x, _stacked(axes, starts, dims[2:]), update),
             (dims[0], 0, dims[1]),
@@ -152,6 +153,7 @@ class DynamicUpdateSlice(Primitive):
             update_jaxpr=None,
             update_consts=(),
         )
+        return convert(result, result.aval.dtype), dim
 
 
 def _block(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) -> tuple[slice, ...]:

@@ -238,7 +238,8 @@ def open_transpose(
         if forced:
             results = [instantiate(r) if lin else r for r, lin in zip(results, linear, strict=True)]
         active.extend([not is_zero(r) for r in results])
-        return [r for r in results if not is_zero(r)]
+        pairs = zip(results, jaxpr.invars, strict=True)
+        return [as_weak_as(r, v.aval) for r, v in pairs if not is_zero(r)]
 
     known_avals = [v.aval for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
     ct_avals = [

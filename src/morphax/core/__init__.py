@@ -118,7 +118,7 @@ from .trace import (
     set_name_stack,
     times_concretised,
 )
-from .values import aval_of, is_value, python_scalar_types, register_value_type
+from .values import aval_of, is_value, python_scalar_types, register_value_type, weak_scalar
 
 __all__ = [
     "AbstractRef",
@@ -236,6 +236,7 @@ __all__ = [
     "unknown_function",
     "unrepeatable",
     "values_of",
+    "weak_scalar",
     "with_operands",
     "without_references",
     "without_source",

@@ -54,6 +54,7 @@ class DynamicSlice(Primitive):
         return x[_block(x.shape, starts, slice_sizes)].copy()
 
     def lower(self, b: Builder, out: Any, x: Value, *starts: Value, slice_sizes: Any) -> Value:
+        starts = _read_as_signed(b, starts, x.aval.shape, slice_sizes)
         return b.op("stablehlo.dynamic_slice", out, x, *starts, slice_sizes=i64_array(slice_sizes))
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, slice_sizes: Any) -> Any:
@@ -115,6 +116,7 @@ class DynamicUpdateSlice(Primitive):
         return out
 
     def lower(self, b: Builder, out: Any, x: Value, update: Value, *starts: Value) -> Value:
+        starts = _read_as_signed(b, starts, out.shape, update.aval.shape)
         return b.op("stablehlo.dynamic_update_slice", out, x, update, *starts)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -163,6 +165,20 @@ def _block(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) ->
         for start, n, size in zip(starts, shape, sizes, strict=True)
     ]
     return tuple([slice(start, start + size) for start, size in zip(inside, sizes, strict=True)])
+
+
+def _read_as_signed(
+    b: Builder, starts: Sequence[Value], shape: Sequence[int], sizes: Sequence[int]
+) -> tuple[Value, ...]:
+    """Starts, of which XLA takes unsigned ones for signed numbers where it knows them."""
+    return tuple(
+        [
+            b.elementwise("stablehlo.minimum", start.aval, start, b.full(n - size, start.aval))
+            if start.aval.dtype in (np.uint32, np.uint64)
+            else start
+            for start, n, size in zip(starts, shape, sizes, strict=True)
+        ]
+    )
 
 
 def _with_zero(starts: Sequence[Any]) -> list[Any]:

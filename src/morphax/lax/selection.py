@@ -216,7 +216,7 @@ class Clamp(Elementwise):
 
     def lower(self, b: Builder, out: Any, low: Value, x: Value, high: Value) -> Value:
         low, x, high = expanded(b, out.shape, (low, x, high))
-        if out.dtype.kind != "c":
+        if out.dtype.kind not in "cb":
             return b.elementwise("stablehlo.clamp", out, low, x, high)
         raised = extremum(b, out, "stablehlo.maximum", low, x)
         return extremum(b, out, "stablehlo.minimum", raised, high)

@@ -14,7 +14,16 @@ from typing import Any, final
 import numpy as np
 
 from ..array import Array
-from ..core import BatchAxes, Primitive, ShapedArray, Tracer, aval_of, is_undefined_primal, is_zero
+from ..core import (
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    aval_of,
+    is_undefined_primal,
+    is_zero,
+    weak_scalar,
+)
 from ..dtypes import ExtendedDType
 from ..engines.xla.stablehlo import Builder, Value, i64_array, tensor_type
 from ..errors import ShapeError
@@ -304,7 +313,7 @@ def zeros(aval: Any) -> Any:
     """Zeros of an aval."""
     if isinstance(aval.dtype, ExtendedDType):
         return Array(aval, np.zeros(aval.shape, aval.dtype.physical_dtype))
-    scalar = np.zeros((), aval.dtype)[()]
+    scalar = weak_scalar(0, aval) if aval.weak_type else np.zeros((), aval.dtype)[()]
     return broadcast_to(scalar, aval.shape) if aval.shape else scalar
 
 

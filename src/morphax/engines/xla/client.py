@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -262,6 +262,12 @@ def placement(device: Any, memory_kind: str | None = None) -> Any:
     )
 
 
+# What XLA knows while it compiles it computes by an interpreter, and gets other results than the
+# program would: leading zeros of negative integers, convolutions of integers (they saturate),
+# maxima over NaN and signed zeros, powers and signs of complex numbers, log Γ, parts of bytes.
+_NO_FOLDING: Final = ("xla_disable_hlo_passes", "constant_folding")
+
+
 def compile_options(
     device: Any, overrides: tuple[tuple[str, Any], ...] = (), *, fuses_reductions: bool = False
 ) -> Any:
@@ -284,5 +290,7 @@ def compile_options(
         flags.append(
             (library_fusions.FLAG, library_fusions.fusions(of_reductions=fuses_reductions))
         )
+    if device.platform == "cpu":
+        flags.insert(0, _NO_FOLDING)
     options.env_option_overrides = flags
     return options

@@ -28,8 +28,8 @@ def run_compiled(
     primitive: Primitive, operands: Sequence[Array], params: dict[str, Any]
 ) -> list[Array]:
     """Apply one operation by a compiled program, made once per signature."""
-    device, committed = placement_of(operands, primitive.name)
-    return run_operation(primitive, operands, params, device, committed)
+    place, committed = placement_of(operands, primitive.name)
+    return run_operation(primitive, operands, params, place, committed)
 
 
 # An eager loop is interpreted as long as that takes no longer than to call a compiled program.

@@ -192,7 +192,7 @@ def forget_clients() -> None:
     with _lock:
         _clients.clear()
         device_list.cache_clear()
-        placement.cache_clear()
+        layout_of.cache_clear()
 
 
 def _new_client(platform: str) -> Any:
@@ -255,11 +255,11 @@ def device_list(device: Any) -> Any:
 
 
 @cache
-def placement(device: Any, memory_kind: str | None = None) -> Any:
-    """Jaxlib's own sharding object for an array that lives whole on one device."""
-    return extension().GSPMDSharding(
-        device_list(device), xla_client().HloSharding.replicate(), memory_kind
-    )
+def layout_of(place: Any) -> tuple[Any, list[Device]]:
+    """Jaxlib's own sharding object for a place, a `Sharding`, and its devices."""
+    (device,) = place.device_set
+    whole = xla_client().HloSharding.replicate()
+    return extension().GSPMDSharding(device_list(device), whole, place.memory_kind), [device]
 
 
 # What XLA knows while it compiles it computes by an interpreter, and gets other results than the

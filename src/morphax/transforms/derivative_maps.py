@@ -17,7 +17,7 @@ from .. import dtypes, tree
 from ..core import Zero, aval_of, current_trace, frames_hidden, is_zero
 from ..lax.convert import convert
 from ..lax.ref_access import add_to
-from ..lax.spine import add_tangents, instantiate
+from ..lax.spine import instantiate
 from ..util.messages import message
 from .cotangent_targets import DidntWant, DontWant, GradRef, GradValue, targets_of
 from .linearize import Tape
@@ -183,7 +183,7 @@ class VJP(DerivativeMap):
                 )
             )
         check_tangents(where, facts.out_names, leaves, facts.out_avals, any_for_integers=True)
-        results = pull_back(self._tape, facts.out_slots, leaves)
+        results = self._tape.pull_back(zip(facts.out_slots, leaves, strict=True))
         return [
             cotangent_of(results, slot, aval)
             for slot, aval in zip(facts.in_slots, facts.in_avals, strict=True)
@@ -192,17 +192,6 @@ class VJP(DerivativeMap):
 
 for _map in (JVP, VJP):
     tree.register_pytree_node(_map, _map.flattened, _map.unflattened)
-
-
-def pull_back(
-    tape: Tape, out_slots: Sequence[int | None], cotangents: Sequence[Any]
-) -> dict[int, Any]:
-    """Cotangents by slot of the inputs, from those of the results."""
-    given: dict[int, Any] = {}
-    for slot, ct in zip(out_slots, cotangents, strict=True):
-        if slot is not None:
-            given[slot] = add_tangents(given[slot], ct) if slot in given else ct
-    return tape.pull_back(given)
 
 
 def check_tangents(

@@ -12,7 +12,7 @@ import numpy as np
 from .. import dtypes, tree
 from ..core import aval_of, frames_hidden_in
 from ..util.messages import message
-from .derivative_maps import as_output, cotangent_output, pull_back
+from .derivative_maps import as_output, cotangent_output
 from .derivatives import (
     check_reduce_axes,
     is_differentiable,
@@ -113,7 +113,7 @@ def _value_and_grad(
         value = flat.out_tree.unflatten(outs)
         _check_scalar(where, fun, value, holomorphic)
         seed = as_output(_one_like(aval_of(outs[0])))
-        results = pull_back(trace.tape, out_slots, [seed])
+        results = trace.tape.pull_back([(out_slots[0], seed)])
         cts = [
             cotangent_output(results, slot, aval_of(x).to_tangent_aval())
             for slot, x in zip(in_slots, leaves, strict=True)

@@ -4,7 +4,8 @@ f(x) and the linear map ẋ ↦ ∂f(x) ẋ come from one pass.  Each operation 
 signature, into a *forward* program, which computes results and residuals, and a *linear* program of
 residuals and tangents (`Linearization`).  The trace runs the forward programs and writes on a
 *tape* which linear programs to apply to which residuals.  Played forwards the tape is the
-derivative map; played backwards, with transposed programs, it is reverse mode.
+derivative map; played backwards, with transposed programs, it is reverse mode.  See
+docs/design/tape.md.
 
 References: Radul, Paszke, Frostig, Johnson & Maclaurin, "You only linearize once: tangents
 transpose to gradients", POPL 2023.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import Any, Protocol, TypeVar, final
 
 from ..core import (
     Jaxpr,
@@ -25,7 +26,6 @@ from ..core import (
     Zero,
     attributed_to,
     attributed_to_running_line,
-    attributed_to_transpose,
     aval_of,
     close_open,
     constants_as_arguments,
@@ -36,13 +36,14 @@ from ..core import (
     without_source,
 )
 from ..core.call_with_rules import CallWithRules
-from ..lax.spine import add_tangents, instantiate
+from ..lax.spine import add_tangents
 from ..util.frames import UserFrame
 from ..util.memo import memoize
 from .jvp import PrimalTracer, apply_rule
 from .known_parts import known_part, selected
 from .transposition import TransposeFragment, open_transpose
 
+T = TypeVar("T")
 Transpose = Callable[[tuple[bool, ...]], TransposeFragment]
 
 
@@ -110,19 +111,15 @@ class Linearization:
         linear = (False,) * n + (True,) * (len(self.linear.invars) - n)
         return open_transpose(self.linear, linear, ct_active)
 
-    def push_forward(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
-        """Tangents of the active results."""
-        return current_trace().splice(self.linear, [*residuals, *map(instantiate, tangents)])
-
-    def pull_back(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+    def pull_back(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> Sequence[Any]:
         """Cotangents of the active operands, `None` where they are zero."""
         if self.pull is not None:
             with attributed_to_running_line():
                 return self.pull(residuals, cotangents)
         fragment = self.transposed(tuple([ct is not None for ct in cotangents]))
         given = [ct for ct in cotangents if ct is not None]
-        results = iter(current_trace().splice(fragment.jaxpr, [*residuals, *given]))
-        return [next(results) if on else None for on in fragment.active[self.num_residuals :]]
+        results = current_trace().splice(fragment.jaxpr, [*residuals, *given])
+        return fragment.spread(results, self.num_residuals)
 
 
 @final
@@ -227,11 +224,54 @@ class TapeEntry:
     source: UserFrame | None
 
 
+class Player(Protocol[T]):
+    """How a tape is played: what its entries do to tangents and cotangents of the type `T`.
+
+    On the way back, `place` is the line that equations belong to.
+    """
+
+    def push(self, entry: TapeEntry, tangents: Sequence[T]) -> Sequence[T]:
+        """Tangents of the active results, from those of the active operands."""
+
+    def pull(
+        self, entry: TapeEntry, cotangents: Sequence[T | None], place: UserFrame | None
+    ) -> Sequence[T | None]:
+        """Cotangents of the active operands, from those of the results; `None` where zero."""
+
+    def add(self, x: T, y: T, place: UserFrame | None) -> T:
+        """The sum of two contributions to one cotangent."""
+
+
+@final
+class OnValues:
+    """Plays a tape in the current trace; residuals, tangents and cotangents are values."""
+
+    __slots__ = ()
+
+    def push(self, entry: TapeEntry, tangents: Sequence[Any]) -> list[Any]:
+        with attributed_to(entry.source):
+            return current_trace().splice(entry.linearization.linear, [*entry.residuals, *tangents])
+
+    def pull(
+        self, entry: TapeEntry, cotangents: Sequence[Any], place: UserFrame | None
+    ) -> Sequence[Any]:
+        with attributed_to(place):
+            return entry.linearization.pull_back(entry.residuals, cotangents)
+
+    def add(self, x: Any, y: Any, place: UserFrame | None) -> Any:
+        with attributed_to(place):
+            return add_tangents(x, y)
+
+
+on_values = OnValues()
+
+
 @final
 class Tape:
     """What a linearized program does to tangents, operation by operation.
 
-    Each tangent has a numbered slot.
+    Each tangent has a numbered slot.  Residuals are values, or variables of a program that has been
+    linearized; a `Player` for the one or the other plays the tape.
     """
 
     __slots__ = ("entries", "num_slots")
@@ -244,6 +284,21 @@ class Tape:
         self.num_slots += 1
         return self.num_slots - 1
 
+    def record(
+        self,
+        rule: Linearization,
+        residuals: Sequence[Any],
+        inputs: tuple[int, ...],
+        source: UserFrame | None,
+    ) -> tuple[int, ...]:
+        """Write an entry; the slots of the active results."""
+        first = self.num_slots
+        outputs = tuple(range(first, first + rule.out_active.count(True)))
+        if outputs:
+            self.num_slots += len(outputs)
+            self.entries.append(TapeEntry(rule, residuals, inputs, outputs, source))
+        return outputs
+
     def keep_entries_of(self, outputs: Iterable[int]) -> None:
         """Drop the entries that the tangents of `outputs` do not depend on."""
         live, kept = set(outputs), []
@@ -253,35 +308,39 @@ class Tape:
                 kept.append(entry)
         self.entries = kept[::-1]
 
-    def push_forward(self, inputs: dict[int, Any]) -> dict[int, Any]:
-        """Tangents of all slots from those of the inputs; a missing slot is zero."""
+    def push_forward(self, inputs: dict[int, T], player: Player[T] = on_values) -> dict[int, T]:
+        """Tangents of all slots from those of all inputs."""
         tangents = dict(inputs)
         for entry in self.entries:
-            if not any(slot in tangents for slot in entry.inputs):
-                continue
-            avals = entry.linearization.linear.in_avals[entry.linearization.num_residuals :]
-            given = [
-                tangents[slot] if slot in tangents else Zero(aval)
-                for slot, aval in zip(entry.inputs, avals, strict=True)
-            ]
-            with attributed_to(entry.source):
-                outs = entry.linearization.push_forward(entry.residuals, given)
+            outs = player.push(entry, [tangents[slot] for slot in entry.inputs])
             tangents.update(zip(entry.outputs, outs, strict=True))
         return tangents
 
-    def pull_back(self, outputs: dict[int, Any]) -> dict[int, Any]:
-        """Cotangents of the inputs from those of the outputs; a missing slot is zero."""
-        cotangents = dict(outputs)
+    def pull_back(
+        self, outputs: Iterable[tuple[int | None, T]], player: Player[T] = on_values
+    ) -> dict[int, T]:
+        """Cotangents of the inputs by slot; a missing slot is zero.
+
+        Args:
+            outputs: slots of results (`None` for those without a tangent) and their cotangents;
+                those of one slot are added.
+            player: does it.
+        """
+        cotangents: dict[int, T] = {}
+        for slot, ct in outputs:
+            if slot is not None:
+                known = cotangents.get(slot)
+                cotangents[slot] = ct if known is None else player.add(known, ct, None)
         for entry in reversed(self.entries):
-            outs = [cotangents.pop(slot, None) for slot in entry.outputs]
-            if all(ct is None for ct in outs):
+            if cotangents.keys().isdisjoint(entry.outputs):
                 continue
-            with attributed_to_transpose(entry.source):
-                results = entry.linearization.pull_back(entry.residuals, outs)
-                for slot, ct in zip(entry.inputs, results, strict=True):
-                    if ct is not None:
-                        known = cotangents.get(slot)
-                        cotangents[slot] = ct if known is None else add_tangents(known, ct)
+            outs = [cotangents.pop(slot, None) for slot in entry.outputs]
+            place = None if entry.source is None else entry.source.transposed()
+            results = player.pull(entry, outs, place)
+            for slot, result in zip(entry.inputs, results, strict=True):
+                if result is not None:
+                    known = cotangents.get(slot)
+                    cotangents[slot] = result if known is None else player.add(known, result, place)
         return cotangents
 
 
@@ -335,21 +394,15 @@ class LinearizeTrace(Trace):
         self, rule: Linearization, operands: Sequence[Any], results: Sequence[Any]
     ) -> list[Any]:
         """Write an entry; `results` are those of the forward program, residuals included."""
-        count = len(rule.out_active)
-        if not any(rule.out_active):
-            return list(results[:count])
-        outs = [
-            self.new_argument(x) if on else x
-            for x, on in zip(results, rule.out_active, strict=False)
-        ]
         inputs = tuple(
             [x.slot for x in operands if type(x) is LinearizeTracer and x._trace is self]
         )
-        outputs = tuple([x.slot for x, on in zip(outs, rule.out_active, strict=True) if on])
-        self.tape.entries.append(
-            TapeEntry(rule, results[count:], inputs, outputs, equation_source(3))
-        )
-        return outs
+        residuals = results[len(rule.out_active) :]
+        slots = iter(self.tape.record(rule, residuals, inputs, equation_source(3)))
+        return [
+            LinearizeTracer(self, x, next(slots)) if on else x
+            for x, on in zip(results, rule.out_active, strict=False)
+        ]
 
     def split(self, x: Any) -> tuple[Any, int | None]:
         """Primal and slot of a value, no slot if it does not depend on the inputs."""

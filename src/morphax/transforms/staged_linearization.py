@@ -2,7 +2,7 @@
 
 The forward pass copies, for each equation, the forward program of its linearization, and notes on a
 tape of variables what to do to tangents.  From the tape the linear program is written when somebody
-asks for it, and so is its transpose, directly, by playing the tape backwards.  All of them are one
+asks for it, and so is its transpose (docs/design/tape.md).  All of them are one
 pass over the equations; what an equation turns into is remembered per signature (see
 `linearize.linearization`).
 
@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, NamedTuple, final
 
 from ..core import (
@@ -26,7 +27,6 @@ from ..core import (
     StagingTracer,
     Var,
     attributed_to,
-    attributed_to_transpose,
     close,
     close_open,
     infer,
@@ -39,7 +39,14 @@ from ..core import (
 from ..lax.spine import add_any_p, zeros
 from ..util.frames import UserFrame
 from ..util.memo import memoize
-from .linearize import Linearization, LinearizeTrace, LinearizeTracer, TapeEntry, linearization
+from .linearize import (
+    Linearization,
+    LinearizeTrace,
+    LinearizeTracer,
+    Tape,
+    TapeEntry,
+    linearization,
+)
 from .transposition import TransposeFragment
 
 
@@ -109,17 +116,13 @@ class _ForwardWriter:
         assert rule.forward is not None, "a rule splits the operation, it does not run it"
         atoms = self.atoms
         results = staging.copy(rule.forward, [atoms.get(a, a) for a in eqn.invars], eqn.source)
-        atoms.update(zip(eqn.outvars, results, strict=False))
-        if True not in rule.out_active:
-            return
-        tape, outputs = self.trace.tape, []
-        for v, on in zip(eqn.outvars, rule.out_active, strict=True):
-            if on:
-                outputs.append(tape.new_slot())
-                slots[v] = outputs[-1]
-        inputs = tuple([slots[a] for a in eqn.invars if a in slots])
+        for v, atom in zip(eqn.outvars, results, strict=False):
+            atoms[v] = atom
+        inputs = tuple([slots[a] for a in compress(eqn.invars, active)])
         residuals = results[len(rule.out_active) :]
-        tape.entries.append(TapeEntry(rule, residuals, inputs, tuple(outputs), eqn.source))
+        outputs = self.trace.tape.record(rule, residuals, inputs, eqn.source)
+        for v, slot in zip(compress(eqn.outvars, rule.out_active), outputs, strict=True):
+            slots[v] = slot
 
     def _run_rule(self, eqn: Equation) -> None:
         """Apply a primitive that needs to see its operands as tracers."""
@@ -159,7 +162,7 @@ class _ForwardWriter:
             [a for entry in tape.entries for a in entry.residuals if type(a) is Var]
         )
         return StagedTape(
-            entries=tape.entries,
+            tape=tape,
             residuals=[a for a in residuals if a not in constants or is_captured(constants[a])],
             constants=constants,
             inputs=self.inputs,
@@ -186,7 +189,7 @@ class StagedTape:
     """What a program does to tangents, in terms of the variables of its forward program.
 
     Args:
-        entries: its linear programs, in order; their residuals are variables or literals.
+        tape: its linear programs; their residuals are variables or literals.
         residuals: the variables among these that are no constants, or stand for tracers.
         constants: the values of those that are.
         inputs: avals of the tangents of active operands, by slot.
@@ -194,7 +197,7 @@ class StagedTape:
         debug_info: whose program it is.
     """
 
-    entries: list[TapeEntry]
+    tape: Tape
     residuals: list[Var]
     constants: dict[Var, Any]
     inputs: dict[int, Any]
@@ -204,14 +207,15 @@ class StagedTape:
     @without_source
     def linear(self) -> Jaxpr:
         """The program residuals, tangents → tangents of the active results."""
-        writer = _TapeWriter(self)
-        staging, slots = writer.staging, writer.slots
-        slots.update({slot: staging.new_operand(aval) for slot, aval in self.inputs.items()})
+        player = _OnVariables(self)
+        staging = player.staging
+        inputs: dict[int, Atom] = {
+            slot: staging.new_operand(aval) for slot, aval in self.inputs.items()
+        }
         with new_trace(staging):
-            for entry in self.entries:
-                writer.push(entry)
+            tangents = self.tape.push_forward(inputs, player)
             results = [
-                writer.zeros(out.aval) if out.slot is None else slots[out.slot]
+                staging.atom(zeros(out.aval)) if out.slot is None else tangents[out.slot]
                 for out in self.outs
                 if out is not None
             ]
@@ -221,101 +225,70 @@ class StagedTape:
     @without_source
     def transposed(self, ct_active: tuple[bool, ...]) -> TransposeFragment:
         """The program residuals, active cotangents → cotangents of the active operands."""
-        writer = _TapeWriter(self)
-        staging, slots = writer.staging, writer.slots
+        player = _OnVariables(self)
+        staging = player.staging
+        outs = [out for out in self.outs if out is not None]
+        given: list[tuple[int | None, Atom]] = [
+            (out.slot, staging.new_operand(out.aval))
+            for out, on in zip(outs, ct_active, strict=True)
+            if on
+        ]
         with new_trace(staging):
-            outs = [out for out in self.outs if out is not None]
-            for out, on in zip(outs, ct_active, strict=True):
-                if on:
-                    ct = staging.new_operand(out.aval)
-                    if out.slot is not None:
-                        writer.accumulate(out.slot, ct)
-            for entry in reversed(self.entries):
-                writer.pull(entry)
-        results = [slots.get(slot) for slot in self.inputs]
+            cotangents = self.tape.pull_back(given, player)
+        results = [cotangents.get(slot) for slot in self.inputs]
         jaxpr, consts = staging.finish_atoms([ct for ct in results if ct is not None])
         active = [False] * len(self.residuals) + [ct is not None for ct in results]
         return TransposeFragment(close_open(jaxpr, consts), tuple(active))
 
 
 @final
-class _TapeWriter:
-    """Writes what a tape does, forwards or backwards, as a program.
+class _OnVariables:
+    """Plays a tape into a program that is being written; all it deals with are variables of it.
 
-    `known` maps residuals to the variables of that program, `slots` the slots of tangents, or of
-    cotangents, to theirs; a slot that is missing is zero.
+    `known` maps residuals to the variables of that program.
     """
 
-    __slots__ = ("constants", "known", "slots", "staging")
+    __slots__ = ("constants", "known", "staging")
 
-    def __init__(self, tape: StagedTape) -> None:
-        self.staging = staging = StagingTrace(tape.debug_info)
-        self.constants = tape.constants
-        self.known: dict[Any, Atom] = {a: staging.new_operand(a.aval) for a in tape.residuals}
-        self.slots: dict[int, Atom] = {}
+    def __init__(self, staged: StagedTape) -> None:
+        self.staging = staging = StagingTrace(staged.debug_info)
+        self.constants = staged.constants
+        self.known: dict[Any, Atom] = {a: staging.new_operand(a.aval) for a in staged.residuals}
 
-    def push(self, entry: TapeEntry) -> None:
-        """Write the linear program of an entry."""
-        slots, rule = self.slots, entry.linearization
-        if not any([slot in slots for slot in entry.inputs]):
-            return
-        tangents = [
-            slots[slot] if slot in slots else self.zeros(aval)
-            for slot, aval in zip(
-                entry.inputs, rule.linear.in_avals[rule.num_residuals :], strict=True
-            )
-        ]
-        outs = self.staging.copy(rule.linear, [*self._residuals(entry), *tangents], entry.source)
-        slots.update(zip(entry.outputs, outs, strict=True))
+    def push(self, entry: TapeEntry, tangents: Sequence[Atom]) -> list[Atom]:
+        linear = entry.linearization.linear
+        return self.staging.copy(linear, [*self._residuals(entry), *tangents], entry.source)
 
-    def pull(self, entry: TapeEntry) -> None:
-        """Write the transpose of the linear program of an entry."""
-        rule = entry.linearization
-        cts = [self.slots.pop(slot, None) for slot in entry.outputs]
-        ct_active = tuple([ct is not None for ct in cts])
-        if True not in ct_active:
-            return
-        given = [ct for ct in cts if ct is not None]
+    def pull(
+        self, entry: TapeEntry, cotangents: Sequence[Atom | None], place: UserFrame | None
+    ) -> Sequence[Atom | None]:
+        rule, residuals = entry.linearization, self._residuals(entry)
         if rule.pull is not None:
-            self._pull_by_function(entry, cts)
-            return
-        fragment = rule.transposed(ct_active)
-        place = None if entry.source is None else entry.source.transposed()
-        results = iter(self.staging.copy(fragment.jaxpr, [*self._residuals(entry), *given], place))
-        for slot, on in zip(entry.inputs, fragment.active[rule.num_residuals :], strict=True):
-            if on:
-                self.accumulate(slot, next(results), place)
+            with attributed_to(place):
+                return self._pull_by_function(rule, residuals, cotangents)
+        fragment = rule.transposed(tuple([ct is not None for ct in cotangents]))
+        given = [ct for ct in cotangents if ct is not None]
+        results = self.staging.copy(fragment.jaxpr, [*residuals, *given], place)
+        return fragment.spread(results, rule.num_residuals)
 
-    def _pull_by_function(self, entry: TapeEntry, cts: Sequence[Atom | None]) -> None:
+    def _pull_by_function(
+        self, rule: Linearization, residuals: Sequence[Atom], cotangents: Sequence[Atom | None]
+    ) -> list[Atom | None]:
         """Let a function of the user turn cotangents of results into those of operands."""
         staging = self.staging
-        residuals = [
-            a.val if type(a) is Literal else StagingTracer(staging, a)
-            for a in self._residuals(entry)
-        ]
-        given = [None if ct is None else StagingTracer(staging, ct) for ct in cts]
-        with attributed_to_transpose(entry.source):
-            results = entry.linearization.pull_back(residuals, given)
-        for slot, ct in zip(entry.inputs, results, strict=True):
-            if ct is not None:
-                self.accumulate(slot, staging.atom(ct))
+        values = [a.val if type(a) is Literal else StagingTracer(staging, a) for a in residuals]
+        given = [None if ct is None else StagingTracer(staging, ct) for ct in cotangents]
+        results = rule.pull_back(values, given)
+        return [None if ct is None else staging.atom(ct) for ct in results]
 
-    def accumulate(self, slot: int, ct: Atom, place: UserFrame | None = None) -> None:
-        """Add a contribution to the cotangent of a slot."""
-        before = self.slots.get(slot)
-        if before is not None:
-            aval = before.aval
-            if aval is not ct.aval:
-                ((aval,), _) = infer(add_any_p, {}, (aval, ct.aval))
-            total = Var(aval)
-            self.staging.equations.append(
-                Equation(add_any_p, (before, ct), (total,), {}, no_effects, place)
-            )
-            ct = total
-        self.slots[slot] = ct
-
-    def zeros(self, aval: Any) -> Atom:
-        return self.staging.atom(zeros(aval))
+    def add(self, x: Atom, y: Atom, place: UserFrame | None) -> Atom:
+        aval = x.aval
+        if aval is not y.aval:
+            ((aval,), _) = infer(add_any_p, {}, (aval, y.aval))
+        total = Var(aval)
+        equation = Equation(add_any_p, (x, y), (total,), {}, no_effects, place)
+        self.staging.equations.append(equation)
+        return total
 
     def _residuals(self, entry: TapeEntry) -> list[Atom]:
         known = self.known

@@ -8,7 +8,7 @@ operands; contributions to one variable are added.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ..core import (
     Equation,
@@ -33,12 +33,22 @@ from ..util.memo import memoize
 from ..util.messages import message
 from .known_parts import known_equation
 
+T = TypeVar("T")
+
 
 class TransposeFragment(NamedTuple):
     """Known operands and active cotangents in; cotangents of the active linear operands out."""
 
     jaxpr: Jaxpr
     active: tuple[bool, ...]
+
+    def spread(self, results: Sequence[T], count: int) -> Sequence[T | None]:
+        """A result per operand, `None` where there is none; `count` known operands left out."""
+        active = self.active[count:]
+        if False not in active:
+            return results
+        given = iter(results)
+        return [next(given) if on else None for on in active]
 
 
 def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:

@@ -18,6 +18,7 @@ from .aval import (
     HasAval,
     ShapedArray,
     abstract_token,
+    like,
     max_dim,
     min_dim,
 )
@@ -210,6 +211,7 @@ __all__ = [
     "jaxpr_axis_names",
     "jaxprs_in_params",
     "known_primitives",
+    "like",
     "literalable_types",
     "max_dim",
     "min_dim",

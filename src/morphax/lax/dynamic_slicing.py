@@ -20,6 +20,7 @@ from ..core import (
     aval_of,
     is_undefined_primal,
     is_zero,
+    like,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
@@ -48,7 +49,7 @@ class DynamicSlice(Primitive):
     def abstract_eval(self, x: Any, *starts: Any, slice_sizes: Any) -> ShapedArray:
         check_starts("lax.dynamic_slice", x, starts)
         _check_block("lax.dynamic_slice, argument slice_sizes", x, slice_sizes)
-        return ShapedArray(slice_sizes, x.dtype, x.weak_type)
+        return like(x, shape=slice_sizes)
 
     def evaluate(self, x: Any, *starts: Any, slice_sizes: Any) -> Any:
         return x[_block(x.shape, starts, slice_sizes)].copy()
@@ -108,7 +109,7 @@ class DynamicUpdateSlice(Primitive):
                 )
             )
         _check_block(f"{where}, argument update", x, update.shape)
-        return ShapedArray(x.shape, x.dtype)
+        return like(x, weak_type=False)
 
     def evaluate(self, x: Any, update: Any, *starts: Any) -> Any:
         out = x.copy()

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..core import ShapedArray, Zero, aval_of, is_undefined_primal, is_zero
+from ..core import ShapedArray, Zero, aval_of, is_undefined_primal, is_zero, like
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.compiled import part
 from ..util.messages import message
@@ -68,7 +68,7 @@ class SelectN(Elementwise):
             expected = "at most two cases, as `which` is boolean"
             raise TypeError(_refusal("lax.select_n", (which, *cases), expected))
         shape = elementwise_shape(self.name, (which, *cases))
-        return ShapedArray(shape, cases[0].dtype, all([case.weak_type for case in cases]))
+        return like(*cases, shape=shape)
 
     def evaluate(self, which: Any, *cases: Any) -> Any:
         if len(cases) == 1:

@@ -37,8 +37,6 @@ def test_another_value_brings_one_warning(name: str) -> None:
 def test_values_that_tell_what_happens_anyway_bring_none() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        jax.config.update("jax_traceback_filtering", "off")
-        jax.config.update("jax_traceback_filtering", "auto")
         jax.config.update("jax_threefry_partitionable", True)
         jax.config.update("jax_enable_x64", False)
 

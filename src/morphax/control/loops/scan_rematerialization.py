@@ -10,17 +10,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core import Equation, Jaxpr, ShapedArray, Var
+from ...core.partition import Division, needed, program, selected
 from ..checkpoint.checkpoint_policies import Policy
-from ..checkpoint.rematerialization import (
-    Division,
-    applied,
-    directly_saved,
-    divide,
-    needed,
-    program,
-    selected,
-    without_repetition,
-)
+from ..checkpoint.rematerialization import applied, directly_saved, divide, without_repetition
 from .scan_parts import ScanParts, settled
 
 

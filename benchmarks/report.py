@@ -34,10 +34,7 @@ PROMISES = {
     "transformer of 12 layers: step": 1.0,
 }
 # Why we are behind, where we know, by how the names of lines begin.
-_FUSION = (
-    "before jaxlib 0.11 we turn off a fusion of reductions that gives wrong numbers next to a dot "
-    "(jax issue 39103)"
-)
+_FUSION = "the library's maximum loses NaN: a sum beside it says whether there is one"
 REASONS: dict[str, str] = {
     "np ": "eager mode on the CPU is NumPy, one thread and no fusion; XLA compiles the operation",
     "eager ": "what NumPy's error state and our bookkeeping cost",

@@ -9,12 +9,12 @@ namespace morphax::calls {
 
 Core core;
 
-nb::object new_array(PyObject* aval, PyObject* buffer, PyObject* device, bool committed) {
+nb::object new_array(PyObject* aval, PyObject* buffer, PyObject* place, bool committed) {
   nb::object array = new_instance(core.array);
   core.aval.fill(array.ptr(), nb::borrow(aval));
   core.host.fill(array.ptr(), nb::none());
   core.buffer.fill(array.ptr(), nb::borrow(buffer));
-  core.device.fill(array.ptr(), nb::borrow(device));
+  core.place.fill(array.ptr(), nb::borrow(place));
   core.committed.fill(array.ptr(), boolean(committed));
   return array;
 }
@@ -49,7 +49,7 @@ nb::object results_of(const Plan& plan, nb::object buffers, References& arrays, 
   }
   References results;
   for (Py_ssize_t i = 0; i < length(plan.out_avals.ptr()); ++i) {
-    results.push(new_array(item(plan.out_avals.ptr(), i), item(buffers.ptr(), i), plan.device.ptr(),
+    results.push(new_array(item(plan.out_avals.ptr(), i), item(buffers.ptr(), i), plan.place.ptr(),
                            committed));
   }
   return tree::unflatten(plan.out_tree.ptr(), results.data());
@@ -67,7 +67,7 @@ nb::object run(Program& program, Signature& signature) {
   References arrays = as_arrays(signature, *plan);
   bool committed = plan->committed;
   if (!committed) {
-    const Commitment found = commitment(arrays, plan->device.ptr());
+    const Commitment found = commitment(arrays, plan->place.ptr());
     if (found == Commitment::kElsewhere) return apply(program, arrays);
     committed = found == Commitment::kHere;
   }
@@ -147,7 +147,8 @@ void install(nb::handle jitted, nb::handle compiled, nb::handle choice, nb::hand
   core.aval = {array, "aval"};
   core.host = {array, "_host"};
   core.buffer = {array, "_buffer"};
-  core.device = {array, "_device"};
+  core.place = {array, "place"};
+  core.deletion = {array, "_deletion"};
   core.committed = {array, "_committed"};
   core.statics = {jitted, "_static"};
   core.static_numbers = {choice, "numbers"};

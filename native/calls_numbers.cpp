@@ -31,19 +31,19 @@ Numbers::Entry& Numbers::place_of(std::uint64_t bits, PyObject* aval) {
   return entries_[code.value() % kMost];
 }
 
-nb::object Numbers::array_of(PyObject* leaf, PyObject* aval, PyObject* device) {
+nb::object Numbers::array_of(PyObject* leaf, PyObject* aval, PyObject* place) {
   const auto bits = bits_of(leaf);
-  if (!bits) return call(core.put, leaf, aval, device);
+  if (!bits) return call(core.put, leaf, aval, place);
   const Entry& known = place_of(*bits, aval);
-  if (known.bits == *bits && known.aval.is(aval) && known.device.is(device)) {
-    return new_array(aval, known.buffer.ptr(), device, false);
+  if (known.bits == *bits && known.aval.is(aval) && known.place.is(place)) {
+    return new_array(aval, known.buffer.ptr(), place, false);
   }
-  nb::object array = call(core.put, leaf, aval, device);
+  nb::object array = call(core.put, leaf, aval, place);
   nb::object buffer = nb::borrow(core.buffer(array.ptr()));
   // No program may write its results there.
   check_status(PyObject_SetAttr(buffer.ptr(), core.is_shared, Py_True));
   // What is replaced goes last: it may run code that comes back here.
-  Entry entry{*bits, nb::borrow(aval), nb::borrow(device), std::move(buffer)};
+  Entry entry{*bits, nb::borrow(aval), nb::borrow(place), std::move(buffer)};
   std::swap(place_of(*bits, aval), entry);
   return array;
 }

@@ -12,14 +12,14 @@ namespace morphax::calls {
 
 class Numbers {
  public:
-  // The operand that a number, or anything else that is no array yet, becomes on a device.
-  nb::object array_of(PyObject* leaf, PyObject* aval, PyObject* device);
+  // The operand that a number, or anything else that is no array yet, becomes at a place.
+  nb::object array_of(PyObject* leaf, PyObject* aval, PyObject* place);
   void clear();
 
  private:
   struct Entry {
     std::uint64_t bits;
-    nb::object aval, device, buffer;
+    nb::object aval, place, buffer;
   };
   static constexpr std::size_t kMost = 256;
 

@@ -12,10 +12,10 @@ namespace {
 // Never destroyed: the interpreter may be gone by then.
 Numbers& numbers = *new Numbers();
 
-nb::object buffer_on(PyObject* array, PyObject* device) {
+nb::object buffer_at(PyObject* array, PyObject* place) {
   PyObject* buffer = core.buffer(array);
-  if (core.device(array) == device && buffer != Py_None) return nb::borrow(buffer);
-  return call_method(array, "on_device", device);
+  if (core.place(array) == place && buffer != Py_None) return nb::borrow(buffer);
+  return call_method(array, "buffer_at", place);
 }
 
 }  // namespace
@@ -29,17 +29,17 @@ References as_arrays(Signature& signature, const Plan& plan) {
     if (is_array(leaf)) {
       arrays.push(leaf);
     } else {
-      arrays.push(numbers.array_of(leaf, signature.other_avals[other++], plan.device.ptr()));
+      arrays.push(numbers.array_of(leaf, signature.other_avals[other++], plan.place.ptr()));
     }
   }
   return arrays;
 }
 
-Commitment commitment(const References& arrays, PyObject* device) {
+Commitment commitment(const References& arrays, PyObject* place) {
   Commitment result = Commitment::kNone;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (core.committed(arrays[i]) != Py_True) continue;
-    if (core.device(arrays[i]) != device) return Commitment::kElsewhere;
+    if (core.place(arrays[i]) != place) return Commitment::kElsewhere;
     result = Commitment::kHere;
   }
   return result;
@@ -51,7 +51,7 @@ nb::object buffers_of(const References& arrays, const Plan& plan) {
   nb::object buffers = checked(PyList_New(static_cast<Py_ssize_t>(taken + constants)));
   for (std::size_t i = 0; i < taken; ++i) {
     PyObject* array = arrays[plan.takes_all ? i : plan.kept[i]];
-    PyList_SET_ITEM(buffers.ptr(), i, buffer_on(array, plan.device.ptr()).release().ptr());
+    PyList_SET_ITEM(buffers.ptr(), i, buffer_at(array, plan.place.ptr()).release().ptr());
   }
   for (std::size_t i = 0; i < constants; ++i) {
     PyObject* constant = item(plan.constants.ptr(), static_cast<Py_ssize_t>(i));
@@ -77,7 +77,7 @@ void give_up(const References& arrays, const Plan& plan) {
     PyObject* const self[] = {core.buffer(arrays[i])};
     if (!checked(PyObject_VectorcallMethod(core.is_deleted, self, 1, nullptr)).is(Py_True))
       continue;
-    core.device.fill(arrays[i], gone);
+    core.deletion.fill(arrays[i], gone);
     core.host.fill(arrays[i], nb::none());
     core.buffer.fill(arrays[i], nb::none());
     core.committed.fill(arrays[i], boolean(false));

@@ -5,12 +5,12 @@
 
 namespace morphax::calls {
 
-// The operands as arrays; numbers go straight to the device.
+// The operands as arrays; numbers go straight to its place.
 References as_arrays(Signature& signature, const Plan& plan);
 
-// Whether operands are bound to the device of a program, or to another.
+// Whether operands are bound to the place of a program, or to another.
 enum class Commitment { kNone, kHere, kElsewhere };
-Commitment commitment(const References& arrays, PyObject* device);
+Commitment commitment(const References& arrays, PyObject* place);
 
 // What the program takes: buffers of the operands, then its constants.
 nb::object buffers_of(const References& arrays, const Plan& plan);

@@ -26,7 +26,7 @@ int visit_all(const References& references, visitproc visit, void* arg) {
 }  // namespace
 
 Plan::Plan(nb::handle plan, bool committed, nb::object out_tree)
-    : device(plan.attr("device")),
+    : place(plan.attr("place")),
       constants(nb::tuple(plan.attr("constants"))),
       loaded(plan.attr("loaded")),
       handlers(plan.attr("handlers")),
@@ -74,7 +74,7 @@ int Program::traverse(visitproc visit, void* arg) const {
   }
   if (!plan_) return 0;
   for (const nb::object* part :
-       {&plan_->device, &plan_->constants, &plan_->loaded, &plan_->handlers, &plan_->execute,
+       {&plan_->place, &plan_->constants, &plan_->loaded, &plan_->handlers, &plan_->execute,
         &plan_->out_avals, &plan_->finish, &plan_->fail, &plan_->gone, &plan_->out_tree}) {
     Py_VISIT(part->ptr());
   }

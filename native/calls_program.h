@@ -19,16 +19,16 @@ struct Callable {
 // The classes and functions of the Python side; see `install`.  Never given back.
 struct Core {
   PyTypeObject* array;
-  Slot aval, host, buffer, device, committed;  // of `Array`
-  Callable jitted, compiled;                   // `JitFunction` and `Compiled`
-  Slot statics;                                // of `JitFunction`
-  Slot static_numbers, static_names;           // of `Choice`
+  Slot aval, host, buffer, place, committed, deletion;  // of `Array`
+  Callable jitted, compiled;                            // `JitFunction` and `Compiled`
+  Slot statics;                                         // of `JitFunction`
+  Slot static_numbers, static_names;                    // of `Choice`
   PyObject *aval_of, *put, *no_kwargs;
   PyObject *execute, *consume, *is_deleted, *is_shared;  // names of methods and attributes
 };
 extern Core core;
 
-nb::object new_array(PyObject* aval, PyObject* buffer, PyObject* device, bool committed);
+nb::object new_array(PyObject* aval, PyObject* buffer, PyObject* place, bool committed);
 
 // The signature of a call, and its operands.
 struct Signature {
@@ -40,11 +40,11 @@ struct Signature {
   std::size_t code;
 };
 
-// How a program is run on its device: the `CallPlan` that `Traced.plan` returns.
+// How a program is run: the `CallPlan` that `Traced.plan` returns.
 struct Plan {
   Plan(nb::handle plan, bool committed, nb::object out_tree);
 
-  nb::object device, constants, loaded, handlers, execute, out_avals, finish, fail, gone;
+  nb::object place, constants, loaded, handlers, execute, out_avals, finish, fail, gone;
   std::vector<std::size_t> kept;     // the operands that the module takes
   std::vector<std::size_t> donated;  // those that results may be written to
   bool takes_all;

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import copy
+import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from morphax.array import Array
+import morphax as jax
+import morphax.numpy as jnp
+from morphax.array import Array, sharding
 from morphax.array.sharding import Index, Sharding, SingleDeviceSharding
 
 
@@ -38,6 +43,46 @@ def test_equality(two_devices: list[Any]) -> None:
     assert s != first
     assert s.with_memory_kind("pinned_host") == SingleDeviceSharding(first, "pinned_host")
     assert s.with_memory_kind("pinned_host").with_memory_kind(None) == s
+
+
+def test_places_are_interned(two_devices: list[Any]) -> None:
+    for device in two_devices:
+        place = SingleDeviceSharding(device)
+        assert SingleDeviceSharding(device, "device") is place
+        assert copy.copy(place) is place
+        assert jax.device_put(1.0, device).sharding is place
+        pinned = place.with_memory_kind("pinned_host")
+        assert pinned is SingleDeviceSharding(device, "pinned_host")
+        assert pinned.own_memory is place.own_memory is place
+    assert SingleDeviceSharding(two_devices[0]) is jnp.arange(3).sharding is sharding.home
+    assert jax.jit(jnp.sin)(1.0).sharding is sharding.home
+
+
+def test_a_deleted_array_keeps_its_place(two_devices: list[Any]) -> None:
+    x = jax.device_put(jnp.arange(3.0), two_devices[1])
+    x.delete()
+    assert (x.is_deleted(), x.committed) == (True, False)
+    assert x.sharding is SingleDeviceSharding(two_devices[1])
+
+
+def test_the_home_place_is_found_when_it_is_asked_for() -> None:
+    program = """if True:
+        import sys
+        import morphax as jax, morphax.numpy as jnp
+        from morphax.array import sharding
+        from morphax.extend.backend import clear_backends
+        x = jnp.arange(3.0) + 1
+        assert x.place is sharding.home and "jaxlib" not in sys.modules
+        y = jax.jit(lambda x: 2 * x)(x)
+        assert x.device is y.device is jax.devices()[0]
+        assert x.place is y.place is jax.sharding.SingleDeviceSharding(jax.devices()[0])
+        clear_backends()
+        assert sharding.home is not y.place
+        z = jax.jit(lambda x, y: x + y)(x, y)
+        assert z.place is sharding.home and z.device is jax.devices()[0] is not y.device
+        print(z.tolist())"""
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ran.stdout, ran.returncode) == ("[3.0, 6.0, 9.0]\n", 0), ran.stderr
 
 
 def test_equivalence(two_devices: list[Any]) -> None:

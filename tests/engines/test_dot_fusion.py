@@ -18,6 +18,7 @@ import pytest
 
 from morphax import jit, lax, vmap
 from morphax.array import Array
+from morphax.array.sharding import default_place
 from morphax.core import ShapedArray
 from morphax.engines.devices import default_device
 from morphax.engines.xla.client import compile_options, xla_client
@@ -80,7 +81,7 @@ def operands(rows: int, columns: int, n: int) -> tuple[np.ndarray[Any, Any], ...
 def test_reduction_of_a_product(
     rows: int, columns: int, n: int, operation: str, variant: str
 ) -> None:
-    executable = Executable.compile(program(rows, columns, n, operation, variant), default_device())
+    executable = Executable.compile(program(rows, columns, n, operation, variant), default_place())
     (result,) = executable([Array.from_host(v) for v in operands(rows, columns, n)])
     expected = np.arange(n, dtype=np.float32)
     np.testing.assert_array_equal(

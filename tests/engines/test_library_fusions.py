@@ -86,6 +86,12 @@ def test_other_operations_are_in_doubt() -> None:
         assert not may_fuse_reductions(text + f'"{operation}"(%1)')
 
 
+def test_large_constants_are_not_searched_letter_by_letter() -> None:
+    text = lowered(jnp.sin, SQUARE).text
+    digits = "AF" * 2_000_000  # which would take hours
+    assert may_fuse_reductions(f'{text}stablehlo.constant dense<"0x{digits}">')
+
+
 def test_extremes_beside_dots_are_guarded_only_where_they_need_it() -> None:
     program = lowered(lambda x: (x.max(0), x @ x), SQUARE)
     assert program.guards_extremes == ("stablehlo.if" in program.text) != fusions_are_chosen()

@@ -230,7 +230,7 @@ def test_references_of_operands_and_results() -> None:
         for _ in range(10):
             f(a, b)
             f(a, 2.0)
-        counts.append([sys.getrefcount(value) for value in (a, b, a.aval, a._device, x)])
+        counts.append([sys.getrefcount(value) for value in (a, b, a.aval, a.place, x)])
     assert counts[1] == counts[2] == counts[3]
 
 

@@ -150,6 +150,8 @@ def moved_apart(
     if len(samples) < len(moved):
         return None
     for position, (one, other, still) in enumerate(zip(found, expected, base, strict=True)):
+        if one.value.shape != other.value.shape:
+            return Difference("type", f"result {position}: {one} and {other}")
         noisy = [sample[position].value for sample in samples]
         slack, undecided = _spread(still.value, noisy)
         if not np.all(undecided | _close(one, other, factor * slack)):

@@ -5,9 +5,9 @@ An `Array` is an aval and its numbers.  The numbers are a NumPy array (*host*), 
 The memory is never written to once an array is made.  Operators and NumPy's methods are installed
 by `morphax.numpy`; users see the class as `morphax.Array` (`array.public`).
 
-Where an array is, is one value: a device if it lies whole in that device's default memory, a
-`Sharding` otherwise, and `None` for an array in host memory that no device has needed yet.  A
-*committed* array binds the operations that use it to its place; any other goes where it is needed.
+Where an array is, its *place*, is an interned `Sharding`.  A *committed* array binds the operations
+that use it to its place; any other goes where it is needed.  An array that was deleted has neither
+host memory nor a buffer; its place may still be asked for.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from .. import dtypes
 from ..config import current as current_config
 from ..core import Format, HasAval, ShapedArray, aval_of, immutable_message
 from ..core.values import host_value
-from ..engines.devices import home_device
 from ..engines.transfer_guard import guard_transfer
 from ..engines.xla import buffers
 from ..util import host_memory
 from ..util.frames import user_frame
 from . import conversion, dlpack, printing
+from . import sharding as places
 from .deletion import Deleted
-from .sharding import Sharding, SingleDeviceSharding, whole_on
+from .sharding import Sharding, SingleDeviceSharding
 from .shards import Shard
 
 
@@ -46,7 +46,7 @@ class Array(HasAval):
         (Array(1., dtype=float32), (3,), dtype('float32'))
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_committed", "_device", "_host", "aval")
+    __slots__ = ("__weakref__", "_buffer", "_committed", "_deletion", "_host", "aval", "place")
     __array_priority__ = 100
     # Arrays compare element by element, so they cannot be keys.
     __hash__ = None  # type: ignore[assignment]
@@ -55,14 +55,22 @@ class Array(HasAval):
     """The module of array functions, `morphax.numpy`, which sets this itself."""
 
     aval: ShapedArray
+    place: Sharding
+    _deletion: Deleted
+    """Filled when the array is deleted."""
 
     def __init__(
-        self, aval: Any, host: Any, buffer: Any = None, device: Any = None, committed: bool = False
+        self,
+        aval: Any,
+        host: Any,
+        buffer: Any = None,
+        place: Sharding | None = None,
+        committed: bool = False,
     ) -> None:
         self.aval = aval
         self._host = host
         self._buffer = buffer
-        self._device = device
+        self.place = places.home if place is None else place
         self._committed = committed
 
     @classmethod
@@ -107,61 +115,54 @@ class Array(HasAval):
         if self._host is None and self.platform() != "cpu":
             guard_transfer("device_to_host", self, explicit=explicit)
 
-    def on_device(self, device: Any) -> Any:
-        """The numbers as a buffer of `device`."""
-        place = self._device
-        if place is None and device is home_device():
-            self._buffer = buffers.to_device(self.to_host(), device)
-            self._device = device
-        elif place is not device:
-            if place is not None:
-                guard_transfer("device_to_device", self, device)
-            return self._moved(device, None)
-        elif self._buffer is None:
-            self._buffer = buffers.to_device(self.to_host(), device)
+    def buffer_at(self, place: Sharding) -> Any:
+        """The numbers as a buffer at `place`."""
+        if place is not self.place:
+            if not self._is_unplaced():
+                guard_transfer("device_to_device", self, place)
+            return self._moved(place)
+        if self._buffer is None:
+            self._buffer = buffers.to_device(self.to_host(), place)
         return self._buffer
 
-    def placed(self, place: Any, committed: bool) -> Array:
-        """The same numbers on a device or in a sharding.
+    def placed(self, place: Sharding, committed: bool) -> Array:
+        """The same numbers at a place.
 
         The arrays may share memory; deleting one leaves the other.
         """
         self._check_not_deleted()
-        here = self._device
-        if place == (home_device() if here is None else here):
+        if place is self.place:
             if self._buffer is not None:
                 # Tells a program that is given one of the two not to write its results there.
                 self._buffer.is_shared = True
             return Array(self.aval, self._host, self._buffer, place, committed)
-        if here is not None:
+        if not self._is_unplaced():
             guard_transfer("device_to_device", self, place, explicit=True)
-        if isinstance(place, SingleDeviceSharding):
-            (device,) = place.device_set
-            buffer = self._moved(device, place.memory_kind)
-        else:
-            buffer = self._moved(place, None)
-        return Array(self.aval, self._host, buffer, place, committed)
+        return Array(self.aval, self._host, self._moved(place), place, committed)
 
     def copied(self) -> Array:
         """The same numbers at the same place, in memory of their own."""
         self._check_not_deleted()
         if self._buffer is not None and self.platform() != "cpu":
-            buffer = self._moved(self._device, None)
-            return Array(self.aval, None, buffer, self._device, self._committed)
+            return Array(self.aval, None, self._moved(self.place), self.place, self._committed)
         host = host_memory.aligned_copy(self.to_host())
-        return Array(self.aval, host, None, self._device, self._committed)
+        return Array(self.aval, host, None, self.place, self._committed)
 
     def clone(self) -> Array:
         """The same numbers as another array, which deleting this one leaves."""
-        return self.placed(self._place, self._committed)
+        return self.placed(self.place, self._committed)
 
-    def _moved(self, device: Any, memory_kind: str | None) -> Any:
-        """A buffer on `device`, straight from another device where that is possible."""
+    def _is_unplaced(self) -> bool:
+        """Whether no device has needed the array yet, nor has the user put it anywhere."""
+        return self._buffer is None and not self._committed and self.place is places.home
+
+    def _moved(self, place: Sharding) -> Any:
+        """A buffer at `place`, straight from another device where that is possible."""
         source = self._buffer
-        if source is not None and device.platform != "cpu":
-            if source.platform() == device.platform:
-                return buffers.moved(source, device, memory_kind)
-        return buffers.to_device(self.to_host(), device, memory_kind)
+        if source is not None and (platform := place.platform) != "cpu":
+            if source.platform() == platform:
+                return buffers.moved(source, place)
+        return buffers.to_device(self.to_host(), place)
 
     @property
     def traceback(self) -> Any:
@@ -171,17 +172,21 @@ class Array(HasAval):
     def delete(self, why: object = "delete() was called") -> None:
         """Give up the memory; any later use raises an error that says why."""
         if not self.is_deleted():
-            self._device = Deleted(self._device, why, user_frame())
-            self._host = self._buffer = None
-            self._committed = False
+            self.give_up(Deleted(why, user_frame()))
+
+    def give_up(self, deletion: Deleted) -> None:
+        """Let the memory go; what is asked of it later is answered by `deletion`."""
+        self._deletion = deletion
+        self._host = self._buffer = None
+        self._committed = False
 
     def is_deleted(self) -> bool:
         """Whether the memory was given up, by `delete` or by donation to a program."""
-        return type(self._device) is Deleted
+        return self._host is None and self._buffer is None
 
     def _check_not_deleted(self) -> None:
-        if type(self._device) is Deleted:
-            raise self._device.error(self.aval)
+        if self._host is None and self._buffer is None:
+            raise self._deletion.error(self.aval)
 
     def block_until_ready(self) -> Array:
         """Wait until the numbers are computed, and return the array itself.
@@ -225,26 +230,15 @@ class Array(HasAval):
         return self._committed
 
     @property
-    def _place(self) -> Any:
-        """A device or a sharding, also of an array that is deleted by now."""
-        place = self._device
-        if type(place) is Deleted:
-            place = place.device
-        return home_device() if place is None else place
-
-    @property
     def sharding(self) -> Sharding:
         """How the array is laid out over devices."""
-        place = self._place
-        return place if isinstance(place, Sharding) else whole_on(place)
+        return self.place
 
     @property
     def device(self) -> Any:
         """The device of the array, or its sharding if there are several."""
-        place = self._place
-        if isinstance(place, Sharding) and len(place.device_set) == 1:
-            return next(iter(place.device_set))
-        return place
+        devices = self.place.device_set
+        return next(iter(devices)) if len(devices) == 1 else self.place
 
     @property
     def format(self) -> Format:
@@ -258,7 +252,7 @@ class Array(HasAval):
 
     def platform(self) -> str:
         """The platform of its devices: ``"cpu"``, ``"gpu"`` or ``"tpu"``."""
-        return str(next(iter(self.devices())).platform)
+        return self.place.platform
 
     @property
     def is_fully_addressable(self) -> bool:

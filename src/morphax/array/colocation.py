@@ -7,41 +7,39 @@ computed from a committed array is committed itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
-from ..engines.devices import default_device
 from ..util.messages import message
 from .array import Array
+from .sharding import Sharding, default_place
 
 
 def placement_of(
     operands: Sequence[Array],
     where: str,
     name_argument: Callable[[int], str] | None = None,
-    default: Any = None,
-) -> tuple[Any, bool]:
-    """The device on which to compute with `operands`, and whether the results are committed to it.
+    default: Sharding | None = None,
+) -> tuple[Sharding, bool]:
+    """Where to compute with `operands`, and whether the results are committed to that place.
 
     Args:
         operands: the arrays.
         where: what is computed, for error text: ``"jit of f"``.
         name_argument: gives the name of the operand at a position; called only for errors.
-        default: the device if no operand is committed, where the caller knows it already.
+        default: the place if no operand is committed, where the caller knows it already.
 
     Raises:
-        ValueError: if two committed arrays are on different devices.
+        ValueError: if two committed arrays are at different places.
     """
-    chosen = None
+    chosen: Sharding | None = None
     for x in operands:
-        if x._committed and x._device is not chosen:
-            # A device, or another memory of one, in which case its own memory is computed in.
-            device = x.device
-            if chosen is not None and device != chosen:
+        if x._committed and x.place is not chosen:
+            place = x.place.own_memory
+            if chosen is not None and place is not chosen:
                 raise ValueError(_disagreement(operands, where, name_argument))
-            chosen = device
+            chosen = place
     if chosen is not None:
         return chosen, True
-    return (default_device() if default is None else default), False
+    return (default_place() if default is None else default), False
 
 
 def _disagreement(

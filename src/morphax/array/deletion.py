@@ -13,15 +13,13 @@ from ..util.messages import message
 @final
 @dataclass(slots=True, eq=False)
 class Deleted:
-    """Stands in the place of a deleted array.
+    """Why the memory of an array is gone.
 
     Args:
-        device: where the array was; shape, dtype and sharding may still be asked for.
         why: the reason, a text or an object with one.
         frame: the user's line that deleted it.
     """
 
-    device: Any
     why: object
     frame: UserFrame | None
 

@@ -15,6 +15,7 @@ from .. import dtypes
 from ..engines.devices import host_device
 from ..engines.xla import buffers
 from ..util.messages import message
+from .sharding import whole_on
 
 if TYPE_CHECKING:
     from .array import Array
@@ -78,7 +79,7 @@ def cuda_interface(x: Array) -> dict[str, Any]:
             name="__cuda_array_interface__",
             obj=x,
         )
-    interface: dict[str, Any] = x.on_device(x.device).__cuda_array_interface__
+    interface: dict[str, Any] = x.buffer_at(x.place.own_memory).__cuda_array_interface__
     return interface
 
 
@@ -114,13 +115,13 @@ def capsule(
                 fix="Leave the argument out.",
             )
         )
-    return buffers.to_dlpack(source.on_device(source.device), stream, max_version)
+    return buffers.to_dlpack(source.buffer_at(source.place.own_memory), stream, max_version)
 
 
 def _on_host(x: Array, dl_device: tuple[int, int], copy: bool | None) -> Array:
     """`x` on the CPU, which is the one other device that it may be asked for."""
     if tuple(dl_device) == (DLDeviceType.kDLCPU, 0) and copy is not False:
-        return x.placed(host_device(), committed=False)
+        return x.placed(whole_on(host_device()), committed=False)
     raise BufferError(
         message(
             "__dlpack__, argument dl_device",

@@ -21,7 +21,7 @@ from ..util.messages import described, message
 from .array import Array
 from .dlpack import DLDeviceType
 from .foreign import array_from_numpy
-from .sharding import Sharding, SingleDeviceSharding
+from .sharding import Sharding, SingleDeviceSharding, whole_on
 
 
 def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:
@@ -60,7 +60,7 @@ def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = Non
     if type(external_array) is Array:
         result = external_array.copied() if copy else external_array
         return (
-            result.placed(result.device, committed=True)
+            result.placed(result.place.own_memory, committed=True)
             if sharding is None
             else (sharding.distribute(result))
         )
@@ -96,8 +96,9 @@ def _from_device_memory(x: Any, device: Any, copy: bool | None) -> Array:
     stream = device.get_stream_for_external_ready_events()
     capsule = x.__dlpack__(stream=stream)
     aval = _aval_of_capsule(capsule)
+    place = whole_on(device)
     buffer = buffers.from_dlpack(capsule, device, stream)
-    return Array(aval, None, buffer if copy is False else buffers.moved(buffer, device), device)
+    return Array(aval, None, buffer if copy is False else buffers.moved(buffer, place), place)
 
 
 def _device_numbered(kind: int, number: int) -> Any:

@@ -14,7 +14,7 @@ from .. import dtypes, tree
 from ..config import current as current_config
 from ..config import override
 from ..core import Tracer
-from ..engines.devices import default_device, host_is_default
+from ..engines.devices import host_is_default
 from ..engines.transfer_guard import guard_transfer
 from ..engines.xla import buffers
 from ..engines.xla.device import Device
@@ -22,7 +22,7 @@ from ..util.messages import described, message
 from .array import Array
 from .foreign import array_from_numpy
 from .memory_space import Space, sharding_in
-from .sharding import Sharding, SingleDeviceSharding
+from .sharding import Sharding, SingleDeviceSharding, default_place
 
 
 def device_put(
@@ -102,7 +102,7 @@ def _as_array(x: Any, fresh: bool) -> Array:
 
 def _at_default(x: Array) -> Array:
     """A new array in host memory, on the default device."""
-    return x if host_is_default() else x.placed(default_device(), committed=False)
+    return x if host_is_default() else x.placed(default_place(), committed=False)
 
 
 def check_place(place: Any) -> None:

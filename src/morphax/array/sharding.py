@@ -1,16 +1,23 @@
 """Shardings: on which devices the parts of an array lie.
 
 `Sharding` is the abstract base; `SingleDeviceSharding` is that of an array that lies whole on one
-device.  Shardings over meshes are defined in `morphax.sharding`.  A sharding is immutable; equal
-ones hash alike.
+device.  Shardings over meshes are defined in `morphax.sharding`.  A sharding is immutable; those
+of arrays, their places, are interned: equal ones are one object, and compared as such.
+
+`home` is the place of arrays that are made in host memory.  Which device that is, is found when it
+is first asked for, so that eager programs load no jaxlib.  See docs/design/placements.md.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, final
+from threading import RLock
+from typing import TYPE_CHECKING, Any, final
+from weakref import WeakValueDictionary
 
+from ..config import current as current_config
+from ..engines.devices import default_device, home_device, on_forget_platforms
 from ..engines.xla.device import Device
 from ..util.memo import memoize
 from ..util.messages import described, message
@@ -61,6 +68,21 @@ class Sharding(ABC):
             x: a concrete array.
             copy: whether the result must not share memory with `x`.
         """
+
+    @property
+    def own_memory(self) -> Sharding:
+        """The same layout in the default memory of the devices, where programs compute."""
+        return self
+
+    @property
+    def brief(self) -> Any:
+        """What messages call the place."""
+        return self
+
+    @property
+    def platform(self) -> str:
+        """The platform of its devices: ``"cpu"``, ``"gpu"`` or ``"tpu"``."""
+        return str(next(iter(self.device_set)).platform)
 
     @property
     def num_devices(self) -> int:
@@ -119,9 +141,13 @@ class SingleDeviceSharding(Sharding):
         SingleDeviceSharding(device=CpuDevice(id=0), memory_kind=device)
     """
 
-    __slots__ = ("_device", "_memory_kind")
+    __slots__ = ("__weakref__", "_device", "_is_own_memory", "_memory_kind")
 
-    def __init__(self, device: Device, memory_kind: str | None = None) -> None:
+    _device: Device | None
+    _is_own_memory: bool
+    _memory_kind: str | None
+
+    def __new__(cls, device: Device, memory_kind: str | None = None) -> SingleDeviceSharding:
         if not isinstance(device, Device):
             raise TypeError(
                 message(
@@ -131,54 +157,116 @@ class SingleDeviceSharding(Sharding):
                     fix="Pass an element of jax.devices().",
                 )
             )
-        self._device = device
-        self._memory_kind = _checked_kind(device, memory_kind)
+        return _interned(device, _checked_kind(device, memory_kind))
+
+    @property
+    def device(self) -> Device:
+        """The device that holds the array."""
+        if self._device is None:
+            _settle(self)
+        return self._device  # type: ignore[return-value]
 
     @property
     def device_set(self) -> set[Device]:
-        return {self._device}
+        return {self.device}
 
     @property
     def memory_kind(self) -> str:
-        return self._memory_kind
+        if self._memory_kind is None:
+            _settle(self)
+        return self._memory_kind  # type: ignore[return-value]
 
     @property
     def is_fully_replicated(self) -> bool:
         return True
 
     @property
-    def place(self) -> Device | SingleDeviceSharding:
-        """How an `Array` names the place: the device alone if the memory is its default one."""
-        return self._device if self._memory_kind == _default_kind(self._device) else self
+    def own_memory(self) -> SingleDeviceSharding:
+        return self if self._is_own_memory else whole_on(self.device)
+
+    @property
+    def brief(self) -> Device | SingleDeviceSharding:
+        return self.device if self._is_own_memory else self
 
     def with_memory_kind(self, kind: str | None) -> SingleDeviceSharding:
-        return SingleDeviceSharding(self._device, kind)
+        return SingleDeviceSharding(self.device, kind)
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Index]:
-        return {self._device: (slice(None),) * len(global_shape)}
+        return {self.device: (slice(None),) * len(global_shape)}
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         return tuple(global_shape)
 
     def distribute(self, x: Array, *, copy: bool = False) -> Array:
-        return (x.copied() if copy else x).placed(self.place, committed=True)
+        return (x.copied() if copy else x).placed(self, committed=True)
 
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not SingleDeviceSharding:
-            return NotImplemented
-        return self._device is other._device and self._memory_kind == other._memory_kind
-
-    def __hash__(self) -> int:
-        return hash((self._device, self._memory_kind))
+    def __reduce__(self) -> Any:
+        return SingleDeviceSharding, (self.device, self.memory_kind)
 
     def __repr__(self) -> str:
-        return f"SingleDeviceSharding(device={self._device!r}, memory_kind={self._memory_kind})"
+        return f"SingleDeviceSharding(device={self.device!r}, memory_kind={self.memory_kind})"
+
+
+_lock = RLock()
+_places: WeakValueDictionary[tuple[Device, str], SingleDeviceSharding] = WeakValueDictionary()
+
+
+def _interned(device: Device, kind: str) -> SingleDeviceSharding:
+    known = _places.get((device, kind))
+    if known is not None:
+        return known
+    is_own_memory = kind == _default_kind(device)
+    if is_own_memory and device is home_device():
+        return _settle(home)
+    with _lock:
+        return _places.setdefault((device, kind), _new(device, kind, is_own_memory))
+
+
+def _new(
+    device: Device | None, kind: str | None, is_own_memory: bool = True
+) -> SingleDeviceSharding:
+    place = object.__new__(SingleDeviceSharding)
+    place._is_own_memory = is_own_memory
+    place._device = device
+    place._memory_kind = kind
+    return place
+
+
+home = _new(None, None)
+"""The place of arrays in host memory: the default memory of the home device.
+
+One whose device is known is replaced when the platforms are forgotten, so read it in this module.
+"""
+
+
+def _settle(place: SingleDeviceSharding) -> SingleDeviceSharding:
+    """Find the device of `home`."""
+    device = home_device()
+    kind = _default_kind(device)
+    with _lock:
+        place._device, place._memory_kind = device, kind
+        _places[device, kind] = place
+    return place
+
+
+def _forget_home() -> None:
+    global home
+    if home._device is not None:
+        home = _new(None, None)
+
+
+on_forget_platforms(_forget_home)
 
 
 @memoize
 def whole_on(device: Device) -> SingleDeviceSharding:
     """The sharding of arrays that lie whole in the default memory of a device."""
     return SingleDeviceSharding(device)
+
+
+def default_place() -> SingleDeviceSharding:
+    """Where is computed what no committed array binds to another place."""
+    return home if current_config().default_device is None else whole_on(default_device())
 
 
 def _default_kind(device: Device) -> str:

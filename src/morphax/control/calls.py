@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..array import Array
@@ -24,12 +25,20 @@ def split_tangents(
     ]
 
 
+_nothing = nullcontext()
+
+
+def no_scope(step: int) -> AbstractContextManager[Any]:
+    """The context in which a step runs that nobody looks at."""
+    return _nothing
+
+
 def run_compiled(
     primitive: Primitive, operands: Sequence[Array], params: dict[str, Any]
 ) -> list[Array]:
     """Apply one operation by a compiled program, made once per signature."""
-    device, committed = placement_of(operands, primitive.name)
-    return run_operation(primitive, operands, params, device, committed)
+    place, committed = placement_of(operands, primitive.name)
+    return run_operation(primitive, operands, params, place, committed)
 
 
 # An eager loop is interpreted as long as that takes no longer than to call a compiled program.

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..core import Jaxpr, Var, apply_jaxpr, aval_of, stage_closed, with_operands
+from ..core import (
+    Jaxpr,
+    Var,
+    apply_jaxpr,
+    aval_of,
+    captures_as_operands,
+    stage_closed,
+    with_operands,
+)
 from ..lax.convert import convert
 
 
@@ -20,6 +28,12 @@ def common_captures(
         leading = tuple([own.get(key) or Var(aval_of(x)) for key, x in joined.items()])
         extended.append(with_operands(jaxpr, leading + jaxpr.invars[len(captured) :]))
     return list(joined.values()), extended
+
+
+def closed_programs(programs: Sequence[Jaxpr]) -> tuple[list[Any], list[Jaxpr]]:
+    """What open programs capture, and the programs with all of that as first operands."""
+    closed, captures = zip(*map(captures_as_operands, programs), strict=True)
+    return common_captures(closed, captures) if any(captures) else ([], list(closed))
 
 
 def with_result_avals(programs: Sequence[Jaxpr]) -> list[Jaxpr]:

@@ -8,7 +8,7 @@ order of their operands.  Series of other operations come from `transforms.taylo
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, final
 
 from ..core import (
     Atom,
@@ -16,7 +16,6 @@ from ..core import (
     Jaxpr,
     Literal,
     Primitive,
-    apply_jaxpr,
     attributed_to,
     current_trace,
     stage_closed,
@@ -24,13 +23,13 @@ from ..core import (
 from ..lax.spine import instantiate
 from ..transforms.taylor import Given, Graph, Series
 from ..util.memo import memoize
-from .branches.cond_primitive import cond_p
+from .bodies.body_primitive import HasBodies
+from .bodies.fixpoint import Mask
+from .bodies.lifting import Lift, Masks, joined, lifted, looking_on
+from .bodies.wiring import Parts
 from .checkpoint.checkpoint_primitive import checkpoint_p
 from .custom.custom_vjp_primitives import custom_vjp_call_p
 from .jit.jit_primitive import jit_p
-from .loops.scan_parts import ScanParts, settled
-from .loops.scan_primitive import scan_p
-from .loops.while_primitive import while_p
 
 # Values and coefficients 1 … n of the operands, params → those of the result(s).
 Rule = Callable[..., tuple[Any, Any]]
@@ -41,8 +40,6 @@ jet_rules: dict[Primitive, Rule] = {}
 Coefficients are those of powers of t, without factorials.  A primitive that is not here follows its
 jvp rule.
 """
-
-Mask = tuple[bool, ...]
 
 
 class JetProgram(NamedTuple):
@@ -130,7 +127,9 @@ def _apply(graph: Graph, eqn: Equation, inputs: Sequence[Series], order: int) ->
         return [Given([x]) for x in _bind(eqn.primitive, _values(inputs), eqn.params)]
     if eqn.primitive in jet_rules:
         return _by_rule(eqn, inputs, order)
-    rule = _BODY_RULES.get(eqn.primitive)
+    if isinstance(eqn.primitive, HasBodies):
+        return _jet_of_bodies(eqn, inputs, order)
+    rule = _CALL_RULES.get(eqn.primitive)
     if rule is not None:
         return rule(eqn, inputs, order)
     results = graph.apply(eqn.primitive, eqn.params, inputs)
@@ -179,77 +178,43 @@ def _jet_of_call(key: str) -> Callable[[Equation, Sequence[Series], int], list[S
     return lambda eqn, inputs, order: run(eqn.params[key], inputs, order)
 
 
-def _jet_of_cond(eqn: Equation, inputs: Sequence[Series], order: int) -> list[Series]:
-    index, *others = inputs
-    varies, branches = _varies(others), eqn.params["branches"]
-    alone = [jet_jaxpr(branch, order, varies).out_varies for branch in branches]
-    forced = tuple([any(column) for column in zip(*alone, strict=True)])
-    programs = tuple([jet_jaxpr(branch, order, varies, forced).jaxpr for branch in branches])
-    operands = [index.coefficient(0), *bundled(others, varies, order)]
-    return unbundled(cond_p.bind(*operands, branches=programs), forced, order)
+def _jet_of_bodies(eqn: Equation, inputs: Sequence[Series], order: int) -> list[Series]:
+    primitive: Any = eqn.primitive
+    parts = primitive.wiring.parts(inputs, eqn.params)
+    call = lifted(primitive.wiring, eqn.params, parts.map(lambda x: x.varies), _Bundles(order))
+    operands = Parts({k: bundled(parts[k], on, order) for k, on in call.operands.items()})
+    return unbundled(primitive.apply(operands, call.params), call.results.flat, order)
 
 
-def _jet_of_scan(eqn: Equation, inputs: Sequence[Series], order: int) -> list[Series]:
-    jaxpr, parts = eqn.params["jaxpr"], ScanParts.of(inputs, **eqn.params)
-    varies = ScanParts(*[[x.varies for x in role] for role in parts])
-    n = len(parts.carry)
+@final
+class _Bundles(Lift):
+    """The property is to vary; a decision is made on values alone."""
 
-    def step(carry: list[bool]) -> Sequence[bool]:
-        return jet_jaxpr(jaxpr, order, (*varies.consts, *carry, *varies.xs)).out_varies[:n]
+    of_decisions = False
 
-    varies = varies._replace(carry=settled(varies.carry, step))
-    ys_forced = (False,) * (len(jaxpr.outvars) - n)
-    program = jet_jaxpr(jaxpr, order, tuple(varies.flat), (*varies.carry, *ys_forced))
-    bundles = ScanParts(*[bundled(x, v, order) for x, v in zip(parts, varies, strict=True)])
-    params = eqn.params | {"jaxpr": program.jaxpr} | bundles.sizes()
-    return unbundled(scan_p.bind(*bundles.flat, **params), program.out_varies, order)
+    def __init__(self, order: int) -> None:
+        self.order = order
 
+    def results(self, jaxpr: Jaxpr, operands: Mask) -> Mask:
+        return jet_jaxpr(jaxpr, self.order, operands).out_varies
 
-def _jet_of_while(eqn: Equation, inputs: Sequence[Series], order: int) -> list[Series]:
-    params = eqn.params
-    cond_consts, body_consts, carry = while_p.parts(inputs, **params)
-    const_varies = _varies(body_consts)
+    def program(self, jaxpr: Jaxpr, operands: Masks, results: Masks) -> Jaxpr:
+        program = jet_jaxpr(jaxpr, self.order, joined(operands))
+        if program.out_varies != joined(results):
+            program = jet_jaxpr(jaxpr, self.order, joined(operands), joined(results))
+        return program.jaxpr
 
-    def step(now: list[bool]) -> Sequence[bool]:
-        return jet_jaxpr(params["body_jaxpr"], order, (*const_varies, *now)).out_varies
-
-    varies = tuple(settled([x.varies for x in carry], step))
-    body = jet_jaxpr(params["body_jaxpr"], order, const_varies + varies, varies).jaxpr
-    constants, start = bundled(body_consts, const_varies, order), bundled(carry, varies, order)
-    outs = while_p.bind(
-        *_values(cond_consts),
-        *constants,
-        *start,
-        cond_jaxpr=_on_values(params["cond_jaxpr"], len(cond_consts), varies, order),
-        cond_nconsts=len(cond_consts),
-        body_jaxpr=body,
-        body_nconsts=len(constants),
-    )
-    return unbundled(outs, varies, order)
+    def condition(self, jaxpr: Jaxpr, operands: Masks) -> Jaxpr:
+        avals: list[Any] = []
+        places = []
+        for aval, on in zip(jaxpr.in_avals, joined(operands), strict=True):
+            places.append(len(avals))
+            avals += [aval, *[aval.to_tangent_aval()] * (self.order if on else 0)]
+        return looking_on(jaxpr, tuple(avals), tuple(places))
 
 
-@memoize
-def _on_values(condition: Jaxpr, num_consts: int, varies: Mask, order: int) -> Jaxpr:
-    """The condition of a loop whose carry has become bundles."""
-
-    def function(*flat: Any) -> list[Any]:
-        carry = unbundled(flat[num_consts:], varies, order)
-        return apply_jaxpr(condition, *flat[:num_consts], *_values(carry))
-
-    consts, carry = condition.in_avals[:num_consts], condition.in_avals[num_consts:]
-    avals = [
-        a
-        for aval, on in zip(carry, varies, strict=True)
-        for a in [aval, *[aval.to_tangent_aval()] * (order if on else 0)]
-    ]
-    return stage_closed(function, [*consts, *avals], condition.debug_info.of_derived())
-
-
-_BODY_RULES: dict[Primitive, Callable[[Equation, Sequence[Series], int], list[Series]]] = {
+_CALL_RULES: dict[Primitive, Callable[[Equation, Sequence[Series], int], list[Series]]] = {
     jit_p: _jet_of_jit,
     checkpoint_p: _jet_of_call("jaxpr"),
     custom_vjp_call_p: _jet_of_call("call_jaxpr"),
-    cond_p: _jet_of_cond,
-    scan_p: _jet_of_scan,
-    while_p: _jet_of_while,
 }

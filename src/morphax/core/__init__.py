@@ -18,6 +18,7 @@ from .aval import (
     HasAval,
     ShapedArray,
     abstract_token,
+    like,
     max_dim,
     min_dim,
 )
@@ -118,7 +119,7 @@ from .trace import (
     set_name_stack,
     times_concretised,
 )
-from .values import aval_of, is_value, python_scalar_types, register_value_type
+from .values import aval_of, is_value, python_scalar_types, register_value_type, weak_scalar
 
 __all__ = [
     "AbstractRef",
@@ -210,6 +211,7 @@ __all__ = [
     "jaxpr_axis_names",
     "jaxprs_in_params",
     "known_primitives",
+    "like",
     "literalable_types",
     "max_dim",
     "min_dim",
@@ -236,6 +238,7 @@ __all__ = [
     "unknown_function",
     "unrepeatable",
     "values_of",
+    "weak_scalar",
     "with_operands",
     "without_references",
     "without_source",

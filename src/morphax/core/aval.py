@@ -210,6 +210,35 @@ class ShapedArray(AbstractValue):
         return f"ShapedArray({self.str_short(short_dtypes=False)}{weak})"
 
 
+def like(
+    *operands: ShapedArray,
+    shape: Any = None,
+    dtype: Any = None,
+    weak_type: bool | None = None,
+    sharding: Any = None,
+) -> ShapedArray:
+    """The result of an operation, as its rule states it: like the operands, but for what is said.
+
+    Shape and dtype are those of the first operand, and the result is weak if all operands are; an
+    array like no operand is not.  How the result lies on a mesh is for `infer` to add.
+
+    Example:
+        >>> import numpy as np
+        >>> from morphax.core import ShapedArray, like
+        >>> x = ShapedArray((2, 3), np.float32, weak_type=True)
+        >>> like(x, shape=(6,)), like(x, ShapedArray((), np.float32))
+        (ShapedArray(float32[6], weak_type=True), ShapedArray(float32[2,3]))
+    """
+    if weak_type is None:
+        weak_type = bool(operands) and all([x.weak_type for x in operands])
+    return ShapedArray(
+        operands[0].shape if shape is None else shape,
+        operands[0].dtype if dtype is None else dtype,
+        weak_type,
+        sharding=sharding,
+    )
+
+
 def max_dim(d1: int, d2: int) -> int:
     """The larger of two sizes of axes."""
     return max(d1, d2)

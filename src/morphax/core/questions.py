@@ -12,7 +12,6 @@ from .. import dtypes
 from ..errors import ConcretizationTypeError, TracerBoolConversionError
 from ..util.messages import message
 from .axes import axis_env, axis_size
-from .staging import StagingTrace
 from .trace import Trace, Tracer, _current, current_trace, root_trace
 from .values import aval_of
 
@@ -129,7 +128,7 @@ def _traces() -> Iterator[Trace]:
 
 def unsafe_am_i_under_a_jit_DO_NOT_USE() -> bool:
     """Whether operations are being staged."""
-    return any(isinstance(trace, StagingTrace) for trace in _traces())
+    return any(trace.stages for trace in _traces())
 
 
 def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:

@@ -19,6 +19,7 @@ from ..util.frames import UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal, Var
 from .aval import AbstractValue
+from .call_with_rules import CallWithRules
 from .check import check_jaxpr
 from .debug_info import DebugInfo, unknown_function
 from .jaxpr import Equation, Jaxpr, joined_effects, make_template
@@ -66,6 +67,7 @@ class StagingTrace(Trace):
     """Writes each application of a primitive as an equation."""
 
     __slots__ = ("_constants", "debug_info", "equations", "invars")
+    stages = True
 
     def __init__(self, debug_info: DebugInfo = unknown_function) -> None:
         super().__init__(None)
@@ -97,6 +99,9 @@ class StagingTrace(Trace):
         if primitive.multiple_results:
             return [StagingTracer(self, var) for var in outvars]
         return StagingTracer(self, outvars[0])
+
+    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+        return call.stage(self, operands)
 
     def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
         """Copy the equations of `jaxpr`; nothing is inferred anew."""

@@ -30,6 +30,7 @@ from ..util.frames import NOWHERE, UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal
 from .aval import HasAval
+from .call_with_rules import CallWithRules
 from .jaxpr import Jaxpr
 from .leaks import check_leaks
 from .open_trace import OpenTrace
@@ -42,8 +43,9 @@ class Trace(OpenTrace):
     """An interpretation of primitives, on top of the interpretation `parent`."""
 
     __slots__ = ("__weakref__", "live", "parent")
-    # Whether one value stands for many.
+    # Whether one value stands for many; whether operations become equations.
     maps: ClassVar[bool] = False
+    stages: ClassVar[bool] = False
 
     def __init__(self, parent: Trace | None = None) -> None:
         self.parent = parent
@@ -60,6 +62,12 @@ class Trace(OpenTrace):
         if type(self).process is Trace.process:
             raise TypeError(f"{type(self).__name__} is abstract")
         return self.process(primitive, tracers, params)
+
+    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+        """Apply a function that brings its own rules: the function, if nobody asks for them."""
+        if is_from_outside(self):
+            return call.stage(self, operands)
+        return call.run(self, operands)
 
     def is_valid(self) -> bool:
         """Whether tracers of this trace may be used."""

@@ -200,6 +200,15 @@ def pinned(x: Any, aval: Any) -> Any:
     return x.astype(aval.dtype) if isinstance(x, np.generic) and x.dtype != aval.dtype else x
 
 
+def weak_scalar(value: Any, aval: Any) -> Any:
+    """A number of the dtype of an aval whose dtype is weak, as a program keeps it."""
+    kind = _weak_types.get(aval.dtype)
+    return aval.dtype.type(value) if kind is None else kind(value)
+
+
+_weak_types = {aval.dtype: type_ for (_, aval), type_ in type_of_pinned.items() if aval.weak_type}
+
+
 def _constant_aval(aval: ShapedArray) -> Callable[[Any], ShapedArray]:
     return lambda x: aval
 

@@ -12,6 +12,7 @@ has no effect, because programs and arrays of the old one exist.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -58,6 +59,16 @@ def forget_platforms() -> None:
     forget_clients()
     for remembered in (default_platform, host_device, home_device):
         remembered.cache_clear()
+    for forget in _forgetters:
+        forget()
+
+
+_forgetters: list[Callable[[], None]] = []
+
+
+def on_forget_platforms(forget: Callable[[], None]) -> None:
+    """Have `forget` called whenever the platforms are forgotten."""
+    _forgetters.append(forget)
 
 
 def _first_of(names: list[str], option: str) -> str:

@@ -32,7 +32,7 @@ _FIX: Final = {
 
 
 def guard_transfer(direction: Direction, x: Any, to: Any = None, *, explicit: bool = False) -> None:
-    """Log or refuse the transfer of `x`, if the guard of its direction says so.
+    """Log or refuse the transfer of `x` to a place, if the guard of its direction says so.
 
     Raises:
         JaxRuntimeError: the transfer is disallowed.
@@ -40,6 +40,7 @@ def guard_transfer(direction: Direction, x: Any, to: Any = None, *, explicit: bo
     setting = getattr(current_config(), f"transfer_guard_{direction}")
     if setting is None or setting == "allow":
         return
+    to = getattr(to, "brief", to)
     kind = "explicit" if explicit else "implicit"
     where = f"{kind} {direction.replace('_', '-')} transfer"
     if setting in _LOGGED[explicit]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, not_linear
+from ..core import BatchAxes, Primitive, ShapedArray, like, not_linear
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .axes import integer
@@ -59,7 +59,7 @@ class ArgReduction(Primitive):
                     fix="Pass for instance jnp.int32.",
                 )
             )
-        return ShapedArray(x.shape[:axis] + x.shape[axis + 1 :], index_dtype)
+        return like(shape=x.shape[:axis] + x.shape[axis + 1 :], dtype=index_dtype)
 
     def evaluate(self, x: Any, *, axes: Any, index_dtype: Any) -> Any:
         return np.asarray(type(self).numpy(widened(x), axes[0])).astype(index_dtype)

@@ -27,7 +27,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, not_differentiable, not_linear
+from ..core import BatchAxes, Primitive, ShapedArray, like, not_differentiable, not_linear
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from . import philox
@@ -99,7 +99,7 @@ class RngBitGenerator(Primitive):
                     fix="Draw unsigned integers and convert them.",
                 )
             )
-        return [state, ShapedArray(shape, dtype, sharding=out_sharding)]
+        return [state, like(shape=shape, dtype=dtype, sharding=out_sharding)]
 
     def evaluate(
         self, state: Any, *, shape: Any, dtype: Any, algorithm: Any, out_sharding: Any

@@ -17,6 +17,7 @@ from ..engines.xla.stablehlo import Builder, Value
 from .families import Predicate, compare, expanded
 from .kinds import ANY, FLOATING, ORDERED
 from .operands import standardize
+from .ordered_bits import bits_in_order
 from .spine import reduce_with
 
 
@@ -139,9 +140,11 @@ class TotalOrderComparison(Comparison):
         return type(self).numpy(total_order_key(x), total_order_key(y))
 
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
-        x, y = expanded(b, out.shape, (x, y))
-        is_float = x.aval.dtype in FLOATING
-        return compare(b, out, self.direction, x, y, "TOTALORDER" if is_float else "")
+        operands = expanded(b, out.shape, (x, y))
+        if x.aval.dtype in FLOATING:
+            # XLA's own total order is not: of one NaN twice it says that it differs from itself.
+            operands = [bits_in_order(b, v) for v in operands]
+        return compare(b, out, self.direction, *operands)
 
 
 @final

@@ -23,6 +23,7 @@ from ..core import (
     Zero,
     aval_of,
     frames_hidden,
+    like,
     not_linear,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
@@ -89,7 +90,7 @@ class ComputedReduction(Primitive):
                 )
             )
         shape = self.result_shape(operands[0], **params)
-        return [ShapedArray(shape, x.dtype) for x in operands]
+        return [like(x, shape=shape, weak_type=False) for x in operands]
 
     def evaluate(self, *values: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
         results = self.combined(_on_arrays(jaxpr), *halves(values), **params)

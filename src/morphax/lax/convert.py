@@ -15,7 +15,17 @@ import numpy as np
 
 from .. import dtypes
 from ..array import Array
-from ..core import BatchAxes, Primitive, ShapedArray, Tracer, Zero, aval_of, is_zero, not_linear
+from ..core import (
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    Zero,
+    aval_of,
+    is_zero,
+    like,
+    not_linear,
+)
 from ..dtypes.numbers import host_scalar
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
@@ -71,7 +81,7 @@ class ConvertElementType(Primitive):
                     fix="Read the words of random keys with jax.random.key_data.",
                 )
             )
-        return ShapedArray(x.shape, new_dtype, weak_type, sharding=sharding)
+        return like(x, dtype=new_dtype, weak_type=weak_type, sharding=sharding)
 
     def evaluate(self, x: Any, *, new_dtype: Any, **_: Any) -> Any:
         if isinstance(new_dtype, dtypes.ExtendedDType):
@@ -134,14 +144,15 @@ class BitcastConvertType(Primitive):
     def abstract_eval(self, x: Any, *, new_dtype: Any) -> ShapedArray:
         old, new = map(_bits_of_numbers, (x.dtype, new_dtype))
         if x.dtype == new_dtype:
-            return ShapedArray(x.shape, new_dtype)
+            return like(shape=x.shape, dtype=new_dtype)
         if old is None or new is None:
             raise TypeError(_bitcast_message(x, new_dtype, "integer and floating dtypes"))
         if old >= new:
-            return ShapedArray(x.shape if old == new else (*x.shape, old // new), new_dtype)
+            shape = x.shape if old == new else (*x.shape, old // new)
+            return like(shape=shape, dtype=new_dtype)
         if x.shape[-1:] != (new // old,):
             raise ValueError(_bitcast_message(x, new_dtype, f"a last axis of size {new // old}"))
-        return ShapedArray(x.shape[:-1], new_dtype)
+        return like(shape=x.shape[:-1], dtype=new_dtype)
 
     def kernel(self, x: Any, *, new_dtype: Any) -> Callable[..., Any] | None:
         widths = [_bits_of_numbers(d) or 0 for d in (x.dtype, new_dtype)]

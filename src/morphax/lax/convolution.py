@@ -19,7 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
+from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
 from ..engines.xla.stablehlo import Builder, Value, i64_array, i64_matrix
 from ..util.messages import message
 from .contraction import accumulator, narrowed
@@ -54,9 +54,9 @@ class ConvGeneralDilated(Primitive):
         if dtypes.itemsize_bits(dtype) < dtypes.itemsize_bits(x.dtype):
             expected = f"a preferred_element_type that is not narrower than {x.dtype}"
             raise TypeError(_refusal(x, y, expected, _FIX_DTYPE))
-        weak = x.weak_type and y.weak_type and preferred_element_type is None
         shape = _out_shape(x.shape, y.shape, **params)
-        return ShapedArray(shape, dtype, weak, sharding=out_sharding)
+        weak = None if preferred_element_type is None else False
+        return like(x, y, shape=shape, dtype=dtype, weak_type=weak, sharding=out_sharding)
 
     def evaluate(
         self,

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..config import enable_x64
-from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, is_zero, not_linear, stage
+from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, is_zero, like, not_linear, stage
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.memo import memoize
 from ..util.messages import message
@@ -63,7 +63,7 @@ class Cumulative(Primitive):
                     fix="Count axes from 0 at the front; use the jnp function for negative ones.",
                 )
             )
-        return x
+        return like(x)
 
     def combine(self, x: Any, y: Any) -> Any:
         """The operation on two values, in lax."""

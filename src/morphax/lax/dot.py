@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
+from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
 from ..engines.xla.stablehlo import Builder, Value
 from ..errors import ShapeError
 from ..util.messages import message
@@ -84,8 +84,7 @@ class DotGeneral(Primitive):
             *[x.shape[i] for i in (*lhs_batch, *lhs_free)],
             *[y.shape[i] for i in rhs_free],
         )
-        weak = x.weak_type and y.weak_type
-        return ShapedArray(shape, dtype, weak, sharding=out_sharding)
+        return like(x, y, shape=shape, dtype=dtype, sharding=out_sharding)
 
     def evaluate(
         self, x: Any, y: Any, *, dimension_numbers: Any, preferred_element_type: Any, **_: Any

@@ -20,6 +20,7 @@ from ..core import (
     aval_of,
     is_undefined_primal,
     is_zero,
+    like,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
@@ -48,12 +49,13 @@ class DynamicSlice(Primitive):
     def abstract_eval(self, x: Any, *starts: Any, slice_sizes: Any) -> ShapedArray:
         check_starts("lax.dynamic_slice", x, starts)
         _check_block("lax.dynamic_slice, argument slice_sizes", x, slice_sizes)
-        return ShapedArray(slice_sizes, x.dtype, x.weak_type)
+        return like(x, shape=slice_sizes)
 
     def evaluate(self, x: Any, *starts: Any, slice_sizes: Any) -> Any:
         return x[_block(x.shape, starts, slice_sizes)].copy()
 
     def lower(self, b: Builder, out: Any, x: Value, *starts: Value, slice_sizes: Any) -> Value:
+        starts = _read_as_signed(b, starts, x.aval.shape, slice_sizes)
         return b.op("stablehlo.dynamic_slice", out, x, *starts, slice_sizes=i64_array(slice_sizes))
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, slice_sizes: Any) -> Any:
@@ -107,7 +109,7 @@ class DynamicUpdateSlice(Primitive):
                 )
             )
         _check_block(f"{where}, argument update", x, update.shape)
-        return ShapedArray(x.shape, x.dtype)
+        return like(x, weak_type=False)
 
     def evaluate(self, x: Any, update: Any, *starts: Any) -> Any:
         out = x.copy()
@@ -115,6 +117,7 @@ class DynamicUpdateSlice(Primitive):
         return out
 
     def lower(self, b: Builder, out: Any, x: Value, update: Value, *starts: Value) -> Value:
+        starts = _read_as_signed(b, starts, out.shape, update.aval.shape)
         return b.op("stablehlo.dynamic_update_slice", out, x, update, *starts)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
@@ -163,6 +166,20 @@ def _block(shape: Sequence[int], starts: Sequence[Any], sizes: Sequence[int]) ->
         for start, n, size in zip(starts, shape, sizes, strict=True)
     ]
     return tuple([slice(start, start + size) for start, size in zip(inside, sizes, strict=True)])
+
+
+def _read_as_signed(
+    b: Builder, starts: Sequence[Value], shape: Sequence[int], sizes: Sequence[int]
+) -> tuple[Value, ...]:
+    """Starts, of which XLA takes unsigned ones for signed numbers where it knows them."""
+    return tuple(
+        [
+            b.elementwise("stablehlo.minimum", start.aval, start, b.full(n - size, start.aval))
+            if start.aval.dtype in (np.uint32, np.uint64)
+            else start
+            for start, n, size in zip(starts, shape, sizes, strict=True)
+        ]
+    )
 
 
 def _with_zero(starts: Sequence[Any]) -> list[Any]:

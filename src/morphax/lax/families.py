@@ -10,15 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ..core import (
-    BatchAxes,
-    Primitive,
-    ShapedArray,
-    Zero,
-    aval_of,
-    is_zero,
-    not_linear,
-)
+from ..core import BatchAxes, Primitive, ShapedArray, Zero, aval_of, is_zero, like, not_linear
 from ..engines.xla.stablehlo import Builder, Value, tensor_type
 from ..errors import ShapeError
 from ..util.messages import message
@@ -48,8 +40,7 @@ class Elementwise(Primitive):
             self.accepts.check(self.name, position, aval)
             if aval.dtype != avals[0].dtype:
                 raise TypeError(_mismatch(self.name, "dtypes", avals, _FIX_DTYPE))
-        weak = all([a.weak_type for a in avals])
-        return ShapedArray(shape, self.result_dtype(avals[0].dtype), weak)
+        return like(*avals, shape=shape, dtype=self.result_dtype(avals[0].dtype))
 
     def result_dtype(self, dtype: Any) -> Any:
         return dtype

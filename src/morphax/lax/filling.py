@@ -15,6 +15,7 @@ from ..core import (
     ShapedArray,
     Tracer,
     aval_of,
+    like,
     not_batchable,
     not_differentiable,
     not_linear,
@@ -64,7 +65,7 @@ class Iota(Nullary):
                     fix="Count axes from 0 at the front.",
                 )
             )
-        return ShapedArray(shape, dtype, sharding=sharding)
+        return like(shape=shape, dtype=dtype, sharding=sharding)
 
     def evaluate(self, *, dtype: Any, shape: Any, dimension: Any, sharding: Any) -> Any:
         column = [-1 if i == dimension else 1 for i in range(len(shape))]
@@ -83,7 +84,7 @@ class Empty(Nullary):
     name = "empty"
 
     def abstract_eval(self, *, shape: Any, dtype: Any, out_sharding: Any) -> ShapedArray:
-        return ShapedArray(shape, dtype, sharding=out_sharding)
+        return like(shape=shape, dtype=dtype, sharding=out_sharding)
 
     def evaluate(self, *, shape: Any, dtype: Any, out_sharding: Any) -> Any:
         return np.zeros(shape, dtype)
@@ -100,7 +101,7 @@ class Copy(Primitive):
     linear = True
 
     def abstract_eval(self, x: Any) -> ShapedArray:
-        return x
+        return like(x)
 
     def evaluate(self, x: Any) -> Any:
         return x.copy()

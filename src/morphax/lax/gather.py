@@ -19,6 +19,7 @@ from ..core import (
     aval_of,
     is_undefined_primal,
     is_zero,
+    like,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array, physical_dtype
 from ..util.messages import message
@@ -72,7 +73,7 @@ class Gather(Primitive):
             )
         window = window_shape(dimension_numbers, slice_sizes)
         shape = interleaved(dimension_numbers[0], window, indices.shape[:-1])
-        return ShapedArray(shape, x.dtype, x.weak_type)
+        return like(x, shape=shape)
 
     def evaluate(
         self,

@@ -20,29 +20,34 @@ def _magnitude(x: Any) -> Any:
     return widened(x.view(integer_dtype("uint", x.dtype)))
 
 
+class _CountOfBits(Piecewise):
+    """Operations on the bits of an integer, whatever they stand for."""
+
+    accepts = INTEGER
+
+    def lower(self, b: Builder, out: Any, x: Value) -> Value:
+        # XLA extends signs: of an int4, and of negative constants, it would count copies of them.
+        unsigned = out.update(dtype=integer_dtype("uint", out.dtype))
+        bits = b.op("stablehlo.bitcast_convert", unsigned, x)
+        return b.op("stablehlo.bitcast_convert", out, b.op(self.stablehlo, unsigned, bits))
+
+
 @final
-class PopulationCount(Piecewise):
+class PopulationCount(_CountOfBits):
     """How many bits of x are set."""
 
     name = "population_count"
-    accepts = INTEGER
+    stablehlo = "stablehlo.popcnt"
 
     def evaluate(self, x: Any) -> Any:
         return np.bitwise_count(_magnitude(x)).astype(x.dtype)
 
-    def lower(self, b: Builder, out: Any, x: Value) -> Value:
-        # XLA extends signs: it would count the copies of the sign of an int4.
-        unsigned = out.update(dtype=integer_dtype("uint", out.dtype))
-        bits = b.op("stablehlo.bitcast_convert", unsigned, x)
-        return b.op("stablehlo.bitcast_convert", out, b.op("stablehlo.popcnt", unsigned, bits))
-
 
 @final
-class CountLeadingZeros(Piecewise):
+class CountLeadingZeros(_CountOfBits):
     """How many bits of x are zero above the highest that is set."""
 
     name = "clz"
-    accepts = INTEGER
     stablehlo = "stablehlo.count_leading_zeros"
 
     def evaluate(self, x: Any) -> Any:

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
+from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
 from ..util.messages import message
@@ -41,7 +41,7 @@ class Concatenate(Primitive):
             )
         shape = list(first.shape)
         shape[dimension] = sum([a.shape[dimension] for a in avals])
-        return ShapedArray(shape, first.dtype, all([a.weak_type for a in avals]))
+        return like(*avals, shape=shape)
 
     def evaluate(self, *operands: Any, dimension: Any) -> Any:
         return np.concatenate(operands, axis=dimension)
@@ -80,7 +80,7 @@ class Split(Primitive):
                 )
             )
         before, after = x.shape[:axis], x.shape[axis + 1 :]
-        return [ShapedArray((*before, n, *after), x.dtype, x.weak_type) for n in sizes]
+        return [like(x, shape=(*before, n, *after)) for n in sizes]
 
     def evaluate(self, x: Any, *, sizes: Any, axis: Any) -> list[Any]:
         ends = list(accumulate(sizes))[:-1]
@@ -121,7 +121,7 @@ class Stack(Primitive):
         first = avals[0]
         _check_alike("lax.stack", avals, lambda shape: shape)
         shape = (*first.shape[:axis], len(avals), *first.shape[axis:])
-        return ShapedArray(shape, first.dtype, all([a.weak_type for a in avals]))
+        return like(*avals, shape=shape)
 
     def evaluate(self, *operands: Any, axis: Any) -> Any:
         return np.stack(operands, axis=axis)
@@ -149,7 +149,7 @@ class Unstack(Primitive):
     multiple_results = True
 
     def abstract_eval(self, x: Any, *, axis: Any) -> list[ShapedArray]:
-        part = ShapedArray((*x.shape[:axis], *x.shape[axis + 1 :]), x.dtype, x.weak_type)
+        part = like(x, shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
         return [part] * x.shape[axis]
 
     def evaluate(self, x: Any, *, axis: Any) -> list[Any]:
@@ -192,7 +192,7 @@ class Tile(Primitive):
             )
         sizes = [n * r for n, r in zip(x.shape, reps, strict=True)]
         shape = canonical_shape("lax.tile, shape of the result", sizes)
-        return ShapedArray(shape, x.dtype, x.weak_type)
+        return like(x, shape=shape)
 
     def evaluate(self, x: Any, *, reps: Any) -> Any:
         return np.tile(x, reps)

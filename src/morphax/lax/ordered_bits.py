@@ -38,6 +38,11 @@ def ordered_bits(b: Builder, x: Value, nan: Any, *, merge_zeros: bool) -> Value:
         is_zero = compare(b, flags, "EQ", x, zero)
         x = b.op("stablehlo.select", x.aval, is_zero, zero, x)
     x = b.op("stablehlo.select", x.aval, unequal, b.full(nan, x.aval), x)
+    return bits_in_order(b, x)
+
+
+def bits_in_order(b: Builder, x: Value) -> Value:
+    """Integers in the total order of floats: −NaN, −∞, …, −0, 0, …, ∞, NaN."""
     integers = x.aval.update(dtype=np.dtype(f"i{x.aval.dtype.itemsize}"), weak_type=False)
     return _inverted_if_negative(b, b.op("stablehlo.bitcast_convert", integers, x))
 

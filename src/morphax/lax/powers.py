@@ -7,7 +7,7 @@ from typing import Any, TypeVar, final
 
 import numpy as np
 
-from ..core import ShapedArray
+from ..core import ShapedArray, like
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .accuracy import check_accuracy
@@ -122,9 +122,7 @@ class Pow(Elementwise):
                     fix="Convert y with astype, or use jnp.power, which promotes dtypes.",
                 )
             )
-        return ShapedArray(
-            elementwise_shape(self.name, (x, y)), x.dtype, x.weak_type and y.weak_type
-        )
+        return like(x, y, shape=elementwise_shape(self.name, (x, y)))
 
     def evaluate(self, x: Any, y: Any) -> Any:
         base = widened(x)

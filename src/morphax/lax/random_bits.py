@@ -27,7 +27,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, not_differentiable, not_linear
+from ..core import BatchAxes, Primitive, ShapedArray, like, not_differentiable, not_linear
 from ..engines.xla.literals import is_opaque, opaque_of
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.compiled import part, twin_in
@@ -63,7 +63,7 @@ class RandomSeed(KeyOperation):
 
     def abstract_eval(self, seeds: Any, *, impl: PRNGImpl) -> ShapedArray:
         INTEGER.check(self.name, 0, seeds)
-        keys = ShapedArray(seeds.shape, impl.key_dtype)
+        keys = like(shape=seeds.shape, dtype=impl.key_dtype)
         _check_threefry(self.name, keys)
         return keys
 
@@ -95,7 +95,7 @@ class RandomWrap(KeyOperation):
                     fix="Make keys with jax.random.key(seed), or pass what key_data returned.",
                 )
             )
-        return ShapedArray(words.shape[:axes], impl.key_dtype)
+        return like(shape=words.shape[:axes], dtype=impl.key_dtype)
 
     def evaluate(self, words: Any, *, impl: PRNGImpl) -> Any:
         if is_opaque(impl.key_dtype):
@@ -118,7 +118,7 @@ class RandomUnwrap(KeyOperation):
 
     def abstract_eval(self, keys: Any) -> ShapedArray:
         KEY.check(self.name, 0, keys)
-        return ShapedArray((*keys.shape, *keys.dtype.key_shape), np.uint32)
+        return like(shape=(*keys.shape, *keys.dtype.key_shape), dtype=np.uint32)
 
     def evaluate(self, keys: Any) -> Any:
         if keys.dtype.type is np.void:
@@ -140,7 +140,7 @@ class RandomClone(KeyOperation):
 
     def abstract_eval(self, keys: Any) -> Any:
         KEY.check(self.name, 0, keys)
-        return keys
+        return like(keys)
 
     def evaluate(self, keys: Any) -> Any:
         return keys
@@ -166,7 +166,7 @@ class RandomFoldIn(KeyOperation):
                     fix="Call jax.random.fold_in, which converts it.",
                 )
             )
-        return ShapedArray(elementwise_shape(self.name, (keys, data)), keys.dtype)
+        return like(keys, shape=elementwise_shape(self.name, (keys, data)))
 
     def evaluate(self, keys: Any, data: Any) -> Any:
         shape = np.broadcast_shapes(keys.shape, data.shape)
@@ -207,7 +207,7 @@ class RandomSplit(Draw):
 
     def abstract_eval(self, keys: Any, *, shape: Any) -> ShapedArray:
         _check_threefry(self.name, keys)
-        return ShapedArray((*keys.shape, *shape), keys.dtype)
+        return like(keys, shape=(*keys.shape, *shape))
 
 
 @final
@@ -227,7 +227,7 @@ class RandomBits(Draw):
                     fix="Draw a wider number and take its low bits.",
                 )
             )
-        return ShapedArray((*keys.shape, *shape), f"uint{bit_width}")
+        return like(shape=(*keys.shape, *shape), dtype=f"uint{bit_width}")
 
 
 def _check_threefry(name: str, keys: Any) -> None:

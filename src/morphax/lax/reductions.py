@@ -10,7 +10,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_zero, not_linear
+from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_zero, like, not_linear
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .arithmetic import add, div, mul
@@ -43,7 +43,7 @@ class Reduction(Primitive):
         self.accepts.check(self.name, 0, x)
         check_axes(self.name, x, axes)
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
-        return ShapedArray(shape, x.dtype, x.weak_type)
+        return like(x, shape=shape)
 
     def evaluate(self, x: Any, *, axes: Any) -> Any:
         if not x.size:

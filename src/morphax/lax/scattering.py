@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, stage_closed
+from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, stage_closed
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.memo import memoize
 from ..util.messages import message
@@ -69,7 +69,7 @@ class Scattering(Primitive):
                     fix="Convert or broadcast the updates; x.at[...] does it for you.",
                 )
             )
-        return ShapedArray(x.shape, x.dtype, x.weak_type)
+        return like(x)
 
     def evaluate(
         self,

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..core import ShapedArray, Zero, aval_of, is_undefined_primal, is_zero
+from ..core import ShapedArray, Zero, aval_of, is_undefined_primal, is_zero, like
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.compiled import part
 from ..util.messages import message
@@ -68,7 +68,7 @@ class SelectN(Elementwise):
             expected = "at most two cases, as `which` is boolean"
             raise TypeError(_refusal("lax.select_n", (which, *cases), expected))
         shape = elementwise_shape(self.name, (which, *cases))
-        return ShapedArray(shape, cases[0].dtype, all([case.weak_type for case in cases]))
+        return like(*cases, shape=shape)
 
     def evaluate(self, which: Any, *cases: Any) -> Any:
         if len(cases) == 1:
@@ -216,7 +216,7 @@ class Clamp(Elementwise):
 
     def lower(self, b: Builder, out: Any, low: Value, x: Value, high: Value) -> Value:
         low, x, high = expanded(b, out.shape, (low, x, high))
-        if out.dtype.kind != "c":
+        if out.dtype.kind not in "cb":
             return b.elementwise("stablehlo.clamp", out, low, x, high)
         raised = extremum(b, out, "stablehlo.maximum", low, x)
         return extremum(b, out, "stablehlo.minimum", raised, high)

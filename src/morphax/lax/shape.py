@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of
+from ..core import BatchAxes, Primitive, ShapedArray, aval_of, like
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
 from ..util.memo import memoize
@@ -44,7 +44,7 @@ class Reshape(Primitive):
             )
         if dimensions is not None:
             _check_permutation("lax.reshape, argument dimensions", dimensions, x)
-        return ShapedArray(new_sizes, x.dtype, x.weak_type, sharding=sharding)
+        return like(x, shape=new_sizes, sharding=sharding)
 
     def evaluate(self, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any) -> Any:
         return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
@@ -97,7 +97,7 @@ class Squeeze(Primitive):
                 )
             )
         shape = tuple([n for i, n in enumerate(x.shape) if i not in dimensions])
-        return ShapedArray(shape, x.dtype, x.weak_type)
+        return like(x, shape=shape)
 
     def evaluate(self, x: Any, *, dimensions: Any) -> Any:
         return x.squeeze(dimensions)
@@ -134,7 +134,7 @@ class Rev(Primitive):
                     fix="Count axes from 0 at the front; use jnp.flip for negative ones.",
                 )
             )
-        return x
+        return like(x)
 
     def evaluate(self, x: Any, *, dimensions: Any) -> Any:
         return np.flip(x, dimensions).copy()

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal
+from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .axes import canonical_axis, integer, integer_tuple, integers, members
@@ -45,7 +45,7 @@ class Slice(Primitive):
                 )
             )
         shape = tuple([-((start - limit) // step) for start, limit, step, _ in bounds])
-        return ShapedArray(shape, x.dtype, x.weak_type)
+        return like(x, shape=shape)
 
     def evaluate(self, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
         steps = strides or (1,) * x.ndim
@@ -118,7 +118,7 @@ class Pad(Primitive):
         ]
         if shape and min(shape) < 0:
             _refuse_padding(x, padding_config, "sizes that are not negative after padding")
-        return ShapedArray(shape, x.dtype, x.weak_type and padding_value.weak_type)
+        return like(x, padding_value, shape=shape)
 
     def evaluate(self, x: Any, padding_value: Any, *, padding_config: Any) -> Any:
         placed = [_placement(n, config) for n, config in zip(x.shape, padding_config, strict=True)]

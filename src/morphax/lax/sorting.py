@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, Zero, aval_of, is_zero, not_linear
+from ..core import BatchAxes, Primitive, ShapedArray, Zero, aval_of, is_zero, like, not_linear
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .axes import canonical_axis, integer
@@ -69,7 +69,7 @@ class Sort(Primitive):
                     fix="Broadcast the operands against each other first.",
                 )
             )
-        return list(avals)
+        return list(map(like, avals))
 
     def evaluate(self, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
         if len(operands) == 1 and operands[0].dtype.kind != "c":
@@ -169,7 +169,7 @@ class TopK(Primitive):
                 )
             )
         shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
-        return [ShapedArray(shape, x.dtype, x.weak_type), ShapedArray(shape, np.int32)]
+        return [like(x, shape=shape), like(shape=shape, dtype=np.int32)]
 
     def evaluate(self, x: Any, *, k: int, axis: int) -> list[Any]:
         keys = np.moveaxis(total_order_key(x), axis, -1)

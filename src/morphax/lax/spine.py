@@ -14,7 +14,17 @@ from typing import Any, final
 import numpy as np
 
 from ..array import Array
-from ..core import BatchAxes, Primitive, ShapedArray, Tracer, aval_of, is_undefined_primal, is_zero
+from ..core import (
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    aval_of,
+    is_undefined_primal,
+    is_zero,
+    like,
+    weak_scalar,
+)
 from ..dtypes import ExtendedDType
 from ..engines.xla.stablehlo import Builder, Value, i64_array, tensor_type
 from ..errors import ShapeError
@@ -77,7 +87,7 @@ class BroadcastInDim(Primitive):
                     fix="Give broadcast_dimensions[i], the result axis of operand axis i.",
                 )
             )
-        return ShapedArray(shape, x.dtype, x.weak_type, sharding=sharding)
+        return like(x, shape=shape, sharding=sharding)
 
     def evaluate(
         self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
@@ -155,7 +165,7 @@ class ReduceSum(Primitive):
     def abstract_eval(self, x: Any, *, axes: Any, out_sharding: Any) -> ShapedArray:
         NUMBER.check(self.name, 0, x)
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
-        return ShapedArray(shape, x.dtype, x.weak_type)
+        return like(x, shape=shape, sharding=out_sharding)
 
     def evaluate(self, x: Any, *, axes: Any, out_sharding: Any) -> Any:
         return np.sum(x, axis=axes, dtype=_accumulator(x.dtype)).astype(x.dtype, copy=False)
@@ -225,7 +235,7 @@ class Transpose(Primitive):
                     fix="List every axis of the operand exactly once.",
                 )
             )
-        return ShapedArray(tuple([x.shape[i] for i in permutation]), x.dtype, x.weak_type)
+        return like(x, shape=[x.shape[i] for i in permutation])
 
     def evaluate(self, x: Any, *, permutation: Any) -> Any:
         return np.array(np.transpose(x, permutation), order="C")
@@ -253,7 +263,7 @@ class AddAny(Primitive):
 
     def abstract_eval(self, x: Any, y: Any) -> Any:
         assert (x.shape, x.dtype) == (y.shape, y.dtype), f"tangents differ: {x} and {y}"
-        return x if x.weak_type == y.weak_type else x.strip_weak_type()
+        return like(x, y)
 
     def evaluate(self, x: Any, y: Any) -> Any:
         return np.add(x, y)
@@ -304,7 +314,7 @@ def zeros(aval: Any) -> Any:
     """Zeros of an aval."""
     if isinstance(aval.dtype, ExtendedDType):
         return Array(aval, np.zeros(aval.shape, aval.dtype.physical_dtype))
-    scalar = np.zeros((), aval.dtype)[()]
+    scalar = weak_scalar(0, aval) if aval.weak_type else np.zeros((), aval.dtype)[()]
     return broadcast_to(scalar, aval.shape) if aval.shape else scalar
 
 

@@ -21,7 +21,7 @@ from typing import Any, final
 import numpy as np
 from numpy import add, bitwise_or, bitwise_xor, left_shift, right_shift
 
-from ..core import BatchAxes, Primitive, ShapedArray, not_differentiable, not_linear
+from ..core import BatchAxes, Primitive, ShapedArray, like, not_differentiable, not_linear
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .families import aligned_batch, compare, elementwise_shape, expanded
@@ -221,7 +221,7 @@ class Threefry2x32(Primitive):
                         fix="Convert the operand with x.astype('uint32').",
                     )
                 )
-        return [ShapedArray(elementwise_shape(self.name, avals), np.uint32)] * 2
+        return [like(shape=elementwise_shape(self.name, avals), dtype=np.uint32)] * 2
 
     def evaluate(self, *operands: Any) -> list[Any]:
         shape = np.broadcast_shapes(*[x.shape for x in operands])

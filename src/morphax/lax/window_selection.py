@@ -16,7 +16,7 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, Zero, is_undefined_primal, is_zero
+from ..core import BatchAxes, Primitive, ShapedArray, Zero, is_undefined_primal, is_zero, like
 from ..engines.xla.stablehlo import Builder, Value
 from ..errors import ShapeError
 from ..util.messages import message
@@ -214,7 +214,7 @@ class SelectAndGatherAdd(WindowSelection):
         self, t: Any, x: Any, *, select_prim: Primitive, **params: Any
     ) -> ShapedArray:
         _check_selection(self.name, t, x, x.shape)
-        return ShapedArray(_window(**params).out_shape(x.shape), t.dtype, t.weak_type)
+        return like(t, shape=_window(**params).out_shape(x.shape))
 
     def evaluate(self, t: Any, x: Any, *, select_prim: Primitive, **params: Any) -> Any:
         window = _window(**params)
@@ -258,7 +258,7 @@ class SelectAndScatterAdd(WindowSelection):
         self, source: Any, x: Any, *, select_prim: Primitive, **params: Any
     ) -> ShapedArray:
         _check_selection(self.name, source, x, _window(**params).out_shape(x.shape))
-        return ShapedArray(x.shape, source.dtype, source.weak_type)
+        return like(source, shape=x.shape)
 
     def evaluate(self, source: Any, x: Any, *, select_prim: Primitive, **params: Any) -> Any:
         if not source.size:

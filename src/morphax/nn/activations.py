@@ -188,7 +188,8 @@ def gelu(x: Any, approximate: bool = True) -> Any:
     x = _inexact("gelu", x)
     if approximate:
         inner = np.sqrt(2 / np.pi).astype(x.dtype) * (x + 0.044715 * (x**3))
-        return x * (0.5 * (1.0 + jnp.tanh(inner)))
+        # ½ (1 + tanh u) is σ(2u), which does not cancel where it is small.
+        return x * lax.logistic(2 * inner)
     return 0.5 * x * lax.erfc(-x * np.sqrt(0.5).astype(x.dtype))
 
 

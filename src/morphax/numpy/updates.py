@@ -88,7 +88,8 @@ def _as_update(name: str, x: Any, values: Any) -> Any:
         checked_int(f"x.at[...].{name}, argument values", values, x.aval.dtype)
     elif type(values) in (list, tuple):
         values = asarray(values, x.aval.dtype)
-    if x.aval.dtype.kind in _HOLDS.get(type(values), "") and not x.aval.weak_type:
+    holds = _HOLDS.get(type(values))
+    if holds and getattr(x.aval.dtype, "kind", "V") in holds and not x.aval.weak_type:
         if -_EVERYWHERE <= values <= _EVERYWHERE:
             return x.aval.dtype.type(values)  # what conversion would come to
     values = as_array(where, values)

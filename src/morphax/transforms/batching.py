@@ -32,6 +32,7 @@ from ..core import (
     without_source,
 )
 from ..core.axes import AxisEnv
+from ..core.call_with_rules import CallWithRules
 from ..core.debug_info import unknown_function
 from ..lax.spine import batched_first, moved_axis
 from ..util.memo import memoize
@@ -169,6 +170,9 @@ class BatchTrace(Trace):
             for x, dim, aval in zip(results, fragment.out_dims, fragment.member_avals, strict=True)
         ]
         return outs if primitive.multiple_results else outs[0]
+
+    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+        return call.batch(self, operands)
 
     def wrap(self, value: Any, dim: int | None, sources: int = _DIFFERS) -> Any:
         """A batch as one member, or the value itself if it is not mapped."""

@@ -28,6 +28,7 @@ from ..core import (
     without_references,
     without_source,
 )
+from ..core.call_with_rules import CallWithRules
 from ..core.dce import eliminate_dead_code, holds_only_transposed
 from ..lax.convert import as_weak_as
 from ..lax.spine import instantiate
@@ -110,6 +111,11 @@ class JVPTrace(Trace):
         )
         outs = self.wrap(fragment, self.parent.splice(fragment.jaxpr, [*primals, *tangents]))
         return outs if primitive.multiple_results else outs[0]
+
+    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+        if any([type(x) is JVPTracer and x._trace is self for x in operands]):
+            return call.push(self, operands)
+        return self.parent.process_custom_call(call, operands)
 
     def wrap(self, fragment: JVPFragment, results: Sequence[Any]) -> list[Any]:
         """Pair the results of a spliced fragment with their tangents."""

@@ -33,6 +33,7 @@ from ..core import (
     new_trace,
     without_source,
 )
+from ..core.call_with_rules import CallWithRules
 from ..core.partition import selected
 from ..util.memo import memoize
 from .jvp import PrimalTracer, apply_rule
@@ -146,6 +147,11 @@ class PartialTrace(StagingTrace):
         known = iter(self.parent.process(primitive, given, part.params))
         return [next(known) if on else x for x, on in zip(staged, part.results, strict=True)]
 
+    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+        if any([type(x) is StagingTracer and x._trace is self for x in operands]):
+            return call.stage(self, operands)
+        return self.parent.process_custom_call(call, operands)
+
     def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
         return Trace.splice(self, jaxpr, operands)
 
@@ -243,6 +249,11 @@ class LinearizeTrace(Trace):
         results = self.parent.splice(rule.forward, primals)
         outs = self.record(rule, operands, results)
         return outs if primitive.multiple_results else outs[0]
+
+    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+        if any([type(x) is LinearizeTracer and x._trace is self for x in operands]):
+            return call.record(self, operands)
+        return self.parent.process_custom_call(call, operands)
 
     def record(
         self, rule: Linearization, operands: Sequence[Any], results: Sequence[Any]

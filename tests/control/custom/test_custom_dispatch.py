@@ -11,7 +11,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
-from morphax import lax
+from morphax import core, lax
 
 Function = Callable[[Any], Any]
 
@@ -322,3 +322,25 @@ def test_a_python_number_is_a_cotangent() -> None:
     f.defvjp(lambda x, y: (x * y, None), lambda _, ct: (0, 7.0 * 1j))
     with pytest.raises(TypeError, match="cotangent of y"):
         jax.grad(f, (0, 1))(1.0, 1.0)
+
+
+def test_a_trace_of_a_new_kind_says_what_it_does() -> None:
+    class Choosing(core.Trace):
+        def __init__(self, what: str) -> None:
+            super().__init__(core.current_trace())
+            self.what, self.applied = what, list[str]()
+
+        def process(self, primitive: Any, operands: Any, params: Any) -> Any:
+            self.applied.append(primitive.name)
+            return self.parent.process(primitive, operands, params)
+
+        def process_custom_call(self, call: Any, operands: Any) -> Any:
+            return getattr(call, self.what)(self, operands)
+
+    f = jax.custom_jvp(lambda x: lax.mul(x, x))
+    f.defjvps(lambda t, _, x: 2 * x * t)
+    for what, applied in (("run", "mul"), ("stage", "custom_jvp_call")):
+        trace = Choosing(what)
+        with core.new_trace(trace):
+            result = f(3.0)
+        assert (result, trace.applied[0]) == (9.0, applied)

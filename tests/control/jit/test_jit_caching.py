@@ -15,6 +15,7 @@ import pytest
 
 import morphax as jax
 from morphax import lax
+from morphax.array.sharding import default_place
 from morphax.control.jit import executables
 from tests.tracing import calls_of
 
@@ -105,7 +106,7 @@ def test_an_executable_is_shared_by_calls_and_derivatives() -> None:
     f = jax.jit(lambda x: lax.sin(x))
     f(1.0)
     jaxpr = f.trace(1.0).jaxpr
-    compiled = executables.compiled(jaxpr, "f", device=jax.devices()[0])
+    compiled = executables.compiled(jaxpr, "f", place=default_place())
     assert f.lower(1.0).compile().runtime_executable() is compiled.loaded
 
 

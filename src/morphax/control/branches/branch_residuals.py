@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...core import Jaxpr, Var, apply_jaxpr, captures_as_operands, stage_closed
+from ...core import Jaxpr, Var, apply_jaxpr, stage_closed
 from ...lax.spine import zeros
 from ...transforms.linearize import Linearization
-from ..closing import common_captures
+from ..closing import closed_programs
 
 
 class Places(NamedTuple):
@@ -43,17 +43,11 @@ def shared_places(values: Sequence[Sequence[Any]]) -> Places:
     return Places(avals, of_branches)
 
 
-def closed_branches(branches: Sequence[Jaxpr]) -> tuple[list[Any], list[Jaxpr]]:
-    """What open programs capture, and the programs with all of that as first operands."""
-    programs, captures = zip(*map(captures_as_operands, branches), strict=True)
-    return common_captures(programs, captures)
-
-
 def with_common_captures(
     rules: Sequence[Linearization],
 ) -> tuple[list[Linearization], list[Any]]:
     """The linearizations with all values that their forward programs capture as first operands."""
-    joined, extended = closed_branches([_programs(rule)[0] for rule in rules])
+    joined, extended = closed_programs([_programs(rule)[0] for rule in rules])
     if not joined:
         return list(rules), joined
     return [

@@ -15,30 +15,25 @@ from ...core import (
     has_ordered,
     is_undefined_primal,
     is_zero,
-    jaxpr_axis_names,
-    moved_effects,
     operands_as_captures,
     without_references,
 )
-from ...core.effects import Effects, no_effects
-from ...engines.reference.eager import RunsOnArrays, as_array
+from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.ref_binding import TakesReferences
 from ...lax.selection import select_n
 from ...lax.spine import broadcast_in_dim_p
-from ...transforms.batching import open_batch, to_axis
-from ...transforms.jvp import open_jvp
-from ...transforms.known_parts import KnownPart, Mask, known_program
+from ...transforms.batching import open_batch
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import open_transpose
 from ..batched_effects import check_repeatable
-from ..calls import split_tangents
+from ..bodies.body_primitive import HasBodies
+from ..bodies.fixpoint import any_of
+from ..bodies.wiring import Body, Role, Wiring
 from ..checks.batched_checks import batch_with_checks
 from ..checks.check_primitive import has_checks
-from ..ref_bodies import discharge_cond
+from ..closing import closed_programs
 from .branch_residuals import (
-    closed_branches,
     residual_operands,
     shared_places,
     taking_places,
@@ -50,7 +45,7 @@ from .cond_rematerialization import rematerialize_cond
 
 
 @final
-class Cond(RunsOnArrays, TakesReferences):
+class Cond(HasBodies):
     """Apply ``branches[index]`` to the operands; `index` is an int32 in range.
 
     Params:
@@ -58,16 +53,13 @@ class Cond(RunsOnArrays, TakesReferences):
     """
 
     name = "cond"
-    multiple_results = True
+    wiring = Wiring(
+        roles=(Role("index", 1), Role("operands")),
+        bodies=(Body("branches", takes=("operands",), gives=("results",)),),
+        chooses="index",
+    )
 
-    def abstract_eval(self, index: Any, *avals: Any, branches: tuple[Jaxpr, ...]) -> Sequence[Any]:
-        return branches[0].out_avals
-
-    def effects(self, *, branches: tuple[Jaxpr, ...]) -> Effects:
-        return no_effects.union(*[moved_effects(branch.effects, 1) for branch in branches])
-
-    def axis_names(self, *, branches: tuple[Jaxpr, ...]) -> tuple[Any, ...]:
-        return tuple(dict.fromkeys(n for branch in branches for n in jaxpr_axis_names(branch)))
+    rematerialize = staticmethod(rematerialize_cond)
 
     def interpret(self, index: Any, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[Any]:
         chosen = min(max(int(index), 0), len(branches) - 1)
@@ -78,9 +70,6 @@ class Cond(RunsOnArrays, TakesReferences):
         chosen = min(max(int(index.to_host()), 0), len(branches) - 1)
         branch = without_references(branches[chosen])
         return [as_array(x) for x in apply_jaxpr(branch, *operands)]
-
-    def discharge(self, index: Any, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[Any]:
-        return discharge_cond(self, index, operands, branches)
 
     def lower(
         self,
@@ -101,30 +90,21 @@ class Cond(RunsOnArrays, TakesReferences):
         ]
         return b.ops("stablehlo.case", outs, index, regions=regions, gives_token=ordered)
 
-    def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], *, branches: tuple[Jaxpr, ...]
-    ) -> tuple[list[Any], list[Any]]:
-        active = tuple([not is_zero(t) for t in tangents[1:]])
-        forced = _any_of([open_jvp(branch, active).out_active for branch in branches])
-        fragments = [open_jvp(branch, active, forced) for branch in branches]
-        given = [t for t in tangents[1:] if not is_zero(t)]
-        captured, programs = closed_branches([f.jaxpr for f in fragments])
-        index, *operands = primals
-        results = self.bind(index, *captured, *operands, *given, branches=tuple(programs))
-        return split_tangents(results, forced, branches[0].out_avals)
-
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
     ) -> Linearization:
         """Residuals are what branches hand out in places, operands, and the choice itself."""
         branches = params["branches"]
         alone = [linearize_jaxpr(branch, active[1:]) for branch in branches]
-        forced = _any_of([rule.out_active for rule in alone])
+        forced = tuple(any_of([rule.out_active for rule in alone]))
         rules, captured = with_common_captures(
-            [linearize_jaxpr(branch, active[1:], forced) for branch in branches]
+            [
+                rule if rule.out_active == forced else linearize_jaxpr(branch, active[1:], forced)
+                for rule, branch in zip(alone, branches, strict=True)
+            ]
         )
         count = len(branches[0].outvars)
-        given = _any_of([residual_operands(rule) for rule in rules])
+        given = any_of([residual_operands(rule) for rule in rules])
         pairs = [with_operands_apart(rule, given) for rule in rules]
         places = shared_places([forward.out_avals[count:] for forward, _ in pairs])
         forwards = [with_places(forward, i, places) for i, (forward, _) in enumerate(pairs)]
@@ -154,69 +134,38 @@ class Cond(RunsOnArrays, TakesReferences):
         linear = tuple([is_undefined_primal(x) for x in operands])
         ct_active = tuple([not is_zero(ct) for ct in cts])
         fragments = [open_transpose(branch, linear, ct_active, True) for branch in branches]
-        captured, programs = closed_branches([f.jaxpr for f in fragments])
+        captured, programs = closed_programs([f.jaxpr for f in fragments])
         known = [x for x in operands if not is_undefined_primal(x)]
         given = [ct for ct in cts if not is_zero(ct)]
         results = iter(self.bind(index, *captured, *known, *given, branches=tuple(programs)))
         return [None, *[next(results) if on else None for on in linear]]
 
-    def known_part(self, unknown: Mask, *, branches: tuple[Jaxpr, ...]) -> KnownPart | None:
-        if unknown[0]:
-            return None
-        rows = [known_program(branch, unknown[1:]).results for branch in branches]
-        results = tuple([all(column) for column in zip(*rows, strict=True)])
-        programs = [known_program(branch, unknown[1:], results).jaxpr for branch in branches]
-        operands = tuple([not on for on in unknown])
-        return KnownPart(operands, results, {"branches": tuple(programs)})
-
     def batch(
-        self,
-        axes: BatchAxes,
-        operands: Sequence[Any],
-        dims: tuple[int | None, ...],
-        *,
-        branches: tuple[Jaxpr, ...],
+        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
     ) -> tuple[list[Any], Sequence[int | None]]:
-        index, *others = operands
-        if dims[0] is not None:
-            effects = self.effects(branches=branches)
-            if has_checks(effects):
-                return batch_with_checks(self, axes, operands, dims, {"branches": branches})
-            check_repeatable("lax.cond or lax.switch", effects)
-            return self._batch_by_selection(axes, index, dims, others, branches)
-        moved = [
-            x if d is None else to_axis(axes, x, d, 0)
-            for x, d in zip(others, dims[1:], strict=True)
-        ]
-        at_front = tuple([None if d is None else 0 for d in dims[1:]])
-        loose = [open_batch(branch, at_front, axes).out_dims for branch in branches]
-        batched = _any_of([[d is not None for d in out_dims] for out_dims in loose])
-        fragments = [open_batch(branch, at_front, axes, batched) for branch in branches]
-        captured, programs = closed_branches([f.jaxpr for f in fragments])
-        outs = self.bind(index, *captured, *moved, branches=tuple(programs))
-        return outs, [0 if on else None for on in batched]
+        if dims[0] is None:
+            return super().batch(axes, operands, dims, **params)
+        effects = self.effects(**params)
+        if has_checks(effects):
+            return batch_with_checks(self, axes, operands, dims, params)
+        check_repeatable("lax.cond or lax.switch", effects)
+        return self._batch_by_selection(axes, operands, dims, **params)
 
     collect = batch
-    rematerialize = staticmethod(rematerialize_cond)
 
     def _batch_by_selection(
         self,
         axes: BatchAxes,
-        index: Any,
-        dims: tuple[int | None, ...],
         operands: Sequence[Any],
+        dims: tuple[int | None, ...],
         branches: tuple[Jaxpr, ...],
     ) -> tuple[list[Any], Sequence[int]]:
         """Members of the batch take different branches: compute all, select."""
         everything = (True,) * len(branches[0].outvars)
         fragments = [open_batch(branch, dims[1:], axes, everything) for branch in branches]
-        results = [apply_jaxpr(f.jaxpr, *operands) for f in fragments]
-        selected = [_select(index, list(cases)) for cases in zip(*results, strict=True)]
+        results = [apply_jaxpr(f.jaxpr, *operands[1:]) for f in fragments]
+        selected = [_select(operands[0], list(cases)) for cases in zip(*results, strict=True)]
         return selected, [0] * len(selected)
-
-
-def _any_of(rows: Sequence[Sequence[bool]]) -> tuple[bool, ...]:
-    return tuple([any(column) for column in zip(*rows, strict=True)])
 
 
 def _select(index: Any, cases: list[Any]) -> Any:

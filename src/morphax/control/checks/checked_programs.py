@@ -34,7 +34,7 @@ from .check_ledger import Ledger
 from .check_primitive import has_checks
 from .check_sites import Site
 from .checkify_automatic import Errors, automatic_sites
-from .checkify_bodies import BODY_RULES, CheckedProgram, apply_unchanged
+from .checkify_bodies import CheckedProgram, apply_unchanged, rule_of
 
 
 def check_program(jaxpr: Jaxpr, errors: Errors, automatic: Errors) -> CheckedProgram:
@@ -107,7 +107,7 @@ class Interpreter:
         return [a.val if type(a) is Literal else env[a] for a in jaxpr.outvars]
 
     def _apply(self, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
-        rule = BODY_RULES.get(eqn.primitive.name)
+        rule = rule_of(eqn.primitive)
         if rule is not None:
             return rule(self, eqn, operands)
         outs = apply_unchanged(eqn, operands)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, takewhile
 from typing import Any, Protocol, final
 
 import numpy as np
@@ -15,11 +16,11 @@ import numpy as np
 from ...core import (
     Equation,
     Jaxpr,
+    Primitive,
     Zero,
     apply_jaxpr,
     aval_of,
     current_trace,
-    stage,
     stage_closed,
 )
 from ...lax.bitwise import bitwise_and
@@ -27,6 +28,9 @@ from ...lax.comparison import eq
 from ...lax.reductions import reduce_or
 from ...lax.shape import broadcast
 from ...util.memo import memoize
+from ..bodies.body_primitive import HasBodies
+from ..bodies.lifting import looking_on
+from ..bodies.wiring import Body, Parts, Wiring
 from .check_ledger import Ledger, first_failure, renumbered
 from .check_sites import CheckState, JaxException, Layout, Site, layout_of, no_failure
 
@@ -70,6 +74,9 @@ class Checker(Protocol):
     def program(self, jaxpr: Jaxpr) -> CheckedProgram:
         """The checked form of a body."""
 
+    def run(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+        """The results of a program whose checks are entered into the ledger."""
+
     def without_checks(
         self, function: Callable[[Sequence[Any]], Sequence[Any]], operands: Sequence[Any]
     ) -> list[Any]:
@@ -99,18 +106,52 @@ def check_call(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list
     return checker.ledger.take(results, program.sites, program.layout)
 
 
-def check_cond(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
-    """Branches number their sites one after the other, and pack states in one layout."""
-    programs = [checker.program(branch) for branch in eqn.params["branches"]]
+def check_bodies(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+    """The state of a loop is carried, that of branches is a result.
+
+    Branches number their sites one after the other, and pack states in one layout.
+    """
+    primitive: Any = eqn.primitive
+    wiring, params = primitive.wiring, eqn.params
+    deciding = [jaxpr for body in wiring.deciding for jaxpr in body.programs(params)]
+    if any([checker.program(jaxpr).changed for jaxpr in deciding]):
+        # A condition has no place for a state, but the body has.
+        loop = stage_closed(
+            lambda *x: primitive.with_carried_condition(x, params), tuple(map(aval_of, operands))
+        )
+        return checker.run(loop, operands)
+    giving = wiring.giving
+    programs = [checker.program(jaxpr) for jaxpr in giving.programs(params)]
     if not any([program.changed for program in programs]):
         return apply_unchanged(eqn, operands)
     sites = tuple([site for program in programs for site in program.sites])
-    layout, offset, branches = layout_of(sites), 0, []
-    for program in programs:
-        branches.append(_in_layout(program, offset, layout))
-        offset += len(program.sites)
-    results = apply_changed(eqn, operands, branches=tuple(branches))
+    layout = layout_of(sites)
+    parts = wiring.parts(operands, params)
+    changes: dict[str, Any] = {}
+    if wiring.carried is None:
+        offsets = accumulate([len(program.sites) for program in programs], initial=0)
+        bodies = [
+            _in_layout(p, offset, layout) for p, offset in zip(programs, offsets, strict=False)
+        ]
+    else:
+        state = no_failure.pack(layout)
+        state_avals = list(map(aval_of, state))
+        bodies = [_with_carried_state(programs[0], _before_carry(wiring, giving, parts))]
+        for body in wiring.deciding:
+            place = _before_carry(wiring, body, parts)
+            (jaxpr,) = body.programs(params)
+            avals = [*jaxpr.in_avals[:place], *state_avals, *jaxpr.in_avals[place:]]
+            places = [*range(place), *range(place + len(state_avals), len(avals))]
+            changes |= body.holding([looking_on(jaxpr, tuple(avals), tuple(places))], params)
+        parts[wiring.carried] = state + parts[wiring.carried]
+    changes |= giving.holding(bodies, params) | wiring.counts(parts)
+    results = apply_changed(eqn, parts.flat, **changes)
     return checker.ledger.take(results, sites, layout)
+
+
+def _before_carry(wiring: Wiring, body: Body, parts: Parts) -> int:
+    """How many operands a program of a loop has before the carry."""
+    return sum([len(parts[name]) for name in takewhile(lambda n: n != wiring.carried, body.takes)])
 
 
 @memoize
@@ -124,84 +165,19 @@ def _in_layout(program: CheckedProgram, offset: int, layout: Layout) -> Jaxpr:
     return stage_closed(function, program.jaxpr.in_avals, program.jaxpr.debug_info)
 
 
-def check_scan(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
-    """The state is part of the carry."""
-    program = checker.program(eqn.params["jaxpr"])
-    if not program.changed:
-        return apply_unchanged(eqn, operands)
-    num_consts, layout = eqn.params["num_consts"], program.layout
-    start = no_failure.pack(layout)
-    results = apply_changed(
-        eqn,
-        [*operands[:num_consts], *start, *operands[num_consts:]],
-        jaxpr=_scan_body(program, num_consts),
-        num_carry=eqn.params["num_carry"] + len(start),
-    )
-    return checker.ledger.take(results, program.sites, layout)
-
-
 @memoize
-def _scan_body(program: CheckedProgram, num_consts: int) -> Jaxpr:
+def _with_carried_state(program: CheckedProgram, place: int) -> Jaxpr:
+    """The program with the state of the steps before among its operands."""
+
     def function(*operands: Any) -> list[Any]:
-        earlier, rest = CheckState.unpack(operands[num_consts:], program.layout)
-        later, outs = program.run(*operands[:num_consts], *rest)
+        earlier, rest = CheckState.unpack(operands[place:], program.layout)
+        later, outs = program.run(*operands[:place], *rest)
         return [*first_failure(earlier, later).pack(program.layout), *outs]
 
     avals = program.jaxpr.in_avals
     state = map(aval_of, no_failure.pack(program.layout))
-    in_avals = [*avals[:num_consts], *state, *avals[num_consts:]]
+    in_avals = [*avals[:place], *state, *avals[place:]]
     return stage_closed(function, in_avals, program.jaxpr.debug_info)
-
-
-def check_while(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
-    """The carry holds whether to go on, and the state: a condition has no place for a state."""
-    params = eqn.params
-    condition, body = (checker.program(params[key]) for key in ("cond_jaxpr", "body_jaxpr"))
-    if not (condition.changed or body.changed):
-        return apply_unchanged(eqn, operands)
-    sites = condition.sites + body.sites
-    layout = layout_of(sites)
-    cond_consts, body_consts, carry = eqn.primitive.parts(operands, **params)
-    state, (goes_on,) = condition.run(*cond_consts, *carry)
-    start = [goes_on, *state.pack(layout), *carry]
-    loop = _while_body(condition, body, len(cond_consts), len(body_consts))
-    results = apply_changed(
-        eqn,
-        [*cond_consts, *body_consts, *start],
-        cond_jaxpr=_first_operand(loop.in_avals[-len(start) :]),
-        cond_nconsts=0,
-        body_jaxpr=loop,
-        body_nconsts=len(cond_consts) + len(body_consts),
-    )
-    return checker.ledger.take(results[1:], sites, layout)
-
-
-@memoize
-def _while_body(condition: CheckedProgram, body: CheckedProgram, n: int, m: int) -> Jaxpr:
-    """A step with the condition behind it; n and m constants of the condition and of the body."""
-    sites = condition.sites + body.sites
-    layout = layout_of(sites)
-
-    def function(*operands: Any) -> list[Any]:
-        cond_consts, body_consts = operands[:n], operands[n : n + m]
-        state, carry = CheckState.unpack(operands[n + m + 1 :], layout)
-        of_body, carry = body.run(*body_consts, *carry)
-        state = first_failure(state, renumbered(of_body, len(condition.sites)))
-        of_condition, (goes_on,) = condition.run(*cond_consts, *carry)
-        return [goes_on, *first_failure(state, of_condition).pack(layout), *carry]
-
-    constants = [*condition.jaxpr.in_avals[:n], *body.jaxpr.in_avals[:m]]
-    goes_on = condition.jaxpr.out_avals[-1]
-    state = map(aval_of, no_failure.pack(layout))
-    return stage_closed(
-        function, [*constants, goes_on, *state, *body.jaxpr.in_avals[m:]], body.jaxpr.debug_info
-    )
-
-
-@memoize
-def _first_operand(avals: tuple[Any, ...]) -> Jaxpr:
-    jaxpr, _ = stage(lambda *operands: operands[:1], avals)
-    return jaxpr
 
 
 def check_custom_jvp(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
@@ -300,15 +276,16 @@ def _is_one_of(code: Any, codes: Any) -> Any:
 
 
 # The table belongs to checkify, because what a check means is its affair alone.  It is by name, so
-# that the operations may use checked programs in turn.  Those that it does not know of are applied
-# as they are.
-BODY_RULES: dict[str, Rule] = {
+# that the operations may use checked programs in turn.
+_RULES: dict[str, Rule] = {
     "jit": check_call,
     "remat2": check_call,
-    "cond": check_cond,
-    "scan": check_scan,
-    "while": check_while,
     "custom_jvp_call": check_custom_jvp,
     "custom_vjp_call": check_custom_vjp,
     "check": check_check,
 }
+
+
+def rule_of(primitive: Primitive) -> Rule | None:
+    """How to apply an operation that has a program, `None` for those applied as they are."""
+    return check_bodies if isinstance(primitive, HasBodies) else _RULES.get(primitive.name)

@@ -1,7 +1,4 @@
-"""What `custom_jvp` and `custom_vjp` share: their calls, bound and dispatched on the current trace.
-
-`custom_dispatch` tells who carries a call out.
-"""
+"""What `custom_jvp` and `custom_vjp` share: their calls, which the current trace carries out."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from ...transforms.flattening import (
 )
 from ...util.messages import message
 from .custom_call import CustomCall
-from .custom_dispatch import dispatch
+from .ruled_call import RuledCall
 
 
 class BoundCall(NamedTuple):
@@ -76,10 +73,11 @@ class HasRules:
             # Nobody asks for the rule.
             outs: Sequence[Any] = call.flat(*call.leaves)
         else:
-            rule = self._rule(call.fixed, call.flat, function_label(self.fun))
-            params = {self._primitive.rule_name: rule, "name": self.fun.__name__}
-            info = debug_info(self._primitive.name, call.flat.function, call.flat.in_tree)
-            outs = dispatch(self._primitive, trace, call.flat, call.leaves, params, info)
+            flat = call.flat
+            rule = self._rule(call.fixed, flat, function_label(self.fun))
+            info = debug_info(self._primitive.name, flat.function, flat.in_tree)
+            ruled = RuledCall(self._primitive, flat, rule, self.fun.__name__, info)
+            outs = trace.process_custom_call(ruled, call.leaves)
         return call.flat.out_tree.unflatten(outs)
 
     def _check_defined(self) -> None:

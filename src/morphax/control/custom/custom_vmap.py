@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ... import tree
-from ...core import StagingTrace, Trace, aval_of, frames_hidden, is_value, stage_discharged
+from ...core import Trace, aval_of, frames_hidden, is_value, stage_discharged
 from ...core.compile_time import trace_of
-from ...transforms.batching import BatchTrace
 from ...transforms.flattening import debug_info, function_label
 from ...util.messages import message
 from ..loops.loops import map as map_members
@@ -200,7 +199,7 @@ class custom_vmap:
 def _may_be_batched(trace: Trace | None) -> bool:
     """Whether the operation is seen by `vmap`, now or when a program that is staged is applied."""
     while trace is not None:
-        if isinstance(trace, (StagingTrace, BatchTrace)):
+        if trace.stages or trace.maps:
             return True
         trace = trace.parent
     return False

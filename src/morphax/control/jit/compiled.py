@@ -8,7 +8,6 @@ from typing import Any, final
 from ... import tree
 from ...array import Array
 from ...array.colocation import placement_of
-from ...array.sharding import SingleDeviceSharding
 from ...config import current as current_config
 from ...core import AbstractRef, Format, Layout, Tracer, aval_of, is_value
 from ...engines.xla.call_plan import CallPlan
@@ -81,7 +80,7 @@ class Compiled(Stage):
         """Run the program on leaves of its signature."""
         executable = self._executable
         operands = [
-            x if type(x) is Array else put(x, aval, executable.device)
+            x if type(x) is Array else put(x, aval, executable.place)
             for x, aval in zip(leaves, self._flat_in_avals, strict=True)
         ]
         committed = self._check_placement(operands)
@@ -155,7 +154,7 @@ class Compiled(Stage):
         return tree.map(lambda info, f: info.update(sharding=f), infos, self.output_formats)
 
     def _format(self, layout: Layout) -> Format:
-        return Format(layout, SingleDeviceSharding(self._executable.device))
+        return Format(layout, self._executable.place)
 
     @property
     def _label(self) -> str:
@@ -190,13 +189,14 @@ class Compiled(Stage):
 
     def _check_placement(self, operands: Sequence[Array]) -> bool:
         """Whether operands are committed; `ValueError` if they are to another device."""
-        device, committed = placement_of(operands, self._label, lambda i: self._argument_names[i])
-        if committed and device is not self._executable.device:
+        place, committed = placement_of(operands, self._label, lambda i: self._argument_names[i])
+        compiled_for = self._executable.place
+        if committed and place is not compiled_for:
             raise ValueError(
                 message(
                     f"{self._label}, arguments",
-                    given=f"arrays on {device!r}",
-                    expected=f"arrays on {self._executable.device!r}, for which it was compiled",
+                    given=f"arrays on {place.brief!r}",
+                    expected=f"arrays on {compiled_for.brief!r}, for which it was compiled",
                     fix="Move the arguments there with jax.device_put.",
                 )
             )

@@ -15,6 +15,7 @@ from typing import Any, final
 from weakref import WeakKeyDictionary
 
 from ...array import Array
+from ...array.sharding import SingleDeviceSharding
 from ...config import current as current_config
 from ...core import DebugInfo, Jaxpr
 from ...engines.xla.call_plan import CallPlan
@@ -67,11 +68,11 @@ def compiled(
     compiler_options: CompilerOptions = (),
     *,
     keep_unused: bool = False,
-    device: Any,
+    place: SingleDeviceSharding,
 ) -> Executable:
-    """The executable of a program on a device."""
+    """The executable of a program at a place."""
     known = _executables_of(jaxpr)
-    options = (donated, compiler_options, bool(keep_unused), device)
+    options = (donated, compiler_options, bool(keep_unused), place)
     key = key_of(options) or options
     found = known.by_options.get(key)
     if found is None:
@@ -81,11 +82,11 @@ def compiled(
             if found is None:
                 start = time.perf_counter()
                 with reported(LOWERING, f"jit({name})"):
-                    program = lower(jaxpr, name, donated, device.platform, keep_unused=keep_unused)
+                    program = lower(jaxpr, name, donated, place.platform, keep_unused=keep_unused)
                 with reported(COMPILING, f"jit({name})"):
-                    found = Executable.compile(program, device, compiler_options)
+                    found = Executable.compile(program, place, compiler_options)
                 known.by_options[key] = found
-                _report(jaxpr, name, device, time.perf_counter() - start)
+                _report(jaxpr, name, place.device, time.perf_counter() - start)
     return found
 
 
@@ -114,4 +115,4 @@ def plan(executable: Executable, info: DebugInfo) -> CallPlan | None:
     """What `run` does, for callers in C++; None if only Python can do it."""
     if executable.program.handed_over:
         return None
-    return executable.plan(partial(donated_to, info.function, executable.device))
+    return executable.plan(partial(donated_to, info.function))

@@ -59,9 +59,9 @@ class Jit(TransformedCall, ProgramCall, TakesReferences):
     ) -> list[Array]:
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
         info = jaxpr.debug_info
-        device, committed = placement_of(operands, f"jit of {info.function}", info.argument_name)
+        place, committed = placement_of(operands, f"jit of {info.function}", info.argument_name)
         executable = compiled(
-            jaxpr, name, donated, compiler_options, keep_unused=keep_unused, device=device
+            jaxpr, name, donated, compiler_options, keep_unused=keep_unused, place=place
         )
         return run(executable, operands, committed, info)
 

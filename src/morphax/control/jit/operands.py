@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...array import Array
+from ...array.sharding import Sharding
 from ...dtypes import float0
 from ...engines.reference.eager import as_array
 from ...engines.transfer_guard import guard_transfer
@@ -24,10 +25,10 @@ if compiled is not None:
     on_clear(compiled.clear_numbers)
 
 
-def put(x: Any, aval: Any, device: Any) -> Array:
-    """An operand that is no `Array` yet; numbers go straight to the device."""
+def put(x: Any, aval: Any, place: Sharding) -> Array:
+    """An operand that is no `Array` yet; numbers go straight to their place."""
     if (type(x) not in _NUMBERS and not isinstance(x, np.generic)) or aval.dtype == float0:
         return as_array(x)
-    guard_transfer("host_to_device", x, device)
+    guard_transfer("host_to_device", x, place)
     host = np.asarray(x, aval.dtype)
-    return Array(aval, None, copied_to_device(host, aval, device), device)
+    return Array(aval, None, copied_to_device(host, aval, place), place)

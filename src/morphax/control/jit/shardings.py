@@ -27,9 +27,8 @@ def device_of_shardings(argument: str, shardings: Any) -> Device | None:
 
 
 def _device_of(argument: str, sharding: Any) -> Device:
-    place = sharding.place if type(sharding) is SingleDeviceSharding else None
-    if isinstance(place, Device):
-        return place
+    if type(sharding) is SingleDeviceSharding and sharding is sharding.own_memory:
+        return sharding.device
     kind = NotImplementedError if isinstance(sharding, Sharding) else TypeError
     raise kind(
         message(

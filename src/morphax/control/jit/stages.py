@@ -15,8 +15,8 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from ...array import Array
 from ...array.colocation import placement_of
+from ...array.sharding import SingleDeviceSharding, default_place, whole_on
 from ...core import Cell, Jaxpr, StagingTrace, Trace, current_trace, root_trace
-from ...engines.devices import default_device
 from ...engines.reference.eager import EvalTrace, as_array
 from ...engines.xla import inspection
 from ...engines.xla.call_plan import CallPlan
@@ -62,9 +62,9 @@ class Traced(Stage):
     __slots__ = (
         "_argument_names",
         "_committed",
-        "_device",
         "_executables",
         "_params",
+        "_place",
         "captured",
     )
 
@@ -83,7 +83,7 @@ class Traced(Stage):
         self.captured = captured
         self._params = params
         self._committed = device is not None
-        self._device = default_device() if device is None else device
+        self._place = default_place() if device is None else whole_on(device)
         self._executables: dict[Any, Executable] = {}
         self._argument_names: Sequence[str] | None = None
 
@@ -141,10 +141,10 @@ class Traced(Stage):
         if type(current_trace()) is not EvalTrace:
             return self.bind(leaves)
         operands = leaves if only_arrays(map(type, leaves)) else self._operands(leaves)
-        device, committed = self._device, self._committed
+        place, committed = self._place, self._committed
         if True in map(_is_committed, operands) and not committed:
-            device, committed = self._placement(operands)
-        executable = self._executables.get(device) or self._compile(device)
+            place, committed = self._placement(operands)
+        executable = self._executables.get(place) or self._compile(place)
         if self.donate_argnums:
             results = run(executable, operands, committed, self._program.debug_info)
         else:
@@ -158,7 +158,7 @@ class Traced(Stage):
             how the program is called on the device, None if only Python can do it; whether its
             results are committed in any case; and their structure.
         """
-        executable = self._executables.get(self._device) or self._compile(self._device)
+        executable = self._executables.get(self._place) or self._compile(self._place)
         steps = None if self.captured else plan(executable, self._program.debug_info)
         return steps, self._committed, self.out_tree
 
@@ -168,9 +168,9 @@ class Traced(Stage):
 
     def _operands(self, leaves: Sequence[Any]) -> list[Array]:
         """Leaves, numbers and NumPy arrays among them, as arrays."""
-        device = self._device
+        place = self._place
         return [
-            x if type(x) is Array else put(x, aval, device)
+            x if type(x) is Array else put(x, aval, place)
             for x, aval in zip(leaves, self._flat_in_avals, strict=True)
         ]
 
@@ -178,18 +178,18 @@ class Traced(Stage):
         info = self._program.debug_info
         return placement_of(operands, f"jit of {info.function}", info.argument_name)
 
-    def _compile(self, device: Any) -> Executable:
-        """The executable for a device, remembered for further calls."""
+    def _compile(self, place: SingleDeviceSharding) -> Executable:
+        """The executable for a place, remembered for further calls."""
         # In eager mode all captured tracers have leaked; this says so.
         for x in self.captured:
             as_array(x)
-        found = self._executables[device] = self.executable(device)
+        found = self._executables[place] = self.executable(place)
         return found
 
     def executable(
-        self, device: Any, compiler_options: CompilerOptions | None = None
+        self, place: SingleDeviceSharding, compiler_options: CompilerOptions | None = None
     ) -> Executable:
-        """The program compiled for a device, with options besides those given to `jit`."""
+        """The program compiled for a place, with options besides those given to `jit`."""
         params = self._params
         options = dict(params["compiler_options"]) | (compiler_options or {})
         return compiled(
@@ -198,7 +198,7 @@ class Traced(Stage):
             self.donate_argnums,
             tuple(sorted(options.items())),
             keep_unused=params["keep_unused"],
-            device=device,
+            place=place,
         )
 
     def _stage_out(self, trace: Trace, leaves: Sequence[Any]) -> list[Any]:
@@ -289,7 +289,7 @@ class Lowered(Stage):
     def __init__(self, traced: Traced, platform: str | None) -> None:
         super().__init__(traced.in_tree, traced.out_tree, traced.jaxpr, traced.donate_argnums)
         self._traced = traced
-        self._platform = platform or traced._device.platform
+        self._platform = platform or traced._place.platform
         self._module = self._lower(locations=False)
 
     def _lower(self, *, locations: bool) -> LoweredProgram:
@@ -349,8 +349,8 @@ class Lowered(Stage):
             device_assignment: the device to compile for, as a sequence of one.
         """
         traced = self._traced
-        device = device_assignment[0] if device_assignment is not None else traced._device
-        executable = traced.executable(device, compiler_options)
+        place = traced._place if device_assignment is None else whole_on(device_assignment[0])
+        executable = traced.executable(place, compiler_options)
         return Compiled(traced, executable, traced.name_arguments(), traced.bind)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes, tree
 from ...core import Jaxpr, ShapedArray, aval_of
 from ...lax.convert import convert, convert_element_type
+from ...lax.joining import stack
 from ...transforms.flattening import function_label
 from ...util.messages import message
 from ..closing import converted_results
@@ -146,3 +147,12 @@ def _same_dtype(before: Any, after: Any) -> bool:
     if before.dtype == after.dtype:
         return True
     return before.weak_type and dtypes.result_type(before, after) == after.dtype
+
+
+def stacked(*ys: Any) -> Any:
+    """Slices in one array; the first may be of the dtype of a weak carry."""
+    avals = set(map(aval_of, ys))
+    if len(avals) > 1:
+        dtype = dtypes.result_type(*ys)
+        ys = tuple([converted(y, dtype) for y in ys])
+    return stack(ys)

@@ -27,7 +27,7 @@ from ...core import (
 from ...lax.arithmetic import add
 from ...lax.axes import integer
 from ...lax.comparison import lt
-from ...lax.joining import concatenate, stack
+from ...lax.joining import concatenate
 from ...lax.shape import collapse, reshape
 from ...lax.slicing import index_in_dim, slice_in_dim
 from ...transforms.flattening import (
@@ -41,7 +41,7 @@ from ...transforms.flattening import (
 from ...transforms.vmap import vmap
 from ...util.messages import message
 from ..remembered import remembered
-from .carry import Carry, check_carry, converted, end_carry, settle_carry, start_carry
+from .carry import Carry, check_carry, converted, end_carry, settle_carry, stacked, start_carry
 from .loop_sizes import batch_length, check_bounds, unrolled
 from .scan_primitive import scan_p
 from .while_bounds import bounds_in_force
@@ -187,7 +187,7 @@ def _python_scan(
         rows.append(y)
     if reverse:
         rows.reverse()
-    return carry, tree.map(lambda *ys: stack(ys), *rows)
+    return carry, tree.map(stacked, *rows)
 
 
 def _python_while(

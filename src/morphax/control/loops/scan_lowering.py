@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from ...lax.comparison import lt
 from ...lax.dynamic_slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from ...lax.spine import zeros
 from ...util.memo import memoize
-from .scan_parts import ScanParts
+from ..bodies.wiring import stacked_aval
 from .while_primitive import while_p
 
 _COUNTER = ShapedArray((), np.int32)
@@ -24,15 +23,15 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
     """The program that computes a scan with these parameters by a `while`."""
     named = dict(params)
     jaxpr, length = named["jaxpr"], named["length"]
-    parts = ScanParts.of(jaxpr.in_avals, **named)
-    n, m = len(parts.consts), len(parts.carry)
-    ys_avals = [_stack(a, length) for a in jaxpr.out_avals[m:]]
+    n, m = named["num_consts"], named["num_carry"]
+    xs_avals = [stacked_aval(a, length) for a in jaxpr.in_avals[n + m :]]
+    ys_avals = [stacked_aval(a, length) for a in jaxpr.out_avals[m:]]
+    avals = [*jaxpr.in_avals[: n + m], *xs_avals]
     if length == 0:
-        return stage_closed(
-            lambda *x: [*x[n : n + m], *map(zeros, ys_avals)], _operand_avals(parts, length)
-        )
+        return stage_closed(lambda *x: [*x[n : n + m], *map(zeros, ys_avals)], avals)
     per_iteration = min(int(named["unroll"]), length)
     whole = length - length % per_iteration
+    start = n + len(xs_avals) + 1
 
     def one_step(i: Any, consts: Any, xs: Any, carry: Any, ys: Any) -> tuple[list[Any], list[Any]]:
         position = sub(np.int32(length - 1), i) if named["reverse"] else i
@@ -45,20 +44,19 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
         return outs[:m], written
 
     def body(*operands: Any) -> list[Any]:
-        consts, xs, rest = _cut(operands, n, len(parts.xs))
-        i, carry, ys = rest[0], rest[1 : 1 + m], rest[1 + m :]
+        consts, (*xs, i), rest = operands[:n], operands[n:start], operands[start:]
+        carry, ys = rest[:m], rest[m:]
         for _ in range(per_iteration):
             carry, ys = one_step(i, consts, xs, carry, ys)
             i = add(i, np.int32(1))
         return [i, *carry, *ys]
 
-    xs_avals = [_stack(a, length) for a in parts.xs]
-    state_avals = [_COUNTER, *parts.carry, *ys_avals]
-    body_program = stage_closed(body, [*parts.consts, *xs_avals, *state_avals])
+    state_avals = [_COUNTER, *avals[n : n + m], *ys_avals]
+    body_program = stage_closed(body, [*avals[:n], *xs_avals, *state_avals])
     condition = stage_closed(lambda i, *_: [lt(i, np.int32(whole))], state_avals)
 
     def whole_scan(*operands: Any) -> list[Any]:
-        consts, carry, xs = ScanParts.of(operands, **named)
+        consts, carry, xs = operands[:n], operands[n : n + m], operands[n + m :]
         _, *state = while_p.bind(
             *consts,
             *xs,
@@ -75,16 +73,4 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
             carry, ys = one_step(np.int32(i), consts, xs, carry, ys)
         return [*carry, *ys]
 
-    return stage_closed(whole_scan, _operand_avals(parts, length))
-
-
-def _operand_avals(parts: ScanParts, length: int) -> list[Any]:
-    return [*parts.consts, *parts.carry, *[_stack(a, length) for a in parts.xs]]
-
-
-def _stack(aval: Any, length: int) -> ShapedArray:
-    return ShapedArray((length, *aval.shape), aval.dtype, aval.weak_type)
-
-
-def _cut(values: Sequence[Any], n: int, m: int) -> tuple[list[Any], list[Any], list[Any]]:
-    return list(values[:n]), list(values[n : n + m]), list(values[n + m :])
+    return stage_closed(whole_scan, avals)

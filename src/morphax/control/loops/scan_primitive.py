@@ -1,47 +1,52 @@
 """The primitive `scan`: a loop with a fixed number of steps, over slices of arrays.
 
-Step i maps (consts, carry, xs[i]) to (carry, ys[i]).  Its derivatives stand in `scan_derivatives`,
-its translation for the compiler in `scan_lowering`.
+Step i maps (consts, carry, xs[i]) to (carry, ys[i]).  Rules that `HasBodies` does not derive from
+the wiring stand in the class; the compiler gets a `while` (`scan_lowering`).
+
+The linearization keeps, for every step, the residuals of the body.  A residual that is a constant
+of the loop is kept once, one that is a slice of a scanned array is not copied.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import Any, final
 
 import numpy as np
 
 from ...array import Array
 from ...core import (
-    BatchAxes,
-    Jaxpr,
-    ShapedArray,
     apply_jaxpr,
+    aval_of,
     captures_as_operands,
     extended_name_stack,
-    jaxpr_axis_names,
+    is_undefined_primal,
+    is_zero,
+    stage_closed,
+    stage_open,
     without_references,
 )
-from ...core.effects import Effects
-from ...engines.reference.eager import RunsOnArrays, as_array
+from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.joining import stack
-from ...lax.ref_binding import TakesReferences
 from ...lax.slicing import index_in_dim
-from ...lax.spine import zeros
-from ...transforms.batching import open_batch, to_axis
-from ...transforms.known_parts import KnownPart, Mask, known_program
+from ...lax.spine import add_tangents, instantiate, zeros
+from ...transforms.known_parts import known_program
 from ...transforms.linearize import Linearization
-from ..calls import INTERPRETED_OPERATIONS, run_compiled, tiny
-from ..ref_bodies import discharge_scan
-from .scan_derivatives import jvp_scan, linearize_scan, transpose_scan
+from ...transforms.staged_linearization import linearize_jaxpr
+from ...transforms.transposition import open_transpose
+from ..bodies.body_primitive import HasBodies
+from ..bodies.fixpoint import spread
+from ..bodies.wiring import Body, Parts, Role, Wiring, slice_aval
+from ..calls import INTERPRETED_OPERATIONS, no_scope, run_compiled, tiny
+from .scan_linear_part import scan_of_linear_carry
 from .scan_lowering import scan_as_while
-from .scan_parts import ScanParts, settled
 from .scan_rematerialization import rematerialize_scan
 
 
 @final
-class Scan(RunsOnArrays, TakesReferences):
+class Scan(HasBodies):
     """A loop of `length` steps that carries values and stacks results.
 
     Params:
@@ -53,125 +58,234 @@ class Scan(RunsOnArrays, TakesReferences):
     """
 
     name = "scan"
-    multiple_results = True
+    wiring = Wiring(
+        roles=(Role("consts", "num_consts"), Role("carry", "num_carry"), Role("xs")),
+        bodies=(Body("jaxpr", takes=("consts", "carry", "xs"), gives=("carry", "ys")),),
+        carried="carry",
+        stacked=("xs", "ys"),
+        length="length",
+    )
 
-    def abstract_eval(
-        self, *avals: Any, jaxpr: Jaxpr, length: int, num_carry: int, **_: Any
-    ) -> Sequence[Any]:
-        carry, slices = jaxpr.out_avals[:num_carry], jaxpr.out_avals[num_carry:]
-        return [*carry, *[ShapedArray((length, *a.shape), a.dtype, a.weak_type) for a in slices]]
-
-    def effects(self, *, jaxpr: Jaxpr, **_: Any) -> Effects:
-        return jaxpr.effects
-
-    def axis_names(self, *, jaxpr: Jaxpr, **_: Any) -> tuple[Any, ...]:
-        return jaxpr_axis_names(jaxpr)
+    rematerialize = staticmethod(rematerialize_scan)
 
     def interpret(self, *operands: Any, **params: Any) -> list[Any]:
-        jaxpr, length = without_references(params["jaxpr"]), params["length"]
-        consts, carry, xs = ScanParts.of(operands, **params)
-        rows: list[Any] = [None] * length
-        for i in range(length - 1, -1, -1) if params["reverse"] else range(length):
-            slices = [index_in_dim(x, i, 0, keepdims=False) for x in xs]
-            with extended_name_stack(f"step {i} of scan"):
-                outs = apply_jaxpr(jaxpr, *consts, *carry, *slices)
-            carry, rows[i] = outs[: len(carry)], outs[len(carry) :]
-        if length == 0:
-            avals = self.abstract_eval(**params)[len(carry) :]
-            return [*carry, *map(zeros, avals)]
-        return [*carry, *[stack(column) for column in zip(*rows, strict=True)]]
+        operands_by_role = self.wiring.parts(operands, params)
+        carry, columns = _steps(
+            operands_by_role,
+            params,
+            lambda i: [index_in_dim(x, i, 0, keepdims=False) for x in operands_by_role["xs"]],
+            lambda i: extended_name_stack(f"step {i} of scan"),
+        )
+        if params["length"] == 0:
+            return [*carry, *map(zeros, self.wiring.result_avals(params)[len(carry) :])]
+        return [*carry, *map(stack, columns)]
 
     def execute(self, *operands: Array, **params: Any) -> list[Array]:
         jaxpr, length = without_references(params["jaxpr"]), params["length"]
         cost = length * (len(jaxpr.eqns) + 1)
         if length == 0 or cost > INTERPRETED_OPERATIONS or not tiny(jaxpr):
             return run_compiled(self, operands, params)
-        consts, carry, xs = ScanParts.of(operands, **params)
-        slice_avals = jaxpr.in_avals[len(consts) + len(carry) :]
-        rows: list[Any] = [None] * length
-        for i in range(length - 1, -1, -1) if params["reverse"] else range(length):
-            slices = [
-                Array(aval, np.asarray(x.to_host()[i]))
-                for aval, x in zip(slice_avals, xs, strict=True)
-            ]
-            outs = apply_jaxpr(jaxpr, *consts, *carry, *slices)
-            carry = outs[: len(carry)]
-            rows[i] = [as_array(y).to_host() for y in outs[len(carry) :]]
-        ys = [np.stack(column) for column in zip(*rows, strict=True)]
-        avals = self.abstract_eval(**params)[len(carry) :]
+        parts = self.wiring.parts(operands, params)
+        avals = jaxpr.in_avals[len(operands) - len(parts["xs"]) :]
+        rows = [(aval, x.to_host()) for aval, x in zip(avals, parts["xs"], strict=True)]
+        carry, columns = _steps(
+            parts, params, lambda i: [Array(aval, np.asarray(x[i])) for aval, x in rows], no_scope
+        )
+        ys = [np.stack([as_array(y).to_host() for y in column]) for column in columns]
+        avals = self.wiring.result_avals(params)[len(carry) :]
         return [*map(as_array, carry), *map(Array, avals, ys)]
-
-    def discharge(self, *operands: Any, **params: Any) -> list[Any]:
-        return discharge_scan(self, operands, params)
 
     def lower(
         self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any
     ) -> list[Value]:
         return b.inline(scan_as_while(tuple(params.items())), *operands)
 
-    def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-    ) -> tuple[list[Any], list[Any]]:
-        return jvp_scan(self, primals, tangents, params)
-
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
     ) -> Linearization:
-        return linearize_scan(self, avals, active, params)
+        """A scan that stacks residuals, and a linear scan that reads them."""
+        jaxpr = params["jaxpr"]
+        given = self.wiring.parts(active, params)
+        mask, out_active = spread(
+            self.wiring, params, given, lambda jaxpr, on: linearize_jaxpr(jaxpr, on).out_active
+        )
+        rule = linearize_jaxpr(jaxpr, tuple(mask.flat))
+        if rule.out_active != tuple(out_active.flat):
+            rule = linearize_jaxpr(jaxpr, tuple(mask.flat), tuple(out_active.flat))
+        num_results = len(jaxpr.outvars)
+        source, captured = captures_as_operands(rule.forward)
+        sizes = params | {"num_consts": params["num_consts"] + len(captured)}
+        sources = self.wiring.parts(source.invars, sizes)
+        residuals = source.outvars[num_results:]
+        constant = {v: i for i, v in enumerate(sources["consts"])}
+        sliced = {v: i for i, v in enumerate(sources["xs"])}
+        computed = [i for i, r in enumerate(residuals) if r not in constant and r not in sliced]
+        outvars = (*source.outvars[:num_results], *[residuals[i] for i in computed])
+        body = source.replace(outvars=outvars)
+
+        def forward(*operands: Any) -> list[Any]:
+            parts = self.wiring.parts([*captured, *operands], sizes)
+            outs = self.apply(parts, params | {"jaxpr": body})
+            stacks = dict(zip(computed, outs[num_results:], strict=True))
+            kept = [
+                parts["consts"][constant[r]]
+                if r in constant
+                else parts["xs"][sliced[r]]
+                if r in sliced
+                else stacks[i]
+                for i, r in enumerate(residuals)
+            ]
+            return [*outs[:num_results], *kept]
+
+        forward_program = stage_open(forward, avals)
+        tangents = self.wiring.parts([a.to_tangent_aval() for a in avals], params)
+        once = [r in constant for r in residuals]
+        linear = self._linear(rule, once, tangents, given, mask, params)
+        residual_avals = forward_program.out_avals[num_results:]
+        program = stage_closed(linear, [*residual_avals, *tangents.where(given).flat])
+        return Linearization(forward_program, program, rule.out_active, len(residuals))
+
+    def _linear(
+        self,
+        rule: Linearization,
+        once: Sequence[bool],
+        avals: Parts,
+        given: Parts,
+        mask: Parts,
+        params: dict[str, Any],
+    ) -> Callable[..., list[Any]]:
+        """The function residuals, tangents → tangents: one scan of the linear body.
+
+        Args:
+            rule: of the body.
+            once: which residuals are constants of the loop; the others are scanned.
+            avals: of all tangents.
+            given: which of them there are.
+            mask: which of them the body takes; components of the carry may start with zero.
+            params: of the scan.
+        """
+        count = len(once)
+
+        def linear(*values: Any) -> list[Any]:
+            pushed = iter(values[count:])
+            tangents = Parts(
+                {
+                    name: [
+                        next(pushed) if on else zeros(aval)
+                        for aval, on, taken in zip(role, given[name], mask[name], strict=True)
+                        if taken
+                    ]
+                    for name, role in avals.items()
+                }
+            )
+            pairs = list(zip(values, once, strict=False))
+            constant = [x for x, on in pairs if on]
+            kept = Parts(consts=constant, carry=[], xs=[x for x, on in pairs if not on])
+            operands = kept.beside(tangents)
+
+            def step(*flat: Any) -> list[Any]:
+                parts = operands.cut(flat)
+                own = {name: iter(role) for name, role in parts.items()}
+                residuals = [next(own["consts" if on else "xs"]) for on in once]
+                return apply_jaxpr(
+                    rule.linear, *residuals, *[x for role in own.values() for x in role]
+                )
+
+            body = stage_closed(step, _body_avals(operands))
+            return self.apply(operands, params | {"jaxpr": body})
+
+        return linear
 
     def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
-        return transpose_scan(self, cts, operands, params)
+        """The steps in the other direction.
 
-    def known_part(self, unknown: Mask, *, jaxpr: Jaxpr, **params: Any) -> KnownPart:
-        mask = ScanParts.of(unknown, **params)
-        n = len(mask.carry)
-
-        def step(carry: list[bool]) -> list[bool]:
-            at = tuple(mask._replace(carry=carry).flat)
-            return [not on for on in known_program(jaxpr, at).results[:n]]
-
-        mask = mask._replace(carry=settled(mask.carry, step))
-        wanted = (*[not on for on in mask.carry], *[True] * (len(jaxpr.outvars) - n))
-        program, results = known_program(jaxpr, tuple(mask.flat), wanted)
-        known = ScanParts(*[[not on for on in role] for role in mask])
-        sizes = {"num_consts": sum(known.consts), "num_carry": sum(known.carry)}
-        return KnownPart(tuple(known.flat), results, params | sizes | {"jaxpr": program})
-
-    def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
-    ) -> tuple[list[Any], list[int | None]]:
+        Cotangents of the carry are carried, those of the constants summed, those of xs stacked.
+        """
         jaxpr = params["jaxpr"]
-        values, where = ScanParts.of(operands, **params), ScanParts.of(dims, **params)
-        mapped = ScanParts(*[[d is not None for d in role] for role in where])
-        n = len(values.carry)
-
-        def out_batched(carry: list[bool]) -> list[bool]:
-            at = _axis_in_body(mapped._replace(carry=carry))
-            return [d is not None for d in open_batch(jaxpr, at, axes).out_dims]
-
-        mapped = mapped._replace(carry=settled(mapped.carry, lambda carry: out_batched(carry)[:n]))
-        ys_mapped = out_batched(mapped.carry)[n:]
-        body, captured = captures_as_operands(
-            open_batch(jaxpr, _axis_in_body(mapped), axes, (*mapped.carry, *ys_mapped)).jaxpr
+        values = self.wiring.parts(operands, params)
+        asked = values.map(is_undefined_primal)
+        # A component of the carry that starts with a known value (zero, in a linearization) is
+        # linear all the same if a step makes it so.
+        linear, _ = spread(
+            self.wiring,
+            params,
+            asked,
+            lambda jaxpr, on: [not known for known in known_program(jaxpr, on).results],
         )
-        sizes = {"num_consts": params["num_consts"] + len(captured)}
-        # The loop axis of xs stays in front, the batch axis comes behind it.
-        targets = ([0] * len(values.consts), [0] * n, [1] * len(values.xs))
-        moved = [
-            to_axis(axes, x, d, target) if on else x
-            for role in zip(values, where, mapped, targets, strict=True)
-            for x, d, on, target in zip(*role, strict=True)
-        ]
-        outs = self.bind(*captured, *moved, **params | sizes | {"jaxpr": body})
-        carry_dims: list[int | None] = [0 if on else None for on in mapped.carry]
-        return outs, carry_dims + [1 if on else None for on in ys_mapped]
+        n = len(values["carry"])
+        if not all(linear["carry"]):
+            return self._transpose_linear_part(cts, values, linear["carry"], params)
+        ct_carry = [instantiate(ct) for ct in cts[:n]]
+        ys_active = tuple([not is_zero(ct) for ct in cts[n:]])
+        ct_ys = [ct for ct in cts[n:] if not is_zero(ct)]
+        fragment = open_transpose(jaxpr, tuple(linear.flat), (True,) * n + ys_active, True).jaxpr
+        known = values.where(linear.map(lambda on: not on))
+        sums = [zeros(aval_of(x).to_tangent_aval()) for x in values.where(linear)["consts"]]
+        roles = Parts(consts=known["consts"], carry=[*sums, *ct_carry], xs=[*known["xs"], *ct_ys])
 
-    collect = batch
-    rematerialize = staticmethod(rematerialize_scan)
+        def body(*flat: Any) -> list[Any]:
+            consts, carry, xs = roles.cut(flat).values()
+            totals, carried = carry[: len(sums)], carry[len(sums) :]
+            known_xs, ys = xs[: len(known["xs"])], xs[len(known["xs"]) :]
+            outs = apply_jaxpr(fragment, *consts, *known_xs, *carried, *ys)
+            added = map(add_tangents, totals, outs[: len(sums)])
+            return [*added, *outs[len(sums) :]]
+
+        backward, captured = captures_as_operands(stage_open(body, _body_avals(roles)))
+        outs = self.apply(
+            roles.replaced(consts=[*captured, *known["consts"]]),
+            params | {"jaxpr": backward, "reverse": not params["reverse"]},
+        )
+        results = iter(outs)
+        cotangents = [next(results) if on else None for on in linear.flat]
+        return [x if on else None for x, on in zip(cotangents, asked.flat, strict=True)]
+
+    def _transpose_linear_part(
+        self, cts: Sequence[Any], values: Parts, linear: Sequence[bool], params: dict[str, Any]
+    ) -> list[Any]:
+        """The transpose of a scan that is linear in some components of its carry only."""
+        parts, new_params = scan_of_linear_carry(self, values, linear, params)
+        kept = [ct for ct, on in zip(cts, linear, strict=False) if on]
+        found = self.transpose([*kept, *cts[len(linear) :]], *parts.flat, **new_params)
+        results = parts.cut(found)
+        carried = iter(results["carry"])
+        carry = [next(carried) if on else None for on in linear]
+        own_xs = results["xs"][len(results["xs"]) - len(values["xs"]) :]
+        return [*results["consts"], *carry, *own_xs]
 
 
-def _axis_in_body(mapped: ScanParts) -> tuple[int | None, ...]:
-    return tuple([0 if on else None for on in mapped.flat])
+def _steps(
+    operands: Parts,
+    params: dict[str, Any],
+    slices: Callable[[int], Sequence[Any]],
+    scope: Callable[[int], AbstractContextManager[Any]],
+) -> tuple[list[Any], list[tuple[Any, ...]]]:
+    """The loop itself, in the current trace.
+
+    Args:
+        operands: by role.
+        params: of the scan.
+        slices: number of a step → its slices of xs.
+        scope: number of a step → the context in which it runs.
+
+    Returns:
+        The last carry, and for each of ys its slices.
+    """
+    jaxpr, length = without_references(params["jaxpr"]), params["length"]
+    consts, carry, _ = operands.values()
+    n = len(carry)
+    rows: list[Sequence[Any]] = [()] * length
+    for i in range(length - 1, -1, -1) if params["reverse"] else range(length):
+        with scope(i):
+            outs = apply_jaxpr(jaxpr, *consts, *carry, *slices(i))
+        carry, rows[i] = outs[:n], outs[n:]
+    return carry, list(zip(*rows, strict=True))
+
+
+def _body_avals(operands: Parts) -> list[Any]:
+    """Avals of the operands of the body of a scan with these operands."""
+    avals = operands.map(aval_of)
+    return [*avals["consts"], *avals["carry"], *map(slice_aval, avals["xs"])]
 
 
 scan_p = Scan()

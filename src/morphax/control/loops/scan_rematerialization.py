@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ...core import Equation, Jaxpr, ShapedArray, Var
+from ...core import Equation, Jaxpr, Var
 from ...core.partition import Division, needed, program, selected
+from ..bodies.fixpoint import fixpoint
+from ..bodies.wiring import Parts, stacked_aval
 from ..checkpoint.checkpoint_policies import Policy
 from ..checkpoint.rematerialization import applied, directly_saved, divide, without_repetition
-from .scan_parts import ScanParts, settled
 
 
 def rematerialize_scan(
@@ -25,30 +26,26 @@ def rematerialize_scan(
     used, wanted, direct = directly_saved(jaxpr, used, wanted, policy)
     # The forward pass carries everything; the backward pass what it needs, and stacks no carry.
     used_in_body = (*[True] * n, *used[n:])
-    roles = ScanParts.of(jaxpr.invars, **eqn.params)
+    carried = jaxpr.invars[eqn.params["num_consts"] :][:n]
 
     def step(carry: list[bool]) -> list[bool]:
         mask = (*carry, *wanted[n:])
         again = divide(jaxpr, used_in_body, mask, policy).again
-        return needed(roles.carry, again, selected(jaxpr.outvars, mask))
+        return needed(carried, again, selected(jaxpr.outvars, mask))
 
-    carry = settled(wanted[:n], step)
+    carry = fixpoint(wanted[:n], step)
     mask = (*carry, *wanted[n:])
     body = divide(jaxpr, used_in_body, mask, policy)
     named = dict(
         zip(selected(jaxpr.outvars[n:], used[n:]), selected(eqn.outvars[n:], used[n:]), strict=True)
     )
     unnamed = [v for v in body.saved if v not in named]
-    named |= {v: Var(_stacked(v.aval, eqn.params["length"])) for v in unnamed}
+    named |= {v: Var(stacked_aval(v.aval, eqn.params["length"])) for v in unnamed}
     saved = without_repetition(selected(eqn.outvars, direct), [named[v] for v in body.saved])
     forward = _forward(eqn, body, used, unnamed, named)
     again = _again(eqn, body, mask, wanted, named) if any(wanted) else None
     runs = any(used) or bool(saved) or bool(forward.effects)
     return Division((forward,) if runs else (), (again,) if again is not None else (), saved)
-
-
-def _stacked(aval: Any, length: int) -> ShapedArray:
-    return aval.update(shape=(length, *aval.shape))  # type: ignore[no-any-return]
 
 
 def _forward(
@@ -80,13 +77,14 @@ def _again(
     """The loop of the backward pass; `mask` tells what its body computes."""
     jaxpr, n = eqn.params["jaxpr"], eqn.params["num_carry"]
     outs = selected(jaxpr.outvars, mask)
-    roles = ScanParts.of(jaxpr.invars, **eqn.params)
-    kept = ScanParts(
-        needed(roles.consts, body.again, outs),
-        list(mask[:n]),
-        needed(roles.xs, body.again, outs),
+    wiring = eqn.primitive.wiring  # type: ignore[attr-defined]
+    roles = wiring.parts(jaxpr.invars, eqn.params)
+    kept = Parts(
+        consts=needed(roles["consts"], body.again, outs),
+        carry=list(mask[:n]),
+        xs=needed(roles["xs"], body.again, outs),
     )
-    operands = ScanParts.of(eqn.invars, **eqn.params).where(kept)
+    operands = wiring.parts(eqn.invars, eqn.params).where(kept)
     invars = (*roles.where(kept).flat, *body.saved)
     repeated = program(jaxpr, body.again, invars, outs)
     results = [v if on else Var(v.aval) for v, on in zip(eqn.outvars, wanted, strict=True)]
@@ -94,5 +92,5 @@ def _again(
         eqn,
         (*operands.flat, *[named[v] for v in body.saved]),
         selected(results, mask),
-        eqn.params | operands.sizes() | {"jaxpr": repeated},
+        eqn.params | wiring.counts(operands) | {"jaxpr": repeated},
     )

@@ -15,40 +15,32 @@ from typing import Any, final
 import numpy as np
 
 from ...core import (
-    BatchAxes,
     Jaxpr,
     apply_jaxpr,
     aval_of,
     call_program,
-    is_zero,
     stage_closed,
     stage_with_operands,
 )
-from ...core.effects import Effects
-from ...engines.xla.stablehlo import Builder, Value
 from ...lax.arithmetic import add, div, mul, sub
 from ...lax.bitwise import bitwise_and
 from ...lax.comparison import lt
 from ...lax.dynamic_slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
-from ...lax.ref_binding import TakesReferences
 from ...lax.spine import zeros
-from ...transforms.batching import batch_jaxpr, unbatched_aval
 from ...transforms.jvp import jvp_jaxpr
-from ...transforms.known_parts import KnownPart, Mask
 from ...transforms.linearize import Linearization
-from ..calls import split_tangents
+from ..bodies.wiring import Parts
 from ..custom.custom_linear_call import linear_call_p
-from ..ref_bodies import discharge_while
 from .step_limit import step_limit_p
 from .while_bounds import ReverseBounds, parts_by_level
-from .while_primitive import active_carry, while_p
+from .while_primitive import Loops
 from .while_unwinding import Unwinding
 
 _ONE = np.int32(1)
 
 
 @final
-class ReversibleWhile(TakesReferences):
+class ReversibleWhile(Loops):
     """A `while` that can be differentiated in reverse mode.
 
     Params: those of `while`, and
@@ -57,102 +49,14 @@ class ReversibleWhile(TakesReferences):
     """
 
     name = "reversible_while"
-    multiple_results = True
-    takes_twice = while_p.takes_twice
-
-    def abstract_eval(self, *avals: Any, bounds: ReverseBounds, **params: Any) -> Sequence[Any]:
-        return while_p.abstract_eval(*avals, **params)  # type: ignore[no-any-return]
-
-    def effects(self, *, bounds: ReverseBounds, **params: Any) -> Effects:
-        return while_p.effects(**params)
-
-    def axis_names(self, *, bounds: ReverseBounds, **params: Any) -> tuple[Any, ...]:
-        return while_p.axis_names(**params)
-
-    def execute(self, *operands: Any, bounds: ReverseBounds, **params: Any) -> list[Any]:
-        return while_p.execute(*operands, **params)
-
-    def discharge(self, *operands: Any, **params: Any) -> list[Any]:
-        return discharge_while(self, operands, params)
-
-    def evaluate(self, *operands: Any, bounds: ReverseBounds, **params: Any) -> list[Any]:
-        return while_p.evaluate(*operands, **params)
-
-    def lower(
-        self,
-        b: Builder,
-        outs: Sequence[Any],
-        *operands: Value,
-        bounds: ReverseBounds,
-        **params: Any,
-    ) -> list[Value]:
-        return while_p.lower(b, outs, *operands, **params)
-
-    def jvp(
-        self,
-        primals: Sequence[Any],
-        tangents: Sequence[Any],
-        *,
-        bounds: ReverseBounds,
-        **params: Any,
-    ) -> tuple[list[Any], list[Any]]:
-        active = tuple([not is_zero(t) for t in tangents])
-        plain = call_program(while_p, [aval_of(x) for x in primals], params)
-        fragment = jvp_jaxpr(plain, active)
-        given = [t for t in tangents if not is_zero(t)]
-        results = apply_jaxpr(_reversible(fragment.jaxpr, bounds), *primals, *given)
-        return split_tangents(results, fragment.out_active, plain.out_avals)
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
     ) -> Linearization:
         return _Reversal(avals, active, params).linearization()
 
-    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
-        del params["bounds"]
-        return while_p.transpose(cts, *operands, **params)
-
-    def known_part(
-        self, unknown: Mask, *, bounds: ReverseBounds, **params: Any
-    ) -> KnownPart | None:
-        part = while_p.known_part(unknown, **params)
-        return part and part._replace(params=part.params | {"bounds": bounds})
-
-    def batch(
-        self,
-        axes: BatchAxes,
-        operands: Sequence[Any],
-        dims: tuple[int | None, ...],
-        *,
-        bounds: ReverseBounds,
-        **params: Any,
-    ) -> tuple[list[Any], Sequence[int | None]]:
-        plain = call_program(while_p, _unbatched(operands, dims), params)
-        fragment = batch_jaxpr(plain, dims, axes)
-        return apply_jaxpr(_reversible(fragment.jaxpr, bounds), *operands), fragment.out_dims
-
-    collect = batch
-
 
 reversible_while_p = ReversibleWhile()
-
-
-def _reversible(jaxpr: Jaxpr, bounds: ReverseBounds) -> Jaxpr:
-    """The program with its loops made reversible, those inside other programs excepted."""
-    eqns = [
-        eqn.replace(primitive=reversible_while_p, params=eqn.params | {"bounds": bounds})
-        if eqn.primitive is while_p
-        else eqn
-        for eqn in jaxpr.eqns
-    ]
-    return jaxpr.replace(eqns=tuple(eqns))
-
-
-def _unbatched(operands: Sequence[Any], dims: Sequence[int | None]) -> list[Any]:
-    return [
-        aval_of(x) if d is None else unbatched_aval(aval_of(x), d)
-        for x, d in zip(operands, dims, strict=True)
-    ]
 
 
 @final
@@ -167,16 +71,21 @@ class _Reversal:
     ) -> None:
         self.avals = avals
         self.active = active
+        self.params = params
         self.bounds: ReverseBounds = params["bounds"]
-        self.params = {name: value for name, value in params.items() if name != "bounds"}
         self.body: Jaxpr = params["body_jaxpr"]
         self.condition: Jaxpr = params["cond_jaxpr"]
-        parts = while_p.parts(active, **self.params)
-        self.const_active, self.given = tuple(parts.body_consts), parts.carry
-        self.carry_active = active_carry(self.body, self.const_active, tuple(self.given))
-        self.carry_avals = while_p.parts(avals, **self.params).carry
+        self.jvp = jvp_jaxpr(call_program(reversible_while_p, avals, params), active)
+        self.carry_active = self.jvp.out_active
+        parts = self.by_role(active)
+        self.const_active, self.given = tuple(parts["body_consts"]), parts["carry"]
+        self.carry_avals = self.by_role(avals)["carry"]
         carry_bytes = sum([a.size * a.dtype.itemsize for a in self.carry_avals])
         self.parts = parts_by_level(self.bounds, carry_bytes)
+
+    def by_role(self, values: Sequence[Any]) -> Parts:
+        """What belongs to the operands, by role."""
+        return reversible_while_p.wiring.parts(values, self.params)
 
     def linearization(self) -> Linearization:
         forward = stage_closed(self.forward, self.avals)
@@ -196,7 +105,7 @@ class _Reversal:
 
     def forward(self, *operands: Any) -> list[Any]:
         """The loop, part by part: last carry, operands, number of steps, first carries of parts."""
-        cond_consts, body_consts, carry = while_p.parts(operands, **self.params)
+        cond_consts, body_consts, carry = self.by_role(operands).values()
         length, n = prod(self.parts[1:]), len(carry)
 
         def goes_on(values: Sequence[Any]) -> Any:
@@ -231,16 +140,15 @@ class _Reversal:
 
     def push(self, *values: Any) -> list[Any]:
         """The loop again, with tangents."""
-        fragment = jvp_jaxpr(call_program(while_p, self.avals, self.params), self.active)
         tangents = values[len(values) - sum(self.active) :]
-        jaxpr = _reversible(fragment.jaxpr, self.bounds)
-        return apply_jaxpr(jaxpr, *values[: len(self.avals)], *tangents)[len(self.carry_avals) :]
+        outs = apply_jaxpr(self.jvp.jaxpr, *values[: len(self.avals)], *tangents)
+        return outs[len(self.carry_avals) :]
 
     def pull(self, *values: Any) -> list[Any]:
         """Cotangents of the active operands, from those of the active results."""
         operands, (steps, *rest) = values[: len(self.avals)], values[len(self.avals) :]
         kept, cts = rest[: len(self.carry_avals)], rest[len(self.carry_avals) :]
-        _, consts, _ = while_p.parts(operands, **self.params)
+        consts = self.by_role(operands)["body_consts"]
         step_limit_p.bind(steps, max_steps=self.bounds.max_steps)
         length = prod(self.parts[1:])
         unwinding = Unwinding(self.body, self.const_active, self.carry_active, consts, steps)

@@ -19,6 +19,7 @@ import numpy as np
 from ... import errors
 from ...array import Array
 from ...array.colocation import placement_of
+from ...array.sharding import whole_on
 from ...config import Config
 from ...config import current as current_config
 from ...core import (
@@ -158,8 +159,8 @@ def _where_placed(
 ) -> Any:
     """Apply an operation on the device that its operands, or the configuration, call for."""
     arrays = [as_array(x) for x in operands]
-    device, committed = placement_of(arrays, primitive.name)
-    if device is host_device():
+    place, committed = placement_of(arrays, primitive.name)
+    if place is whole_on(host_device()):
         setting = ignore_float_errors()
         try:
             result = primitive.evaluate(*[x.to_host() for x in arrays], **params)
@@ -167,11 +168,11 @@ def _where_placed(
             restore_float_errors(setting)
         values = result if primitive.multiple_results else (result,)
         results = [
-            Array(aval, np.asarray(value), None, device, committed)
+            Array(aval, np.asarray(value), None, place, committed)
             for value, aval in zip(values, out_avals, strict=True)
         ]
     else:
-        results = run_operation(primitive, arrays, params, device, committed)
+        results = run_operation(primitive, arrays, params, place, committed)
     return results if primitive.multiple_results else results[0]
 
 

@@ -9,45 +9,48 @@ the user is copied before it gets here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...core import Layout
-from .client import device_list, exports_versioned_dlpack, extension, placement
+from .client import device_list, exports_versioned_dlpack, extension, layout_of
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
 from .literals import is_opaque, opaque_of, words_of
 
+if TYPE_CHECKING:
+    from ...array.sharding import Sharding
 
-def to_device(host: np.ndarray[Any, Any], device: Any, memory_kind: str | None = None) -> Any:
+
+def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
     """A device buffer with the contents of `host`, sharing its memory where possible.
 
     Args:
         host: numbers that nobody will change.
-        device: where to.
-        memory_kind: which memory of the device, its default one if left out.
+        place: where to.
     """
-    sharding = placement(device, memory_kind)
+    layout, devices = layout_of(place)
     if host.dtype.type is np.void:
         host = words_of(host)
     try:
         return extension().batched_device_put(
-            _HostAval(host), sharding, [host], [device], True, enable_x64=True
+            _HostAval(host), layout, [host], devices, True, enable_x64=True
         )
     except reported_by_xla() as error:
-        where = f"moving an array of {host.nbytes} bytes to {device!r}"
+        where = f"moving an array of {host.nbytes} bytes to {place.brief!r}"
         raise_failure(error, where)
 
 
-def copied_to_device(host: np.ndarray[Any, Any], aval: Any, device: Any) -> Any:
+def copied_to_device(host: np.ndarray[Any, Any], aval: Any, place: Sharding) -> Any:
     """A device buffer with a copy of the user's numbers, which have the dtype of `aval`."""
+    layout, devices = layout_of(place)
     try:
         return extension().batched_device_put(
-            aval, placement(device), [host], [device], True, True, enable_x64=True
+            aval, layout, [host], devices, True, True, enable_x64=True
         )
     except reported_by_xla() as error:
-        where = f"moving an array of {host.nbytes} bytes to {device!r}"
+        where = f"moving an array of {host.nbytes} bytes to {place.brief!r}"
         raise_failure(error, where)
 
 
@@ -86,16 +89,16 @@ def wait(buffers: Sequence[Any]) -> None:
         raise_failure(error, "waiting for an array that a program computes")
 
 
-def moved(buffer: Any, device: Any, memory_kind: str | None = None) -> Any:
+def moved(buffer: Any, place: Sharding) -> Any:
     """A copy of a buffer on another device of the same client, or in another memory."""
+    layout, (device,) = layout_of(place)
     copy = extension().ArrayCopySemantics.ALWAYS_COPY
-    target = placement(device, memory_kind)
     try:
         return extension().batched_copy_array_to_devices_with_sharding(
-            [buffer], [device_list(device)], [target], [copy]
+            [buffer], [device_list(device)], [layout], [copy]
         )[0]
     except reported_by_xla() as error:
-        raise_failure(error, f"moving an array to {device!r}")
+        raise_failure(error, f"moving an array to {place.brief!r}")
 
 
 def layout(buffer: Any, ndim: int) -> Layout:

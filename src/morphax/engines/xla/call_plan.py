@@ -13,7 +13,7 @@ class CallPlan:
     """The steps of `Executable.run`.
 
     Args:
-        device: where the program runs.
+        place: where the program runs.
         kept: positions of the operands that the module takes, `None` for all of them.
         constants: buffers that follow them.
         loaded, handlers: jaxlib's executable, and what makes buffers of its outputs.
@@ -22,10 +22,10 @@ class CallPlan:
         finish: maps outputs, operands and commitment to the results otherwise.
         fail: raises our error in place of jaxlib's.
         donated: positions of the operands whose memory the program may take.
-        gone: makes what stands for the device of an operand that is gone.
+        gone: makes the account of an operand whose memory is gone.
     """
 
-    device: Any
+    place: Any
     kept: tuple[int, ...] | None
     constants: Sequence[Any]
     loaded: Any

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -192,7 +192,7 @@ def forget_clients() -> None:
     with _lock:
         _clients.clear()
         device_list.cache_clear()
-        placement.cache_clear()
+        layout_of.cache_clear()
 
 
 def _new_client(platform: str) -> Any:
@@ -255,11 +255,17 @@ def device_list(device: Any) -> Any:
 
 
 @cache
-def placement(device: Any, memory_kind: str | None = None) -> Any:
-    """Jaxlib's own sharding object for an array that lives whole on one device."""
-    return extension().GSPMDSharding(
-        device_list(device), xla_client().HloSharding.replicate(), memory_kind
-    )
+def layout_of(place: Any) -> tuple[Any, list[Device]]:
+    """Jaxlib's own sharding object for a place, a `Sharding`, and its devices."""
+    (device,) = place.device_set
+    whole = xla_client().HloSharding.replicate()
+    return extension().GSPMDSharding(device_list(device), whole, place.memory_kind), [device]
+
+
+# What XLA knows while it compiles it computes by an interpreter, and gets other results than the
+# program would: leading zeros of negative integers, convolutions of integers (they saturate),
+# maxima over NaN and signed zeros, powers and signs of complex numbers, log Γ, parts of bytes.
+_NO_FOLDING: Final = ("xla_disable_hlo_passes", "constant_folding")
 
 
 def compile_options(
@@ -284,5 +290,7 @@ def compile_options(
         flags.append(
             (library_fusions.FLAG, library_fusions.fusions(of_reductions=fuses_reductions))
         )
+    if device.platform == "cpu":
+        flags.insert(0, _NO_FOLDING)
     options.env_option_overrides = flags
     return options

@@ -12,10 +12,10 @@ view.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ...array import Array
 from ...array.deletion import Deleted
+from ...array.sharding import Sharding
 from ...util.frames import user_frame
 from ...util.messages import message
 from .executable import Executable
@@ -33,52 +33,46 @@ def call_donating(
     Args:
         executable: the program.
         operands: its operands.
-        committed: whether the results are bound to the device.
+        committed: whether the results are bound to the place.
         function: name and place of the user's function.
         argument_name: the name of the operand at a position, for error text.
     """
-    program, device = executable.program, executable.device
+    program, place = executable.program, executable.place
     if len(set(map(id, operands))) < len(operands):
         _refuse_twice(operands, program.donated, function, argument_name)
     given = list(operands)
     for i in program.donated:
         x = operands[i]
         if x._buffer is None or _is_shared(x):
-            given[i] = x = _unshared(x, device)
+            given[i] = x = _unshared(x, place)
         # A NumPy view of the buffer would keep XLA from using its memory.
         x._host = None
     were_shared = [_is_shared(operands[i]) for i in program.handed_over]
     results = executable.run(given, committed)
-    gone = donated_to(function, device)
+    gone = donated_to(function)
     for i in program.donated:
         if given[i]._buffer.is_deleted():
-            _give_up(operands[i], gone)
+            operands[i].give_up(gone)
     for i, was_shared in zip(program.handed_over, were_shared, strict=True):
         # One result is all that is left of the operand: its memory is not shared any more.
         if not was_shared and _is_shared(operands[i]):
             del operands[i]._buffer.is_shared
-        _give_up(operands[i], gone)
+        operands[i].give_up(gone)
     return results
 
 
-def donated_to(function: str, device: Any) -> Deleted:
-    """What stands in the place of a donated array's device."""
-    return Deleted(device, f"it was donated to {function}", user_frame())
+def donated_to(function: str) -> Deleted:
+    """Why a donated array has no memory any more."""
+    return Deleted(f"it was donated to {function}", user_frame())
 
 
 def _is_shared(x: Array) -> bool:
     return hasattr(x._buffer, "is_shared")
 
 
-def _unshared(x: Array, device: Any) -> Array:
+def _unshared(x: Array, place: Sharding) -> Array:
     """The numbers of `x` as an array of its own, with a buffer that XLA will not write to."""
-    return Array(x.aval, None, Array(x.aval, x.to_host()).on_device(device), device)
-
-
-def _give_up(x: Array, gone: Deleted) -> None:
-    x._device = gone
-    x._host = x._buffer = None
-    x._committed = False
+    return Array(x.aval, None, Array(x.aval, x.to_host()).buffer_at(place), place)
 
 
 def _refuse_twice(

@@ -17,7 +17,7 @@ from itertools import repeat
 from typing import Any, NoReturn, final
 
 from ...array import Array
-from ...array.sharding import whole_on
+from ...array.sharding import SingleDeviceSharding
 from ...util.messages import message
 from . import pending
 from .buffers import wait
@@ -28,7 +28,7 @@ from .client import (
     extension,
     fusions_are_chosen,
     handler_keywords,
-    placement,
+    layout_of,
 )
 from .compile_cache.programs import load_or_compile
 from .failures import raise_failure, reported_by_xla
@@ -43,11 +43,11 @@ _LONG_SECONDS = 1e-3
 
 @final
 class Executable:
-    """A compiled program on one device."""
+    """A compiled program at one place."""
 
-    def __init__(self, program: LoweredProgram, device: Any, loaded: Any) -> None:
+    def __init__(self, program: LoweredProgram, place: SingleDeviceSharding, loaded: Any) -> None:
         self.program = program
-        self.device = device
+        self.place = place
         self.loaded = loaded
         self._in_avals = list(program.in_avals)
         self._takes_all = program.kept_operands == tuple(range(len(program.in_avals)))
@@ -55,17 +55,22 @@ class Executable:
         # XLA runs short programs, and all loops of cheap steps, on the thread that calls them.
         self._loops = "stablehlo.while" in program.text
         self._was_long = True
-        self._constants = [constant.on_device(device) for constant in program.constant_operands]
+        self._constants = [constant.buffer_at(place) for constant in program.constant_operands]
+        layout, _ = layout_of(place)
         self._handlers = [
-            extension().array_result_handler(aval, placement(device), True, **handler_keywords())
+            extension().array_result_handler(aval, layout, True, **handler_keywords())
             for aval in program.physical_out_avals
         ]
 
     @classmethod
     def compile(
-        cls, program: LoweredProgram, device: Any, overrides: tuple[tuple[str, Any], ...] = ()
+        cls,
+        program: LoweredProgram,
+        place: SingleDeviceSharding,
+        overrides: tuple[tuple[str, Any], ...] = (),
     ) -> Executable:
-        """Compile the module of `program` for `device`, or load what the compile cache has kept."""
+        """Compile the module of `program` for `place`, or load what the compile cache has kept."""
+        device = place.device
         may_fuse = (
             program.guards_extremes and fusions_are_chosen() and may_fuse_reductions(program.text)
         )
@@ -86,15 +91,15 @@ class Executable:
         except reported_by_xla() as error:
             raise_failure(error, f"compiling the program {program.name}")
         for inspection in program.inspections:
-            inspection(whole_on(device))
-        return cls(program, device, loaded)
+            inspection(place)
+        return cls(program, place, loaded)
 
     def __call__(self, operands: Sequence[Array], committed: bool = False) -> list[Array]:
         """Run on arrays whose avals are those of the program's operands.
 
         Args:
-            operands: the arrays; those on another device are copied to this one.
-            committed: whether the results are bound to the device, because some operand is.
+            operands: the arrays; those at another place are copied to this one.
+            committed: whether the results are bound to the place, because some operand is.
         """
         if [x.aval for x in operands] != self._in_avals:
             self._check_avals(operands)
@@ -102,15 +107,13 @@ class Executable:
 
     def run(self, operands: Sequence[Array], committed: bool) -> list[Array]:
         """`__call__` for a caller that has compared the avals."""
-        program, device = self.program, self.device
+        program, place = self.program, self.place
         if not self._takes_all:
             taken = [operands[i] for i in program.kept_operands]
         else:
             taken = operands  # type: ignore[assignment]
         buffers = [
-            buffer
-            if x._device is device and (buffer := x._buffer) is not None
-            else x.on_device(device)
+            buffer if x.place is place and (buffer := x._buffer) is not None else x.buffer_at(place)
             for x in taken
         ]
         buffers += self._constants
@@ -126,14 +129,14 @@ class Executable:
         if self._forwards:
             return self._with_forwarded(results, operands, committed)
         avals = program.out_avals
-        return list(map(Array, avals, repeat(None), results, repeat(device), repeat(committed)))
+        return list(map(Array, avals, repeat(None), results, repeat(place), repeat(committed)))
 
     def plan(self, gone: Callable[[], Any]) -> CallPlan:
         """What `run` does, for callers in C++; see `CallPlan` for `gone`."""
         program = self.program
         execute = self._looping if self._loops else None
         return CallPlan(
-            self.device,
+            self.place,
             None if self._takes_all else tuple(program.kept_operands),
             self._constants,
             self.loaded,
@@ -153,11 +156,11 @@ class Executable:
         self, outputs: Sequence[Any], operands: Sequence[Array], committed: bool
     ) -> list[Array]:
         """The results of which some are operands or constants."""
-        program, device, computed = self.program, self.device, iter(outputs)
+        program, place, computed = self.program, self.place, iter(outputs)
         return [
-            Array(aval, None, next(computed), device, committed)
+            Array(aval, None, next(computed), place, committed)
             if source is None
-            else source.of(operands).placed(device, committed)
+            else source.of(operands).placed(place, committed)
             for aval, source in zip(program.out_avals, program.forwarded, strict=True)
         ]
 
@@ -181,7 +184,7 @@ class Executable:
         Once its operands are there, XLA computes it on this thread.  Else one of XLA's own threads
         would run the callbacks, and be missing for the programs that these run and wait for.
         """
-        platform = self.device.platform
+        platform = self.place.platform
         if platform == "cpu":
             wait(buffers)
         try:

@@ -47,7 +47,9 @@ _KNOWN: Final = frozenset(
     + ["func.func", "func.call", "tf.aliasing_output", "jax.buffer_donor"]
 )
 _COMPUTED_REDUCTION: Final = '"stablehlo.reduce"'
-_QUALIFIED: Final = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
+# From the beginning of a word only: within the digits of a constant, which may be millions, each
+# letter would begin a search to their end.
+_QUALIFIED: Final = re.compile(r"\b[A-Za-z_]\w*\.[A-Za-z_]\w*")
 
 
 def may_fuse_reductions(text: str) -> bool:

@@ -1,0 +1,222 @@
+"""Wiring: which operands of an operation feed which of its programs, and where results come from.
+
+The operands of an operation with bodies have *roles*: constants, a carry, arrays that are scanned.
+Each body is a parameter that holds a program, or several of which one is chosen.  It *takes* the
+operands of some roles, one role after the other, and *gives* the results of some; or it *decides*:
+its one result says whether to go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple, final
+
+from ...core import AbstractRef, Effects, Jaxpr, ShapedArray, moved_effects, no_effects
+from ...util.messages import message
+
+
+@final
+class Parts(dict[str, list[Any]]):
+    """Operands or results, or what belongs to them, by role and in the order of the roles."""
+
+    @property
+    def flat(self) -> list[Any]:
+        return [x for role in self.values() for x in role]
+
+    def map(self, function: Callable[[Any], Any]) -> Parts:
+        """The function of each member."""
+        return Parts({name: list(map(function, role)) for name, role in self.items()})
+
+    def replaced(self, **roles: Sequence[Any]) -> Parts:
+        """With other members in these roles."""
+        return Parts(self | {name: list(role) for name, role in roles.items()})
+
+    def where(self, mask: Parts) -> Parts:
+        """The members at which `mask` is true."""
+        return Parts(
+            {
+                name: [x for x, on in zip(role, mask[name], strict=True) if on]
+                for name, role in self.items()
+            }
+        )
+
+    def beside(self, other: Parts) -> Parts:
+        """In each role, these and then those of `other`."""
+        return Parts({name: role + other[name] for name, role in self.items()})
+
+    def cut(self, values: Sequence[Any]) -> Parts:
+        """Split `values` into roles as long as these."""
+        given = iter(values)
+        return Parts({name: list(islice(given, len(role))) for name, role in self.items()})
+
+
+class Role(NamedTuple):
+    """What some operands, one behind the other, are to the bodies.
+
+    Args:
+        name: of the role.
+        count: how many operands have it: a number, the name of the parameter that tells it, or
+            `None` for those that remain.
+    """
+
+    name: str
+    count: str | int | None = None
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """One program of an operation, or several of which one is chosen.
+
+    Args:
+        param: the parameter that holds it; a tuple if it is several.
+        takes: the roles of its operands.  What it closes over becomes an operand of the first.
+        gives: the roles of its results; nothing if its one result decides whether to go on.
+    """
+
+    param: str
+    takes: tuple[str, ...]
+    gives: tuple[str, ...] = ()
+
+    def programs(self, params: Mapping[str, Any]) -> tuple[Jaxpr, ...]:
+        """The program, or all that may be chosen."""
+        held = params[self.param]
+        return held if type(held) is tuple else (held,)
+
+    def holding(self, programs: Sequence[Jaxpr], params: Mapping[str, Any]) -> dict[str, Any]:
+        """The parameter with other programs."""
+        return {self.param: tuple(programs) if type(params[self.param]) is tuple else programs[0]}
+
+    def taken(self, operands: Parts) -> tuple[Any, ...]:
+        """What belongs to the operands of the program, of what belongs to all."""
+        return tuple([x for name in self.takes for x in operands[name]])
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Wiring:
+    """How an operation is put together of its programs.
+
+    Args:
+        roles: of the operands, in their order.
+        bodies: the programs; one of them gives the results.
+        carried: the role of operands that are results too: each step gives those of the next.
+        stacked: roles of operands and results of which a step sees one slice.
+        length: the parameter that tells how many slices there are.
+        chooses: the role of the operand that says which of several programs is applied.
+    """
+
+    roles: tuple[Role, ...]
+    bodies: tuple[Body, ...]
+    carried: str | None = None
+    stacked: tuple[str, ...] = ()
+    length: str = ""
+    chooses: str | None = None
+
+    def __post_init__(self) -> None:
+        names = [role.name for role in self.roles]
+        uncounted = [role.name for role in self.roles if role.count is None]
+        named = {name for body in self.bodies for name in body.takes}
+        named |= {name for name in (self.carried, self.chooses) if name is not None}
+        if unknown := named.difference(names):
+            raise _misdeclared(f"the roles {sorted(unknown)}", f"roles of operands: {names}")
+        if uncounted not in ([], names[-1:]):
+            raise _misdeclared(f"{uncounted} without a count", "a count for all roles but the last")
+        if len([body for body in self.bodies if body.gives]) != 1:
+            raise _misdeclared(f"{[b.param for b in self.bodies]}", "one body that gives results")
+        if self.carried is not None and self.giving.gives[0] != self.carried:
+            given = f"{self.giving.param}, which gives {list(self.giving.gives)}"
+            raise _misdeclared(given, f"{self.carried!r} in front, for it is carried")
+
+    @property
+    def giving(self) -> Body:
+        """The body that gives the results."""
+        return next(body for body in self.bodies if body.gives)
+
+    @property
+    def deciding(self) -> list[Body]:
+        """The bodies that say whether to go on."""
+        return [body for body in self.bodies if not body.gives]
+
+    @property
+    def passive(self) -> list[str]:
+        """The roles that results depend on by decisions and choices alone."""
+        return [role.name for role in self.roles if role.name not in self.giving.takes]
+
+    def sizes(self, count: int, params: Mapping[str, Any]) -> dict[str, int]:
+        """How many of `count` operands have each role."""
+        sizes: dict[str, int] = {}
+        for name, number in self.roles:
+            size = params[number] if type(number) is str else number
+            sizes[name] = count if size is None else size
+            count -= sizes[name]
+        return sizes
+
+    def counts(self, operands: Parts) -> dict[str, int]:
+        """The parameters that tell roles apart."""
+        return {count: len(operands[name]) for name, count in self.roles if type(count) is str}
+
+    def parts(self, values: Sequence[Any], params: Mapping[str, Any]) -> Parts:
+        """What belongs to the operands, by role."""
+        given = iter(values)
+        sizes = self.sizes(len(values), params)
+        return Parts({name: list(islice(given, size)) for name, size in sizes.items()})
+
+    def result_parts(self, values: Sequence[Any], carried: int) -> Parts:
+        """What belongs to the results, `carried` of which are the carry, by role."""
+        given = iter(values)
+        return Parts(
+            {
+                name: list(islice(given, carried if name == self.carried else None))
+                for name in self.giving.gives
+            }
+        )
+
+    def result_avals(self, params: Mapping[str, Any]) -> list[Any]:
+        """Avals of the results."""
+        avals = self.giving.programs(params)[0].out_avals
+        if not self.stacked:
+            return list(avals)
+        results = self.result_parts(avals, params[dict(self.roles)[self.carried]])
+        length = params[self.length]
+        return [
+            stacked_aval(a, length) if name in self.stacked else a
+            for name, role in results.items()
+            for a in role
+        ]
+
+    def effects(self, params: Mapping[str, Any]) -> Effects:
+        """The effects of all programs, with references numbered as operands of the operation."""
+        effects, starts, start = no_effects, {}, 0
+        for name, number in self.roles:
+            starts[name] = start
+            start += params[number] if type(number) is str else number or 0
+        for body in self.bodies:
+            for jaxpr in body.programs(params):
+                effects |= moved_effects(jaxpr.effects, starts[body.takes[0]])
+        return effects
+
+
+def stacked_aval(aval: Any, length: int) -> ShapedArray:
+    """The aval of a stack of values."""
+    return ShapedArray((length, *aval.shape), aval.dtype, aval.weak_type)
+
+
+def slice_aval(aval: Any) -> Any:
+    """The aval of one slice of a stack."""
+    if type(aval) is AbstractRef:
+        return aval.update(slice_aval(aval.inner_aval))
+    return aval.update(shape=aval.shape[1:])
+
+
+def _misdeclared(given: str, expected: str) -> ValueError:
+    return ValueError(
+        message(
+            "wiring of an operation with bodies",
+            given=given,
+            expected=expected,
+            fix="Mend the declaration `wiring` in the class of the operation.",
+        )
+    )

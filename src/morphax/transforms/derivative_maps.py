@@ -20,7 +20,7 @@ from ..lax.ref_access import add_to
 from ..lax.spine import instantiate
 from ..util.messages import message
 from .cotangent_targets import DidntWant, DontWant, GradRef, GradValue, targets_of
-from .linearize import Tape
+from .tape import Tape
 
 
 @final

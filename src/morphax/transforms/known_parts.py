@@ -4,17 +4,15 @@ An operation that carries a program may have results that depend on unknown oper
 that do not: the jvp of a `scan` has tangents and primals, say.  Its rule `known_part` gives the
 operation of the same kind that computes the latter alone.  Who splits programs (partial evaluation,
 transposition) carries it out at once, so that the results are known to what comes after.  See
-docs/design/known-parts.md.
+docs/design/known-parts.md, and docs/design/partition.md for programs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ..core import Equation, Jaxpr, Literal, Primitive, infer, without_references
-from ..core.dce import eliminate_dead_code
-from ..core.jaxpr import joined_effects
+from ..core import Atom, Equation, Jaxpr, Primitive, infer, without_references
+from ..core.partition import partition, program, selected
 from ..util.memo import memoize
 
 Mask = tuple[bool, ...]
@@ -52,8 +50,6 @@ def known_part(
 
 def known_equation(eqn: Equation, unknown: Mask) -> Equation | None:
     """The part of an equation that needs no unknown operand, `None` if there is none."""
-    if True not in unknown:
-        return eqn
     if eqn.primitive.known_part is None:
         return None
     part = known_part(eqn.primitive, tuple(eqn.params.items()), unknown)
@@ -63,6 +59,32 @@ def known_equation(eqn: Equation, unknown: Mask) -> Equation | None:
     _, effects = infer(eqn.primitive, part.params, tuple([a.aval for a in invars]))
     outvars = selected(eqn.outvars, part.results)
     return eqn.replace(invars=invars, outvars=outvars, params=part.params, effects=effects)
+
+
+class Dependence(NamedTuple):
+    """What of a program depends on unknown operands.
+
+    Args:
+        variables: those whose values do.
+        equations: those that do, and of each the part that does not.
+    """
+
+    variables: set[Atom]
+    equations: dict[Equation, Equation | None]
+
+
+def dependence(jaxpr: Jaxpr, unknown: Mask) -> Dependence:
+    """What of a program depends on unknown operands."""
+    variables: set[Atom] = set(selected(jaxpr.invars, unknown))
+    equations: dict[Equation, Equation | None] = {}
+    for eqn in jaxpr.eqns:
+        if not variables.isdisjoint(eqn.invars):
+            part = known_equation(eqn, tuple([a in variables for a in eqn.invars]))
+            equations[eqn] = part
+            variables.update(eqn.outvars)
+            if part is not None:
+                variables.difference_update(part.outvars)
+    return Dependence(variables, equations)
 
 
 @memoize
@@ -75,28 +97,11 @@ def known_program(jaxpr: Jaxpr, unknown: Mask, wanted: Mask | None = None) -> Kn
         wanted: results to compute if they are known; all, if left out.
     """
     jaxpr = without_references(jaxpr)
-    invars = selected(jaxpr.invars, [not on for on in unknown])
-    known: set[Any] = {*invars, *jaxpr.constvars}
-    eqns = []
-    for eqn in jaxpr.eqns:
-        part = known_equation(
-            eqn, tuple([type(a) is not Literal and a not in known for a in eqn.invars])
-        )
-        if part is not None:
-            eqns.append(part)
-            known.update(part.outvars)
-    results = [type(a) is Literal or a in known for a in jaxpr.outvars]
+    waiting = dependence(jaxpr, unknown)
+    results = tuple([a not in waiting.variables for a in jaxpr.outvars])
     if wanted is not None:
-        results = [a and b for a, b in zip(results, wanted, strict=True)]
-    part_jaxpr = jaxpr.replace(
-        invars=invars,
-        outvars=selected(jaxpr.outvars, results),
-        eqns=tuple(eqns),
-        effects=joined_effects(eqns, (*invars, *jaxpr.constvars)),
-    )
-    return KnownProgram(eliminate_dead_code(part_jaxpr)[0], tuple(results))
-
-
-def selected(items: Sequence[Any], mask: Sequence[bool]) -> tuple[Any, ...]:
-    """The items at which `mask` is true."""
-    return tuple([x for x, on in zip(items, mask, strict=True) if on])
+        results = tuple([a and b for a, b in zip(results, wanted, strict=True)])
+    invars = selected(jaxpr.invars, [not on for on in unknown])
+    outvars = selected(jaxpr.outvars, results)
+    eqns = partition(jaxpr, outvars, waiting=waiting.equations).forward
+    return KnownProgram(program(jaxpr, eqns, invars, outvars), results)

@@ -39,14 +39,8 @@ from ..core import (
 from ..lax.spine import add_any_p, zeros
 from ..util.frames import UserFrame
 from ..util.memo import memoize
-from .linearize import (
-    Linearization,
-    LinearizeTrace,
-    LinearizeTracer,
-    Tape,
-    TapeEntry,
-    linearization,
-)
+from .linearize import Linearization, LinearizeTrace, LinearizeTracer, linearization
+from .tape import Tape, TapeEntry
 from .transposition import TransposeFragment
 
 

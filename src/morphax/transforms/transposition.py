@@ -27,11 +27,12 @@ from ..core import (
     without_references,
     without_source,
 )
+from ..core.partition import partition
 from ..lax.convert import as_weak_as
 from ..lax.spine import add_tangents, instantiate
 from ..util.memo import memoize
 from ..util.messages import message
-from .known_parts import known_equation
+from .known_parts import dependence
 
 T = TypeVar("T")
 
@@ -60,17 +61,23 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
         cotangents: of the results, `Zero` where there is none.
     """
     jaxpr = without_references(jaxpr)
-    linear = [isinstance(x, UndefinedPrimal) for x in operands]
+    linear = tuple([isinstance(x, UndefinedPrimal) for x in operands])
     known: dict[Any, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     known.update(
         {v: x for v, x, lin in zip(jaxpr.invars, operands, linear, strict=True) if not lin}
     )
-    linear_eqns = _evaluate_known(jaxpr, known)
+    waiting = dependence(jaxpr, linear)
+    # What no result reads is computed too: dead code is for compilers.
+    live = [v for eqn in jaxpr.eqns if eqn not in waiting.equations for v in eqn.outvars]
+    asked = [a for a in jaxpr.outvars if a in waiting.variables]
+    parts = partition(jaxpr, live, asked, waiting.equations)
+    for eqn in parts.forward:
+        _evaluate(eqn, known)
     totals: dict[Any, Any] = {}
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
-        if type(atom) is not Literal and atom not in known:
+        if atom in waiting.variables:
             _accumulate(totals, atom, ct)
-    for eqn in reversed(linear_eqns):
+    for eqn in reversed(parts.again):
         out_cts = [totals.pop(v, None) for v in eqn.outvars]
         if any(ct is not None for ct in out_cts):
             with attributed_to_transpose(eqn.source):
@@ -79,23 +86,6 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
         totals.get(v, Zero(v.aval.to_tangent_aval())) if lin else Zero(v.aval.to_tangent_aval())
         for v, lin in zip(jaxpr.invars, linear, strict=True)
     ]
-
-
-def _evaluate_known(jaxpr: Jaxpr, known: dict[Any, Any]) -> list[Any]:
-    """Compute what depends on no linear operand; return the equations that depend on one."""
-    linear_eqns = []
-    read = {a for eqn in jaxpr.eqns for a in eqn.invars if type(a) is not Literal}
-    for eqn in jaxpr.eqns:
-        linear = tuple([type(a) is not Literal and a not in known for a in eqn.invars])
-        if True not in linear:
-            _evaluate(eqn, known)
-            continue
-        linear_eqns.append(eqn)
-        if not read.isdisjoint(eqn.outvars):
-            part = known_equation(eqn, linear)
-            if part is not None and not read.isdisjoint(part.outvars):
-                _evaluate(part, known)
-    return linear_eqns
 
 
 def _evaluate(eqn: Equation, known: dict[Any, Any]) -> None:

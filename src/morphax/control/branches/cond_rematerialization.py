@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core import Equation, Jaxpr, Var
+from ...core.partition import Division, needed, program, selected
 from ..checkpoint.checkpoint_policies import Policy
-from ..checkpoint.rematerialization import Division, applied, divide, needed, program, selected
+from ..checkpoint.rematerialization import applied, divide
 from .branch_residuals import shared_places, taking_places, with_places
 
 

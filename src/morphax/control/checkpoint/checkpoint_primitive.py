@@ -27,6 +27,7 @@ from ...core import (
     stage_closed,
     values_of,
 )
+from ...core.partition import Division, needed, program, selected
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.optimization_barrier import optimization_barrier_p
 from ...lax.ref_binding import TakesReferences
@@ -40,7 +41,7 @@ from ..calls import split_tangents
 from ..program_call import ProgramCall
 from ..ref_bodies import handed_back
 from .checkpoint_policies import Policy
-from .rematerialization import Division, divide, divide_call, needed, program, selected
+from .rematerialization import divide, divide_call
 
 # Whether merging with the forward pass is prevented: for all operands, or for each.
 PreventCSE = bool | tuple[bool, ...]

@@ -20,12 +20,13 @@ from ...core import (
     not_linear,
     stage_with_operands,
 )
+from ...core.partition import Division
 from ...transforms.batching import batch_jaxpr
 from ...transforms.flattening import FlatFunction, debug_info
 from ...transforms.jvp import jvp_jaxpr
 from ..calls import split_tangents
 from ..checkpoint.checkpoint_policies import Policy
-from ..checkpoint.rematerialization import Division, applied
+from ..checkpoint.rematerialization import applied
 from ..closing import common_captures
 from ..program_call import ProgramCall
 from .custom_vjp_primitives import Forward, Pull

@@ -15,10 +15,11 @@ from ...core import (
     root_trace,
     values_of,
 )
+from ...core.partition import Division
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ref_binding import TakesReferences
 from ..checkpoint.checkpoint_policies import Policy
-from ..checkpoint.rematerialization import Division, divide_call
+from ..checkpoint.rematerialization import divide_call
 from ..program_call import ProgramCall, TransformedCall
 from ..ref_bodies import handed_back
 from .executables import compiled, run

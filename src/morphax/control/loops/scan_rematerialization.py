@@ -10,19 +10,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core import Equation, Jaxpr, Var
+from ...core.partition import Division, needed, program, selected
 from ..bodies.fixpoint import fixpoint
 from ..bodies.wiring import Parts, stacked_aval
 from ..checkpoint.checkpoint_policies import Policy
-from ..checkpoint.rematerialization import (
-    Division,
-    applied,
-    directly_saved,
-    divide,
-    needed,
-    program,
-    selected,
-    without_repetition,
-)
+from ..checkpoint.rematerialization import applied, directly_saved, divide, without_repetition
 
 
 def rematerialize_scan(

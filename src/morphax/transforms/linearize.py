@@ -14,14 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from ..core import (
     Jaxpr,
     Primitive,
     StagingTrace,
     StagingTracer,
-    Trace,
     Zero,
     attributed_to,
     attributed_to_running_line,
@@ -35,13 +34,16 @@ from ..core import (
     new_trace,
     without_source,
 )
-from ..core.call_with_rules import CallWithRules
+from ..core.trace import Trace
 from ..lax.spine import add_tangents, instantiate
 from ..util.frames import UserFrame
 from ..util.memo import memoize
 from .jvp import PrimalTracer, apply_rule
 from .known_parts import known_part, selected
 from .transposition import TransposeFragment, open_transpose
+
+if TYPE_CHECKING:
+    from ..core.call_with_rules import CallWithRules
 
 Transpose = Callable[[tuple[bool, ...]], TransposeFragment]
 

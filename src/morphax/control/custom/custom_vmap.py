@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ... import tree
-from ...core import Trace, aval_of, frames_hidden, is_value, stage_discharged
+from ...core import aval_of, frames_hidden, is_value, stage_discharged
 from ...core.compile_time import trace_of
+from ...core.trace import Trace
 from ...transforms.flattening import debug_info, function_label
 from ...util.messages import message
 from ..loops.loops import map as map_members

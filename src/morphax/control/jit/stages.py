@@ -15,7 +15,8 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from ...array import Array
 from ...array.colocation import placement_of
-from ...core import Cell, Jaxpr, StagingTrace, Trace, current_trace, root_trace
+from ...core import Cell, Jaxpr, StagingTrace, current_trace, root_trace
+from ...core.trace import Trace
 from ...engines.devices import default_device
 from ...engines.reference.eager import EvalTrace, as_array
 from ...engines.xla import inspection

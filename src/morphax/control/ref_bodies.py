@@ -22,7 +22,6 @@ from ..core import (
     values_of,
 )
 from ..util.memo import memoize
-from .loops.scan_parts import ScanParts
 
 
 def handed_back(
@@ -49,7 +48,8 @@ def discharge_scan(scan: Primitive, operands: Sequence[Any], params: dict[str, A
     """Changed constants move behind the carry; the rows of changed xs are stacked."""
     n, m = params["num_consts"], params["num_carry"]
     body, changed, moved = _scan_body(params["jaxpr"], n, m)
-    consts, carry, xs = ScanParts.of(values_of(operands), **params)
+    values = values_of(operands)
+    consts, carry, xs = values[:n], values[n : n + m], values[n + m :]
     kept = [x for i, x in enumerate(consts) if i not in moved]
     results = scan.bind(
         *kept,

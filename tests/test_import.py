@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import morphax
-from morphax import lax, nn, numpy
+from morphax import core, lax, nn, numpy
 
 # More files than now would be loaded only if the reason is worth it to every user.
 MOST_MODULES = 266
@@ -46,7 +46,7 @@ def test_an_array_needs_few_modules() -> None:
     assert not {name for name in added if name in HEAVY or name.partition(".")[0] in HEAVY}
 
 
-@pytest.mark.parametrize("package", [morphax, lax, nn, numpy])
+@pytest.mark.parametrize("package", [morphax, core, lax, nn, numpy])
 def test_names_on_demand_are_those_that_type_checkers_see(package: object) -> None:
     """Each import under TYPE_CHECKING gives what asking the package gives, and the reverse."""
     source = Path(package.__file__).read_text(encoding="utf-8")  # type: ignore[attr-defined]

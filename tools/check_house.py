@@ -4,6 +4,8 @@ Usage: ``python tools/check_house.py [root]``; fails when a rule is broken.  The
 
 - ``layer``: an import points down or stays in its layer (`LAYERS`, low to high);
 - ``cycle``: the imports at module level have no cycle;
+- ``package-cycle``: nor have they among the packages and modules of one package, each package taken
+  as a whole;
 - ``function-import``: no import of the package's own modules inside a function;
 - ``jaxlib``: jaxlib is imported in `engines/xla` only, and never when morphax is imported;
 - ``scipy``: SciPy is never imported when morphax is imported;
@@ -235,6 +237,50 @@ def check_cycles(modules: Iterable[Module], known: frozenset[str]) -> Iterator[F
         yield Finding("cycle", paths[group[0]], "modules import one another: " + ", ".join(group))
 
 
+def sibling_imports(
+    graph: dict[str, list[str]], packages: Iterable[str]
+) -> dict[str, dict[str, list[str]]]:
+    """For each package, which of its children import which others, all that lies in them counted.
+
+    The `__init__` of a package with two floors does not count: it re-exports what lies higher.
+    """
+    siblings: dict[str, dict[str, set[str]]] = {package: {} for package in packages}
+    for module, targets in graph.items():
+        for target in targets:
+            if module in FACES or target in FACES:
+                continue
+            own, other = module.split("."), target.split(".")
+            pairs = enumerate(zip(own, other, strict=False))
+            # Where the two names part; a module and a package that it lies in have no such place.
+            depth = next((i for i, (a, b) in pairs if a != b), 0)
+            if depth:
+                imports = siblings[".".join(own[:depth])]
+                imports.setdefault(_child(own, depth), set()).add(_child(other, depth))
+    return {
+        package: {child: sorted(others) for child, others in sorted(imports.items())}
+        for package, imports in siblings.items()
+    }
+
+
+def _child(parts: list[str], depth: int) -> str:
+    """What a module lies in, or is, below the package of its first `depth` parts."""
+    return ".".join(parts[: depth + 1])
+
+
+def check_package_cycles(modules: Iterable[Module], known: frozenset[str]) -> Iterator[Finding]:
+    """Children of a package that import one another, at least one of which is a package."""
+    modules = list(modules)
+    packages = {module.name: module for module in modules if module.is_package}
+    siblings = sibling_imports(import_graph(modules, known), packages)
+    for package, imports in siblings.items():
+        for group in find_cycles(imports):
+            if any(child in packages for child in group):
+                names = ",".join(child.removeprefix(f"{package}.") for child in group)
+                folder = packages[package].path.removesuffix("/__init__.py")
+                detail = "they import one another, each taken as a whole"
+                yield Finding("package-cycle", f"{folder}:{names}", detail)
+
+
 def _function_lines(function: Function) -> int:
     body = function.body
     if ast.get_docstring(function, clean=False) is not None:
@@ -271,7 +317,11 @@ def all_findings(root: Path) -> list[Finding]:
     """Every broken rule of a tree, exceptions not considered."""
     modules = read_modules(root)
     known = known_names(root, modules)
-    findings = [*check_cycles(modules, known), *check_sizes(root)]
+    findings = [
+        *check_cycles(modules, known),
+        *check_package_cycles(modules, known),
+        *check_sizes(root),
+    ]
     for module in modules:
         findings += [*check_layers(module, known), *check_import_places(module)]
     return findings

@@ -103,7 +103,10 @@ def test_cycle_through_the_init_of_another_package_is_found(tmp_path: Path) -> N
         "src/morphax/nn/layers.py": "",
         "src/morphax/numpy/ufuncs.py": "from ..nn.layers import dense",
     }
-    assert broken(tmp_path, files) == ["cycle src/morphax/nn/__init__.py"]
+    assert broken(tmp_path, files) == [
+        "cycle src/morphax/nn/__init__.py",
+        "package-cycle src/morphax:nn,numpy",
+    ]
 
 
 def test_files_of_a_package_with_two_floors_do_not_run_its_face(tmp_path: Path) -> None:
@@ -125,6 +128,37 @@ def test_packages_may_import_their_own_modules_and_types_may_go_in_circles(tmp_p
         f"{CORE}/__init__.py": "from .a import x\nfrom . import b",
         f"{CORE}/a.py": "from . import b",
         f"{CORE}/b.py": "import typing\nif typing.TYPE_CHECKING:\n    from .a import x",
+    }
+    assert broken(tmp_path, files) == []
+
+
+def test_packages_that_import_one_another_are_found(tmp_path: Path) -> None:
+    files = {
+        "src/morphax/control/jit/a.py": "from ..loops import c",
+        "src/morphax/control/jit/b.py": "",
+        "src/morphax/control/loops/c.py": "",
+        "src/morphax/control/loops/d.py": "from ..jit import b",
+    }
+    assert broken(tmp_path, files) == ["package-cycle src/morphax/control:jit,loops"]
+
+
+def test_packages_that_import_one_another_through_a_module_are_found(tmp_path: Path) -> None:
+    files = {
+        "src/morphax/control/jit/a.py": "from ..calls import x",
+        "src/morphax/control/jit/b.py": "",
+        "src/morphax/control/calls.py": "from .jit.b import y",
+    }
+    assert broken(tmp_path, files) == ["package-cycle src/morphax/control:calls,jit"]
+
+
+def test_a_package_that_only_passes_names_on_is_in_no_cycle(tmp_path: Path) -> None:
+    """Not the `__init__` of one with two floors, nor one whose own modules import it."""
+    files = {
+        "src/morphax/lax/__init__.py": "from ..control.loops import scan",
+        "src/morphax/lax/add.py": "",
+        "src/morphax/control/loops/__init__.py": "from .scan import scan",
+        "src/morphax/control/loops/scan.py": "from ...lax import add\nfrom ..jit import b",
+        "src/morphax/control/jit/b.py": "",
     }
     assert broken(tmp_path, files) == []
 

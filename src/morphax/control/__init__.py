@@ -14,5 +14,7 @@ primitive again.  Start with `jit`, the simplest.
 ===============  ===================================================================================
 
 What they share lies here: how programs are found again that were traced before (`remembered`), how
-they close over tracers (`closing`), references in bodies (`ref_bodies`), eager execution (`calls`).
+they close over tracers (`closing`), references in bodies (`ref_bodies`), eager execution (`calls`),
+arguments chosen by position or name (`chosen_arguments`).  The packages import one another without
+cycles: `jit` builds on `checkpoint`, `custom` on both, and `loops` on `branches` and `custom`.
 """

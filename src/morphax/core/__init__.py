@@ -6,11 +6,10 @@ written).
 
 from __future__ import annotations
 
-import itertools
-from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..errors import InconclusiveDimensionOperation, JaxprTypeError
+from ..util.on_demand import on_demand as _on_demand
 from .atoms import Atom, DropVar, Literal, Var
 from .aval import (
     AbstractToken,
@@ -38,7 +37,7 @@ from .effects import (
     no_effects,
     unrepeatable,
 )
-from .evaluation import eval_context, eval_jaxpr
+from .evaluation import eval_jaxpr
 from .hidden_frames import frames_hidden, frames_hidden_in, hide_frames
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params
 from .layout import Format, Layout
@@ -100,7 +99,6 @@ from .tangents import (
     is_zero,
 )
 from .trace import (
-    Trace,
     Tracer,
     apply_jaxpr,
     check_live,
@@ -110,7 +108,6 @@ from .trace import (
     immutable_message,
     install_root_trace,
     is_concrete,
-    is_from_outside,
     new_trace,
     note_concretised,
     outside_transformations,
@@ -120,6 +117,43 @@ from .trace import (
     times_concretised,
 )
 from .values import aval_of, is_value, python_scalar_types, register_value_type, weak_scalar
+
+if TYPE_CHECKING:
+    from ..extend.core.construction import OutputType as OutputType
+    from ..extend.core.construction import ParamDict as ParamDict
+    from ..extend.core.construction import Value as Value
+    from ..extend.core.construction import current_source_info as current_source_info
+    from ..extend.core.construction import gensym as gensym
+    from ..extend.core.construction import new_jaxpr_eqn as new_jaxpr_eqn
+    from ..extend.core.open_trace import Trace as Trace
+    from ..extend.core.trace_state import eval_context as eval_context
+    from ..extend.core.trace_state import find_top_trace as find_top_trace
+    from ..extend.core.trace_state import get_opaque_trace_state as get_opaque_trace_state
+    from ..extend.core.trace_state import no_axis_name as no_axis_name
+    from ..extend.core.trace_state import (
+        nonempty_axis_env_DO_NOT_USE as nonempty_axis_env_DO_NOT_USE,
+    )
+    from ..extend.core.trace_state import trace_ctx as trace_ctx
+    from ..extend.core.trace_state import (
+        unsafe_am_i_under_a_jit_DO_NOT_USE as unsafe_am_i_under_a_jit_DO_NOT_USE,
+    )
+    from ..extend.core.trace_state import (
+        unsafe_am_i_under_a_vmap_DO_NOT_USE as unsafe_am_i_under_a_vmap_DO_NOT_USE,
+    )
+    from ..extend.core.trace_state import (
+        unsafe_get_axis_names_DO_NOT_USE as unsafe_get_axis_names_DO_NOT_USE,
+    )
+    from ..extend.core.value_questions import concrete_or_error as concrete_or_error
+    from ..extend.core.value_questions import (
+        concretization_function_error as concretization_function_error,
+    )
+    from ..extend.core.value_questions import is_constant_dim as is_constant_dim
+    from ..extend.core.value_questions import is_constant_shape as is_constant_shape
+    from ..extend.core.value_questions import (
+        primal_dtype_to_tangent_dtype as primal_dtype_to_tangent_dtype,
+    )
+    from ..extend.core.value_questions import valid_jaxtype as valid_jaxtype
+    from ..extend.core.value_table import pytype_aval_mappings as pytype_aval_mappings
 
 __all__ = [
     "AbstractRef",
@@ -158,7 +192,6 @@ __all__ = [
     "SourceInfo",
     "StagingTrace",
     "StagingTracer",
-    "Trace",
     "Tracer",
     "Transform",
     "UndefinedPrimal",
@@ -188,7 +221,6 @@ __all__ = [
     "discharge",
     "ensure_compile_time_eval",
     "equation_source",
-    "eval_context",
     "eval_jaxpr",
     "extended_axis_env",
     "extended_name_stack",
@@ -203,7 +235,6 @@ __all__ = [
     "internal_refs",
     "is_captured",
     "is_concrete",
-    "is_from_outside",
     "is_reference",
     "is_undefined_primal",
     "is_value",
@@ -244,43 +275,39 @@ __all__ = [
     "without_source",
 ]
 
-# What only code outside asks for, by the module that has it; imported when it does.
-_ON_DEMAND = {
-    "construction": (
-        "OutputType",
-        "ParamDict",
-        "Value",
-        "current_source_info",
-        "gensym",
-        "new_jaxpr_eqn",
-    ),
-    "questions": (
-        "concrete_or_error",
-        "concretization_function_error",
-        "find_top_trace",
-        "get_opaque_trace_state",
-        "is_constant_dim",
-        "is_constant_shape",
-        "no_axis_name",
-        "nonempty_axis_env_DO_NOT_USE",
-        "primal_dtype_to_tangent_dtype",
-        "python_scalar_types",
-        "trace_ctx",
-        "unsafe_am_i_under_a_jit_DO_NOT_USE",
-        "unsafe_am_i_under_a_vmap_DO_NOT_USE",
-        "unsafe_get_axis_names_DO_NOT_USE",
-        "valid_jaxtype",
-    ),
-    "value_table": ("pytype_aval_mappings",),
-}
-
-
-def __getattr__(name: str) -> Any:
-    for module, names in _ON_DEMAND.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *itertools.chain(*_ON_DEMAND.values())})
+# What only code outside asks for, by the module that has it.
+__getattr__, __dir__ = _on_demand(
+    __name__,
+    (),
+    {
+        "..extend.core.construction": (
+            "OutputType",
+            "ParamDict",
+            "Value",
+            "current_source_info",
+            "gensym",
+            "new_jaxpr_eqn",
+        ),
+        "..extend.core.open_trace": ("Trace",),
+        "..extend.core.trace_state": (
+            "eval_context",
+            "find_top_trace",
+            "get_opaque_trace_state",
+            "no_axis_name",
+            "nonempty_axis_env_DO_NOT_USE",
+            "trace_ctx",
+            "unsafe_am_i_under_a_jit_DO_NOT_USE",
+            "unsafe_am_i_under_a_vmap_DO_NOT_USE",
+            "unsafe_get_axis_names_DO_NOT_USE",
+        ),
+        "..extend.core.value_questions": (
+            "concrete_or_error",
+            "concretization_function_error",
+            "is_constant_dim",
+            "is_constant_shape",
+            "primal_dtype_to_tangent_dtype",
+            "valid_jaxtype",
+        ),
+        "..extend.core.value_table": ("pytype_aval_mappings",),
+    },
+)

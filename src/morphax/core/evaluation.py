@@ -1,4 +1,4 @@
-"""`jax.core.eval_jaxpr`: apply a program to values, equation by equation; `eval_context`."""
+"""`jax.core.eval_jaxpr`: apply a program to values, equation by equation."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..util.messages import described, message
 from .atoms import Atom, Literal
 from .jaxpr import Jaxpr
 from .sources import attributed_to
-from .trace import _current, root_trace, set_current_trace, set_name_stack
+from .trace import _current, set_name_stack
 
 
 def eval_jaxpr(
@@ -79,8 +79,3 @@ def _check_values(jaxpr: Jaxpr, consts: Any, args: Sequence[Any]) -> None:
                 fix="Pass one value for each of jaxpr.constvars and jaxpr.invars.",
             )
         )
-
-
-def eval_context() -> set_current_trace:
-    """A context in which operations are computed at once."""
-    return set_current_trace(root_trace())

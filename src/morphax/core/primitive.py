@@ -68,8 +68,7 @@ from ..util.messages import message
 from ..util.parameter_keys import params_key
 from .aval import AbstractValue
 from .effects import Effects, no_effects
-from .open_trace import Handover
-from .trace import Trace, _current, root_trace, set_current_trace
+from .trace import _current
 
 
 @final
@@ -175,15 +174,10 @@ class Primitive:
     linear: ClassVar[bool] = False
     # Whether the parameters `name` and `jaxpr` are a call, printed with the caller's variables.
     is_call: ClassVar[bool] = False
-    # Whether the operation applies functions that it is given as the parameter `subfuns`.
-    call_primitive: ClassVar[bool] = False
     # Whether `lower` copes with keys that are rows of words (`engines.xla.key_words`).
     knows_words: ClassVar[bool] = False
     # Whether it is there to be transposed only: nothing can compute it.
     only_transposed: ClassVar[bool] = False
-    # Whether it makes a reference, and a new one at each application.
-    ref_primitive: ClassVar[bool] = False
-    ref_allocating: ClassVar[bool] = False
 
     abstract_eval: Rule = undeclared("abstract_eval")
     evaluate: Rule = undeclared("evaluate")
@@ -200,7 +194,6 @@ class Primitive:
     process_linearize: Callable[..., Any] | None = None
     process_batch: Callable[..., Any] | None = None
     process_eval: Callable[..., Any] | None = None
-    handover: Handover | None = None
     discharge: Rule = undeclared("discharge")
     printed_equation: Callable[..., Any] | None = None
     collect: Rule = undeclared("collect")
@@ -227,17 +220,6 @@ class Primitive:
         """Apply the primitive in the current trace."""
         return _current.trace.process(self, operands, params)
 
-    def bind_with_trace(
-        self, trace: Trace, args: Sequence[Any], avals: Any, params: dict[str, Any]
-    ) -> Any:
-        """Apply the primitive in `trace`; the avals are those of the operands."""
-        with set_current_trace(trace):
-            return self.bind(*args, **params)
-
-    def impl(self, *operands: Any, **params: Any) -> Any:
-        """Apply the primitive to arrays, at once."""
-        return self.bind_with_trace(root_trace(), operands, None, params)
-
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that the text of an equation shows, in their order."""
         return dict(sorted(params.items()))
@@ -245,23 +227,6 @@ class Primitive:
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
         """The params with which an interpreter calls `bind` again, from those of an equation."""
         return params
-
-    @property
-    def is_effectful(self) -> Callable[[Mapping[str, Any]], bool] | None:
-        """Tells by params whether an application has effects; `None` if none ever has."""
-        if getattr(self.typed, "__func__", None) is not Primitive.typed:
-            return lambda params: True
-        if type(self).effects is not Primitive.effects:
-            return lambda params: bool(self.effects(**params))
-        return None
-
-    def is_high(self, *avals: Any, **params: Any) -> bool:
-        """Whether operands are of types that users define: there are none."""
-        return False
-
-    def to_lojax(self, *operands: Any, **params: Any) -> Any:
-        """The operation on values of built-in types: itself."""
-        return self.bind(*operands, **params)
 
     def __repr__(self) -> str:
         return self.name

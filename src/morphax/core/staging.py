@@ -9,7 +9,7 @@ that reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from ..util.frames import UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal, Var
 from .aval import AbstractValue
-from .call_with_rules import CallWithRules
 from .check import check_jaxpr
 from .debug_info import DebugInfo, unknown_function
 from .jaxpr import Equation, Jaxpr, joined_effects, make_template
@@ -28,6 +27,9 @@ from .references import AbstractRef, Cell, check_is_reference
 from .sources import equation_source
 from .trace import Trace, Tracer, _current, check_live, new_trace
 from .values import aval_of, pinned, pinned_types, type_of_pinned
+
+if TYPE_CHECKING:
+    from .call_with_rules import CallWithRules
 
 # Programs of up to this many equations are taken for fragments, which are copied again and again.
 _FRAGMENT_LENGTH = 16

@@ -30,16 +30,15 @@ from ..util.frames import NOWHERE, UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal
 from .aval import HasAval
-from .call_with_rules import CallWithRules
 from .jaxpr import Jaxpr
 from .leaks import check_leaks
-from .open_trace import OpenTrace
 
 if TYPE_CHECKING:
+    from .call_with_rules import CallWithRules
     from .primitive import Primitive
 
 
-class Trace(OpenTrace):
+class Trace:
     """An interpretation of primitives, on top of the interpretation `parent`."""
 
     __slots__ = ("__weakref__", "live", "parent")
@@ -53,29 +52,11 @@ class Trace(OpenTrace):
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply `primitive`; one result, or a list if the primitive has multiple results."""
-        return self.hand_over(primitive, operands, params)
-
-    def process_primitive(
-        self, primitive: Primitive, tracers: Sequence[Any], params: dict[str, Any], /
-    ) -> Any:
-        """`process` under JAX's name; a trace defines one of the two."""
-        if type(self).process is Trace.process:
-            raise TypeError(f"{type(self).__name__} is abstract")
-        return self.process(primitive, tracers, params)
+        raise TypeError(f"{type(self).__name__} is abstract")
 
     def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
         """Apply a function that brings its own rules: the function, if nobody asks for them."""
-        if is_from_outside(self):
-            return call.stage(self, operands)
         return call.run(self, operands)
-
-    def is_valid(self) -> bool:
-        """Whether tracers of this trace may be used."""
-        return self.live
-
-    def invalidate(self) -> None:
-        """End the trace: its tracers have no meaning any more."""
-        self.live = False
 
     def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
         """Apply a whole jaxpr, equation by equation."""
@@ -132,11 +113,6 @@ def root_trace() -> Trace:
 def current_trace() -> Trace:
     """The trace that gives meaning to `bind` now."""
     return _current.trace
-
-
-def is_from_outside(trace: Trace) -> bool:
-    """Whether a trace is written outside: it defines `process_primitive`."""
-    return type(trace).process is Trace.process
 
 
 def note_concretised() -> None:

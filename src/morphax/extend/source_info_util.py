@@ -17,9 +17,9 @@ from ..core import NameStack as NameStack
 from ..core import SourceInfo as SourceInfo
 from ..core import attributed_to
 from ..core import current_name_stack as names_in_force
-from ..core import current_source_info as current
 from ..core import set_name_stack as with_names
 from ..util.frames import UserFrame, treat_as_internal
+from .core.construction import current_source_info as current
 
 __all__ = [
     "NameStack",

@@ -28,7 +28,7 @@ from ..core import (
     set_name_stack,
 )
 from ..core import UndefinedPrimal as UndefinedPrimal
-from ..core.rules import has_rule, set_rule
+from ..extend.core.rules import has_rule, set_rule
 from ..lax.families import sum_of_tangents
 from ..lax.spine import add_any_p as add_jaxvals_p
 from ..lax.spine import instantiate, zeros

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ..core import BatchAxes, Primitive, aval_of
-from ..core.rules import set_rule
+from ..extend.core.rules import set_rule
 from ..lax.families import aligned_batch
 from ..lax.spine import batch_reduction, batched_first
 from ..transforms.batching import to_axis

@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 
 from ..core import Primitive, close, constants_as_arguments, stage
-from ..core.rules import set_rule
 from ..engines.xla import mlir_context
 from ..engines.xla.callbacks import call_python
 from ..engines.xla.mlir_parameters import DEVICE_TO_DEVICE_TYPE as DEVICE_TO_DEVICE_TYPE
@@ -34,6 +33,7 @@ from ..engines.xla.mlir_tokens import TokenSet as TokenSet
 from ..engines.xla.rule_context import LoweringRuleContext as LoweringRuleContext
 from ..engines.xla.rule_context import ModuleContext as ModuleContext
 from ..engines.xla.stablehlo import physical_dtype
+from ..extend.core.rules import set_rule
 from ..util.messages import message
 from .effect_types import lowerable_effects as lowerable_effects
 from .mlir_programs import LoweringResult as LoweringResult

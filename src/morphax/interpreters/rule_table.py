@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from typing import Any, final
 
 from ..core import Primitive, known_primitives
-from ..core.rules import delete_rule, has_rule, set_rule
+from ..extend.core.rules import delete_rule, has_rule, set_rule
 
 
 @final

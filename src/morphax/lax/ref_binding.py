@@ -23,7 +23,6 @@ from ..core import (
     Primitive,
     ReadEffect,
     StagingTrace,
-    Trace,
     Tracer,
     WriteEffect,
     aval_of,
@@ -36,6 +35,7 @@ from ..core import (
 )
 from ..core.effects import Effects
 from ..core.printing import Printer
+from ..core.trace import Trace
 from ..errors import UnexpectedTracerError
 from ..util.layout import Block, Document, Text
 from ..util.messages import message

@@ -12,7 +12,7 @@ may be returned with ``out_axes=None``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple, final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from ..core import (
     BatchAxes,
@@ -20,7 +20,6 @@ from ..core import (
     Jaxpr,
     Primitive,
     ShapedArray,
-    Trace,
     Tracer,
     aval_of,
     axis_env,
@@ -32,10 +31,13 @@ from ..core import (
     without_source,
 )
 from ..core.axes import AxisEnv
-from ..core.call_with_rules import CallWithRules
 from ..core.debug_info import unknown_function
+from ..core.trace import Trace
 from ..lax.spine import batched_first, moved_axis
 from ..util.memo import memoize
+
+if TYPE_CHECKING:
+    from ..core.call_with_rules import CallWithRules
 
 # The bit of `BatchTracer.sources` that says that members may differ.
 _DIFFERS: Final = 1

@@ -8,14 +8,13 @@ tangents out.  A value without a tangent is not a tracer of this trace.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple, final
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 from .. import dtypes
 from ..core import (
     DebugInfo,
     Jaxpr,
     Primitive,
-    Trace,
     Tracer,
     Zero,
     aval_of,
@@ -28,11 +27,14 @@ from ..core import (
     without_references,
     without_source,
 )
-from ..core.call_with_rules import CallWithRules
 from ..core.dce import eliminate_dead_code, holds_only_transposed
+from ..core.trace import Trace
 from ..lax.convert import as_weak_as
 from ..lax.spine import instantiate
 from ..util.memo import memoize
+
+if TYPE_CHECKING:
+    from ..core.call_with_rules import CallWithRules
 
 
 class JVPFragment(NamedTuple):

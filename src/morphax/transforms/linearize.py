@@ -14,14 +14,13 @@ transpose to gradients", POPL 2023.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from ..core import (
     Jaxpr,
     Primitive,
     StagingTrace,
     StagingTracer,
-    Trace,
     Zero,
     attributed_to_running_line,
     aval_of,
@@ -33,13 +32,16 @@ from ..core import (
     new_trace,
     without_source,
 )
-from ..core.call_with_rules import CallWithRules
 from ..core.partition import selected
+from ..core.trace import Trace
 from ..util.memo import memoize
 from .jvp import PrimalTracer, apply_rule
 from .known_parts import known_part
 from .tape import Tape
 from .transposition import TransposeFragment, open_transpose
+
+if TYPE_CHECKING:
+    from ..core.call_with_rules import CallWithRules
 
 Transpose = Callable[[tuple[bool, ...]], TransposeFragment]
 

@@ -12,10 +12,10 @@ from typing import Any
 
 from ... import tree
 from ...util.messages import message
-from ..watch_primitives import debug_callback_p, debug_effect
 from .debugger import Debugger
 from .flat_callback import FlatCallback
 from .stack_frames import detached, user_frames
+from .watch_primitives import debug_callback_p, debug_effect
 
 # One prompt at a time, whichever thread a program runs on.
 _prompt = threading.RLock()

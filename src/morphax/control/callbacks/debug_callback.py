@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...util.messages import message
-from ..watch_primitives import debug_callback_p, debug_effect
 from .flat_callback import FlatCallback, split_leaves
 from .pure_callback import check_callback
+from .watch_primitives import debug_callback_p, debug_effect
 
 
 def debug_callback(

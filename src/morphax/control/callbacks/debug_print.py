@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...util.frames import user_frame
-from ..watch_primitives import debug_print_p, logger
 from .debug_callback import check_options_only
 from .flat_callback import split_leaves
 from .format_check import check_format, has_placeholders
+from .watch_primitives import debug_print_p, logger
 
 
 def debug_print(

@@ -23,7 +23,7 @@ from ...transforms.flattening import (
     function_label,
 )
 from ...util.messages import described, message
-from ..jit.jit_options import Choice, StaticArguments, split_static
+from ..chosen_arguments import Choice, StaticArguments, split_static
 from ..remembered import remembered
 from .checkpoint_policies import Policy
 from .checkpoint_primitive import PreventCSE, checkpoint_p

@@ -21,7 +21,6 @@ from ...transforms.flattening import (
     debug_info,
 )
 from ...transforms.staged_linearization import linearize_jaxpr
-from ..jit.jit_primitive import jit_p
 from .checkpoint_name import name_p
 
 
@@ -84,7 +83,7 @@ def _computed(forward: Jaxpr, kept: set[Any]) -> list[tuple[Any, str]]:
 def _origin(eqn: Equation, name: str | None) -> str:
     if name is not None:
         return f"named '{name}'"
-    if eqn.primitive is jit_p:
+    if eqn.primitive.is_call:
         return f"output of jitted function '{eqn.params['name']}'"
     return f"output of {eqn.primitive}"
 

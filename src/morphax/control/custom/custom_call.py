@@ -11,7 +11,6 @@ from ...core import (
     BatchAxes,
     Cell,
     Jaxpr,
-    Trace,
     attributed_to_running_line,
     aval_of,
     current_trace,
@@ -23,6 +22,7 @@ from ...core import (
     set_current_trace,
     values_of,
 )
+from ...core.trace import Trace
 from ...engines.reference.eager import as_array
 from ...lax.ref_binding import TakesReferences, unwrapped
 from ...lax.references import as_references

@@ -1,4 +1,4 @@
-"""`custom_vmap`: functions whose batching the user defines; `sequential_vmap`, which loops.
+"""`custom_vmap`: functions whose batching the user defines.
 
 Eagerly the function itself runs.  Under `vmap` or staging it becomes one equation that holds the
 function and the rule (see `custom_vmap_primitive`).
@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ... import tree
-from ...core import Trace, aval_of, frames_hidden, is_value, stage_discharged
+from ...core import aval_of, frames_hidden, is_value, stage_discharged
 from ...core.compile_time import trace_of
+from ...core.trace import Trace
 from ...transforms.flattening import debug_info, function_label
 from ...util.messages import message
-from ..loops.loops import map as map_members
 from .custom_rules import BoundCall, bind_call
 from .custom_vmap_primitive import custom_vmap_call_p
 
@@ -203,35 +203,3 @@ def _may_be_batched(trace: Trace | None) -> bool:
             return True
         trace = trace.parent
     return False
-
-
-def sequential_vmap(f: Callable[..., Any]) -> custom_vmap:
-    """A function that `vmap` maps by a loop, one member after another.
-
-    Args:
-        f: function of arrays or trees, of positional arguments.
-
-    Example:
-        >>> import morphax as jax
-        >>> import morphax.numpy as jnp
-        >>> f = jax.custom_batching.sequential_vmap(lambda x: 2 * x)
-        >>> jax.vmap(f)(jnp.arange(3.0))
-        Array([0., 2., 4.], dtype=float32)
-    """
-    sequential = custom_vmap(f)
-
-    def rule(axis_size: int, in_batched: list[Any], *args: Any) -> tuple[Any, Any]:
-        leaves, structure = tree.flatten(args)
-        flags = tree.leaves(in_batched)
-        mapped = [x for x, flag in zip(leaves, flags, strict=True) if flag]
-
-        def member(own: list[Any]) -> Any:
-            given = iter(own)
-            values = [next(given) if f else x for x, f in zip(leaves, flags, strict=True)]
-            return sequential(*structure.unflatten(values))
-
-        result = map_members(member, mapped)
-        return result, tree.map(lambda _: True, result)
-
-    sequential.def_vmap(rule)
-    return sequential

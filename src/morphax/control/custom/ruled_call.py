@@ -10,11 +10,11 @@ from typing import Any, final
 
 from ...core import (
     DebugInfo,
-    Trace,
     aval_of,
     set_current_trace,
     stage_with_operands,
 )
+from ...core.trace import Trace
 from ...lax.ref_binding import Reference
 from ...transforms.batching import BatchTrace
 from ...transforms.jvp import JVPTrace

@@ -36,17 +36,15 @@ from ...transforms.flattening import (
 from ...util.messages import described, message
 from ...util.parameter_keys import key_of
 from ..build_events import TRACING, reported
+from ..chosen_arguments import Choice, StaticArguments, split_static
 from ..remembered import remembered
 from .compiled import Compiled
 from .jit_options import (
-    Choice,
     JitOptions,
-    StaticArguments,
     check_disjoint,
     check_hashable,
     donated_leaves,
     resolve,
-    split_static,
 )
 from .operands import only_arrays, put
 from .program_cache import cache_of, compiled

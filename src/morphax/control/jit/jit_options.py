@@ -15,28 +15,7 @@ from typing import Any, final
 
 from ...transforms.flattening import function_label
 from ...util.messages import described, message
-from ...util.parameter_keys import key_of
-
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Arguments of a function, by position and by name.
-
-    Negative positions count from the end of the positional arguments of a call.
-    """
-
-    numbers: tuple[int, ...] = ()
-    names: tuple[str, ...] = ()
-
-    def __bool__(self) -> bool:
-        return bool(self.numbers or self.names)
-
-    def positions(self, count: int) -> set[int]:
-        """Which of `count` positional arguments are chosen."""
-        return {n + count if n < 0 else n for n in self.numbers if -count <= n < count}
+from ..chosen_arguments import Choice, StaticArguments, none_chosen
 
 
 @final
@@ -44,56 +23,12 @@ class Choice:
 class JitOptions:
     """How a function is to be compiled; equal options share traced programs."""
 
-    static: Choice = Choice()
-    donated: Choice = Choice()
+    static: Choice = none_chosen
+    donated: Choice = none_chosen
     keep_unused: bool = False
     inline: bool = False
     device: Any = None
     compiler_options: tuple[tuple[str, Any], ...] = ()
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class StaticArguments:
-    """The static arguments of one call, by position and by name."""
-
-    positional: tuple[tuple[int, Any], ...]
-    named: tuple[tuple[str, Any], ...]
-
-    @property
-    def key(self) -> tuple[Any, ...] | None:
-        """Place and key of each in a row, `None` if one of them has no key."""
-        keys = [(place, key_of(value)) for place, value in (*self.positional, *self.named)]
-        parts = tuple([part for pair in keys for part in pair])
-        return None if None in parts else parts
-
-    def complete(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-        """The arguments of the function, from those that are not static."""
-        full = list(args)
-        for position, value in self.positional:
-            full.insert(position, value)
-        return tuple(full), kwargs | dict(self.named)
-
-    def without_values(self) -> StaticArguments:
-        """The same arguments with `None` for their values."""
-        return StaticArguments(
-            tuple([(n, None) for n, _ in self.positional]),
-            tuple([(n, None) for n, _ in self.named]),
-        )
-
-
-def split_static(
-    choice: Choice, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any], StaticArguments]:
-    """Take the static arguments out of a call."""
-    positions = sorted(choice.positions(len(args)))
-    positional = tuple([(i, args[i]) for i in positions])
-    named = tuple([(k, kwargs[k]) for k in choice.names if k in kwargs])
-    if positions:
-        args = tuple([x for i, x in enumerate(args) if i not in positions])
-    if named:
-        kwargs = {k: v for k, v in kwargs.items() if k not in choice.names}
-    return args, kwargs, StaticArguments(positional, named)
 
 
 def check_hashable(fun: Callable[..., Any], static: StaticArguments | None) -> None:

@@ -34,7 +34,8 @@ from ...util.frames import is_users
 from ...util.memo import on_clear
 from ...util.messages import message
 from ...util.parameter_keys import key_of
-from .jit_options import JitOptions, StaticArguments
+from ..chosen_arguments import StaticArguments
+from .jit_options import JitOptions
 
 Names = Callable[[], Sequence[str]]
 

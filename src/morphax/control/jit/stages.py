@@ -16,7 +16,8 @@ from typing import Any, Protocol, final, runtime_checkable
 from ...array import Array
 from ...array.colocation import placement_of
 from ...array.sharding import SingleDeviceSharding, default_place, whole_on
-from ...core import Cell, Jaxpr, StagingTrace, Trace, current_trace, root_trace
+from ...core import Cell, Jaxpr, StagingTrace, current_trace, root_trace
+from ...core.trace import Trace
 from ...engines.reference.eager import EvalTrace, as_array
 from ...engines.xla import inspection
 from ...engines.xla.call_plan import CallPlan

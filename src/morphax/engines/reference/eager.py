@@ -25,13 +25,13 @@ from ...config import current as current_config
 from ...core import (
     AbstractValue,
     Primitive,
-    Trace,
     Tracer,
     aval_of,
     check_live,
     infer,
     install_root_trace,
 )
+from ...core.trace import Trace
 from ...core.values import host_value
 from ...util.host_memory import MANY, pooled
 from ...util.memo import MemoTable, missing

@@ -27,7 +27,6 @@ from ...config import current as current_config
 from ...core import (
     Jaxpr,
     Primitive,
-    Trace,
     Tracer,
     aval_of,
     current_name_stack,
@@ -36,6 +35,7 @@ from ...core import (
     new_trace,
     without_references,
 )
+from ...core.trace import Trace
 from ...util.frames import UserFrame
 from .nan_report import bad_result_text, bad_value_text
 

@@ -14,37 +14,36 @@ from ...core import (
     Literal,
     Var,
     check_jaxpr,
-    concrete_or_error,
-    find_top_trace,
-    gensym,
-    get_opaque_trace_state,
     jaxprs_in_params,
-    new_jaxpr_eqn,
     no_effects,
-    nonempty_axis_env_DO_NOT_USE,
-    primal_dtype_to_tangent_dtype,
-    unsafe_am_i_under_a_jit_DO_NOT_USE,
-    unsafe_am_i_under_a_vmap_DO_NOT_USE,
-    unsafe_get_axis_names_DO_NOT_USE,
-    valid_jaxtype,
 )
 from ...errors import InconclusiveDimensionOperation, JaxprTypeError
 from . import handovers as handovers
 from . import primitives
 from .call_primitive import CallPrimitive
+from .construction import gensym, new_jaxpr_eqn
 from .open_primitive import Primitive
 from .questions import (
-    TraceTag,
     array_types,
     call_impl,
     jaxpr_as_fun,
     mapped_aval,
-    set_current_trace,
     subjaxprs,
-    take_current_trace,
     unmapped_aval,
 )
 from .spelling import ClosedJaxpr, DebugInfo, Jaxpr, JaxprEqn
+from .trace_state import (
+    TraceTag,
+    find_top_trace,
+    get_opaque_trace_state,
+    nonempty_axis_env_DO_NOT_USE,
+    set_current_trace,
+    take_current_trace,
+    unsafe_am_i_under_a_jit_DO_NOT_USE,
+    unsafe_am_i_under_a_vmap_DO_NOT_USE,
+    unsafe_get_axis_names_DO_NOT_USE,
+)
+from .value_questions import concrete_or_error, primal_dtype_to_tangent_dtype, valid_jaxtype
 
 __all__ = [
     "AbstractToken",

@@ -20,18 +20,18 @@ from ... import core
 from ...control.program_call import TransformedCall
 from ...core import (
     Jaxpr,
-    Trace,
     aval_of,
     current_trace,
     root_trace,
     stage_with_operands,
 )
 from ...core.dce import dce_call
-from ...core.open_trace import hand_over_as, takes_functions
+from ...core.trace import Trace
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ..linear_util import WrappedFun, wrap_init
 from .open_primitive import Primitive, as_value
+from .open_trace import hand_over_as, takes_functions
 from .questions import call_impl, jaxpr_as_fun
 
 

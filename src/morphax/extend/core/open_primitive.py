@@ -18,21 +18,14 @@ from typing import Any, final
 from ... import core
 from ...array import Array
 from ...control.custom.custom_jvp import apply_jvp_rule, linearize_jvp_rule
-from ...core import NoRule, Trace, Tracer, is_value, set_current_trace
-from ...core.rules import set_rule
+from ...core import NoRule, Tracer, is_value, set_current_trace
+from ...core.trace import Trace
 from ...engines.reference.eager import as_array
 from ...transforms.batching import BatchTrace
 from ...transforms.jvp import JVPTrace, apply_rule
 from ...transforms.linearize import LinearizeTrace
-
-
-class _OfAnyKind(type):
-    """Makes primitives that have a class instances of `Primitive` too."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        if cls is Primitive:
-            return isinstance(instance, core.Primitive)
-        return super().__instancecheck__(instance)
+from .interface import OfAnyKind
+from .rules import set_rule
 
 
 def _not_set(kind: str, how: str) -> Any:
@@ -47,7 +40,7 @@ class GenericEffect(core.Effect):
     prim: Primitive
 
 
-class Primitive(core.Primitive, metaclass=_OfAnyKind):
+class Primitive(core.Primitive, metaclass=OfAnyKind):
     """A primitive without rules, to which they are added.
 
     Args:
@@ -70,6 +63,8 @@ class Primitive(core.Primitive, metaclass=_OfAnyKind):
         >>> jax.grad(half_p.bind)(3.0)
         Array(0.5, dtype=float32, weak_type=True)
     """
+
+    any_of = core.Primitive
 
     abstract_eval = _not_set("abstract_eval", "primitive.def_abstract_eval(rule)")
     evaluate = _not_set("evaluate", "primitive.def_impl(function)")

@@ -1,18 +1,16 @@
-"""Avals of batches, programs inside programs and the current trace, for interpreters."""
+"""Avals of batches and programs inside programs, for interpreters."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
 from ... import core
 from ...array import Array
-from ...config import current as current_config
-from ...core import AbstractValue, ShapedArray, Trace
-from ...core.leaks import check_leaks as raise_of_leaks
+from ...core import AbstractValue, ShapedArray
 from ...dtypes.catalogue import SCALARS
 
 array_types: set[type] = {np.ndarray, Array, *[dtype.type for dtype in SCALARS]}
@@ -50,50 +48,3 @@ def subjaxprs(jaxpr: core.Jaxpr) -> Iterator[core.Jaxpr]:
 def call_impl(f: Any, *args: Any, **params: Any) -> Any:
     """The result of a `linear_util.WrappedFun`."""
     return f.call_wrapped(*args)
-
-
-@final
-class TraceTag:
-    """A mark that the traces of one transformation share, equal only to itself."""
-
-
-@final
-class take_current_trace:
-    """A context that hands over the current trace; inside, operations are computed at once."""
-
-    __slots__ = ("_context",)
-
-    def __enter__(self) -> Trace:
-        trace = core.current_trace()
-        self._context = core.set_current_trace(core.root_trace())
-        self._context.__enter__()
-        return trace
-
-    def __exit__(self, *exc: object) -> None:
-        self._context.__exit__(*exc)
-
-
-@final
-class set_current_trace(core.set_current_trace):
-    """A context in which `bind` is interpreted by `trace`.
-
-    Args:
-        trace: the trace.
-        check_leaks: whether the trace ends with the context: under ``jax_check_tracer_leaks``
-            tracers of it that are still there are an error.
-    """
-
-    __slots__ = ("_ends",)
-
-    def __init__(self, trace: Trace, check_leaks: bool = False) -> None:
-        super().__init__(trace)
-        self._ends = check_leaks
-
-    def __exit__(self, *exc: object) -> None:
-        super().__exit__(*exc)
-        if self._ends and current_config().check_tracer_leaks:
-            trace = self._trace
-            # What refers to the trace by this name is taken for a tracer of it.
-            del self._trace
-            trace.invalidate()
-            raise_of_leaks(trace)

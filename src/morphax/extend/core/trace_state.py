@@ -1,97 +1,70 @@
-"""Questions about values and about the trace of the moment, for interpreters of other people."""
+"""The trace of the moment, for interpreters of other people."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from operator import index
+from collections.abc import Iterator, Mapping
 from typing import Any, final
 
-import numpy as np
-
-from .. import dtypes
-from ..errors import ConcretizationTypeError, TracerBoolConversionError
-from ..util.messages import message
-from .axes import axis_env, axis_size
-from .trace import Trace, Tracer, _current, current_trace, root_trace
-from .values import aval_of
+from ... import core
+from ...config import current as current_config
+from ...core import axis_env, axis_size, current_trace, root_trace
+from ...core.leaks import check_leaks as raise_of_leaks
+from ...core.trace import Trace, _current
 
 no_axis_name = None
 """In place of the name of a mapped axis: it has none."""
 
 
-def valid_jaxtype(x: Any) -> bool:
-    """Whether `x` may be an operand."""
-    try:
-        aval_of(x)
-    except (TypeError, OverflowError):
-        return False
-    return True
+def eval_context() -> core.set_current_trace:
+    """A context in which operations are computed at once."""
+    return core.set_current_trace(root_trace())
 
 
-def concrete_or_error(
-    force: Callable[[Any], Any] | None, val: Any, context: str | None = ""
-) -> Any:
-    """`val`, which must be known while tracing, converted by `force`.
+@final
+class TraceTag:
+    """A mark that the traces of one transformation share, equal only to itself."""
+
+
+@final
+class take_current_trace:
+    """A context that hands over the current trace; inside, operations are computed at once."""
+
+    __slots__ = ("_context",)
+
+    def __enter__(self) -> Trace:
+        trace = current_trace()
+        self._context = eval_context()
+        self._context.__enter__()
+        return trace
+
+    def __exit__(self, *exc: object) -> None:
+        self._context.__exit__(*exc)
+
+
+@final
+class set_current_trace(core.set_current_trace):
+    """A context in which `bind` is interpreted by `trace`.
 
     Args:
-        force: `int`, `float`, `np.asarray`, …, or `None` to leave the value as it is.
-        val: the value.
-        context: what it is needed for.
-
-    Raises:
-        ConcretizationTypeError: if the value is traced.
+        trace: the trace.
+        check_leaks: whether the trace ends with the context: under ``jax_check_tracer_leaks``
+            tracers of it that are still there are an error.
     """
-    concrete = val.concrete() if isinstance(val, Tracer) else val
-    if concrete is None and isinstance(val, Tracer):
-        raise _unknown(context or "concrete_or_error", val, ConcretizationTypeError)
-    return concrete if force is None else force(concrete)
 
+    __slots__ = ("_ends",)
 
-def concretization_function_error(
-    fun: Callable[..., Any], suggest_astype: bool = False
-) -> Callable[[Any, Tracer], Any]:
-    """The error of `fun`, a conversion such as `bool`, as a function of its owner and a tracer.
+    def __init__(self, trace: Trace, check_leaks: bool = False) -> None:
+        super().__init__(trace)
+        self._ends = check_leaks
 
-    `suggest_astype` lets the text name the conversion by dtype, which can be traced.
-    """
-    error = TracerBoolConversionError if fun is bool else ConcretizationTypeError
-    where = f"{getattr(fun, '__name__', fun)}()"
-    fix = f"Say x.astype({fun.__name__}), or mark" if suggest_astype else "Mark"
-
-    def refuse(self: Any, arg: Tracer) -> Any:
-        raise _unknown(where, arg, error, f"{fix} the argument static in jit.")
-
-    return refuse
-
-
-def _unknown(
-    where: str,
-    tracer: Tracer,
-    error: type[TypeError],
-    fix: str = "Mark the argument static in jit.",
-) -> TypeError:
-    given = f"{tracer.origin()}{tracer.dependence()}, {tracer.aval.str_short()}"
-    expected = "a concrete value, known while the function is traced"
-    return error(message(where, given=given, expected=expected, fix=fix))
-
-
-def primal_dtype_to_tangent_dtype(primal_dtype: Any) -> Any:
-    """The dtype of tangents of values of a dtype: itself, `float0` for integers and booleans."""
-    return dtypes.tangent_dtype(np.dtype(primal_dtype))
-
-
-def is_constant_dim(d: Any) -> bool:
-    """Whether the size of an axis is a number."""
-    try:
-        index(d)
-    except TypeError:
-        return False
-    return True
-
-
-def is_constant_shape(s: Sequence[Any]) -> bool:
-    """Whether all sizes of a shape are numbers."""
-    return all(map(is_constant_dim, s))
+    def __exit__(self, *exc: object) -> None:
+        super().__exit__(*exc)
+        if self._ends and current_config().check_tracer_leaks:
+            trace = self._trace
+            # What refers to the trace by this name is taken for a tracer of it.
+            del self._trace
+            trace.invalidate()
+            raise_of_leaks(trace)
 
 
 def find_top_trace(_: Any) -> Trace:

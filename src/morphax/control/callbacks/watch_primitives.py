@@ -12,8 +12,8 @@ from typing import Any, final
 
 import numpy as np
 
-from ..array import Array
-from ..core import (
+from ...array import Array
+from ...core import (
     BatchAxes,
     DebugEffect,
     Effects,
@@ -22,11 +22,11 @@ from ..core import (
     has_ordered,
     outside_transformations,
 )
-from ..engines.reference.eager import RunsOnArrays
-from ..engines.xla.callbacks import call_python
-from ..engines.xla.stablehlo import Builder, Value
-from ..lax.slicing import index_in_dim
-from .callbacks.flat_callback import StaticLeaves, joined_leaves, owned
+from ...engines.reference.eager import RunsOnArrays
+from ...engines.xla.callbacks import call_python
+from ...engines.xla.stablehlo import Builder, Value
+from ...lax.slicing import index_in_dim
+from .flat_callback import StaticLeaves, joined_leaves, owned
 
 logger = logging.getLogger("morphax.debug")
 

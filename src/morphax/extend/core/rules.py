@@ -9,8 +9,8 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from ..util.memo import clear_all
-from .primitive import NoRule, Primitive
+from ...core import NoRule, Primitive
+from ...util.memo import clear_all
 
 
 def has_rule(primitive: Primitive, kind: str) -> bool:

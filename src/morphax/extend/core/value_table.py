@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, MutableMapping
 from operator import attrgetter
 from typing import Any, final
 
-from .values import _aval_by_type, register_value_type
+from ...core.values import _aval_by_type, register_value_type
 
 
 @final

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .atoms import Var
-from .aval import AbstractValue
-from .jaxpr import Equation
-from .primitive import Primitive
-from .source_info import NameStack, SourceInfo
-from .sources import equation_source
-from .trace import current_name_stack
+from ...core import (
+    AbstractValue,
+    Equation,
+    NameStack,
+    Primitive,
+    SourceInfo,
+    Var,
+    current_name_stack,
+    equation_source,
+)
 
 Value = Any
 ParamDict = dict[str, Any]

@@ -23,9 +23,10 @@ from ...transforms.batching import open_batch, to_axis
 from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import KnownPart, known_program
 from .fixpoint import Mask
-from .lifting import Lift, Lifted, Masks, joined, lifted, looking_on
+from .lifting import Lift, Masks, joined, lifted, looking_on
 from .reference_values import first_places, on_values
 from .wiring import Parts, Wiring
+from .wiring_checks import check_application
 
 
 class HasBodies(RunsOnArrays, TakesReferences):
@@ -39,6 +40,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
     wiring: ClassVar[Wiring]
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Sequence[Any]:
+        check_application(self.name, self.wiring, avals, params)
         return self.wiring.result_avals(params)
 
     def effects(self, **params: Any) -> Effects:
@@ -80,46 +82,38 @@ class HasBodies(RunsOnArrays, TakesReferences):
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
     ) -> tuple[list[Any], Sequence[int | None]]:
-        call = self.batched(axes, dims, params)
-        moved = self.moved(axes, operands, dims, call, params)
-        return self.apply(call.captured.beside(moved), call.params), self.result_dims(call)
+        values, changed, out_dims = self.batched(axes, operands, dims, params)
+        return self.apply(values, changed), out_dims
 
     collect = batch
 
     def batched(
-        self, axes: BatchAxes, dims: Sequence[int | None], params: dict[str, Any]
-    ) -> Lifted:
-        """The operation for whole batches: which operands and results are batches."""
-        mask = self.wiring.parts(dims, params).map(_is_batch)
-        return lifted(self.wiring, params, mask, _Batch(axes))
-
-    def moved(
         self,
         axes: BatchAxes,
         operands: Sequence[Any],
-        dims: Sequence[int | None],
-        call: Lifted,
+        dims: tuple[int | None, ...],
         params: dict[str, Any],
-    ) -> Parts:
-        """The operands with batch axes in front; the axis of a loop stays in front of them."""
-        values, at = self.wiring.parts(operands, params), self.wiring.parts(dims, params)
-        return Parts(
-            {
-                name: [
-                    to_axis(axes, x, d, int(name in self.wiring.stacked)) if on else x
-                    for x, d, on in zip(values[name], at[name], ons, strict=True)
-                ]
-                for name, ons in call.operands.items()
-            }
-        )
+    ) -> tuple[Parts, dict[str, Any], list[int | None]]:
+        """Operands and parameters for whole batches, and the batch axes of results.
 
-    def result_dims(self, call: Lifted) -> list[int | None]:
-        """The batch axes of the results."""
-        return [
-            int(name in self.wiring.stacked) if on else None
-            for name, ons in call.results.items()
-            for on in ons
+        Batch axes are in front, but behind the axis of what is stacked.
+        """
+        wiring = self.wiring
+        values, where = wiring.parts(operands, params), wiring.parts(dims, params)
+        call = lifted(wiring, params, where.map(_is_batch), _Batch(axes))
+        moved = {
+            name: [
+                to_axis(axes, x, d, int(name in wiring.stacked)) if on else x
+                for x, d, on in zip(role, where[name], call.operands[name], strict=True)
+            ]
+            for name, role in values.items()
+        }
+        out_dims = [
+            int(name in wiring.stacked) if on else None
+            for name, role in call.results.items()
+            for on in role
         ]
+        return call.captured.beside(Parts(moved)), call.params, out_dims
 
 
 def _is_active(tangent: Any) -> bool:

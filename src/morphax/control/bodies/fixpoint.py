@@ -77,4 +77,5 @@ def spread(
         return results(operands)[carried]
 
     mask = mask.replaced(**{carried: fixpoint(mask[carried], step)})
-    return mask, results(mask)
+    # What starts with the property has it in the end, for there may be no step.
+    return mask, results(mask).replaced(**{carried: mask[carried]})

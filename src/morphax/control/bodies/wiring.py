@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, final
 
@@ -20,6 +21,8 @@ from ...util.messages import message
 @final
 class Parts(dict[str, list[Any]]):
     """Operands or results, or what belongs to them, by role and in the order of the roles."""
+
+    __slots__ = ()
 
     @property
     def flat(self) -> list[Any]:
@@ -95,7 +98,7 @@ class Body:
 
 
 @final
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Wiring:
     """How an operation is put together of its programs.
 
@@ -103,7 +106,8 @@ class Wiring:
         roles: of the operands, in their order.
         bodies: the programs; one of them gives the results.
         carried: the role of operands that are results too: each step gives those of the next.
-        stacked: roles of operands and results of which a step sees one slice.
+        stacked: roles of operands, and those of all results but the carry, of which a step sees one
+            slice.
         length: the parameter that tells how many slices there are.
         chooses: the role of the operand that says which of several programs is applied.
     """
@@ -130,7 +134,7 @@ class Wiring:
             given = f"{self.giving.param}, which gives {list(self.giving.gives)}"
             raise _misdeclared(given, f"{self.carried!r} in front, for it is carried")
 
-    @property
+    @cached_property
     def giving(self) -> Body:
         """The body that gives the results."""
         return next(body for body in self.bodies if body.gives)
@@ -145,24 +149,19 @@ class Wiring:
         """The roles that results depend on by decisions and choices alone."""
         return [role.name for role in self.roles if role.name not in self.giving.takes]
 
-    def sizes(self, count: int, params: Mapping[str, Any]) -> dict[str, int]:
-        """How many of `count` operands have each role."""
-        sizes: dict[str, int] = {}
-        for name, number in self.roles:
-            size = params[number] if type(number) is str else number
-            sizes[name] = count if size is None else size
-            count -= sizes[name]
-        return sizes
-
     def counts(self, operands: Parts) -> dict[str, int]:
         """The parameters that tell roles apart."""
         return {count: len(operands[name]) for name, count in self.roles if type(count) is str}
 
     def parts(self, values: Sequence[Any], params: Mapping[str, Any]) -> Parts:
         """What belongs to the operands, by role."""
-        given = iter(values)
-        sizes = self.sizes(len(values), params)
-        return Parts({name: list(islice(given, size)) for name, size in sizes.items()})
+        parts, start = Parts(), 0
+        for name, count in self.roles:
+            size = params[count] if type(count) is str else count
+            end = len(values) if size is None else start + size
+            parts[name] = list(values[start:end])
+            start = end
+        return parts
 
     def result_parts(self, values: Sequence[Any], carried: int) -> Parts:
         """What belongs to the results, `carried` of which are the carry, by role."""
@@ -179,23 +178,19 @@ class Wiring:
         avals = self.giving.programs(params)[0].out_avals
         if not self.stacked:
             return list(avals)
-        results = self.result_parts(avals, params[dict(self.roles)[self.carried]])
-        length = params[self.length]
-        return [
-            stacked_aval(a, length) if name in self.stacked else a
-            for name, role in results.items()
-            for a in role
-        ]
+        count = params[dict(self.roles)[self.carried]]
+        return [*avals[:count], *[stacked_aval(a, params[self.length]) for a in avals[count:]]]
 
     def effects(self, params: Mapping[str, Any]) -> Effects:
         """The effects of all programs, with references numbered as operands of the operation."""
-        effects, starts, start = no_effects, {}, 0
+        effects, start, starts = no_effects, 0, {}
         for name, number in self.roles:
             starts[name] = start
             start += params[number] if type(number) is str else number or 0
         for body in self.bodies:
             for jaxpr in body.programs(params):
-                effects |= moved_effects(jaxpr.effects, starts[body.takes[0]])
+                if jaxpr.effects:
+                    effects |= moved_effects(jaxpr.effects, starts[body.takes[0]])
         return effects
 
 

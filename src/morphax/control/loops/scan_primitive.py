@@ -25,6 +25,7 @@ from ...core import (
     is_zero,
     stage_closed,
     stage_open,
+    with_operands,
     without_references,
 )
 from ...engines.reference.eager import as_array
@@ -32,15 +33,14 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...lax.joining import stack
 from ...lax.slicing import index_in_dim
 from ...lax.spine import add_tangents, instantiate, zeros
-from ...transforms.known_parts import known_program
+from ...transforms.known_parts import known_program, selected
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import open_transpose
 from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import spread
-from ..bodies.wiring import Body, Parts, Role, Wiring, slice_aval
+from ..bodies.wiring import Body, Parts, Role, Wiring, slice_aval, stacked_aval
 from ..calls import INTERPRETED_OPERATIONS, no_scope, run_compiled, tiny
-from .scan_linear_part import scan_of_linear_carry
 from .scan_lowering import scan_as_while
 from .scan_rematerialization import rematerialize_scan
 
@@ -92,7 +92,7 @@ class Scan(HasBodies):
             parts, params, lambda i: [Array(aval, np.asarray(x[i])) for aval, x in rows], no_scope
         )
         ys = [np.stack([as_array(y).to_host() for y in column]) for column in columns]
-        avals = self.wiring.result_avals(params)[len(carry) :]
+        avals = [stacked_aval(a, length) for a in jaxpr.out_avals[len(carry) :]]
         return [*map(as_array, carry), *map(Array, avals, ys)]
 
     def lower(
@@ -126,75 +126,40 @@ class Scan(HasBodies):
         def forward(*operands: Any) -> list[Any]:
             parts = self.wiring.parts([*captured, *operands], sizes)
             outs = self.apply(parts, params | {"jaxpr": body})
-            stacks = dict(zip(computed, outs[num_results:], strict=True))
-            kept = [
-                parts["consts"][constant[r]]
-                if r in constant
-                else parts["xs"][sliced[r]]
-                if r in sliced
-                else stacks[i]
-                for i, r in enumerate(residuals)
-            ]
-            return [*outs[:num_results], *kept]
+            known = dict(zip(computed, outs[num_results:], strict=True))
+            for i, r in enumerate(residuals):
+                if r in constant:
+                    known[i] = parts["consts"][constant[r]]
+                elif r in sliced:
+                    known[i] = parts["xs"][sliced[r]]
+            return [*outs[:num_results], *[known[i] for i in range(len(residuals))]]
+
+        once = [r in constant for r in residuals]
+        tangents = self.wiring.parts([a.to_tangent_aval() for a in avals], params)
+        taken = tangents.where(mask)
+        invars = _residuals_before(once, rule.linear.invars, taken)
+        linear_body = with_operands(rule.linear, tuple(invars.flat))
+
+        def linear(*values: Any) -> list[Any]:
+            pushed = iter(values[len(once) :])
+            # A component of the carry may have a tangent in the end, but start with none.
+            started = Parts(
+                {
+                    name: [
+                        next(pushed) if on else zeros(a) for a, on in zip(role, ons, strict=True)
+                    ]
+                    for (name, role), ons in zip(
+                        taken.items(), given.where(mask).values(), strict=True
+                    )
+                }
+            )
+            operands = _residuals_before(once, [*values[: len(once)], *started.flat], taken)
+            return self.apply(operands, params | {"jaxpr": linear_body})
 
         forward_program = stage_open(forward, avals)
-        tangents = self.wiring.parts([a.to_tangent_aval() for a in avals], params)
-        once = [r in constant for r in residuals]
-        linear = self._linear(rule, once, tangents, given, mask, params)
         residual_avals = forward_program.out_avals[num_results:]
         program = stage_closed(linear, [*residual_avals, *tangents.where(given).flat])
         return Linearization(forward_program, program, rule.out_active, len(residuals))
-
-    def _linear(
-        self,
-        rule: Linearization,
-        once: Sequence[bool],
-        avals: Parts,
-        given: Parts,
-        mask: Parts,
-        params: dict[str, Any],
-    ) -> Callable[..., list[Any]]:
-        """The function residuals, tangents → tangents: one scan of the linear body.
-
-        Args:
-            rule: of the body.
-            once: which residuals are constants of the loop; the others are scanned.
-            avals: of all tangents.
-            given: which of them there are.
-            mask: which of them the body takes; components of the carry may start with zero.
-            params: of the scan.
-        """
-        count = len(once)
-
-        def linear(*values: Any) -> list[Any]:
-            pushed = iter(values[count:])
-            tangents = Parts(
-                {
-                    name: [
-                        next(pushed) if on else zeros(aval)
-                        for aval, on, taken in zip(role, given[name], mask[name], strict=True)
-                        if taken
-                    ]
-                    for name, role in avals.items()
-                }
-            )
-            pairs = list(zip(values, once, strict=False))
-            constant = [x for x, on in pairs if on]
-            kept = Parts(consts=constant, carry=[], xs=[x for x, on in pairs if not on])
-            operands = kept.beside(tangents)
-
-            def step(*flat: Any) -> list[Any]:
-                parts = operands.cut(flat)
-                own = {name: iter(role) for name, role in parts.items()}
-                residuals = [next(own["consts" if on else "xs"]) for on in once]
-                return apply_jaxpr(
-                    rule.linear, *residuals, *[x for role in own.values() for x in role]
-                )
-
-            body = stage_closed(step, _body_avals(operands))
-            return self.apply(operands, params | {"jaxpr": body})
-
-        return linear
 
     def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
         """The steps in the other direction.
@@ -243,15 +208,36 @@ class Scan(HasBodies):
     def _transpose_linear_part(
         self, cts: Sequence[Any], values: Parts, linear: Sequence[bool], params: dict[str, Any]
     ) -> list[Any]:
-        """The transpose of a scan that is linear in some components of its carry only."""
-        parts, new_params = scan_of_linear_carry(self, values, linear, params)
-        kept = [ct for ct, on in zip(cts, linear, strict=False) if on]
-        found = self.transpose([*kept, *cts[len(linear) :]], *parts.flat, **new_params)
-        results = parts.cut(found)
-        carried = iter(results["carry"])
-        carry = [next(carried) if on else None for on in linear]
-        own_xs = results["xs"][len(results["xs"]) - len(values["xs"]) :]
-        return [*results["consts"], *carry, *own_xs]
+        """The transpose of a scan that is linear in some components of its carry only.
+
+        A loop that counts its steps, say.  The other components depend on no linear operand: a scan
+        of its own computes them for all steps before, and then they are scanned arrays.
+        """
+        jaxpr, n = params["jaxpr"], len(linear)
+        is_known = [not on for on in linear]
+        mask = values.map(lambda x: not is_undefined_primal(x)).replaced(carry=is_known)
+        known = values.where(mask)
+        wanted = (*is_known, *[False] * (len(jaxpr.outvars) - n))
+        step = known_program(jaxpr, tuple([not on for on in mask.flat]), wanted).jaxpr
+        before = known.cut(step.invars)["carry"]
+        step = step.replace(outvars=(*step.outvars, *before))
+        stacks = self.apply(known, params | {"jaxpr": step})[len(before) :]
+        invars = self.wiring.parts(jaxpr.invars, params)
+        now_xs = [*invars.where(mask)["carry"], *invars["xs"]]
+        carried = selected(invars["carry"], linear)
+        outvars = (*selected(jaxpr.outvars[:n], linear), *jaxpr.outvars[n:])
+        body = jaxpr.replace(
+            invars=tuple(invars.replaced(carry=carried, xs=now_xs).flat), outvars=outvars
+        )
+        parts = values.replaced(
+            carry=selected(values["carry"], linear), xs=[*stacks, *values["xs"]]
+        )
+        named = params | self.wiring.counts(parts) | {"jaxpr": body}
+        kept = [*selected(cts[:n], linear), *cts[n:]]
+        results = parts.cut(self.transpose(kept, *parts.flat, **named))
+        of_carry = iter(results["carry"])
+        carry = [next(of_carry) if on else None for on in linear]
+        return [*results["consts"], *carry, *results["xs"][len(stacks) :]]
 
 
 def _steps(
@@ -280,6 +266,17 @@ def _steps(
             outs = apply_jaxpr(jaxpr, *consts, *carry, *slices(i))
         carry, rows[i] = outs[:n], outs[n:]
     return carry, list(zip(*rows, strict=True))
+
+
+def _residuals_before(once: Sequence[bool], values: Sequence[Any], tangents: Parts) -> Parts:
+    """Residuals and then tangents in each role; residuals are constants or, if not `once`, xs."""
+    residuals = list(zip(values, once, strict=False))
+    kept = {
+        "consts": [x for x, on in residuals if on],
+        "carry": [],
+        "xs": [x for x, on in residuals if not on],
+    }
+    return Parts(kept).beside(tangents.cut(values[len(once) :]))
 
 
 def _body_avals(operands: Parts) -> list[Any]:

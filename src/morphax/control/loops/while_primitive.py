@@ -11,6 +11,7 @@ from ...array import Array
 from ...core import (
     BatchAxes,
     Jaxpr,
+    Var,
     apply_jaxpr,
     call_program,
     discharge,
@@ -27,6 +28,7 @@ from ...lax.selection import select_n
 from ...lax.spine import broadcast_in_dim_p
 from ...transforms.jvp import jvp_jaxpr
 from ...transforms.linearize import Linearization
+from ...util.memo import memoize
 from ...util.messages import message
 from ..batched_effects import check_repeatable
 from ..bodies.body_primitive import HasBodies
@@ -36,7 +38,6 @@ from ..calls import INTERPRETED_OPERATIONS, no_scope, run_compiled, tiny
 from ..checks.batched_checks import batch_with_checks
 from ..checks.check_primitive import has_checks
 from ..ref_bodies import handed_back
-from .carried_condition import carrying_condition
 
 
 class Loops(HasBodies):
@@ -59,24 +60,30 @@ class Loops(HasBodies):
 
     def interpret(self, *operands: Any, **params: Any) -> list[Any]:
         parts = self.wiring.parts(operands, params)
-        return _steps(parts, params, lambda i: extended_name_stack(f"step {i} of while"))[0]
+        programs = [without_references(params[body.param]) for body in self.wiring.bodies]
+        return _steps(parts, *programs, lambda i: extended_name_stack(f"step {i} of while"))[0]
 
     def execute(self, *operands: Array, **params: Any) -> list[Array]:
         parts = self.wiring.parts(operands, params)
-        bodies = [without_references(params[name]) for name in ("cond_jaxpr", "body_jaxpr")]
-        cost = sum([len(jaxpr.eqns) for jaxpr in bodies])
-        steps = -(-INTERPRETED_OPERATIONS // max(cost, 1)) if all(map(tiny, bodies)) else 0
-        carry, is_over = _steps(parts, params, no_scope, steps)
+        condition = without_references(params["cond_jaxpr"])
+        body = without_references(params["body_jaxpr"])
+        cost = max(len(condition.eqns) + len(body.eqns), 1)
+        most = -(-INTERPRETED_OPERATIONS // cost) if tiny(condition) and tiny(body) else 0
+        carry, is_over = _steps(parts, condition, body, no_scope, most)
         carry = [as_array(x) for x in carry]
         return carry if is_over else run_compiled(self, parts.replaced(carry=carry).flat, params)
 
     def with_carried_condition(self, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
-        """The results, by a loop that works out the condition in its body."""
+        """The results, by a loop that works out the condition in its body, and carries it.
+
+        There a condition may do more than decide: in a StableHLO loop it can take a token but not
+        hand one on, and it has no place for the state of checks.
+        """
         parts = self.wiring.parts(operands, params)
         goes_on = apply_jaxpr(params["cond_jaxpr"], *parts["cond_consts"], *parts["carry"])
         num_carry = len(parts["carry"])
         consts = operands[: len(operands) - num_carry]
-        named = carrying_condition(tuple(params.items()))
+        named = _carrying_condition(tuple(params.items()))
         results: list[Any] = self.bind(*consts, *goes_on, *parts["carry"], **named)
         return results[1:]
 
@@ -90,7 +97,7 @@ class Loops(HasBodies):
         goes_on = handed_back(apply_jaxpr(pure, *values_of(tested)), tested, changed)
         consts = [*parts["cond_consts"], *parts["body_consts"]]
         same = first_places(consts)
-        named = carrying_condition(tuple(params.items()), same)
+        named = _carrying_condition(tuple(params.items()), same)
         distinct = [consts[i] for i in sorted(set(same))]
         return super().discharge(*distinct, *goes_on, *parts["carry"], **named)[1:]
 
@@ -155,16 +162,15 @@ class Loops(HasBodies):
     ) -> tuple[list[Any], Sequence[int | None]]:
         if has_checks(self.effects(**params)):
             return batch_with_checks(self, axes, operands, dims, params)
-        call = self.batched(axes, dims, params)
-        values = call.captured.beside(self.moved(axes, operands, dims, call, params))
-        named, condition = call.params, call.params["cond_jaxpr"]
+        values, changed, out_dims = self.batched(axes, operands, dims, params)
+        condition = changed["cond_jaxpr"]
         if condition.out_avals[0].shape:
             check_repeatable("lax.while_loop", self.effects(**params))
             n, m = len(values["cond_consts"]), len(values["body_consts"])
-            body = _stopping_members(condition, named["body_jaxpr"], n, m)
+            body = _stopping_members(condition, changed["body_jaxpr"], n, m)
             values["body_consts"] = values["cond_consts"] + values["body_consts"]
-            named = named | {"cond_jaxpr": _any_member(condition), "body_jaxpr": body}
-        return self.apply(values, named), self.result_dims(call)
+            changed |= {"cond_jaxpr": _any_member(condition), "body_jaxpr": body}
+        return self.apply(values, changed), out_dims
 
     collect = batch
 
@@ -183,9 +189,44 @@ class While(Loops):
     name = "while"
 
 
+@memoize
+def _carrying_condition(
+    params: tuple[tuple[str, Any], ...], same: tuple[int, ...] | None = None
+) -> dict[str, Any]:
+    """Parameters of the loop on (constants, whether to go on, carry) that does the same.
+
+    Args:
+        params: of a `while`.
+        same: for each constant, of the condition and then of the body, the number of the first that
+            is the same reference, or its own number; the loop takes each number once.
+    """
+    named = dict(params)
+    cond_jaxpr, body_jaxpr = named["cond_jaxpr"], named["body_jaxpr"]
+    n, m = named["cond_nconsts"], named["body_nconsts"]
+    numbers = tuple(range(n + m)) if same is None else same
+    taken = sorted(set(numbers))
+    avals = [*cond_jaxpr.in_avals[:n], *body_jaxpr.in_avals]
+    state_avals = [*cond_jaxpr.out_avals, *avals[n + m :]]
+
+    def body(*operands: Any) -> list[Any]:
+        known = dict(zip(taken, operands, strict=False))
+        consts = [known[i] for i in numbers]
+        carry = apply_jaxpr(body_jaxpr, *consts[n:], *operands[len(taken) + 1 :])
+        return [*apply_jaxpr(cond_jaxpr, *consts[:n], *carry), *carry]
+
+    decisions = tuple([Var(aval) for aval in state_avals])
+    return named | {
+        "cond_jaxpr": Jaxpr(decisions, decisions[:1], ()),
+        "cond_nconsts": 0,
+        "body_jaxpr": stage_closed(body, [*[avals[i] for i in taken], *state_avals]),
+        "body_nconsts": len(taken),
+    }
+
+
 def _steps(
     operands: Parts,
-    params: dict[str, Any],
+    condition: Jaxpr,
+    body: Jaxpr,
     scope: Callable[[int], AbstractContextManager[Any]],
     most: int | None = None,
 ) -> tuple[list[Any], bool]:
@@ -193,7 +234,7 @@ def _steps(
 
     Args:
         operands: by role.
-        params: of the loop.
+        condition, body: the programs.
         scope: number of a step → the context in which it runs.
         most: steps to take at most.
 
@@ -201,11 +242,10 @@ def _steps(
         The last carry, and whether the loop is over.
     """
     cond_consts, body_consts, carry = operands.values()
-    condition = without_references(params["cond_jaxpr"])
-    body = without_references(params["body_jaxpr"])
     for step in itertools.count() if most is None else range(most):
         with scope(step):
-            if not bool(apply_jaxpr(condition, *cond_consts, *carry)[0]):
+            (goes_on,) = apply_jaxpr(condition, *cond_consts, *carry)
+            if not (goes_on.to_host() if type(goes_on) is Array else bool(goes_on)):
                 return carry, True
             carry = apply_jaxpr(body, *body_consts, *carry)
     return carry, False

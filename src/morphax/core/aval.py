@@ -7,6 +7,7 @@ identity, hashing is free, and every cache of the system may be keyed on avals.
 from __future__ import annotations
 
 import math
+from itertools import repeat
 from operator import index
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -14,12 +15,17 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from .. import dtypes
+from ..util.messages import message
+from .mesh import AbstractSharding, split_text
 
 
 class AbstractValue:
     """What is known of a value while tracing."""
 
     __slots__ = ("__weakref__",)
+
+    # Whether it says anything about a mesh of devices.
+    is_on_mesh: bool = False
 
     @property
     def is_high(self) -> bool:
@@ -101,7 +107,7 @@ class ShapedArray(AbstractValue):
         shape: sizes of the axes.
         dtype: NumPy dtype, or an extended one such as ``key<fry>``.
         weak_type: whether the dtype yields to others in promotion, as that of a Python scalar.
-        sharding: how the array is laid out over devices, `None` if that is left open.
+        sharding: how the array is split over a mesh of devices, `None` if that is left open.
         vma: names of the manual mesh axes over which the value varies.
 
     Example:
@@ -113,13 +119,14 @@ class ShapedArray(AbstractValue):
         True
     """
 
-    __slots__ = ("_text", "dtype", "shape", "sharding", "size", "vma", "weak_type")
+    __slots__ = ("_text", "dtype", "is_on_mesh", "shape", "sharding", "size", "vma", "weak_type")
 
     shape: tuple[int, ...]
     dtype: Any
     weak_type: bool
-    sharding: Any
+    sharding: AbstractSharding | None
     vma: frozenset[Any]
+    is_on_mesh: bool
     size: int
 
     def __new__(
@@ -128,7 +135,7 @@ class ShapedArray(AbstractValue):
         dtype: Any,
         weak_type: bool = False,
         *,
-        sharding: Any = None,
+        sharding: AbstractSharding | None = None,
         vma: frozenset[Any] = frozenset(),
     ) -> ShapedArray:
         if type(dtype) is not np.dtype:
@@ -143,6 +150,15 @@ class ShapedArray(AbstractValue):
     def _build(
         cls, shape: tuple[Any, ...], dtype: Any, weak_type: bool, sharding: Any, vma: Any
     ) -> ShapedArray:
+        if sharding is not None and len(sharding.spec) != len(shape):
+            raise ValueError(
+                message(
+                    "ShapedArray, argument sharding",
+                    given=f"{sharding.spec} for shape {shape}",
+                    expected="an entry for each axis",
+                    fix="Give an empty entry, (), for each axis that is whole.",
+                )
+            )
         self = object.__new__(cls)
         fields = {
             "shape": tuple(map(index, shape)),
@@ -150,6 +166,7 @@ class ShapedArray(AbstractValue):
             "weak_type": bool(weak_type),
             "sharding": sharding,
             "vma": vma,
+            "is_on_mesh": sharding is not None or bool(vma),
             "size": math.prod(shape),
             "_text": None,
         }
@@ -175,12 +192,17 @@ class ShapedArray(AbstractValue):
     def update(
         self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None, **changes: Any
     ) -> ShapedArray:
-        """The same aval with some fields changed; `sharding` and `vma` by keyword."""
+        """The same aval with some fields changed; `sharding` and `vma` by keyword.
+
+        Among other axes the array is not split as before: its sharding is open unless given.
+        """
+        is_split_so = shape is None or len(shape) == len(self.shape)
+        kept = {"sharding": self.sharding if is_split_so else None, "vma": self.vma}
         return ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
-            **({"sharding": self.sharding, "vma": self.vma} | changes),
+            **(kept | changes),
         )
 
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
@@ -192,11 +214,30 @@ class ShapedArray(AbstractValue):
 
     def to_tangent_aval(self) -> ShapedArray:
         tangent_dtype = dtypes.tangent_dtype(self.dtype)
-        return self if tangent_dtype == self.dtype else ShapedArray(self.shape, tangent_dtype)
+        if tangent_dtype == self.dtype:
+            return self
+        return self.update(dtype=tangent_dtype, weak_type=False)
+
+    def with_axis(self, axis: int, size: int, along: AbstractSharding | None = None) -> ShapedArray:
+        """The aval of several such arrays along a new axis, which is split as a vector `along`."""
+        shape, sharding = self.shape, self.sharding
+        if along is not None:
+            sharding = sharding or AbstractSharding(along.mesh, ((),) * len(shape))
+        if sharding is not None:
+            sharding = sharding.with_axis(axis, along)
+        return self.update((*shape[:axis], size, *shape[axis:]), sharding=sharding)
+
+    def without_axis(self, axis: int) -> ShapedArray:
+        """The aval of one member of an array along an axis."""
+        shape, sharding = self.shape, self.sharding
+        if sharding is not None:
+            sharding = sharding.without_axis(axis)
+        return self.update(shape[:axis] + shape[axis + 1 :], sharding=sharding)
 
     def str_short(self, short_dtypes: bool = True, mesh_axis_types: bool = False) -> str:
         """``f32[2,3]``, the notation of printed jaxprs; `mesh_axis_types` adds nothing to it."""
-        sizes = ",".join(map(str, self.shape))
+        splits = map(split_text, self.sharding.spec) if self.sharding is not None else repeat("")
+        sizes = ",".join([f"{n}{split}" for n, split in zip(self.shape, splits, strict=False)])
         is_named = not short_dtypes and self.dtype != dtypes.float0
         name = str(self.dtype) if is_named else dtypes.short_name(self.dtype)
         varying = "{" + ",".join(map(str, sorted(self.vma))) + "}" if self.vma else ""
@@ -215,7 +256,7 @@ def like(
     shape: Any = None,
     dtype: Any = None,
     weak_type: bool | None = None,
-    sharding: Any = None,
+    sharding: AbstractSharding | None = None,
 ) -> ShapedArray:
     """The result of an operation, as its rule states it: like the operands, but for what is said.
 

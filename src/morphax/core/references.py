@@ -99,6 +99,11 @@ class AbstractRef(AbstractValue):
         return self.inner_aval.sharding
 
     @property
+    def is_on_mesh(self) -> bool:  # type: ignore[override]
+        """Whether the aval of the array says anything about a mesh."""
+        return self.inner_aval.is_on_mesh
+
+    @property
     def manual_axis_type(self) -> Any:
         """Names of the manual mesh axes over which the array varies."""
         return self.inner_aval.vma

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core import (
+    AbstractRef,
     Jaxpr,
     Primitive,
     Zero,
@@ -27,6 +28,7 @@ from ...transforms.known_parts import known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import open_transpose
+from ...util.messages import message
 from .scan_linear_part import scan_of_linear_carry
 from .scan_parts import ScanParts, settled
 
@@ -79,7 +81,18 @@ def _body_avals(operands: ScanParts) -> list[Any]:
 
 def slice_aval(aval: Any) -> Any:
     """The aval of one slice of a scanned array."""
-    return aval.update(shape=aval.shape[1:])
+    if type(aval) is AbstractRef:
+        return aval.update(slice_aval(aval.inner_aval))
+    if aval.sharding is not None and aval.sharding.spec[0]:
+        raise TypeError(
+            message(
+                "lax.scan, argument xs",
+                given=f"{aval}",
+                expected="xs whole along their first axis, whose slices are taken in turn",
+                fix="Split another axis over the mesh, or map over this one with jax.vmap.",
+            )
+        )
+    return aval.without_axis(0)
 
 
 def linearize_scan(

@@ -26,7 +26,7 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
     jaxpr, length = named["jaxpr"], named["length"]
     parts = ScanParts.of(jaxpr.in_avals, **named)
     n, m = len(parts.consts), len(parts.carry)
-    ys_avals = [_stack(a, length) for a in jaxpr.out_avals[m:]]
+    ys_avals = [a.with_axis(0, length) for a in jaxpr.out_avals[m:]]
     if length == 0:
         return stage_closed(
             lambda *x: [*x[n : n + m], *map(zeros, ys_avals)], _operand_avals(parts, length)
@@ -52,7 +52,7 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
             i = add(i, np.int32(1))
         return [i, *carry, *ys]
 
-    xs_avals = [_stack(a, length) for a in parts.xs]
+    xs_avals = [a.with_axis(0, length) for a in parts.xs]
     state_avals = [_COUNTER, *parts.carry, *ys_avals]
     body_program = stage_closed(body, [*parts.consts, *xs_avals, *state_avals])
     condition = stage_closed(lambda i, *_: [lt(i, np.int32(whole))], state_avals)
@@ -79,11 +79,7 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
 
 
 def _operand_avals(parts: ScanParts, length: int) -> list[Any]:
-    return [*parts.consts, *parts.carry, *[_stack(a, length) for a in parts.xs]]
-
-
-def _stack(aval: Any, length: int) -> ShapedArray:
-    return ShapedArray((length, *aval.shape), aval.dtype, aval.weak_type)
+    return [*parts.consts, *parts.carry, *[a.with_axis(0, length) for a in parts.xs]]
 
 
 def _cut(values: Sequence[Any], n: int, m: int) -> tuple[list[Any], list[Any], list[Any]]:

@@ -15,7 +15,6 @@ from ...array import Array
 from ...core import (
     BatchAxes,
     Jaxpr,
-    ShapedArray,
     apply_jaxpr,
     captures_as_operands,
     extended_name_stack,
@@ -59,7 +58,7 @@ class Scan(RunsOnArrays, TakesReferences):
         self, *avals: Any, jaxpr: Jaxpr, length: int, num_carry: int, **_: Any
     ) -> Sequence[Any]:
         carry, slices = jaxpr.out_avals[:num_carry], jaxpr.out_avals[num_carry:]
-        return [*carry, *[ShapedArray((length, *a.shape), a.dtype, a.weak_type) for a in slices]]
+        return [*carry, *[a.with_axis(0, length) for a in slices]]
 
     def effects(self, *, jaxpr: Jaxpr, **_: Any) -> Effects:
         return jaxpr.effects

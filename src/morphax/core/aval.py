@@ -16,6 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from ..util.messages import message
+from .dims import Dim, Shape, dims
 from .mesh import AbstractSharding, split_text
 
 
@@ -119,15 +120,15 @@ class ShapedArray(AbstractValue):
         True
     """
 
-    __slots__ = ("_text", "dtype", "is_on_mesh", "shape", "sharding", "size", "vma", "weak_type")
+    __slots__ = ("dtype", "is_on_mesh", "shape", "sharding", "size", "vma", "weak_type")
 
-    shape: tuple[int, ...]
+    shape: Shape
     dtype: Any
     weak_type: bool
     sharding: AbstractSharding | None
     vma: frozenset[Any]
     is_on_mesh: bool
-    size: int
+    size: Dim
 
     def __new__(
         cls,
@@ -160,18 +161,14 @@ class ShapedArray(AbstractValue):
                 )
             )
         self = object.__new__(cls)
-        fields = {
-            "shape": tuple(map(index, shape)),
-            "dtype": dtype,
-            "weak_type": bool(weak_type),
-            "sharding": sharding,
-            "vma": vma,
-            "is_on_mesh": sharding is not None or bool(vma),
-            "size": math.prod(shape),
-            "_text": None,
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        set_field = object.__setattr__
+        set_field(self, "shape", dims(shape))
+        set_field(self, "dtype", dtype)
+        set_field(self, "weak_type", bool(weak_type))
+        set_field(self, "sharding", sharding)
+        set_field(self, "vma", vma)
+        set_field(self, "is_on_mesh", sharding is not None or bool(vma))
+        set_field(self, "size", math.prod(shape))
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -187,7 +184,7 @@ class ShapedArray(AbstractValue):
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
-        return self.shape[0]
+        return index(self.shape[0])
 
     def update(
         self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None, **changes: Any
@@ -225,14 +222,16 @@ class ShapedArray(AbstractValue):
             sharding = sharding or AbstractSharding(along.mesh, ((),) * len(shape))
         if sharding is not None:
             sharding = sharding.with_axis(axis, along)
-        return self.update((*shape[:axis], size, *shape[axis:]), sharding=sharding)
+        shape = (*shape[:axis], size, *shape[axis:])
+        return ShapedArray(shape, self.dtype, self.weak_type, sharding=sharding, vma=self.vma)
 
     def without_axis(self, axis: int) -> ShapedArray:
         """The aval of one member of an array along an axis."""
         shape, sharding = self.shape, self.sharding
         if sharding is not None:
             sharding = sharding.without_axis(axis)
-        return self.update(shape[:axis] + shape[axis + 1 :], sharding=sharding)
+        shape = shape[:axis] + shape[axis + 1 :]
+        return ShapedArray(shape, self.dtype, self.weak_type, sharding=sharding, vma=self.vma)
 
     def str_short(self, short_dtypes: bool = True, mesh_axis_types: bool = False) -> str:
         """``f32[2,3]``, the notation of printed jaxprs; `mesh_axis_types` adds nothing to it."""

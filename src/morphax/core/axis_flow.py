@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn, final
 
 from ..util.messages import message
 from .aval import ShapedArray
+from .dims import divides
 from .mesh import AbstractMesh, AbstractSharding, Split, split_text
 
 Labels = tuple[int | None, ...]
@@ -117,7 +118,7 @@ class _Derivation(NamedTuple):
                 "Split only one of these axes over the same axis of the mesh.",
             )
         for axis, split in enumerate(spec):
-            if aval.shape[axis] % self.mesh.parts(split):
+            if not divides(self.mesh.parts(split), aval.shape[axis]):
                 self.refuse(
                     f"a result whose axis {axis} can be split over {', '.join(split)}; "
                     f"it is {_text(aval, spec)}",

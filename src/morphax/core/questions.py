@@ -9,7 +9,11 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..errors import ConcretizationTypeError, TracerBoolConversionError
+from ..errors import (
+    ConcretizationTypeError,
+    InconclusiveDimensionOperation,
+    TracerBoolConversionError,
+)
 from ..util.messages import message
 from .axes import axis_env, axis_size
 from .staging import StagingTrace
@@ -85,7 +89,7 @@ def is_constant_dim(d: Any) -> bool:
     """Whether the size of an axis is a number."""
     try:
         index(d)
-    except TypeError:
+    except (TypeError, InconclusiveDimensionOperation):
         return False
     return True
 

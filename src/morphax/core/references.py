@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from ..util.messages import message
 from .aval import AbstractValue, ShapedArray
+from .dims import Dim, Shape
 from .trace import Tracer, current_trace
 
 
@@ -69,7 +70,7 @@ class AbstractRef(AbstractValue):
         return self._kind
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """The sizes of the axes."""
         return self.inner_aval.shape
 
@@ -84,7 +85,7 @@ class AbstractRef(AbstractValue):
         return len(self.inner_aval.shape)
 
     @property
-    def size(self) -> int:
+    def size(self) -> Dim:
         """The number of elements."""
         return self.inner_aval.size
 

@@ -22,6 +22,7 @@ from ..core import (
     not_linear,
     same_axes,
 )
+from ..core.dims import Shape
 from ..engines.xla.stablehlo import Builder, Value, tensor_type
 from ..errors import ShapeError
 from ..util.messages import message
@@ -178,7 +179,7 @@ def sum_of_tangents(terms: Sequence[Any], aval: Any) -> Any:
     return total
 
 
-def elementwise_shape(name: str, avals: Sequence[Any]) -> tuple[int, ...]:
+def elementwise_shape(name: str, avals: Sequence[Any]) -> Shape:
     """The shape that all operands share, those of rank 0 apart."""
     shapes = {a.shape for a in avals if a.shape}
     if len(shapes) > 1:

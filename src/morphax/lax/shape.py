@@ -23,6 +23,8 @@ from ..core import (
     same_axes,
     without_axes,
 )
+from ..core.dims import Shape
+from ..core.dims import broadcast_shapes as common_shape
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
 from ..util.memo import memoize
@@ -339,7 +341,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     return x if missing <= 0 else expand_dims(x, range(missing))
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: Any) -> Shape:
     """The shape that arrays of the given shapes have when broadcast against each other.
 
     Raises:
@@ -355,9 +357,9 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 @memoize
-def _broadcast_shapes(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+def _broadcast_shapes(shapes: tuple[Shape, ...]) -> Shape:
     try:
-        return np.broadcast_shapes(*shapes)
+        return common_shape(shapes)
     except ValueError:
         text = message(
             "lax.broadcast_shapes",

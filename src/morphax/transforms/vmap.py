@@ -124,9 +124,11 @@ def _common_sharding(
     names: Callable[[], Sequence[str]], mapped: Sequence[tuple[int, int, Any]]
 ) -> AbstractSharding | None:
     """How the mapped axes, each an argument's number, axis and aval, are split over a mesh."""
-    shardings = {a.sharding and a.sharding.along(d) for _, d, a in mapped}
-    if len(shardings) <= 1:
-        return shardings.pop() if shardings else None
+    shardings: set[AbstractSharding | None] = {
+        a.sharding and a.sharding.along(d) for _, d, a in mapped
+    }
+    if len(shardings) == 1:
+        return shardings.pop()
     found = [f"{names()[i]} along axis {d} of {aval}" for i, d, aval in mapped]
     raise TypeError(
         message(
@@ -266,7 +268,9 @@ def _mapped_axis(
     if axis_size is not None:
         distinct.add(axis_size)
     if len(distinct) == 1:
-        return BatchAxes(distinct.pop(), axis_name, _common_sharding(names, sizes))
+        if any([aval.is_on_mesh for _, _, aval in sizes]):
+            return BatchAxes(distinct.pop(), axis_name, _common_sharding(names, sizes))
+        return BatchAxes(distinct.pop(), axis_name)
     if not distinct:
         raise ValueError(
             message(

@@ -12,11 +12,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from morphax.core import AbstractValue, ShapedArray, abstract_token
+from morphax.core import AbstractMesh, AbstractSharding, AbstractValue, ShapedArray, abstract_token
 from morphax.core.aval import _interned
 from morphax.dtypes import KeyType, float0
 
 FRY = KeyType("fry", (2,), np.uint64)
+ROWS = AbstractSharding(AbstractMesh((2,), ("x",)), (("x",),))
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_equal_avals_are_one_object(other: ShapedArray) -> None:
         ShapedArray((3, 2), np.float32),
         ShapedArray((2, 3), np.float16),
         ShapedArray((2, 3), np.float32, weak_type=True),
-        ShapedArray((2, 3), np.float32, sharding="rows"),
+        ShapedArray((2, 3), np.float32, sharding=ROWS.with_axis(1, None)),
         ShapedArray((2, 3), np.float32, vma=frozenset({"i"})),
         ShapedArray((2, 3, 1), np.float32),
         abstract_token,
@@ -95,9 +96,9 @@ def test_immutable(name: str) -> None:
 
 
 def test_update() -> None:
-    aval = ShapedArray((2,), np.float32, True, sharding="rows", vma=frozenset({"i"}))
+    aval = ShapedArray((2,), np.float32, True, sharding=ROWS, vma=frozenset({"i"}))
     updated = aval.update(shape=(3,), weak_type=False)
-    assert updated is ShapedArray((3,), np.float32, sharding="rows", vma=frozenset({"i"}))
+    assert updated is ShapedArray((3,), np.float32, sharding=ROWS, vma=frozenset({"i"}))
     assert aval.update() is aval
     with pytest.raises(TypeError):
         aval.update(size=3)

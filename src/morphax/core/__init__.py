@@ -22,6 +22,7 @@ from .aval import (
     min_dim,
 )
 from .axes import axis_env, axis_size, extended_axis_env, jaxpr_axis_names
+from .axis_flow import AxisFlow, each_alone, same_axes, without_axes
 from .check import check_jaxpr
 from .compile_time import ensure_compile_time_eval
 from .debug_info import DebugInfo, unknown_function
@@ -42,6 +43,7 @@ from .hidden_frames import frames_hidden, frames_hidden_in, hide_frames
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params
 from .layout import Format, Layout
 from .leaks import held_for_a_while
+from .mesh import AbstractMesh, AbstractSharding
 from .primitive import (
     BatchAxes,
     NoResults,
@@ -156,11 +158,14 @@ if TYPE_CHECKING:
     from ..extend.core.value_table import pytype_aval_mappings as pytype_aval_mappings
 
 __all__ = [
+    "AbstractMesh",
     "AbstractRef",
+    "AbstractSharding",
     "AbstractToken",
     "AbstractValue",
     "AccumEffect",
     "Atom",
+    "AxisFlow",
     "BatchAxes",
     "Cell",
     "DebugEffect",
@@ -219,6 +224,7 @@ __all__ = [
     "current_name_stack",
     "current_trace",
     "discharge",
+    "each_alone",
     "ensure_compile_time_eval",
     "equation_source",
     "eval_jaxpr",
@@ -257,6 +263,7 @@ __all__ = [
     "outside_transformations",
     "register_value_type",
     "root_trace",
+    "same_axes",
     "set_current_trace",
     "set_name_stack",
     "stage",
@@ -271,6 +278,7 @@ __all__ = [
     "values_of",
     "weak_scalar",
     "with_operands",
+    "without_axes",
     "without_references",
     "without_source",
 ]

@@ -7,6 +7,7 @@ identity, hashing is free, and every cache of the system may be keyed on avals.
 from __future__ import annotations
 
 import math
+from itertools import repeat
 from operator import index
 from typing import TYPE_CHECKING, Any
 from weakref import WeakValueDictionary
@@ -14,12 +15,18 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from .. import dtypes
+from ..util.messages import message
+from .dims import Dim, Shape, dims
+from .mesh import AbstractSharding, split_text
 
 
 class AbstractValue:
     """What is known of a value while tracing."""
 
     __slots__ = ("__weakref__",)
+
+    # Whether it says anything about a mesh of devices.
+    is_on_mesh: bool = False
 
     @property
     def is_high(self) -> bool:
@@ -101,7 +108,7 @@ class ShapedArray(AbstractValue):
         shape: sizes of the axes.
         dtype: NumPy dtype, or an extended one such as ``key<fry>``.
         weak_type: whether the dtype yields to others in promotion, as that of a Python scalar.
-        sharding: how the array is laid out over devices, `None` if that is left open.
+        sharding: how the array is split over a mesh of devices, `None` if that is left open.
         vma: names of the manual mesh axes over which the value varies.
 
     Example:
@@ -113,14 +120,15 @@ class ShapedArray(AbstractValue):
         True
     """
 
-    __slots__ = ("_text", "dtype", "shape", "sharding", "size", "vma", "weak_type")
+    __slots__ = ("dtype", "is_on_mesh", "shape", "sharding", "size", "vma", "weak_type")
 
-    shape: tuple[int, ...]
+    shape: Shape
     dtype: Any
     weak_type: bool
-    sharding: Any
+    sharding: AbstractSharding | None
     vma: frozenset[Any]
-    size: int
+    is_on_mesh: bool
+    size: Dim
 
     def __new__(
         cls,
@@ -128,7 +136,7 @@ class ShapedArray(AbstractValue):
         dtype: Any,
         weak_type: bool = False,
         *,
-        sharding: Any = None,
+        sharding: AbstractSharding | None = None,
         vma: frozenset[Any] = frozenset(),
     ) -> ShapedArray:
         if type(dtype) is not np.dtype:
@@ -143,18 +151,24 @@ class ShapedArray(AbstractValue):
     def _build(
         cls, shape: tuple[Any, ...], dtype: Any, weak_type: bool, sharding: Any, vma: Any
     ) -> ShapedArray:
+        if sharding is not None and len(sharding.spec) != len(shape):
+            raise ValueError(
+                message(
+                    "ShapedArray, argument sharding",
+                    given=f"{sharding.spec} for shape {shape}",
+                    expected="an entry for each axis",
+                    fix="Give an empty entry, (), for each axis that is whole.",
+                )
+            )
         self = object.__new__(cls)
-        fields = {
-            "shape": tuple(map(index, shape)),
-            "dtype": dtype,
-            "weak_type": bool(weak_type),
-            "sharding": sharding,
-            "vma": vma,
-            "size": math.prod(shape),
-            "_text": None,
-        }
-        for name, value in fields.items():
-            object.__setattr__(self, name, value)
+        set_field = object.__setattr__
+        set_field(self, "shape", dims(shape))
+        set_field(self, "dtype", dtype)
+        set_field(self, "weak_type", bool(weak_type))
+        set_field(self, "sharding", sharding)
+        set_field(self, "vma", vma)
+        set_field(self, "is_on_mesh", sharding is not None or bool(vma))
+        set_field(self, "size", math.prod(shape))
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -170,17 +184,22 @@ class ShapedArray(AbstractValue):
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
-        return self.shape[0]
+        return index(self.shape[0])
 
     def update(
         self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None, **changes: Any
     ) -> ShapedArray:
-        """The same aval with some fields changed; `sharding` and `vma` by keyword."""
+        """The same aval with some fields changed; `sharding` and `vma` by keyword.
+
+        Among other axes the array is not split as before: its sharding is open unless given.
+        """
+        is_split_so = shape is None or len(shape) == len(self.shape)
+        kept = {"sharding": self.sharding if is_split_so else None, "vma": self.vma}
         return ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
             self.weak_type if weak_type is None else weak_type,
-            **({"sharding": self.sharding, "vma": self.vma} | changes),
+            **(kept | changes),
         )
 
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
@@ -192,11 +211,32 @@ class ShapedArray(AbstractValue):
 
     def to_tangent_aval(self) -> ShapedArray:
         tangent_dtype = dtypes.tangent_dtype(self.dtype)
-        return self if tangent_dtype == self.dtype else ShapedArray(self.shape, tangent_dtype)
+        if tangent_dtype == self.dtype:
+            return self
+        return self.update(dtype=tangent_dtype, weak_type=False)
+
+    def with_axis(self, axis: int, size: int, along: AbstractSharding | None = None) -> ShapedArray:
+        """The aval of several such arrays along a new axis, which is split as a vector `along`."""
+        shape, sharding = self.shape, self.sharding
+        if along is not None:
+            sharding = sharding or AbstractSharding(along.mesh, ((),) * len(shape))
+        if sharding is not None:
+            sharding = sharding.with_axis(axis, along)
+        shape = (*shape[:axis], size, *shape[axis:])
+        return ShapedArray(shape, self.dtype, self.weak_type, sharding=sharding, vma=self.vma)
+
+    def without_axis(self, axis: int) -> ShapedArray:
+        """The aval of one member of an array along an axis."""
+        shape, sharding = self.shape, self.sharding
+        if sharding is not None:
+            sharding = sharding.without_axis(axis)
+        shape = shape[:axis] + shape[axis + 1 :]
+        return ShapedArray(shape, self.dtype, self.weak_type, sharding=sharding, vma=self.vma)
 
     def str_short(self, short_dtypes: bool = True, mesh_axis_types: bool = False) -> str:
         """``f32[2,3]``, the notation of printed jaxprs; `mesh_axis_types` adds nothing to it."""
-        sizes = ",".join(map(str, self.shape))
+        splits = map(split_text, self.sharding.spec) if self.sharding is not None else repeat("")
+        sizes = ",".join([f"{n}{split}" for n, split in zip(self.shape, splits, strict=False)])
         is_named = not short_dtypes and self.dtype != dtypes.float0
         name = str(self.dtype) if is_named else dtypes.short_name(self.dtype)
         varying = "{" + ",".join(map(str, sorted(self.vma))) + "}" if self.vma else ""
@@ -215,7 +255,7 @@ def like(
     shape: Any = None,
     dtype: Any = None,
     weak_type: bool | None = None,
-    sharding: Any = None,
+    sharding: AbstractSharding | None = None,
 ) -> ShapedArray:
     """The result of an operation, as its rule states it: like the operands, but for what is said.
 

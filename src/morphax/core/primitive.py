@@ -11,6 +11,9 @@ keyword arguments:
 `effects`            params → the set of effects of the equation.
 `typed`              avals → the pair of `abstract_eval` and `effects`; defined instead of these
                      where effects depend on the operands.
+`axis_flow`          avals, params → the `AxisFlow`: which axes of operands and results go together,
+                     from which `infer` derives how results are split over a mesh.  Operations with
+                     programs need none.
 `evaluate`           NumPy operands → NumPy result: the meaning, used by the reference engine.
 `kernel`             avals, params → `evaluate` for this signature, a function of NumPy operands
                      alone, or `None`.  Optional: decides once what `evaluate` decides each time.
@@ -67,17 +70,27 @@ from ..util.memo import MemoTable, missing
 from ..util.messages import message
 from ..util.parameter_keys import params_key
 from .aval import AbstractValue
+from .axis_flow import AxisFlow, on_mesh
 from .effects import Effects, no_effects
+from .jaxpr import jaxprs_in_params
+from .mesh import AbstractSharding
 from .trace import _current
 
 
 @final
 @dataclass(frozen=True, slots=True)
 class BatchAxes:
-    """The mapped axis of one `vmap`: its size, and its name if collectives may refer to it."""
+    """The mapped axis of one `vmap`.
+
+    Args:
+        size: the number of members.
+        name: by which collectives may refer to it.
+        sharding: how it is split over a mesh, as the sharding of a vector.
+    """
 
     size: int
     name: Any = None
+    sharding: AbstractSharding | None = None
 
 
 class Rule(Protocol):
@@ -186,6 +199,7 @@ class Primitive:
     kernel: Callable[..., Callable[..., Any] | None] | None = None
     execute: Callable[..., Any] | None = None
     interpret: Callable[..., Any] | None = None
+    axis_flow: Callable[..., AxisFlow] | None = None
     linearize: Callable[..., Any] | None = None
     rematerialize: Callable[..., Any] | None = None
     dce: Callable[..., Any] | None = None
@@ -279,7 +293,22 @@ def _infer(
     primitive: Primitive, params: dict[str, Any], avals: tuple[AbstractValue, ...]
 ) -> Inferred:
     result, effects = primitive.typed(*avals, **params)
-    return tuple(result) if primitive.multiple_results else (result,), effects
+    results = tuple(result) if primitive.multiple_results else (result,)
+    for aval in avals:
+        if aval.is_on_mesh:
+            return _on_mesh(primitive, params, avals, results), effects
+    return results, effects
+
+
+def _on_mesh(
+    primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...], results: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    if primitive.axis_flow is not None:
+        flow = primitive.axis_flow(*avals, **params)
+        return on_mesh(primitive.name, flow, avals, results)
+    # The results of a program are on the mesh already, by the same rules.
+    has_program = any(True for _ in jaxprs_in_params(params))
+    return results if has_program else on_mesh(primitive.name, None, avals, results)
 
 
 _inferred: MemoTable[Inferred] = MemoTable()

@@ -16,6 +16,7 @@ from weakref import WeakValueDictionary
 
 from ..util.messages import message
 from .aval import AbstractValue, ShapedArray
+from .dims import Dim, Shape
 from .trace import Tracer, current_trace
 
 
@@ -69,7 +70,7 @@ class AbstractRef(AbstractValue):
         return self._kind
 
     @property
-    def shape(self) -> tuple[int, ...]:
+    def shape(self) -> Shape:
         """The sizes of the axes."""
         return self.inner_aval.shape
 
@@ -84,7 +85,7 @@ class AbstractRef(AbstractValue):
         return len(self.inner_aval.shape)
 
     @property
-    def size(self) -> int:
+    def size(self) -> Dim:
         """The number of elements."""
         return self.inner_aval.size
 
@@ -97,6 +98,11 @@ class AbstractRef(AbstractValue):
     def sharding(self) -> Any:
         """How the array is laid out over devices, `None` if that is left open."""
         return self.inner_aval.sharding
+
+    @property
+    def is_on_mesh(self) -> bool:  # type: ignore[override]
+        """Whether the aval of the array says anything about a mesh."""
+        return self.inner_aval.is_on_mesh
 
     @property
     def manual_axis_type(self) -> Any:

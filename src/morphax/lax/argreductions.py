@@ -13,7 +13,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, like, not_linear
+from ..core import AxisFlow, BatchAxes, Primitive, ShapedArray, like, not_linear, without_axes
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .axes import integer
@@ -60,6 +60,9 @@ class ArgReduction(Primitive):
                 )
             )
         return like(shape=x.shape[:axis] + x.shape[axis + 1 :], dtype=index_dtype)
+
+    def axis_flow(self, x: Any, *, axes: Any, **_: Any) -> AxisFlow:
+        return without_axes(x, axes=axes)
 
     def evaluate(self, x: Any, *, axes: Any, index_dtype: Any) -> Any:
         return np.asarray(type(self).numpy(widened(x), axes[0])).astype(index_dtype)

@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any, Final
 
-from ..errors import JAXTypeError, ShapeError
+from ..core.dims import Shape, dims, is_negative
+from ..errors import InconclusiveDimensionOperation, JAXTypeError, ShapeError
 from ..util.messages import described, message
 
 # Sizes are 64-bit numbers in programs.
@@ -146,10 +147,12 @@ def canonical_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
     return numbers
 
 
-def canonical_shape(where: str, shape: Any) -> tuple[int, ...]:
+def canonical_shape(where: str, shape: Any) -> Shape:
     """A shape as a tuple of sizes; one integer stands for a shape of rank 1."""
     try:
         sizes = tuple(map(index, shape)) if hasattr(shape, "__len__") else (index(shape),)
+    except InconclusiveDimensionOperation:
+        return _symbolic_shape(where, shape if hasattr(shape, "__len__") else (shape,))
     except JAXTypeError:
         raise
     except TypeError:
@@ -157,6 +160,13 @@ def canonical_shape(where: str, shape: Any) -> tuple[int, ...]:
     if sizes and (min(sizes) < 0 or max(sizes) >= _TOO_LARGE):
         kind = ShapeError if min(sizes) < 0 else OverflowError
         raise kind(_bad_shape(where, shape))
+    return sizes
+
+
+def _symbolic_shape(where: str, shape: Any) -> Shape:
+    sizes = dims(shape)
+    if any(map(is_negative, sizes)):
+        raise ShapeError(_bad_shape(where, shape))
     return sizes
 
 

@@ -27,7 +27,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, like, not_differentiable, not_linear
+from ..core import AxisFlow, BatchAxes, Primitive, ShapedArray, like, not_differentiable, not_linear
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from . import philox
@@ -100,6 +100,9 @@ class RngBitGenerator(Primitive):
                 )
             )
         return [state, like(shape=shape, dtype=dtype, sharding=out_sharding)]
+
+    def axis_flow(self, state: Any, *, shape: Any, **_: Any) -> AxisFlow:
+        return AxisFlow(((None,),), ((None,), (None,) * len(shape)))
 
     def evaluate(
         self, state: Any, *, shape: Any, dtype: Any, algorithm: Any, out_sharding: Any

@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..array import Array
 from ..core import (
+    AxisFlow,
     BatchAxes,
     Jaxpr,
     Primitive,
@@ -25,6 +26,7 @@ from ..core import (
     frames_hidden,
     like,
     not_linear,
+    without_axes,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
@@ -152,6 +154,9 @@ class Reduce(ComputedReduction):
     def result_shape(self, x: Any, *, dimensions: Any) -> tuple[int, ...]:
         check_axes(self.name, x, dimensions)
         return tuple([n for i, n in enumerate(x.shape) if i not in dimensions])
+
+    def axis_flow(self, *avals: Any, dimensions: Any, **_: Any) -> AxisFlow:
+        return without_axes(*avals, axes=dimensions, results=len(avals) // 2)
 
     def lower(
         self, b: Builder, outs: Any, *values: Value, jaxpr: Jaxpr, dimensions: Any

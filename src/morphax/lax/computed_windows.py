@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from ..core import Jaxpr, Primitive, aval_of, frames_hidden
+from ..core import AxisFlow, Jaxpr, Primitive, aval_of, frames_hidden, same_axes
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from . import selection
@@ -44,6 +44,9 @@ class ReduceWindow(ComputedReduction):
 
     def result_shape(self, x: Any, *, consts: Any, **params: Any) -> tuple[int, ...]:
         return Window(**params).out_shape(x.shape)
+
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        return same_axes(*avals, results=len(avals) // 2)
 
     def lower(
         self, b: Builder, outs: Any, *values: Value, jaxpr: Jaxpr, consts: Any, **params: Any

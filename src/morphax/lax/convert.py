@@ -16,6 +16,7 @@ import numpy as np
 from .. import dtypes
 from ..array import Array
 from ..core import (
+    AxisFlow,
     BatchAxes,
     Primitive,
     ShapedArray,
@@ -25,6 +26,7 @@ from ..core import (
     is_zero,
     like,
     not_linear,
+    same_axes,
 )
 from ..dtypes.numbers import host_scalar
 from ..engines.xla.stablehlo import Builder, Value
@@ -82,6 +84,9 @@ class ConvertElementType(Primitive):
                 )
             )
         return like(x, dtype=new_dtype, weak_type=weak_type, sharding=sharding)
+
+    def axis_flow(self, x: Any, **_: Any) -> AxisFlow:
+        return same_axes(x)
 
     def evaluate(self, x: Any, *, new_dtype: Any, **_: Any) -> Any:
         if isinstance(new_dtype, dtypes.ExtendedDType):
@@ -153,6 +158,14 @@ class BitcastConvertType(Primitive):
         if x.shape[-1:] != (new // old,):
             raise ValueError(_bitcast_message(x, new_dtype, f"a last axis of size {new // old}"))
         return like(shape=x.shape[:-1], dtype=new_dtype)
+
+    def axis_flow(self, x: Any, *, new_dtype: Any) -> AxisFlow:
+        old, new = map(_bits_of_numbers, (x.dtype, new_dtype))
+        if old == new:
+            return same_axes(x)
+        numbers = tuple(range(x.ndim if old > new else x.ndim - 1))
+        parts = (*numbers, None)
+        return AxisFlow((numbers,), (parts,)) if old > new else AxisFlow((parts,), (numbers,))
 
     def kernel(self, x: Any, *, new_dtype: Any) -> Callable[..., Any] | None:
         widths = [_bits_of_numbers(d) or 0 for d in (x.dtype, new_dtype)]

@@ -19,7 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
+from ..core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
 from ..engines.xla.stablehlo import Builder, Value, i64_array, i64_matrix
 from ..util.messages import message
 from .contraction import accumulator, narrowed
@@ -57,6 +57,23 @@ class ConvGeneralDilated(Primitive):
         shape = _out_shape(x.shape, y.shape, **params)
         weak = None if preferred_element_type is None else False
         return like(x, y, shape=shape, dtype=dtype, weak_type=weak, sharding=out_sharding)
+
+    def axis_flow(
+        self,
+        x: Any,
+        y: Any,
+        *,
+        dimension_numbers: ConvDimensionNumbers,
+        feature_group_count: int,
+        batch_group_count: int,
+        **_: Any,
+    ) -> AxisFlow:
+        grouped = feature_group_count * batch_group_count > 1
+        batch, outputs, features = (0, None, None) if grouped else (0, 1, 2)
+        moved = tuple(range(3, x.ndim + 1))
+        roles = (batch, features, *moved), (outputs, features, *[None] * len(moved))
+        left, right, out = map(placed, (*roles, (batch, outputs, *moved)), dimension_numbers)
+        return AxisFlow((left, right), (out,))
 
     def evaluate(
         self,

@@ -16,7 +16,18 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ..config import enable_x64
-from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, is_zero, like, not_linear, stage
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    Jaxpr,
+    Primitive,
+    ShapedArray,
+    is_zero,
+    like,
+    not_linear,
+    same_axes,
+    stage,
+)
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.memo import memoize
 from ..util.messages import message
@@ -64,6 +75,9 @@ class Cumulative(Primitive):
                 )
             )
         return like(x)
+
+    def axis_flow(self, x: Any, *, axis: int, **_: Any) -> AxisFlow:
+        return same_axes(x, whole=(axis,))
 
     def combine(self, x: Any, y: Any) -> Any:
         """The operation on two values, in lax."""

@@ -14,11 +14,12 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
+from ..core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
 from ..engines.xla.stablehlo import Builder, Value
 from ..errors import ShapeError
 from ..util.messages import message
 from .axes import integer_tuple
+from .axis_flows import contracted_axes
 from .contraction import (
     accumulator,
     check_axes,
@@ -85,6 +86,9 @@ class DotGeneral(Primitive):
             *[y.shape[i] for i in rhs_free],
         )
         return like(x, y, shape=shape, dtype=dtype, sharding=out_sharding)
+
+    def axis_flow(self, x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> AxisFlow:
+        return contracted_axes(x, y, dimension_numbers)
 
     def evaluate(
         self, x: Any, y: Any, *, dimension_numbers: Any, preferred_element_type: Any, **_: Any

@@ -13,6 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from ..core import (
+    AxisFlow,
     BatchAxes,
     Primitive,
     ShapedArray,
@@ -21,6 +22,7 @@ from ..core import (
     is_undefined_primal,
     is_zero,
     like,
+    same_axes,
 )
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
@@ -50,6 +52,9 @@ class DynamicSlice(Primitive):
         check_starts("lax.dynamic_slice", x, starts)
         _check_block("lax.dynamic_slice, argument slice_sizes", x, slice_sizes)
         return like(x, shape=slice_sizes)
+
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        return same_axes(*avals)
 
     def evaluate(self, x: Any, *starts: Any, slice_sizes: Any) -> Any:
         return x[_block(x.shape, starts, slice_sizes)].copy()
@@ -110,6 +115,9 @@ class DynamicUpdateSlice(Primitive):
             )
         _check_block(f"{where}, argument update", x, update.shape)
         return like(x, weak_type=False)
+
+    def axis_flow(self, *avals: Any) -> AxisFlow:
+        return same_axes(*avals, alike=True)
 
     def evaluate(self, x: Any, update: Any, *starts: Any) -> Any:
         out = x.copy()

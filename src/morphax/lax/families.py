@@ -10,7 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ..core import BatchAxes, Primitive, ShapedArray, Zero, aval_of, is_zero, like, not_linear
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Zero,
+    aval_of,
+    is_zero,
+    like,
+    not_linear,
+    same_axes,
+)
+from ..core.dims import Shape
 from ..engines.xla.stablehlo import Builder, Value, tensor_type
 from ..errors import ShapeError
 from ..util.messages import message
@@ -42,6 +54,9 @@ class Elementwise(Primitive):
                 raise TypeError(_mismatch(self.name, "dtypes", avals, _FIX_DTYPE))
         return like(*avals, shape=shape, dtype=self.result_dtype(avals[0].dtype))
 
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        return same_axes(*avals)
+
     def result_dtype(self, dtype: Any) -> Any:
         return dtype
 
@@ -66,7 +81,9 @@ class Elementwise(Primitive):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         out = self.bind(*primals, **params)
         terms = [
-            broadcast_to(getattr(self, slot)(t, *primals, out, **params), out.shape)
+            broadcast_to(
+                getattr(self, slot)(t, *primals, out, **params), out.shape, out.aval.sharding
+            )
             for slot, t in zip(self.slots, tangents, strict=False)
             if not is_zero(t)
         ]
@@ -162,7 +179,7 @@ def sum_of_tangents(terms: Sequence[Any], aval: Any) -> Any:
     return total
 
 
-def elementwise_shape(name: str, avals: Sequence[Any]) -> tuple[int, ...]:
+def elementwise_shape(name: str, avals: Sequence[Any]) -> Shape:
     """The shape that all operands share, those of rank 0 apart."""
     shapes = {a.shape for a in avals if a.shape}
     if len(shapes) > 1:
@@ -219,26 +236,23 @@ def aligned_batch(
     Operands of rank 0 that are not mapped stay as they are; all others get the batched shape.
     """
     avals = [aval_of(x) for x in operands]
-    ranks = [a.ndim - (d is not None) for a, d in zip(avals, dims, strict=True)]
-    rank = max(ranks)
-    shape: tuple[int, ...] = ()
-    for aval, dim, r in zip(avals, dims, ranks, strict=True):
-        if r == rank:
-            shape = tuple(n for i, n in enumerate(aval.shape) if i != dim)
+    members = [a if d is None else a.without_axis(d) for a, d in zip(avals, dims, strict=True)]
+    whole = max(members, key=lambda a: a.ndim)
     out = []
-    for x, dim, r in zip(operands, dims, ranks, strict=True):
-        if dim is None and r == 0:
+    for x, dim, member in zip(operands, dims, members, strict=True):
+        if dim is None and not member.shape:
             out.append(x)
-        elif dim is not None and r == rank:
+        elif dim is not None and member.ndim == whole.ndim:
             out.append(moved_axis(x, dim, 0))
         else:
-            targets = (0,) if dim is not None else tuple(range(1, rank + 1))
+            batch = whole.with_axis(0, axes.size, axes.sharding)
+            targets = (0,) if dim is not None else tuple(range(1, batch.ndim))
             out.append(
                 broadcast_in_dim_p.bind(
                     x,
-                    shape=(axes.size, *shape),
+                    shape=batch.shape,
                     broadcast_dimensions=targets,
-                    sharding=None,
+                    sharding=batch.sharding,
                 )
             )
     return out

@@ -10,6 +10,8 @@ import numpy as np
 from .. import dtypes
 from ..array import Array
 from ..core import (
+    AbstractSharding,
+    AxisFlow,
     BatchAxes,
     Primitive,
     ShapedArray,
@@ -19,6 +21,7 @@ from ..core import (
     not_batchable,
     not_differentiable,
     not_linear,
+    same_axes,
 )
 from ..dtypes.numbers import host_scalar
 from ..engines.xla.stablehlo import Builder, Value
@@ -103,6 +106,9 @@ class Copy(Primitive):
     def abstract_eval(self, x: Any) -> ShapedArray:
         return like(x)
 
+    def axis_flow(self, x: Any) -> AxisFlow:
+        return same_axes(x)
+
     def evaluate(self, x: Any) -> Any:
         return x.copy()
 
@@ -145,6 +151,10 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
     """
     if sharding is not None:
         refuse_layout("lax.full", sharding, "sharding")
+    return _filled(shape, fill_value, dtype, None)
+
+
+def _filled(shape: Any, fill_value: Any, dtype: Any, sharding: AbstractSharding | None) -> Any:
     target = None if dtype is None else dtypes.canonicalize(dtype)
     aval = aval_of(fill_value)
     if isinstance(target, dtypes.KeyType) and not isinstance(fill_value, (Array, Tracer)):
@@ -198,10 +208,11 @@ def full_like(
     like = x if hasattr(x, "shape") and hasattr(x, "dtype") else aval_of(x)
     weak_type = dtype is None and getattr(like, "weak_type", False)
     target = dtypes.canonicalize(like.dtype if dtype is None else dtype)
-    sizes = like.shape if shape is None else shape
     if weak_type:
-        return full(sizes, convert(fill_value, target, weak_type=True), sharding=sharding)
-    return full(sizes, fill_value, target, sharding=sharding)
+        fill_value, target = convert(fill_value, target, weak_type=True), None
+    if shape is not None:
+        return _filled(shape, fill_value, target, None)
+    return _filled(like.shape, fill_value, target, x.aval.sharding if hasattr(x, "aval") else None)
 
 
 def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from ..core import (
+    AxisFlow,
     BatchAxes,
     Primitive,
     ShapedArray,
@@ -25,6 +26,7 @@ from ..engines.xla.stablehlo import Builder, Value, i64_array, physical_dtype
 from ..util.messages import message
 from .arithmetic import add
 from .axes import integer_tuple
+from .axis_flows import gathered_axes
 from .dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
@@ -74,6 +76,11 @@ class Gather(Primitive):
         window = window_shape(dimension_numbers, slice_sizes)
         shape = interleaved(dimension_numbers[0], window, indices.shape[:-1])
         return like(x, shape=shape)
+
+    def axis_flow(
+        self, x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, **_: Any
+    ) -> AxisFlow:
+        return gathered_axes(x, indices, dimension_numbers, slice_sizes)
 
     def evaluate(
         self,

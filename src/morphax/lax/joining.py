@@ -11,7 +11,16 @@ from typing import Any, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    aval_of,
+    is_undefined_primal,
+    like,
+    same_axes,
+)
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
 from ..util.messages import message
@@ -42,6 +51,9 @@ class Concatenate(Primitive):
         shape = list(first.shape)
         shape[dimension] = sum([a.shape[dimension] for a in avals])
         return like(*avals, shape=shape)
+
+    def axis_flow(self, *avals: Any, dimension: Any) -> AxisFlow:
+        return same_axes(*avals, alike=True)
 
     def evaluate(self, *operands: Any, dimension: Any) -> Any:
         return np.concatenate(operands, axis=dimension)
@@ -81,6 +93,9 @@ class Split(Primitive):
             )
         before, after = x.shape[:axis], x.shape[axis + 1 :]
         return [like(x, shape=(*before, n, *after)) for n in sizes]
+
+    def axis_flow(self, x: Any, *, sizes: Any, axis: Any) -> AxisFlow:
+        return same_axes(x, results=len(sizes))
 
     def evaluate(self, x: Any, *, sizes: Any, axis: Any) -> list[Any]:
         ends = list(accumulate(sizes))[:-1]
@@ -123,6 +138,11 @@ class Stack(Primitive):
         shape = (*first.shape[:axis], len(avals), *first.shape[axis:])
         return like(*avals, shape=shape)
 
+    def axis_flow(self, *avals: Any, axis: Any) -> AxisFlow:
+        labels = tuple(range(avals[0].ndim))
+        out = (*labels[:axis], None, *labels[axis:])
+        return AxisFlow((labels,) * len(avals), (out,), alike=True)
+
     def evaluate(self, *operands: Any, axis: Any) -> Any:
         return np.stack(operands, axis=axis)
 
@@ -151,6 +171,10 @@ class Unstack(Primitive):
     def abstract_eval(self, x: Any, *, axis: Any) -> list[ShapedArray]:
         part = like(x, shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
         return [part] * x.shape[axis]
+
+    def axis_flow(self, x: Any, *, axis: Any) -> AxisFlow:
+        before, after = range(axis), range(axis + 1, x.ndim)
+        return AxisFlow(((*before, None, *after),), ((*before, *after),) * x.shape[axis])
 
     def evaluate(self, x: Any, *, axis: Any) -> list[Any]:
         return [part.copy() for part in np.moveaxis(x, axis, 0)]
@@ -193,6 +217,9 @@ class Tile(Primitive):
         sizes = [n * r for n, r in zip(x.shape, reps, strict=True)]
         shape = canonical_shape("lax.tile, shape of the result", sizes)
         return like(x, shape=shape)
+
+    def axis_flow(self, x: Any, *, reps: Any) -> AxisFlow:
+        return same_axes(x, whole=[i for i, count in enumerate(reps) if count != 1])
 
     def evaluate(self, x: Any, *, reps: Any) -> Any:
         return np.tile(x, reps)

@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import aval_of
+from ..core.dims import Shape, broadcast_shapes
 from ..dtypes.numbers import bounds, checked_int
 from ..util.memo import ResultTable
 from .spine import broadcast_in_dim_p
@@ -62,17 +63,17 @@ def _of_numbers(avals: tuple[Any, ...]) -> Any:
     return dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
 
 
-def _common_shape(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...] | None:
+def _common_shape(shapes: Sequence[Shape]) -> Shape | None:
     ranks = {len(s) for s in shapes if s}
     if len(ranks) != 1:
         return None
     try:
-        return np.broadcast_shapes(*[s for s in shapes if s])
+        return broadcast_shapes([s for s in shapes if s])
     except ValueError:
         return None
 
 
-def _repeat(shape: tuple[int, ...], target: tuple[int, ...] | None) -> Callable[[Any], Any] | None:
+def _repeat(shape: Shape, target: Shape | None) -> Callable[[Any], Any] | None:
     if target is None or not shape or shape == target:
         return None
     dims = tuple(range(len(target)))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from .. import tree
-from ..core import BatchAxes, Primitive, is_undefined_primal, is_zero
+from ..core import AxisFlow, BatchAxes, Primitive, each_alone, is_undefined_primal, is_zero
 from ..engines.xla.stablehlo import Builder, Value
 
 
@@ -20,6 +20,9 @@ class OptimizationBarrier(Primitive):
 
     def abstract_eval(self, *avals: Any) -> Sequence[Any]:
         return avals
+
+    def axis_flow(self, *avals: Any) -> AxisFlow:
+        return each_alone(*avals)
 
     def evaluate(self, *operands: Any) -> list[Any]:
         return list(operands)

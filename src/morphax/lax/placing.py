@@ -14,7 +14,7 @@ from typing import Any, NoReturn, final
 
 from .. import tree
 from ..array import Array, placement
-from ..core import BatchAxes, Tracer, is_undefined_primal, is_zero
+from ..core import AxisFlow, BatchAxes, Tracer, each_alone, is_undefined_primal, is_zero
 from ..engines.reference.eager import RunsOnArrays
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import described, message
@@ -50,6 +50,9 @@ class DevicePut(RunsOnArrays):
 
     def abstract_eval(self, *avals: Any, **_: Any) -> list[Any]:
         return list(avals)
+
+    def axis_flow(self, *avals: Any, **_: Any) -> AxisFlow:
+        return each_alone(*avals)
 
     def execute(
         self, *operands: Array, devices: Any, srcs: Any, copy_semantics: Any

@@ -27,7 +27,16 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes
-from ..core import BatchAxes, Primitive, ShapedArray, like, not_differentiable, not_linear
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    like,
+    not_differentiable,
+    not_linear,
+    same_axes,
+)
 from ..engines.xla.literals import is_opaque, opaque_of
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.compiled import part, twin_in
@@ -48,6 +57,9 @@ class KeyOperation(Primitive):
     knows_words = True
     jvp = not_differentiable("keys, and the bits drawn from them, are discrete")
     transpose = not_linear()
+
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        return same_axes(*avals)
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
@@ -97,6 +109,10 @@ class RandomWrap(KeyOperation):
             )
         return like(shape=words.shape[:axes], dtype=impl.key_dtype)
 
+    def axis_flow(self, words: Any, *, impl: PRNGImpl) -> AxisFlow:
+        keys = tuple(range(words.ndim - len(impl.key_shape)))
+        return AxisFlow(((*keys, *[None] * len(impl.key_shape)),), (keys,))
+
     def evaluate(self, words: Any, *, impl: PRNGImpl) -> Any:
         if is_opaque(impl.key_dtype):
             shape = words.shape[: words.ndim - len(impl.key_shape)]
@@ -119,6 +135,9 @@ class RandomUnwrap(KeyOperation):
     def abstract_eval(self, keys: Any) -> ShapedArray:
         KEY.check(self.name, 0, keys)
         return like(shape=(*keys.shape, *keys.dtype.key_shape), dtype=np.uint32)
+
+    def axis_flow(self, keys: Any) -> AxisFlow:
+        return _inner_axes(keys, keys.dtype.key_shape)
 
     def evaluate(self, keys: Any) -> Any:
         if keys.dtype.type is np.void:
@@ -190,6 +209,9 @@ class RandomFoldIn(KeyOperation):
 class Draw(KeyOperation):
     """The images of the first counters: for keys (...), an array (..., *shape)."""
 
+    def axis_flow(self, keys: Any, *, shape: Any, **_: Any) -> AxisFlow:
+        return _inner_axes(keys, shape)
+
     def evaluate(self, keys: Any, *, shape: Any, bit_width: int = 64) -> Any:
         out = np.empty((keys.size, math.prod(shape)), f"uint{bit_width}")
         _draw(keys.reshape(-1), out)
@@ -228,6 +250,12 @@ class RandomBits(Draw):
                 )
             )
         return like(shape=(*keys.shape, *shape), dtype=f"uint{bit_width}")
+
+
+def _inner_axes(keys: Any, shape: Any) -> AxisFlow:
+    """Of keys (...), results (..., *shape)."""
+    labels = tuple(range(keys.ndim))
+    return AxisFlow((labels,), ((*labels, *[None] * len(shape)),))
 
 
 def _check_threefry(name: str, keys: Any) -> None:

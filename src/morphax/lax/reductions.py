@@ -10,7 +10,17 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_zero, like, not_linear
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    aval_of,
+    is_zero,
+    like,
+    not_linear,
+    without_axes,
+)
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .arithmetic import add, div, mul
@@ -44,6 +54,9 @@ class Reduction(Primitive):
         check_axes(self.name, x, axes)
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
         return like(x, shape=shape)
+
+    def axis_flow(self, x: Any, *, axes: Any) -> AxisFlow:
+        return without_axes(x, axes=axes)
 
     def evaluate(self, x: Any, *, axes: Any) -> Any:
         if not x.size:

@@ -12,10 +12,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core import BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, stage_closed
+from ..core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, stage_closed
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.memo import memoize
 from ..util.messages import message
+from .axis_flows import scattered_axes
 from .dimension_numbers import (
     GatherScatterMode,
     ScatterDimensionNumbers,
@@ -70,6 +71,12 @@ class Scattering(Primitive):
                 )
             )
         return like(x)
+
+    def axis_flow(
+        self, x: Any, indices: Any, updates: Any, *, dimension_numbers: Any, **_: Any
+    ) -> AxisFlow:
+        sizes = slice_sizes_of_updates(x.shape, updates.shape, dimension_numbers)
+        return scattered_axes(x, indices, dimension_numbers, sizes)
 
     def evaluate(
         self,

@@ -12,7 +12,16 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..core import ShapedArray, Zero, aval_of, is_undefined_primal, is_zero, like
+from ..core import (
+    AxisFlow,
+    ShapedArray,
+    Zero,
+    aval_of,
+    is_undefined_primal,
+    is_zero,
+    like,
+    same_axes,
+)
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.compiled import part
 from ..util.messages import message
@@ -69,6 +78,9 @@ class SelectN(Elementwise):
             raise TypeError(_refusal("lax.select_n", (which, *cases), expected))
         shape = elementwise_shape(self.name, (which, *cases))
         return like(*cases, shape=shape)
+
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        return same_axes(*avals, alike=True)
 
     def evaluate(self, which: Any, *cases: Any) -> Any:
         if len(cases) == 1:

@@ -13,12 +13,24 @@ from typing import Any, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, like
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    aval_of,
+    like,
+    same_axes,
+    without_axes,
+)
+from ..core.dims import Shape
+from ..core.dims import broadcast_shapes as common_shape
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..errors import ShapeError
 from ..util.memo import memoize
 from ..util.messages import message
 from .axes import canonical_axes, canonical_shape, integer, integer_tuple
+from .axis_flows import reshaped_axes
 from .placing import refuse_layout
 from .spine import behind_batch, broadcast_in_dim_p, moved_axis, transpose_p
 
@@ -45,6 +57,9 @@ class Reshape(Primitive):
         if dimensions is not None:
             _check_permutation("lax.reshape, argument dimensions", dimensions, x)
         return like(x, shape=new_sizes, sharding=sharding)
+
+    def axis_flow(self, x: Any, *, new_sizes: Any, dimensions: Any, **_: Any) -> AxisFlow:
+        return reshaped_axes(x, new_sizes, dimensions)
 
     def evaluate(self, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any) -> Any:
         return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
@@ -99,6 +114,9 @@ class Squeeze(Primitive):
         shape = tuple([n for i, n in enumerate(x.shape) if i not in dimensions])
         return like(x, shape=shape)
 
+    def axis_flow(self, x: Any, *, dimensions: Any) -> AxisFlow:
+        return without_axes(x, axes=dimensions)
+
     def evaluate(self, x: Any, *, dimensions: Any) -> Any:
         return x.squeeze(dimensions)
 
@@ -135,6 +153,9 @@ class Rev(Primitive):
                 )
             )
         return like(x)
+
+    def axis_flow(self, x: Any, *, dimensions: Any) -> AxisFlow:
+        return same_axes(x)
 
     def evaluate(self, x: Any, *, dimensions: Any) -> Any:
         return np.flip(x, dimensions).copy()
@@ -320,7 +341,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     return x if missing <= 0 else expand_dims(x, range(missing))
 
 
-def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+def broadcast_shapes(*shapes: Any) -> Shape:
     """The shape that arrays of the given shapes have when broadcast against each other.
 
     Raises:
@@ -336,9 +357,9 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
 
 
 @memoize
-def _broadcast_shapes(shapes: tuple[tuple[int, ...], ...]) -> tuple[int, ...]:
+def _broadcast_shapes(shapes: tuple[Shape, ...]) -> Shape:
     try:
-        return np.broadcast_shapes(*shapes)
+        return common_shape(shapes)
     except ValueError:
         text = message(
             "lax.broadcast_shapes",

@@ -13,7 +13,16 @@ from typing import Any, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    aval_of,
+    is_undefined_primal,
+    like,
+    same_axes,
+)
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .axes import canonical_axis, integer, integer_tuple, integers, members
@@ -46,6 +55,9 @@ class Slice(Primitive):
             )
         shape = tuple([-((start - limit) // step) for start, limit, step, _ in bounds])
         return like(x, shape=shape)
+
+    def axis_flow(self, x: Any, **_: Any) -> AxisFlow:
+        return same_axes(x)
 
     def evaluate(self, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any) -> Any:
         steps = strides or (1,) * x.ndim
@@ -119,6 +131,9 @@ class Pad(Primitive):
         if shape and min(shape) < 0:
             _refuse_padding(x, padding_config, "sizes that are not negative after padding")
         return like(x, padding_value, shape=shape)
+
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        return same_axes(*avals)
 
     def evaluate(self, x: Any, padding_value: Any, *, padding_config: Any) -> Any:
         placed = [_placement(n, config) for n, config in zip(x.shape, padding_config, strict=True)]

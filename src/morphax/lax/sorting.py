@@ -11,7 +11,18 @@ from typing import Any, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, Zero, aval_of, is_zero, like, not_linear
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Zero,
+    aval_of,
+    is_zero,
+    like,
+    not_linear,
+    same_axes,
+)
 from ..engines.xla.stablehlo import Builder, Value, i64_array
 from ..util.messages import message
 from .axes import canonical_axis, integer
@@ -70,6 +81,9 @@ class Sort(Primitive):
                 )
             )
         return list(map(like, avals))
+
+    def axis_flow(self, *avals: Any, dimension: int, **_: Any) -> AxisFlow:
+        return same_axes(*avals, results=len(avals), whole=(dimension,), alike=True)
 
     def evaluate(self, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
         if len(operands) == 1 and operands[0].dtype.kind != "c":
@@ -170,6 +184,9 @@ class TopK(Primitive):
             )
         shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
         return [like(x, shape=shape), like(shape=shape, dtype=np.int32)]
+
+    def axis_flow(self, x: Any, *, k: int, axis: int) -> AxisFlow:
+        return same_axes(x, results=2, whole=(axis,))
 
     def evaluate(self, x: Any, *, k: int, axis: int) -> list[Any]:
         keys = np.moveaxis(total_order_key(x), axis, -1)

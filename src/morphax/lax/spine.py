@@ -15,6 +15,8 @@ import numpy as np
 
 from ..array import Array
 from ..core import (
+    AbstractSharding,
+    AxisFlow,
     BatchAxes,
     Primitive,
     ShapedArray,
@@ -23,7 +25,9 @@ from ..core import (
     is_undefined_primal,
     is_zero,
     like,
+    same_axes,
     weak_scalar,
+    without_axes,
 )
 from ..dtypes import ExtendedDType
 from ..engines.xla.stablehlo import Builder, Value, i64_array, tensor_type
@@ -55,7 +59,7 @@ def batched_first(axes: BatchAxes, x: Any, dim: int | None) -> Any:
         x,
         shape=(axes.size, *aval.shape),
         broadcast_dimensions=tuple(range(1, aval.ndim + 1)),
-        sharding=None,
+        sharding=aval.with_axis(0, axes.size, axes.sharding).sharding,
     )
 
 
@@ -88,6 +92,13 @@ class BroadcastInDim(Primitive):
                 )
             )
         return like(x, shape=shape, sharding=sharding)
+
+    def axis_flow(
+        self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
+    ) -> AxisFlow:
+        pairs = zip(x.shape, broadcast_dimensions, strict=True)
+        kept = [d if n == shape[d] else None for n, d in pairs]
+        return AxisFlow((tuple(kept),), (tuple(range(len(shape))),))
 
     def evaluate(
         self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
@@ -137,11 +148,12 @@ class BroadcastInDim(Primitive):
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
     ) -> tuple[Any, int]:
         shape, targets = params["shape"], params["broadcast_dimensions"]
+        sharding = params["sharding"]
         out = self.bind(
             moved_axis(operands[0], dims[0], 0),
             shape=(axes.size, *shape),
             broadcast_dimensions=(0, *behind_batch(targets)),
-            sharding=None,
+            sharding=sharding and sharding.with_axis(0, axes.sharding),
         )
         return out, 0
 
@@ -167,6 +179,9 @@ class ReduceSum(Primitive):
         shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
         return like(x, shape=shape, sharding=out_sharding)
 
+    def axis_flow(self, x: Any, *, axes: Any, **_: Any) -> AxisFlow:
+        return without_axes(x, axes=axes)
+
     def evaluate(self, x: Any, *, axes: Any, out_sharding: Any) -> Any:
         return np.sum(x, axis=axes, dtype=_accumulator(x.dtype)).astype(x.dtype, copy=False)
 
@@ -181,7 +196,10 @@ class ReduceSum(Primitive):
         kept = tuple(i for i in range(x.aval.ndim) if i not in axes)
         return [
             broadcast_in_dim_p.bind(
-                ct, shape=x.aval.shape, broadcast_dimensions=kept, sharding=None
+                ct,
+                shape=x.aval.shape,
+                broadcast_dimensions=kept,
+                sharding=x.aval.sharding,
             )
         ]
 
@@ -237,6 +255,9 @@ class Transpose(Primitive):
             )
         return like(x, shape=[x.shape[i] for i in permutation])
 
+    def axis_flow(self, x: Any, *, permutation: Any) -> AxisFlow:
+        return AxisFlow((tuple(range(x.ndim)),), (permutation,))
+
     def evaluate(self, x: Any, *, permutation: Any) -> Any:
         return np.array(np.transpose(x, permutation), order="C")
 
@@ -265,6 +286,9 @@ class AddAny(Primitive):
         assert (x.shape, x.dtype) == (y.shape, y.dtype), f"tangents differ: {x} and {y}"
         return like(x, y)
 
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        return same_axes(*avals)
+
     def evaluate(self, x: Any, y: Any) -> Any:
         return np.add(x, y)
 
@@ -291,7 +315,7 @@ def reduce_sum(x: Any, axes: Sequence[int]) -> Any:
     return reduce_sum_p.bind(x, axes=tuple(axes), out_sharding=None) if axes else x
 
 
-def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
+def broadcast_to(x: Any, shape: Sequence[int], sharding: AbstractSharding | None = None) -> Any:
     """`x`, of rank 0 or of this shape already, repeated to `shape`."""
     aval = aval_of(x)
     if aval.shape == tuple(shape) and isinstance(x, Tracer):
@@ -301,7 +325,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
         x,
         shape=tuple(shape),
         broadcast_dimensions=tuple(range(first, len(shape))),
-        sharding=None,
+        sharding=sharding,
     )
 
 
@@ -315,7 +339,7 @@ def zeros(aval: Any) -> Any:
     if isinstance(aval.dtype, ExtendedDType):
         return Array(aval, np.zeros(aval.shape, aval.dtype.physical_dtype))
     scalar = weak_scalar(0, aval) if aval.weak_type else np.zeros((), aval.dtype)[()]
-    return broadcast_to(scalar, aval.shape) if aval.shape else scalar
+    return broadcast_to(scalar, aval.shape, aval.sharding) if aval.shape else scalar
 
 
 def instantiate(tangent: Any) -> Any:

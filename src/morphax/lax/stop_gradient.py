@@ -10,6 +10,7 @@ import numpy as np
 from .. import dtypes, tree
 from ..array import Array
 from ..core import (
+    AxisFlow,
     BatchAxes,
     Primitive,
     Zero,
@@ -17,6 +18,7 @@ from ..core import (
     current_trace,
     not_linear,
     root_trace,
+    same_axes,
 )
 from ..engines.xla.stablehlo import Builder, Value
 
@@ -30,6 +32,9 @@ class StopGradient(Primitive):
 
     def abstract_eval(self, x: Any) -> Any:
         return x
+
+    def axis_flow(self, x: Any) -> AxisFlow:
+        return same_axes(x)
 
     def evaluate(self, x: Any) -> Any:
         return x

@@ -21,7 +21,16 @@ from typing import Any, final
 import numpy as np
 from numpy import add, bitwise_or, bitwise_xor, left_shift, right_shift
 
-from ..core import BatchAxes, Primitive, ShapedArray, like, not_differentiable, not_linear
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    like,
+    not_differentiable,
+    not_linear,
+    same_axes,
+)
 from ..engines.xla.stablehlo import Builder, Value
 from ..util.messages import message
 from .families import aligned_batch, compare, elementwise_shape, expanded
@@ -222,6 +231,9 @@ class Threefry2x32(Primitive):
                     )
                 )
         return [like(shape=elementwise_shape(self.name, avals), dtype=np.uint32)] * 2
+
+    def axis_flow(self, *avals: Any) -> AxisFlow:
+        return same_axes(*avals, results=2)
 
     def evaluate(self, *operands: Any) -> list[Any]:
         shape = np.broadcast_shapes(*[x.shape for x in operands])

@@ -16,7 +16,17 @@ from typing import Any, Protocol, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, Zero, is_undefined_primal, is_zero, like
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Zero,
+    is_undefined_primal,
+    is_zero,
+    like,
+    same_axes,
+)
 from ..engines.xla.stablehlo import Builder, Value
 from ..errors import ShapeError
 from ..util.messages import message
@@ -154,6 +164,9 @@ def _worst(select_prim: Primitive, dtype: Any) -> Any:
 
 class WindowSelection(Primitive):
     """What gathering and scattering share: both are linear in the first operand."""
+
+    def axis_flow(self, source: Any, x: Any, **params: Any) -> AxisFlow:
+        return same_axes(source, x)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         (source, x), (t, _) = primals, tangents

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ..core import BatchAxes, Primitive, ShapedArray, is_zero, like, not_linear
+from ..core import AxisFlow, BatchAxes, Primitive, ShapedArray, is_zero, like, not_linear, same_axes
 from ..engines.xla.stablehlo import Builder, Value, i64_array, i64_matrix
 from .comparison import ge_p, le_p
 from .families import without_derivative
@@ -42,6 +42,9 @@ class MonoidWindows(Primitive):
     def abstract_eval(self, x: Any, **params: Any) -> ShapedArray:
         self.accepts.check(self.name, 0, x)
         return like(x, shape=Window(**params).out_shape(x.shape))
+
+    def axis_flow(self, x: Any, **params: Any) -> AxisFlow:
+        return same_axes(x)
 
     def evaluate(self, x: Any, **params: Any) -> Any:
         window = Window(**params)

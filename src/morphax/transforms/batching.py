@@ -65,10 +65,9 @@ class BatchFragment(NamedTuple):
         return cls(jaxpr, tuple(out_dims), member_avals)
 
 
-def unbatched_aval(aval: Any, dim: int) -> ShapedArray:
+def unbatched_aval(aval: ShapedArray, dim: int) -> ShapedArray:
     """The aval of one member of a batch."""
-    shape = aval.shape
-    return ShapedArray(shape[:dim] + shape[dim + 1 :], aval.dtype, aval.weak_type)
+    return aval.without_axis(dim)
 
 
 @final
@@ -305,10 +304,9 @@ def open_batch(
     return BatchFragment.of(close_open(batched, consts), out_dims)
 
 
-def batched_aval(aval: Any, dim: int, axes: BatchAxes) -> ShapedArray:
+def batched_aval(aval: ShapedArray, dim: int, axes: BatchAxes) -> ShapedArray:
     """The aval of a batch, from that of one member."""
-    shape = aval.shape
-    return ShapedArray((*shape[:dim], axes.size, *shape[dim:]), aval.dtype, aval.weak_type)
+    return aval.with_axis(dim, axes.size, axes.sharding)
 
 
 def to_axis(axes: BatchAxes, x: Any, dim: int | None, destination: int) -> Any:

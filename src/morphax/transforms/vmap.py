@@ -10,7 +10,15 @@ from typing import Any
 import numpy as np
 
 from .. import tree
-from ..core import BatchAxes, aval_of, current_trace, extended_axis_env, frames_hidden_in, new_trace
+from ..core import (
+    AbstractSharding,
+    BatchAxes,
+    aval_of,
+    current_trace,
+    extended_axis_env,
+    frames_hidden_in,
+    new_trace,
+)
 from ..lax.references import Ref
 from ..lax.slicing import index_in_dim
 from ..util.messages import message
@@ -92,7 +100,7 @@ def vmap(
         ]
         check_values("vmap", names, needed)
         dims = _normalized(names, leaves, dims)
-        axes = BatchAxes(_mapped_size(names, leaves, dims, axis_size), axis_name)
+        axes = _mapped_axis(names, leaves, dims, axis_size, axis_name)
         whose = functools.partial(debug_info, "vmap", fun, in_tree)
         trace = BatchTrace(current_trace(), axes, whose)
         flat = FlatFunction(fun, in_tree, "vmap", accepts=is_mappable)
@@ -110,6 +118,26 @@ def vmap(
         )
 
     return mapped
+
+
+def _common_sharding(
+    names: Callable[[], Sequence[str]], mapped: Sequence[tuple[int, int, Any]]
+) -> AbstractSharding | None:
+    """How the mapped axes, each an argument's number, axis and aval, are split over a mesh."""
+    shardings: set[AbstractSharding | None] = {
+        a.sharding and a.sharding.along(d) for _, d, a in mapped
+    }
+    if len(shardings) == 1:
+        return shardings.pop()
+    found = [f"{names()[i]} along axis {d} of {aval}" for i, d, aval in mapped]
+    raise TypeError(
+        message(
+            "vmap",
+            given=f"mapped axes that are split differently: {', '.join(found)}",
+            expected="mapped axes that are all split alike over the mesh",
+            fix="Lay all mapped arguments out alike along the mapped axis.",
+        )
+    )
 
 
 def _unmeshed(name: Any) -> NotImplementedError:
@@ -224,9 +252,13 @@ def _normalized(
     return result
 
 
-def _mapped_size(
-    names: Callable[[], Sequence[str]], leaves: Sequence[Any], dims: Sequence[Any], axis_size: Any
-) -> Any:
+def _mapped_axis(
+    names: Callable[[], Sequence[str]],
+    leaves: Sequence[Any],
+    dims: Sequence[Any],
+    axis_size: Any,
+    axis_name: Any,
+) -> BatchAxes:
     sizes = [
         (i, d, aval_of(x))
         for i, (x, d) in enumerate(zip(leaves, dims, strict=True))
@@ -236,7 +268,9 @@ def _mapped_size(
     if axis_size is not None:
         distinct.add(axis_size)
     if len(distinct) == 1:
-        return distinct.pop()
+        if any([aval.is_on_mesh for _, _, aval in sizes]):
+            return BatchAxes(distinct.pop(), axis_name, _common_sharding(names, sizes))
+        return BatchAxes(distinct.pop(), axis_name)
     if not distinct:
         raise ValueError(
             message(

@@ -194,16 +194,25 @@ class Wiring:
         return effects
 
 
-def stacked_aval(aval: Any, length: int) -> ShapedArray:
+def stacked_aval(aval: ShapedArray, length: int) -> ShapedArray:
     """The aval of a stack of values."""
-    return ShapedArray((length, *aval.shape), aval.dtype, aval.weak_type)
+    return aval.with_axis(0, length)
 
 
 def slice_aval(aval: Any) -> Any:
     """The aval of one slice of a stack."""
     if type(aval) is AbstractRef:
         return aval.update(slice_aval(aval.inner_aval))
-    return aval.update(shape=aval.shape[1:])
+    if aval.sharding is not None and aval.sharding.spec[0]:
+        raise TypeError(
+            message(
+                "lax.scan, argument xs",
+                given=f"{aval}",
+                expected="xs whole along their first axis, whose slices are taken in turn",
+                fix="Split another axis over the mesh, or map over this one with jax.vmap.",
+            )
+        )
+    return aval.without_axis(0)
 
 
 def _misdeclared(given: str, expected: str) -> ValueError:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dtypes, tree
-from ...core import Jaxpr, ShapedArray, aval_of
+from ...core import Jaxpr, aval_of
 from ...lax.convert import convert, convert_element_type
 from ...lax.joining import stack
 from ...transforms.flattening import function_label
@@ -66,7 +66,7 @@ def settle_carry(
 def _promoted(aval: Any, out: Any) -> Any:
     if not aval.weak_type or (out.weak_type and out.dtype == aval.dtype):
         return aval
-    return ShapedArray(out.shape, out.dtype)
+    return out.strip_weak_type()
 
 
 def start_carry(leaves: Sequence[Any], avals: Sequence[Any]) -> list[Any]:

@@ -15,9 +15,7 @@ import numpy as np
 from ... import dtypes, tree
 from ...config import current as current_config
 from ...core import (
-    AbstractRef,
     Jaxpr,
-    ShapedArray,
     Tracer,
     aval_of,
     frames_hidden,
@@ -40,6 +38,7 @@ from ...transforms.flattening import (
 )
 from ...transforms.vmap import vmap
 from ...util.messages import message
+from ..bodies.wiring import slice_aval
 from ..remembered import remembered
 from .carry import Carry, check_carry, converted, end_carry, settle_carry, stacked, start_carry
 from .loop_sizes import batch_length, check_bounds, unrolled
@@ -96,7 +95,7 @@ def scan(
     init_leaves, init_tree = tree.flatten(init)
     check_values("lax.scan", lambda: _names("init", init), init_leaves)
     avals = avals_of(init_leaves)
-    slice_avals = tuple([_slice_aval(aval_of(x)) for x in xs_leaves])
+    slice_avals = tuple([slice_aval(aval_of(x)) for x in xs_leaves])
     in_tree = tree.treedef_tuple((tree.treedef_tuple((init_tree, xs_tree)), _no_kwargs))
 
     def trace(carry_avals: Sequence[Any]) -> tuple[Jaxpr, list[Any], Any]:
@@ -129,12 +128,6 @@ def scan(
 
 def _names(root: str, value: Any) -> Sequence[str]:
     return [root + tree.keystr(path) for path, _ in tree.leaves_with_path(value)]
-
-
-def _slice_aval(aval: Any) -> Any:
-    if type(aval) is AbstractRef:
-        return aval.update(_slice_aval(aval.inner_aval))
-    return ShapedArray(aval.shape[1:], aval.dtype, aval.weak_type)
 
 
 def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:

@@ -123,7 +123,7 @@ def _scan(
     """The last carry, then results stacked."""
     n = len(carry)
     avals = [aval_of(x) for x in carry]
-    slices = [a.update(shape=a.shape[1:]) for a in map(aval_of, xs)]
+    slices = [a.without_axis(0) for a in map(aval_of, xs)]
     body, consts = stage_with_operands(lambda *x: step(list(x[:n]), x[n:]), [*avals, *slices])
     return scan_p.bind(  # type: ignore[no-any-return]
         *consts,

@@ -10,7 +10,11 @@ import numpy as np
 
 from ... import dtypes
 from ...core import Tracer, aval_of
-from ...errors import ConcretizationTypeError, TracerBoolConversionError
+from ...errors import (
+    ConcretizationTypeError,
+    InconclusiveDimensionOperation,
+    TracerBoolConversionError,
+)
 from ...util.messages import message
 
 
@@ -79,7 +83,7 @@ def is_constant_dim(d: Any) -> bool:
     """Whether the size of an axis is a number."""
     try:
         index(d)
-    except TypeError:
+    except (TypeError, InconclusiveDimensionOperation):
         return False
     return True
 

@@ -1,0 +1,187 @@
+"""From which axes of operands the axes of results come, and what follows for meshes.
+
+A primitive declares, in its method `axis_flow`, which axes go together: each axis of an operand or
+result has a *label*, and axes with one label are one axis of the computation, as in the notation of
+Einstein sums.  An axis without label (`None`) does not go along: in an operand it must be whole on
+each device, in a result it is whole.  `on_mesh` is the one place that derives shardings from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn, final
+
+from ..util.messages import message
+from .aval import ShapedArray
+from .dims import divides
+from .mesh import AbstractMesh, AbstractSharding, Split, split_text
+
+Labels = tuple[int | None, ...]
+
+
+@final
+class AxisFlow(NamedTuple):
+    """Which axes of operands and results go together.
+
+    Args:
+        operands: for each operand, the labels of its axes.
+        results: likewise for each result.
+        alike: whether operands must be split alike; otherwise an axis that is whole in one follows
+            the others.
+
+    Example:
+        >>> from morphax.core import AxisFlow
+        >>> matrix_product = AxisFlow(((0, 1), (1, 2)), ((0, 2),))
+    """
+
+    operands: tuple[Labels, ...]
+    results: tuple[Labels, ...]
+    alike: bool = False
+
+
+def same_axes(
+    *avals: ShapedArray, results: int = 1, whole: Sequence[int] = (), alike: bool = False
+) -> AxisFlow:
+    """Operands and results have the same axes; those in `whole` must not be split.
+
+    Operands of rank 0 are repeated.
+    """
+    labels = [tuple([None if i in whole else i for i in range(a.ndim)]) for a in avals]
+    return AxisFlow(tuple(labels), (max(labels, key=len),) * results, alike)
+
+
+def without_axes(*avals: ShapedArray, axes: Sequence[int], results: int = 1) -> AxisFlow:
+    """Operands have the same axes, but for some of their own, which results lack."""
+    ndim = max([a.ndim for a in avals])
+    labels = [
+        tuple([i + (position + 1) * ndim if i in axes else i for i in range(a.ndim)])
+        for position, a in enumerate(avals)
+    ]
+    kept = tuple([i for i in range(ndim) if i not in axes])
+    return AxisFlow(tuple(labels), (kept,) * results)
+
+
+def each_alone(*avals: ShapedArray) -> AxisFlow:
+    """Result i has the axes of operand i."""
+    starts = [sum([a.ndim for a in avals[:i]]) for i in range(len(avals))]
+    labels = tuple([tuple(range(s, s + a.ndim)) for s, a in zip(starts, avals, strict=True)])
+    return AxisFlow(labels, labels)
+
+
+def on_mesh(
+    name: str, flow: AxisFlow | None, avals: Sequence[Any], results: Sequence[Any]
+) -> tuple[Any, ...]:
+    """Results varying over the mesh axes that operands vary over, and split as their axes are.
+
+    A result whose rule has said how it is split keeps that.
+
+    Raises:
+        TypeError: if the operands leave open how the results are split.
+    """
+    varying = frozenset().union(*[getattr(a, "vma", ()) for a in avals])
+    results = [r.update(vma=r.vma | varying) if type(r) is ShapedArray else r for r in results]
+    split = [a for a in avals if getattr(a, "sharding", None) is not None]
+    if not split or all([r.sharding is not None for r in results if type(r) is ShapedArray]):
+        return tuple(results)
+    if flow is None:
+        _refuse(
+            name,
+            avals,
+            "operands that are whole: the operation does not say how its axes go together",
+            "Define the method `axis_flow` of the primitive.",
+        )
+    derivation = _Derivation(name, flow, avals, _common_mesh(name, split))
+    splits = derivation.splits()
+    return tuple(
+        [
+            r if r.sharding is not None else derivation.result(r, labels, splits)
+            for r, labels in zip(results, flow.results, strict=True)
+        ]
+    )
+
+
+class _Derivation(NamedTuple):
+    """One application of a primitive to operands of which some are split over `mesh`."""
+
+    name: str
+    flow: AxisFlow
+    avals: Sequence[Any]
+    mesh: AbstractMesh
+
+    def result(self, aval: ShapedArray, labels: Labels, splits: dict[int, Split]) -> ShapedArray:
+        """A result with its sharding."""
+        spec = tuple([() if label is None else splits.get(label, ()) for label in labels])
+        names = [name for split in spec for name in split]
+        if len(set(names)) < len(names):
+            self.refuse(
+                f"operands whose axes do not lead to a result {_text(aval, spec)}",
+                "Split only one of these axes over the same axis of the mesh.",
+            )
+        for axis, split in enumerate(spec):
+            if not divides(self.mesh.parts(split), aval.shape[axis]):
+                self.refuse(
+                    f"a result whose axis {axis} can be split over {', '.join(split)}; "
+                    f"it is {_text(aval, spec)}",
+                    "Choose a size that the parts divide, or make the axis whole.",
+                )
+        return aval.update(sharding=AbstractSharding(self.mesh, spec))
+
+    def splits(self) -> dict[int, Split]:
+        """How the axis of each label is split."""
+        found: dict[int, Split] = {}
+        origins: dict[int, str] = {}
+        kept = {label for labels in self.flow.results for label in labels}
+        for label, place, split in self.axes():
+            if label is None:
+                if split:
+                    self.refuse(f"{place} whole on each device", "Make this axis whole first.")
+                continue
+            before = found.get(label)
+            if before and split and before == split and label not in kept:
+                self.refuse(
+                    f"at most one of {origins[label]} and {place} split: the result might be whole "
+                    f"or a sum over {', '.join(split)} that is still to be taken",
+                    "Make one of these axes whole, or say how the result is split.",
+                )
+            if before is None or (split and not before and not self.flow.alike):
+                found[label], origins[label] = split, place
+            elif before != split and (split or self.flow.alike):
+                self.refuse(
+                    f"{origins[label]} and {place} split alike",
+                    "Split one of the operands as the other.",
+                )
+        return found
+
+    def axes(self) -> Iterator[tuple[int | None, str, Split]]:
+        """Label, name and split of each axis of the operands."""
+        for position, (labels, aval) in enumerate(zip(self.flow.operands, self.avals, strict=True)):
+            sharding = getattr(aval, "sharding", None)
+            for axis, label in enumerate(labels):
+                split = () if sharding is None else sharding.spec[axis]
+                yield label, f"axis {axis} of operand {position}", split
+
+    def refuse(self, expected: str, fix: str) -> NoReturn:
+        _refuse(self.name, self.avals, expected, fix)
+
+
+def _common_mesh(name: str, avals: Sequence[Any]) -> AbstractMesh:
+    meshes = {a.sharding.mesh for a in avals}
+    if len(meshes) > 1:
+        _refuse(name, avals, "operands on one mesh", "Use one mesh throughout.")
+    return meshes.pop()  # type: ignore[no-any-return]
+
+
+def _text(aval: ShapedArray, spec: Sequence[Split]) -> str:
+    sizes = [f"{n}{split_text(split)}" for n, split in zip(aval.shape, spec, strict=True)]
+    return f"{aval.dtype}[{','.join(sizes)}]"
+
+
+def _refuse(name: str, avals: Sequence[Any], expected: str, fix: str) -> NoReturn:
+    raise TypeError(
+        message(
+            f"{name}, operands split over a mesh",
+            given=" and ".join([a.str_short(short_dtypes=False) for a in avals]),
+            expected=expected,
+            fix=fix,
+        )
+    )

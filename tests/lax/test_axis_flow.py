@@ -1,0 +1,205 @@
+"""How results are split over a mesh: every record of the case tables, and the words of refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morphax import core, lax
+from morphax.config import enable_x64
+from morphax.control.jit.jit import jit
+from morphax.control.loops.loops import scan
+from morphax.transforms.derivatives import jvp
+from morphax.transforms.vmap import vmap
+from tests.cases.op_case import OpCase
+from tests.lax.test_operations import CASES
+
+MESH = core.AbstractMesh((2, 2), ("x", "y"))
+Spec = tuple[tuple[str, ...], ...]
+
+
+def split_array(shape: Sequence[int], *names: str, dtype: Any = np.float32) -> core.ShapedArray:
+    """An aval whose axis i is split over ``names[i]``, or whole where that is empty."""
+    spec = tuple([(name,) if name else () for name in names])
+    return core.ShapedArray(shape, dtype, sharding=core.AbstractSharding(MESH, spec))
+
+
+def staged(function: Callable[..., Any], avals: Sequence[Any]) -> core.Jaxpr:
+    def as_list(*operands: Any) -> list[Any]:
+        results = function(*operands)
+        return list(results) if isinstance(results, (list, tuple)) else [results]
+
+    jaxpr, consts = core.stage(as_list, avals)
+    return core.close_open(jaxpr, consts)
+
+
+def texts(function: Callable[..., Any], *avals: Any) -> list[str]:
+    return [aval.str_short() for aval in staged(function, avals).out_avals]
+
+
+def over_x(sizes: Sequence[int]) -> Spec:
+    """The first axis that can be, split over x."""
+    return _split_at(sizes, {_even(sizes)[0]: ("x",)} if _even(sizes) else {})
+
+
+def over_y(sizes: Sequence[int]) -> Spec:
+    """The last axis that can be, split over y."""
+    return _split_at(sizes, {_even(sizes)[-1]: ("y",)} if _even(sizes) else {})
+
+
+def over_both(sizes: Sequence[int]) -> Spec:
+    """The last axis that can be, split over y, and the first over x."""
+    even = _even(sizes)
+    return _split_at(sizes, {even[-1]: ("y",), even[0]: ("x",)} if even else {})
+
+
+def whole(sizes: Sequence[int]) -> Spec:
+    return ((),) * len(sizes)
+
+
+def _even(sizes: Sequence[int]) -> list[int]:
+    return [i for i, n in enumerate(sizes) if n and n % 2 == 0]
+
+
+def _split_at(sizes: Sequence[int], splits: dict[int, tuple[str, ...]]) -> Spec:
+    return tuple([splits.get(i, ()) for i in range(len(sizes))])
+
+
+@pytest.fixture
+def _wide_dtypes() -> Iterator[None]:
+    with enable_x64(True):
+        yield
+
+
+@pytest.mark.usefixtures("_wide_dtypes")
+@pytest.mark.parametrize("placement", [(over_x, over_x), (over_y, over_y), (over_both, whole)])
+@pytest.mark.parametrize("case", [pytest.param(c, id=c.label) for c in CASES])
+def test_every_record_is_split_or_refused(case: OpCase, placement: Any) -> None:
+    first, others = placement
+    drawn = case.draw(case.dtypes[0])
+    specs = [(others if i else first)(x.shape) for i, x in enumerate(drawn)]
+    shardings = [core.AbstractSharding(MESH, spec) for spec in specs]
+    avals = [
+        core.ShapedArray(x.shape, x.dtype, sharding=sharding, vma=frozenset({f"v{i}"}))
+        for i, (x, sharding) in enumerate(zip(drawn, shardings, strict=True))
+    ]
+    try:
+        jaxpr = staged(case.function, avals)
+    except TypeError as error:
+        if "split over a mesh" in str(error) and any(any(spec) for spec in specs):
+            return
+        raise
+    core.check_jaxpr(jaxpr)
+    for eqn in jaxpr.eqns:
+        varying = frozenset().union(*[v.aval.vma for v in eqn.invars])
+        for var in eqn.outvars:
+            assert var.aval.vma == varying
+            assert_fits(var.aval, bool(eqn.invars))
+
+
+def assert_fits(aval: Any, has_operands: bool) -> None:
+    if aval.sharding is None:
+        # What depends on no split operand is left open.
+        assert not has_operands or not aval.vma
+        return
+    assert len(aval.sharding.spec) == aval.ndim
+    for size, split in zip(aval.shape, aval.sharding.spec, strict=True):
+        assert size % MESH.parts(split) == 0
+
+
+@pytest.mark.parametrize(
+    ("function", "avals", "result"),
+    [
+        (lax.add, [("x", ""), ("", "y")], "f32[4@x,8@y]"),
+        (lax.add, [("x", ""), ("x", "")], "f32[4@x,8]"),
+        (lambda x: lax.reduce_sum(x, (0,)), [("x", "y")], "f32[8@y]"),
+        (lambda x: lax.transpose(x, (1, 0)), [("x", "")], "f32[8,4@x]"),
+        (lambda x: lax.reshape(x, (32,)), [("x", "")], "f32[32@x]"),
+        (lambda x: lax.reshape(x, (2, 2, 8)), [("x", "y")], "f32[2@x,2,8@y]"),
+        (lambda x: lax.broadcast(x, (3,)), [("x", "")], "f32[3,4@x,8]"),
+        (lambda x: lax.sort(x, dimension=1), [("x", "")], "f32[4@x,8]"),
+        (lambda x: lax.slice_in_dim(x, 0, 2), [("x", "")], "f32[2@x,8]"),
+        (lambda x, y: lax.stack([x, y]), [("x", ""), ("x", "")], "f32[2,4@x,8]"),
+        (lambda x: lax.full_like(x, 1), [("x", "")], "f32[4@x,8]"),
+        (lambda x, y: lax.dot(x, y.T), [("x", ""), ("y", "")], "f32[4@x,4@y]"),
+        (lambda x, y: lax.dot(x, y.T), [("", "y"), ("", "")], "f32[4,4]"),
+        (jit(lax.neg), [("x", "")], "f32[4@x,8]"),
+        (vmap(lax.sin), [("x", "")], "f32[4@x,8]"),
+        (vmap(jit(lambda x: lax.add(x, lax.iota(np.float32, 8)))), [("x", "")], "f32[4@x,8]"),
+        (vmap(lax.dot), [("x", ""), ("x", "")], "f32[4@x]"),
+        (lambda x: scan(lambda c, row: (c, -row), 0.0, x)[1], [("", "y")], "f32[4,8@y]"),
+        (lambda x: jvp(lax.sin, (x,), (x,))[1], [("x", "")], "f32[4@x,8]"),
+    ],
+)
+def test_axes_keep_their_splits(function: Any, avals: Any, result: str) -> None:
+    assert texts(function, *[split_array((4, 8), *names) for names in avals]) == [result]
+
+
+@pytest.mark.parametrize(
+    ("function", "avals", "expected"),
+    [
+        (
+            lax.add,
+            [("x", ""), ("y", "")],
+            "axis 0 of operand 0 and axis 0 of operand 1 split alike",
+        ),
+        (lax.add, [("x", ""), ("", "x")], "float32[4@x,8@x]"),
+        (lambda x: lax.sort(x, dimension=0), [("x", "")], "axis 0 of operand 0 whole"),
+        (lambda x: lax.slice_in_dim(x, 0, 3), [("x", "")], "axis 0 can be split over x"),
+        (lambda x: lax.reshape(x, (32,)), [("", "y")], "axis 1 of operand 0 whole"),
+        (
+            lambda x, y: lax.concatenate([x, y], 1),
+            [("x", ""), ("", "")],
+            "axis 0 of operand 0 and axis 0 of operand 1 split alike",
+        ),
+        (lambda x, y: lax.dot(x, y.T), [("", "y"), ("", "y")], "a sum over y"),
+        (vmap(lax.add), [("x", ""), ("", "")], "mapped axes that are all split alike"),
+        (lambda x: scan(lambda c, row: (c, -row), 0.0, x)[1], [("x", "")], "xs whole"),
+    ],
+)
+def test_what_is_ambiguous_is_refused(function: Any, avals: Any, expected: str) -> None:
+    with pytest.raises(TypeError) as error:
+        texts(function, *[split_array((4, 8), *names) for names in avals])
+    assert expected in str(error.value)
+
+
+def test_meshes_do_not_mix() -> None:
+    other = core.AbstractSharding(core.AbstractMesh((2,), ("x",)), (("x",), ()))
+    with pytest.raises(TypeError, match="operands on one mesh"):
+        texts(lax.add, split_array((4, 8), "x", ""), core.ShapedArray((4, 8), "f4", sharding=other))
+
+
+def test_programs_vary_as_their_operands() -> None:
+    x = core.ShapedArray((4,), np.float32, vma=frozenset({"i"}))
+    y = core.ShapedArray((4,), np.float32, vma=frozenset({"j"}))
+    assert texts(lax.add, x, y) == ["f32[4]{i,j}"]
+    assert texts(vmap(lax.add), x, y) == ["f32[4]{i,j}"]
+    assert texts(lambda a: scan(lambda c, b: (c, b), 0.0, a)[1], x) == ["f32[4]{i}"]
+
+
+def test_operations_on_arrays_say_how_their_axes_go_together() -> None:
+    """Those that do not have no operands, no results, or act on references."""
+    silent = {
+        p.name
+        for p in core.known_primitives()
+        if type(p).__module__.startswith("morphax.lax.") and p.axis_flow is None
+    }
+    assert silent == {
+        *("iota", "empty", "dce_sink"),
+        *("get", "swap", "addupdate", "new_ref", "empty_ref", "freeze", "free_ref"),
+    }
+
+
+def test_an_operation_without_axis_flow_takes_whole_operands_only() -> None:
+    class Opaque(core.Primitive):
+        name = "opaque"
+
+        def abstract_eval(self, x: Any) -> Any:
+            return core.like(x)
+
+    opaque = Opaque()
+    with pytest.raises(TypeError, match="does not say how its axes go together"):
+        texts(opaque.bind, split_array((4, 8), "x", ""))

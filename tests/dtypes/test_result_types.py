@@ -3,8 +3,9 @@
 `result_types_golden.json` holds a sample by hash of calls on abstract operands, with 64-bit types
 (`x64`), without (`x32`), and under strict promotion; there ``!`` stands for a refusal.  Left out
 are weak booleans, which JAX has in places and which mean nothing, strong tangents of weak results
-(ours are weak), and the differences that the docstrings state.  An operand is written ``s:int8/3`` (an array int8[3]), ``w:float/2,2`` (a weak
-one), ``py:2.5`` (a Python scalar), ``nps:``, ``np0:`` or ``np3:`` (NumPy's scalars and arrays).
+(ours are weak), and the differences that the docstrings state.  An operand is written
+``s:int8/3`` (an array int8[3]), ``w:float/2,2`` (a weak one), ``py:2.5`` (a Python scalar), and
+``nps:``, ``np0:`` or ``np3:`` (NumPy's scalars and arrays).
 """
 
 from __future__ import annotations

@@ -6,13 +6,15 @@ from typing import Any, final
 
 import numpy as np
 
+from .aval import AbstractValue, ShapedArray
+
 
 class Var:
     """A variable, equal only to itself; its name is chosen when the jaxpr is printed."""
 
     __slots__ = ("aval",)
 
-    def __init__(self, aval: Any) -> None:
+    def __init__(self, aval: AbstractValue) -> None:
         self.aval = aval
 
     def __repr__(self) -> str:
@@ -32,7 +34,7 @@ class Literal:
 
     __slots__ = ("aval", "val")
 
-    def __init__(self, val: Any, aval: Any) -> None:
+    def __init__(self, val: Any, aval: ShapedArray) -> None:
         self.val = val
         self.aval = aval
 

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from ..util.memo import memoize
 from ..util.messages import message
 from .jaxpr import Jaxpr, jaxprs_in_params
 from .trace import _current
 
-AxisEnv = tuple[tuple[Any, int], ...]
+AxisEnv = tuple[tuple[Hashable, int], ...]
 
 
 def axis_env() -> AxisEnv:
@@ -20,7 +19,7 @@ def axis_env() -> AxisEnv:
 
 
 @contextmanager
-def extended_axis_env(name: Any, size: int) -> Iterator[None]:
+def extended_axis_env(name: Hashable, size: int) -> Iterator[None]:
     """Context in which `name` is an axis of the given size."""
     previous = _current.axis_env
     _current.axis_env = (*previous, (name, size))
@@ -30,11 +29,11 @@ def extended_axis_env(name: Any, size: int) -> Iterator[None]:
         _current.axis_env = previous
 
 
-def axis_size(name: Any) -> int:
+def axis_size(name: Hashable) -> int:
     """The size of the innermost axis called `name`."""
     for known, size in reversed(_current.axis_env):
         if known == name:
-            return size  # type: ignore[no-any-return]
+            return size
     known_names = [str(n) for n, _ in _current.axis_env]
     raise NameError(
         message(
@@ -47,9 +46,9 @@ def axis_size(name: Any) -> int:
 
 
 @memoize
-def jaxpr_axis_names(jaxpr: Jaxpr) -> tuple[Any, ...]:
+def jaxpr_axis_names(jaxpr: Jaxpr) -> tuple[Hashable, ...]:
     """The axes that the operations of a program communicate over."""
-    names: dict[Any, None] = {}
+    names: dict[Hashable, None] = {}
     for eqn in jaxpr.eqns:
         names.update(dict.fromkeys(eqn.primitive.axis_names(**eqn.params)))
         for inner in jaxprs_in_params(eqn.params):

@@ -15,6 +15,7 @@ The cost is linear in the size of the program, each inner program being checked 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from textwrap import indent
 from typing import Any, NoReturn, final
 
@@ -22,7 +23,8 @@ from .. import dtypes
 from ..errors import JaxprTypeError
 from ..util.messages import described, message
 from .atoms import Atom, Literal, Var
-from .aval import AbstractValue
+from .aval import AbstractValue, ShapedArray
+from .effects import Effects
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params, joined_effects
 from .primitive import infer
 from .printing import Listing
@@ -196,13 +198,13 @@ def _agree(a: AbstractValue, b: AbstractValue) -> bool:
     return a.strip_weak_type() == b.strip_weak_type()
 
 
-def _kind(aval: Any) -> type:
+def _kind(aval: ShapedArray) -> type:
     return dtypes.scalar_type_of(aval.dtype)
 
 
-def _listed(avals: Any) -> str:
+def _listed(avals: Iterable[AbstractValue]) -> str:
     return ", ".join(map(str, avals)) or "nothing"
 
 
-def _shown(effects: Any) -> str:
+def _shown(effects: Effects) -> str:
     return "{" + ", ".join(sorted(map(str, effects))) + "}"

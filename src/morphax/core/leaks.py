@@ -15,10 +15,13 @@ from __future__ import annotations
 import gc
 from collections import deque
 from types import CellType, FrameType, FunctionType, ModuleType
-from typing import Any, Final, TypeVar, final
+from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from ..errors import LeakCheckError
 from ..util.messages import message
+
+if TYPE_CHECKING:
+    from .trace import Trace
 
 C = TypeVar("C", bound=type)
 
@@ -49,7 +52,7 @@ class _Node:
         return self if self.held is None else self.held.first()
 
 
-def check_leaks(trace: Any) -> None:
+def check_leaks(trace: Trace) -> None:
     """Raise an error if tracers of a trace that has ended have escaped.
 
     Raises:
@@ -74,7 +77,7 @@ def check_leaks(trace: Any) -> None:
     )
 
 
-def _escape_from(trace: Any) -> _Node | None:
+def _escape_from(trace: Trace) -> _Node | None:
     """The end of a chain of holders from any tracer of a trace that has escaped."""
     for start in _referrers(_Node(trace, None)):
         start.held = None

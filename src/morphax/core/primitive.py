@@ -61,7 +61,7 @@ of an equation shows; `printed_equation`, a printer and an equation → a docume
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self, final
 from weakref import WeakSet
@@ -226,7 +226,7 @@ class Primitive:
         """Aval(s) of the result(s), and effects."""
         return self.abstract_eval(*avals, **params), self.effects(**params)
 
-    def axis_names(self, **params: Any) -> tuple[Any, ...]:
+    def axis_names(self, **params: Any) -> tuple[Hashable, ...]:
         """Names of mapped axes that the operation communicates over."""
         return ()
 
@@ -256,7 +256,7 @@ class NoResults(Primitive):
     knows_words = True
     transpose = not_linear("it has no results")
 
-    def abstract_eval(self, *avals: Any, **params: Any) -> list[Any]:
+    def abstract_eval(self, *avals: AbstractValue, **params: Any) -> list[Any]:
         return []
 
     def jvp(

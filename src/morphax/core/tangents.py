@@ -13,7 +13,7 @@ from typing import Any, TypeGuard, final
 
 import numpy as np
 
-from .aval import HasAval
+from .aval import AbstractValue, HasAval
 from .trace import current_trace
 from .values import aval_of
 
@@ -53,7 +53,7 @@ class UndefinedValueError(TypeError):
 class UndefinedPrimal:
     """An operand of which only the aval is known."""
 
-    aval: Any
+    aval: AbstractValue
 
     def __repr__(self) -> str:
         return f"UndefinedPrimal({self.aval})"

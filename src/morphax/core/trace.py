@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -92,7 +92,7 @@ class _Current(threading.local):
     name_stack: tuple[str, ...] = ()
     # The place that equations carry instead of the line that runs; see `core.sources`.
     source: UserFrame | None = None
-    axis_env: tuple[tuple[Any, int], ...] = ()
+    axis_env: tuple[tuple[Hashable, int], ...] = ()
     # How often Python code read the number behind a tracer; what it did then may depend on it.
     concretised: int = 0
 

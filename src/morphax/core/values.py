@@ -16,14 +16,14 @@ from .. import dtypes
 from ..config import current as current_config
 from ..util.memo import ResultTable
 from ..util.messages import described, message
-from .aval import ShapedArray
+from .aval import AbstractValue, ShapedArray
 
 _aval_by_type: dict[type, Callable[[Any], Any]] = {}
 conversions: dict[type, Callable[[Any], Any]] = {}
 """From values of a type to something that NumPy converts; asked where NumPy fails by itself."""
 
 
-def register_value_type(type_: type, aval_of_value: Callable[[Any], Any]) -> None:
+def register_value_type(type_: type, aval_of_value: Callable[[Any], AbstractValue]) -> None:
     """Accept values of `type_` as operands."""
     _aval_by_type[type_] = aval_of_value
 
@@ -181,7 +181,7 @@ python_scalar_types = frozenset({bool, int, float, complex}) | frozenset(
 """Types of numbers without a dtype of their own, and their counterparts in programs."""
 
 
-def pinned(x: Any, aval: Any) -> Any:
+def pinned(x: Any, aval: ShapedArray) -> Any:
     """A scalar as a program keeps it: of the dtype it has today, whatever options say later.
 
     Programs are applied long after they were written, and numbers in them must fit the variables,

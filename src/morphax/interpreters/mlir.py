@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from ..core import Primitive, close, constants_as_arguments, stage
+from ..engines.callbacks import call_python
 from ..engines.xla import mlir_context
-from ..engines.xla.callbacks import call_python
 from ..engines.xla.mlir_parameters import DEVICE_TO_DEVICE_TYPE as DEVICE_TO_DEVICE_TYPE
 from ..engines.xla.mlir_parameters import RECV_FROM_HOST_TYPE as RECV_FROM_HOST_TYPE
 from ..engines.xla.mlir_parameters import SEND_TO_HOST_TYPE as SEND_TO_HOST_TYPE

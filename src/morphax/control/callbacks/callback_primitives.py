@@ -26,8 +26,8 @@ from ...core import (
     outside_transformations,
     stage_closed,
 )
+from ...engines.callbacks import call_python
 from ...engines.reference.eager import RunsOnArrays, as_array
-from ...engines.xla.callbacks import call_python
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.spine import broadcast_in_dim_p, moved_axis
 from ...transforms.batching import to_axis

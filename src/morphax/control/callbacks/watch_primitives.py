@@ -22,8 +22,8 @@ from ...core import (
     has_ordered,
     outside_transformations,
 )
+from ...engines.callbacks import call_python
 from ...engines.reference.eager import RunsOnArrays
-from ...engines.xla.callbacks import call_python
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.slicing import index_in_dim
 from .flat_callback import StaticLeaves, joined_leaves, owned

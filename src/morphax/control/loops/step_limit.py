@@ -8,8 +8,8 @@ from typing import Any, final
 from ...array import Array
 from ...core import NoResults
 from ...core.effects import DebugEffect, Effects
+from ...engines.callbacks import call_python
 from ...engines.reference.eager import RunsOnArrays
-from ...engines.xla.callbacks import call_python
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 

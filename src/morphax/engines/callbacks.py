@@ -5,37 +5,32 @@ return a tuple.  It runs on whichever thread XLA computes on, outside all transf
 64-bit mode of the program, and computes on the host (another device is busy with the program that
 waits for the call).
 
-XLA passes on only the text of what a function raises.  So the exception is kept under a number,
-which that text shows, and is raised again by whoever waits for the program (`failures`).
+What a function raises is kept for whoever waits for the program (`xla.kept_exceptions`).
 
 Reference: docs/design/effects.md.
 """
 
 from __future__ import annotations
 
-import itertools
-import re
-import threading
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
 
-from ...config import current as current_config
-from ...config import override
-from ...core import outside_transformations
-from ...util.messages import message
-from ..devices import host_device, host_is_default
-from .literals import lies_in_words, opaque_of, words_of
-from .stablehlo import Builder, Value
+from ..config import current as current_config
+from ..config import override
+from ..core import outside_transformations
+from ..util.messages import message
+from .devices import host_device, host_is_default
+from .xla.kept_exceptions import keep_exception
+from .xla.literals import lies_in_words, opaque_of, words_of
+from .xla.stablehlo import Builder, Value
 
 _TARGETS = {
     "cpu": "xla_ffi_python_cpu_callback",
     "cuda": "xla_ffi_python_gpu_callback",
     "rocm": "xla_ffi_python_gpu_callback",
 }
-# Exceptions of programs whose results nobody waits for are forgotten when there are so many.
-_MOST_KEPT = 256
 
 
 def call_python(
@@ -119,7 +114,7 @@ class _Call:
             with outside_transformations(), override(**self._settings()):
                 return (*self._function(*operands[: self._num_operands]), *self._tokens)
         except BaseException as error:
-            raise RuntimeError(_kept.keep(error)) from None
+            raise RuntimeError(keep_exception(error)) from None
 
     def _settings(self) -> dict[str, Any]:
         """Options that differ from those of the thread, for programs traced anew differ by them."""
@@ -129,34 +124,3 @@ class _Call:
         if not host_is_default():
             settings["default_device"] = host_device()
         return settings
-
-
-@final
-class _Kept:
-    """What callbacks raised, until it is raised again."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._numbers = itertools.count(1)
-        self._errors: dict[int, BaseException] = {}
-
-    def keep(self, error: BaseException) -> str:
-        """Keep an exception; the text by which it is found again."""
-        with self._lock:
-            number = next(self._numbers)
-            self._errors[number] = error
-            if len(self._errors) > _MOST_KEPT:
-                del self._errors[min(self._errors)]
-        return f"exception {number} of a callback of morphax"
-
-    def take(self, text: str) -> BaseException | None:
-        """The exception that `text` speaks of, `None` if it speaks of none."""
-        found = re.search(r"exception (\d+) of a callback of morphax", text)
-        if found is None:
-            return None
-        with self._lock:
-            return self._errors.pop(int(found[1]), None)
-
-
-_kept = _Kept()
-raised_in_callback = _kept.take

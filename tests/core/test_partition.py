@@ -10,7 +10,7 @@ import numpy as np
 import morphax as jax
 import morphax.numpy as jnp
 from morphax.core import Equation, Jaxpr, check_jaxpr
-from morphax.core.partition import Division, needed, partition, program, saved_whole
+from morphax.core.partition import Division, needed, partition, program
 from morphax.transforms.known_parts import dependence
 
 CONSTANT = np.ones(3, np.float32)
@@ -53,8 +53,10 @@ def test_both_passes_are_programs_with_the_constants_that_they_need() -> None:
     jaxpr = example()
     live, asked = jaxpr.outvars[:1], jaxpr.outvars[1:2]
 
-    def cos_is_saved(eqn: Equation, *masks: Sequence[bool]) -> Division:
-        return (saved_whole if eqn.primitive.name == "cos" else repeated)(eqn, *masks)
+    def cos_is_saved(eqn: Equation, live: Sequence[bool], asked: Sequence[bool]) -> Division:
+        if eqn.primitive.name == "cos":
+            return Division((eqn,), (), eqn.outvars)
+        return repeated(eqn, live, asked)
 
     parts = partition(jaxpr, live, asked, divide=cos_is_saved)
     first = program(jaxpr, parts.forward, jaxpr.invars, (*live, *parts.saved))

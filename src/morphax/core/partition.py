@@ -50,17 +50,12 @@ class Division:
 Divide = Callable[[Equation, Sequence[bool], Sequence[bool]], Division]
 
 
-def saved_whole(eqn: Equation, live: Sequence[bool], asked: Sequence[bool]) -> Division:
-    """The second pass is given what it needs."""
-    return Division((eqn,), (), selected(eqn.outvars, asked))
-
-
 def partition(
     jaxpr: Jaxpr,
     live: Iterable[Atom],
     asked: Iterable[Atom] = (),
     waiting: Mapping[Equation, Equation | None] | None = None,
-    divide: Divide = saved_whole,
+    divide: Divide | None = None,
 ) -> Division:
     """Split the equations of a program.
 
@@ -69,7 +64,8 @@ def partition(
         live: results that the first pass computes.
         asked: results that the second pass computes, or goes back from.
         waiting: equations that the first pass cannot carry out, and of each the part that it can.
-        divide: decides about an equation of the first pass that the second needs results of.
+        divide: decides about an equation of the first pass that the second needs results of; these
+            are saved if it is left out.
     """
     needed_first, needed_second = set(live), set(asked)
     first: list[Equation] = []
@@ -78,32 +74,36 @@ def partition(
     for whole in reversed(jaxpr.eqns):
         eqn = whole
         if waiting and whole in waiting:
-            part = waiting[whole]
+            known = waiting[whole]
             if not needed_second.isdisjoint(whole.outvars):
                 second.append(whole)
                 needed_second.update(whole.invars)
                 # Its effects happen there, so nobody misses a known part that nobody reads.
-                if part is not None and _unread(part, needed_first, needed_second):
+                if known is not None and _unread(known, needed_first, needed_second):
                     continue
-            if part is None:
+            if known is None:
                 continue
-            eqn = part
-        if needed_second.isdisjoint(eqn.outvars):
-            rest = _still_needed(eqn, needed_first)
-            if rest is not None:
-                first.append(rest)
-                needed_first.update(rest.invars)
-            continue
-        division = divide(
-            eqn,
-            [v in needed_first for v in eqn.outvars],
-            [v in needed_second for v in eqn.outvars],
-        )
-        first += reversed(division.forward)
-        second += reversed(division.again)
-        saved += reversed(division.saved)
-        needed_first |= variables_read(division.forward)
-        needed_second |= variables_read(division.again)
+            eqn = known
+        if not needed_second.isdisjoint(eqn.outvars):
+            if divide is not None:
+                part = divide(
+                    eqn,
+                    [v in needed_first for v in eqn.outvars],
+                    [v in needed_second for v in eqn.outvars],
+                )
+                first += reversed(part.forward)
+                second += reversed(part.again)
+                saved += reversed(part.saved)
+                needed_first |= variables_read(part.forward)
+                needed_second |= variables_read(part.again)
+                continue
+            results = [v for v in eqn.outvars if v in needed_second]
+            saved += reversed(results)
+            needed_first.update(results)
+        rest = _still_needed(eqn, needed_first)
+        if rest is not None:
+            first.append(rest)
+            needed_first.update(rest.invars)
     return Division(tuple(reversed(first)), tuple(reversed(second)), tuple(reversed(saved)))
 
 

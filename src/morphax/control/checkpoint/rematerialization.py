@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core import Atom, Equation, Jaxpr, Var, infer
-from ...core.partition import Division, needed, partition, program, saved_whole, selected
+from ...core.partition import Division, needed, partition, program, selected
 from ...util.memo import memoize
 from .checkpoint_policies import Policy, is_kept
 
@@ -40,7 +40,7 @@ def divide(
         # What depends on nothing is not worth its memory.
         depends = any([type(a) is Var for a in eqn.invars])
         if eqn.effects or (depends and is_kept(policy, eqn)):
-            return saved_whole(eqn, used, wanted)
+            return Division((eqn,), (), selected(eqn.outvars, wanted))
         return Division((eqn,) if any(used) else (), (eqn,))
 
     live, asked = selected(jaxpr.outvars, used), selected(jaxpr.outvars, wanted)

@@ -31,23 +31,23 @@ T = TypeVar("T")
 
 @final
 @dataclass(frozen=True, slots=True)
-class Division:
+class Partition:
     """A program, or one equation, divided between two passes.
 
     Args:
-        forward: equations of the first pass.
-        again: equations of the second pass; those that are in both bind their variables anew.
+        first: equations of the first pass.
+        second: equations of the second pass; those that are in both bind their variables anew.
         saved: variables of the first pass that the second one is given.  Those that are operands
             of the program do not count: it is given them anyway.
     """
 
-    forward: tuple[Equation, ...]
-    again: tuple[Equation, ...] = ()
+    first: tuple[Equation, ...]
+    second: tuple[Equation, ...] = ()
     saved: tuple[Var, ...] = ()
 
 
 # An equation, which of its results each pass needs → what each pass does.
-Divide = Callable[[Equation, Sequence[bool], Sequence[bool]], Division]
+Divide = Callable[[Equation, Sequence[bool], Sequence[bool]], Partition]
 
 
 def partition(
@@ -56,7 +56,7 @@ def partition(
     asked: Iterable[Atom] = (),
     waiting: Mapping[Equation, Equation | None] | None = None,
     divide: Divide | None = None,
-) -> Division:
+) -> Partition:
     """Split the equations of a program.
 
     Args:
@@ -91,11 +91,11 @@ def partition(
                     [v in needed_first for v in eqn.outvars],
                     [v in needed_second for v in eqn.outvars],
                 )
-                first += reversed(part.forward)
-                second += reversed(part.again)
+                first += reversed(part.first)
+                second += reversed(part.second)
                 saved += reversed(part.saved)
-                needed_first |= variables_read(part.forward)
-                needed_second |= variables_read(part.again)
+                needed_first |= variables_read(part.first)
+                needed_second |= variables_read(part.second)
                 continue
             results = [v for v in eqn.outvars if v in needed_second]
             saved += reversed(results)
@@ -104,7 +104,7 @@ def partition(
         if rest is not None:
             first.append(rest)
             needed_first.update(rest.invars)
-    return Division(tuple(reversed(first)), tuple(reversed(second)), tuple(reversed(saved)))
+    return Partition(tuple(reversed(first)), tuple(reversed(second)), tuple(reversed(saved)))
 
 
 def _unread(eqn: Equation, *needed: set[Atom]) -> bool:

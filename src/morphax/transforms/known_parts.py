@@ -103,5 +103,5 @@ def known_program(jaxpr: Jaxpr, unknown: Mask, wanted: Mask | None = None) -> Kn
         results = tuple([a and b for a, b in zip(results, wanted, strict=True)])
     invars = selected(jaxpr.invars, [not on for on in unknown])
     outvars = selected(jaxpr.outvars, results)
-    eqns = partition(jaxpr, outvars, waiting=waiting.equations).forward
+    eqns = partition(jaxpr, outvars, waiting=waiting.equations).first
     return KnownProgram(program(jaxpr, eqns, invars, outvars), results)

@@ -71,13 +71,13 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
     live = [v for eqn in jaxpr.eqns if eqn not in waiting.equations for v in eqn.outvars]
     asked = [a for a in jaxpr.outvars if a in waiting.variables]
     parts = partition(jaxpr, live, asked, waiting.equations)
-    for eqn in parts.forward:
+    for eqn in parts.first:
         _evaluate(eqn, known)
     totals: dict[Any, Any] = {}
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
         if atom in waiting.variables:
             _accumulate(totals, atom, ct)
-    for eqn in reversed(parts.again):
+    for eqn in reversed(parts.second):
         out_cts = [totals.pop(v, None) for v in eqn.outvars]
         if any([ct is not None for ct in out_cts]):
             mask = tuple([a in waiting.variables for a in eqn.invars])

@@ -31,28 +31,23 @@ T = TypeVar("T")
 
 @final
 @dataclass(frozen=True, slots=True)
-class Division:
+class Partition:
     """A program, or one equation, divided between two passes.
 
     Args:
-        forward: equations of the first pass.
-        again: equations of the second pass; those that are in both bind their variables anew.
+        first: equations of the first pass.
+        second: equations of the second pass; those that are in both bind their variables anew.
         saved: variables of the first pass that the second one is given.  Those that are operands
             of the program do not count: it is given them anyway.
     """
 
-    forward: tuple[Equation, ...]
-    again: tuple[Equation, ...] = ()
+    first: tuple[Equation, ...]
+    second: tuple[Equation, ...] = ()
     saved: tuple[Var, ...] = ()
 
 
 # An equation, which of its results each pass needs → what each pass does.
-Divide = Callable[[Equation, Sequence[bool], Sequence[bool]], Division]
-
-
-def saved_whole(eqn: Equation, live: Sequence[bool], asked: Sequence[bool]) -> Division:
-    """The second pass is given what it needs."""
-    return Division((eqn,), (), selected(eqn.outvars, asked))
+Divide = Callable[[Equation, Sequence[bool], Sequence[bool]], Partition]
 
 
 def partition(
@@ -60,8 +55,8 @@ def partition(
     live: Iterable[Atom],
     asked: Iterable[Atom] = (),
     waiting: Mapping[Equation, Equation | None] | None = None,
-    divide: Divide = saved_whole,
-) -> Division:
+    divide: Divide | None = None,
+) -> Partition:
     """Split the equations of a program.
 
     Args:
@@ -69,7 +64,8 @@ def partition(
         live: results that the first pass computes.
         asked: results that the second pass computes, or goes back from.
         waiting: equations that the first pass cannot carry out, and of each the part that it can.
-        divide: decides about an equation of the first pass that the second needs results of.
+        divide: decides about an equation of the first pass that the second needs results of; these
+            are saved if it is left out.
     """
     needed_first, needed_second = set(live), set(asked)
     first: list[Equation] = []
@@ -78,33 +74,37 @@ def partition(
     for whole in reversed(jaxpr.eqns):
         eqn = whole
         if waiting and whole in waiting:
-            part = waiting[whole]
+            known = waiting[whole]
             if not needed_second.isdisjoint(whole.outvars):
                 second.append(whole)
                 needed_second.update(whole.invars)
                 # Its effects happen there, so nobody misses a known part that nobody reads.
-                if part is not None and _unread(part, needed_first, needed_second):
+                if known is not None and _unread(known, needed_first, needed_second):
                     continue
-            if part is None:
+            if known is None:
                 continue
-            eqn = part
-        if needed_second.isdisjoint(eqn.outvars):
-            rest = _still_needed(eqn, needed_first)
-            if rest is not None:
-                first.append(rest)
-                needed_first.update(rest.invars)
-            continue
-        division = divide(
-            eqn,
-            [v in needed_first for v in eqn.outvars],
-            [v in needed_second for v in eqn.outvars],
-        )
-        first += reversed(division.forward)
-        second += reversed(division.again)
-        saved += reversed(division.saved)
-        needed_first |= variables_read(division.forward)
-        needed_second |= variables_read(division.again)
-    return Division(tuple(reversed(first)), tuple(reversed(second)), tuple(reversed(saved)))
+            eqn = known
+        if not needed_second.isdisjoint(eqn.outvars):
+            if divide is not None:
+                part = divide(
+                    eqn,
+                    [v in needed_first for v in eqn.outvars],
+                    [v in needed_second for v in eqn.outvars],
+                )
+                first += reversed(part.first)
+                second += reversed(part.second)
+                saved += reversed(part.saved)
+                needed_first |= variables_read(part.first)
+                needed_second |= variables_read(part.second)
+                continue
+            results = [v for v in eqn.outvars if v in needed_second]
+            saved += reversed(results)
+            needed_first.update(results)
+        rest = _still_needed(eqn, needed_first)
+        if rest is not None:
+            first.append(rest)
+            needed_first.update(rest.invars)
+    return Partition(tuple(reversed(first)), tuple(reversed(second)), tuple(reversed(saved)))
 
 
 def _unread(eqn: Equation, *needed: set[Atom]) -> bool:

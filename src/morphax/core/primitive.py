@@ -39,7 +39,7 @@ Operations that carry programs may also define
 `interpret`          operands → results by Python's control flow, in the current trace: what
                      diagnostics see of a loop or a branch, step by step.
 `rematerialize`      equation, which results the forward pass and which the backward pass needs,
-                     policy → a `Division` of the equation, to keep parts of the program in it.
+                     policy → a `Partition` of the equation, to keep parts of the program in it.
 `known_part`         which operands are unknown, params → a `KnownPart`, the operation that computes
                      those of the results that do not depend on them, or `None`.
 `dce`                which results are used, equation → which operands are used, and the equation

@@ -50,8 +50,6 @@ def known_part(
 
 def known_equation(eqn: Equation, unknown: Mask) -> Equation | None:
     """The part of an equation that needs no unknown operand, `None` if there is none."""
-    if eqn.primitive.known_part is None:
-        return None
     part = known_part(eqn.primitive, tuple(eqn.params.items()), unknown)
     if part is None:
         return None
@@ -79,7 +77,9 @@ def dependence(jaxpr: Jaxpr, unknown: Mask) -> Dependence:
     equations: dict[Equation, Equation | None] = {}
     for eqn in jaxpr.eqns:
         if not variables.isdisjoint(eqn.invars):
-            part = known_equation(eqn, tuple([a in variables for a in eqn.invars]))
+            part = None
+            if eqn.primitive.known_part is not None:
+                part = known_equation(eqn, tuple([a in variables for a in eqn.invars]))
             equations[eqn] = part
             variables.update(eqn.outvars)
             if part is not None:
@@ -103,5 +103,5 @@ def known_program(jaxpr: Jaxpr, unknown: Mask, wanted: Mask | None = None) -> Kn
         results = tuple([a and b for a, b in zip(results, wanted, strict=True)])
     invars = selected(jaxpr.invars, [not on for on in unknown])
     outvars = selected(jaxpr.outvars, results)
-    eqns = partition(jaxpr, outvars, waiting=waiting.equations).forward
+    eqns = partition(jaxpr, outvars, waiting=waiting.equations).first
     return KnownProgram(program(jaxpr, eqns, invars, outvars), results)

@@ -61,7 +61,7 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
         cotangents: of the results, `Zero` where there is none.
     """
     jaxpr = without_references(jaxpr)
-    linear = tuple([isinstance(x, UndefinedPrimal) for x in operands])
+    linear = tuple(map(is_undefined_primal, operands))
     known: dict[Any, Any] = dict(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     known.update(
         {v: x for v, x, lin in zip(jaxpr.invars, operands, linear, strict=True) if not lin}
@@ -71,17 +71,18 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
     live = [v for eqn in jaxpr.eqns if eqn not in waiting.equations for v in eqn.outvars]
     asked = [a for a in jaxpr.outvars if a in waiting.variables]
     parts = partition(jaxpr, live, asked, waiting.equations)
-    for eqn in parts.forward:
+    for eqn in parts.first:
         _evaluate(eqn, known)
     totals: dict[Any, Any] = {}
     for atom, ct in zip(jaxpr.outvars, cotangents, strict=True):
         if atom in waiting.variables:
             _accumulate(totals, atom, ct)
-    for eqn in reversed(parts.again):
+    for eqn in reversed(parts.second):
         out_cts = [totals.pop(v, None) for v in eqn.outvars]
-        if any(ct is not None for ct in out_cts):
+        if any([ct is not None for ct in out_cts]):
+            mask = tuple([a in waiting.variables for a in eqn.invars])
             with attributed_to_transpose(eqn.source):
-                _transpose_equation(eqn, out_cts, known, totals)
+                _transpose_equation(eqn, mask, out_cts, known, totals)
     return [
         totals.get(v, Zero(v.aval.to_tangent_aval())) if lin else Zero(v.aval.to_tangent_aval())
         for v, lin in zip(jaxpr.invars, linear, strict=True)
@@ -101,9 +102,12 @@ def _accumulate(totals: dict[Any, Any], var: Any, ct: Any) -> None:
 
 
 def _transpose_equation(
-    eqn: Any, out_cts: Sequence[Any], known: dict[Any, Any], totals: dict[Any, Any]
+    eqn: Equation,
+    linear: tuple[bool, ...],
+    out_cts: Sequence[Any],
+    known: dict[Any, Any],
+    totals: dict[Any, Any],
 ) -> None:
-    linear = tuple([type(a) is not Literal and a not in known for a in eqn.invars])
     inputs = [
         a.val if type(a) is Literal else known[a]
         for a, lin in zip(eqn.invars, linear, strict=True)

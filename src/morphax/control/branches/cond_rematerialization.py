@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...core import Equation, Jaxpr, Var
-from ...core.partition import Division, needed, program, selected
+from ...core.partition import Partition, needed, program, selected
 from ..checkpoint.checkpoint_policies import Policy
 from ..checkpoint.rematerialization import applied, divide
 from .branch_residuals import shared_places, taking_places, with_places
@@ -13,7 +13,7 @@ from .branch_residuals import shared_places, taking_places, with_places
 
 def rematerialize_cond(
     eqn: Equation, used: Sequence[bool], wanted: Sequence[bool], policy: Policy | None
-) -> Division:
+) -> Partition:
     """Divide a cond; see `rematerialization`."""
     branches: tuple[Jaxpr, ...] = eqn.params["branches"]
     parts = [divide(branch, tuple(used), tuple(wanted), policy) for branch in branches]
@@ -25,30 +25,30 @@ def rematerialize_cond(
         any(column)
         for column in zip(
             *[
-                needed(branch.invars, part.again, outs)
+                needed(branch.invars, part.second, outs)
                 for branch, part, outs in zip(branches, parts, asked, strict=True)
             ],
             strict=True,
         )
     ]
-    forward, again = [], []
+    forward, recomputed = [], []
     for i, (branch, part) in enumerate(zip(branches, parts, strict=True)):
         outs = selected(branch.outvars, used)
-        first = program(branch, part.forward, branch.invars, (*outs, *part.saved))
+        first = program(branch, part.first, branch.invars, (*outs, *part.saved))
         forward.append(with_places(first, i, places))
         invars = (*part.saved, *selected(branch.invars, operands))
-        again.append(taking_places(program(branch, part.again, invars, asked[i]), i, places))
+        recomputed.append(taking_places(program(branch, part.second, invars, asked[i]), i, places))
     index, *others = eqn.invars
     results = (*selected(eqn.outvars, used), *saved)
     runs = bool(results) or any([branch.effects for branch in forward])
-    return Division(
+    return Partition(
         (applied(eqn, eqn.invars, results, {"branches": tuple(forward)}),) if runs else (),
         (
             applied(
                 eqn,
                 (index, *saved, *selected(others, operands)),
                 selected(eqn.outvars, wanted),
-                {"branches": tuple(again)},
+                {"branches": tuple(recomputed)},
             ),
         ),
         saved,

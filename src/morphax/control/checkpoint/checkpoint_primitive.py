@@ -27,7 +27,7 @@ from ...core import (
     stage_closed,
     values_of,
 )
-from ...core.partition import Division, needed, program, selected
+from ...core.partition import Partition, needed, program, selected
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.optimization_barrier import optimization_barrier_p
 from ...lax.ref_binding import TakesReferences
@@ -115,12 +115,12 @@ class Checkpoint(ProgramCall, TakesReferences):
         results, asked = source.outvars[:count], source.outvars[count:]
         used = tuple([i < count for i in range(len(source.outvars))])
         part = divide(source, used, tuple([not on for on in used]), policy)
-        operands = needed(source.invars, part.again, asked)
-        forward = program(source, part.forward, source.invars, (*results, *part.saved))
-        again = program(
-            source, part.again, (*selected(source.invars, operands), *part.saved), asked
+        operands = needed(source.invars, part.second, asked)
+        forward = program(source, part.first, source.invars, (*results, *part.saved))
+        recomputed = program(
+            source, part.second, (*selected(source.invars, operands), *part.saved), asked
         )
-        linear = _composed(again, rule.linear)
+        linear = _composed(recomputed, rule.linear)
         given = _preceded(params["prevent_cse"], len(captured))
         barriers = _chosen(given, operands)
         repeated = params | {
@@ -138,7 +138,7 @@ class Checkpoint(ProgramCall, TakesReferences):
             operands_as_captures(forward.replace(outvars=outs), captured),
             call_program(self, linear.in_avals, repeated),
             rule.out_active,
-            num_residuals=len(again.invars),
+            num_residuals=len(recomputed.invars),
         )
 
     def transpose(
@@ -177,7 +177,7 @@ class Checkpoint(ProgramCall, TakesReferences):
 
     def rematerialize(
         self, eqn: Equation, used: Sequence[bool], wanted: Sequence[bool], policy: Policy | None
-    ) -> Division:
+    ) -> Partition:
         params = eqn.params | {"prevent_cse": eqn.params["prevent_cse"] is not False}
         return divide_call(eqn, used, wanted, policy, lambda jaxpr: params | {"jaxpr": jaxpr})
 

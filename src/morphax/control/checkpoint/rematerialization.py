@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...core import Atom, Equation, Jaxpr, Var, infer
-from ...core.partition import Division, needed, partition, program, saved_whole, selected
+from ...core.partition import Partition, needed, partition, program, selected
 from ...util.memo import memoize
 from .checkpoint_policies import Policy, is_kept
 
@@ -24,7 +24,7 @@ from .checkpoint_policies import Policy, is_kept
 @memoize
 def divide(
     jaxpr: Jaxpr, used: tuple[bool, ...], wanted: tuple[bool, ...], policy: Policy | None
-) -> Division:
+) -> Partition:
     """Divide a program.
 
     Args:
@@ -34,14 +34,14 @@ def divide(
         policy: tells which values are saved; see `checkpoint_policies`.
     """
 
-    def divide_equation(eqn: Equation, used: Sequence[bool], wanted: Sequence[bool]) -> Division:
+    def divide_equation(eqn: Equation, used: Sequence[bool], wanted: Sequence[bool]) -> Partition:
         if eqn.primitive.rematerialize is not None:
             return eqn.primitive.rematerialize(eqn, used, wanted, policy)  # type: ignore[no-any-return]
         # What depends on nothing is not worth its memory.
         depends = any([type(a) is Var for a in eqn.invars])
         if eqn.effects or (depends and is_kept(policy, eqn)):
-            return saved_whole(eqn, used, wanted)
-        return Division((eqn,) if any(used) else (), (eqn,))
+            return Partition((eqn,), (), selected(eqn.outvars, wanted))
+        return Partition((eqn,) if any(used) else (), (eqn,))
 
     live, asked = selected(jaxpr.outvars, used), selected(jaxpr.outvars, wanted)
     return partition(jaxpr, live, asked, divide=divide_equation)
@@ -53,7 +53,7 @@ def divide_call(
     wanted: Sequence[bool],
     policy: Policy | None,
     calling: Callable[[Jaxpr], dict[str, Any]],
-) -> Division:
+) -> Partition:
     """Divide the call of the program `jaxpr`.
 
     Args:
@@ -69,13 +69,15 @@ def divide_call(
     unnamed = [v for v in inner.saved if v not in named]
     named |= {v: Var(v.aval) for v in unnamed}
     outs = [*selected(jaxpr.outvars, used), *unnamed]
-    forward = program(jaxpr, inner.forward, jaxpr.invars, outs)
+    forward = program(jaxpr, inner.first, jaxpr.invars, outs)
     results = (*selected(eqn.outvars, used), *[named[v] for v in unnamed])
     asked = selected(jaxpr.outvars, wanted)
-    operands = needed(jaxpr.invars, inner.again, asked)
-    repeated = program(jaxpr, inner.again, (*selected(jaxpr.invars, operands), *inner.saved), asked)
+    operands = needed(jaxpr.invars, inner.second, asked)
+    repeated = program(
+        jaxpr, inner.second, (*selected(jaxpr.invars, operands), *inner.saved), asked
+    )
     given = (*selected(eqn.invars, operands), *[named[v] for v in inner.saved])
-    return Division(
+    return Partition(
         (applied(eqn, eqn.invars, results, calling(forward)),)
         if results or forward.effects
         else (),

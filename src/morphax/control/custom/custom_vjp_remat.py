@@ -20,7 +20,7 @@ from ...core import (
     not_linear,
     stage_with_operands,
 )
-from ...core.partition import Division
+from ...core.partition import Partition
 from ...transforms.batching import batch_jaxpr
 from ...transforms.flattening import FlatFunction, debug_info
 from ...transforms.jvp import jvp_jaxpr
@@ -75,15 +75,15 @@ class RematOpt(ProgramCall):
 
     def rematerialize(
         self, eqn: Equation, used: Sequence[bool], wanted: Sequence[bool], policy: Policy | None
-    ) -> Division:
+    ) -> Partition:
         """Where the forward pass needs no residuals, the function takes the place of its rule."""
         function: Jaxpr = eqn.params["fun_jaxpr"]
         count = len(function.outvars)
         if any(used[count:]):
-            return Division((eqn,), (eqn,))
+            return Partition((eqn,), (eqn,))
         params = {"fwd_jaxpr": function, "fun_jaxpr": function}
         plain = applied(eqn, eqn.invars, eqn.outvars[:count], params)
-        return Division((plain,) if any(used) else (), (eqn,))
+        return Partition((plain,) if any(used) else (), (eqn,))
 
 
 remat_opt_p = RematOpt()

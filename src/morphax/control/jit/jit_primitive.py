@@ -15,7 +15,7 @@ from ...core import (
     root_trace,
     values_of,
 )
-from ...core.partition import Division
+from ...core.partition import Partition
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ref_binding import TakesReferences
 from ..checkpoint.checkpoint_policies import Policy
@@ -91,7 +91,7 @@ class Jit(TransformedCall, ProgramCall, TakesReferences):
 
     def rematerialize(
         self, eqn: Equation, used: Sequence[bool], wanted: Sequence[bool], policy: Policy | None
-    ) -> Division:
+    ) -> Partition:
         return divide_call(eqn, used, wanted, policy, lambda jaxpr: self.calling(jaxpr, eqn.params))
 
 

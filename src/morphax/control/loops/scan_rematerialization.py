@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core import Equation, Jaxpr, Var
-from ...core.partition import Division, needed, program, selected
+from ...core.partition import Partition, needed, program, selected
 from ..bodies.fixpoint import fixpoint
 from ..bodies.wiring import Parts, stacked_aval
 from ..checkpoint.checkpoint_policies import Policy
@@ -19,7 +19,7 @@ from ..checkpoint.rematerialization import applied, directly_saved, divide, with
 
 def rematerialize_scan(
     eqn: Equation, used: Sequence[bool], wanted: Sequence[bool], policy: Policy | None
-) -> Division:
+) -> Partition:
     """Divide a scan; see `rematerialization`."""
     jaxpr: Jaxpr = eqn.params["jaxpr"]
     n: int = eqn.params["num_carry"]
@@ -30,8 +30,8 @@ def rematerialize_scan(
 
     def step(carry: list[bool]) -> list[bool]:
         mask = (*carry, *wanted[n:])
-        again = divide(jaxpr, used_in_body, mask, policy).again
-        return needed(carried, again, selected(jaxpr.outvars, mask))
+        recomputed = divide(jaxpr, used_in_body, mask, policy).second
+        return needed(carried, recomputed, selected(jaxpr.outvars, mask))
 
     carry = fixpoint(wanted[:n], step)
     mask = (*carry, *wanted[n:])
@@ -43,14 +43,16 @@ def rematerialize_scan(
     named |= {v: Var(stacked_aval(v.aval, eqn.params["length"])) for v in unnamed}
     saved = without_repetition(selected(eqn.outvars, direct), [named[v] for v in body.saved])
     forward = _forward(eqn, body, used, unnamed, named)
-    again = _again(eqn, body, mask, wanted, named) if any(wanted) else None
+    recomputed = _recomputed(eqn, body, mask, wanted, named) if any(wanted) else None
     runs = any(used) or bool(saved) or bool(forward.effects)
-    return Division((forward,) if runs else (), (again,) if again is not None else (), saved)
+    return Partition(
+        (forward,) if runs else (), (recomputed,) if recomputed is not None else (), saved
+    )
 
 
 def _forward(
     eqn: Equation,
-    body: Division,
+    body: Partition,
     used: Sequence[bool],
     unnamed: Sequence[Var],
     named: dict[Any, Var],
@@ -58,7 +60,7 @@ def _forward(
     """The loop of the forward pass: the carry, the results that are used, stacks to save."""
     jaxpr, n = eqn.params["jaxpr"], eqn.params["num_carry"]
     outs = (*jaxpr.outvars[:n], *selected(jaxpr.outvars[n:], used[n:]), *unnamed)
-    repeated = program(jaxpr, body.forward, jaxpr.invars, outs)
+    repeated = program(jaxpr, body.first, jaxpr.invars, outs)
     results = (
         *eqn.outvars[:n],
         *selected(eqn.outvars[n:], used[n:]),
@@ -67,9 +69,9 @@ def _forward(
     return applied(eqn, eqn.invars, results, eqn.params | {"jaxpr": repeated})
 
 
-def _again(
+def _recomputed(
     eqn: Equation,
-    body: Division,
+    body: Partition,
     mask: Sequence[bool],
     wanted: Sequence[bool],
     named: dict[Any, Var],
@@ -80,13 +82,13 @@ def _again(
     wiring = eqn.primitive.wiring  # type: ignore[attr-defined]
     roles = wiring.parts(jaxpr.invars, eqn.params)
     kept = Parts(
-        consts=needed(roles["consts"], body.again, outs),
+        consts=needed(roles["consts"], body.second, outs),
         carry=list(mask[:n]),
-        xs=needed(roles["xs"], body.again, outs),
+        xs=needed(roles["xs"], body.second, outs),
     )
     operands = wiring.parts(eqn.invars, eqn.params).where(kept)
     invars = (*roles.where(kept).flat, *body.saved)
-    repeated = program(jaxpr, body.again, invars, outs)
+    repeated = program(jaxpr, body.second, invars, outs)
     results = [v if on else Var(v.aval) for v, on in zip(eqn.outvars, wanted, strict=True)]
     return applied(
         eqn,

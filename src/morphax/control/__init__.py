@@ -5,6 +5,7 @@ primitive again.  Start with `jit`, the simplest.
 
 ===============  ===================================================================================
 `jit`            programs compiled as a whole, their stages, their caches
+`bodies`         what feeds the programs of an operation, and the rules that follow from it
 `loops`          `scan`, `while_loop`, `fori_loop`, `map`
 `branches`       `cond`, `switch`
 `custom`         custom derivatives, custom batching, implicit functions
@@ -14,5 +15,6 @@ primitive again.  Start with `jit`, the simplest.
 ===============  ===================================================================================
 
 What they share lies here: how programs are found again that were traced before (`remembered`), how
-they close over tracers (`closing`), references in bodies (`ref_bodies`), eager execution (`calls`).
+they close over tracers (`closing`), references that they change (`ref_bodies`), eager execution
+(`calls`).
 """

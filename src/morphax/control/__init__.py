@@ -5,6 +5,7 @@ primitive again.  Start with `jit`, the simplest.
 
 ===============  ===================================================================================
 `jit`            programs compiled as a whole, their stages, their caches
+`bodies`         what feeds the programs of an operation, and the rules that follow from it
 `loops`          `scan`, `while_loop`, `fori_loop`, `map`
 `branches`       `cond`, `switch`
 `custom`         custom derivatives, custom batching, implicit functions
@@ -14,7 +15,8 @@ primitive again.  Start with `jit`, the simplest.
 ===============  ===================================================================================
 
 What they share lies here: how programs are found again that were traced before (`remembered`), how
-they close over tracers (`closing`), references in bodies (`ref_bodies`), eager execution (`calls`),
-arguments chosen by position or name (`chosen_arguments`).  The packages import one another without
-cycles: `jit` builds on `checkpoint`, `custom` on both, and `loops` on `branches` and `custom`.
+they close over tracers (`closing`), references that they change (`ref_bodies`), eager execution
+(`calls`), arguments chosen by position or name (`chosen_arguments`).  The packages import one
+another without cycles: `jit` builds on `checkpoint`, `custom` on both, and `loops` on `branches`
+and `custom`.
 """

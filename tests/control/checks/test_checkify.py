@@ -366,3 +366,16 @@ def test_python_values_reach_the_function_as_they_are() -> None:
     err, out = checkify.checkify(f)(jnp.ones(2), 3, "repeat", flag=True)
     assert out.shape == (6,)
     assert err.get() is None
+
+
+@pytest.mark.parametrize(("x", "told"), [(1.0, None), (3.0, "6.0 is too large (`check` failed)")])
+def test_a_check_in_a_reversible_loop(x: float, told: str | None) -> None:
+    def doubled(x: Any) -> Any:
+        def step(s: Any) -> Any:
+            checkify.check(s < 5, "{s} is too large", s=s)
+            return s * 2
+
+        with jax.reverse_while(max_steps=10):
+            return lax.while_loop(lambda s: s < 8, step, x)
+
+    assert failure(doubled, x, errors=checkify.user_checks) == told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any, ClassVar, final
 
@@ -14,6 +14,7 @@ from ...core import (
     aval_of,
     is_zero,
     jaxpr_axis_names,
+    stage_with_operands,
     values_of,
 )
 from ...engines.reference.eager import RunsOnArrays
@@ -22,10 +23,11 @@ from ...lax.spine import instantiate
 from ...transforms.batching import open_batch, to_axis
 from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import KnownPart, known_program
+from ..closing import common_captures
 from .fixpoint import Mask
 from .lifting import Lift, Masks, joined, lifted, looking_on
 from .reference_values import first_places, on_values
-from .wiring import Parts, Wiring
+from .wiring import Parts, Wiring, slice_aval
 from .wiring_checks import check_application
 
 
@@ -53,6 +55,23 @@ class HasBodies(RunsOnArrays, TakesReferences):
     def apply(self, operands: Parts, params: dict[str, Any]) -> list[Any]:
         """Bind the operation to operands by role, which the parameters need not count."""
         return self.bind(*operands.flat, **params | self.wiring.counts(operands))  # type: ignore[no-any-return]
+
+    def staged(self, functions: Mapping[str, Any], operands: Parts, **params: Any) -> list[Any]:
+        """Bind the operation to the programs of functions; what they close over is an operand."""
+        avals = operands.map(aval_of)
+        for name in operands.keys() & self.wiring.stacked:
+            avals[name] = list(map(slice_aval, avals[name]))
+        captured = Parts({name: [] for name in operands})
+        for body in self.wiring.bodies:
+            held = functions[body.param]
+            staged = [
+                stage_with_operands(function, body.taken(avals))
+                for function in (held if type(held) is tuple else (held,))
+            ]
+            own, programs = common_captures([p for p, _ in staged], [c for _, c in staged])
+            captured[body.takes[0]] += own
+            params |= body.holding(programs, functions)
+        return self.apply(captured.beside(operands), params)
 
     def discharge(self, *operands: Any, **params: Any) -> list[Any]:
         """References that the bodies change are carried, stacked, or results of all branches."""

@@ -60,12 +60,12 @@ class Role(NamedTuple):
 
     Args:
         name: of the role.
-        count: how many operands have it: a number, the name of the parameter that tells it, or
+        size: how many operands have it: a number, the name of the parameter that tells it, or
             `None` for those that remain.
     """
 
     name: str
-    count: str | int | None = None
+    size: str | int | None = None
 
 
 @final
@@ -121,7 +121,7 @@ class Wiring:
 
     def __post_init__(self) -> None:
         names = [role.name for role in self.roles]
-        uncounted = [role.name for role in self.roles if role.count is None]
+        uncounted = [role.name for role in self.roles if role.size is None]
         named = {name for body in self.bodies for name in body.takes}
         named |= {name for name in (self.carried, self.chooses) if name is not None}
         if unknown := named.difference(names):
@@ -151,14 +151,14 @@ class Wiring:
 
     def counts(self, operands: Parts) -> dict[str, int]:
         """The parameters that tell roles apart."""
-        return {count: len(operands[name]) for name, count in self.roles if type(count) is str}
+        return {size: len(operands[name]) for name, size in self.roles if isinstance(size, str)}
 
     def parts(self, values: Sequence[Any], params: Mapping[str, Any]) -> Parts:
         """What belongs to the operands, by role."""
         parts, start = Parts(), 0
-        for name, count in self.roles:
-            size = params[count] if type(count) is str else count
-            end = len(values) if size is None else start + size
+        for name, size in self.roles:
+            count = params[size] if isinstance(size, str) else size
+            end = len(values) if count is None else start + count
             parts[name] = list(values[start:end])
             start = end
         return parts
@@ -178,15 +178,18 @@ class Wiring:
         avals = self.giving.programs(params)[0].out_avals
         if not self.stacked:
             return list(avals)
-        count = params[dict(self.roles)[self.carried]]
+        counts = [
+            params[n] for name, n in self.roles if name == self.carried and isinstance(n, str)
+        ]
+        count = sum(counts)
         return [*avals[:count], *[stacked_aval(a, params[self.length]) for a in avals[count:]]]
 
     def effects(self, params: Mapping[str, Any]) -> Effects:
         """The effects of all programs, with references numbered as operands of the operation."""
         effects, start, starts = no_effects, 0, {}
-        for name, number in self.roles:
+        for name, size in self.roles:
             starts[name] = start
-            start += params[number] if type(number) is str else number or 0
+            start += params[size] if isinstance(size, str) else size or 0
         for body in self.bodies:
             for jaxpr in body.programs(params):
                 if jaxpr.effects:

@@ -276,7 +276,7 @@ def _is_one_of(code: Any, codes: Any) -> Any:
 
 
 # The table belongs to checkify, because what a check means is its affair alone.  It is by name, so
-# that the operations may use checked programs in turn.
+# that operations may use checked programs in turn.
 _RULES: dict[str, Rule] = {
     "jit": check_call,
     "remat2": check_call,

@@ -44,7 +44,7 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
         return outs[:m], written
 
     def body(*operands: Any) -> list[Any]:
-        consts, (*xs, i), rest = operands[:n], operands[n:start], operands[start:]
+        consts, (*xs, i), rest = operands[:n], operands[n:start], list(operands[start:])
         carry, ys = rest[:m], rest[m:]
         for _ in range(per_iteration):
             carry, ys = one_step(i, consts, xs, carry, ys)
@@ -56,7 +56,7 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
     condition = stage_closed(lambda i, *_: [lt(i, np.int32(whole))], state_avals)
 
     def whole_scan(*operands: Any) -> list[Any]:
-        consts, carry, xs = operands[:n], operands[n : n + m], operands[n + m :]
+        consts, carry, xs = operands[:n], list(operands[n : n + m]), operands[n + m :]
         _, *state = while_p.bind(
             *consts,
             *xs,

@@ -86,8 +86,8 @@ class Scan(HasBodies):
         if length == 0 or cost > INTERPRETED_OPERATIONS or not tiny(jaxpr):
             return run_compiled(self, operands, params)
         parts = self.wiring.parts(operands, params)
-        avals = jaxpr.in_avals[len(operands) - len(parts["xs"]) :]
-        rows = [(aval, x.to_host()) for aval, x in zip(avals, parts["xs"], strict=True)]
+        slices = jaxpr.in_avals[len(operands) - len(parts["xs"]) :]
+        rows = [(aval, x.to_host()) for aval, x in zip(slices, parts["xs"], strict=True)]
         carry, columns = _steps(
             parts, params, lambda i: [Array(aval, np.asarray(x[i])) for aval, x in rows], no_scope
         )
@@ -112,6 +112,7 @@ class Scan(HasBodies):
         rule = linearize_jaxpr(jaxpr, tuple(mask.flat))
         if rule.out_active != tuple(out_active.flat):
             rule = linearize_jaxpr(jaxpr, tuple(mask.flat), tuple(out_active.flat))
+        assert rule.forward is not None, "a body is split, it is not run"
         num_results = len(jaxpr.outvars)
         source, captured = captures_as_operands(rule.forward)
         sizes = params | {"num_consts": params["num_consts"] + len(captured)}

@@ -20,7 +20,6 @@ from ...core import (
     aval_of,
     call_program,
     stage_closed,
-    stage_with_operands,
 )
 from ...lax.arithmetic import add, div, mul, sub
 from ...lax.bitwise import bitwise_and
@@ -187,16 +186,8 @@ def _loop(
     condition: Callable[..., Any], body: Callable[..., Any], carry: Sequence[Any], steps: int
 ) -> list[Any]:
     """A reversible `while` of at most so many steps."""
-    avals = [aval_of(x) for x in carry]
-    cond_jaxpr, cond_consts = stage_with_operands(lambda *x: [condition(*x)], avals)
-    body_jaxpr, body_consts = stage_with_operands(body, avals)
-    return reversible_while_p.bind(  # type: ignore[no-any-return]
-        *cond_consts,
-        *body_consts,
-        *carry,
-        cond_jaxpr=cond_jaxpr,
-        cond_nconsts=len(cond_consts),
-        body_jaxpr=body_jaxpr,
-        body_nconsts=len(body_consts),
+    return reversible_while_p.staged(
+        {"cond_jaxpr": lambda *x: [condition(*x)], "body_jaxpr": body},
+        Parts(cond_consts=[], body_consts=[], carry=list(carry)),
         bounds=ReverseBounds(steps),
     )

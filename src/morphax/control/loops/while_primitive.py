@@ -60,8 +60,11 @@ class Loops(HasBodies):
 
     def interpret(self, *operands: Any, **params: Any) -> list[Any]:
         parts = self.wiring.parts(operands, params)
-        programs = [without_references(params[body.param]) for body in self.wiring.bodies]
-        return _steps(parts, *programs, lambda i: extended_name_stack(f"step {i} of while"))[0]
+        condition = without_references(params["cond_jaxpr"])
+        body = without_references(params["body_jaxpr"])
+        return _steps(parts, condition, body, lambda i: extended_name_stack(f"step {i} of while"))[
+            0
+        ]
 
     def execute(self, *operands: Array, **params: Any) -> list[Array]:
         parts = self.wiring.parts(operands, params)

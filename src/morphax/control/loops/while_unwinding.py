@@ -11,15 +11,15 @@ from typing import Any, final
 
 import numpy as np
 
-from ...core import Jaxpr, apply_jaxpr, aval_of, stage_with_operands
+from ...core import Jaxpr, apply_jaxpr, aval_of
 from ...lax.arithmetic import add, mul
 from ...lax.bitwise import bitwise_and
 from ...lax.comparison import lt
 from ...lax.convert import convert_element_type
 from ...lax.spine import add_tangents, zeros
 from ...transforms.staged_linearization import linearize_jaxpr
+from ..bodies.wiring import Parts
 from ..branches.cond_primitive import cond_p
-from ..closing import common_captures
 from .scan_primitive import scan_p
 
 _ONE = np.int32(1)
@@ -122,17 +122,10 @@ def _scan(
 ) -> list[Any]:
     """The last carry, then results stacked."""
     n = len(carry)
-    avals = [aval_of(x) for x in carry]
-    slices = [a.without_axis(0) for a in map(aval_of, xs)]
-    body, consts = stage_with_operands(lambda *x: step(list(x[:n]), x[n:]), [*avals, *slices])
-    return scan_p.bind(  # type: ignore[no-any-return]
-        *consts,
-        *carry,
-        *xs,
-        jaxpr=body,
+    return scan_p.staged(
+        {"jaxpr": lambda *x: step(list(x[:n]), x[n:])},
+        Parts(consts=[], carry=list(carry), xs=list(xs)),
         length=length,
-        num_carry=n,
-        num_consts=len(consts),
         reverse=reverse,
         unroll=1,
     )
@@ -140,12 +133,6 @@ def _scan(
 
 def _if(condition: Any, function: Callable[..., Any], operands: Sequence[Any]) -> list[Any]:
     """`function` of the operands where the condition holds, else the operands."""
-    avals = [aval_of(x) for x in operands]
-    programs, captures = zip(
-        stage_with_operands(lambda *x: list(x), avals),
-        stage_with_operands(function, avals),
-        strict=True,
-    )
-    joined, branches = common_captures(programs, captures)
     index = convert_element_type(condition, np.int32)
-    return cond_p.bind(index, *joined, *operands, branches=tuple(branches))  # type: ignore[no-any-return]
+    parts = Parts(index=[index], operands=list(operands))
+    return cond_p.staged({"branches": (lambda *x: list(x), function)}, parts)

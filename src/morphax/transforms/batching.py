@@ -304,7 +304,7 @@ def open_batch(
     return BatchFragment.of(close_open(batched, consts), out_dims)
 
 
-def batched_aval(aval: ShapedArray, dim: int, axes: BatchAxes) -> ShapedArray:
+def batched_aval(aval: Any, dim: int, axes: BatchAxes) -> Any:
     """The aval of a batch, from that of one member."""
     return aval.with_axis(dim, axes.size, axes.sharding)
 

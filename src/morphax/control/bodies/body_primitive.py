@@ -68,7 +68,10 @@ class HasBodies(RunsOnArrays, TakesReferences):
                 stage_with_operands(function, body.taken(avals))
                 for function in (held if type(held) is tuple else (held,))
             ]
-            own, programs = common_captures([p for p, _ in staged], [c for _, c in staged])
+            programs, captures = zip(*staged, strict=True)
+            own = captures[0]
+            if len(staged) > 1:
+                own, programs = common_captures(programs, captures)
             captured[body.takes[0]] += own
             params |= body.holding(programs, functions)
         return self.apply(captured.beside(operands), params)

@@ -186,14 +186,15 @@ class Wiring:
 
     def effects(self, params: Mapping[str, Any]) -> Effects:
         """The effects of all programs, with references numbered as operands of the operation."""
+        if not any([jaxpr.effects for body in self.bodies for jaxpr in body.programs(params)]):
+            return no_effects
         effects, start, starts = no_effects, 0, {}
         for name, size in self.roles:
             starts[name] = start
             start += params[size] if isinstance(size, str) else size or 0
         for body in self.bodies:
             for jaxpr in body.programs(params):
-                if jaxpr.effects:
-                    effects |= moved_effects(jaxpr.effects, starts[body.takes[0]])
+                effects |= moved_effects(jaxpr.effects, starts[body.takes[0]])
         return effects
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core import AbstractRef, Atom, ShapedArray
+from ...core import AbstractRef, Jaxpr, ShapedArray
 from ...util.messages import message
-from .wiring import Wiring
+from .wiring import Body, Parts, Wiring
 
 _TRUTH = ShapedArray((), np.bool_)
 
@@ -33,58 +33,70 @@ def check_application(
         ValueError: numbers of operands or of results do not add up.
         TypeError: a program takes another aval than it is given, or gives a wrong one.
     """
-    parts = wiring.parts(avals, params)
-    sizes = {role: params[n] if isinstance(n, str) else n for role, n in wiring.roles}
-    if sum(map(len, parts.values())) != len(avals) or not all(
-        [size in (None, len(parts[role])) for role, size in sizes.items()]
-    ):
+    counted = 0
+    for _, size in wiring.roles:
+        counted += params[size] if isinstance(size, str) else size or 0
+    if len(avals) < counted or (len(avals) > counted and wiring.roles[-1].size is not None):
+        sizes = {role: params.get(str(size), size) for role, size in wiring.roles}
         raise ValueError(_miscounted(f"{name}, operands", len(avals), sizes))
+    parts = wiring.parts(avals, params)
     for body in wiring.bodies:
         programs = body.programs(params)
         for jaxpr in programs:
-            start = 0
-            for role in body.takes:
-                length = (params[wiring.length],) if role in wiring.stacked else ()
-                variables = jaxpr.invars[start : start + len(parts[role])]
-                _check_avals(name, f"operand {role}", parts[role], variables, length)
-                start += len(variables)
-            taken = {role: len(parts[role]) for role in body.takes}
-            if sum(taken.values()) != len(jaxpr.invars):
-                where = f"{name}, operands of {body.param}"
-                raise ValueError(_miscounted(where, len(jaxpr.invars), taken))
-            # A decision is a truth value, a carry keeps its avals, and branches give the same.
-            role, expected = "decision", (_TRUTH,)
-            if body.gives:
-                role = body.gives[0]
-                expected = parts[role] if role == wiring.carried else programs[0].out_avals
-            further = len(jaxpr.outvars) - len(expected)
-            if further < 0 or (further and len(body.gives) < 2):
-                where = f"{name}, results of {body.param}"
-                raise ValueError(_miscounted(where, len(jaxpr.outvars), {role: len(expected)}))
-            _check_avals(name, f"result {role}", expected, jaxpr.outvars)
+            # Mostly the avals are the very same.
+            if [v.aval for v in jaxpr.invars] != [a for role in body.takes for a in parts[role]]:
+                _check_operands(name, wiring, body, jaxpr, parts, params)
+            _check_results(name, wiring, body, jaxpr, parts, programs[0])
+
+
+def _check_operands(
+    name: str, wiring: Wiring, body: Body, jaxpr: Jaxpr, parts: Parts, params: Mapping[str, Any]
+) -> None:
+    """A program takes what there is in its roles, or slices of it."""
+    own, start = jaxpr.in_avals, 0
+    for role in body.takes:
+        length = (params[wiring.length],) if role in wiring.stacked else ()
+        _check_avals(f"{name}, operand {role}", parts[role], own[start:], length)
+        start += len(parts[role])
+    if start != len(own):
+        sizes = {role: len(parts[role]) for role in body.takes}
+        raise ValueError(_miscounted(f"{name}, operands of {body.param}", len(own), sizes))
+
+
+def _check_results(
+    name: str, wiring: Wiring, body: Body, jaxpr: Jaxpr, parts: Parts, first: Jaxpr
+) -> None:
+    """A decision is a truth value, a carry keeps its avals, and branches give the same."""
+    role = "decision"
+    expected: list[Any] = [_TRUTH]
+    if body.gives:
+        role = body.gives[0]
+        expected = parts[role] if role == wiring.carried else list(first.out_avals)
+    own = [atom.aval for atom in jaxpr.outvars]
+    further = len(own) - len(expected)
+    if further < 0 or (further and len(body.gives) < 2):
+        where = f"{name}, results of {body.param}"
+        raise ValueError(_miscounted(where, len(own), {role: len(expected)}))
+    if own[: len(expected)] != expected:
+        _check_avals(f"{name}, result {role}", expected, own)
 
 
 def _check_avals(
-    name: str,
-    role: str,
-    avals: Sequence[Any],
-    atoms: Sequence[Atom],
-    length: tuple[int, ...] = (),
+    where: str, avals: Sequence[Any], own: Sequence[Any], length: tuple[int, ...] = ()
 ) -> None:
-    """Variables of a program have these avals, or those of their slices; weak types may differ."""
-    for i, (aval, atom) in enumerate(zip(avals, atoms, strict=False)):
-        own: Any = atom.aval
-        if (aval is own and not length) or (
-            aval.shape == length + own.shape
-            and aval.dtype == own.dtype
-            and (type(aval) is AbstractRef) == (type(own) is AbstractRef)
+    """Operands of a program have these avals, or those of their slices; weak types may differ."""
+    for i, (aval, expected) in enumerate(zip(avals, own, strict=False)):
+        if (
+            aval.shape == length + expected.shape
+            and aval.dtype == expected.dtype
+            and (type(aval) is AbstractRef) == (type(expected) is AbstractRef)
         ):
             continue
         steps = f" for each of {length[0]} steps" if length else ""
         raise TypeError(
             message(
-                f"{name}, {role}[{i}]",
-                given=f"{aval}; in the program {own}{steps}",
+                f"{where}[{i}]",
+                given=f"{aval}; in the program {expected}{steps}",
                 expected="the same shape and dtype",
                 fix="Give operands in the order of their roles, and a carry that keeps its type.",
             )

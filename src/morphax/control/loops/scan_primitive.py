@@ -32,7 +32,7 @@ from ...lax.spine import zeros
 from ...transforms.batching import open_batch, to_axis
 from ...transforms.known_parts import KnownPart, Mask, known_program
 from ...transforms.linearize import Linearization
-from ..calls import INTERPRETED_OPERATIONS, run_compiled, tiny
+from ..calls import interpreted_operations, run_compiled
 from ..ref_bodies import discharge_scan
 from .scan_derivatives import jvp_scan, linearize_scan, transpose_scan
 from .scan_lowering import scan_as_while
@@ -84,7 +84,7 @@ class Scan(RunsOnArrays, TakesReferences):
     def execute(self, *operands: Array, **params: Any) -> list[Array]:
         jaxpr, length = without_references(params["jaxpr"]), params["length"]
         cost = length * (len(jaxpr.eqns) + 1)
-        if length == 0 or cost > INTERPRETED_OPERATIONS or not tiny(jaxpr):
+        if length == 0 or cost > interpreted_operations(jaxpr):
             return run_compiled(self, operands, params)
         consts, carry, xs = ScanParts.of(operands, **params)
         slice_avals = jaxpr.in_avals[len(consts) + len(carry) :]

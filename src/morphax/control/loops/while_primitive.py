@@ -34,7 +34,7 @@ from ...transforms.known_parts import KnownPart, Mask, known_program
 from ...transforms.linearize import Linearization
 from ...util.messages import message
 from ..batched_effects import check_repeatable
-from ..calls import INTERPRETED_OPERATIONS, run_compiled, split_tangents, tiny
+from ..calls import interpreted_operations, run_compiled, split_tangents
 from ..checks.batched_checks import batch_with_checks
 from ..checks.check_primitive import has_checks
 from ..ref_bodies import discharge_while
@@ -100,7 +100,7 @@ class While(RunsOnArrays, TakesReferences):
         cond_consts, body_consts, carry = self.parts(operands, **params)
         cond_jaxpr = without_references(params["cond_jaxpr"])
         body_jaxpr = without_references(params["body_jaxpr"])
-        budget = INTERPRETED_OPERATIONS if tiny(cond_jaxpr) and tiny(body_jaxpr) else 0
+        budget = interpreted_operations(cond_jaxpr, body_jaxpr)
         cost = len(cond_jaxpr.eqns) + len(body_jaxpr.eqns)
         while budget > 0:
             if not bool(as_array(apply_jaxpr(cond_jaxpr, *cond_consts, *carry)[0]).to_host()):

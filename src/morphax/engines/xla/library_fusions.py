@@ -47,7 +47,8 @@ _KNOWN: Final = frozenset(
     + ["func.func", "func.call", "tf.aliasing_output", "jax.buffer_donor"]
 )
 _COMPUTED_REDUCTION: Final = '"stablehlo.reduce"'
-_QUALIFIED: Final = re.compile(r"[A-Za-z_]\w*\.[A-Za-z_]\w*")
+# Begins at the beginning of a word, or each digit of a large constant would be a beginning.
+_QUALIFIED: Final = re.compile(r"\b[A-Za-z_]\w*\.[A-Za-z_]\w*")
 
 
 def may_fuse_reductions(text: str) -> bool:

@@ -33,6 +33,7 @@ _logger = logging.getLogger(__name__)
 _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE = 495
 _FIRST_VERSION_WITH_RIGHT_DOT_FUSION = 495
 _FIRST_VERSION_WITH_QUIET_LOADING = 495
+_FIRST_VERSION_WITH_MODULE_OF_HLO = 495
 _FIRST_VERSION_WITH_VERSIONED_DLPACK = 505
 
 
@@ -119,6 +120,14 @@ def extension() -> Any:
     gc.callbacks.append(collector)
     forks.watch(_jax, collector, _clients)
     return _jax
+
+
+@cache
+def hlo_classes() -> Any:
+    """The module of jaxlib that has the classes of HLO programs."""
+    if xla_client()._version < _FIRST_VERSION_WITH_MODULE_OF_HLO:
+        return extension()
+    return jaxlib_module("_hlo")
 
 
 @cache

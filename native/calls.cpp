@@ -49,8 +49,8 @@ nb::object results_of(const Plan& plan, nb::object buffers, References& arrays, 
   }
   References results;
   for (Py_ssize_t i = 0; i < length(plan.out_avals.ptr()); ++i) {
-    results.push(new_array(item(plan.out_avals.ptr(), i), item(buffers.ptr(), i), plan.place.ptr(),
-                           committed));
+    results.push(new_array(item(plan.out_avals.ptr(), i), item(buffers.ptr(), i),
+                           item(plan.result_places.ptr(), i), committed));
   }
   return tree::unflatten(plan.out_tree.ptr(), results.data());
 }
@@ -67,7 +67,7 @@ nb::object run(Program& program, Signature& signature) {
   References arrays = as_arrays(signature, *plan);
   bool committed = plan->committed;
   if (!committed) {
-    const Commitment found = commitment(arrays, plan->place.ptr());
+    const Commitment found = commitment(arrays, *plan);
     if (found == Commitment::kElsewhere) return apply(program, arrays);
     committed = found == Commitment::kHere;
   }

@@ -12,6 +12,10 @@ namespace {
 // Never destroyed: the interpreter may be gone by then.
 Numbers& numbers = *new Numbers();
 
+PyObject* place_of(const Plan& plan, std::size_t operand) {
+  return item(plan.operand_places.ptr(), static_cast<Py_ssize_t>(operand));
+}
+
 nb::object buffer_at(PyObject* array, PyObject* place) {
   PyObject* buffer = core.buffer(array);
   if (core.place(array) == place && buffer != Py_None) return nb::borrow(buffer);
@@ -29,17 +33,17 @@ References as_arrays(Signature& signature, const Plan& plan) {
     if (is_array(leaf)) {
       arrays.push(leaf);
     } else {
-      arrays.push(numbers.array_of(leaf, signature.other_avals[other++], plan.place.ptr()));
+      arrays.push(numbers.array_of(leaf, signature.other_avals[other++], place_of(plan, i)));
     }
   }
   return arrays;
 }
 
-Commitment commitment(const References& arrays, PyObject* place) {
+Commitment commitment(const References& arrays, const Plan& plan) {
   Commitment result = Commitment::kNone;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     if (core.committed(arrays[i]) != Py_True) continue;
-    if (core.place(arrays[i]) != place) return Commitment::kElsewhere;
+    if (core.place(arrays[i]) != place_of(plan, i)) return Commitment::kElsewhere;
     result = Commitment::kHere;
   }
   return result;
@@ -50,8 +54,9 @@ nb::object buffers_of(const References& arrays, const Plan& plan) {
   const auto constants = static_cast<std::size_t>(length(plan.constants.ptr()));
   nb::object buffers = checked(PyList_New(static_cast<Py_ssize_t>(taken + constants)));
   for (std::size_t i = 0; i < taken; ++i) {
-    PyObject* array = arrays[plan.takes_all ? i : plan.kept[i]];
-    PyList_SET_ITEM(buffers.ptr(), i, buffer_at(array, plan.place.ptr()).release().ptr());
+    const std::size_t operand = plan.takes_all ? i : plan.kept[i];
+    nb::object buffer = buffer_at(arrays[operand], place_of(plan, operand));
+    PyList_SET_ITEM(buffers.ptr(), i, buffer.release().ptr());
   }
   for (std::size_t i = 0; i < constants; ++i) {
     PyObject* constant = item(plan.constants.ptr(), static_cast<Py_ssize_t>(i));

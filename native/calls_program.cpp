@@ -26,7 +26,8 @@ int visit_all(const References& references, visitproc visit, void* arg) {
 }  // namespace
 
 Plan::Plan(nb::handle plan, bool committed, nb::object out_tree)
-    : place(plan.attr("place")),
+    : operand_places(nb::tuple(plan.attr("operand_places"))),
+      result_places(nb::tuple(plan.attr("result_places"))),
       constants(nb::tuple(plan.attr("constants"))),
       loaded(plan.attr("loaded")),
       handlers(plan.attr("handlers")),
@@ -74,8 +75,9 @@ int Program::traverse(visitproc visit, void* arg) const {
   }
   if (!plan_) return 0;
   for (const nb::object* part :
-       {&plan_->place, &plan_->constants, &plan_->loaded, &plan_->handlers, &plan_->execute,
-        &plan_->out_avals, &plan_->finish, &plan_->fail, &plan_->gone, &plan_->out_tree}) {
+       {&plan_->operand_places, &plan_->result_places, &plan_->constants, &plan_->loaded,
+        &plan_->handlers, &plan_->execute, &plan_->out_avals, &plan_->finish, &plan_->fail,
+        &plan_->gone, &plan_->out_tree}) {
     Py_VISIT(part->ptr());
   }
   return 0;

@@ -44,7 +44,9 @@ struct Signature {
 struct Plan {
   Plan(nb::handle plan, bool committed, nb::object out_tree);
 
-  nb::object place, constants, loaded, handlers, execute, out_avals, finish, fail, gone;
+  // One place for each operand, and for each result.
+  nb::object operand_places, result_places;
+  nb::object constants, loaded, handlers, execute, out_avals, finish, fail, gone;
   std::vector<std::size_t> kept;     // the operands that the module takes
   std::vector<std::size_t> donated;  // those that results may be written to
   bool takes_all;

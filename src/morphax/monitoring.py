@@ -5,7 +5,7 @@ kind, in the thread that records it: a plain event, one with a duration in secon
 span (begin and end in seconds since the epoch), or one with a scalar.  Keywords of the event are
 passed on.  What a listener raises is raised where the event is recorded.
 
-`jit` reports the steps of building a program (`control.build_events`); the compile cache reports
+`jit` reports the steps of building a program (`engines.build_events`); the compile cache reports
 its hits and misses.
 """
 

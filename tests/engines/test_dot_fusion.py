@@ -18,8 +18,9 @@ import pytest
 
 from morphax import jit, lax, vmap
 from morphax.array import Array
+from morphax.array.places import Places
 from morphax.array.sharding import default_place
-from morphax.core import ShapedArray
+from morphax.core import DebugInfo, ShapedArray
 from morphax.engines.devices import default_device
 from morphax.engines.xla.client import compile_options, xla_client
 from morphax.engines.xla.executable import Executable
@@ -61,6 +62,8 @@ func.func @main(%x: tensor<{n}x{columns}xf32>, %m: tensor<{rows}x{columns}xf32>)
         kept_operands=(0, 1),
         constant_operands=(),
         physical_out_avals=out,
+        places=Places.all_at(default_place(), (0, 1), (0,)),
+        info=DebugInfo("jit", "main"),
         forwarded=(None,),
         callbacks=(),
         guards_extremes=True,
@@ -81,7 +84,7 @@ def operands(rows: int, columns: int, n: int) -> tuple[np.ndarray[Any, Any], ...
 def test_reduction_of_a_product(
     rows: int, columns: int, n: int, operation: str, variant: str
 ) -> None:
-    executable = Executable.compile(program(rows, columns, n, operation, variant), default_place())
+    executable = Executable.compile(program(rows, columns, n, operation, variant))
     (result,) = executable([Array.from_host(v) for v in operands(rows, columns, n)])
     expected = np.arange(n, dtype=np.float32)
     np.testing.assert_array_equal(

@@ -10,7 +10,6 @@ import pytest
 
 from morphax import lax
 from morphax.array import Array
-from morphax.array.sharding import default_place
 from morphax.core import ShapedArray, stage
 from morphax.engines.devices import default_device
 from morphax.engines.xla.executable import Executable
@@ -31,7 +30,7 @@ def array(value: Any, dtype: Any = np.float32) -> Array:
 
 @pytest.fixture
 def negate() -> Executable:
-    return Executable.compile(program((2,)), default_place())
+    return Executable.compile(program((2,)))
 
 
 def test_call(negate: Executable) -> None:
@@ -67,12 +66,12 @@ def test_failure_to_compile() -> None:
     with pytest.raises(
         JaxRuntimeError, match=r"(?s)^\w+: compiling the program negate .at .*test_exec.*fix:"
     ):
-        Executable.compile(broken, default_place())
+        Executable.compile(broken)
 
 
 def test_failure_to_run(capfd: pytest.CaptureFixture[str]) -> None:
     without_operand = dataclasses.replace(program((2,)), kept_operands=())
-    executable = Executable.compile(without_operand, default_place())
+    executable = Executable.compile(without_operand)
     with pytest.raises(JaxRuntimeError, match="running the program negate") as caught:
         executable([array([1, 2])])
     assert caught.value.error_code_string == "INVALID_ARGUMENT"
@@ -107,7 +106,7 @@ def test_advice(report: str, status: str, advice: str) -> None:
 
 def test_operands_that_are_not_needed_are_not_passed() -> None:
     jaxpr, _ = stage(lambda x, y: [lax.neg(y)], [ShapedArray((2,), np.float32)] * 2)
-    executable = Executable.compile(lower(jaxpr, "second"), default_place())
+    executable = Executable.compile(lower(jaxpr, "second"))
     unused = array([1, 2])
     unused.delete()
     assert executable([unused, array([3, 4])])[0].tolist() == [-3, -4]
@@ -115,7 +114,7 @@ def test_operands_that_are_not_needed_are_not_passed() -> None:
 
 def test_forwarded_results_are_arrays_of_their_own() -> None:
     jaxpr, _ = stage(lambda x: [x, lax.neg(x)], [ShapedArray((2,), np.float32)])
-    executable = Executable.compile(lower(jaxpr, "both"), default_place())
+    executable = Executable.compile(lower(jaxpr, "both"))
     x = array([1, 2])
     same, _ = executable([x])
     x.delete()

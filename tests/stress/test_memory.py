@@ -30,8 +30,8 @@ def test_a_trivial_jit_is_small() -> None:
 def test_programs_of_functions_that_live_are_bounded() -> None:
     """Those used longest ago go first, and are compiled again when they are called."""
     out = run("""
-        from morphax.control.jit import executables, program_cache
-        program_cache._MAX_PROGRAMS = executables._MAX_PROGRAMS = 40
+        from morphax.control.jit import plans, program_cache
+        program_cache._MAX_PROGRAMS = plans._MAX_PROGRAMS = 40
         x = jnp.ones(3)
         functions = [jax.jit(lambda x, i=i: x * float(i) + 1.0) for i in range(120)]
         kept = functions[0]
@@ -50,7 +50,7 @@ def test_programs_of_functions_that_live_are_bounded() -> None:
 def test_executables_of_programs_are_bounded_and_freed() -> None:
     out = run("""
         import weakref
-        from morphax.control.jit import executables, program_cache
+        from morphax.control.jit import plans, program_cache
         from morphax.engines.xla.executable import Executable
         alive = weakref.WeakSet()
         create = Executable.__init__
@@ -58,7 +58,7 @@ def test_executables_of_programs_are_bounded_and_freed() -> None:
             create(self, *args)
             alive.add(self)
         Executable.__init__ = counting
-        program_cache._MAX_PROGRAMS = executables._MAX_PROGRAMS = 20
+        program_cache._MAX_PROGRAMS = plans._MAX_PROGRAMS = 20
         def f(x):
             return x + 1.0
         f = jax.jit(f)

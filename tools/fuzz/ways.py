@@ -15,8 +15,9 @@ import numpy as np
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import core
-from morphax.control.calls import INTERPRETED_OPERATIONS as _operations
-from morphax.control.loops import scan_primitive, while_primitive
+from morphax.control import calls
+from morphax.engines.reference import engine
+from morphax.engines.reference.engine import MOST_INTERPRETED
 from morphax.util.memo import clear_all
 
 from .subject import Main, Subject, total
@@ -27,8 +28,8 @@ Run = Callable[[Main, Subject], Any]
 
 def interpret_loops(on: bool) -> None:
     """Whether eager evaluation interprets longer loops, too, which it otherwise compiles."""
-    for module in (scan_primitive, while_primitive):
-        vars(module)["INTERPRETED_OPERATIONS"] = 10**6 if on else _operations
+    for module in (calls, engine):
+        vars(module)["MOST_INTERPRETED"] = 10**6 if on else MOST_INTERPRETED
 
 
 def eager(main: Main, subject: Subject) -> Any:

@@ -26,7 +26,7 @@ from ..engines.xla import buffers
 from ..util import host_memory
 from ..util.frames import user_frame
 from . import conversion, dlpack, printing
-from . import sharding as places
+from . import sharding as shardings
 from .deletion import Deleted
 from .sharding import Sharding, SingleDeviceSharding
 from .shards import Shard
@@ -70,7 +70,7 @@ class Array(HasAval):
         self.aval = aval
         self._host = host
         self._buffer = buffer
-        self.place = places.home if place is None else place
+        self.place = shardings.home if place is None else place
         self._committed = committed
 
     @classmethod
@@ -107,7 +107,7 @@ class Array(HasAval):
             self._check_not_deleted()
             if current_config().transfer_guard_device_to_host is not None:
                 self.guard_reading(explicit=False)
-            host = self._host = buffers.to_host(self._buffer, self.aval.dtype)
+            host = self._host = buffers.to_host(self._buffer, self.aval.dtype, self.place)
         return host  # type: ignore[no-any-return]
 
     def guard_reading(self, *, explicit: bool) -> None:
@@ -154,7 +154,7 @@ class Array(HasAval):
 
     def _is_unplaced(self) -> bool:
         """Whether no device has needed the array yet, nor has the user put it anywhere."""
-        return self._buffer is None and not self._committed and self.place is places.home
+        return self._buffer is None and not self._committed and self.place is shardings.home
 
     def _moved(self, place: Sharding) -> Any:
         """A buffer at `place`, straight from another device where that is possible."""

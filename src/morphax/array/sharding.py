@@ -85,6 +85,11 @@ class Sharding(ABC):
         return str(next(iter(self.device_set)).platform)
 
     @property
+    def device_assignment(self) -> tuple[Device, ...]:
+        """The devices in the order in which a program that runs on them numbers them."""
+        return tuple(sorted(self.device_set, key=lambda device: device.id))
+
+    @property
     def num_devices(self) -> int:
         """The number of devices that hold a part."""
         return len(self.device_set)
@@ -169,6 +174,14 @@ class SingleDeviceSharding(Sharding):
     @property
     def device_set(self) -> set[Device]:
         return {self.device}
+
+    @property
+    def device_assignment(self) -> tuple[Device, ...]:
+        return (self.device,)
+
+    @property
+    def num_devices(self) -> int:
+        return 1
 
     @property
     def memory_kind(self) -> str:

@@ -8,8 +8,10 @@ from typing import Any
 
 from ..array import Array
 from ..array.colocation import placement_of
+from ..array.sharding import default_place
 from ..core import Jaxpr, Primitive, Zero
-from ..engines.xla.operation import run_operation
+from ..engines.choice import engine_for
+from ..engines.reference.engine import MOST_INTERPRETED, REFERENCE
 from .checks.check_primitive import has_checks
 
 
@@ -36,22 +38,19 @@ def no_scope(step: int) -> AbstractContextManager[Any]:
 def run_compiled(
     primitive: Primitive, operands: Sequence[Array], params: dict[str, Any]
 ) -> list[Array]:
-    """Apply one operation by a compiled program, made once per signature."""
+    """Apply one operation as a whole, however many it is made of."""
     place, committed = placement_of(operands, primitive.name)
-    return run_operation(primitive, operands, params, place, committed)
+    return engine_for(None, place).evaluate(primitive, operands, params, place, committed)
 
 
-# An eager loop is interpreted as long as that takes no longer than to call a compiled program.
-INTERPRETED_OPERATIONS = 16
-# Above this many elements per operation a compiled loop is worth its compilation.
-_TINY_ELEMENTS = 1024
+def interpreted_operations(*bodies: Jaxpr) -> int:
+    """How many operations of an eager loop are interpreted, before it is compiled.
 
-
-def tiny(jaxpr: Jaxpr) -> bool:
-    """Whether interpreting a program with NumPy takes microseconds per operation.
-
-    Never with checks, so that a loop does not begin to refuse them when it grows.
+    None of a loop with checks, so that it does not begin to refuse them when it grows.
     """
-    return not has_checks(jaxpr.effects) and all(
-        v.aval.size <= _TINY_ELEMENTS for eqn in jaxpr.eqns for v in eqn.outvars
-    )
+    place = default_place()
+    interpreted = [
+        not has_checks(body.effects) and engine_for(body, place, MOST_INTERPRETED) is REFERENCE
+        for body in bodies
+    ]
+    return MOST_INTERPRETED if all(interpreted) else 0

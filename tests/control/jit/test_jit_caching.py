@@ -16,7 +16,9 @@ import pytest
 import morphax as jax
 from morphax import lax
 from morphax.array.sharding import default_place
-from morphax.control.jit import executables
+from morphax.control.jit.plans import plan_of
+from morphax.engines.engine import Options
+from morphax.engines.xla.executable import Executable
 from tests.tracing import calls_of
 
 
@@ -106,8 +108,8 @@ def test_an_executable_is_shared_by_calls_and_derivatives() -> None:
     f = jax.jit(lambda x: lax.sin(x))
     f(1.0)
     jaxpr = f.trace(1.0).jaxpr
-    compiled = executables.compiled(jaxpr, "f", place=default_place())
-    assert f.lower(1.0).compile().runtime_executable() is compiled.loaded
+    plan = plan_of(jaxpr, Options("f"), default_place())
+    assert f.lower(1.0).compile().runtime_executable() is plan.runtime_executable()
 
 
 def test_compilations_are_logged_on_request(caplog: pytest.LogCaptureFixture) -> None:
@@ -375,13 +377,13 @@ def test_threads_that_wrap_and_clear() -> None:
 
 def test_threads_compile_once(monkeypatch: pytest.MonkeyPatch) -> None:
     compilations = []
-    original = executables.Executable.compile
+    original = Executable.compile
 
     def counted(*args: Any) -> Any:
         compilations.append(args)
         return original(*args)
 
-    monkeypatch.setattr(executables.Executable, "compile", counted)
+    monkeypatch.setattr(Executable, "compile", counted)
     f = jax.jit(lambda x: x * 3)
     f.trace(1.0)
     run_in_threads(lambda number: np.testing.assert_array_equal(f(float(number)), 3 * number))

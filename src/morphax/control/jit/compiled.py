@@ -8,14 +8,14 @@ from typing import Any, final
 from ... import tree
 from ...array import Array
 from ...array.colocation import placement_of
+from ...array.sharding import Sharding
 from ...config import current as current_config
-from ...core import AbstractRef, Format, Layout, Tracer, aval_of, is_value
-from ...engines.xla.call_plan import CallPlan
-from ...engines.xla.executable import Executable
+from ...core import AbstractRef, Tracer, aval_of, is_value
+from ...engines.call_plan import CallPlan
+from ...engines.engine import Plan
 from ...util.compiled import part
 from ...util.messages import described, message
-from .executables import plan, run
-from .operands import put
+from .operands import as_operands
 from .stage_info import Stage
 
 native = part("calls")
@@ -27,23 +27,23 @@ class Compiled(Stage):
 
     Args:
         traced: the function.
-        executable: its program.
+        plan: what the engine has made of it.
         argument_names: one path per leaf of the arguments.
         call_observed: calls the function on leaves, under options that watch execution, or where
             leaves are references.
     """
 
-    __slots__ = ("_argument_names", "_call_observed", "_calls", "_executable", "_takes_references")
+    __slots__ = ("_argument_names", "_call_observed", "_calls", "_plan", "_takes_references")
 
     def __init__(
         self,
         traced: Stage,
-        executable: Executable,
+        plan: Plan,
         argument_names: Sequence[str],
         call_observed: Callable[[Sequence[Any]], Any],
     ) -> None:
         super().__init__(traced.in_tree, traced.out_tree, traced._program, traced.donate_argnums)
-        self._executable = executable
+        self._plan = plan
         self._call_observed = call_observed
         self._argument_names = argument_names
         self._calls = None if native is None else native.CallTable()
@@ -78,34 +78,30 @@ class Compiled(Stage):
 
     def apply(self, leaves: Sequence[Any]) -> Any:
         """Run the program on leaves of its signature."""
-        executable = self._executable
-        operands = [
-            x if type(x) is Array else put(x, aval, executable.place)
-            for x, aval in zip(leaves, self._flat_in_avals, strict=True)
-        ]
-        committed = self._check_placement(operands)
-        results = run(executable, operands, committed, self._program.debug_info)
+        plan = self._plan
+        operands = as_operands(leaves, plan.in_avals, plan.places.operands)
+        results = plan.run(operands, self._check_placement(operands))
         return self.out_tree.unflatten(results)
 
     def plan(self) -> tuple[CallPlan | None, bool, Any]:
         """What `apply` does, for callers in C++; see `Traced.plan`."""
-        return plan(self._executable, self._program.debug_info), False, self.out_tree
+        return self._plan.call_plan(), False, self.out_tree
 
     def as_text(self) -> str:
         """The HLO text of the program, as XLA optimised it."""
-        return self._executable.loaded.get_hlo_text()  # type: ignore[no-any-return]
+        return self._plan.as_text()
 
     def cost_analysis(self) -> dict[str, float]:
         """What XLA estimates of the optimised program: operations and bytes moved."""
-        return self._executable.loaded.cost_analysis()  # type: ignore[no-any-return]
+        return self._plan.cost_analysis()
 
     def memory_analysis(self) -> Any:
         """How many bytes arguments, results, temporaries and code take up."""
-        return self._executable.loaded.get_compiled_memory_stats()
+        return self._plan.memory_analysis()
 
     def runtime_executable(self) -> Any:
         """The executable of jaxlib."""
-        return self._executable.loaded
+        return self._plan.runtime_executable()
 
     @property
     def input_shardings(self) -> Any:
@@ -120,41 +116,18 @@ class Compiled(Stage):
     @property
     def input_formats(self) -> Any:
         """``(args, kwargs)`` with `Format` leaves, empty ones for what is not used."""
-        program = self._executable.program
-        layouts = [Layout.from_xla(str(x)) for x in self._executable.loaded.get_parameter_layouts()]
-        taken = dict(zip(program.kept_operands, layouts, strict=False))
-        passed_on = {f.operand for f in program.forwarded if f is not None}
-        formats = [
-            self._format(taken.get(i) or Layout.row_major(len(aval.shape)))
-            if i in taken or i in passed_on
-            else Format()
-            for i, aval in enumerate(self._flat_in_avals)
-        ]
-        return self.in_tree.unflatten(formats)
+        return self.in_tree.unflatten(self._plan.operand_formats())
 
     @property
     def output_formats(self) -> Any:
         """The result with `Format` leaves."""
-        program = self._executable.program
-        computed = iter(self._executable.loaded.get_output_layouts())
-        formats = [
-            self._format(
-                Layout.from_xla(str(next(computed)))
-                if source is None
-                else Layout.row_major(len(aval.shape))
-            )
-            for aval, source in zip(program.out_avals, program.forwarded, strict=True)
-        ]
-        return self.out_tree.unflatten(formats)
+        return self.out_tree.unflatten(self._plan.result_formats())
 
     @property
     def out_info(self) -> Any:
         """The result with `ShapeDtypeStruct` leaves, which know the `Format` of each array."""
         infos = super().out_info
         return tree.map(lambda info, f: info.update(sharding=f), infos, self.output_formats)
-
-    def _format(self, layout: Layout) -> Format:
-        return Format(layout, self._executable.place)
 
     @property
     def _label(self) -> str:
@@ -188,16 +161,20 @@ class Compiled(Stage):
         raise TypeError(message(where, given=given, expected=expected, fix=fix))
 
     def _check_placement(self, operands: Sequence[Array]) -> bool:
-        """Whether operands are committed; `ValueError` if they are to another device."""
-        place, committed = placement_of(operands, self._label, lambda i: self._argument_names[i])
-        compiled_for = self._executable.place
-        if committed and place is not compiled_for:
-            raise ValueError(
-                message(
-                    f"{self._label}, arguments",
-                    given=f"arrays on {place.brief!r}",
-                    expected=f"arrays on {compiled_for.brief!r}, for which it was compiled",
-                    fix="Move the arguments there with jax.device_put.",
-                )
-            )
+        """Whether operands are committed; `ValueError` if they are to other places."""
+        committed = False
+        for x, place in zip(operands, self._plan.places.operands, strict=True):
+            if x._committed:
+                if x.place is not place and x.place.own_memory is not place:
+                    raise ValueError(self._wrong_place(operands, place))
+                committed = True
         return committed
+
+    def _wrong_place(self, operands: Sequence[Array], expected: Sharding) -> str:
+        place, _ = placement_of(operands, self._label, lambda i: self._argument_names[i])
+        return message(
+            f"{self._label}, arguments",
+            given=f"arrays on {place.brief!r}",
+            expected=f"arrays on {expected.brief!r}, for which it was compiled",
+            fix="Move the arguments there with jax.device_put.",
+        )

@@ -22,6 +22,7 @@ from ...config import current as current_config
 from ...config import state
 from ...core import AbstractRef, aval_of, axis_env, hide_frames, stage_with_operands
 from ...core.trace import _current as this_thread
+from ...engines.build_events import TRACING, reported
 from ...engines.devices import client_of
 from ...engines.reference.eager import EvalTrace, as_array
 from ...transforms.derivatives import shape_aval
@@ -35,7 +36,6 @@ from ...transforms.flattening import (
 )
 from ...util.messages import described, message
 from ...util.parameter_keys import key_of
-from ..build_events import TRACING, reported
 from ..chosen_arguments import Choice, StaticArguments, split_static
 from ..remembered import remembered
 from .compiled import Compiled

@@ -16,13 +16,14 @@ from ...core import (
     values_of,
 )
 from ...core.partition import Partition
+from ...engines.engine import Options
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ref_binding import TakesReferences
 from ..checkpoint.checkpoint_policies import Policy
 from ..checkpoint.rematerialization import divide_call
 from ..program_call import ProgramCall, TransformedCall
 from ..ref_bodies import handed_back
-from .executables import compiled, run
+from .plans import plan_of
 
 
 @final
@@ -60,10 +61,8 @@ class Jit(TransformedCall, ProgramCall, TakesReferences):
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
         info = jaxpr.debug_info
         place, committed = placement_of(operands, f"jit of {info.function}", info.argument_name)
-        executable = compiled(
-            jaxpr, name, donated, compiler_options, keep_unused=keep_unused, place=place
-        )
-        return run(executable, operands, committed, info)
+        options = Options(name, donated, keep_unused, compiler_options)
+        return plan_of(jaxpr, options, place).run(operands, committed)
 
     def discharge(
         self, *operands: Any, jaxpr: Jaxpr, donated_invars: tuple[bool, ...], **params: Any

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -32,3 +33,11 @@ def put(x: Any, aval: Any, place: Sharding) -> Array:
     guard_transfer("host_to_device", x, place)
     host = np.asarray(x, aval.dtype)
     return Array(aval, None, copied_to_device(host, aval, place), place)
+
+
+def as_operands(
+    leaves: Sequence[Any], avals: Sequence[Any], places: Sequence[Sharding]
+) -> list[Array]:
+    """Leaves, numbers and NumPy arrays among them, as arrays."""
+    each = zip(leaves, avals, places, strict=True)
+    return [x if type(x) is Array else put(x, aval, place) for x, aval, place in each]

@@ -15,20 +15,20 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from ...array import Array
 from ...array.colocation import placement_of
-from ...array.sharding import SingleDeviceSharding, default_place, whole_on
+from ...array.sharding import Sharding, SingleDeviceSharding, default_place, whole_on
 from ...core import Cell, Jaxpr, StagingTrace, current_trace, root_trace
 from ...core.trace import Trace
+from ...engines.build_events import LOWERING, reported
+from ...engines.call_plan import CallPlan
+from ...engines.engine import Options, Plan
 from ...engines.reference.eager import EvalTrace, as_array
 from ...engines.xla import inspection
-from ...engines.xla.call_plan import CallPlan
-from ...engines.xla.executable import Executable
 from ...engines.xla.lowering import LoweredProgram, lower
 from ...util.messages import message
-from ..build_events import LOWERING, reported
 from .compiled import Compiled
-from .executables import compiled, plan, run
 from .jit_primitive import jit_p
-from .operands import only_arrays, put
+from .operands import as_operands, only_arrays
+from .plans import plan_of
 from .stage_info import Stage
 
 _is_committed = attrgetter("_committed")
@@ -63,9 +63,9 @@ class Traced(Stage):
     __slots__ = (
         "_argument_names",
         "_committed",
-        "_executables",
         "_params",
         "_place",
+        "_plans",
         "captured",
     )
 
@@ -85,7 +85,7 @@ class Traced(Stage):
         self._params = params
         self._committed = device is not None
         self._place = default_place() if device is None else whole_on(device)
-        self._executables: dict[Any, Executable] = {}
+        self._plans: dict[Sharding, Plan] = {}
         self._argument_names: Sequence[str] | None = None
 
     def name_arguments(self) -> Sequence[str]:
@@ -141,16 +141,14 @@ class Traced(Stage):
         """Call the function on leaves of its signature, in the current trace."""
         if type(current_trace()) is not EvalTrace:
             return self.bind(leaves)
-        operands = leaves if only_arrays(map(type, leaves)) else self._operands(leaves)
+        operands = leaves
+        if not only_arrays(map(type, leaves)):
+            operands = as_operands(leaves, self._flat_in_avals, (self._place,) * len(leaves))
         place, committed = self._place, self._committed
         if True in map(_is_committed, operands) and not committed:
             place, committed = self._placement(operands)
-        executable = self._executables.get(place) or self._compile(place)
-        if self.donate_argnums:
-            results = run(executable, operands, committed, self._program.debug_info)
-        else:
-            results = executable.run(operands, committed)
-        return self.out_tree.unflatten(results)
+        plan = self._plans.get(place) or self._compile(place)
+        return self.out_tree.unflatten(plan.run(operands, committed))
 
     def plan(self) -> tuple[CallPlan | None, bool, Any]:
         """What `apply` does in eager mode, for callers in C++.
@@ -159,48 +157,39 @@ class Traced(Stage):
             how the program is called on the device, None if only Python can do it; whether its
             results are committed in any case; and their structure.
         """
-        executable = self._executables.get(self._place) or self._compile(self._place)
-        steps = None if self.captured else plan(executable, self._program.debug_info)
+        plan = self._plans.get(self._place) or self._compile(self._place)
+        steps = None if self.captured else plan.call_plan()
         return steps, self._committed, self.out_tree
 
     def bind(self, leaves: Sequence[Any]) -> Any:
         """The call as one operation of the current trace, whichever that is."""
         return self.out_tree.unflatten(self._stage_out(current_trace(), leaves))
 
-    def _operands(self, leaves: Sequence[Any]) -> list[Array]:
-        """Leaves, numbers and NumPy arrays among them, as arrays."""
-        place = self._place
-        return [
-            x if type(x) is Array else put(x, aval, place)
-            for x, aval in zip(leaves, self._flat_in_avals, strict=True)
-        ]
-
     def _placement(self, operands: Sequence[Array]) -> tuple[Any, bool]:
         info = self._program.debug_info
         return placement_of(operands, f"jit of {info.function}", info.argument_name)
 
-    def _compile(self, place: SingleDeviceSharding) -> Executable:
-        """The executable for a place, remembered for further calls."""
+    def _compile(self, place: SingleDeviceSharding) -> Plan:
+        """The plan for a place, remembered for further calls."""
         # In eager mode all captured tracers have leaked; this says so.
         for x in self.captured:
             as_array(x)
-        found = self._executables[place] = self.executable(place)
+        found = self._plans[place] = self.compiled(place)
         return found
 
-    def executable(
+    def compiled(
         self, place: SingleDeviceSharding, compiler_options: CompilerOptions | None = None
-    ) -> Executable:
-        """The program compiled for a place, with options besides those given to `jit`."""
+    ) -> Plan:
+        """The plan for a place, with options besides those given to `jit`."""
         params = self._params
-        options = dict(params["compiler_options"]) | (compiler_options or {})
-        return compiled(
-            self._program,
+        flags = dict(params["compiler_options"]) | (compiler_options or {})
+        options = Options(
             params["name"],
             self.donate_argnums,
-            tuple(sorted(options.items())),
-            keep_unused=params["keep_unused"],
-            place=place,
+            bool(params["keep_unused"]),
+            tuple(sorted(flags.items())),
         )
+        return plan_of(self._program, options, place)
 
     def _stage_out(self, trace: Trace, leaves: Sequence[Any]) -> list[Any]:
         """Write the call into another program, or its equations if it is to be inlined."""
@@ -351,8 +340,8 @@ class Lowered(Stage):
         """
         traced = self._traced
         place = traced._place if device_assignment is None else whole_on(device_assignment[0])
-        executable = traced.executable(place, compiler_options)
-        return Compiled(traced, executable, traced.name_arguments(), traced.bind)
+        plan = traced.compiled(place, compiler_options)
+        return Compiled(traced, plan, traced.name_arguments(), traced.bind)
 
 
 def _is_stablehlo(dialect: str | None) -> bool:

@@ -40,7 +40,7 @@ from ...transforms.transposition import open_transpose
 from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import spread
 from ..bodies.wiring import Body, Parts, Role, Wiring, slice_aval, stacked_aval
-from ..calls import INTERPRETED_OPERATIONS, no_scope, run_compiled, tiny
+from ..calls import interpreted_operations, no_scope, run_compiled
 from .scan_lowering import scan_as_while
 from .scan_rematerialization import rematerialize_scan
 
@@ -83,7 +83,7 @@ class Scan(HasBodies):
     def execute(self, *operands: Array, **params: Any) -> list[Array]:
         jaxpr, length = without_references(params["jaxpr"]), params["length"]
         cost = length * (len(jaxpr.eqns) + 1)
-        if length == 0 or cost > INTERPRETED_OPERATIONS or not tiny(jaxpr):
+        if length == 0 or cost > interpreted_operations(jaxpr):
             return run_compiled(self, operands, params)
         parts = self.wiring.parts(operands, params)
         slices = jaxpr.in_avals[len(operands) - len(parts["xs"]) :]

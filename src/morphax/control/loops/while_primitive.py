@@ -34,7 +34,7 @@ from ..batched_effects import check_repeatable
 from ..bodies.body_primitive import HasBodies
 from ..bodies.reference_values import first_places
 from ..bodies.wiring import Body, Parts, Role, Wiring
-from ..calls import INTERPRETED_OPERATIONS, no_scope, run_compiled, tiny
+from ..calls import interpreted_operations, no_scope, run_compiled
 from ..checks.batched_checks import batch_with_checks
 from ..checks.check_primitive import has_checks
 from ..ref_bodies import handed_back
@@ -71,7 +71,7 @@ class Loops(HasBodies):
         condition = without_references(params["cond_jaxpr"])
         body = without_references(params["body_jaxpr"])
         cost = max(len(condition.eqns) + len(body.eqns), 1)
-        most = -(-INTERPRETED_OPERATIONS // cost) if tiny(condition) and tiny(body) else 0
+        most = -(-interpreted_operations(condition, body) // cost)
         carry, is_over = _steps(parts, condition, body, no_scope, most)
         carry = [as_array(x) for x in carry]
         return carry if is_over else run_compiled(self, parts.replaced(carry=carry).flat, params)

@@ -4,14 +4,13 @@ An operation on arrays in host memory is evaluated by its NumPy rule; nothing is
 primitive that NumPy would run hopelessly slowly, or that carries a program of its own, defines
 `execute`, which takes and gives `Array`s and may compile.
 
-Where a committed operand, or ``jax_default_device``, calls for a device other than the host, the
-operation is compiled for that device, once per signature.
+Where a committed operand, or ``jax_default_device``, calls for a place other than the host, the
+engine for that place evaluates the operation (`engines.choice`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -19,28 +18,23 @@ import numpy as np
 from ... import errors
 from ...array import Array
 from ...array.colocation import placement_of
-from ...array.sharding import whole_on
 from ...config import Config
 from ...config import current as current_config
 from ...core import (
-    AbstractValue,
     Primitive,
     Tracer,
     aval_of,
     check_live,
-    infer,
     install_root_trace,
 )
 from ...core.trace import Trace
 from ...core.values import host_value
-from ...util.host_memory import MANY, pooled
-from ...util.memo import MemoTable, missing
 from ...util.messages import message
-from ...util.parameter_keys import params_key
-from ..devices import host_device, host_is_default
+from ..choice import engine_for, preferred_engines
+from ..devices import host_is_default
 from ..transfer_guard import guard_transfer
-from ..xla.operation import run_operation
 from .float_errors import ignore_float_errors, restore_float_errors
+from .kernels import application
 from .nan_checks import bad_numbers, checked
 
 
@@ -63,9 +57,10 @@ class EvalTrace(Trace):
         if primitive.process_eval is not None:
             return primitive.process_eval(self, operands, params)
         if primitive.execute is not None:
-            _application(primitive, params, tuple(map(aval_of, operands)))
+            application(primitive, params, tuple(map(aval_of, operands)))
             return primitive.execute(*map(as_array, operands), **params)
-        avals, inputs, to_fetch, in_place = [], [], [], host_is_default(config)
+        avals, inputs, to_fetch = [], [], []
+        in_place = not preferred_engines and host_is_default(config)
         for x in operands:
             if type(x) is Array:
                 avals.append(x.aval)
@@ -78,9 +73,9 @@ class EvalTrace(Trace):
                 avals.append(aval_of(x))
                 to_fetch.append(len(inputs))
                 inputs.append(x)
-        kernel, out_avals = _application(primitive, params, tuple(avals))
         if not in_place:
-            return _where_placed(primitive, operands, params, out_avals)
+            return _where_placed(primitive, operands, params)
+        kernel, out_avals = application(primitive, params, tuple(avals))
         for i in to_fetch:
             inputs[i] = _host_operand(operands[i], avals[i])
         setting = ignore_float_errors()
@@ -94,44 +89,6 @@ class EvalTrace(Trace):
 
     def constant(self, value: Any) -> Array:
         return as_array(value)
-
-
-_Application = tuple[Callable[..., Any] | None, tuple[AbstractValue, ...]]
-
-
-def are_large(avals: Iterable[Any]) -> bool:
-    """Whether some results have so many elements that their memory is to come from our pool."""
-    return any([aval.size >= MANY for aval in avals])
-
-
-def _application(
-    primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]
-) -> _Application:
-    """The kernel of one application, if there is one, and the avals of its results."""
-    parameters = params_key(params) if params else ()
-    if parameters is None:
-        return None, infer(primitive, params, tuple(avals))[0]
-    key = primitive, parameters, avals
-    known = _applications[key]
-    return _applications.add(key, _prepare(primitive, params, avals)) if known is missing else known
-
-
-def kernel_of(
-    primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]
-) -> Callable[..., Any] | None:
-    """The kernel for one signature, if there is one."""
-    return None if primitive.kernel is None else primitive.kernel(*avals, **params)
-
-
-def _prepare(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]) -> _Application:
-    out_avals, _ = infer(primitive, params, tuple(avals))
-    kernel = kernel_of(primitive, avals, params)
-    if are_large(out_avals):
-        kernel = pooled(kernel or partial(primitive.evaluate, **params))
-    return kernel, out_avals
-
-
-_applications: MemoTable[_Application] = MemoTable()
 
 
 def _debugged(
@@ -154,25 +111,12 @@ def _debugged(
     return checked(trace, bad, primitive, operands, params)
 
 
-def _where_placed(
-    primitive: Primitive, operands: Sequence[Any], params: dict[str, Any], out_avals: Sequence[Any]
-) -> Any:
-    """Apply an operation on the device that its operands, or the configuration, call for."""
+def _where_placed(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Apply an operation where its operands, or the configuration, call for."""
     arrays = [as_array(x) for x in operands]
     place, committed = placement_of(arrays, primitive.name)
-    if place is whole_on(host_device()):
-        setting = ignore_float_errors()
-        try:
-            result = primitive.evaluate(*[x.to_host() for x in arrays], **params)
-        finally:
-            restore_float_errors(setting)
-        values = result if primitive.multiple_results else (result,)
-        results = [
-            Array(aval, np.asarray(value), None, place, committed)
-            for value, aval in zip(values, out_avals, strict=True)
-        ]
-    else:
-        results = run_operation(primitive, arrays, params, place, committed)
+    engine = engine_for(None, place, operations=1)
+    results = engine.evaluate(primitive, arrays, params, place, committed)
     return results if primitive.multiple_results else results[0]
 
 

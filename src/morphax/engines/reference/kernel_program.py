@@ -17,8 +17,8 @@ from ...array import Array
 from ...core import Equation, Jaxpr, Literal, Var
 from ...core.values import host_value
 from ...util.host_memory import pooled
-from .eager import are_large, kernel_of
 from .float_errors import ignore_float_errors, restore_float_errors
+from .kernels import are_large, kernel_of
 
 _LARGEST_CONSTANT = 4096
 

@@ -22,6 +22,7 @@ from ...config import current as current_config
 from ...core import aval_of, current_trace, hide_frames, root_trace, stage_closed
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import key_of
+from ..choice import preferred_engines
 from ..devices import host_is_default
 from .kernel_program import KernelProgram, kernel_program
 
@@ -51,6 +52,7 @@ def replayed(operands: int) -> Callable[[F], F]:
                 config = current_config()
                 if (
                     current_trace() is _ROOT
+                    and not preferred_engines
                     and not config.debugs_execution
                     and host_is_default(config)
                 ):

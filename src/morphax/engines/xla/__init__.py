@@ -2,5 +2,16 @@
 
 Read in this order: `stablehlo` (the text builder), `lowering` (jaxpr to module), `client` (what
 differs between jaxlib versions), `buffers` (host and device memory), `executable` (compile and
-call).
+call), `engine`.  What compiles is loaded when something is to be compiled.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...util.on_demand import on_demand as _on_demand
+
+if TYPE_CHECKING:
+    from .engine import XLA as XLA
+
+__getattr__, __dir__ = _on_demand(__name__, (), {".engine": ("XLA",)})

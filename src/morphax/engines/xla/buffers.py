@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...core import Layout
-from .client import device_list, exports_versioned_dlpack, extension, layout_of
+from .client import device_list, exports_versioned_dlpack, extension
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
+from .layouts import layout_of, repeated
 from .literals import is_opaque, opaque_of, words_of
 
 if TYPE_CHECKING:
     from ...array.sharding import Sharding
+    from .device import Device
 
 
 def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
@@ -30,12 +32,17 @@ def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
         host: numbers that nobody will change.
         place: where to.
     """
-    layout, devices = layout_of(place)
     if host.dtype.type is np.void:
         host = words_of(host)
+    layout, devices = layout_of(place, host.ndim)
     try:
         return extension().batched_device_put(
-            _HostAval(host), layout, [host], devices, True, enable_x64=True
+            _HostAval(host),
+            layout,
+            [host] if len(devices) == 1 else _parts(host, place),
+            devices,
+            True,
+            enable_x64=True,
         )
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {place.brief!r}"
@@ -44,14 +51,33 @@ def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
 
 def copied_to_device(host: np.ndarray[Any, Any], aval: Any, place: Sharding) -> Any:
     """A device buffer with a copy of the user's numbers, which have the dtype of `aval`."""
-    layout, devices = layout_of(place)
+    layout, devices = layout_of(place, host.ndim)
     try:
         return extension().batched_device_put(
-            aval, layout, [host], devices, True, True, enable_x64=True
+            aval,
+            layout,
+            [host] if len(devices) == 1 else _parts(host, place),
+            devices,
+            True,
+            True,
+            enable_x64=True,
         )
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {place.brief!r}"
         raise_failure(error, where)
+
+
+def repeated_on(host: np.ndarray[Any, Any], devices: Sequence[Device]) -> Any:
+    """A buffer of which each device holds all of `host`."""
+    return extension().batched_device_put(
+        _HostAval(host), repeated(devices), [host] * len(devices), devices, True, enable_x64=True
+    )
+
+
+def _parts(host: np.ndarray[Any, Any], place: Sharding) -> list[np.ndarray[Any, Any]]:
+    """What each device of a place holds of an array."""
+    indices = place.devices_indices_map(host.shape)
+    return [np.ascontiguousarray(host[indices[device]]) for device in place.device_assignment]
 
 
 class _HostAval:
@@ -65,19 +91,36 @@ class _HostAval:
         self.weak_type = False
 
 
-def to_host(buffer: Any, dtype: Any = None) -> np.ndarray[Any, Any]:
+def to_host(buffer: Any, dtype: Any = None, place: Sharding | None = None) -> np.ndarray[Any, Any]:
     """The contents of a device buffer as a read-only NumPy array; waits for the computation.
 
     Args:
         buffer: to be read.
         dtype: of the elements, if they may be keys.
+        place: where the buffer is, if that may be in parts.
     """
     try:
         wait_until_ready((buffer,))
-        host: np.ndarray[Any, Any] = buffer._single_device_array_to_np_array_did_copy()[0]
+        if place is None or place.num_devices == 1:
+            host: np.ndarray[Any, Any] = buffer._single_device_array_to_np_array_did_copy()[0]
+        else:
+            host = _gathered(buffer, place)
     except reported_by_xla() as error:
         raise_failure(error, "reading an array that a program computes")
     return opaque_of(host, dtype) if is_opaque(dtype) else host
+
+
+def _gathered(buffer: Any, place: Sharding) -> np.ndarray[Any, Any]:
+    """The whole of a buffer that lies in parts."""
+    parts = [part._single_device_array_to_np_array_did_copy()[0] for part in buffer._arrays]
+    if place.is_fully_replicated:
+        return parts[0]
+    whole = np.empty(buffer.aval.shape, parts[0].dtype)
+    indices = place.devices_indices_map(whole.shape)
+    for device, part in zip(place.device_assignment, parts, strict=True):
+        whole[indices[device]] = part
+    whole.flags.writeable = False
+    return whole
 
 
 def wait(buffers: Sequence[Any]) -> None:
@@ -91,11 +134,11 @@ def wait(buffers: Sequence[Any]) -> None:
 
 def moved(buffer: Any, place: Sharding) -> Any:
     """A copy of a buffer on another device of the same client, or in another memory."""
-    layout, (device,) = layout_of(place)
+    layout, devices = layout_of(place, len(buffer.aval.shape))
     copy = extension().ArrayCopySemantics.ALWAYS_COPY
     try:
         return extension().batched_copy_array_to_devices_with_sharding(
-            [buffer], [device_list(device)], [layout], [copy]
+            [buffer], [device_list(*devices)], [layout], [copy]
         )[0]
     except reported_by_xla() as error:
         raise_failure(error, f"moving an array to {place.brief!r}")

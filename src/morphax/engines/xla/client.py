@@ -33,6 +33,7 @@ _logger = logging.getLogger(__name__)
 _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE = 495
 _FIRST_VERSION_WITH_RIGHT_DOT_FUSION = 495
 _FIRST_VERSION_WITH_QUIET_LOADING = 495
+_FIRST_VERSION_WITH_MODULE_OF_HLO = 495
 _FIRST_VERSION_WITH_VERSIONED_DLPACK = 505
 
 
@@ -122,6 +123,14 @@ def extension() -> Any:
 
 
 @cache
+def hlo_classes() -> Any:
+    """The module of jaxlib that has the classes of HLO programs."""
+    if xla_client()._version < _FIRST_VERSION_WITH_MODULE_OF_HLO:
+        return extension()
+    return jaxlib_module("_hlo")
+
+
+@cache
 def loses_nan(dtype: Any) -> bool:
     """Whether XLA's own reductions by maximum and minimum may drop NaN on the CPU.
 
@@ -192,7 +201,16 @@ def forget_clients() -> None:
     with _lock:
         _clients.clear()
         device_list.cache_clear()
-        layout_of.cache_clear()
+        for forget in _forgetters:
+            forget()
+
+
+_forgetters: list[Callable[[], None]] = []
+
+
+def on_forget_clients(forget: Callable[[], None]) -> None:
+    """Have `forget` called whenever the clients are forgotten."""
+    _forgetters.append(forget)
 
 
 def _new_client(platform: str) -> Any:
@@ -249,17 +267,9 @@ def _option_value(text: str) -> Any:
 
 
 @cache
-def device_list(device: Any) -> Any:
-    """Jaxlib's list of one device."""
-    return extension().DeviceList((device,))
-
-
-@cache
-def layout_of(place: Any) -> tuple[Any, list[Device]]:
-    """Jaxlib's own sharding object for a place, a `Sharding`, and its devices."""
-    (device,) = place.device_set
-    whole = xla_client().HloSharding.replicate()
-    return extension().GSPMDSharding(device_list(device), whole, place.memory_kind), [device]
+def device_list(*devices: Any) -> Any:
+    """Jaxlib's list of devices."""
+    return extension().DeviceList(devices)
 
 
 # What XLA knows while it compiles it computes by an interpreter, and gets other results than the
@@ -269,28 +279,33 @@ _NO_FOLDING: Final = ("xla_disable_hlo_passes", "constant_folding")
 
 
 def compile_options(
-    device: Any, overrides: tuple[tuple[str, Any], ...] = (), *, fuses_reductions: bool = False
+    *devices: Any, overrides: tuple[tuple[str, Any], ...] = (), fuses_reductions: bool = False
 ) -> Any:
-    """Options for a program on one device.
+    """Options for one program on some devices.
 
     Args:
-        device: the device.
+        *devices: the devices, each of which runs its part.
         overrides: XLA flags by name.
         fuses_reductions: whether the kernel library for the CPU may compute reductions, where
             that is to be chosen: see `library_fusions`.
     """
     xc = xla_client()
     options = xc.CompileOptions()
-    assignment = xc.DeviceAssignment.create(np.array([[device.id]], np.int32))
-    for target in (options, options.executable_build_options):
-        target.num_replicas = target.num_partitions = 1
+    ids = [device.id for device in devices]
+    assignment = xc.DeviceAssignment.create(np.array([ids], np.int32))
+    build = options.executable_build_options
+    for target in (options, build):
+        target.num_replicas = 1
+        target.num_partitions = len(devices)
         target.device_assignment = assignment
+    if len(devices) > 1:
+        build.use_spmd_partitioning = build.use_shardy_partitioner = True
     flags = list(overrides)
-    if device.platform == "cpu" and fusions_are_chosen():
+    if devices[0].platform == "cpu" and fusions_are_chosen():
         flags.append(
             (library_fusions.FLAG, library_fusions.fusions(of_reductions=fuses_reductions))
         )
-    if device.platform == "cpu":
+    if devices[0].platform == "cpu":
         flags.insert(0, _NO_FOLDING)
     options.env_option_overrides = flags
     return options

@@ -11,28 +11,32 @@ operands would give wrong numbers or end the process.  So avals are compared her
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from itertools import repeat
 from typing import Any, NoReturn, final
 
 from ...array import Array
-from ...array.sharding import SingleDeviceSharding
+from ...array.places import Places
+from ...array.sharding import whole_on
+from ...core import Format, Layout
 from ...util.messages import message
+from ..call_plan import CallPlan
+from ..engine import Plan
 from . import pending
-from .buffers import wait
-from .call_plan import CallPlan
+from .buffers import repeated_on, wait
 from .client import (
     compile_options,
     device_list,
     extension,
     fusions_are_chosen,
     handler_keywords,
-    layout_of,
 )
 from .compile_cache.programs import load_or_compile
+from .donation import Donation, donated_to
 from .failures import raise_failure, reported_by_xla
 from .interruptible import interruptible
+from .layouts import layout_of
 from .library_fusions import may_fuse_reductions
 from .lowering import LoweredProgram
 from .mlir_context import parsed
@@ -42,57 +46,65 @@ _LONG_SECONDS = 1e-3
 
 
 @final
-class Executable:
-    """A compiled program at one place."""
+class Executable(Plan):
+    """A program that XLA has compiled."""
 
-    def __init__(self, program: LoweredProgram, place: SingleDeviceSharding, loaded: Any) -> None:
+    def __init__(self, program: LoweredProgram, loaded: Any) -> None:
         self.program = program
-        self.place = place
         self.loaded = loaded
-        self._in_avals = list(program.in_avals)
+        self.in_avals = program.in_avals
+        self.out_avals = program.out_avals
+        self.places = places = program.places
+        self._checked_avals = list(program.in_avals)
         self._takes_all = program.kept_operands == tuple(range(len(program.in_avals)))
+        self._taken_places = [places.operands[i] for i in program.kept_operands]
+        self._gives_away = bool(program.donated or program.handed_over)
         self._forwards = any(source is not None for source in program.forwarded)
         # XLA runs short programs, and all loops of cheap steps, on the thread that calls them.
         self._loops = "stablehlo.while" in program.text
         self._was_long = True
-        self._constants = [constant.buffer_at(place) for constant in program.constant_operands]
-        layout, _ = layout_of(place)
+        self._constants = [_constant(value, places) for value in program.constant_operands]
+        computed = [p for p, f in zip(places.results, program.forwarded, strict=True) if f is None]
         self._handlers = [
-            extension().array_result_handler(aval, layout, True, **handler_keywords())
-            for aval in program.physical_out_avals
+            extension().array_result_handler(
+                aval, layout_of(place, len(aval.shape))[0], True, **handler_keywords()
+            )
+            for aval, place in zip(program.physical_out_avals, computed, strict=True)
         ]
 
     @classmethod
     def compile(
-        cls,
-        program: LoweredProgram,
-        place: SingleDeviceSharding,
-        overrides: tuple[tuple[str, Any], ...] = (),
+        cls, program: LoweredProgram, overrides: tuple[tuple[str, Any], ...] = ()
     ) -> Executable:
-        """Compile the module of `program` for `place`, or load what the compile cache has kept."""
-        device = place.device
+        """Compile the module of `program`, or load what the compile cache has kept.
+
+        The cache keeps programs on one device.
+        """
+        devices = program.places.devices
         may_fuse = (
             program.guards_extremes and fusions_are_chosen() and may_fuse_reductions(program.text)
         )
-        options = compile_options(device, overrides, fuses_reductions=may_fuse)
+        options = compile_options(*devices, overrides=overrides, fuses_reductions=may_fuse)
 
         def compiled(module: Any = program.text, **keywords: Any) -> Any:
             return interruptible(
-                lambda: device.client.compile_and_load(
-                    module, device_list(device), options, **keywords
+                lambda: devices[0].client.compile_and_load(
+                    module, device_list(*devices), options, **keywords
                 )
             )
 
         try:
             if program.callbacks:
                 loaded = compiled(parsed(program.text), host_callbacks=list(program.callbacks))
+            elif len(devices) > 1:
+                loaded = compiled()
             else:
-                loaded = load_or_compile(program.text, options, device, compiled)
+                loaded = load_or_compile(program.text, options, devices[0], compiled)
         except reported_by_xla() as error:
             raise_failure(error, f"compiling the program {program.name}")
         for inspection in program.inspections:
-            inspection(place)
-        return cls(program, place, loaded)
+            inspection(whole_on(devices[0]))
+        return cls(program, loaded)
 
     def __call__(self, operands: Sequence[Array], committed: bool = False) -> list[Array]:
         """Run on arrays whose avals are those of the program's operands.
@@ -101,53 +113,98 @@ class Executable:
             operands: the arrays; those at another place are copied to this one.
             committed: whether the results are bound to the place, because some operand is.
         """
-        if [x.aval for x in operands] != self._in_avals:
+        if [x.aval for x in operands] != self._checked_avals:
             self._check_avals(operands)
         return self.run(operands, committed)
 
     def run(self, operands: Sequence[Array], committed: bool) -> list[Array]:
         """`__call__` for a caller that has compared the avals."""
-        program, place = self.program, self.place
+        program = self.program
+        donation = Donation(program, operands) if self._gives_away else None
+        if donation is not None:
+            operands = donation.given
         if not self._takes_all:
             taken = [operands[i] for i in program.kept_operands]
         else:
             taken = operands  # type: ignore[assignment]
         buffers = [
             buffer if x.place is place and (buffer := x._buffer) is not None else x.buffer_at(place)
-            for x in taken
+            for x, place in zip(taken, self._taken_places, strict=True)
         ]
         buffers += self._constants
         if program.callbacks:
-            results = self._calling_python(buffers)
+            outputs = self._calling_python(buffers)
         elif self._loops:
-            results = self._looping(buffers)
+            outputs = self._looping(buffers)
         else:
             try:
-                results = self.loaded.execute_sharded(buffers).consume_with_handlers(self._handlers)
+                outputs = self.loaded.execute_sharded(buffers).consume_with_handlers(self._handlers)
             except reported_by_xla() as error:
                 self._fail(error)
         if self._forwards:
-            return self._with_forwarded(results, operands, committed)
-        avals = program.out_avals
-        return list(map(Array, avals, repeat(None), results, repeat(place), repeat(committed)))
+            results = self._with_forwarded(outputs, operands, committed)
+        else:
+            places = self.places.results
+            results = list(
+                map(Array, self.out_avals, repeat(None), outputs, places, repeat(committed))
+            )
+        if donation is not None:
+            donation.complete()
+        return results
 
-    def plan(self, gone: Callable[[], Any]) -> CallPlan:
-        """What `run` does, for callers in C++; see `CallPlan` for `gone`."""
-        program = self.program
+    def call_plan(self) -> CallPlan | None:
+        program, places = self.program, self.places
+        if program.handed_over:
+            return None
         execute = self._looping if self._loops else None
         return CallPlan(
-            self.place,
+            places.operands,
+            places.results,
             None if self._takes_all else tuple(program.kept_operands),
             self._constants,
             self.loaded,
             self._handlers,
             self._calling_python if program.callbacks else execute,
-            program.out_avals,
+            self.out_avals,
             self._with_forwarded if self._forwards else None,
             self._fail,
             program.donated,
-            gone,
+            partial(donated_to, program.info.function),
         )
+
+    def as_text(self) -> str:
+        """The HLO text of the program, as XLA optimised it."""
+        return self.loaded.get_hlo_text()  # type: ignore[no-any-return]
+
+    def cost_analysis(self) -> dict[str, float]:
+        return self.loaded.cost_analysis()  # type: ignore[no-any-return]
+
+    def memory_analysis(self) -> Any:
+        return self.loaded.get_compiled_memory_stats()
+
+    def runtime_executable(self) -> Any:
+        return self.loaded
+
+    def operand_formats(self) -> list[Format]:
+        layouts = [Layout.from_xla(str(x)) for x in self.loaded.get_parameter_layouts()]
+        taken = dict(zip(self.program.kept_operands, layouts, strict=False))
+        passed_on = {f.operand for f in self.program.forwarded if f is not None}
+        return [
+            Format(taken.get(i, row_major.layout), row_major.sharding)
+            if i in taken or i in passed_on
+            else Format()
+            for i, row_major in enumerate(super().operand_formats())
+        ]
+
+    def result_formats(self) -> list[Format]:
+        computed = iter(self.loaded.get_output_layouts())
+        each = zip(super().result_formats(), self.program.forwarded, strict=True)
+        return [
+            Format(Layout.from_xla(str(next(computed))), row_major.sharding)
+            if source is None
+            else row_major
+            for row_major, source in each
+        ]
 
     def _fail(self, error: RuntimeError) -> NoReturn:
         raise_failure(error, f"running the program {self.program.name}")
@@ -156,12 +213,13 @@ class Executable:
         self, outputs: Sequence[Any], operands: Sequence[Array], committed: bool
     ) -> list[Array]:
         """The results of which some are operands or constants."""
-        program, place, computed = self.program, self.place, iter(outputs)
+        program, computed = self.program, iter(outputs)
+        each = zip(self.out_avals, self.places.results, program.forwarded, strict=True)
         return [
             Array(aval, None, next(computed), place, committed)
             if source is None
             else source.of(operands).placed(place, committed)
-            for aval, source in zip(program.out_avals, program.forwarded, strict=True)
+            for aval, place, source in each
         ]
 
     def _looping(self, buffers: Sequence[Any]) -> Any:
@@ -184,7 +242,7 @@ class Executable:
         Once its operands are there, XLA computes it on this thread.  Else one of XLA's own threads
         would run the callbacks, and be missing for the programs that these run and wait for.
         """
-        platform = self.place.platform
+        platform = self.places.platform
         if platform == "cpu":
             wait(buffers)
         try:
@@ -198,7 +256,7 @@ class Executable:
     def _check_avals(self, operands: Sequence[Array]) -> None:
         """Raise an error unless shapes and dtypes are right; weak types may differ."""
         given = [x.aval.str_short() for x in operands]
-        expected = [aval.str_short() for aval in self._in_avals]
+        expected = [aval.str_short() for aval in self.in_avals]
         if given != expected:
             raise TypeError(
                 message(
@@ -208,3 +266,10 @@ class Executable:
                     fix="Pass arrays of the shapes and dtypes that it was compiled for.",
                 )
             )
+
+
+def _constant(value: Array, places: Places) -> Any:
+    """The buffer of a constant, which each device of the program holds whole."""
+    if len(places.devices) > 1:
+        return repeated_on(value.to_host(), places.devices)
+    return value.buffer_at(whole_on(places.devices[0]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .client import client, extension, jaxlib_module
+from .client import client, extension, hlo_classes, jaxlib_module
 
 
 def mlir_module(text: str) -> Any:
@@ -31,7 +31,7 @@ def hlo_text(text: str, *, locations: bool = False) -> str:
     computation = xla_computation(text)
     if not locations:
         return str(computation.as_hlo_text())
-    options = extension().HloPrintOptions()
+    options = hlo_classes().HloPrintOptions()
     options.print_metadata = True
     options.print_large_constants = False
     options.print_percent = options.print_program_shape = False

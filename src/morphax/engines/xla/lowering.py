@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
 
 from ...array import Array
-from ...core import Jaxpr, Literal, ShapedArray, without_references
+from ...array import sharding as shardings
+from ...array.places import Places
+from ...core import DebugInfo, Jaxpr, Literal, ShapedArray, without_references
 from ...core.dce import eliminate_dead_code
 from ...util.messages import message
+from .annotations import Annotations, annotations
 from .client import fusions_are_chosen
 from .library_fusions import may_fuse_reductions
 from .literals import physical_aval, physical_dtype
@@ -51,6 +54,8 @@ class LoweredProgram:
         kept_operands: positions of the operands that the module takes.
         constant_operands: constants passed after them.
         physical_out_avals: of the module's own results.
+        places: of the program's operands and results, and its devices.
+        info: whose program it is.
         forwarded: for each result of the program, `None` if the module computes it.
         callbacks: Python functions that the module calls, by index.
         donated: operands whose memory the module's results may take over.
@@ -66,6 +71,8 @@ class LoweredProgram:
     kept_operands: tuple[int, ...]
     constant_operands: tuple[Array, ...]
     physical_out_avals: tuple[ShapedArray, ...]
+    places: Places
+    info: DebugInfo
     forwarded: tuple[Forwarded | None, ...]
     callbacks: tuple[Callable[..., Any], ...]
     donated: tuple[int, ...] = ()
@@ -80,6 +87,7 @@ def lower(
     donated: Sequence[int] = (),
     platform: str = "cpu",
     *,
+    places: Places | None = None,
     keep_unused: bool = False,
     locations: bool = False,
 ) -> LoweredProgram:
@@ -90,10 +98,13 @@ def lower(
         name: of the module, seen in profiles.
         donated: positions of operands whose memory results may take over.
         platform: where it will run.
+        places: of operands and results, each whole at home if left out.
         keep_unused: pass operands that no computed result depends on.
         locations: write the user's source lines too.
     """
-    jaxpr = without_references(jaxpr)
+    info, jaxpr = jaxpr.debug_info, without_references(jaxpr)
+    if places is None:
+        places = Places.all_at(shardings.home, jaxpr.invars, jaxpr.outvars)
     forwarded = _forwarded_results(jaxpr)
     trimmed, used = eliminate_dead_code(jaxpr, [f is None for f in forwarded])
     kept = [i for i, is_used in enumerate(used) if is_used or keep_unused]
@@ -102,13 +113,15 @@ def lower(
     # The memory of a forwarded operand goes to the results that it is.
     returned = Counter(f.operand for f in forwarded if f is not None)
     given = set(donated).difference(returned)
-    attributes = _donations(name, entry, [k for k, i in enumerate(kept) if i in given])
+    donations = _donations(name, entry, [k for k, i in enumerate(kept) if i in given])
+    computed = [place for place, f in zip(places.results, forwarded, strict=True) if f is None]
+    annotated = annotations(entry, [places.operands[i] for i in kept], computed, donations)
     module = Module(platform, locations=locations)
-    text, main = _written(module, entry, name, attributes)
+    text, main = _written(module, entry, name, annotated)
     is_plain = module.guards_extremes and fusions_are_chosen() and not may_fuse_reductions(text)
     if is_plain:
         module = Module(platform, locations=locations, plain_extremes=True)
-        text, main = _written(module, entry, name, attributes)
+        text, main = _written(module, entry, name, annotated)
     return LoweredProgram(
         name=name,
         text=text,
@@ -117,17 +130,19 @@ def lower(
         kept_operands=tuple(kept),
         constant_operands=tuple([_constant(value) for value, _ in main.constants]),
         physical_out_avals=out_avals,
+        places=places,
+        info=info,
         forwarded=tuple(forwarded),
         callbacks=tuple(module.callbacks),
         inspections=tuple(module.inspections),
-        donated=tuple([kept[k] for k in attributes]),
+        donated=tuple([kept[k] for k in donations]),
         handed_over=tuple([i for i in donated if returned[i] == 1]),
         guards_extremes=not is_plain,
     )
 
 
 def _written(
-    module: Module, entry: Jaxpr, name: str, attributes: Mapping[int, str]
+    module: Module, entry: Jaxpr, name: str, annotated: Annotations
 ) -> tuple[str, Function]:
     """The text of the module, and its entry."""
     main = function(
@@ -136,25 +151,26 @@ def _written(
         entry.in_avals,
         lambda builder, *operands: builder.inline(entry, *operands),
         visibility="public ",
-        argument_attributes=attributes,
+        argument_attributes=annotated.arguments,
+        result_attributes=annotated.results,
     )
-    body = "\n".join([*module.functions, main.text])
+    body = "\n".join([*annotated.meshes, *module.functions, main.text])
     return f"module @{module.fresh_name('jit_' + name)} {{\n{body}\n}}\n", main
 
 
 def _donations(name: str, entry: Jaxpr, donated: Sequence[int]) -> dict[int, str]:
     """Attributes of donated operands: the result they become, else that XLA may choose one."""
-    places: dict[ShapedArray, list[int]] = {}
-    for place, var in reversed(list(enumerate(entry.outvars))):
-        places.setdefault(physical_aval(var.aval), []).append(place)
+    positions_of: dict[ShapedArray, list[int]] = {}
+    for i, var in reversed(list(enumerate(entry.outvars))):
+        positions_of.setdefault(physical_aval(var.aval), []).append(i)
     attributes = {}
     unusable = []
     for position in donated:
         aval = physical_aval(entry.invars[position].aval)
-        if places.get(aval):
-            attributes[position] = f"{{tf.aliasing_output = {places[aval].pop()} : i32}}"
-        elif any(free and _bytes(other) == _bytes(aval) for other, free in places.items()):
-            attributes[position] = "{jax.buffer_donor = true}"
+        if positions_of.get(aval):
+            attributes[position] = f"tf.aliasing_output = {positions_of[aval].pop()} : i32"
+        elif any(free and _bytes(other) == _bytes(aval) for other, free in positions_of.items()):
+            attributes[position] = "jax.buffer_donor = true"
         else:
             unusable.append(aval.str_short())
     if unusable:

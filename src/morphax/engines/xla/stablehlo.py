@@ -346,6 +346,7 @@ def function(
     *,
     visibility: str = "private ",
     argument_attributes: Mapping[int, str] | None = None,
+    result_attributes: Mapping[int, str] | None = None,
     passes_token: bool = False,
 ) -> Function:
     """Write a function of what `write` takes; a token may be its last argument and result."""
@@ -356,16 +357,17 @@ def function(
     constants = builder.large_constants()
     arguments += [*[operand for _, operand in constants], *token]
     results += [builder.token()] if passes_token else []
-    attributes = argument_attributes or {}
-    inputs = ", ".join(
-        [
-            f"{v.name}: {tensor_type(v.aval)}" + (f" {attributes[i]}" if i in attributes else "")
-            for i, v in enumerate(arguments)
-        ]
-    )
+    given = [f"{v.name}: {tensor_type(v.aval)}" for v in arguments]
+    inputs = _with_attributes(given, argument_attributes)
+    outputs = _with_attributes([tensor_type(v.aval) for v in results], result_attributes)
     types = ", ".join([tensor_type(v.aval) for v in results])
     body = "\n".join(["  " + line for line in builder.lines])
     names = ", ".join([v.name for v in results])
     ending = f"  return {names} : {types}" if results else "  return"
-    text = f"func.func {visibility}@{name}({inputs}) -> ({types}) {{\n{body}\n{ending}\n}}"
+    text = f"func.func {visibility}@{name}({inputs}) -> ({outputs}) {{\n{body}\n{ending}\n}}"
     return Function(text, name, [(value, operand.aval) for value, operand in constants])
+
+
+def _with_attributes(texts: Sequence[str], attributes: Mapping[int, str] | None) -> str:
+    known = attributes or {}
+    return ", ".join([f"{text} {known[i]}" if i in known else text for i, text in enumerate(texts)])

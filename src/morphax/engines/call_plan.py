@@ -13,7 +13,7 @@ class CallPlan:
     """The steps of `Executable.run`.
 
     Args:
-        place: where the program runs.
+        operand_places, result_places: of all operands, and of the results.
         kept: positions of the operands that the module takes, `None` for all of them.
         constants: buffers that follow them.
         loaded, handlers: jaxlib's executable, and what makes buffers of its outputs.
@@ -25,7 +25,8 @@ class CallPlan:
         gone: makes the account of an operand whose memory is gone.
     """
 
-    place: Any
+    operand_places: Sequence[Any]
+    result_places: Sequence[Any]
     kept: tuple[int, ...] | None
     constants: Sequence[Any]
     loaded: Any

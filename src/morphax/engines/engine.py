@@ -1,0 +1,115 @@
+"""The contract of what computes: an engine makes plans of programs, and a plan is run.
+
+`choice` knows the engines and says which of them computes what.  See docs/design/placements.md.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from ..core import Format, Jaxpr, Layout, Primitive, ShapedArray
+
+if TYPE_CHECKING:
+    from ..array import Array
+    from ..array.places import Places
+    from ..array.sharding import Sharding
+    from .call_plan import CallPlan
+
+
+class Options(NamedTuple):
+    """What else a plan depends on.
+
+    Args:
+        name: of the program, seen in profiles.
+        donated: positions of operands whose memory results may take over.
+        keep_unused: whether operands that no result depends on are passed all the same.
+        compiler: pairs of XLA flag and value.
+    """
+
+    name: str
+    donated: tuple[int, ...] = ()
+    keep_unused: bool = False
+    compiler: tuple[tuple[str, Any], ...] = ()
+
+
+class Plan(ABC):
+    """A program made ready for operands of its avals."""
+
+    in_avals: tuple[ShapedArray, ...]
+    out_avals: tuple[ShapedArray, ...]
+    places: Places
+
+    @abstractmethod
+    def run(self, operands: Sequence[Array], committed: bool) -> list[Array]:
+        """The results, at their places.
+
+        Args:
+            operands: of the avals; those at other places are copied.
+            committed: whether the results are bound to their places, because some operand is.
+        """
+
+    def call_plan(self) -> CallPlan | None:
+        """What `run` does, for callers in C++; `None` if only Python can do it."""
+        return None
+
+    def operand_formats(self) -> list[Format]:
+        """How the program takes its operands; empty for one that it does not use."""
+        return _row_major(self.in_avals, self.places.operands)
+
+    def result_formats(self) -> list[Format]:
+        """How the program gives its results."""
+        return _row_major(self.out_avals, self.places.results)
+
+    @abstractmethod
+    def as_text(self) -> str:
+        """The program as the engine runs it."""
+
+    def cost_analysis(self) -> dict[str, float]:
+        """What the engine estimates of it: operations and bytes moved."""
+        return {}
+
+    def memory_analysis(self) -> Any:
+        """How many bytes it takes up, where that is known."""
+        return None
+
+    def runtime_executable(self) -> Any:
+        """The object of the library that runs it, if there is one."""
+        return None
+
+
+class Engine(ABC):
+    """Something that computes."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def supports(self, jaxpr: Jaxpr | None, place: Sharding, operations: float) -> bool:
+        """Whether the engine is one to run a program at a place.
+
+        Args:
+            jaxpr: the program, `None` for a single operation of whichever primitive.
+            place: where to compute.
+            operations: how many operations will be run, infinite if the plan is made to be kept.
+        """
+
+    @abstractmethod
+    def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Plan:
+        """The plan of a program."""
+
+    @abstractmethod
+    def evaluate(
+        self,
+        primitive: Primitive,
+        operands: Sequence[Array],
+        params: dict[str, Any],
+        place: Sharding,
+        committed: bool,
+    ) -> list[Array]:
+        """The results of one operation at a place, bound to it if `committed`."""
+
+
+def _row_major(avals: Sequence[ShapedArray], places: Sequence[Sharding]) -> list[Format]:
+    each = zip(avals, places, strict=True)
+    return [Format(Layout.row_major(len(aval.shape)), place) for aval, place in each]

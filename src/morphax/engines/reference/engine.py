@@ -1,0 +1,93 @@
+"""The reference engine: what a program means, operation by operation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, final
+
+import numpy as np
+
+from ...array import Array
+from ...array import sharding as sharding_module
+from ...array.places import Places
+from ...array.sharding import Sharding, whole_on
+from ...core import Jaxpr, Primitive, apply_jaxpr, current_trace
+from ..devices import host_device, host_is_default
+from ..engine import Engine, Options, Plan
+from .float_errors import ignore_float_errors, restore_float_errors
+from .kernels import application
+
+MOST_INTERPRETED: Final = 16
+"""A program of so many operations is interpreted as fast as a compiled one is called."""
+
+# Above this many elements per operation a compiled program is worth its compilation.
+_SMALL_SIZE: Final = 1024
+
+
+@final
+class Interpretation(Plan):
+    """A program whose operations are evaluated one after the other."""
+
+    def __init__(self, jaxpr: Jaxpr, places: Places) -> None:
+        self.in_avals = jaxpr.in_avals
+        self.out_avals = jaxpr.out_avals
+        self.places = places
+        self._jaxpr = jaxpr
+
+    def run(self, operands: Sequence[Array], committed: bool) -> list[Array]:
+        constant = current_trace().constant
+        results = map(constant, apply_jaxpr(self._jaxpr, *operands))
+        each = zip(results, self.places.results, strict=True)
+        return [result.placed(place, committed) for result, place in each]
+
+    def as_text(self) -> str:
+        return str(self._jaxpr)
+
+
+@final
+class ReferenceEngine(Engine):
+    """NumPy, in host memory: for single operations, and for small programs that run once."""
+
+    name = "reference"
+
+    def supports(self, jaxpr: Jaxpr | None, place: Sharding, operations: float) -> bool:
+        if operations > MOST_INTERPRETED or not _is_in_host_memory(place):
+            return False
+        return jaxpr is None or all(
+            v.aval.size <= _SMALL_SIZE for eqn in jaxpr.eqns for v in eqn.outvars
+        )
+
+    def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Interpretation:
+        return Interpretation(jaxpr, places)
+
+    def evaluate(
+        self,
+        primitive: Primitive,
+        operands: Sequence[Array],
+        params: dict[str, Any],
+        place: Sharding,
+        committed: bool,
+    ) -> list[Array]:
+        avals = tuple([x.aval for x in operands])
+        kernel, out_avals = application(primitive, params, avals)
+        inputs = [x.to_host() for x in operands]
+        setting = ignore_float_errors()
+        try:
+            result = kernel(*inputs) if kernel else primitive.evaluate(*inputs, **params)
+        finally:
+            restore_float_errors(setting)
+        values = result if primitive.multiple_results else (result,)
+        return [
+            Array(aval, np.asarray(value), None, place, committed)
+            for value, aval in zip(values, out_avals, strict=True)
+        ]
+
+
+def _is_in_host_memory(place: Sharding) -> bool:
+    """Whether NumPy computes there; asks no client about arrays at home on the CPU."""
+    if place is sharding_module.home and host_is_default():
+        return True
+    return place is whole_on(host_device())
+
+
+REFERENCE: Final = ReferenceEngine()

@@ -1,0 +1,65 @@
+"""What the text of a module says of the places of its arguments and results.
+
+A program on one device says nothing.  For several, each place becomes a sharding of Shardy over a
+mesh: one axis of the mesh for each axis of the array, of as many devices as that is split over, and
+one over which the parts are repeated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ...array.sharding import Sharding
+from ...core import Atom, Jaxpr
+from .layouts import tiling
+
+
+class Annotations(NamedTuple):
+    """Declarations of meshes, and attributes by position."""
+
+    meshes: tuple[str, ...]
+    arguments: dict[int, str]
+    results: dict[int, str]
+
+
+def annotations(
+    entry: Jaxpr,
+    operands: Sequence[Sharding],
+    results: Sequence[Sharding],
+    donations: Mapping[int, str],
+) -> Annotations:
+    """The annotations of a module with these donations.
+
+    Args:
+        entry: the program that the module computes.
+        operands, results: the places of what it takes and gives.
+        donations: attributes of the operands that are given away.
+    """
+    meshes: dict[str, str] = {}
+
+    def sharded(atoms: Sequence[Atom], places: Sequence[Sharding]) -> list[list[str]]:
+        pairs = zip(atoms, places, strict=True)
+        return [_sharded(place, len(a.aval.shape), meshes) for a, place in pairs]
+
+    arguments, outs = sharded(entry.invars, operands), sharded(entry.outvars, results)
+    for i, donation in donations.items():
+        arguments[i] = [donation, *arguments[i]]
+    declared = tuple([f"sdy.mesh @{name} = {mesh}" for mesh, name in meshes.items()])
+    return Annotations(declared, _attributes(arguments), _attributes(outs))
+
+
+def _sharded(place: Sharding, ndim: int, meshes: dict[str, str]) -> list[str]:
+    if place.num_devices == 1:
+        return []
+    parts, copies, order = tiling(place, ndim)
+    axes = ", ".join([f'"{i}"={size}' for i, size in enumerate((*parts, copies))])
+    numbers = "" if order == tuple(range(len(order))) else f", device_ids={list(order)}"
+    mesh = f"<[{axes}]{numbers}>"
+    name = meshes.setdefault(mesh, f"mesh{len(meshes)}")
+    split = ", ".join([f'{{"{i}"}}' if size > 1 else "{}" for i, size in enumerate(parts)])
+    return [f"sdy.sharding = #sdy.sharding<@{name}, [{split}]>"]
+
+
+def _attributes(parts: Sequence[Sequence[str]]) -> dict[int, str]:
+    return {i: f"{{{', '.join(texts)}}}" for i, texts in enumerate(parts) if texts}

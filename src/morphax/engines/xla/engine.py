@@ -1,0 +1,71 @@
+"""XLA as an engine: any program, on any platform, compiled as a whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, Final, final
+
+from ...array import Array
+from ...array.places import Places
+from ...array.sharding import Sharding
+from ...core import Jaxpr, Primitive, call_program
+from ...util.memo import memoize
+from ..build_events import COMPILING, LOWERING, reported
+from ..engine import Engine, Options
+from .executable import Executable
+from .lowering import LoweredProgram, lower
+
+
+@final
+class XlaEngine(Engine):
+    """The compiler behind `jit`."""
+
+    name = "xla"
+
+    def supports(self, jaxpr: Jaxpr | None, place: Sharding, operations: float) -> bool:
+        return True
+
+    def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Executable:
+        with reported(LOWERING, f"jit({options.name})"):
+            program = _lowered(jaxpr, options, places)
+        with reported(COMPILING, f"jit({options.name})"):
+            return Executable.compile(program, options.compiler)
+
+    def evaluate(
+        self,
+        primitive: Primitive,
+        operands: Sequence[Array],
+        params: dict[str, Any],
+        place: Sharding,
+        committed: bool,
+    ) -> list[Array]:
+        avals = tuple([x.aval for x in operands])
+        return _executable(primitive, tuple(params.items()), avals, place)(operands, committed)
+
+
+def _lowered(jaxpr: Jaxpr, options: Options, places: Places) -> LoweredProgram:
+    return lower(
+        jaxpr,
+        options.name,
+        options.donated,
+        places.platform,
+        places=places,
+        keep_unused=options.keep_unused,
+    )
+
+
+@partial(memoize, maxsize=1024)
+def _executable(
+    primitive: Primitive,
+    params: tuple[tuple[str, Any], ...],
+    avals: tuple[Any, ...],
+    place: Sharding,
+) -> Executable:
+    """One operation as a program, which is compiled once per signature."""
+    jaxpr = call_program(primitive, avals, dict(params))
+    places = Places.all_at(place, jaxpr.invars, jaxpr.outvars)
+    return Executable.compile(_lowered(jaxpr, Options(primitive.name), places))
+
+
+XLA: Final = XlaEngine()

@@ -26,7 +26,7 @@ from ...lax.bitwise import bitwise_and
 from ...lax.comparison import lt
 from ...lax.dynamic_slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from ...lax.spine import zeros
-from ...transforms.jvp import jvp_jaxpr
+from ...transforms.jvp import jvp_jaxpr, open_jvp
 from ...transforms.linearize import Linearization
 from ..bodies.wiring import Parts
 from ..custom.custom_linear_call import linear_call_p
@@ -74,10 +74,13 @@ class _Reversal:
         self.bounds: ReverseBounds = params["bounds"]
         self.body: Jaxpr = params["body_jaxpr"]
         self.condition: Jaxpr = params["cond_jaxpr"]
-        self.jvp = jvp_jaxpr(call_program(reversible_while_p, avals, params), active)
-        self.carry_active = self.jvp.out_active
+        whole = call_program(reversible_while_p, avals, params)
+        self.carry_active = open_jvp(whole, active).out_active
         parts = self.by_role(active)
         self.const_active, self.given = tuple(parts["body_consts"]), parts["carry"]
+        # The body first: it knows the line of a rule that closes over a tracer.
+        jvp_jaxpr(self.body, (*self.const_active, *self.carry_active), self.carry_active)
+        self.jvp = jvp_jaxpr(whole, active)
         self.carry_avals = self.by_role(avals)["carry"]
         carry_bytes = sum([a.size * a.dtype.itemsize for a in self.carry_avals])
         self.parts = parts_by_level(self.bounds, carry_bytes)

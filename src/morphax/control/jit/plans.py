@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from ...array.places import Places
 from ...array.sharding import SingleDeviceSharding
 from ...config import current as current_config
-from ...core import Jaxpr
+from ...core import Jaxpr, without_references
 from ...engines.choice import engine_for
 from ...engines.engine import Options, Plan
 from ...util.memo import on_clear
@@ -67,7 +67,8 @@ def plan_of(jaxpr: Jaxpr, options: Options, place: SingleDeviceSharding) -> Plan
             found = known.by_options.get(key)
             if found is None:
                 start = time.perf_counter()
-                places = Places.all_at(place, jaxpr.invars, jaxpr.outvars)
+                on_values = without_references(jaxpr)
+                places = Places.all_at(place, on_values.invars, on_values.outvars)
                 engine = engine_for(jaxpr, place)
                 found = known.by_options[key] = engine.compile(jaxpr, places, options)
                 _report(jaxpr, options.name, place.device, time.perf_counter() - start)

@@ -65,13 +65,13 @@ from .engines.devices import process_index as process_index
 from .engines.devices import process_indices as process_indices
 from .engines.xla.device import Device as Device
 from .engines.xla.pending import wait_for_effects as effects_barrier
-from .lax.placing import device_put as device_put
-from .lax.ref_functions import empty_ref as empty_ref
-from .lax.ref_functions import free_ref as free_ref
-from .lax.ref_functions import freeze as freeze
-from .lax.ref_functions import new_ref as new_ref
-from .lax.ref_indexing import ds as ds
-from .lax.references import Ref as Ref
+from .lax.ground.placing import device_put as device_put
+from .lax.reference.ref_functions import empty_ref as empty_ref
+from .lax.reference.ref_functions import free_ref as free_ref
+from .lax.reference.ref_functions import freeze as freeze
+from .lax.reference.ref_functions import new_ref as new_ref
+from .lax.reference.ref_indexing import ds as ds
+from .lax.reference.references import Ref as Ref
 from .util.memo import clear_all as clear_caches
 from .util.on_demand import on_demand as _on_demand
 

@@ -10,7 +10,7 @@ import numpy as np
 from . import numpy as jnp
 from . import tree
 from .core import aval_of
-from .lax.convert import convert_element_type
+from .lax.elementwise.convert import convert_element_type
 from .transforms.flattening import avals_of
 from .util.messages import message
 

@@ -26,7 +26,7 @@ import numpy as np
 from . import dtypes, lax
 from . import numpy as jnp
 from .core import aval_of
-from .lax.axes import canonical_axes
+from .lax.ground.axes import canonical_axes
 from .numpy.operands import promoted_inexact
 from .util.messages import message
 

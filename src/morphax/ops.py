@@ -19,8 +19,8 @@ import numpy as np
 from . import dtypes, lax
 from . import numpy as jnp
 from .core import aval_of
-from .lax.monoids import ADD, MAX, MIN, MUL, Monoid
-from .lax.placing import device_put
+from .lax.ground.monoids import ADD, MAX, MIN, MUL, Monoid
+from .lax.ground.placing import device_put
 from .numpy.at import AtIndex
 from .numpy.operands import concrete_values
 from .util.messages import message

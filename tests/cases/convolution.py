@@ -8,15 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from morphax.lax.convolution_axes import conv_dimension_numbers, spatial_windows
-from morphax.lax.convolutions import (
+from morphax.lax.window.convolution_axes import conv_dimension_numbers, spatial_windows
+from morphax.lax.window.convolution_functions import (
     conv,
     conv_general_dilated,
     conv_general_dilated_local,
     conv_general_dilated_patches,
     conv_transpose,
 )
-from morphax.lax.window_geometry import dilated, padtype_to_pads
+from morphax.lax.window.window_geometry import dilated, padtype_to_pads
 
 from .op_case import COMPLEXES, FLOATS, OpCase, Operand
 

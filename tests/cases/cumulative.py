@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from morphax.lax.arithmetic import add, mul
-from morphax.lax.associative_scan import associative_scan
-from morphax.lax.cumulative import cumlogsumexp, cummax, cummin, cumprod, cumsum
+from morphax.lax.elementwise.arithmetic import add, mul
+from morphax.lax.reduction.associative_scan import associative_scan
+from morphax.lax.reduction.cumulative import cumlogsumexp, cummax, cummin, cumprod, cumsum
 
 from .op_case import COMPLEXES, FLOATS, INEXACT, INTEGERS, NUMBERS, OpCase, Operand
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from morphax import lax
-from morphax.lax.random_bits import threefry_prng_impl
-from morphax.lax.threefry import threefry2x32_p
+from morphax.lax.random.random_bits import threefry_prng_impl
+from morphax.lax.random.threefry import threefry2x32_p
 
 from .op_case import OpCase, Operand
 

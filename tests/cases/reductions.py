@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from morphax.lax import argreductions, reductions
+from morphax.lax.reduction import argreductions, reductions
 
 from .op_case import ANY_INTEGER, BOOL, FLOATS, INEXACT, INTEGERS, NUMBERS, OpCase, Operand
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from morphax.lax.sorting import sort, sort_key_val, top_k
+from morphax.lax.ordering.sorting import sort, sort_key_val, top_k
 
 from .op_case import ALL, BOOL, FLOATS, INTEGERS, OpCase, Operand
 

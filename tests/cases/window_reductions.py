@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from morphax.lax import selection
-from morphax.lax.arithmetic import add, mul
-from morphax.lax.computed_reductions import reduce
-from morphax.lax.computed_windows import reduce_window
-from morphax.lax.window_geometry import Window, canonical_window
+from morphax.lax.elementwise import selection
+from morphax.lax.elementwise.arithmetic import add, mul
+from morphax.lax.reduction.computed_reductions import reduce
+from morphax.lax.window.computed_windows import reduce_window
+from morphax.lax.window.window_geometry import Window, canonical_window
 
 from .op_case import COMPLEXES, INTEGERS, NUMBERS, OpCase, Operand
 

@@ -9,8 +9,8 @@ from typing import Any, final
 import numpy as np
 
 from morphax import lax
-from morphax.lax.index_bounds import default_fill_value
-from morphax.lax.index_take import index_take
+from morphax.lax.indexing.index_bounds import default_fill_value
+from morphax.lax.indexing.index_take import index_take
 
 from .op_case import ALL, COMPLEXES, FLOATS, INTEGERS, OpCase, Operand
 

@@ -78,9 +78,8 @@ def is_stated(primitive: Primitive, rule: str) -> bool:
 
 
 def test_the_walk_finds_primitives() -> None:
-    assert {"morphax.lax.trigonometric.sin", "morphax.control.jit.jit_primitive.jit"} <= set(
-        PRIMITIVES
-    )
+    assert "morphax.lax.elementwise.trigonometric.sin" in PRIMITIVES
+    assert "morphax.control.jit.jit_primitive.jit" in PRIMITIVES
 
 
 @pytest.mark.parametrize("label", PRIMITIVES)

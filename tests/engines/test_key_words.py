@@ -11,7 +11,7 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
-from morphax.lax.generators import PRNGImpl
+from morphax.lax.random.generators import PRNGImpl
 
 random = jax.random
 WORDS = np.random.default_rng(0).integers(0, 2**32, (2, 3, 6), np.uint32)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from morphax import lax
-from morphax.lax.accuracy import AccuracyMode, Tolerance
+from morphax.lax.ground.accuracy import AccuracyMode, Tolerance
 
 FUNCTIONS = (
     "cbrt", "cos", "exp", "exp2", "expm1", "log", "log1p", "logistic", "rsqrt", "sin", "sqrt",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from morphax.lax.argreductions import argmax, argmin
+from morphax.lax.reduction.argreductions import argmax, argmin
 from tests.lax.engines import array, check_engines_agree
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")

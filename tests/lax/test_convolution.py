@@ -10,7 +10,7 @@ import pytest
 from morphax import grad, lax, make_jaxpr
 from morphax.core import ShapedArray, stage
 from morphax.engines.xla.lowering import lower
-from morphax.lax.convolution_axes import (
+from morphax.lax.window.convolution_axes import (
     ConvDimensionNumbers,
     conv_dimension_numbers,
     conv_general_permutations,
@@ -18,7 +18,7 @@ from morphax.lax.convolution_axes import (
     conv_shape_tuple,
     conv_transpose_shape_tuple,
 )
-from morphax.lax.convolutions import conv_general_dilated, conv_transpose
+from morphax.lax.window.convolution_functions import conv_general_dilated, conv_transpose
 from tests.lax.engines import array, check_engines_agree
 
 LAST = ("NHWC", "HWIO", "NHWC")

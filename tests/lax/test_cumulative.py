@@ -10,9 +10,9 @@ import pytest
 from morphax import grad, lax, make_jaxpr
 from morphax.core import ShapedArray, stage
 from morphax.engines.xla.lowering import lower
-from morphax.lax import cumulative
-from morphax.lax.arithmetic import add
-from morphax.lax.associative_scan import associative_scan
+from morphax.lax.elementwise.arithmetic import add
+from morphax.lax.reduction import cumulative
+from morphax.lax.reduction.associative_scan import associative_scan
 from tests.lax.engines import array, check_all_agree, check_engines_agree
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")

@@ -7,7 +7,7 @@ import pytest
 from scipy import special
 
 from morphax import lax
-from morphax.lax.inverse_erf import inverse_erf
+from morphax.lax.elementwise.inverse_erf import inverse_erf
 
 
 @pytest.mark.parametrize("count", [0, 1, 33_000])

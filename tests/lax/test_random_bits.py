@@ -9,8 +9,8 @@ import pytest
 
 import morphax as jax
 from morphax import lax
-from morphax.lax.random_bits import threefry_prng_impl
-from morphax.lax.threefry import BLOCK, encrypt_integers
+from morphax.lax.random.random_bits import threefry_prng_impl
+from morphax.lax.random.threefry import BLOCK, encrypt_integers
 
 SEED = 5_000_000_000
 

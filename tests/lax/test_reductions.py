@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from morphax import grad, jit, lax, make_jaxpr
-from morphax.lax import reductions
+from morphax.lax.reduction import reductions
 from tests.lax.engines import array, check_all_agree, check_engines_agree, complex_array
 
 FLOATS = ("float32", "float64", "float16", "bfloat16", "float8_e4m3fn")

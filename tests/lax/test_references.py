@@ -11,7 +11,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
-from morphax.lax.ref_indexing import Slice
+from morphax.lax.reference.ref_indexing import Slice
 
 SHAPE = (3, 4, 5)
 X = np.arange(60, dtype=np.float32).reshape(SHAPE)

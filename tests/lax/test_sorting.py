@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from morphax import grad, jit, lax
-from morphax.lax.sorting import sort, sort_key_val, top_k
+from morphax.lax.ordering.sorting import sort, sort_key_val, top_k
 from tests.lax.engines import array, check_all_agree, complex_array
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import morphax as jax
-from morphax.lax import threefry
-from morphax.lax.threefry import encrypt_integers, images, threefry2x32_p
+from morphax.lax.random import threefry
+from morphax.lax.random.threefry import encrypt_integers, images, threefry2x32_p
 
 # From the test vectors of the authors' library Random123: key, counter, image.
 KNOWN = (

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from morphax import grad, jvp, lax, make_jaxpr, vmap
-from morphax.lax import selection
-from morphax.lax.arithmetic import add, mul
-from morphax.lax.bitwise import bitwise_and, bitwise_or, bitwise_xor
-from morphax.lax.computed_reductions import reduce
-from morphax.lax.computed_windows import reduce_window
-from morphax.lax.window_geometry import padtype_to_pads, reduce_window_shape_tuple
+from morphax.lax.elementwise import selection
+from morphax.lax.elementwise.arithmetic import add, mul
+from morphax.lax.elementwise.bitwise import bitwise_and, bitwise_or, bitwise_xor
+from morphax.lax.reduction.computed_reductions import reduce
+from morphax.lax.window.computed_windows import reduce_window
+from morphax.lax.window.window_geometry import padtype_to_pads, reduce_window_shape_tuple
 from tests.lax.engines import array, check_engines_agree
 
 FLOATS = ("float32", "float64", "float16", "bfloat16")

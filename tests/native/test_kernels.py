@@ -9,7 +9,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
-from morphax.lax.threefry import encrypt_integers
+from morphax.lax.random.threefry import encrypt_integers
 from morphax.util.compiled import part
 
 kernels, random = part("kernels"), part("random")

@@ -14,7 +14,7 @@ from ..core import (
     stage_closed,
     with_operands,
 )
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
 
 
 def common_captures(

@@ -26,10 +26,10 @@ from ..core import (
     is_value,
     stage,
 )
-from ..lax.arithmetic import add, div, mul
-from ..lax.convert import convert_element_type_p
-from ..lax.selection import scalar_like
-from ..lax.spine import broadcast_to, instantiate, zeros
+from ..lax.elementwise.arithmetic import add, div, mul
+from ..lax.elementwise.convert import convert_element_type_p
+from ..lax.elementwise.selection import scalar_like
+from ..lax.ground.linear_structure import broadcast_to, instantiate, zeros
 from ..transforms.flattening import FlatFunction, check_callable, debug_info
 from ..transforms.taylor import Given, Series
 from ..util.messages import described, message

@@ -20,7 +20,7 @@ from ..core import (
     current_trace,
     stage_closed,
 )
-from ..lax.spine import instantiate
+from ..lax.ground.linear_structure import instantiate
 from ..transforms.taylor import Given, Graph, Series
 from ..util.memo import memoize
 from .bodies.body_primitive import HasBodies

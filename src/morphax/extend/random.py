@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from .. import numpy as jnp
-from ..lax.generators import PRNGImpl
-from ..lax.random_bits import threefry_prng_impl
-from ..lax.threefry import threefry2x32_p
+from ..lax.random.generators import PRNGImpl
+from ..lax.random.random_bits import threefry_prng_impl
+from ..lax.random.threefry import threefry2x32_p
 from ..random import key
 from ..random._generators import rbg_prng_impl, seeded, unsafe_rbg_prng_impl
 

@@ -29,9 +29,9 @@ from ..core import (
 )
 from ..core import UndefinedPrimal as UndefinedPrimal
 from ..extend.core.rules import has_rule, set_rule
-from ..lax.families import sum_of_tangents
-from ..lax.spine import add_any_p as add_jaxvals_p
-from ..lax.spine import instantiate, zeros
+from ..lax.ground.families import sum_of_tangents
+from ..lax.ground.linear_structure import add_any_p as add_jaxvals_p
+from ..lax.ground.linear_structure import instantiate, zeros
 from ..transforms.jvp import JVPTrace as JVPTrace
 from ..transforms.jvp import JVPTracer as JVPTracer
 from ..transforms.jvp import apply_rule

@@ -18,8 +18,8 @@ from typing import Any, final
 
 from ..core import BatchAxes, Primitive, aval_of
 from ..extend.core.rules import set_rule
-from ..lax.families import aligned_batch
-from ..lax.spine import batch_reduction, batched_first
+from ..lax.ground.families import aligned_batch
+from ..lax.ground.linear_structure import batch_reduction, batched_first
 from ..transforms.batching import to_axis
 from ..transforms.vmappable import register_vmappable, unregister_vmappable
 from ..util.messages import message

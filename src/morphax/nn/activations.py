@@ -10,7 +10,7 @@ from .. import dtypes, lax
 from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..engines.reference.replay import replayed
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
 from ..numpy.operands import as_array, promoted, promoted_inexact
 
 # SELU's constants make mean 0 and variance 1 a fixed point (Klambauer et al., NeurIPS 2017).

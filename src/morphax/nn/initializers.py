@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from .. import numpy as jnp
 from .. import random
 from ..dtypes import canonicalize
-from ..lax.axes import canonical_axis, canonical_shape
+from ..lax.ground.axes import canonical_axis, canonical_shape
 from ..util.messages import message
 
 # Standard deviation of a standard normal variable cut off at ±2.

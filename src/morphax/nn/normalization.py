@@ -12,7 +12,7 @@ from ..config import current as current_config
 from ..control.custom.custom_jvp import custom_jvp
 from ..core import current_trace, root_trace
 from ..engines.reference.replay import replayed
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
 from ..numpy.axes import canonical_axes, canonical_axis
 from ..numpy.operands import as_array, inexact_type, promoted_inexact
 from ..numpy.reductions import exp_shift

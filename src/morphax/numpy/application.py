@@ -10,8 +10,8 @@ import numpy as np
 
 from .. import lax
 from ..core import aval_of
-from ..lax.axes import check_callable, members
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import check_callable, members
 from ..transforms.vmap import vmap
 from ..util.messages import message
 from .axes import canonical_axis

@@ -10,11 +10,11 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_p
-from ..lax.bitwise import and_p, or_p
-from ..lax.convert import convert
-from ..lax.selection import max_p, min_p
-from ..lax.spine import broadcast_to
+from ..lax.elementwise.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_p
+from ..lax.elementwise.bitwise import and_p, or_p
+from ..lax.elementwise.convert import convert
+from ..lax.elementwise.selection import max_p, min_p
+from ..lax.ground.linear_structure import broadcast_to
 from ..util.messages import message
 from .logic import greater, less
 from .operands import BOOL, as_array, promoted, promoted_inexact

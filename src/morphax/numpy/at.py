@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import lax
 from ..core import aval_of
-from ..lax.dimension_numbers import GatherScatterMode
-from ..lax.placing import refuse_layout
+from ..lax.ground.dimension_numbers import GatherScatterMode
+from ..lax.ground.placing import refuse_layout
 from ..transforms.vmap import vmap
 from ..util.messages import message
 from .arithmetic import power as _power

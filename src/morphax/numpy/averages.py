@@ -10,7 +10,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of, is_value
 from ..engines.reference.replay import replayed
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
 from ..util.messages import described, message
 from .axes import canonical_axes
 from .operands import as_array, promoted_inexact

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import ShapeError
-from ..lax.axes import integer
+from ..lax.ground.axes import integer
 from ..util.messages import message
 
 # Sizes are 64-bit numbers in programs.

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
 from .operands import as_array, constant
 
 

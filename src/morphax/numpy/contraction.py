@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from .. import lax
-from ..lax.dot import dot_general_p
-from ..lax.spine import transpose_p
+from ..lax.contraction.dot import dot_general_p
+from ..lax.ground.linear_structure import transpose_p
 from ..util.memo import memoize
 from ..util.messages import message
 

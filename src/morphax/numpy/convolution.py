@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import lax
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
 from ..util.messages import message
 from .complex import conjugate
 from .operands import as_array, inexact_type

@@ -10,8 +10,8 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax import cumulative as running
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
+from ..lax.reduction import cumulative as running
 from ..util.messages import message
 from .axes import canonical_axis
 from .operands import as_array, check_no_out

@@ -9,8 +9,8 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.axes import counted
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import counted
 from ..util.messages import message
 from .arithmetic import divide, floor_divide, multiply, remainder, subtract
 from .axes import canonical_axes, canonical_axis

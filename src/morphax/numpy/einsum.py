@@ -12,10 +12,10 @@ from typing import Any, final
 
 from .. import dtypes, lax
 from ..core import aval_of
-from ..lax.axes import integer, members
-from ..lax.convert import convert
-from ..lax.placing import refuse_layout
-from ..lax.precision import canonical_precision
+from ..lax.contraction.precision import canonical_precision
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import integer, members
+from ..lax.ground.placing import refuse_layout
 from ..util.memo import memoize
 from ..util.messages import message
 from .contraction import (

@@ -10,8 +10,8 @@ from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
-from ..lax.convert import convert
-from ..lax.log_sum import log_sum
+from ..lax.elementwise.convert import convert
+from ..lax.elementwise.log_sum import log_sum
 from .arithmetic import chosen
 from .complex import is_complex
 from .operands import promoted_inexact

@@ -9,7 +9,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
 from ..util.messages import message
 from .complex import is_complex
 from .operands import as_array, promoted_inexact, settled

@@ -11,8 +11,8 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..errors import ShapeError
-from ..lax.axes import check_callable, integer
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import check_callable, integer
 from ..transforms.vmap import vmap
 from ..util.messages import message
 from .arithmetic import multiply, power, true_divide

@@ -17,8 +17,8 @@ import numpy as np
 
 from .. import lax
 from ..core import aval_of
-from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
-from ..lax.spine import broadcast_in_dim_p
+from ..lax.ground.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
+from ..lax.ground.linear_structure import broadcast_in_dim_p
 from ..util.host_memory import MANY, pooled
 from ..util.messages import message
 from .index_plan import (

@@ -7,7 +7,7 @@ from typing import Any
 from .. import lax
 from ..core import aval_of
 from ..errors import ShapeError
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
 from ..util.messages import message
 from .arithmetic import add, multiply, remainder, subtract, true_divide
 from .indexing import getitem

@@ -10,9 +10,9 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.axes import integer, integer_tuple, members
-from ..lax.convert import convert
-from ..lax.placing import refuse_layout
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import integer, integer_tuple, members
+from ..lax.ground.placing import refuse_layout
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axes, canonical_axis

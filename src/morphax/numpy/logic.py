@@ -12,8 +12,8 @@ from .. import dtypes, lax
 from ..core import Primitive, aval_of, is_value
 from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
-from ..lax.bitwise import and_p, not_p, or_p, xor_p
-from ..lax.comparison import eq_p, ge_p, gt_p, le_p, lt_p, ne_p
+from ..lax.elementwise.bitwise import and_p, not_p, or_p, xor_p
+from ..lax.elementwise.comparison import eq_p, ge_p, gt_p, le_p, lt_p, ne_p
 from .operands import BOOL, PYTHON_SCALARS, as_truth, promoted
 
 

@@ -12,8 +12,8 @@ from ..array import Array
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.axes import check_callable, counted, integer
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import check_callable, counted, integer
 from ..util.messages import message
 from .arithmetic import power
 from .at import At

@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
-from ..lax.placing import refuse_layout
+from ..lax.ground.placing import refuse_layout
 from ..util.messages import message
 from . import selection, shaping
 from .complex import is_complex

@@ -19,10 +19,10 @@ from ..config import current as current_config
 from ..core import Tracer, aval_of, is_value, python_scalar_types
 from ..dtypes.numbers import as_bits, bounds, checked_int
 from ..errors import ShapeError
-from ..lax.comparison import ne_p
-from ..lax.convert import convert
-from ..lax.shape import broadcast_shapes
-from ..lax.spine import broadcast_in_dim_p
+from ..lax.elementwise.comparison import ne_p
+from ..lax.elementwise.convert import convert
+from ..lax.ground.linear_structure import broadcast_in_dim_p
+from ..lax.shape.shape_operations import broadcast_shapes
 from ..util.memo import ResultTable
 from ..util.messages import described, message
 

@@ -13,8 +13,8 @@ from typing import Any
 
 from ..array import Array, public
 from ..core import Tracer, current_trace, hide_frames, is_value, root_trace
-from ..lax.joining import unstack
-from ..lax.slicing import index_in_dim, slice_in_dim
+from ..lax.shape.joining import unstack
+from ..lax.shape.slicing import index_in_dim, slice_in_dim
 from ..util.messages import message
 from . import (
     arithmetic,

@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
 from ..util.memo import memoize
 from ..util.messages import message
 from .application import apply_along_axis

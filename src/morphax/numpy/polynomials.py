@@ -7,7 +7,7 @@ from typing import Any
 from .. import lax
 from ..core import aval_of
 from ..errors import ShapeError
-from ..lax.axes import integer
+from ..lax.ground.axes import integer
 from ..util.messages import message
 from .indexing import getitem
 from .operands import as_array, of_one_dtype

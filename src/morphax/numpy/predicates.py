@@ -11,7 +11,7 @@ from ..array import Array
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
 from ..util.messages import message
 from .complex import is_complex
 from .creation import asarray

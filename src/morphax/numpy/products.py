@@ -14,11 +14,11 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.axes import integer
-from ..lax.convert import convert
-from ..lax.dot import DotDimensionNumbers, dot_general_p
-from ..lax.placing import refuse_layout
-from ..lax.precision import canonical_precision
+from ..lax.contraction.dot import DotDimensionNumbers, dot_general_p
+from ..lax.contraction.precision import canonical_precision
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import integer
+from ..lax.ground.placing import refuse_layout
 from ..util.memo import ResultTable, memoize
 from ..util.messages import message
 from .arithmetic import multiply

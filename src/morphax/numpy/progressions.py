@@ -11,10 +11,10 @@ from .. import dtypes, lax
 from ..core import aval_of, is_concrete
 from ..engines.reference.replay import replayed
 from ..errors import ConcretizationTypeError
-from ..lax.axes import counted, integer
-from ..lax.convert import convert
-from ..lax.placing import refuse_layout
-from ..lax.spine import moved_axis
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import counted, integer
+from ..lax.ground.linear_structure import moved_axis
+from ..lax.ground.placing import refuse_layout
 from ..util.messages import message
 from .creation import array, placed, repeated
 from .operands import PYTHON_SCALARS, as_array, inexact_type

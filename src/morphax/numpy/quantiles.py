@@ -11,10 +11,10 @@ import numpy as np
 from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
-from ..lax.convert import convert
-from ..lax.cumulative import cumsum
-from ..lax.placing import refuse_layout
-from ..lax.sorting import sort as lax_sort
+from ..lax.elementwise.convert import convert
+from ..lax.ground.placing import refuse_layout
+from ..lax.ordering.sorting import sort as lax_sort
+from ..lax.reduction.cumulative import cumsum
 from ..util.messages import message
 from .arithmetic import true_divide
 from .axes import canonical_axes

@@ -15,10 +15,10 @@ import numpy as np
 from .. import dtypes, lax
 from ..config import current as current_config
 from ..engines.reference.replay import replayed
-from ..lax.convert import convert
-from ..lax.monoids import highest, lowest
-from ..lax.reductions import exp_shift_p
-from ..lax.spine import broadcast_in_dim_p, reduce_sum_p
+from ..lax.elementwise.convert import convert
+from ..lax.ground.linear_structure import broadcast_in_dim_p, reduce_sum_p
+from ..lax.ground.monoids import highest, lowest
+from ..lax.reduction.reductions import exp_shift_p
 from ..util.memo import ResultTable
 from ..util.messages import message
 from .arithmetic import add, multiply

@@ -10,9 +10,9 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
-from ..lax.axes import integer
-from ..lax.convert import convert
-from ..lax.rounding import RoundingMethod
+from ..lax.elementwise.convert import convert
+from ..lax.elementwise.rounding import RoundingMethod
+from ..lax.ground.axes import integer
 from ..util.messages import message
 from .operands import as_array, check_no_out, promoted_inexact
 

@@ -16,9 +16,9 @@ from ..array import Array
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.axes import counted
-from ..lax.cumulative import cumsum
-from ..lax.placing import refuse_layout
+from ..lax.ground.axes import counted
+from ..lax.ground.placing import refuse_layout
+from ..lax.reduction.cumulative import cumsum
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axis

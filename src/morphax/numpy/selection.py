@@ -12,14 +12,14 @@ from ..core import aval_of
 from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.axes import integer, members
-from ..lax.convert import convert
-from ..lax.dimension_numbers import (
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import integer, members
+from ..lax.ground.dimension_numbers import (
     GatherDimensionNumbers,
     GatherScatterMode,
     elements_along,
 )
-from ..lax.start_indices import holding
+from ..lax.indexing.start_indices import holding
 from ..util.messages import message
 from .arithmetic import maximum, minimum, remainder
 from .axes import canonical_axis

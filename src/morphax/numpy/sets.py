@@ -14,9 +14,9 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
-from ..lax.axes import counted
-from ..lax.cumulative import cumsum
-from ..lax.sorting import sort as lax_sort
+from ..lax.ground.axes import counted
+from ..lax.ordering.sorting import sort as lax_sort
+from ..lax.reduction.cumulative import cumsum
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axis

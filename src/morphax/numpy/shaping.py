@@ -12,9 +12,9 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.axes import integer, integer_tuple, members
-from ..lax.convert import convert
-from ..lax.placing import device_put, refuse_layout
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import integer, integer_tuple, members
+from ..lax.ground.placing import device_put, refuse_layout
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis, canonical_size
 from .operands import as_array

@@ -16,7 +16,7 @@ from .. import lax
 from ..control.custom.custom_jvp import custom_jvp
 from ..core import current_trace, root_trace
 from ..engines.reference.replay import replayed
-from ..lax.selection import scalar_like
+from ..lax.elementwise.selection import scalar_like
 from .arithmetic import chosen
 from .operands import promoted_inexact
 

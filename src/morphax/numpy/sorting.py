@@ -9,8 +9,8 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.axes import integer, members
-from ..lax.sorting import sort as lax_sort
+from ..lax.ground.axes import integer, members
+from ..lax.ordering.sorting import sort as lax_sort
 from ..util.messages import message
 from .axes import canonical_axis
 from .operands import as_array

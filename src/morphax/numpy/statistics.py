@@ -10,8 +10,8 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..errors import ShapeError
-from ..lax.axes import counted, integer
-from ..lax.convert import convert
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import counted, integer
 from ..util.messages import message
 from .arithmetic import multiply, true_divide
 from .at import At

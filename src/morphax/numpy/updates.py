@@ -12,8 +12,8 @@ from ..config import current as current_config
 from ..core import aval_of
 from ..dtypes.numbers import checked_int
 from ..errors import ShapeError
-from ..lax.convert import convert
-from ..lax.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
+from ..lax.elementwise.convert import convert
+from ..lax.ground.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
 from ..util.messages import message
 from .creation import asarray
 from .index_plan import (

@@ -15,8 +15,8 @@ import numpy as np
 
 from .. import tree
 from ..core import BatchAxes, NoRule, Primitive, aval_of, current_trace, new_trace
-from ..lax.arithmetic import mul
-from ..lax.spine import moved_axis, reduce_sum
+from ..lax.elementwise.arithmetic import mul
+from ..lax.ground.linear_structure import moved_axis, reduce_sum
 from ..transforms.batching import BatchTrace
 from ..transforms.flattening import check_values
 from .axis_names import axis_tuple

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from typing import Any, final
 
 from ..core import BatchAxes, ShapedArray, aval_of
-from ..lax.axes import canonical_axis
-from ..lax.shape import expand_dims, reshape, squeeze
-from ..lax.spine import batched_first, transpose_p
+from ..lax.ground.axes import canonical_axis
+from ..lax.ground.linear_structure import batched_first, transpose_p
+from ..lax.shape.shape_operations import expand_dims, reshape, squeeze
 from .axis_names import hashable, joint_size
 from .collective import AlongAxes, map_operands
 from .gathering import jointly

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ..core import BatchAxes, ShapedArray, aval_of
-from ..lax.axes import canonical_axis
-from ..lax.dynamic_slicing import dynamic_index_in_dim
-from ..lax.shape import reshape
-from ..lax.spine import batched_first, moved_axis
+from ..lax.ground.axes import canonical_axis
+from ..lax.ground.linear_structure import batched_first, moved_axis
+from ..lax.indexing.dynamic_slicing import dynamic_index_in_dim
+from ..lax.shape.shape_operations import reshape
 from ..transforms.vmap import vmap
 from ..util.messages import message
 from .collective import AlongAxes, Collective, batch_sum, map_operands

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from ..core import BatchAxes, aval_of
-from ..lax.axes import integer
-from ..lax.dimension_numbers import GatherDimensionNumbers
-from ..lax.gather import gather
-from ..lax.shape import reshape
-from ..lax.spine import batched_first
+from ..lax.ground.axes import integer
+from ..lax.ground.dimension_numbers import GatherDimensionNumbers
+from ..lax.ground.linear_structure import batched_first
+from ..lax.indexing.gather import gather
+from ..lax.shape.shape_operations import reshape
 from ..transforms.vmap import vmap
 from ..util.messages import message
 from .axis_names import joint_size, named_axes

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..core import aval_of
-from ..lax.shape import reshape
+from ..lax.shape.shape_operations import reshape
 from ..util.messages import message
 
 

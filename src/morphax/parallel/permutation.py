@@ -11,11 +11,11 @@ from typing import Any, final
 import numpy as np
 
 from ..core import BatchAxes
-from ..lax.axes import integer, integer_pairs
-from ..lax.comparison import eq
-from ..lax.selection import select
-from ..lax.slicing import index_in_dim
-from ..lax.spine import batched_first, zeros
+from ..lax.elementwise.comparison import eq
+from ..lax.elementwise.selection import select
+from ..lax.ground.axes import integer, integer_pairs
+from ..lax.ground.linear_structure import batched_first, zeros
+from ..lax.shape.slicing import index_in_dim
 from ..util.messages import message
 from .axis_names import hashable, joint_size, named_axes
 from .collective import Collective, map_operands

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..core import BatchAxes, NoRule, Primitive, ShapedArray, not_differentiable, not_linear
 from ..core import axis_size as size_in_scope
-from ..lax.arithmetic import add, mul
-from ..lax.filling import iota
+from ..lax.elementwise.arithmetic import add, mul
+from ..lax.shape.filling import iota
 from .axis_names import joint_size, named_axes
 from .collective import NO_MEMBERS
 

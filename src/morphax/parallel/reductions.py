@@ -13,11 +13,11 @@ import numpy as np
 
 from .. import dtypes, tree
 from ..core import BatchAxes, aval_of, not_differentiable, not_linear
-from ..lax.arithmetic import div
-from ..lax.axes import canonical_axes
-from ..lax.convert import convert
-from ..lax.reductions import reduce_max, reduce_min
-from ..lax.spine import reduce_sum
+from ..lax.elementwise.arithmetic import div
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import canonical_axes
+from ..lax.ground.linear_structure import reduce_sum
+from ..lax.reduction.reductions import reduce_max, reduce_min
 from .axis_names import joint_size, names_and_positions
 from .collective import Collective, batch_sum, map_operands
 from .gathering import jointly

@@ -9,9 +9,9 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..errors import ShapeError
-from ..lax.axes import canonical_shape
-from ..lax.kinds import FLOATING, DtypeKind
-from ..lax.placing import refuse_layout
+from ..lax.ground.axes import canonical_shape
+from ..lax.ground.kinds import FLOATING, DtypeKind
+from ..lax.ground.placing import refuse_layout
 from ..util.messages import message
 from ._keys import single_key
 

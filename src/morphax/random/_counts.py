@@ -22,7 +22,7 @@ import numpy as np
 from .. import lax
 from ..control.loops.loops import scan, while_loop
 from ..core import aval_of
-from ..lax.kinds import INTEGER
+from ..lax.ground.kinds import INTEGER
 from ._arguments import drawn_shape, placed, prepared, repeated, requested_dtype
 from ._gamma import any_of
 from ._generators import split_keys

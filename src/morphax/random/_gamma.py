@@ -23,7 +23,7 @@ from ..control.custom.custom_jvp import custom_jvp
 from ..control.loops.loops import while_loop
 from ..core import aval_of
 from ..errors import ShapeError
-from ..lax.axes import counted
+from ..lax.ground.axes import counted
 from ..util.messages import message
 from ._arguments import drawn_shape, placed, prepared, repeated
 from ._generators import split_keys

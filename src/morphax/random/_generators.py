@@ -22,8 +22,8 @@ import numpy as np
 from .. import lax
 from ..array import Array
 from ..core import aval_of
-from ..lax.generators import PRNGImpl
-from ..lax.random_bits import (
+from ..lax.random.generators import PRNGImpl
+from ..lax.random.random_bits import (
     random_bits_p,
     random_fold_in_p,
     random_seed_p,

@@ -14,7 +14,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.kinds import INTEGER
+from ..lax.ground.kinds import INTEGER
 from ._arguments import drawn_shape, is_number, parameter, placed, requested_dtype
 from ._generators import drawn_bits
 from ._keys import keys_from, single_key

@@ -12,7 +12,7 @@ from typing import Any
 from .. import dtypes, lax
 from ..config import current as current_config
 from ..engines.reference.replay import replayed
-from ..lax.kinds import INTEGER
+from ..lax.ground.kinds import INTEGER
 from ._arguments import placed, prepared, requested_dtype
 from ._uniform import check_mode, two_digits, uniform_between, unit_interval
 

@@ -17,10 +17,10 @@ from .. import dtypes, lax
 from ..config import current as current_config
 from ..core import aval_of, is_value
 from ..engines.reference.replay import replayed
-from ..lax.axes import canonical_shape
-from ..lax.generators import PRNGImpl
-from ..lax.kinds import INTEGER
-from ..lax.random_bits import random_clone_p, random_unwrap_p, random_wrap_p
+from ..lax.ground.axes import canonical_shape
+from ..lax.ground.kinds import INTEGER
+from ..lax.random.generators import PRNGImpl
+from ..lax.random.random_bits import random_clone_p, random_unwrap_p, random_wrap_p
 from ..util.frames import user_frame
 from ..util.messages import message
 from ._generators import GENERATORS, fold_in_key, generator_of, seeded, split_keys

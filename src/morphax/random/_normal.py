@@ -13,8 +13,8 @@ import numpy as np
 from .. import lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.complex import real_dtype
-from ..lax.kinds import COMPLEX, INEXACT
+from ..lax.elementwise.complex import real_dtype
+from ..lax.ground.kinds import COMPLEX, INEXACT
 from ._arguments import drawn_shape, placed, prepared, requested_dtype
 from ._keys import keys_from, single_key
 from ._uniform import rademacher, uniform_between, unit_interval

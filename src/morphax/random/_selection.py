@@ -21,10 +21,10 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.axes import canonical_axis, canonical_shape, integer
-from ..lax.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
-from ..lax.kinds import FLOATING, INTEGER
-from ..lax.spine import moved_axis
+from ..lax.ground.axes import canonical_axis, canonical_shape, integer
+from ..lax.ground.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
+from ..lax.ground.kinds import FLOATING, INTEGER
+from ..lax.ground.linear_structure import moved_axis
 from ..util.messages import message
 from ._arguments import placed, requested_dtype
 from ._generators import drawn_bits

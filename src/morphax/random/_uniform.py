@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.kinds import FLOATING, NUMBER, UNSIGNED
+from ..lax.ground.kinds import FLOATING, NUMBER, UNSIGNED
 from ..util.memo import memoize
 from ..util.messages import message
 from ._arguments import drawn_shape, parameter, placed, requested_dtype

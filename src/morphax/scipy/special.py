@@ -16,7 +16,7 @@ from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
-from ..lax.bessel import i1_over_x
+from ..lax.elementwise.bessel import i1_over_x
 from ..numpy.operands import as_array, promoted_inexact, settled
 from ..util.messages import message
 

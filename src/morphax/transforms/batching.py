@@ -33,7 +33,7 @@ from ..core import (
 from ..core.axes import AxisEnv
 from ..core.debug_info import unknown_function
 from ..core.trace import Trace
-from ..lax.spine import batched_first, moved_axis
+from ..lax.ground.linear_structure import batched_first, moved_axis
 from ..util.memo import memoize
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from .. import tree
-from ..lax.references import Ref, TransformedRef
+from ..lax.reference.references import Ref, TransformedRef
 from ..util.messages import message
 
 

@@ -15,9 +15,9 @@ import numpy as np
 
 from .. import dtypes, tree
 from ..core import Zero, aval_of, current_trace, frames_hidden, is_zero
-from ..lax.convert import convert
-from ..lax.ref_access import add_to
-from ..lax.spine import instantiate
+from ..lax.elementwise.convert import convert
+from ..lax.ground.linear_structure import instantiate
+from ..lax.reference.ref_access import add_to
 from ..util.messages import message
 from .cotangent_targets import DidntWant, DontWant, GradRef, GradValue, targets_of
 from .tape import Tape

@@ -25,9 +25,9 @@ from ..core import (
     new_trace,
     stage,
 )
-from ..lax.convert import as_weak_as
-from ..lax.references import Ref
-from ..lax.spine import instantiate
+from ..lax.elementwise.convert import as_weak_as
+from ..lax.ground.linear_structure import instantiate
+from ..lax.reference.references import Ref
 from ..util.messages import message
 from .derivative_maps import JVP, VJP, MapFacts, as_output, check_tangents, tangent_output
 from .flattening import (

@@ -12,7 +12,7 @@ from typing import Any, final
 
 from .. import tree
 from ..core import DebugInfo, aval_of, held_for_a_while, is_value
-from ..lax.references import Ref, as_references
+from ..lax.reference.references import Ref, as_references
 from ..util.messages import described, message
 
 Complete = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]

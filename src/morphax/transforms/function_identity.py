@@ -48,7 +48,7 @@ import numpy as np
 
 from ..array import Array
 from ..core import Primitive, Tracer
-from ..lax.references import Ref
+from ..lax.reference.references import Ref
 from ..tree import PyTreeDef
 from . import identity_of_code as code
 from . import identity_of_values as values

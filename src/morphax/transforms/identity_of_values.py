@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from ..core import Primitive, Tracer
-from ..lax.references import Ref
+from ..lax.reference.references import Ref
 from ..tree import PyTreeDef, nodes_of_users
 from .identity_walk import BY_VALUE, Unknown, Visitor, Walk
 from .object_state import NoState, state_of

@@ -10,9 +10,9 @@ import numpy as np
 
 from .. import dtypes, tree
 from ..core import aval_of, frames_hidden_in
-from ..lax.convert import convert
-from ..lax.shape import reshape
-from ..lax.slicing import slice_in_dim
+from ..lax.elementwise.convert import convert
+from ..lax.shape.shape_operations import reshape
+from ..lax.shape.slicing import slice_in_dim
 from ..util.messages import message
 from .derivatives import linearize, vjp
 from .flattening import check_callable, function_label

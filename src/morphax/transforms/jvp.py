@@ -29,8 +29,8 @@ from ..core import (
 )
 from ..core.dce import eliminate_dead_code, holds_only_transposed
 from ..core.trace import Trace
-from ..lax.convert import as_weak_as
-from ..lax.spine import instantiate
+from ..lax.elementwise.convert import as_weak_as
+from ..lax.ground.linear_structure import instantiate
 from ..util.memo import memoize
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from ..core import (
     frames_hidden_in,
     stage,
 )
-from ..lax.axes import integer_tuple
+from ..lax.ground.axes import integer_tuple
 from ..util.messages import message
 from .derivatives import shape_aval
 from .flattening import FlatFunction, check_callable, debug_info

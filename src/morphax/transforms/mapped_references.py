@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core import AbstractRef, Cell, aval_of, set_current_trace
-from ..lax.ref_access import look_up, replace
-from ..lax.references import Ref
+from ..lax.reference.ref_access import look_up, replace
+from ..lax.reference.references import Ref
 from .batching import BatchTrace, to_axis
 
 

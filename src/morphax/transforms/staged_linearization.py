@@ -36,7 +36,7 @@ from ..core import (
     without_references,
     without_source,
 )
-from ..lax.spine import add_any_p, zeros
+from ..lax.ground.linear_structure import add_any_p, zeros
 from ..util.frames import UserFrame
 from ..util.memo import memoize
 from .linearize import Linearization, LinearizeTrace, LinearizeTracer, linearization

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
 
 from ..core import attributed_to, current_trace
-from ..lax.spine import add_tangents
+from ..lax.ground.linear_structure import add_tangents
 from ..util.frames import UserFrame
 
 if TYPE_CHECKING:

@@ -37,11 +37,11 @@ from ..core import (
     is_zero,
 )
 from ..core.dce import eliminate_dead_code
-from ..lax.arithmetic import div, div_p, mul, mul_p, neg, sub
-from ..lax.convolution import conv_general_dilated_p
-from ..lax.dot import dot_general_p
-from ..lax.selection import scalar_like
-from ..lax.spine import add_tangents, instantiate
+from ..lax.contraction.dot import dot_general_p
+from ..lax.elementwise.arithmetic import div, div_p, mul, mul_p, neg, sub
+from ..lax.elementwise.selection import scalar_like
+from ..lax.ground.linear_structure import add_tangents, instantiate
+from ..lax.window.convolution import conv_general_dilated_p
 from ..util.memo import memoize
 from ..util.parameter_keys import key_of, params_key
 from .jvp import jvp_jaxpr

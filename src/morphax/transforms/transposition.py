@@ -28,8 +28,8 @@ from ..core import (
     without_source,
 )
 from ..core.partition import partition
-from ..lax.convert import as_weak_as
-from ..lax.spine import add_tangents, instantiate
+from ..lax.elementwise.convert import as_weak_as
+from ..lax.ground.linear_structure import add_tangents, instantiate
 from ..util.memo import memoize
 from ..util.messages import message
 from .known_parts import dependence

@@ -19,8 +19,8 @@ from ..core import (
     frames_hidden_in,
     new_trace,
 )
-from ..lax.references import Ref
-from ..lax.slicing import index_in_dim
+from ..lax.reference.references import Ref
+from ..lax.shape.slicing import index_in_dim
 from ..util.messages import message
 from .batching import BatchTrace, SameAxis, to_axis
 from .flattening import (

@@ -16,7 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from ..core import BatchAxes, is_value
-from ..lax.filling import iota
+from ..lax.shape.filling import iota
 from .batching import BatchTrace
 
 

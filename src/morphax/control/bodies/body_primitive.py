@@ -18,8 +18,8 @@ from ...core import (
     values_of,
 )
 from ...engines.reference.eager import RunsOnArrays
-from ...lax.ref_binding import TakesReferences
-from ...lax.spine import instantiate
+from ...lax.ground.linear_structure import instantiate
+from ...lax.reference.ref_binding import TakesReferences
 from ...transforms.batching import open_batch, to_axis
 from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import KnownPart, known_program

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from ...core import Jaxpr, Var, apply_jaxpr, stage_closed
-from ...lax.spine import zeros
+from ...lax.ground.linear_structure import zeros
 from ...transforms.linearize import Linearization
 from ..closing import closed_programs
 

@@ -10,9 +10,9 @@ import numpy as np
 from ... import dtypes, tree
 from ...config import current as current_config
 from ...core import Jaxpr, aval_of, frames_hidden, is_concrete, stage_with_operands
-from ...lax.axes import members
-from ...lax.convert import convert_element_type
-from ...lax.selection import clamp
+from ...lax.elementwise.convert import convert_element_type
+from ...lax.elementwise.selection import clamp
+from ...lax.ground.axes import members
 from ...transforms.flattening import (
     FlatFunction,
     argument_names,

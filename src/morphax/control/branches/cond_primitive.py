@@ -20,8 +20,8 @@ from ...core import (
 )
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.selection import select_n
-from ...lax.spine import broadcast_in_dim_p
+from ...lax.elementwise.selection import select_n
+from ...lax.ground.linear_structure import broadcast_in_dim_p
 from ...transforms.batching import open_batch
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr

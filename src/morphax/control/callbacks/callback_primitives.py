@@ -29,7 +29,7 @@ from ...core import (
 from ...engines.callbacks import call_python
 from ...engines.reference.eager import RunsOnArrays, as_array
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.spine import broadcast_in_dim_p, moved_axis
+from ...lax.ground.linear_structure import broadcast_in_dim_p, moved_axis
 from ...transforms.batching import to_axis
 from ...util.messages import message
 from ..loops.scan_primitive import scan_p

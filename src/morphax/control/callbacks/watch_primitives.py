@@ -25,7 +25,7 @@ from ...core import (
 from ...engines.callbacks import call_python
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.slicing import index_in_dim
+from ...lax.shape.slicing import index_in_dim
 from .flat_callback import StaticLeaves, joined_leaves, owned
 
 logger = logging.getLogger("morphax.debug")

@@ -12,7 +12,7 @@ from typing import Any, Final, final
 
 from ... import tree
 from ...core import Jaxpr, frames_hidden_in, stage_with_operands
-from ...lax.axes import integer_tuple
+from ...lax.ground.axes import integer_tuple
 from ...transforms.flattening import (
     FlatFunction,
     argument_names,

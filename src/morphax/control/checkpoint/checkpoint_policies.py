@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from ...core import Equation, Primitive
-from ...lax.dot import dot_general_p
+from ...lax.contraction.dot import dot_general_p
 from ...util.messages import described, message
 from .checkpoint_name import name_p
 

@@ -29,8 +29,8 @@ from ...core import (
 )
 from ...core.partition import Partition, needed, program, selected
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.optimization_barrier import optimization_barrier_p
-from ...lax.ref_binding import TakesReferences
+from ...lax.reference.ref_binding import TakesReferences
+from ...lax.shape.optimization_barrier import optimization_barrier_p
 from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import KnownPart, Mask, known_program
 from ...transforms.linearize import Linearization

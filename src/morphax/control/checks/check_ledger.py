@@ -8,9 +8,9 @@ from typing import Any, final
 import numpy as np
 
 from ...core import held_for_a_while
-from ...lax.arithmetic import add
-from ...lax.bitwise import bitwise_or
-from ...lax.selection import select
+from ...lax.elementwise.arithmetic import add
+from ...lax.elementwise.bitwise import bitwise_or
+from ...lax.elementwise.selection import select
 from .check_sites import CheckState, Layout, Site, layout_of, no_failure
 
 

@@ -15,8 +15,8 @@ from ...core import BatchAxes, Effect, NoResults
 from ...core.effects import Effects
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.argreductions import argmax
-from ...lax.dynamic_slicing import dynamic_index_in_dim
+from ...lax.indexing.dynamic_slicing import dynamic_index_in_dim
+from ...lax.reduction.argreductions import argmax
 from ...util.messages import message
 from .check_sites import Site, failure_of
 

@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 
 from ...core import ShapedArray, held_for_a_while
-from ...lax.spine import zeros
+from ...lax.ground.linear_structure import zeros
 from ...util.frames import UserFrame
 from ...util.memo import memoize
 

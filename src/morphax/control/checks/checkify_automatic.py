@@ -15,17 +15,17 @@ import numpy as np
 
 from ... import dtypes
 from ...core import Equation, aval_of
-from ...lax.argreductions import argmax
-from ...lax.arithmetic import rem
-from ...lax.bitwise import bitwise_or
-from ...lax.comparison import eq, gt, lt, ne
-from ...lax.convert import convert_element_type
-from ...lax.dimension_numbers import slice_sizes_of_updates
-from ...lax.dynamic_slicing import dynamic_index_in_dim
-from ...lax.joining import concatenate
-from ...lax.reductions import reduce_or
-from ...lax.selection import scalar_like
-from ...lax.shape import broadcast, reshape
+from ...lax.elementwise.arithmetic import rem
+from ...lax.elementwise.bitwise import bitwise_or
+from ...lax.elementwise.comparison import eq, gt, lt, ne
+from ...lax.elementwise.convert import convert_element_type
+from ...lax.elementwise.selection import scalar_like
+from ...lax.ground.dimension_numbers import slice_sizes_of_updates
+from ...lax.indexing.dynamic_slicing import dynamic_index_in_dim
+from ...lax.reduction.argreductions import argmax
+from ...lax.reduction.reductions import reduce_or
+from ...lax.shape.joining import concatenate
+from ...lax.shape.shape_operations import broadcast, reshape
 from .check_sites import DivisionByZeroError, JaxException, NaNError, OOBError, Site
 
 

@@ -23,10 +23,10 @@ from ...core import (
     current_trace,
     stage_closed,
 )
-from ...lax.bitwise import bitwise_and
-from ...lax.comparison import eq
-from ...lax.reductions import reduce_or
-from ...lax.shape import broadcast
+from ...lax.elementwise.bitwise import bitwise_and
+from ...lax.elementwise.comparison import eq
+from ...lax.reduction.reductions import reduce_or
+from ...lax.shape.shape_operations import broadcast
 from ...util.memo import memoize
 from ..bodies.body_primitive import HasBodies
 from ..bodies.lifting import looking_on

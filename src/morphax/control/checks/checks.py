@@ -15,11 +15,11 @@ from ... import tree
 from ...array import Array
 from ...core import Tracer, aval_of, is_value
 from ...engines.reference.eager import as_array
-from ...lax.argreductions import argmax
-from ...lax.bitwise import bitwise_not
-from ...lax.convert import convert_element_type
-from ...lax.dynamic_slicing import dynamic_index_in_dim
-from ...lax.shape import reshape
+from ...lax.elementwise.bitwise import bitwise_not
+from ...lax.elementwise.convert import convert_element_type
+from ...lax.indexing.dynamic_slicing import dynamic_index_in_dim
+from ...lax.reduction.argreductions import argmax
+from ...lax.shape.shape_operations import reshape
 from ...util.frames import user_frame
 from ...util.messages import described, message
 from .check_primitive import check_p

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from typing import Any, final
 
 from ...core import BatchAxes, current_trace, is_zero, new_trace, set_current_trace
-from ...lax.spine import batched_first
+from ...lax.ground.linear_structure import batched_first
 from ...transforms.batching import BatchTrace, SameAxis
 
 # A context that enters the trace in which the rule of one member is run for a batch.

@@ -24,8 +24,8 @@ from ...core import (
 )
 from ...core.trace import Trace
 from ...engines.reference.eager import as_array
-from ...lax.ref_binding import TakesReferences, unwrapped
-from ...lax.references import as_references
+from ...lax.reference.ref_binding import TakesReferences, unwrapped
+from ...lax.reference.references import as_references
 from ...transforms.batching import BatchTrace, SameAxis, batch_jaxpr
 from ...transforms.known_parts import known_program
 from ...util.messages import message

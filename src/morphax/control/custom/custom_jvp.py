@@ -16,7 +16,7 @@ from ...core import (
     is_zero,
     set_current_trace,
 )
-from ...lax.spine import add_tangents, instantiate
+from ...lax.ground.linear_structure import add_tangents, instantiate
 from ...transforms.batching import BatchTrace, unbatched_aval
 from ...transforms.derivative_maps import tangent_output
 from ...transforms.flattening import FlatFunction, function_label

@@ -18,7 +18,7 @@ from ...core import (
     stage_closed,
     stage_discharged,
 )
-from ...lax.spine import batched_first, instantiate, zeros
+from ...lax.ground.linear_structure import batched_first, instantiate, zeros
 from ...transforms.batching import batch_jaxpr
 from ...transforms.flattening import FlatFunction, argument_names, check_values, debug_info
 from ...transforms.jvp import jvp_jaxpr

@@ -21,8 +21,8 @@ from ...core import (
     is_zero,
     stage_discharged,
 )
-from ...lax.arithmetic import sub
-from ...lax.spine import batched_first, instantiate
+from ...lax.elementwise.arithmetic import sub
+from ...lax.ground.linear_structure import batched_first, instantiate
 from ...transforms.batching import batch_jaxpr
 from ...transforms.flattening import FlatFunction, check_callable, check_values, debug_info
 from ...transforms.jvp import jvp_jaxpr

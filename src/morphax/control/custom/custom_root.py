@@ -11,7 +11,7 @@ from typing import Any
 
 from ... import tree
 from ...core import Jaxpr, Zero, apply_jaxpr, aval_of, frames_hidden, stage_discharged
-from ...lax.arithmetic import neg
+from ...lax.elementwise.arithmetic import neg
 from ...transforms.derivative_maps import tangent_output
 from ...transforms.derivatives import jvp, linearize
 from ...transforms.flattening import FlatFunction, check_callable, check_values, debug_info

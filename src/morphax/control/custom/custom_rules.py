@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from ... import tree
 from ...core import current_trace, frames_hidden, root_trace
 from ...core.compile_time import trace_of
-from ...lax.axes import integer_tuple
+from ...lax.ground.axes import integer_tuple
 from ...transforms.flattening import (
     FlatFunction,
     argument_names,

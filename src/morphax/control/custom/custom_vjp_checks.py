@@ -8,7 +8,7 @@ from typing import Any
 from ... import dtypes, tree
 from ...config import current as current_config
 from ...core import aval_of, is_value, is_zero
-from ...lax.convert import convert
+from ...lax.elementwise.convert import convert
 from ...transforms.flattening import FlatFunction, argument_names
 from ...util.messages import described, message
 from .custom_rules import checked_result

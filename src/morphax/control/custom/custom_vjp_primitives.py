@@ -22,7 +22,7 @@ from ...core import (
     set_current_trace,
 )
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.spine import batched_first, moved_axis, reduce_sum
+from ...lax.ground.linear_structure import batched_first, moved_axis, reduce_sum
 from ...transforms.batching import BatchTrace, unbatched_aval
 from ...transforms.derivatives import is_differentiable
 from ...transforms.jvp import JVPTrace, JVPTracer

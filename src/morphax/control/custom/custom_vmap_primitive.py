@@ -32,7 +32,7 @@ from ...core import (
     set_current_trace,
     stage,
 )
-from ...lax.spine import batched_first, instantiate, moved_axis
+from ...lax.ground.linear_structure import batched_first, instantiate, moved_axis
 from ...transforms.batching import BatchTrace, batched_aval
 from ...transforms.jvp import JVPTrace, JVPTracer, jvp_jaxpr
 from ...transforms.known_parts import KnownPart, Mask, known_program

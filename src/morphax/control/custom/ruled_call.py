@@ -15,7 +15,7 @@ from ...core import (
     stage_with_operands,
 )
 from ...core.trace import Trace
-from ...lax.ref_binding import Reference
+from ...lax.reference.ref_binding import Reference
 from ...transforms.batching import BatchTrace
 from ...transforms.jvp import JVPTrace
 from ...transforms.linearize import LinearizeTrace

@@ -18,7 +18,7 @@ from ...core import (
 from ...core.partition import Partition
 from ...engines.engine import Options
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.ref_binding import TakesReferences
+from ...lax.reference.ref_binding import TakesReferences
 from ..checkpoint.checkpoint_policies import Policy
 from ..checkpoint.rematerialization import divide_call
 from ..program_call import ProgramCall, TransformedCall

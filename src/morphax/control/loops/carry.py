@@ -9,8 +9,8 @@ import numpy as np
 
 from ... import dtypes, tree
 from ...core import Jaxpr, aval_of
-from ...lax.convert import convert, convert_element_type
-from ...lax.joining import stack
+from ...lax.elementwise.convert import convert, convert_element_type
+from ...lax.shape.joining import stack
 from ...transforms.flattening import function_label
 from ...util.messages import message
 from ..closing import converted_results

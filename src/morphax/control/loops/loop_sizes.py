@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import dtypes
 from ...core import aval_of
-from ...lax.axes import counted, integer
+from ...lax.ground.axes import counted, integer
 from ...util.messages import message
 
 

@@ -22,12 +22,12 @@ from ...core import (
     is_concrete,
     stage_with_operands,
 )
-from ...lax.arithmetic import add
-from ...lax.axes import integer
-from ...lax.comparison import lt
-from ...lax.joining import concatenate
-from ...lax.shape import collapse, reshape
-from ...lax.slicing import index_in_dim, slice_in_dim
+from ...lax.elementwise.arithmetic import add
+from ...lax.elementwise.comparison import lt
+from ...lax.ground.axes import integer
+from ...lax.shape.joining import concatenate
+from ...lax.shape.shape_operations import collapse, reshape
+from ...lax.shape.slicing import index_in_dim, slice_in_dim
 from ...transforms.flattening import (
     FlatFunction,
     avals_of,

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from ...core import Jaxpr, ShapedArray, apply_jaxpr, stage_closed
-from ...lax.arithmetic import add, sub
-from ...lax.comparison import lt
-from ...lax.dynamic_slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
-from ...lax.spine import zeros
+from ...lax.elementwise.arithmetic import add, sub
+from ...lax.elementwise.comparison import lt
+from ...lax.ground.linear_structure import zeros
+from ...lax.indexing.dynamic_slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from ...util.memo import memoize
 from ..bodies.wiring import stacked_aval
 from .while_primitive import while_p

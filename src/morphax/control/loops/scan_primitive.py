@@ -30,9 +30,9 @@ from ...core import (
 )
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.joining import stack
-from ...lax.slicing import index_in_dim
-from ...lax.spine import add_tangents, instantiate, zeros
+from ...lax.ground.linear_structure import add_tangents, instantiate, zeros
+from ...lax.shape.joining import stack
+from ...lax.shape.slicing import index_in_dim
 from ...transforms.known_parts import known_program, selected
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr

@@ -18,7 +18,7 @@ from typing import Any, final
 
 from ...config import current as current_config
 from ...config import override
-from ...lax.axes import integer
+from ...lax.ground.axes import integer
 from ...util.messages import message
 
 

@@ -21,11 +21,11 @@ from ...core import (
     call_program,
     stage_closed,
 )
-from ...lax.arithmetic import add, div, mul, sub
-from ...lax.bitwise import bitwise_and
-from ...lax.comparison import lt
-from ...lax.dynamic_slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
-from ...lax.spine import zeros
+from ...lax.elementwise.arithmetic import add, div, mul, sub
+from ...lax.elementwise.bitwise import bitwise_and
+from ...lax.elementwise.comparison import lt
+from ...lax.ground.linear_structure import zeros
+from ...lax.indexing.dynamic_slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
 from ...transforms.jvp import jvp_jaxpr, open_jvp
 from ...transforms.linearize import Linearization
 from ..bodies.wiring import Parts

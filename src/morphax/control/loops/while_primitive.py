@@ -23,9 +23,9 @@ from ...core import (
 )
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.reductions import reduce_or
-from ...lax.selection import select_n
-from ...lax.spine import broadcast_in_dim_p
+from ...lax.elementwise.selection import select_n
+from ...lax.ground.linear_structure import broadcast_in_dim_p
+from ...lax.reduction.reductions import reduce_or
 from ...transforms.jvp import jvp_jaxpr
 from ...transforms.linearize import Linearization
 from ...util.memo import memoize

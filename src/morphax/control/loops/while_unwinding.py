@@ -12,11 +12,11 @@ from typing import Any, final
 import numpy as np
 
 from ...core import Jaxpr, apply_jaxpr, aval_of
-from ...lax.arithmetic import add, mul
-from ...lax.bitwise import bitwise_and
-from ...lax.comparison import lt
-from ...lax.convert import convert_element_type
-from ...lax.spine import add_tangents, zeros
+from ...lax.elementwise.arithmetic import add, mul
+from ...lax.elementwise.bitwise import bitwise_and
+from ...lax.elementwise.comparison import lt
+from ...lax.elementwise.convert import convert_element_type
+from ...lax.ground.linear_structure import add_tangents, zeros
 from ...transforms.staged_linearization import linearize_jaxpr
 from ..bodies.wiring import Parts
 from ..branches.cond_primitive import cond_p

@@ -16,7 +16,7 @@ from ...control.custom.custom_jvp import custom_jvp_call_p
 from ...control.custom.custom_vjp_primitives import custom_vjp_call_p
 from ...core import Jaxpr
 from ...core.trace import Trace
-from ...lax.spine import instantiate
+from ...lax.ground.linear_structure import instantiate
 from ..linear_util import wrap_init
 from .call_primitive import function_of
 from .open_trace import hand_over_as

@@ -1,0 +1,133 @@
+"""What a general matrix product is: its axes, its dtype, its meaning in NumPy.
+
+The axes of the result are the batch axes, then the free axes of the left operand, then those of the
+right one, each group in the order of its operand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...util.memo import memoize
+from ...util.messages import message
+from ..elementwise.convert import converted
+from ..ground.narrow import COMPUTED_IN
+
+_Axes = tuple[int, ...]
+_KINDS = (np.bool_, np.integer, np.floating, np.complexfloating)
+# A product of two integers of 16 bits has at most 32; a float64 sums 2²¹ of them exactly.
+_LONGEST_EXACT_SUM = 2**21
+
+
+@memoize
+def free_axes(lhs_rank: int, rhs_rank: int, numbers: Any) -> tuple[_Axes, _Axes]:
+    """The axes of each operand that are neither contracting nor batch axes."""
+    (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
+    lhs = tuple([i for i in range(lhs_rank) if i not in lhs_contracting and i not in lhs_batch])
+    rhs = tuple([i for i in range(rhs_rank) if i not in rhs_contracting and i not in rhs_batch])
+    return lhs, rhs
+
+
+def check_axes(x: Any, y: Any, numbers: Any) -> None:
+    """Raise `TypeError` unless the axes exist, differ and pair up."""
+    (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
+    for aval, contracting, batch in (
+        (x, lhs_contracting, lhs_batch),
+        (y, rhs_contracting, rhs_batch),
+    ):
+        named = (*contracting, *batch)
+        if len(set(named)) != len(named) or not all([0 <= a < aval.ndim for a in named]):
+            raise TypeError(
+                _axes_message(x, y, numbers, "different axes of each operand, counted from 0")
+            )
+    pairs = ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
+    for kind, (lhs, rhs) in zip(("contracting", "batch"), pairs, strict=True):
+        if [x.shape[a] for a in lhs] != [y.shape[a] for a in rhs]:
+            raise TypeError(_axes_message(x, y, numbers, f"{kind} axes of equal number and sizes"))
+
+
+def _axes_message(x: Any, y: Any, numbers: Any, expected: str) -> str:
+    (contracting, batch) = numbers
+    return message(
+        "lax.dot_general",
+        given=f"{x.str_short(short_dtypes=False)} and {y.str_short(short_dtypes=False)} with "
+        f"contracting axes {contracting} and batch axes {batch}",
+        expected=expected,
+        fix="Give dimension_numbers=((lhs contracting, rhs contracting), (lhs batch, rhs batch)).",
+    )
+
+
+@memoize
+def product_dtype(lhs: Any, rhs: Any) -> Any:
+    """The dtype of a product: of the higher kind, then of the larger size, then of wider range."""
+    return max(lhs, rhs, key=_height)
+
+
+def _height(dtype: Any) -> tuple[Any, ...]:
+    kind = next(i for i, k in enumerate(_KINDS) if dtypes.issubdtype(dtype, k))
+    bits = dtypes.itemsize_bits(dtype)
+    if _KINDS[kind] is np.floating:
+        return kind, bits, float(dtypes.finfo(dtype).maxexp)
+    return kind, bits, dtypes.issubdtype(dtype, np.signedinteger)
+
+
+def checked_preference(dtype: Any, preferred: Any) -> Any:
+    """`preferred`; `TypeError` if it is an integer dtype narrower than `dtype`."""
+    integers = [dtypes.issubdtype(d, np.integer) for d in (dtype, preferred)]
+    if all(integers) and dtypes.itemsize_bits(preferred) < dtypes.itemsize_bits(dtype):
+        raise TypeError(
+            message(
+                "lax.dot_general, argument preferred_element_type",
+                given=f"{preferred} for a product of {dtype}",
+                expected="an integer dtype that is not narrower",
+                fix=f"Ask for {dtype} and convert the result.",
+            )
+        )
+    return preferred
+
+
+@memoize
+def accumulator(product: Any, out: Any) -> Any:
+    """The dtype to multiply and add in: wide enough for operands and result."""
+    higher = product_dtype(product, out)
+    return COMPUTED_IN.get(higher, higher)
+
+
+def narrowed(x: Any, dtype: Any) -> Any:
+    """`x` in the dtype of the result; a real one drops the imaginary part."""
+    return x if x.dtype == dtype else converted(np.asarray(x), np.dtype(dtype))
+
+
+def contract(x: Any, y: Any, numbers: Any) -> Any:
+    """The product of operands of one dtype, by matrix products."""
+    (lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch) = numbers
+    if not lhs_batch and x.ndim <= 2 and y.ndim <= 2 and len(lhs_contracting) == 1:
+        left = x if lhs_contracting[0] == x.ndim - 1 else x.T
+        return matrix_product(left, y if rhs_contracting[0] == 0 else y.T)
+    lhs_free, rhs_free = free_axes(x.ndim, y.ndim, numbers)
+    batch = [x.shape[i] for i in lhs_batch]
+    rows = [x.shape[i] for i in lhs_free]
+    columns = [y.shape[i] for i in rhs_free]
+    terms = [x.shape[i] for i in lhs_contracting]
+    left = x.transpose(*lhs_batch, *lhs_free, *lhs_contracting)
+    right = y.transpose(*rhs_batch, *rhs_contracting, *rhs_free)
+    count, m, n, k = (int(np.prod(sizes)) for sizes in (batch, rows, columns, terms))
+    product = matrix_product(left.reshape(count, m, k), right.reshape(count, k, n))
+    return product.reshape((*batch, *rows, *columns))
+
+
+def matrix_product(x: Any, y: Any) -> Any:
+    """``x @ y``, of integers of up to 16 bits in int64."""
+    # NumPy multiplies floating matrices by BLAS, integer ones by a plain loop.
+    if x.dtype.kind in "iu" and x.dtype.itemsize <= 2 and x.shape[-1] <= _LONGEST_EXACT_SUM:
+        exact = np.matmul(x.astype(np.float64), y.astype(np.float64))
+        return np.asarray(exact).astype(np.int64)
+    product = np.asarray(np.matmul(x, y))
+    if product.dtype.kind == "c" and not np.isfinite(product).all():
+        # BLAS scales by the complex number 1, which makes NaN of an infinity.
+        product.real = np.matmul(x.real, y.real) - np.matmul(x.imag, y.imag)
+        product.imag = np.matmul(x.real, y.imag) + np.matmul(x.imag, y.real)
+    return product

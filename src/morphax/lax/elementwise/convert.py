@@ -1,0 +1,392 @@
+"""Changing the dtype: by value, by bits, or by giving up precision.
+
+Conversion by value follows XLA: a float is truncated toward zero and saturates at the ends of an
+integer dtype, NaN becomes 0; an integer wraps around; a complex number loses its imaginary part;
+whatever is not zero, NaN included, is `True`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from operator import methodcaller
+from typing import Any, final
+
+import numpy as np
+
+from ... import dtypes
+from ...array import Array
+from ...core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    Zero,
+    aval_of,
+    is_zero,
+    like,
+    not_linear,
+    same_axes,
+)
+from ...dtypes.numbers import host_scalar
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.messages import message
+from ..ground.axes import integer
+from ..ground.families import LinearElementwise, without_derivative
+from ..ground.kinds import FLOATING
+from ..ground.linear_structure import moved_axis
+from ..ground.narrow import COMPUTED_IN, widened
+
+
+def converted(x: Any, dtype: Any) -> Any:
+    """A NumPy array converted by value to `dtype`, as XLA converts."""
+    if x.dtype.kind == "c" and dtype.kind != "c":
+        x = x.real
+    x = widened(x)
+    if x.dtype.kind == "f" and dtypes.issubdtype(dtype, np.integer):
+        return _truncated(x, dtype)
+    return x.astype(dtype)
+
+
+def _truncated(x: Any, dtype: Any) -> Any:
+    info = dtypes.iinfo(dtype)
+    # The least integer and the one after the greatest are exact in every float.
+    low, high, end = int(info.min), int(info.max), float(int(info.max) + 1)
+    holder = COMPUTED_IN.get(dtype, dtype)
+    inside = (x >= float(low)) & (x < end)
+    if inside.all():
+        return x.astype(holder).astype(dtype, copy=False)
+    result = np.where(inside, x, 0).astype(holder)
+    return np.where(x >= end, high, np.where(x < float(low), low, result)).astype(dtype)
+
+
+@final
+class ConvertElementType(Primitive):
+    """The operand in `new_dtype`, converted by value."""
+
+    name = "convert_element_type"
+
+    def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        shown = sorted(params.items())
+        return {name: value for name, value in shown if name != "sharding" or value is not None}
+
+    def abstract_eval(
+        self, x: Any, *, new_dtype: Any, weak_type: Any, sharding: Any = None
+    ) -> ShapedArray:
+        opaque = any(isinstance(d, dtypes.ExtendedDType) for d in (x.dtype, new_dtype))
+        if opaque and x.dtype != new_dtype:
+            raise TypeError(
+                message(
+                    "lax.convert_element_type",
+                    given=f"{x.str_short(short_dtypes=False)} with new_dtype={new_dtype}",
+                    expected="two numeric dtypes, or twice the same dtype",
+                    fix="Read the words of random keys with jax.random.key_data.",
+                )
+            )
+        return like(x, dtype=new_dtype, weak_type=weak_type, sharding=sharding)
+
+    def axis_flow(self, x: Any, **_: Any) -> AxisFlow:
+        return same_axes(x)
+
+    def evaluate(self, x: Any, *, new_dtype: Any, **_: Any) -> Any:
+        if isinstance(new_dtype, dtypes.ExtendedDType):
+            return x
+        if new_dtype == dtypes.float0:
+            return np.zeros(x.shape, dtypes.float0)
+        return converted(x, new_dtype)
+
+    def kernel(self, x: Any, *, new_dtype: Any, **_: Any) -> Callable[..., Any] | None:
+        if x.dtype == new_dtype:
+            return lambda v: v
+        return (lambda v: v.astype(new_dtype)) if _is_numpys(x.dtype, new_dtype) else None
+
+    def lower(self, b: Builder, out: Any, x: Value, **_: Any) -> Value:
+        if isinstance(out.dtype, dtypes.ExtendedDType):
+            return x
+        if out.dtype == dtypes.float0:
+            return b.full(False, out)
+        if x.aval.dtype.kind == "c" != out.dtype.kind:
+            # XLA's compiler dies when it converts a complex constant itself.
+            x = b.op("stablehlo.real", x.aval.update(dtype=np.empty(0, x.aval.dtype).real.dtype), x)
+        return b.op("stablehlo.convert", out, x)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        out = self.bind(*primals, **params)
+        tangent_aval = out.aval.to_tangent_aval()
+        if is_zero(tangents[0]) or tangent_aval.dtype == dtypes.float0:
+            return out, Zero(tangent_aval)
+        return out, self.bind(*tangents, **params)
+
+    def transpose(self, ct: Any, x: Any, **_: Any) -> list[Any]:
+        return [convert(ct, x.aval.dtype, x.aval.weak_type)]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+    ) -> tuple[Any, Any]:
+        return self.bind(operands[0], **params), dims[0]
+
+
+def _is_numpys(old: Any, new: Any) -> bool:
+    """Whether NumPy converts as XLA does."""
+    if not {old, new} <= _OF_NUMPY:
+        return False
+    return not (old.kind == "c" != new.kind or (old.kind == "f" and new.kind in "iu"))
+
+
+_OF_NUMPY = {np.dtype(kind) for kind in "?bhilqBHILQfdFD"}
+
+
+@final
+class BitcastConvertType(Primitive):
+    """The bits of the operand, read as numbers of `new_dtype`.
+
+    Where the widths differ, the parts of a wider number lie along a last axis, low bits first.
+    """
+
+    name = "bitcast_convert_type"
+    transpose = not_linear()
+
+    def abstract_eval(self, x: Any, *, new_dtype: Any) -> ShapedArray:
+        old, new = map(_bits_of_numbers, (x.dtype, new_dtype))
+        if x.dtype == new_dtype:
+            return like(shape=x.shape, dtype=new_dtype)
+        if old is None or new is None:
+            raise TypeError(_bitcast_message(x, new_dtype, "integer and floating dtypes"))
+        if old >= new:
+            shape = x.shape if old == new else (*x.shape, old // new)
+            return like(shape=shape, dtype=new_dtype)
+        if x.shape[-1:] != (new // old,):
+            raise ValueError(_bitcast_message(x, new_dtype, f"a last axis of size {new // old}"))
+        return like(shape=x.shape[:-1], dtype=new_dtype)
+
+    def axis_flow(self, x: Any, *, new_dtype: Any) -> AxisFlow:
+        old, new = map(_bits_of_numbers, (x.dtype, new_dtype))
+        if old == new:
+            return same_axes(x)
+        numbers = tuple(range(x.ndim if old > new else x.ndim - 1))
+        parts = (*numbers, None)
+        return AxisFlow((numbers,), (parts,)) if old > new else AxisFlow((parts,), (numbers,))
+
+    def kernel(self, x: Any, *, new_dtype: Any) -> Callable[..., Any] | None:
+        widths = [_bits_of_numbers(d) or 0 for d in (x.dtype, new_dtype)]
+        return methodcaller("view", new_dtype) if widths[0] == widths[1] >= 8 else None
+
+    def evaluate(self, x: Any, *, new_dtype: Any) -> Any:
+        if isinstance(new_dtype, dtypes.ExtendedDType):
+            return x
+        old, new = dtypes.itemsize_bits(x.dtype), dtypes.itemsize_bits(new_dtype)
+        shape = x.shape if old == new else (*x.shape, old // new) if old > new else x.shape[:-1]
+        if old == new or min(old, new) >= 8:
+            whole = x if old <= new else x.reshape(*x.shape, 1)
+            return np.array(whole, order="C").view(new_dtype).reshape(shape)
+        octets = x.reshape(*x.shape, 1).view(np.uint8)
+        bits = np.unpackbits(octets[..., None], axis=-1, bitorder="little")[..., : min(old, 8)]
+        octets = np.packbits(bits.reshape(-1, min(new, 8)), axis=-1, bitorder="little")
+        return octets.reshape(-1).view(new_dtype).reshape(shape)
+
+    def lower(self, b: Builder, out: Any, x: Value, *, new_dtype: Any) -> Value:
+        if x.aval.dtype == new_dtype:
+            return x
+        return b.op("stablehlo.bitcast_convert", out, x)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        return without_derivative(self, primals, params)
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+    ) -> tuple[Any, Any]:
+        return self.bind(moved_axis(operands[0], dims[0], 0), **params), 0
+
+
+def _bits_of_numbers(dtype: Any) -> int | None:
+    """The width of an integer or real dtype; `None` for others."""
+    real = any(dtypes.issubdtype(dtype, kind) for kind in (np.integer, np.floating))
+    return dtypes.itemsize_bits(dtype) if real else None
+
+
+def _bitcast_message(x: Any, new_dtype: Any, expected: str) -> str:
+    return message(
+        "lax.bitcast_convert_type",
+        given=f"{x.str_short(short_dtypes=False)} with new_dtype={new_dtype}",
+        expected=expected,
+        fix="Choose a dtype of equal width, or reshape so that the parts of a number are last.",
+    )
+
+
+@final
+class ReducePrecision(LinearElementwise):
+    """The nearest number with `exponent_bits` and `mantissa_bits`, in the dtype of the operand."""
+
+    name = "reduce_precision"
+    accepts = FLOATING
+
+    def abstract_eval(self, x: Any, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
+        if exponent_bits < 1 or mantissa_bits < 0:
+            raise ValueError(
+                message(
+                    "lax.reduce_precision",
+                    given=f"exponent_bits={exponent_bits}, mantissa_bits={mantissa_bits}",
+                    expected="at least 1 exponent bit and at least 0 mantissa bits",
+                    fix="Use the widths of a float format, for instance 8 and 7 for bfloat16.",
+                )
+            )
+        return super().abstract_eval(x)
+
+    def evaluate(self, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
+        return rounded_to_format(x, exponent_bits, mantissa_bits)
+
+    def lower(
+        self, b: Builder, out: Any, x: Value, *, exponent_bits: int, mantissa_bits: int
+    ) -> Value:
+        return b.op(
+            "stablehlo.reduce_precision",
+            out,
+            x,
+            exponent_bits=f"{exponent_bits} : i32",
+            mantissa_bits=f"{mantissa_bits} : i32",
+        )
+
+    def transpose_x(self, ct: Any, x: Any, **params: Any) -> Any:
+        return self.bind(ct, **params)
+
+
+def rounded_to_format(x: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """`x` rounded, ties to even, to a narrower float format.
+
+    What is too large becomes infinite; what is below the normal numbers of the format becomes zero.
+    """
+    info = dtypes.finfo(x.dtype)
+    bits = x.view(f"u{x.dtype.itemsize}")
+    word, sign_bit = bits.dtype.type, 1 << (info.bits - 1)
+    magnitude = bits & word(sign_bit - 1)
+    infinity = word(((1 << info.nexp) - 1) << info.nmant)
+    rounded = magnitude
+    dropped = info.nmant - mantissa_bits
+    if dropped > 0:
+        last_kept = (magnitude >> word(dropped)) & word(1)
+        rounded = (magnitude + word((1 << (dropped - 1)) - 1) + last_kept) & ~word(
+            (1 << dropped) - 1
+        )
+    if exponent_bits < info.nexp:
+        bias, reach = (1 << (info.nexp - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+        exponent = rounded >> word(info.nmant)
+        rounded = np.where(exponent > word(bias + reach), infinity, rounded)
+        rounded = np.where(exponent <= word(bias - reach), word(0), rounded)
+    result = (rounded | (bits & word(sign_bit))).astype(bits.dtype, copy=False).view(x.dtype)
+    return np.where(magnitude > infinity, x, result)
+
+
+convert_element_type_p = ConvertElementType()
+bitcast_convert_type_p = BitcastConvertType()
+reduce_precision_p = ReducePrecision()
+
+
+def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
+    """`x`, an array or tracer, in `dtype` (canonical); `x` itself if nothing changes."""
+    aval = aval_of(x)
+    if isinstance(x, (Array, Tracer)) and aval.dtype == dtype and aval.weak_type == weak_type:
+        return x
+    return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
+
+
+def as_weak_as(x: Any, aval: Any) -> Any:
+    """`x`, which differs from `aval` by its weak type at most, with that of `aval`."""
+    is_weak = aval_of(x).weak_type
+    return x if is_weak == aval.weak_type else convert(x, aval.dtype, aval.weak_type)
+
+
+def convert_element_type(operand: Any, new_dtype: Any) -> Any:
+    """`operand` in `new_dtype`, converted by value.
+
+    Floats are truncated toward zero and saturate at the ends of an integer dtype, NaN becomes 0;
+    integers wrap around; the imaginary part of a complex number is dropped.
+
+    Args:
+        operand: array (...).
+        new_dtype: anything that names a dtype; ``float`` and ``int`` ask for the default width.
+
+    Returns:
+        Array (...) of `new_dtype`, never weakly typed.
+
+    Raises:
+        ValueError: `new_dtype` is `None`.
+        TypeError: only one of the two dtypes is that of random keys, or `operand` is a Python
+            complex number and the dtype is real.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.convert_element_type(jnp.array([-1.5, 300.0]), jnp.int8)
+        Array([ -1, 127], dtype=int8)
+    """
+    dtype = _named_dtype(new_dtype, "lax.convert_element_type, argument new_dtype")
+    if isinstance(operand, (Array, Tracer)) or isinstance(dtype, dtypes.ExtendedDType):
+        return convert(operand, dtype)
+    # A number that is known while tracing is a constant of the program, not an operation in it.
+    aval_of(operand)
+    if type(operand) is complex:
+        operand = host_scalar("lax.convert_element_type, argument operand", operand, dtype)
+    with np.errstate(all="ignore"):
+        host = converted(np.asarray(operand), dtype)
+    return Array(ShapedArray(host.shape, dtype), host)
+
+
+def _named_dtype(new_dtype: Any, where: str) -> Any:
+    if new_dtype is None:
+        raise ValueError(
+            message(
+                where,
+                given="None",
+                expected="a dtype, or the name of one",
+                fix="Pass for instance jnp.float32.",
+            )
+        )
+    return dtypes.requested(new_dtype, where)
+
+
+def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
+    """The bits of `operand`, read as numbers of `new_dtype`.
+
+    Args:
+        operand: array (...); of shape (..., k) if `new_dtype` is k times as wide as its dtype.
+        new_dtype: the dtype to read the bits as.
+
+    Returns:
+        Array (...); of shape (..., k) if `new_dtype` is a k-th as wide, low bits first.
+
+    Raises:
+        TypeError: one dtype is boolean or complex, and the other is not the same.
+        ValueError: the last axis has not the size of the ratio of the widths.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.bitcast_convert_type(jnp.float32(1.0), jnp.uint32)
+        Array(1065353216, dtype=uint32)
+    """
+    dtype = _named_dtype(new_dtype, "lax.bitcast_convert_type, argument new_dtype")
+    return bitcast_convert_type_p.bind(operand, new_dtype=dtype)
+
+
+def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
+    """`operand` rounded to a narrower float format, ties to even, in its own dtype.
+
+    Args:
+        operand: array (...) of floating dtype.
+        exponent_bits: of the format, at least 1.
+        mantissa_bits: of the format, without the implicit leading bit.
+
+    Returns:
+        Array (...) of the dtype of `operand`; overflow gives infinity, underflow zero.
+
+    Raises:
+        ValueError: a width is too small.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.reduce_precision(1.2345, exponent_bits=5, mantissa_bits=3)
+        Array(1.25, dtype=float32, weak_type=True)
+    """
+    return reduce_precision_p.bind(
+        operand,
+        exponent_bits=integer("lax.reduce_precision, argument exponent_bits", exponent_bits),
+        mantissa_bits=integer("lax.reduce_precision, argument mantissa_bits", mantissa_bits),
+    )

@@ -1,0 +1,163 @@
+"""Exponentials and logarithms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, final
+
+import numpy as np
+
+from ...engines.xla.stablehlo import Builder, Value
+from ..ground.accuracy import check_accuracy
+from ..ground.families import ComputedWide, Elementwise
+from ..ground.kinds import INEXACT
+from .arithmetic import add, div, inverse, mul, sub
+
+_LN_2 = math.log(2.0)
+
+
+@final
+class Exp(Elementwise):
+    """eˣ, element by element."""
+
+    name = "exp"
+    accepts = INEXACT
+    numpy = np.exp
+    stablehlo = "stablehlo.exponential"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, out)
+
+
+def _exp2(x: Any) -> Any:
+    return np.exp(x * x.dtype.type(_LN_2)) if x.dtype.kind == "c" else np.exp2(x)
+
+
+@final
+class Exp2(ComputedWide):
+    """2ˣ, element by element."""
+
+    name = "exp2"
+    accepts = INEXACT
+    numpy = _exp2
+
+    def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
+        scaled = b.elementwise("stablehlo.multiply", out, x, b.full(_LN_2, out))
+        return b.elementwise("stablehlo.exponential", out, scaled)
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, mul(_LN_2, out))
+
+
+@final
+class Expm1(Elementwise):
+    """eˣ − 1, element by element, accurate near 0."""
+
+    name = "expm1"
+    accepts = INEXACT
+    numpy = np.expm1
+    stablehlo = "stablehlo.exponential_minus_one"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, add(out, 1.0))
+
+
+@final
+class Log(Elementwise):
+    """The natural logarithm of x, element by element."""
+
+    name = "log"
+    accepts = INEXACT
+    numpy = np.log
+    stablehlo = "stablehlo.log"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return div(t, x)
+
+
+@final
+class Log1p(Elementwise):
+    """log(1 + x), element by element, accurate near 0."""
+
+    name = "log1p"
+    accepts = INEXACT
+    numpy = np.log1p
+    stablehlo = "stablehlo.log_plus_one"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return div(t, add(x, 1.0))
+
+
+def _logistic(x: Any) -> Any:
+    return inverse(1 + np.exp(-x))
+
+
+def _real_logistic(x: Any) -> Any:
+    return np.reciprocal(1 + np.exp(-x))
+
+
+@final
+class Logistic(Elementwise):
+    """1 / (1 + e⁻ˣ), element by element."""
+
+    name = "logistic"
+    accepts = INEXACT
+    numpy = _logistic
+    stablehlo = "stablehlo.logistic"
+
+    def kernel(self, x: Any, **params: Any) -> Callable[..., Any] | None:
+        return _real_logistic if x.dtype.kind == "f" else super().kernel(x, **params)
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, mul(out, sub(1.0, out)))
+
+
+exp_p = Exp()
+exp2_p = Exp2()
+expm1_p = Expm1()
+log_p = Log()
+log1p_p = Log1p()
+logistic_p = Logistic()
+
+
+def exp(x: Any, *, accuracy: Any = None) -> Any:
+    """eˣ, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.exp", accuracy)
+    return exp_p.bind(x)
+
+
+def exp2(x: Any, *, accuracy: Any = None) -> Any:
+    """2ˣ, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.exp2", accuracy)
+    return exp2_p.bind(x)
+
+
+def expm1(x: Any, *, accuracy: Any = None) -> Any:
+    """eˣ − 1, element by element, accurate near 0."""
+    if accuracy is not None:
+        check_accuracy("lax.expm1", accuracy)
+    return expm1_p.bind(x)
+
+
+def log(x: Any, *, accuracy: Any = None) -> Any:
+    """The natural logarithm of `x`, element by element; NaN for negative real numbers."""
+    if accuracy is not None:
+        check_accuracy("lax.log", accuracy)
+    return log_p.bind(x)
+
+
+def log1p(x: Any, *, accuracy: Any = None) -> Any:
+    """log(1 + x), element by element, accurate near 0."""
+    if accuracy is not None:
+        check_accuracy("lax.log1p", accuracy)
+    return log1p_p.bind(x)
+
+
+def logistic(x: Any, *, accuracy: Any = None) -> Any:
+    """The sigmoid 1 / (1 + e⁻ˣ), element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.logistic", accuracy)
+    return logistic_p.bind(x)

@@ -1,0 +1,147 @@
+"""Hyperbolic functions and their inverses."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from ..ground.accuracy import check_accuracy
+from ..ground.families import Elementwise
+from ..ground.kinds import INEXACT
+from .arithmetic import add, div, mul, sub
+from .complex import above_the_cut
+from .powers import one_minus_square, rsqrt, square
+
+
+@final
+class Sinh(Elementwise):
+    """(eˣ − e⁻ˣ) / 2, element by element."""
+
+    name = "sinh"
+    accepts = INEXACT
+    numpy = np.sinh
+    stablehlo = "chlo.sinh"
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return mul(t, cosh(x))
+
+
+@final
+class Cosh(Elementwise):
+    """(eˣ + e⁻ˣ) / 2, element by element."""
+
+    name = "cosh"
+    accepts = INEXACT
+    numpy = np.cosh
+    stablehlo = "chlo.cosh"
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return mul(t, sinh(x))
+
+
+@final
+class Tanh(Elementwise):
+    """sinh x / cosh x, element by element."""
+
+    name = "tanh"
+    accepts = INEXACT
+    numpy = np.tanh
+    stablehlo = "stablehlo.tanh"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, mul(sub(1.0, out), add(1.0, out)))
+
+
+def _asinh(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.arcsinh(x)
+    right = x.copy()
+    right.real += 0.0
+    return np.arcsinh(right)
+
+
+@final
+class Asinh(Elementwise):
+    """The x of a hyperbolic sine, element by element."""
+
+    name = "asinh"
+    accepts = INEXACT
+    numpy = _asinh
+    stablehlo = "chlo.asinh"
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return mul(t, rsqrt(add(square(x), 1.0)))
+
+
+def _acosh(x: Any) -> Any:
+    return np.arccosh(above_the_cut(x))
+
+
+@final
+class Acosh(Elementwise):
+    """The x ≥ 0 of a hyperbolic cosine, element by element."""
+
+    name = "acosh"
+    accepts = INEXACT
+    numpy = _acosh
+    stablehlo = "chlo.acosh"
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        if x.aval.dtype.kind == "c":
+            # One root of the product would be on the wrong branch where Re x < 0.
+            return mul(t, mul(rsqrt(sub(x, 1.0)), rsqrt(add(x, 1.0))))
+        return mul(t, rsqrt(mul(sub(x, 1.0), add(x, 1.0))))
+
+
+@final
+class Atanh(Elementwise):
+    """The x of a hyperbolic tangent, element by element."""
+
+    name = "atanh"
+    accepts = INEXACT
+    numpy = np.arctanh
+    stablehlo = "chlo.atanh"
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return div(t, one_minus_square(x))
+
+
+sinh_p = Sinh()
+cosh_p = Cosh()
+tanh_p = Tanh()
+asinh_p = Asinh()
+acosh_p = Acosh()
+atanh_p = Atanh()
+
+
+def sinh(x: Any) -> Any:
+    """(eˣ − e⁻ˣ) / 2, element by element."""
+    return sinh_p.bind(x)
+
+
+def cosh(x: Any) -> Any:
+    """(eˣ + e⁻ˣ) / 2, element by element."""
+    return cosh_p.bind(x)
+
+
+def tanh(x: Any, *, accuracy: Any = None) -> Any:
+    """The quotient sinh x / cosh x, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.tanh", accuracy)
+    return tanh_p.bind(x)
+
+
+def asinh(x: Any) -> Any:
+    """The number whose hyperbolic sine is `x`, element by element."""
+    return asinh_p.bind(x)
+
+
+def acosh(x: Any) -> Any:
+    """The number ≥ 0 whose hyperbolic cosine is `x`, element by element; NaN where x < 1."""
+    return acosh_p.bind(x)
+
+
+def atanh(x: Any) -> Any:
+    """The number whose hyperbolic tangent is `x`, element by element; NaN where |x| > 1."""
+    return atanh_p.bind(x)

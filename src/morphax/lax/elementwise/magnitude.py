@@ -1,0 +1,113 @@
+"""Magnitude, sign, and the neighbours of a float."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from ...core import not_differentiable
+from ...engines.xla.stablehlo import Builder, Value
+from ..ground.families import Elementwise, Piecewise
+from ..ground.kinds import COMPLEX, FLOATING, NUMBER, SIGNED
+from ..ground.operands import standardize
+from .arithmetic import div, mul
+from .comparison import eq, ge
+from .complex import conj, real, real_dtype
+from .selection import scalar_like, select_n_p
+
+
+def _abs(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.abs(x)
+    return np.where(np.isnan(x), x.real.dtype.type(np.nan), np.abs(x))
+
+
+@final
+class Abs(Elementwise):
+    """|x|, element by element; the derivative at a real 0 is 1, at a complex 0 it is 0."""
+
+    name = "abs"
+    accepts = FLOATING | COMPLEX | SIGNED
+    numpy = _abs
+    stablehlo = "stablehlo.abs"
+
+    def result_dtype(self, dtype: Any) -> Any:
+        return real_dtype(dtype)
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        if x.aval.dtype in COMPLEX:
+            length = select_n_p.bind(eq(out, 0), out, scalar_like(1, out))
+            return div(real(mul(t, conj(x))), length)
+        slope = select_n_p.bind(ge(x, 0), scalar_like(-1, x), scalar_like(1, x))
+        return mul(t, slope)
+
+
+def _sign(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        # NumPy has 0 for −0.
+        return np.copysign(np.sign(x), x) if x.dtype.kind == "f" else np.sign(x)
+    modulus = np.abs(x)
+    out = np.empty_like(x)
+    out.real, out.imag = x.real / modulus, x.imag / modulus
+    return np.where(modulus == 0, x, out)
+
+
+@final
+class Sign(Piecewise):
+    """x / |x|, element by element; 0 where x is 0."""
+
+    name = "sign"
+    accepts = NUMBER
+    numpy = _sign
+
+    def lower(self, b: Builder, out: Any, x: Value) -> Value:
+        if out.dtype.kind != "u" and not out.dtype.name.startswith("uint"):
+            return b.elementwise("stablehlo.sign", out, x)
+        return b.elementwise("stablehlo.minimum", out, x, b.full(1, out))
+
+
+@final
+class NextAfter(Elementwise):
+    """The neighbour of x in the direction of y, among the numbers of the dtype."""
+
+    name = "nextafter"
+    accepts = FLOATING
+    stablehlo = "chlo.next_after"
+    jvp = not_differentiable("the step to the next number depends on the dtype, not on the value")
+
+    def evaluate(self, x: Any, y: Any) -> Any:
+        return np.where(x == y, y, np.nextafter(x, y))
+
+
+abs_p = Abs()
+sign_p = Sign()
+nextafter_p = NextAfter()
+
+
+def abs(x: Any) -> Any:
+    """|x|, element by element; of complex numbers, in the real dtype."""
+    return abs_p.bind(x)
+
+
+def sign(x: Any) -> Any:
+    """The sign of `x`, element by element: −1, 0 or 1; of complex numbers, x / |x|."""
+    return sign_p.bind(x)
+
+
+def nextafter(x1: Any, x2: Any) -> Any:
+    """The number of the dtype that follows `x1` in the direction of `x2`, element by element.
+
+    Args:
+        x1: floating array (...), or scalar.
+        x2: array of the dtype and shape of `x1`, or scalar.
+
+    Returns:
+        Array (...); `x2` where both are equal.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.nextafter(1.0, 2.0) - 1.0
+        Array(1.1920929e-07, dtype=float32, weak_type=True)
+    """
+    return nextafter_p.bind(*standardize(x1, x2))

@@ -1,0 +1,298 @@
+"""Powers and roots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, final
+
+import numpy as np
+
+from ...core import ShapedArray, like
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.messages import message
+from ..ground.accuracy import check_accuracy
+from ..ground.axes import integer
+from ..ground.families import Elementwise, elementwise_shape, expanded, without_derivative
+from ..ground.kinds import FLOATING, INEXACT, INTEGER, NUMBER
+from ..ground.narrow import widened
+from ..ground.operands import standardize
+from .arithmetic import add, div, inverse, mul, sub
+from .bitwise import bitwise_and, bitwise_not
+from .comparison import eq, gt, lt, ne
+from .complex import above_the_cut
+from .convert import convert
+from .exponential import log
+from .selection import scalar_like, select_n_p
+
+T = TypeVar("T")
+
+
+def power_by_squaring(x: T, exponent: int, multiply: Callable[[T, T], T]) -> T:
+    """A positive integer power of x in at most 2 log₂ `exponent` multiplications."""
+    result: T | None = None
+    square = x
+    while True:
+        if exponent & 1:
+            result = square if result is None else multiply(result, square)
+        exponent >>= 1
+        if not exponent:
+            assert result is not None, "a positive number has a highest bit"
+            return result
+        square = multiply(square, square)
+
+
+@final
+class Square(Elementwise):
+    """x², element by element."""
+
+    name = "square"
+    accepts = NUMBER
+    numpy = np.square
+
+    def lower(self, b: Builder, out: Any, x: Value) -> Value:
+        return b.elementwise("stablehlo.multiply", out, x, x)
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return mul(t, mul(2.0, x))
+
+
+@final
+class IntegerPow(Elementwise):
+    """xʸ, element by element, for one integer y."""
+
+    name = "integer_pow"
+    accepts = NUMBER
+
+    def abstract_eval(self, x: Any, *, y: int) -> ShapedArray:
+        if y < 0 and x.dtype in INTEGER:
+            raise TypeError(
+                message(
+                    "lax.integer_pow",
+                    given=f"{x.str_short(short_dtypes=False)} with y={y}",
+                    expected="y ≥ 0 for integers, whose reciprocals are not integers",
+                    fix="Convert the operand to a float, for instance with x.astype('float32').",
+                )
+            )
+        return super().abstract_eval(x)
+
+    def evaluate(self, x: Any, *, y: int) -> Any:
+        if y == 0:
+            return np.ones_like(x)
+        # Rounded at each step, as the compiled program does: overflow on the way stays overflow.
+        power = power_by_squaring(x, abs(y), np.multiply)
+        if y < 0:
+            return inverse(power)
+        return x.copy() if power is x else power
+
+    def lower(self, b: Builder, out: Any, x: Value, *, y: int) -> Value:
+        if y == 0:
+            return b.full(1, out)
+
+        def multiply(x: Value, y: Value) -> Value:
+            return b.elementwise("stablehlo.multiply", out, x, y)
+
+        power = power_by_squaring(x, abs(y), multiply)
+        return power if y > 0 else b.elementwise("stablehlo.divide", out, b.full(1, out), power)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, y: int) -> Any:
+        if y == 0:
+            return without_derivative(self, primals, {"y": y})
+        return super().jvp(primals, tangents, y=y)
+
+    def d_x(self, t: Any, x: Any, out: Any, *, y: int) -> Any:
+        if y == 1:
+            return t
+        return mul(t, mul(float(y), integer_pow(x, y - 1)))
+
+
+@final
+class Pow(Elementwise):
+    """xʸ, element by element; y may be of integer dtype."""
+
+    name = "pow"
+
+    def abstract_eval(self, x: Any, y: Any) -> ShapedArray:
+        INEXACT.check(self.name, 0, x)
+        if y.dtype != x.dtype and y.dtype not in INTEGER:
+            raise TypeError(
+                message(
+                    "lax.pow, argument y",
+                    given=f"{y.str_short(short_dtypes=False)} beside x of dtype {x.dtype}",
+                    expected=f"dtype {x.dtype}, or an integer dtype",
+                    fix="Convert y with astype, or use jnp.power, which promotes dtypes.",
+                )
+            )
+        return like(x, y, shape=elementwise_shape(self.name, (x, y)))
+
+    def evaluate(self, x: Any, y: Any) -> Any:
+        base = widened(x)
+        exponent = y.astype(base.dtype)
+        power = np.power(base, exponent)
+        if base.dtype.kind == "c":
+            # Zero has real positive powers only, and its power 0 is 1.
+            vanishing = (base == 0) & (exponent != 0)
+            defined = (exponent.imag == 0) & (exponent.real > 0)
+            power = np.where(vanishing, np.where(defined, 0, np.nan * (1 + 1j)), power)
+        elif exponent.size == 1 and exponent == 0.5:
+            # NumPy takes the square root, which differs at −0 and −∞ (C99, F.10.4.4).
+            power = np.where(base == -np.inf, np.inf, power + 0)
+        return power.astype(x.dtype)
+
+    def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
+        if y.aval.dtype != out.dtype:
+            y = b.op("stablehlo.convert", y.aval.update(dtype=out.dtype), y)
+        return b.elementwise("stablehlo.power", out, *expanded(b, out.shape, (x, y)))
+
+    def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        # x⁰ = 1 is constant, at 0 and NaN too, where the 0 · x⁻¹ of the formula is NaN.  Elsewhere
+        # the formula stays, for its derivative with respect to y.
+        usual = bitwise_and(eq(x, x), ne(x, scalar_like(0, x)))
+        constant = bitwise_and(eq(y, scalar_like(0, y)), bitwise_not(usual))
+        base = select_n_p.bind(constant, x, scalar_like(1, x))
+        power = pow(base, sub(y, scalar_like(1, y)))
+        return mul(t, mul(convert(y, x.aval.dtype), power))
+
+    def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        # 0ʸ does not depend on y > 0: log 1 = 0 stands for log 0.
+        base = select_n_p.bind(eq(x, scalar_like(0, x)), x, scalar_like(1, x))
+        return mul(t, mul(log(base), out))
+
+
+def _sqrt(x: Any) -> Any:
+    return np.sqrt(above_the_cut(x))
+
+
+@final
+class Sqrt(Elementwise):
+    """√x, element by element."""
+
+    name = "sqrt"
+    accepts = INEXACT
+    numpy = _sqrt
+    stablehlo = "stablehlo.sqrt"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, div(0.5, out))
+
+
+def _rsqrt(x: Any) -> Any:
+    return inverse(np.sqrt(x))
+
+
+@final
+class Rsqrt(Elementwise):
+    """1 / √x, element by element."""
+
+    name = "rsqrt"
+    accepts = INEXACT
+    numpy = _rsqrt
+    stablehlo = "stablehlo.rsqrt"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, mul(-0.5, div(out, x)))
+
+
+def one_minus_square(x: Any) -> Any:
+    """1 − x²: as (1 − x)(1 + x) it loses no digits near ±1, as it stands none of −2 x near 0."""
+    if x.aval.dtype.kind == "c":
+        return mul(sub(1.0, x), add(x, 1.0))
+    bound = scalar_like(0.5, x)
+    is_near = bitwise_and(lt(x, bound), gt(x, -bound))
+    product = mul(sub(1.0, x), add(x, 1.0))
+    return select_n_p.bind(is_near, product, sub(1.0, square(x)))
+
+
+@final
+class Cbrt(Elementwise):
+    """The real cube root of x, element by element."""
+
+    name = "cbrt"
+    accepts = FLOATING
+    numpy = np.cbrt
+    stablehlo = "stablehlo.cbrt"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, mul(1 / 3, integer_pow(out, -2)))
+
+
+square_p = Square()
+integer_pow_p = IntegerPow()
+pow_p = Pow()
+sqrt_p = Sqrt()
+rsqrt_p = Rsqrt()
+cbrt_p = Cbrt()
+
+
+def square(x: Any) -> Any:
+    """x², element by element."""
+    return square_p.bind(x)
+
+
+def integer_pow(x: Any, y: int) -> Any:
+    """xʸ, element by element, for one integer y known while tracing.
+
+    Args:
+        x: array (...) of numbers.
+        y: exponent; negative only if `x` is floating or complex.
+
+    Returns:
+        Array (...) of the dtype of `x`; 1 everywhere if y = 0, even where x is 0 or NaN.
+
+    Raises:
+        TypeError: `y` is no integer, or negative while `x` is an integer.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.integer_pow(jnp.array([1.0, 2.0]), -2)
+        Array([1.  , 0.25], dtype=float32)
+    """
+    return integer_pow_p.bind(x, y=integer("lax.integer_pow, argument y", y))
+
+
+def reciprocal(x: Any) -> Any:
+    """1 / x, element by element."""
+    return integer_pow_p.bind(x, y=-1)
+
+
+def pow(x: Any, y: Any) -> Any:
+    """xʸ, element by element.
+
+    Args:
+        x: floating or complex array (...).
+        y: array of the dtype of `x`, or of an integer dtype, of the same shape; either may be a
+            scalar.
+
+    Returns:
+        Array (...) of the dtype of `x`; NaN for a negative real x and a y that is not whole.
+
+    Raises:
+        TypeError: the dtypes do not fit.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.pow(jnp.array([2.0, -2.0]), jnp.array([3, 2]))
+        Array([8., 4.], dtype=float32)
+    """
+    # An integer stays one: its derivatives are defined at 0, too.
+    return pow_p.bind(x, y) if type(y) is int else pow_p.bind(*standardize(x, y))
+
+
+def sqrt(x: Any, *, accuracy: Any = None) -> Any:
+    """√x, element by element; NaN for negative real numbers."""
+    if accuracy is not None:
+        check_accuracy("lax.sqrt", accuracy)
+    return sqrt_p.bind(x)
+
+
+def rsqrt(x: Any, *, accuracy: Any = None) -> Any:
+    """1 / √x, element by element; NaN for negative real numbers."""
+    if accuracy is not None:
+        check_accuracy("lax.rsqrt", accuracy)
+    return rsqrt_p.bind(x)
+
+
+def cbrt(x: Any, *, accuracy: Any = None) -> Any:
+    """The real cube root of `x`, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.cbrt", accuracy)
+    return cbrt_p.bind(x)

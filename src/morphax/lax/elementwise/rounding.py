@@ -1,0 +1,122 @@
+"""Rounding to integers, and the test for finite numbers."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import Any, final
+
+import numpy as np
+
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.messages import message
+from ..ground.families import Piecewise, Predicate
+from ..ground.kinds import FLOATING
+
+
+class RoundingMethod(IntEnum):
+    """Which integer `round` takes where two are equally near."""
+
+    AWAY_FROM_ZERO = 0
+    TO_NEAREST_EVEN = 1
+
+
+@final
+class Floor(Piecewise):
+    """⌊x⌋, element by element."""
+
+    name = "floor"
+    accepts = FLOATING
+    numpy = np.floor
+    stablehlo = "stablehlo.floor"
+
+
+@final
+class Ceil(Piecewise):
+    """⌈x⌉, element by element."""
+
+    name = "ceil"
+    accepts = FLOATING
+    numpy = np.ceil
+    stablehlo = "stablehlo.ceil"
+
+
+@final
+class Round(Piecewise):
+    """The nearest integer, element by element; ties by `rounding_method`."""
+
+    name = "round"
+    accepts = FLOATING
+
+    def evaluate(self, x: Any, *, rounding_method: RoundingMethod) -> Any:
+        if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
+            return np.rint(x)
+        part, whole = np.modf(x)
+        return whole + np.trunc(part + part)
+
+    def lower(self, b: Builder, out: Any, x: Value, *, rounding_method: RoundingMethod) -> Value:
+        even = rounding_method is RoundingMethod.TO_NEAREST_EVEN
+        return b.elementwise(f"stablehlo.round_nearest_{'even' if even else 'afz'}", out, x)
+
+
+@final
+class IsFinite(Predicate):
+    """Whether x is neither infinite nor NaN, element by element."""
+
+    name = "is_finite"
+    accepts = FLOATING
+    numpy = np.isfinite
+    stablehlo = "stablehlo.is_finite"
+
+
+floor_p = Floor()
+ceil_p = Ceil()
+round_p = Round()
+is_finite_p = IsFinite()
+
+
+def floor(x: Any) -> Any:
+    """⌊x⌋, element by element, in the dtype of `x`."""
+    return floor_p.bind(x)
+
+
+def ceil(x: Any) -> Any:
+    """⌈x⌉, element by element, in the dtype of `x`."""
+    return ceil_p.bind(x)
+
+
+def round(x: Any, rounding_method: RoundingMethod = RoundingMethod.AWAY_FROM_ZERO) -> Any:
+    """The integer nearest to `x`, element by element, in the dtype of `x`.
+
+    Args:
+        x: array (...) of floating dtype.
+        rounding_method: which integer to take where two are equally near.
+
+    Returns:
+        Array (...).
+
+    Raises:
+        ValueError: `rounding_method` is no `RoundingMethod`.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> x = jnp.array([0.5, 1.5, 2.5])
+        >>> jax.lax.round(x), jax.lax.round(x, jax.lax.RoundingMethod.TO_NEAREST_EVEN)
+        (Array([1., 2., 3.], dtype=float32), Array([0., 2., 2.], dtype=float32))
+    """
+    try:
+        method = RoundingMethod(rounding_method)
+    except ValueError:
+        raise ValueError(
+            message(
+                "lax.round, argument rounding_method",
+                given=f"{rounding_method!r}",
+                expected=" or ".join(f"RoundingMethod.{m.name}" for m in RoundingMethod),
+                fix="Pass a member of lax.RoundingMethod.",
+            )
+        ) from None
+    return round_p.bind(x, rounding_method=method)
+
+
+def is_finite(x: Any) -> Any:
+    """Whether `x` is neither infinite nor NaN, element by element."""
+    return is_finite_p.bind(x)

@@ -1,0 +1,361 @@
+"""Choosing between values: by an index, by size, by bounds.
+
+Of 0 and −0, `max` gives 0 and `min` −0; NaN wins in both.  Complex numbers are ordered by real
+part, then by imaginary part.  Where the primitives take scalars beside arrays, as all elementwise
+ones do, the public functions want the shapes that their docstrings state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from ...core import (
+    AxisFlow,
+    ShapedArray,
+    Zero,
+    aval_of,
+    is_undefined_primal,
+    is_zero,
+    like,
+    same_axes,
+)
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.compiled import part
+from ...util.messages import message
+from ..ground.families import Elementwise, compare, elementwise_shape, expanded, unbroadcast
+from ..ground.kinds import BOOLEAN, INTEGER, NUMBER
+from ..ground.linear_structure import broadcast_to
+from ..ground.operands import standardize
+from .arithmetic import mul
+from .bitwise import bitwise_and
+from .comparison import eq, gt, lt
+from .complex import real_dtype
+
+
+def scalar_like(value: Any, x: Any) -> Any:
+    """`value` as a scalar of the dtype of `x`."""
+    return aval_of(x).dtype.type(value)
+
+
+_MANY = 1 << 13
+_WIDTHS = (1, 2, 4, 8)
+
+native = part("kernels")
+
+
+def _one_of_two(which: Any, false: Any, true: Any) -> Any:
+    return np.where(which, true, false)
+
+
+def _one_of_two_of_many(which: Any, false: Any, true: Any) -> Any:
+    """The same without a jump per element, where memory lies in order."""
+    operands = (which, true, false)
+    shape, itemsize = which.shape, true.dtype.itemsize
+    regular = all([x.flags.c_contiguous and x.shape in (shape, ()) for x in operands])
+    if not regular or not shape or itemsize not in _WIDTHS:
+        return np.where(which, true, false)
+    out, bits = np.empty(shape, true.dtype), f"u{itemsize}"
+    flags, *cases = [x.reshape(-1) for x in operands]
+    native.where(flags.view("u1"), *[x.view(bits) for x in cases], out.reshape(-1).view(bits))
+    return out
+
+
+@final
+class SelectN(Elementwise):
+    """``cases[which]``, element by element; a `which` out of range means the nearest case."""
+
+    name = "select_n"
+
+    def abstract_eval(self, which: Any, *cases: Any) -> ShapedArray:
+        (BOOLEAN | INTEGER).check(self.name, 0, which)
+        if any(case.dtype != cases[0].dtype for case in cases):
+            raise TypeError(_refusal("lax.select_n", (which, *cases), "cases of one dtype"))
+        if which.dtype == bool and len(cases) > 2:
+            expected = "at most two cases, as `which` is boolean"
+            raise TypeError(_refusal("lax.select_n", (which, *cases), expected))
+        shape = elementwise_shape(self.name, (which, *cases))
+        return like(*cases, shape=shape)
+
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        return same_axes(*avals, alike=True)
+
+    def evaluate(self, which: Any, *cases: Any) -> Any:
+        if len(cases) == 1:
+            return np.array(np.broadcast_arrays(which, *cases)[1])
+        out = cases[0]
+        for position, case in enumerate(cases[1:], start=1):
+            out = np.where(which if which.dtype == bool else which >= position, case, out)
+        return out
+
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        if len(avals) == 3 and avals[0].dtype == bool:
+            return _one_of_two if avals[0].size < _MANY or native is None else _one_of_two_of_many
+        return None
+
+    def lower(self, b: Builder, out: Any, which: Value, *cases: Value) -> Value:
+        values = expanded(b, out.shape, cases)
+        result, chosen = values[0], which
+        for position, case in enumerate(values[1:], start=1):
+            if which.aval.dtype != bool:
+                threshold = b.full(position, which.aval)
+                chosen = compare(b, which.aval.update(dtype=bool), "GE", which, threshold)
+            result = b.op("stablehlo.select", out, chosen, case, result)
+        return result
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+        out = self.bind(*primals)
+        if all(is_zero(t) for t in tangents[1:]):
+            return out, Zero(out.aval.to_tangent_aval())
+        zero = scalar_like(0, out)
+        tangent = self.bind(primals[0], *[zero if is_zero(t) else t for t in tangents[1:]])
+        return out, broadcast_to(tangent, out.aval.shape)
+
+    def transpose(self, ct: Any, which: Any, *cases: Any) -> list[Any]:
+        zero = scalar_like(0, ct)
+        parts: list[Any] = [None]
+        for case in cases:
+            if is_undefined_primal(case):
+                part = self.bind(which, *[ct if c is case else zero for c in cases])
+                parts.append(unbroadcast(part, case.aval))
+            else:
+                parts.append(None)
+        return parts
+
+
+def _maximum(x: Any, y: Any) -> Any:
+    if x.dtype.kind == "c":
+        return np.where(_precedes(y, x), x, y)
+    out = np.maximum(x, y)
+    if x.dtype.kind == "f" and _zeros_meet(x, y, out):
+        return np.where((out == 0) & (x == y), x + y, out)
+    return out
+
+
+def _minimum(x: Any, y: Any) -> Any:
+    if x.dtype.kind == "c":
+        return np.where(_precedes(x, y), x, y)
+    out = np.minimum(x, y)
+    if x.dtype.kind == "f" and _zeros_meet(x, y, out):
+        return np.where((out == 0) & (x == y), -(-x + -y), out)
+    return out
+
+
+def _zeros_meet(x: Any, y: Any, out: Any) -> bool:
+    """Whether 0 may stand against −0, of which NumPy takes either."""
+    # A few numbers are counted faster than they are compared.
+    if out.size < _MANY and np.count_nonzero(out) == out.size:
+        return False
+    first, second = (x, y) if x.size < y.size else (y, x)
+    return bool((first == 0).any() and (second == 0).any())
+
+
+def _precedes(x: Any, y: Any) -> Any:
+    return np.where(x.real == y.real, x.imag < y.imag, x.real < y.real)
+
+
+class Extremum(Elementwise):
+    """The larger or the smaller of x and y; the derivative at a tie is the mean of both."""
+
+    accepts = NUMBER | BOOLEAN
+    direction: ClassVar[str]
+
+    def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
+        x, y = expanded(b, out.shape, (x, y))
+        return extremum(b, out, self.stablehlo, x, y)
+
+    def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return mul(t, _share(x, y, out))
+
+    def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return mul(t, _share(y, x, out))
+
+
+def _share(winner: Any, other: Any, out: Any) -> Any:
+    """1 where `winner` is the result, ½ where `other` is too, 0 elsewhere."""
+    share = select_n_p.bind(eq(other, out), scalar_like(1, out), scalar_like(0.5, out))
+    return select_n_p.bind(eq(winner, out), scalar_like(0, out), share)
+
+
+def extremum(b: Builder, out: Any, operation: str, x: Value, y: Value) -> Value:
+    """Lower ``stablehlo.maximum`` or ``stablehlo.minimum``, as `operation` says."""
+    # Complex numbers are compared part by part: XLA's own order differs on NaN.
+    if out.dtype.kind != "c":
+        return b.elementwise(operation, out, x, y)
+    direction = "GT" if operation == "stablehlo.maximum" else "LT"
+    parts, flags = out.update(dtype=real_dtype(out.dtype)), out.update(dtype=bool)
+    reals = [b.op("stablehlo.real", parts, v) for v in (x, y)]
+    imaginaries = [b.op("stablehlo.imag", parts, v) for v in (x, y)]
+    chosen = b.op(
+        "stablehlo.select",
+        flags,
+        compare(b, flags, "EQ", *reals),
+        compare(b, flags, direction, *imaginaries),
+        compare(b, flags, direction, *reals),
+    )
+    return b.op("stablehlo.select", out, chosen, x, y)
+
+
+@final
+class Max(Extremum):
+    """The larger of x and y, element by element; NaN if either is."""
+
+    name = "max"
+    numpy = _maximum
+    stablehlo = "stablehlo.maximum"
+
+
+@final
+class Min(Extremum):
+    """The smaller of x and y, element by element; NaN if either is."""
+
+    name = "min"
+    numpy = _minimum
+    stablehlo = "stablehlo.minimum"
+
+
+@final
+class Clamp(Elementwise):
+    """min(max(low, x), high), element by element."""
+
+    name = "clamp"
+    accepts = NUMBER | BOOLEAN
+
+    def evaluate(self, low: Any, x: Any, high: Any) -> Any:
+        return min_p.evaluate(np.asarray(max_p.evaluate(low, x)), high)
+
+    def lower(self, b: Builder, out: Any, low: Value, x: Value, high: Value) -> Value:
+        low, x, high = expanded(b, out.shape, (low, x, high))
+        if out.dtype.kind not in "cb":
+            return b.elementwise("stablehlo.clamp", out, low, x, high)
+        raised = extremum(b, out, "stablehlo.maximum", low, x)
+        return extremum(b, out, "stablehlo.minimum", raised, high)
+
+    def d_x(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
+        return _where(bitwise_and(gt(low, x), lt(low, high)), t)
+
+    def d_y(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
+        return _where(bitwise_and(gt(x, low), lt(x, high)), t)
+
+    def d_z(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
+        return _where(gt(x, high), t)
+
+
+def _where(chosen: Any, t: Any) -> Any:
+    """The tangent `t` where `chosen`, elsewhere zero."""
+    return select_n_p.bind(chosen, scalar_like(0, t), t)
+
+
+def _refusal(where: str, avals: Iterable[Any], expected: str) -> str:
+    return message(
+        where,
+        given=", ".join(aval.str_short(short_dtypes=False) for aval in avals),
+        expected=expected,
+        fix="Use jnp.where or jnp.clip, which broadcast and promote, or convert the operands.",
+    )
+
+
+select_n_p = SelectN()
+max_p = Max()
+min_p = Min()
+clamp_p = Clamp()
+
+
+def select_n(which: Any, *cases: Any) -> Any:
+    """``cases[which]``, element by element.
+
+    Args:
+        which: array of the shape of the cases, or scalar; boolean, or integer from 0 to n − 1.
+        *cases: n ≥ 1 arrays of one dtype and shape (...); two at most if `which` is boolean.
+
+    Returns:
+        Array (...); a `which` below 0 chooses the first case, one above n − 1 the last.
+
+    Raises:
+        ValueError: there are no cases.
+        TypeError: shapes or dtypes do not agree.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.select_n(jnp.array([True, False]), jnp.zeros(2), jnp.ones(2))
+        Array([1., 0.], dtype=float32)
+    """
+    if not cases:
+        expected = "at least one case"
+        raise ValueError(_refusal("lax.select_n, argument cases", (aval_of(which),), expected))
+    operands = (which, *standardize(*cases))
+    selector, *avals = map(aval_of, operands)
+    shape = avals[0].shape
+    if selector.shape not in ((), shape) or any(aval.shape != shape for aval in avals):
+        expected = "cases of one shape, and `which` of the same or of rank 0"
+        raise TypeError(_refusal("lax.select_n", (selector, *avals), expected))
+    return select_n_p.bind(*operands)
+
+
+def select(pred: Any, on_true: Any, on_false: Any) -> Any:
+    """`on_true` where `pred` is true, elsewhere `on_false`.
+
+    Args:
+        pred: boolean array of the shape of the others, or scalar.
+        on_true: array (...).
+        on_false: array of the dtype and shape of `on_true`.
+
+    Returns:
+        Array (...).
+
+    Raises:
+        TypeError: shapes or dtypes do not agree.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.select(jnp.array([True, False]), jnp.ones(2), jnp.zeros(2))
+        Array([1., 0.], dtype=float32)
+    """
+    return select_n(pred, on_false, on_true)
+
+
+def max(x: Any, y: Any) -> Any:
+    """The larger of `x` and `y`, element by element; NaN if either is.
+
+    Complex numbers are ordered by real part, then by imaginary part.  At a tie the derivative is
+    the mean of both.
+    """
+    return max_p.bind(*standardize(x, y))
+
+
+def min(x: Any, y: Any) -> Any:
+    """The smaller of `x` and `y`, element by element; NaN if either is.
+
+    Complex numbers are ordered by real part, then by imaginary part.  At a tie the derivative is
+    the mean of both.
+    """
+    return min_p.bind(*standardize(x, y))
+
+
+def clamp(min: Any, x: Any, max: Any) -> Any:
+    """`x` limited to the interval from `min` to `max`, element by element.
+
+    Args:
+        min: lower bound: scalar, or array of the shape of `x`.
+        x: array (...).
+        max: upper bound: scalar, or array of the shape of `x`; it wins where it is below `min`.
+
+    Returns:
+        Array (...) of the dtype that all three share; NaN where any of them is.
+
+    Raises:
+        TypeError: shapes or dtypes do not agree.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.clamp(0, jnp.array([-1, 1, 5]), 3)
+        Array([0, 1, 3], dtype=int32)
+    """
+    min, x, max = operands = standardize(min, x, max)
+    shape = aval_of(x).shape
+    if any(aval_of(bound).shape not in ((), shape) for bound in (min, max)):
+        expected = "bounds of the shape of x, or of rank 0"
+        raise TypeError(_refusal("lax.clamp", map(aval_of, operands), expected))
+    return clamp_p.bind(*operands)

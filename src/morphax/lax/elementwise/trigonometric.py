@@ -1,0 +1,208 @@
+"""Circular functions and their inverses."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from ..ground.accuracy import check_accuracy
+from ..ground.families import Elementwise
+from ..ground.kinds import INEXACT
+from ..ground.operands import standardize
+from .arithmetic import add, div, mul, neg
+from .complex import above_the_cut
+from .powers import one_minus_square, rsqrt, square
+
+
+@final
+class Sin(Elementwise):
+    """sin x, element by element."""
+
+    name = "sin"
+    accepts = INEXACT
+    numpy = np.sin
+    stablehlo = "stablehlo.sine"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, cos(x))
+
+
+@final
+class Cos(Elementwise):
+    """cos x, element by element."""
+
+    name = "cos"
+    accepts = INEXACT
+    numpy = np.cos
+    stablehlo = "stablehlo.cosine"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, neg(sin(x)))
+
+
+@final
+class Tan(Elementwise):
+    """tan x, element by element."""
+
+    name = "tan"
+    accepts = INEXACT
+    numpy = np.tan
+    stablehlo = "stablehlo.tan"
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return mul(t, add(square(out), 1.0))
+
+
+def _asin(x: Any) -> Any:
+    return np.arcsin(above_the_cut(x))
+
+
+@final
+class Asin(Elementwise):
+    """The x in [−π/2, π/2] of a sine, element by element."""
+
+    name = "asin"
+    accepts = INEXACT
+    numpy = _asin
+    stablehlo = "chlo.asin"
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return mul(t, _rsqrt_of_one_minus_square(x))
+
+
+def _acos(x: Any) -> Any:
+    return np.arccos(above_the_cut(x))
+
+
+@final
+class Acos(Elementwise):
+    """The x in [0, π] of a cosine, element by element."""
+
+    name = "acos"
+    accepts = INEXACT
+    numpy = _acos
+    stablehlo = "chlo.acos"
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return mul(t, neg(_rsqrt_of_one_minus_square(x)))
+
+
+def _rsqrt_of_one_minus_square(x: Any) -> Any:
+    return rsqrt(one_minus_square(x))
+
+
+@final
+class Atan(Elementwise):
+    """The x in [−π/2, π/2] of a tangent, element by element."""
+
+    name = "atan"
+    accepts = INEXACT
+    numpy = np.arctan
+    stablehlo = "chlo.atan"
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return div(t, add(square(x), 1.0))
+
+
+def _atan2(x: Any, y: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.arctan2(x, y)
+    # Of two scalars NumPy gives a scalar, whose parts cannot be set.
+    radius = np.sqrt(above_the_cut(np.asarray(x * x + y * y)))
+    return -1j * np.log(above_the_cut(np.asarray((y + 1j * x) / radius)))
+
+
+@final
+class Atan2(Elementwise):
+    """The angle from the second axis to the point (y, x), element by element."""
+
+    name = "atan2"
+    accepts = INEXACT
+    numpy = _atan2
+    stablehlo = "stablehlo.atan2"
+
+    def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return mul(t, div(y, add(square(x), square(y))))
+
+    def d_y(self, t: Any, x: Any, y: Any, out: Any) -> Any:
+        return mul(t, div(neg(x), add(square(x), square(y))))
+
+
+sin_p = Sin()
+cos_p = Cos()
+tan_p = Tan()
+asin_p = Asin()
+acos_p = Acos()
+atan_p = Atan()
+atan2_p = Atan2()
+
+
+def sin(x: Any, *, accuracy: Any = None) -> Any:
+    """Sine of `x` in radians, element by element.
+
+    Args:
+        x: array (...) of floating or complex dtype.
+        accuracy: accepted for compatibility; the engine's best is always used.
+
+    Returns:
+        Array (...) of the dtype of `x`.
+
+    Raises:
+        TypeError: `x` is boolean or integer.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.sin(0.0)
+        Array(0., dtype=float32, weak_type=True)
+    """
+    if accuracy is not None:
+        check_accuracy("lax.sin", accuracy)
+    return sin_p.bind(x)
+
+
+def cos(x: Any, *, accuracy: Any = None) -> Any:
+    """Cosine of `x` in radians, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.cos", accuracy)
+    return cos_p.bind(x)
+
+
+def tan(x: Any, *, accuracy: Any = None) -> Any:
+    """Tangent of `x` in radians, element by element."""
+    if accuracy is not None:
+        check_accuracy("lax.tan", accuracy)
+    return tan_p.bind(x)
+
+
+def asin(x: Any) -> Any:
+    """The angle in [−π/2, π/2] whose sine is `x`, element by element; NaN where |x| > 1."""
+    return asin_p.bind(x)
+
+
+def acos(x: Any) -> Any:
+    """The angle in [0, π] whose cosine is `x`, element by element; NaN where |x| > 1."""
+    return acos_p.bind(x)
+
+
+def atan(x: Any) -> Any:
+    """The angle in [−π/2, π/2] whose tangent is `x`, element by element."""
+    return atan_p.bind(x)
+
+
+def atan2(x: Any, y: Any) -> Any:
+    """The angle in [−π, π] with sine proportional to `x` and cosine to `y`, element by element.
+
+    Args:
+        x: floating or complex array (...), or scalar.
+        y: array of the dtype and shape of `x`, or scalar.
+
+    Returns:
+        Array (...): atan(x / y), in the quadrant that the signs of both tell, those of zeros too.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.atan2(0.0, -1.0)
+        Array(3.1415927, dtype=float32, weak_type=True)
+    """
+    return atan2_p.bind(*standardize(x, y))

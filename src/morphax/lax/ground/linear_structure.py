@@ -1,0 +1,347 @@
+"""What is linear and moves axes: broadcast, sum over axes, transpose, and the sum of tangents.
+
+The rules of all other operations (their derivatives, transposes and batching) are written with
+these, so they come first.  `broadcast_in_dim` and `reduce_sum` are each other's transpose.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, final
+
+import numpy as np
+
+from ...array import Array
+from ...core import (
+    AbstractSharding,
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    aval_of,
+    is_undefined_primal,
+    is_zero,
+    like,
+    same_axes,
+    weak_scalar,
+    without_axes,
+)
+from ...dtypes import ExtendedDType
+from ...engines.xla.stablehlo import Builder, Value, i64_array, tensor_type
+from ...errors import ShapeError
+from ...util.messages import message
+from .kinds import NUMBER
+
+
+def moved_axis(x: Any, source: int, destination: int) -> Any:
+    """`x` with one axis moved to another place."""
+    if source == destination:
+        return x
+    order = [i for i in range(aval_of(x).ndim) if i != source]
+    order.insert(destination, source)
+    return transpose_p.bind(x, permutation=tuple(order))
+
+
+def behind_batch(axes: Sequence[int]) -> tuple[int, ...]:
+    """The numbers that axes have once there is a batch axis in front of them."""
+    return tuple([axis + 1 for axis in axes])
+
+
+def batched_first(axes: BatchAxes, x: Any, dim: int | None) -> Any:
+    """`x` with its batch axis in front; an operand that is not mapped is repeated."""
+    if dim is not None:
+        return moved_axis(x, dim, 0)
+    aval = aval_of(x)
+    return broadcast_in_dim_p.bind(
+        x,
+        shape=(axes.size, *aval.shape),
+        broadcast_dimensions=tuple(range(1, aval.ndim + 1)),
+        sharding=aval.with_axis(0, axes.size, axes.sharding).sharding,
+    )
+
+
+@final
+class BroadcastInDim(Primitive):
+    """Repeat an array along new axes; operand axis i becomes axis ``broadcast_dimensions[i]``."""
+
+    name = "broadcast_in_dim"
+    linear = True
+
+    def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The shape is that of the result."""
+        shown = {name: params[name] for name in ("broadcast_dimensions", "sharding")}
+        return {name: value for name, value in shown.items() if value}
+
+    def abstract_eval(
+        self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
+    ) -> ShapedArray:
+        dims = broadcast_dimensions
+        valid = len(dims) == x.ndim and all(
+            0 <= d < len(shape) and x.shape[i] in (1, shape[d]) for i, d in enumerate(dims)
+        )
+        if not valid or any(a >= b for a, b in pairwise(dims)):
+            raise ValueError(
+                message(
+                    "lax.broadcast_in_dim",
+                    given=f"{x.str_short()} with shape={shape}, broadcast_dimensions={dims}",
+                    expected="one increasing result axis per operand axis, of size 1 or equal",
+                    fix="Give broadcast_dimensions[i], the result axis of operand axis i.",
+                )
+            )
+        return like(x, shape=shape, sharding=sharding)
+
+    def axis_flow(
+        self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
+    ) -> AxisFlow:
+        pairs = zip(x.shape, broadcast_dimensions, strict=True)
+        kept = [d if n == shape[d] else None for n, d in pairs]
+        return AxisFlow((tuple(kept),), (tuple(range(len(shape))),))
+
+    def evaluate(
+        self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
+    ) -> np.ndarray[Any, Any]:
+        return self.kernel(
+            x, shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding
+        )(x)
+
+    def kernel(
+        self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
+    ) -> Callable[..., Any]:
+        aligned = _aligned_shape(x.shape, shape, broadcast_dimensions)
+        if math.prod(shape) == x.size:
+            return lambda v: v.reshape(shape)
+
+        def repeat(v: Any) -> Any:
+            out = np.empty(shape, v.dtype)
+            out[...] = v if v.shape == aligned else v.reshape(aligned)
+            return out
+
+        return repeat
+
+    def lower(
+        self, b: Builder, out: Any, x: Value, *, broadcast_dimensions: Any, **_: Any
+    ) -> Value:
+        return b.broadcast(x, out, broadcast_dimensions)
+
+    def transpose(
+        self, ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
+    ) -> list[Any]:
+        new_axes = tuple(i for i in range(len(shape)) if i not in broadcast_dimensions)
+        summed = reduce_sum(ct, new_axes)
+        stretched = tuple(
+            i for i, d in enumerate(broadcast_dimensions) if x.aval.shape[i] != shape[d]
+        )
+        if not stretched:
+            return [summed]
+        kept = tuple(i for i in range(x.aval.ndim) if i not in stretched)
+        summed = reduce_sum(summed, stretched)
+        return [
+            broadcast_in_dim_p.bind(
+                summed, shape=x.aval.shape, broadcast_dimensions=kept, sharding=None
+            )
+        ]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+    ) -> tuple[Any, int]:
+        shape, targets = params["shape"], params["broadcast_dimensions"]
+        sharding = params["sharding"]
+        out = self.bind(
+            moved_axis(operands[0], dims[0], 0),
+            shape=(axes.size, *shape),
+            broadcast_dimensions=(0, *behind_batch(targets)),
+            sharding=sharding and sharding.with_axis(0, axes.sharding),
+        )
+        return out, 0
+
+
+def _aligned_shape(
+    operand_shape: Sequence[int], shape: Sequence[int], dims: Sequence[int]
+) -> tuple[int, ...]:
+    aligned = [1] * len(shape)
+    for size, d in zip(operand_shape, dims, strict=True):
+        aligned[d] = size
+    return tuple(aligned)
+
+
+@final
+class ReduceSum(Primitive):
+    """Sum over `axes`."""
+
+    name = "reduce_sum"
+    linear = True
+
+    def abstract_eval(self, x: Any, *, axes: Any, out_sharding: Any) -> ShapedArray:
+        NUMBER.check(self.name, 0, x)
+        shape = tuple([n for i, n in enumerate(x.shape) if i not in axes])
+        return like(x, shape=shape, sharding=out_sharding)
+
+    def axis_flow(self, x: Any, *, axes: Any, **_: Any) -> AxisFlow:
+        return without_axes(x, axes=axes)
+
+    def evaluate(self, x: Any, *, axes: Any, out_sharding: Any) -> Any:
+        return np.sum(x, axis=axes, dtype=_accumulator(x.dtype)).astype(x.dtype, copy=False)
+
+    def kernel(self, x: Any, *, axes: Any, out_sharding: Any) -> Callable[..., Any] | None:
+        add, dtype = np.add.reduce, x.dtype
+        return (lambda v: add(v, axes, dtype)) if _accumulator(dtype) == dtype else None
+
+    def lower(self, b: Builder, out: Any, x: Value, *, axes: Any, out_sharding: Any) -> Value:
+        return reduce_with(b, "stablehlo.add", 0, out, x, axes)
+
+    def transpose(self, ct: Any, x: Any, *, axes: Any, out_sharding: Any) -> list[Any]:
+        kept = tuple(i for i in range(x.aval.ndim) if i not in axes)
+        return [
+            broadcast_in_dim_p.bind(
+                ct,
+                shape=x.aval.shape,
+                broadcast_dimensions=kept,
+                sharding=x.aval.sharding,
+            )
+        ]
+
+    def batch(
+        self, _: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+    ) -> tuple[Any, int]:
+        return batch_reduction(self, operands[0], dims[0], **params)
+
+
+def _accumulator(dtype: Any) -> Any:
+    """Small floats are summed in float32, as XLA does; the rest in their own dtype."""
+    return np.float32 if dtype.itemsize < 4 and dtype.kind not in "biu" else dtype
+
+
+def batch_reduction(
+    primitive: Primitive, x: Any, dim: int, *, axes: Any, **params: Any
+) -> tuple[Any, int]:
+    """Batching of a reduction: the same axes, counted around the batch axis."""
+    shifted = tuple([a + (a >= dim) for a in axes])
+    out = primitive.bind(x, axes=shifted, **params)
+    return out, dim - sum(a < dim for a in shifted)
+
+
+def reduce_with(b: Builder, operation: str, identity: Any, out: Any, x: Value, axes: Any) -> Value:
+    """Lower a reduction by a binary `operation` with its `identity`."""
+    element = out.update(shape=())
+    start = b.constant(identity, element)
+    result = b.new_value(out)
+    b.lines.append(
+        f"{result.name} = stablehlo.reduce({x.name} init: {start.name}) applies {operation} "
+        f"across dimensions = [{', '.join(map(str, axes))}] : "
+        f"({tensor_type(x.aval)}, {tensor_type(element)}) -> {tensor_type(out)}"
+    )
+    return result
+
+
+@final
+class Transpose(Primitive):
+    """Permute axes: axis i of the result is axis ``permutation[i]`` of the operand."""
+
+    name = "transpose"
+    linear = True
+
+    def abstract_eval(self, x: Any, *, permutation: Any) -> ShapedArray:
+        if sorted(permutation) != list(range(x.ndim)):
+            raise ShapeError(
+                message(
+                    "lax.transpose, argument permutation",
+                    given=f"{permutation} for {x.str_short()}",
+                    expected=f"each of the axes 0 … {x.ndim - 1} once",
+                    fix="List every axis of the operand exactly once.",
+                )
+            )
+        return like(x, shape=[x.shape[i] for i in permutation])
+
+    def axis_flow(self, x: Any, *, permutation: Any) -> AxisFlow:
+        return AxisFlow((tuple(range(x.ndim)),), (permutation,))
+
+    def evaluate(self, x: Any, *, permutation: Any) -> Any:
+        return np.array(np.transpose(x, permutation), order="C")
+
+    def lower(self, b: Builder, out: Any, x: Value, *, permutation: Any) -> Value:
+        return b.op("stablehlo.transpose", out, x, permutation=i64_array(permutation))
+
+    def transpose(self, ct: Any, x: Any, *, permutation: Any) -> list[Any]:
+        return [self.bind(ct, permutation=tuple(np.argsort(permutation).tolist()))]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, permutation: Any
+    ) -> tuple[Any, int]:
+        dim = dims[0]
+        order = (dim, *[p + (p >= dim) for p in permutation])
+        return self.bind(operands[0], permutation=order), 0
+
+
+@final
+class AddAny(Primitive):
+    """The sum of two tangents of one aval."""
+
+    name = "add_any"
+    linear = True
+
+    def abstract_eval(self, x: Any, y: Any) -> Any:
+        assert (x.shape, x.dtype) == (y.shape, y.dtype), f"tangents differ: {x} and {y}"
+        return like(x, y)
+
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        return same_axes(*avals)
+
+    def evaluate(self, x: Any, y: Any) -> Any:
+        return np.add(x, y)
+
+    def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
+        return b.elementwise("stablehlo.add", out, x, y)
+
+    def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
+        return [ct if is_undefined_primal(operand) else None for operand in (x, y)]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any]
+    ) -> tuple[Any, int]:
+        return self.bind(*map(batched_first, [axes] * 2, operands, dims)), 0
+
+
+broadcast_in_dim_p = BroadcastInDim()
+reduce_sum_p = ReduceSum()
+transpose_p = Transpose()
+add_any_p = AddAny()
+
+
+def reduce_sum(x: Any, axes: Sequence[int]) -> Any:
+    """Sum of `x` over `axes`; `x` itself if there are none."""
+    return reduce_sum_p.bind(x, axes=tuple(axes), out_sharding=None) if axes else x
+
+
+def broadcast_to(x: Any, shape: Sequence[int], sharding: AbstractSharding | None = None) -> Any:
+    """`x`, of rank 0 or of this shape already, repeated to `shape`."""
+    aval = aval_of(x)
+    if aval.shape == tuple(shape) and isinstance(x, Tracer):
+        return x
+    first = len(shape) - aval.ndim
+    return broadcast_in_dim_p.bind(
+        x,
+        shape=tuple(shape),
+        broadcast_dimensions=tuple(range(first, len(shape))),
+        sharding=sharding,
+    )
+
+
+def add_tangents(x: Any, y: Any) -> Any:
+    """``x + y`` for two tangents."""
+    return add_any_p.bind(x, y)
+
+
+def zeros(aval: Any) -> Any:
+    """Zeros of an aval."""
+    if isinstance(aval.dtype, ExtendedDType):
+        return Array(aval, np.zeros(aval.shape, aval.dtype.physical_dtype))
+    scalar = weak_scalar(0, aval) if aval.weak_type else np.zeros((), aval.dtype)[()]
+    return broadcast_to(scalar, aval.shape, aval.sharding) if aval.shape else scalar
+
+
+def instantiate(tangent: Any) -> Any:
+    """A tangent as a value: zeros for `Zero`."""
+    return zeros(tangent.aval) if is_zero(tangent) else tangent

@@ -1,0 +1,113 @@
+"""What public lax functions do to their operands before they bind a primitive.
+
+lax is strict where jnp is kind: dtypes must agree, shapes must agree or be scalar.  Two liberties
+are taken, as in JAX: a Python scalar takes the dtype of the others, and axes of size 1 are
+repeated.  The decision depends on avals alone and is remembered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core import aval_of
+from ...core.dims import Shape, broadcast_shapes
+from ...dtypes.numbers import bounds, checked_int
+from ...util.memo import ResultTable
+from .linear_structure import broadcast_in_dim_p
+
+_SCALARS = frozenset({bool, int, float, complex})
+
+
+def standardize(*operands: Any) -> Sequence[Any]:
+    """Operands with Python scalars cast and axes of size 1 repeated to the common shape."""
+    avals = tuple([x.aval if hasattr(x, "aval") else aval_of(x) for x in operands])
+    if avals[0] is avals[-1] and len(avals) <= 2:
+        return operands
+    plan = _plans[avals, tuple([type(x) if type(x) in _SCALARS else None for x in operands])]
+    if not plan:
+        return operands
+    values = list(operands)
+    for position, change in plan:
+        values[position] = change(values[position])
+    return values
+
+
+def _plan(
+    avals: tuple[Any, ...], kinds: tuple[type | None, ...]
+) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
+    """Which operands of these avals, or Python scalars of these types, are to change, and how."""
+    arrays = [a for a, kind in zip(avals, kinds, strict=True) if kind is None]
+    dtype = (
+        arrays[0].dtype if arrays else dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
+    )
+    weak = all([a.weak_type for a in arrays])
+    shape = _common_shape([a.shape for a in avals])
+    changes = [
+        _cast(kind, dtype, weak)
+        if kind is not None and a.dtype != dtype and _fits(a.dtype, dtype)
+        else _repeat(a.shape, shape)
+        for a, kind in zip(avals, kinds, strict=True)
+    ]
+    return tuple([(i, change) for i, change in enumerate(changes) if change is not None])
+
+
+_plans = ResultTable(_plan)
+
+
+def _of_numbers(avals: tuple[Any, ...]) -> Any:
+    """The dtype in which Python scalars alone combine."""
+    return dtypes.promote(tuple([(a.dtype, True) for a in avals]))[0]
+
+
+def _common_shape(shapes: Sequence[Shape]) -> Shape | None:
+    ranks = {len(s) for s in shapes if s}
+    if len(ranks) != 1:
+        return None
+    try:
+        return broadcast_shapes([s for s in shapes if s])
+    except ValueError:
+        return None
+
+
+def _repeat(shape: Shape, target: Shape | None) -> Callable[[Any], Any] | None:
+    if target is None or not shape or shape == target:
+        return None
+    dims = tuple(range(len(target)))
+    return lambda x: broadcast_in_dim_p.bind(
+        x, shape=target, broadcast_dimensions=dims, sharding=None
+    )
+
+
+def _fits(scalar_dtype: Any, dtype: Any) -> bool:
+    """Whether a Python scalar may become `dtype` without changing its kind."""
+    order = ("b", "iu", "f", "c")
+    rank = {k: i for i, kinds in enumerate(order) for k in kinds}
+    kinds = (np.inexact, np.integer)
+    if isinstance(dtype, dtypes.ExtendedDType):
+        return False
+    target = next((k for k in kinds if dtypes.issubdtype(dtype, k)), np.bool_)
+    if target is np.inexact:
+        is_complex = dtypes.issubdtype(dtype, np.complexfloating)
+        return rank[scalar_dtype.kind] <= (3 if is_complex else 2)
+    return rank[scalar_dtype.kind] <= (1 if target is np.integer else 0)
+
+
+def _cast(kind: type, dtype: Any, weak: bool) -> Callable[[Any], Any]:
+    """From a Python scalar of type `kind` to one of `dtype`, which must hold it.
+
+    Beside weak operands it is a Python scalar again.
+    """
+    make: Callable[[Any], Any] = dtype.type
+    if weak:
+        python = dtypes.scalar_type_of(dtype)
+        make = python if dtype == dtypes.python_scalar_dtype(python) else make
+    limits = bounds(dtype) if kind is int else None
+    if limits is None:
+        return make
+    low, high = limits
+    where = "lax function, operands"
+    return lambda x: make(x if low <= x <= high else checked_int(where, x, dtype))

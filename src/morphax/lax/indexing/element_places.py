@@ -1,0 +1,180 @@
+"""Gather and scatter in NumPy: where each element of each window lies in the operand's memory.
+
+The operand is seen as a matrix: as many trailing axes as every window takes whole form one row, so
+that the rows of an embedding, say, are moved as blocks of memory.  The row numbers of all windows
+are the sum of a few broadcast terms,
+
+    row = Σ start_k · weight_k + Σ offset along an axis of the window + Σ place along a batch axis
+
+All but the starts depend on shapes and dimension numbers alone: this is the *plan* of a signature,
+made once.  A window that leaves the array is moved inside, and reported to the caller.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...util.memo import memoize
+from ..ground.dimension_numbers import Axes, interleaved, slice_sizes_of_updates, window_shape
+
+Integers = NDArray[np.intp]
+
+# A plan holds arrays as long as axes of the operand.
+_remembered = partial(memoize, maxsize=1024)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexPlan:
+    """The rows of all windows, for one signature of gather or scatter.
+
+    Args:
+        shape: of all windows together: of the result, or of the updates window by window.
+        rows: height of the operand seen as a matrix.
+        row_size: its width.
+        limits: the largest start along each indexed axis of the operand.
+        weights: the rows from one start to the next along each indexed axis.
+        starts_shape: shape in which starts are broadcast against `terms`.
+        terms: offsets in rows, one array per axis of the window and per batch axis.
+        along: if windows are the members of the operand along one axis, placed where that axis
+            was, that axis: they can be taken without row numbers.
+        order: permutation that puts the axes of updates window by window, if they are not so.
+    """
+
+    shape: Axes
+    rows: int
+    row_size: int
+    limits: Integers
+    weights: Integers
+    starts_shape: Axes
+    terms: tuple[Integers, ...]
+    along: int | None
+    order: Axes | None
+
+    def starts(self, indices: Any) -> tuple[Integers, Integers]:
+        """Where windows are asked to start, and the nearest places where they may."""
+        asked = as_integers(indices)
+        return asked, np.minimum(np.maximum(asked, 0), self.limits)
+
+    def row_numbers(self, starts: Integers) -> Integers:
+        """The rows of the windows that start at `starts`, which are inside."""
+        if self.limits.size == 1:
+            base = starts[..., 0]
+            if self.weights[0] != 1:
+                base = base * self.weights[0]
+        else:
+            base = starts @ self.weights
+        base = base.reshape(self.starts_shape)
+        for term in self.terms:
+            base = base + term
+        return base
+
+
+def as_integers(indices: Any) -> Integers:
+    """Indices in the dtype that NumPy indexes with; what it cannot hold is out of bounds anyway."""
+    if indices.dtype == np.uint64:
+        indices = np.minimum(indices, np.uint64(np.iinfo(np.intp).max))
+    return indices.astype(np.intp, copy=False)
+
+
+@_remembered
+def gather_plan(shape: Axes, indices_shape: Axes, numbers: Any, slice_sizes: Axes) -> IndexPlan:
+    """The plan that gives row numbers in the order of the result's axes."""
+    batch, window_axes = indices_shape[:-1], numbers[0]
+    window = window_shape(numbers, slice_sizes)
+    windows = interleaved(window_axes, window, batch)
+    batch_axes = tuple([i for i in range(len(windows)) if i not in window_axes])
+    along = _axis_of_members(shape, windows, numbers, slice_sizes, batch_axes)
+    places = window_axes, batch_axes
+    return _plan(shape, windows, batch, numbers, slice_sizes, places, along=along)
+
+
+@_remembered
+def scatter_plan(shape: Axes, indices_shape: Axes, updates_shape: Axes, numbers: Any) -> IndexPlan:
+    """The plan that gives row numbers window by window, in the order of the indices."""
+    batch = indices_shape[:-1]
+    ndim = len(updates_shape)
+    slice_sizes = slice_sizes_of_updates(shape, updates_shape, numbers)
+    places = tuple(range(len(batch), ndim)), tuple(range(len(batch)))
+    order = tuple([i for i in range(ndim) if i not in numbers[0]]) + numbers[0]
+    windows = tuple([updates_shape[i] for i in order])
+    is_in_order = order == tuple(range(ndim))
+    order_or_none = None if is_in_order else order
+    return _plan(shape, windows, batch, numbers, slice_sizes, places, order=order_or_none)
+
+
+def _plan(
+    shape: Axes,
+    windows: Axes,
+    batch: Axes,
+    numbers: Any,
+    slice_sizes: Axes,
+    places: tuple[Axes, Axes],
+    *,
+    along: int | None = None,
+    order: Axes | None = None,
+) -> IndexPlan:
+    """The plan for windows whose axes, and batch axes, are at the given places of their shape."""
+    _, collapsed, index_map, batching, indices_batching = numbers
+    window_axes, batch_axes = places
+    kept = [i for i in range(len(shape)) if i not in collapsed + batching]
+    first = _first_axis_of_row(shape, slice_sizes, index_map + batching)
+    ndim = len(windows)
+    in_row = [axis for i, axis in zip(kept, window_axes, strict=True) if i >= first]
+    if in_row == list(range(ndim - len(in_row), ndim)):
+        ndim -= len(in_row)
+    else:
+        first = len(shape)
+    strides = [math.prod(shape[i + 1 : first]) for i in range(first)]
+
+    def term(size: int, stride: int, axis: int) -> Integers:
+        return (np.arange(size) * stride).reshape([-1 if i == axis else 1 for i in range(ndim)])
+
+    offsets = [
+        term(slice_sizes[i], strides[i], axis)
+        for i, axis in zip(kept, window_axes, strict=True)
+        if i < first and slice_sizes[i] != 1
+    ]
+    places_in_batch = [
+        term(shape[i], strides[i], batch_axes[j])
+        for i, j in zip(batching, indices_batching, strict=True)
+    ]
+    sizes = dict(zip(batch_axes, batch, strict=True))
+    return IndexPlan(
+        shape=windows,
+        rows=math.prod(shape[:first]),
+        row_size=math.prod(shape[first:]),
+        limits=np.array([shape[i] - slice_sizes[i] for i in index_map], np.intp),
+        weights=np.array([strides[i] for i in index_map], np.intp),
+        starts_shape=tuple([sizes.get(i, 1) for i in range(ndim)]),
+        terms=tuple(offsets + places_in_batch),
+        along=along,
+        order=order,
+    )
+
+
+def _first_axis_of_row(shape: Axes, slice_sizes: Axes, moving: Axes) -> int:
+    """The first of the trailing axes of the operand that every window takes whole."""
+    first = len(shape)
+    while first and first - 1 not in moving and slice_sizes[first - 1] == shape[first - 1]:
+        first -= 1
+    return first
+
+
+def _axis_of_members(
+    shape: Axes, windows: Axes, numbers: Any, slice_sizes: Axes, batch_axes: Axes
+) -> int | None:
+    """The one axis along which windows are members of the operand, if there is such an axis."""
+    _, collapsed, index_map, batching, _ = numbers
+    if len(index_map) != 1 or collapsed != index_map or batching:
+        return None
+    (axis,) = index_map
+    members = (*shape[:axis], 1, *shape[axis + 1 :])
+    in_place = batch_axes == tuple(range(axis, axis + len(batch_axes)))
+    return axis if in_place and slice_sizes == members else None

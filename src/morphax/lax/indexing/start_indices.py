@@ -1,0 +1,112 @@
+"""Starts of dynamic slices: scalars, counted from the front of each axis, of one dtype.
+
+Starts that are known while tracing stay known: they are counted from the front and clipped at once.
+Python integers take the dtype of the others.  A dtype too narrow for the sizes of the operand is
+widened, for a start of -1 is to become one of size - 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...array import Array
+from ...core import Tracer, aval_of
+from ...errors import ShapeError
+from ...util.memo import memoize
+from ...util.messages import message
+from ..elementwise.arithmetic import add
+from ..elementwise.comparison import lt
+from ..elementwise.convert import convert
+from ..elementwise.selection import select_n
+from ..ground.axes import members
+from ..shape.slicing import index_in_dim
+
+
+def check_starts(where: str, x: Any, starts: Sequence[Any]) -> None:
+    """Raise unless there is one scalar integer per axis of `x` (avals), all of one dtype."""
+    given = ", ".join([s.str_short(short_dtypes=False) for s in starts])
+    valid = len(starts) == x.ndim and all([s.shape == () for s in starts])
+    if not valid:
+        error, expected = ValueError, f"{x.ndim} scalars, one per axis of {x.str_short()}"
+    elif any([not dtypes.issubdtype(s.dtype, np.integer) for s in starts]):
+        error, expected = TypeError, "integers"
+    elif any([s.dtype != starts[0].dtype for s in starts]):
+        error, expected = TypeError, "integers of one dtype"
+    else:
+        return
+    raise error(
+        message(
+            f"{where}, argument start_indices",
+            given=given or "nothing",
+            expected=expected,
+            fix="Give the start along each axis, as integers of one dtype.",
+        )
+    )
+
+
+def starts_from_front(
+    where: str, shape: Sequence[int], start_indices: Any, allow_negative: Any
+) -> list[Any]:
+    """Starts as scalars, those that count from the end of an axis made to count from its front."""
+    starts = _scalars(start_indices)
+    if len(starts) != len(shape):
+        raise ShapeError(
+            message(
+                f"{where}, argument start_indices",
+                given=f"{len(starts)} starts",
+                expected=f"{len(shape)}, one per axis of shape {tuple(shape)}",
+                fix="Give the start along each axis.",
+            )
+        )
+    if isinstance(allow_negative, bool):
+        allow_negative = [allow_negative] * len(shape)
+    strong = [aval_of(start).dtype for start in starts if type(start) is not int]
+    # Python integers yield to the others.
+    weak = strong[0] if strong else dtypes.canonicalize(int)
+    targets = [
+        holding(weak if type(start) is int else aval_of(start).dtype, max(shape))
+        for start in starts
+    ]
+    return [
+        _from_front(start, dtype, n, negative)
+        for start, dtype, n, negative in zip(starts, targets, shape, allow_negative, strict=True)
+    ]
+
+
+@memoize
+def holding(dtype: Any, largest: int) -> Any:
+    """`dtype`, or a wider one that holds `largest`, to which a start from the front may come."""
+    is_narrow = dtypes.issubdtype(dtype, np.integer) and dtypes.iinfo(dtype).max < largest
+    return np.dtype(np.int32) if is_narrow else dtype
+
+
+def _scalars(start_indices: Any) -> list[Any]:
+    """The members of an array or sequence of starts."""
+    if isinstance(start_indices, Tracer):
+        count = start_indices.shape[0] if start_indices.ndim else 0
+        return [index_in_dim(start_indices, i, keepdims=False) for i in range(count)]
+    if isinstance(start_indices, Array):
+        return list(start_indices.to_host())
+    return members("dynamic slicing, argument start_indices", start_indices, "integers")
+
+
+def _from_front(start: Any, dtype: Any, size: int, allow_negative: bool) -> Any:
+    """A start counted from the front of an axis; a known one stays known while tracing."""
+    aval = None if type(start) is int else aval_of(start)
+    if not dtypes.issubdtype(dtype, np.integer) or (aval is not None and aval.shape):
+        return start
+    if not isinstance(start, Tracer):
+        info = dtypes.iinfo(dtype)
+        place = int(start.to_host() if isinstance(start, Array) else start)
+        place = place + size if place < 0 and allow_negative else place
+        # The operation moves it to the ends of the axis; checks want to see where it was.
+        return dtype.type(min(max(place, int(info.min)), int(info.max)))
+    start = convert(start, dtype)
+    if not allow_negative or dtypes.issubdtype(aval.dtype, np.unsignedinteger):
+        return start
+    zero, length = dtype.type(0), dtype.type(size)
+    return select_n(lt(start, zero), start, add(start, length))

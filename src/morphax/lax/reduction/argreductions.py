@@ -1,0 +1,153 @@
+"""Places of the largest and smallest element along an axis.
+
+NaN counts as larger (for `argmin`: smaller) than every number; of equal elements the first wins,
+and −0 equals 0.  The lowering finds the extreme value first, then the least place where it stands:
+two plain reductions, which XLA vectorises, where one over pairs of value and place would be a loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from ... import dtypes
+from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, like, not_linear, without_axes
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.messages import message
+from ..elementwise.ordered_bits import is_float, ordered_bits
+from ..ground.axes import integer
+from ..ground.families import compare, without_derivative
+from ..ground.kinds import ORDERED
+from ..ground.linear_structure import batch_reduction
+from ..ground.monoids import MAX, MIN, Monoid
+from ..ground.narrow import widened
+from .reductions import check_axes, lower_reduction
+
+_LARGEST_INT32 = 2**31 - 1
+
+
+class ArgReduction(Primitive):
+    """The place of the extreme element along ``axes[0]``, of dtype `index_dtype`."""
+
+    monoid: ClassVar[Monoid]
+    numpy: ClassVar[Callable[..., Any]]
+    nan: ClassVar[float]
+
+    transpose = not_linear()
+
+    def abstract_eval(self, x: Any, *, axes: Any, index_dtype: Any) -> ShapedArray:
+        ORDERED.check(self.name, 0, x)
+        check_axes(self.name, x, axes)
+        (axis,) = axes
+        if not x.shape[axis]:
+            raise ValueError(
+                message(
+                    f"lax.{self.name}",
+                    given=f"axis {axis} of {x.str_short(short_dtypes=False)}, which is empty",
+                    expected="an axis with at least one element",
+                    fix="Test the size of the axis first; an empty axis has no extreme element.",
+                )
+            )
+        if not dtypes.issubdtype(index_dtype, np.integer):
+            raise TypeError(
+                message(
+                    f"lax.{self.name}, argument index_dtype",
+                    given=f"{index_dtype}",
+                    expected="an integer dtype",
+                    fix="Pass for instance jnp.int32.",
+                )
+            )
+        return like(shape=x.shape[:axis] + x.shape[axis + 1 :], dtype=index_dtype)
+
+    def axis_flow(self, x: Any, *, axes: Any, **_: Any) -> AxisFlow:
+        return without_axes(x, axes=axes)
+
+    def evaluate(self, x: Any, *, axes: Any, index_dtype: Any) -> Any:
+        return np.asarray(type(self).numpy(widened(x), axes[0])).astype(index_dtype)
+
+    def lower(self, b: Builder, out: Any, x: Value, *, axes: Any, index_dtype: Any) -> Value:
+        (axis,) = axes
+        keys = x
+        if is_float(x.aval.dtype):
+            keys = ordered_bits(b, x, self.nan, merge_zeros=True)
+        extreme = lower_reduction(
+            b, self.monoid, keys.aval.update(shape=out.shape, weak_type=False), keys, axes
+        )
+        kept = [i for i in range(x.aval.ndim) if i != axis]
+        flags = keys.aval.update(dtype=np.dtype(bool), weak_type=False)
+        attained = compare(b, flags, "EQ", keys, b.broadcast(extreme, keys.aval, kept))
+        size = x.aval.shape[axis]
+        places = flags.update(dtype=np.dtype(np.int32 if size <= _LARGEST_INT32 else np.int64))
+        place = b.op("stablehlo.iota", places, iota_dimension=f"{axis} : i64")
+        candidates = b.op("stablehlo.select", places, attained, place, b.full(size - 1, places))
+        first = lower_reduction(b, MIN, places.update(shape=out.shape), candidates, axes)
+        return b.convert(first, out.dtype)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        return without_derivative(self, primals, params)
+
+    def batch(
+        self, _: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+    ) -> tuple[Any, int]:
+        return batch_reduction(self, operands[0], dims[0], **params)
+
+
+@final
+class ArgMax(ArgReduction):
+    """The first place of the largest element."""
+
+    name = "argmax"
+    monoid = MAX
+    numpy = np.argmax
+    nan = np.nan
+
+
+@final
+class ArgMin(ArgReduction):
+    """The first place of the smallest element."""
+
+    name = "argmin"
+    monoid = MIN
+    numpy = np.argmin
+    nan = -np.nan
+
+
+argmax_p = ArgMax()
+argmin_p = ArgMin()
+
+
+def argmax(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The first place of the largest element along `axis`; that of the first NaN if there is one.
+
+    Args:
+        operand: array of real or boolean dtype.
+        axis: the axis, counted from the front.
+        index_dtype: integer dtype of the result.
+
+    Returns:
+        Array of the shape of `operand` without `axis`.
+
+    Raises:
+        TypeError: if `operand` is complex, or `index_dtype` not integer.
+        ValueError: if there is no such axis, or it is empty.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.argmax(jnp.array([3.0, 7.0, 7.0]), 0, jnp.int32)
+        Array(1, dtype=int32)
+    """
+    axes = (integer("lax.argmax, argument axis", axis),)
+    return argmax_p.bind(operand, axes=axes, index_dtype=_requested(index_dtype))
+
+
+def argmin(operand: Any, axis: int, index_dtype: Any) -> Any:
+    """The first place of the smallest element along `axis`; see `argmax`."""
+    axes = (integer("lax.argmin, argument axis", axis),)
+    return argmin_p.bind(operand, axes=axes, index_dtype=_requested(index_dtype))
+
+
+def _requested(index_dtype: Any) -> Any:
+    return dtypes.requested(index_dtype, "lax.argmax or lax.argmin, argument index_dtype")

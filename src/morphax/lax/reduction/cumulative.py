@@ -1,0 +1,317 @@
+"""Running sums, products, extremes and log-sums along an axis.
+
+Sums, products and log-sums are carried in the next wider dtype and rounded when stored, so that the
+error of a long float32 sum does not grow with its length.  On the CPU the lowering is a loop, which
+compiles fast and runs at the speed of memory; elsewhere it is a window, which runs in parallel.
+
+The tangent of a running combination is a running combination too, of dual numbers x + ẋ ε: the jvp
+of an associative operation is associative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, final
+
+import numpy as np
+
+from ...config import enable_x64
+from ...core import (
+    AxisFlow,
+    BatchAxes,
+    Jaxpr,
+    Primitive,
+    ShapedArray,
+    is_zero,
+    like,
+    not_linear,
+    same_axes,
+    stage,
+)
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.memo import memoize
+from ...util.messages import message
+from ..elementwise import selection
+from ..elementwise.arithmetic import add, mul, mul_p, sub
+from ..elementwise.comparison import eq, gt
+from ..elementwise.complex import real
+from ..elementwise.exponential import exp, log
+from ..elementwise.log_sum import log_sum, shares
+from ..elementwise.selection import max_p, min_p, scalar_like, select, select_n_p
+from ..ground.axes import integer
+from ..ground.families import without_derivative
+from ..ground.kinds import INEXACT, NUMBER, DtypeKind
+from ..ground.monoids import ADD, MAX, MIN, MUL, Monoid, lowest
+from ..ground.narrow import COMPUTED_IN
+from ..shape.shape_operations import rev
+from .associative_scan import scan_elements
+from .cumulative_lowering import lower_as_loop, lower_as_window
+
+_WIDER = {
+    **COMPUTED_IN,
+    np.dtype(np.float32): np.dtype(np.float64),
+    np.dtype(np.complex64): np.dtype(np.complex128),
+}
+
+
+class Cumulative(Primitive):
+    """The elements of `axis` up to each, combined; those from each on, if `reverse`."""
+
+    monoid: ClassVar[Monoid]
+    accepts: ClassVar[DtypeKind] = NUMBER
+    rounds: ClassVar[bool] = False
+
+    transpose = not_linear()
+
+    def abstract_eval(self, x: Any, *, axis: int, reverse: bool) -> ShapedArray:
+        self.accepts.check(self.name, 0, x)
+        if not 0 <= axis < x.ndim:
+            raise ValueError(
+                message(
+                    f"lax.{self.name}, argument axis",
+                    given=f"{axis} for {x.str_short(short_dtypes=False)}",
+                    expected=f"an axis in [0, {x.ndim})",
+                    fix="Count axes from 0 at the front; use the jnp function for negative ones.",
+                )
+            )
+        return like(x)
+
+    def axis_flow(self, x: Any, *, axis: int, **_: Any) -> AxisFlow:
+        return same_axes(x, whole=(axis,))
+
+    def combine(self, x: Any, y: Any) -> Any:
+        """The operation on two values, in lax."""
+        raise AssertionError(f"{self.name} defines combine")
+
+    def combine_duals(self, x: Any, y: Any) -> Any:
+        """The operation on two pairs of value and tangent, in lax."""
+        raise AssertionError(f"{self.name} defines combine_duals")
+
+    def carry_dtype(self, dtype: Any) -> Any:
+        """The dtype in which the combination is carried."""
+        return _WIDER.get(dtype, dtype) if self.rounds else dtype
+
+    def evaluate(self, x: Any, *, axis: int, reverse: bool) -> Any:
+        if not x.size:
+            return x.copy()
+        ahead = np.flip(x, axis) if reverse else x
+        wide = ahead.astype(self.carry_dtype(x.dtype), copy=False)
+        out = self.monoid.combine(wide, lambda ufunc, v: ufunc.accumulate(v, axis, v.dtype))
+        return np.array(np.flip(out, axis) if reverse else out, x.dtype, order="C")
+
+    def lower(self, b: Builder, out: Any, x: Value, *, axis: int, reverse: bool) -> Value:
+        if x.aval.shape[axis] < 2 or not x.aval.size:
+            return x
+
+        def combine(block: Builder, left: Value, right: Value) -> Value:
+            return block.inline(_pair_program(self, left.aval), left, right)[0]
+
+        if b.module.platform == "cpu":
+            carry = self.carry_dtype(x.aval.dtype)
+            return lower_as_loop(b, combine, x, carry, self.monoid.identity(carry), axis, reverse)
+        return lower_as_window(b, combine, x, self.monoid.identity(x.aval.dtype), axis, reverse)
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, reverse: bool
+    ) -> Any:
+        params = {"axis": axis, "reverse": reverse}
+        if is_zero(tangents[0]):
+            return without_derivative(self, primals, params)
+        duals = [primals[0], tangents[0]]
+        if reverse:
+            duals = [rev(v, (axis,)) for v in duals]
+        _, tangent = scan_elements(self.combine_duals, duals, (axis, axis))
+        if reverse:
+            tangent = rev(tangent, (axis,))
+        return self.bind(*primals, **params), tangent
+
+    def batch(
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: Sequence[Any],
+        *,
+        axis: int,
+        reverse: bool,
+    ) -> tuple[Any, int]:
+        out = self.bind(operands[0], axis=axis + (axis >= dims[0]), reverse=reverse)
+        return out, dims[0]
+
+
+@memoize
+def _pair_program(primitive: Cumulative, aval: Any) -> Jaxpr:
+    """The operation as a program of two values of `aval`."""
+    strong = aval.strip_weak_type()
+    # The carry may be wider than the dtypes that users are allowed.
+    with enable_x64(True):
+        jaxpr, _ = stage(lambda x, y: [primitive.combine(x, y)], (strong, strong))
+    return jaxpr
+
+
+@final
+class CumSum(Cumulative):
+    """Running sum."""
+
+    name = "cumsum"
+    monoid = ADD
+    rounds = True
+    linear = True
+
+    def combine(self, x: Any, y: Any) -> Any:
+        return add(x, y)
+
+    def transpose(self, ct: Any, x: Any, *, axis: int, reverse: bool) -> list[Any]:
+        return [self.bind(ct, axis=axis, reverse=not reverse)]
+
+
+@final
+class CumProd(Cumulative):
+    """Running product."""
+
+    name = "cumprod"
+    monoid = MUL
+    rounds = True
+
+    def combine(self, x: Any, y: Any) -> Any:
+        return mul(x, y)
+
+    def combine_duals(self, x: Any, y: Any) -> Any:
+        return mul_p.jvp((x[0], y[0]), (x[1], y[1]))
+
+
+@final
+class CumMax(Cumulative):
+    """Running maximum."""
+
+    name = "cummax"
+    monoid = MAX
+
+    def combine(self, x: Any, y: Any) -> Any:
+        return selection.max(x, y)
+
+    def combine_duals(self, x: Any, y: Any) -> Any:
+        return max_p.jvp((x[0], y[0]), (x[1], y[1]))
+
+
+@final
+class CumMin(Cumulative):
+    """Running minimum."""
+
+    name = "cummin"
+    monoid = MIN
+
+    def combine(self, x: Any, y: Any) -> Any:
+        return selection.min(x, y)
+
+    def combine_duals(self, x: Any, y: Any) -> Any:
+        return min_p.jvp((x[0], y[0]), (x[1], y[1]))
+
+
+def _accumulated_log_sums(x: Any, axis: int) -> Any:
+    """The running log-sum of complex numbers, for which NumPy has no ufunc."""
+    rows = np.moveaxis(x, axis, 0)
+    out = np.empty_like(rows)
+    out[0] = rows[0]
+    for i in range(1, len(rows)):
+        top = np.where(rows[i].real > out[i - 1].real, rows[i], out[i - 1])
+        parts = np.exp(rows[i] - top) + np.exp(out[i - 1] - top)
+        out[i] = np.where(np.isneginf(top.real), top, top + np.log(parts))
+    return np.moveaxis(out, 0, axis)
+
+
+@final
+class CumLogSumExp(Cumulative):
+    """Running log of a sum of exponentials."""
+
+    name = "cumlogsumexp"
+    accepts = INEXACT
+    monoid = Monoid("logaddexp", np.logaddexp, "", lowest)
+    rounds = True
+
+    def evaluate(self, x: Any, *, axis: int, reverse: bool) -> Any:
+        if x.dtype.kind != "c" or not x.size:
+            return super().evaluate(x, axis=axis, reverse=reverse)
+        wide = x.astype(np.complex128)
+        if reverse:
+            return np.flip(_accumulated_log_sums(np.flip(wide, axis), axis), axis).astype(x.dtype)
+        return _accumulated_log_sums(wide, axis).astype(x.dtype)
+
+    def combine(self, x: Any, y: Any) -> Any:
+        if x.aval.dtype.kind == "c":
+            top = select(gt(real(y), real(x)), y, x)
+            total = add(top, log(add(exp(sub(x, top)), exp(sub(y, top)))))
+            return select(eq(real(top), -np.inf), top, total)
+        return log_sum(x, y)
+
+    def combine_duals(self, x: Any, y: Any) -> Any:
+        out = self.combine(x[0], y[0])
+        if out.aval.dtype.kind != "c":
+            weights = shares(x[0], y[0])
+        else:
+            # Below log 0 = −∞ there is nothing to share out.
+            zero = scalar_like(0, out)
+            level = select_n_p.bind(eq(out, scalar_like(-np.inf, out)), out, zero)
+            weights = exp(sub(x[0], level)), exp(sub(y[0], level))
+        return out, add(mul(weights[0], x[1]), mul(weights[1], y[1]))
+
+
+cumsum_p = CumSum()
+cumprod_p = CumProd()
+cummax_p = CumMax()
+cummin_p = CumMin()
+cumlogsumexp_p = CumLogSumExp()
+
+
+def cumsum(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Running sum along an axis: ``y[i] = x[0] + … + x[i]``.
+
+    Args:
+        operand: array of number dtype.
+        axis: the axis, counted from the front.
+        reverse: run from the end: ``y[i] = x[i] + … + x[n − 1]``.
+
+    Returns:
+        Array like `operand`; integers wrap around.
+
+    Raises:
+        TypeError: if the dtype is boolean.
+        ValueError: if there is no such axis.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.cumsum(jnp.arange(1, 5), reverse=True)
+        Array([10,  9,  7,  4], dtype=int32)
+    """
+    axis = integer("lax.cumsum, argument axis", axis)
+    return cumsum_p.bind(operand, axis=axis, reverse=bool(reverse))
+
+
+def cumprod(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Running product along an axis; see `cumsum` for the arguments."""
+    axis = integer("lax.cumprod, argument axis", axis)
+    return cumprod_p.bind(operand, axis=axis, reverse=bool(reverse))
+
+
+def cummax(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Running maximum along an axis, NaN from the first NaN on; see `cumsum` for the arguments."""
+    axis = integer("lax.cummax, argument axis", axis)
+    return cummax_p.bind(operand, axis=axis, reverse=bool(reverse))
+
+
+def cummin(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Running minimum along an axis, NaN from the first NaN on; see `cumsum` for the arguments."""
+    axis = integer("lax.cummin, argument axis", axis)
+    return cummin_p.bind(operand, axis=axis, reverse=bool(reverse))
+
+
+def cumlogsumexp(operand: Any, axis: int = 0, reverse: bool = False) -> Any:
+    """Running log of a sum of exponentials, ``y[i] = log(exp x[0] + … + exp x[i])``.
+
+    Nothing overflows on the way.  See `cumsum` for the arguments.
+
+    Raises:
+        TypeError: if the dtype is neither floating nor complex.
+    """
+    axis = integer("lax.cumlogsumexp, argument axis", axis)
+    return cumlogsumexp_p.bind(operand, axis=axis, reverse=bool(reverse))

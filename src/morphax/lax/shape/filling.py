@@ -1,0 +1,264 @@
+"""Arrays made of nothing but a shape: filled with one value, counted through, or left empty."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from ... import dtypes
+from ...array import Array
+from ...core import (
+    AbstractSharding,
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Tracer,
+    aval_of,
+    like,
+    not_batchable,
+    not_differentiable,
+    not_linear,
+    same_axes,
+)
+from ...dtypes.numbers import host_scalar
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.messages import message
+from ..elementwise.convert import convert, converted
+from ..ground.axes import canonical_shape, integer
+from ..ground.kinds import NUMBER
+from ..ground.linear_structure import broadcast_in_dim_p
+from ..ground.placing import refuse_layout
+
+
+class Nullary(Primitive):
+    """Operations without operands: there is nothing to differentiate or to batch."""
+
+    jvp = not_differentiable("it has no operands")
+    transpose = not_linear("it has no operands")
+    batch = not_batchable("it has no operands")
+
+
+@final
+class Iota(Nullary):
+    """0, 1, 2, … along the axis `dimension`."""
+
+    name = "iota"
+
+    def abstract_eval(
+        self, *, dtype: Any, shape: Any, dimension: Any, sharding: Any
+    ) -> ShapedArray:
+        if dtype not in NUMBER:
+            raise TypeError(
+                message(
+                    "lax.iota, argument dtype",
+                    given=f"{dtype}",
+                    expected="an integer, floating or complex dtype",
+                    fix="Count in int32 and convert the result.",
+                )
+            )
+        if not 0 <= dimension < len(shape):
+            raise ValueError(
+                message(
+                    "lax.iota, argument dimension",
+                    given=f"{dimension} for shape {shape}",
+                    expected=f"an axis in [0, {len(shape)})",
+                    fix="Count axes from 0 at the front.",
+                )
+            )
+        return like(shape=shape, dtype=dtype, sharding=sharding)
+
+    def evaluate(self, *, dtype: Any, shape: Any, dimension: Any, sharding: Any) -> Any:
+        column = [-1 if i == dimension else 1 for i in range(len(shape))]
+        out = np.empty(shape, dtype)
+        out[...] = np.arange(shape[dimension]).astype(dtype).reshape(column)
+        return out
+
+    def lower(self, b: Builder, out: Any, *, dimension: Any, **_: Any) -> Value:
+        return b.op("stablehlo.iota", out, iota_dimension=f"{dimension} : i64")
+
+
+@final
+class Empty(Nullary):
+    """An array whose elements do not matter; they are zero."""
+
+    name = "empty"
+
+    def abstract_eval(self, *, shape: Any, dtype: Any, out_sharding: Any) -> ShapedArray:
+        return like(shape=shape, dtype=dtype, sharding=out_sharding)
+
+    def evaluate(self, *, shape: Any, dtype: Any, out_sharding: Any) -> Any:
+        return np.zeros(shape, dtype)
+
+    def lower(self, b: Builder, out: Any, **_: Any) -> Value:
+        return b.full(0, out)
+
+
+@final
+class Copy(Primitive):
+    """The operand in memory of its own."""
+
+    name = "copy"
+    linear = True
+
+    def abstract_eval(self, x: Any) -> ShapedArray:
+        return like(x)
+
+    def axis_flow(self, x: Any) -> AxisFlow:
+        return same_axes(x)
+
+    def evaluate(self, x: Any) -> Any:
+        return x.copy()
+
+    def lower(self, b: Builder, out: Any, x: Value) -> Value:
+        return x
+
+    def transpose(self, ct: Any, x: Any) -> list[Any]:
+        return [copy_p.bind(ct)]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any]
+    ) -> tuple[Any, int]:
+        return self.bind(operands[0]), dims[0]
+
+
+iota_p = Iota()
+empty_p = Empty()
+copy_p = Copy()
+
+
+def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
+    """An array of one value.
+
+    Args:
+        shape: of the result.
+        fill_value: scalar; it is converted like an array, so that integers wrap around; for random
+            keys, the number that is every word of each key.
+        dtype: of the result; that of `fill_value` if `None`.
+        sharding: of the result.
+
+    Raises:
+        ValueError: if `fill_value` is not a scalar.
+        TypeError: if it is a complex number, and the dtype is real.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.full((2, 3), 7.0)
+        Array([[7., 7., 7.],
+               [7., 7., 7.]], dtype=float32, weak_type=True)
+    """
+    if sharding is not None:
+        refuse_layout("lax.full", sharding, "sharding")
+    return _filled(shape, fill_value, dtype, None)
+
+
+def _filled(shape: Any, fill_value: Any, dtype: Any, sharding: AbstractSharding | None) -> Any:
+    target = None if dtype is None else dtypes.canonicalize(dtype)
+    aval = aval_of(fill_value)
+    if isinstance(target, dtypes.KeyType) and not isinstance(fill_value, (Array, Tracer)):
+        fill_value = _key_of_words(target, fill_value)
+        aval = aval_of(fill_value)
+    if aval.shape:
+        raise ValueError(
+            message(
+                "lax.full, argument fill_value",
+                given=aval.str_short(short_dtypes=False),
+                expected="a scalar",
+                fix="Use jnp.full or jnp.broadcast_to, which repeat arrays.",
+            )
+        )
+    target = aval.dtype if target is None else target
+    scalar = _scalar(fill_value, target, dtype is None and aval.weak_type)
+    sizes = canonical_shape("lax.full, argument shape", shape)
+    if not sizes and isinstance(scalar, (Array, Tracer)):
+        return scalar
+    return broadcast_in_dim_p.bind(scalar, shape=sizes, broadcast_dimensions=(), sharding=sharding)
+
+
+def _key_of_words(dtype: dtypes.KeyType, value: Any) -> Array:
+    """The random key all of whose words are `value`."""
+    words = np.full(dtype.key_shape, value, np.uint32).reshape(-1)
+    physical = words.view(dtype.physical_dtype).reshape(())
+    return Array(ShapedArray((), dtype), physical)
+
+
+def _scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
+    """A scalar of the given dtype; a number that is known stays one."""
+    if isinstance(value, (Array, Tracer)):
+        return convert(value, dtype, weak_type)
+    if type(value) is complex and isinstance(dtype, np.dtype):
+        value = host_scalar("lax.full, argument fill_value", value, dtype)
+    return value if weak_type else converted(np.asarray(value), dtype)[()]
+
+
+def full_like(
+    x: Any, fill_value: Any, dtype: Any = None, shape: Any = None, sharding: Any = None
+) -> Any:
+    """An array of one value, with the shape and dtype of `x` unless others are given.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.full_like(jnp.array([1, 2]), 7)
+        Array([7, 7], dtype=int32)
+    """
+    if sharding is not None:
+        refuse_layout("lax.full_like", sharding, "sharding")
+    like = x if hasattr(x, "shape") and hasattr(x, "dtype") else aval_of(x)
+    weak_type = dtype is None and getattr(like, "weak_type", False)
+    target = dtypes.canonicalize(like.dtype if dtype is None else dtype)
+    if weak_type:
+        fill_value, target = convert(fill_value, target, weak_type=True), None
+    if shape is not None:
+        return _filled(shape, fill_value, target, None)
+    return _filled(like.shape, fill_value, target, x.aval.sharding if hasattr(x, "aval") else None)
+
+
+def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
+    """An array of the given shape and dtype whose elements do not matter."""
+    if out_sharding is not None:
+        refuse_layout("lax.empty", out_sharding)
+    sizes = canonical_shape("lax.empty, argument shape", shape)
+    if isinstance(dtypes.canonicalize(dtype), dtypes.ExtendedDType):
+        return full(sizes, 0, dtype)
+    return empty_p.bind(shape=sizes, dtype=dtypes.canonicalize(dtype), out_sharding=out_sharding)
+
+
+def iota(dtype: Any, size: int) -> Any:
+    """The numbers 0, 1, …, ``size - 1``.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.iota(jnp.int32, 3)
+        Array([0, 1, 2], dtype=int32)
+    """
+    if dtype is None:
+        raise ValueError(
+            message(
+                "lax.iota, argument dtype",
+                given="None",
+                expected="a dtype of numbers",
+                fix="Pass jnp.int32, or use jnp.arange, which chooses one.",
+            )
+        )
+    return broadcasted_iota(dtype, (size,), 0)
+
+
+def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: Any = None) -> Any:
+    """The numbers 0, 1, … along one axis, the same for all places of the others.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.broadcasted_iota(jnp.int32, (2, 3), 1)
+        Array([[0, 1, 2],
+               [0, 1, 2]], dtype=int32)
+    """
+    if out_sharding is not None:
+        refuse_layout("lax.broadcasted_iota", out_sharding)
+    return iota_p.bind(
+        dtype=dtypes.canonicalize(dtype),
+        shape=canonical_shape("lax.broadcasted_iota, argument shape", shape),
+        dimension=integer("lax.broadcasted_iota, argument dimension", dimension),
+        sharding=out_sharding,
+    )

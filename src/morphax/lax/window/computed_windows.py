@@ -1,0 +1,165 @@
+"""Window reductions by any associative computation, and the public function for all of them.
+
+Sums, maxima and minima have primitives of their own (`windows`).  Any other computation is the
+primitive ``reduce_window``, which XLA runs; its meaning, and its derivative, come from slices of
+whole arrays that are combined element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, final
+
+from ...core import AxisFlow, Jaxpr, Primitive, aval_of, frames_hidden, same_axes
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.messages import message
+from ..elementwise import selection
+from ..elementwise.arithmetic import add
+from ..ground.monoids import ADD, MAX, MIN, Monoid
+from ..reduction.computed_reductions import (
+    Combine,
+    ComputedReduction,
+    combining_region,
+    from_start,
+    starting_array,
+)
+from ..reduction.scalar_programs import reduction_of_pairs, single_operation
+from ..shape.slicing import pad, slice_in_dim
+from .window_geometry import AxisWindow, Window, canonical_window
+from .window_reductions import (
+    params_of,
+    reduce_window_max_p,
+    reduce_window_min_p,
+    reduce_window_sum_p,
+    window_attributes,
+)
+from .window_slices import combined_windows
+
+
+@final
+class ReduceWindow(ComputedReduction):
+    """The elements of each window combined by `jaxpr`, whose identity is the initial value."""
+
+    name = "reduce_window"
+
+    def result_shape(self, x: Any, *, consts: Any, **params: Any) -> tuple[int, ...]:
+        return Window(**params).out_shape(x.shape)
+
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        return same_axes(*avals, results=len(avals) // 2)
+
+    def lower(
+        self, b: Builder, outs: Any, *values: Value, jaxpr: Jaxpr, consts: Any, **params: Any
+    ) -> list[Value]:
+        body = combining_region(b, jaxpr, values)
+        attributes = window_attributes(Window(**params))
+        return b.ops("stablehlo.reduce_window", outs, *values, regions=[body], **attributes)
+
+    def combined(
+        self,
+        combine: Combine,
+        operands: Sequence[Any],
+        starts: Sequence[Any],
+        *,
+        consts: Any,
+        **params: Any,
+    ) -> list[Any]:
+        if any([aval_of(x).ndim for x in starts]):
+            raise TypeError(
+                message(
+                    "lax.reduce_window, argument init_value",
+                    given="a value that vmap maps",
+                    expected="one value for the whole batch",
+                    fix="Give the identity of the computation, which is a constant.",
+                )
+            )
+        window, shape = Window(**params), aval_of(operands[0]).shape
+        firsts = [starting_array(x, window.out_shape(shape)) for x in starts]
+        if 0 in window.out_shape(shape):
+            return firsts
+        arrays = list(operands)
+        for w in window.moving(shape):
+            arrays = combined_windows(_padded(arrays, starts, w), w, _sliced, combine)
+        return combine(firsts, arrays)
+
+    def batched_params(self, *, consts: Any, **params: Any) -> dict[str, Any]:
+        return {"consts": consts, **params_of(Window(**params).inserted(0))}
+
+
+reduce_window_p = ReduceWindow()
+
+
+def _padded(arrays: Sequence[Any], values: Sequence[Any], w: AxisWindow) -> list[Any]:
+    return [
+        pad(x, value, w.padding_config(aval_of(x).ndim))
+        for x, value in zip(arrays, values, strict=True)
+    ]
+
+
+def _sliced(arrays: list[Any], axis: int, start: int, stop: int, step: int) -> list[Any]:
+    return [slice_in_dim(x, start, stop, step, axis) for x in arrays]
+
+
+_KNOWN: dict[str, tuple[Monoid, Primitive, Callable[..., Any]]] = {
+    "add": (ADD, reduce_window_sum_p, add),
+    "max": (MAX, reduce_window_max_p, selection.max),
+    "min": (MIN, reduce_window_min_p, selection.min),
+}
+"""Monoids by the name of the binary primitive, with their primitives and binary operations."""
+
+
+@frames_hidden
+def reduce_window(
+    operand: Any,
+    init_value: Any,
+    computation: Callable[[Any, Any], Any],
+    window_dimensions: Sequence[int],
+    window_strides: Sequence[int] | None = None,
+    padding: str | Sequence[tuple[int, int]] = "VALID",
+    base_dilation: Sequence[int] | None = None,
+    window_dilation: Sequence[int] | None = None,
+) -> Any:
+    """Combine the elements of windows that slide along the axes.
+
+    Args:
+        operand: array, or tree of arrays of one shape.
+        init_value: a scalar for each, the identity of the computation; gaps count as it.
+        computation: associative; takes two scalars (two trees of them), returns one.
+        window_dimensions: size of a window along each axis.
+        window_strides: by how much windows move, 1 if `None`.
+        padding: ``"VALID"``, ``"SAME"``, ``"SAME_LOWER"``, or a pair (low, high) per axis.
+        base_dilation: distance of neighbouring elements, 1 if `None`: the others are gaps.
+        window_dilation: distance of neighbouring places in a window, 1 if `None`.
+
+    Returns:
+        A tree like `operand`, with one element per window.
+
+    Raises:
+        TypeError: if shapes or dtypes do not fit, or sizes are not positive.
+        ValueError: if structures do not fit, or `padding` is an unknown name.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.lax.reduce_window(jnp.arange(6.0), -jnp.inf, jax.lax.max, (2,), (2,))
+        Array([1., 3., 5.], dtype=float32)
+    """
+    leaves, starts, jaxpr, structure = reduction_of_pairs(
+        "lax.reduce_window", ("operand", "init_value"), operand, init_value, computation
+    )
+    window = canonical_window(
+        "lax.reduce_window",
+        aval_of(leaves[0]).shape,
+        window_dimensions,
+        window_strides,
+        padding,
+        base_dilation,
+        window_dilation,
+    )
+    known = _KNOWN.get(single_operation(jaxpr) or "")
+    if known is not None:
+        monoid, primitive, binary = known
+        out = primitive.bind(leaves[0], **params_of(window))
+        return structure.unflatten([from_start(starts[0], out, monoid, binary)])
+    outs = reduce_window_p.bind(*leaves, *starts, jaxpr=jaxpr, consts=(), **params_of(window))
+    return structure.unflatten(outs)

@@ -47,6 +47,13 @@ def test_an_array_needs_few_modules() -> None:
     assert not {name for name in added if name in HEAVY or name.partition(".")[0] in HEAVY}
 
 
+def test_tracing_loads_no_extension_of_numpy() -> None:
+    """Ctrl-C in the middle of that would leave it half loaded for good."""
+    program = "jax.make_jaxpr(lambda x: jax.lax.scan(lambda c, a: (c * a, c), 1.0, x))(np.ones(3))"
+    head = "import sys, numpy as np, morphax as jax; "
+    assert "numpy.fft" not in loaded_by(f"{head}{program}; print(*sys.modules)")
+
+
 @pytest.mark.parametrize("package", [morphax, core, lax, nn, numpy])
 def test_names_on_demand_are_those_that_type_checkers_see(package: object) -> None:
     """Each import under TYPE_CHECKING gives what asking the package gives, and the reverse."""

@@ -169,7 +169,6 @@ def _declared() -> Iterator[Any]:
     yield from [v for v in vars(np).values() if isinstance(v, type) and issubclass(v, np.generic)]
     yield from _named(np, _NUMPY)
     yield from _named(np.linalg, _NUMPY_LINALG)
-    yield from _named(np.fft, _NUMPY_FFT)
     yield from (ml_dtypes.finfo, ml_dtypes.iinfo)
 
 
@@ -178,6 +177,7 @@ def _is_notation(value: Any) -> bool:
     return type(value).__module__ == "typing" or value in (typing.Generic, typing.cast, typing.Any)
 
 
+_DISPATCHED: Final = type(np.sum)
 _PURE: Final[dict[int, Any]] = {id(value): value for value in _declared()}
 _PURE_CODE: Final[Mapping[int, CodeType]] = {
     id(value.__code__): value.__code__
@@ -199,6 +199,8 @@ def is_pure(value: Any) -> bool:
     if id(value) in _PURE:
         return True
     kind = type(value)
+    if kind is _DISPATCHED:
+        return _is_of_fft(value)
     if kind is FunctionType:
         return has_pure_code(value)
     if kind is BuiltinFunctionType:
@@ -206,6 +208,15 @@ def is_pure(value: Any) -> bool:
     if kind in _DESCRIPTORS:
         return is_pure(value.__objclass__)
     return isinstance(value, type) and is_our_own(value)
+
+
+def _is_of_fft(value: Any) -> bool:
+    """Whether a function of NumPy is one of `numpy.fft`, which is imported by who uses it only.
+
+    An interrupt while it is imported leaves it half loaded, and the process without it for good.
+    """
+    module = sys.modules.get("numpy.fft")
+    return module is not None and any(value is f for f in _named(module, _NUMPY_FFT))
 
 
 def has_pure_code(function: FunctionType) -> bool:

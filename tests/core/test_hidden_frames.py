@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -70,18 +71,24 @@ def _without_jit(call: Callable[[], Any]) -> Any:
         return call()
 
 
+@contextmanager
+def filtering(mode: str) -> Iterator[None]:
+    """Context in which tracebacks are shown in one of the ways."""
+    jax.config.update("jax_traceback_filtering", mode)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_traceback_filtering", "off")
+
+
 def _frames(error: BaseException) -> list[str]:
     return [frame.filename for frame in traceback.extract_tb(error.__traceback__)]
 
 
 @pytest.mark.parametrize("name", CALLS)
 def test_only_frames_of_the_user_are_left(name: str) -> None:
-    jax.config.update("jax_traceback_filtering", "auto")
-    try:
-        with pytest.raises(LookupError) as caught:
-            CALLS[name]()
-    finally:
-        jax.config.update("jax_traceback_filtering", "off")
+    with filtering("auto"), pytest.raises(LookupError) as caught:
+        CALLS[name]()
     assert set(_frames(caught.value)) == {__file__}
     assert caught.value.__notes__ == [NOTE]
     assert traceback.extract_tb(caught.value.__traceback__)[-1].name == "mistaken"
@@ -89,24 +96,17 @@ def test_only_frames_of_the_user_are_left(name: str) -> None:
 
 @pytest.mark.parametrize("mode", ["off", "tracebackhide", "quiet_remove_frames"])
 def test_other_ways(mode: str) -> None:
-    jax.config.update("jax_traceback_filtering", mode)
-    try:
-        with pytest.raises(LookupError) as caught:
-            CALLS["deep"]()
-    finally:
-        jax.config.update("jax_traceback_filtering", "off")
+    with filtering(mode), pytest.raises(LookupError) as caught:
+        CALLS["deep"]()
     assert not hasattr(caught.value, "__notes__")
     removed = mode == "quiet_remove_frames"
     assert (set(_frames(caught.value)) == {__file__}) == removed
 
 
 def test_operators_raise_at_the_line_of_the_user() -> None:
-    jax.config.update("jax_traceback_filtering", "auto")
-    try:
+    with filtering("auto"):
         with pytest.raises(ValueError, match=r"jnp\.add") as caught:
             jnp.ones(3) + jnp.ones(4)
         with pytest.raises(ValueError, match=r"jnp\.add") as called:
             jnp.add(jnp.ones(3), jnp.ones(4))
-    finally:
-        jax.config.update("jax_traceback_filtering", "off")
     assert _frames(caught.value) == _frames(called.value) == [__file__]

@@ -85,18 +85,18 @@ def var(
     count = _count(squares, axis, where)
     if where is not None and not keepdims:
         count = lax.squeeze(count, canonical_axes("var", axis, wide.aval.ndim))
-    less = _subtracted("var", ddof if correction is None else correction)
+    less = _subtracted(ddof if correction is None else correction)
     result = lax.div(total, _degrees_of_freedom(count, less))
     return result if result.aval.dtype == target else convert(result, target)
 
 
-def _subtracted(name: str, less: Any) -> Any:
+def _subtracted(less: Any) -> Any:
     """What to take off the number of elements; `TypeError` unless it is a number."""
     if is_value(less):
         return less
     raise TypeError(
         message(
-            f"jnp.{name}, argument ddof or correction",
+            "jnp.var, argument ddof or correction",
             given=described(less),
             expected="a number that is known while tracing",
             fix="Pass 1 for the estimate of a sample, 0 for that of all there is.",

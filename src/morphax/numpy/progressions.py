@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,11 +19,14 @@ from .creation import array, placed, repeated
 from .operands import PYTHON_SCALARS, as_array, inexact_type
 
 
-def _number(x: Any) -> int | float | complex:
-    """A bound of a range as a Python number; a tracer refuses, and says why."""
+def _number(x: Any) -> int | float:
+    """A bound of a range as a Python number; a tracer refuses, and says why.
+
+    Complex numbers have no order, so there are none below a bound.
+    """
     if type(x) in PYTHON_SCALARS:
-        return x  # type: ignore[no-any-return]
-    if not is_concrete(x):
+        number = x
+    elif not is_concrete(x):
         raise ConcretizationTypeError(
             message(
                 "jnp.arange",
@@ -34,16 +36,13 @@ def _number(x: Any) -> int | float | complex:
                 "numbers below a traced bound, compare a range of fixed length with it.",
             )
         )
-    if aval_of(x).size == 1:
-        return np.asarray(x).item()  # type: ignore[no-any-return]
-    raise ValueError(_not_a_bound(aval_of(x), "Pass scalars."))
-
-
-def _check_real(bounds: Sequence[Any]) -> None:
-    """Complex numbers have no order, so there are none below a bound."""
-    for bound in bounds:
-        if isinstance(bound, complex):
-            raise ValueError(_not_a_bound(bound, "Scale jnp.arange(n) by a complex number."))
+    elif aval_of(x).size != 1:
+        raise ValueError(_not_a_bound(aval_of(x), "Pass scalars."))
+    else:
+        number = np.asarray(x).item()
+    if isinstance(number, complex):
+        raise ValueError(_not_a_bound(number, "Scale jnp.arange(n) by a complex number."))
+    return number  # type: ignore[no-any-return]
 
 
 def _not_a_bound(given: Any, fix: str) -> str:
@@ -92,7 +91,6 @@ def arange(
         as_array("arange", b)
     target = dtypes.result_type(*bounds) if dtype is None else dtypes.requested(dtype, "arange")
     values = [_number(b) for b in bounds]
-    _check_real(values)
     if len(values) == 1 and isinstance(values[0], int):
         return placed(lax.iota(target, max(values[0], 0)), device)
     low, high = (0, values[0]) if stop is None else values[:2]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...core import Equation, Jaxpr, Var
 from ...core.partition import Partition, needed, program, selected
+from ..bodies.fixpoint import any_of
 from ..checkpoint.checkpoint_policies import Policy
 from ..checkpoint.rematerialization import applied, divide
 from .branch_residuals import shared_places, taking_places, with_places
@@ -21,16 +22,12 @@ def rematerialize_cond(
     saved = tuple(map(Var, places.avals))
     asked = [selected(branch.outvars, wanted) for branch in branches]
     # An operand that one branch needs is given to all.
-    operands = [
-        any(column)
-        for column in zip(
-            *[
-                needed(branch.invars, part.second, outs)
-                for branch, part, outs in zip(branches, parts, asked, strict=True)
-            ],
-            strict=True,
-        )
-    ]
+    operands = any_of(
+        [
+            needed(branch.invars, part.second, outs)
+            for branch, part, outs in zip(branches, parts, asked, strict=True)
+        ]
+    )
     forward, recomputed = [], []
     for i, (branch, part) in enumerate(zip(branches, parts, strict=True)):
         outs = selected(branch.outvars, used)

@@ -28,12 +28,13 @@ from ...core import (
     with_operands,
     without_references,
 )
+from ...core.partition import selected
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ground.linear_structure import add_tangents, instantiate, zeros
 from ...lax.shape.joining import stack
 from ...lax.shape.slicing import index_in_dim
-from ...transforms.known_parts import known_program, selected
+from ...transforms.known_parts import known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import open_transpose

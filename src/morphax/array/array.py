@@ -95,7 +95,7 @@ class Array(HasAval):
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self.aval.size * self.itemsize
+        return int(self.aval.size) * self.itemsize
 
     def __len__(self) -> int:
         return len(self.aval)

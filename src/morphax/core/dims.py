@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from operator import index
-from typing import Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, NoReturn, final
 
 from ..errors import InconclusiveDimensionOperation
 from ..util.messages import message
@@ -113,7 +113,11 @@ class SymbolicDim:
         return " ".join(texts).removeprefix("+ ")
 
 
-Dim = int | SymbolicDim
+if TYPE_CHECKING:
+    # Most code takes either for an int, and so shall type checkers.
+    Dim = Any
+else:
+    Dim = int | SymbolicDim
 Shape = tuple[Dim, ...]
 
 

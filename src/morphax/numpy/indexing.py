@@ -139,8 +139,8 @@ def index_columns(
     """Index arrays, broadcast together, as the columns of one array of indices."""
     known = [known_values(a) for a in arrays]
     if all(k is not None for k in known):
-        columns = pooled(_known_columns) if math.prod(batch_shape) >= MANY else _known_columns
-        return columns(known, sizes, batch_shape, wrap)
+        write = pooled(_known_columns) if math.prod(batch_shape) >= MANY else _known_columns
+        return write(known, sizes, batch_shape, wrap)
     dtype = _column_dtype(arrays, known)
     columns = [
         _column(

@@ -16,7 +16,8 @@ import numpy as np
 from .. import dtypes, errors
 from ..array import Array
 from ..config import current as current_config
-from ..core import Tracer, aval_of, is_value, python_scalar_types
+from ..core import Tracer, aval_of, is_value
+from ..core.values import python_scalar_types
 from ..dtypes.numbers import as_bits, bounds, checked_int
 from ..errors import ShapeError
 from ..lax.elementwise.comparison import ne_p

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import ml_dtypes
@@ -19,16 +20,16 @@ class _ScalarMeta(type):
     def __hash__(cls) -> int:
         return hash(cls.dtype.type)
 
-    def __eq__(cls, other: object) -> bool:
+    def __eq__(cls, other: object) -> builtins.bool:
         return cls is other or cls.dtype.type == other or other == cls.dtype
 
-    def __ne__(cls, other: object) -> bool:
+    def __ne__(cls, other: object) -> builtins.bool:
         return not cls == other
 
     def __call__(cls, x: Any = 0) -> Any:
         return asarray(x, dtype=cls.dtype)
 
-    def __instancecheck__(cls, instance: Any) -> bool:
+    def __instancecheck__(cls, instance: Any) -> builtins.bool:
         return isinstance(instance, cls.dtype.type)
 
     def __repr__(cls) -> str:

@@ -300,7 +300,7 @@ def histogram2d(
         bins: a number or edges for both axes, or one for each.
         range, weights, density: as those of `histogramdd`.
     """
-    if np.iterable(bins) and len(bins) != 2:
+    if np.iterable(bins) and len(list(bins)) != 2:
         bins = [asarray(bins)] * 2
     counts, edges = histogramdd([x, y], bins, range, weights, density)
     return counts, edges[0], edges[1]

@@ -210,8 +210,8 @@ def _scattered(
             batch_shape.append(axis.count)
         shape.append(axis.count)
 
-    for i, axis in before:
-        place_slice(i, axis)
+    for i, slice_axis in before:
+        place_slice(i, slice_axis)
     trailing = batch_rank - len(batch_shape) - len(plan.batch_shape)
     for i, axis in enumerate(plan.axes):
         if isinstance(axis, ArrayAxis):

@@ -165,7 +165,7 @@ def _i0(x: Any) -> Any:
     return lax.exp(lax.abs(x)) * lax.bessel_i0e(x)
 
 
-_i0.defjvps(lambda t, out, x: t * _i1(x))
+_i0.defjvps(lambda t, out, x: t * i1(x))
 
 
 def i1(x: Any) -> Any:

@@ -59,7 +59,9 @@ class EvalTrace(Trace):
         if primitive.execute is not None:
             application(primitive, params, tuple(map(aval_of, operands)))
             return primitive.execute(*map(as_array, operands), **params)
-        avals, inputs, to_fetch = [], [], []
+        avals: list[Any] = []
+        inputs: list[Any] = []
+        to_fetch: list[int] = []
         in_place = not preferred_engines and host_is_default(config)
         for x in operands:
             if type(x) is Array:

@@ -11,7 +11,7 @@ from ...array import Array
 from ...array import sharding as sharding_module
 from ...array.places import Places
 from ...array.sharding import Sharding, whole_on
-from ...core import Jaxpr, Primitive, apply_jaxpr, current_trace
+from ...core import Jaxpr, Primitive, apply_jaxpr, aval_of, current_trace
 from ..devices import host_device, host_is_default
 from ..engine import Engine, Options, Plan
 from .float_errors import ignore_float_errors, restore_float_errors
@@ -54,7 +54,7 @@ class ReferenceEngine(Engine):
         if operations > MOST_INTERPRETED or not _is_in_host_memory(place):
             return False
         return jaxpr is None or all(
-            v.aval.size <= _SMALL_SIZE for eqn in jaxpr.eqns for v in eqn.outvars
+            aval_of(v).size <= _SMALL_SIZE for eqn in jaxpr.eqns for v in eqn.outvars
         )
 
     def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Interpretation:

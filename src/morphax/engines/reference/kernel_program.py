@@ -14,7 +14,7 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
-from ...core import Equation, Jaxpr, Literal, Var
+from ...core import Equation, Jaxpr, Literal, Var, aval_of
 from ...core.values import host_value
 from ...util.host_memory import pooled
 from .float_errors import ignore_float_errors, restore_float_errors
@@ -102,10 +102,8 @@ def _function(
             lines.append(f"    {outs}, = map(asarray, {kernel}({inputs}))")
         else:
             # NumPy gives scalars where there are no axes.
-            call = f"{kernel}({inputs})"
-            lines.append(
-                f"    {outs} = {call if eqn.outvars[0].aval.shape else f'asarray({call})'}"
-            )
+            call, out = f"{kernel}({inputs})", aval_of(eqn.outvars[0])
+            lines.append(f"    {outs} = {call if out.shape else f'asarray({call})'}")
         dropped = [names[id(v)] for v in last_uses.get(eqn, ()) if v not in constants]
         lines += [f"    del {', '.join(dropped)}"] if dropped else []
     lines.append(f"    return {name_of(jaxpr.outvars[0])}")
@@ -121,7 +119,7 @@ def _constants(jaxpr: Jaxpr) -> dict[Var, np.ndarray[Any, Any]]:
             _host(a.val, a.aval) if type(a) is Literal else constants.get(a) for a in eqn.invars
         ]
         (first, *more) = eqn.outvars
-        if any([x is None for x in inputs]) or more or first.aval.size > _LARGEST_CONSTANT:
+        if any([x is None for x in inputs]) or more or aval_of(first).size > _LARGEST_CONSTANT:
             continue
         results = _kernel(eqn)(*inputs)
         constants[first] = np.asarray(results[0] if eqn.primitive.multiple_results else results)

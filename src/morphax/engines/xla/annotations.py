@@ -8,7 +8,7 @@ one over which the parts are repeated.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...array.sharding import Sharding
 from ...core import Atom, Jaxpr
@@ -23,7 +23,7 @@ class Annotations(NamedTuple):
     results: dict[int, str]
 
 
-def annotations(
+def annotations_of(
     entry: Jaxpr,
     operands: Sequence[Sharding],
     results: Sequence[Sharding],
@@ -39,8 +39,9 @@ def annotations(
     meshes: dict[str, str] = {}
 
     def sharded(atoms: Sequence[Atom], places: Sequence[Sharding]) -> list[list[str]]:
-        pairs = zip(atoms, places, strict=True)
-        return [_sharded(place, len(a.aval.shape), meshes) for a, place in pairs]
+        avals: list[Any] = [a.aval for a in atoms]
+        pairs = zip(avals, places, strict=True)
+        return [_sharded(place, len(aval.shape), meshes) for aval, place in pairs]
 
     arguments, outs = sharded(entry.invars, operands), sharded(entry.outvars, results)
     for i, donation in donations.items():

@@ -112,7 +112,9 @@ def to_host(buffer: Any, dtype: Any = None, place: Sharding | None = None) -> np
 
 def _gathered(buffer: Any, place: Sharding) -> np.ndarray[Any, Any]:
     """The whole of a buffer that lies in parts."""
-    parts = [part._single_device_array_to_np_array_did_copy()[0] for part in buffer._arrays]
+    parts: list[np.ndarray[Any, Any]] = [
+        part._single_device_array_to_np_array_did_copy()[0] for part in buffer._arrays
+    ]
     if place.is_fully_replicated:
         return parts[0]
     whole = np.empty(buffer.aval.shape, parts[0].dtype)

@@ -116,10 +116,10 @@ def uninterrupted(function: Callable[[], T]) -> T:
         return function()
     finally:
         # Ctrl-C comes last, as its handler is the likeliest to raise.
-        for number in sorted(replaced, key=lambda number: number == signal.SIGINT):
-            signal.signal(number, replaced[number])
-        for number in arrived:
-            signal.raise_signal(number)
+        for replaceable in sorted(replaced, key=lambda number: number == signal.SIGINT):
+            signal.signal(replaceable, replaced[replaceable])
+        for missed in arrived:
+            signal.raise_signal(missed)
 
 
 def _raiser(error: BaseException) -> Callable[[], Any]:

@@ -62,7 +62,7 @@ def is_opaque(dtype: Any) -> bool:
 
 
 @memoize
-def physical_aval(aval: ShapedArray) -> ShapedArray:
+def physical_aval(aval: Any) -> ShapedArray:
     """The array of numbers that holds an array of this aval in a program."""
     if is_opaque(aval.dtype):
         return ShapedArray((*aval.shape, aval.dtype.itemsize // 4), np.uint32)

@@ -21,7 +21,7 @@ from ...array.places import Places
 from ...core import DebugInfo, Jaxpr, Literal, ShapedArray, without_references
 from ...core.dce import eliminate_dead_code
 from ...util.messages import message
-from .annotations import Annotations, annotations
+from .annotations import Annotations, annotations_of
 from .client import fusions_are_chosen
 from .library_fusions import may_fuse_reductions
 from .literals import physical_aval, physical_dtype
@@ -115,7 +115,7 @@ def lower(
     given = set(donated).difference(returned)
     donations = _donations(name, entry, [k for k, i in enumerate(kept) if i in given])
     computed = [place for place, f in zip(places.results, forwarded, strict=True) if f is None]
-    annotated = annotations(entry, [places.operands[i] for i in kept], computed, donations)
+    annotated = annotations_of(entry, [places.operands[i] for i in kept], computed, donations)
     module = Module(platform, locations=locations)
     text, main = _written(module, entry, name, annotated)
     is_plain = module.guards_extremes and fusions_are_chosen() and not may_fuse_reductions(text)

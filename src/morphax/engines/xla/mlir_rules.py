@@ -79,7 +79,7 @@ def _call_rule(
     registered: RegisteredRule,
     outs: Any,
     operands: Sequence[Value],
-    params: Mapping[str, Any],
+    params: dict[str, Any],
 ) -> Any:
     avals_out = tuple(outs) if primitive.multiple_results else (outs,)
     avals_in = tuple([v.aval for v in operands])

@@ -152,7 +152,7 @@ class Builder:
         out: Any,
         *operands: Value,
         regions: Sequence[str] = (),
-        **attributes: str,
+        **attributes: Any,
     ) -> Value:
         """Any operation with one result; attributes are MLIR text."""
         return self.ops(name, (out,), *operands, regions=regions, **attributes)[0]

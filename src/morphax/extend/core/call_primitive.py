@@ -72,7 +72,7 @@ class CallPrimitive(TransformedCall, Primitive):
         hand_over_as(self, "process_call", self._hand_over)
 
     def bind(self, *operands: Any, subfuns: Sequence[WrappedFun] = (), **params: Any) -> Any:
-        trace = current_trace()
+        trace: Any = current_trace()
         if not subfuns:
             return trace.process(self, operands, params)
         (function,) = subfuns
@@ -89,7 +89,7 @@ class CallPrimitive(TransformedCall, Primitive):
         rest = dict(params)
         return rest | {"subfuns": (function_of(rest.pop("call_jaxpr")),)}
 
-    def _hand_over(self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def _hand_over(self, trace: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         rest = dict(params)
         return trace.process_call(self, function_of(rest.pop("call_jaxpr")), operands, rest)
 
@@ -101,9 +101,9 @@ class CallPrimitive(TransformedCall, Primitive):
         return list(map(as_value, self.impl(function, *map(as_array, operands), **rest)))
 
     # Transformations take the program apart, so they need not see the values.
-    process_jvp = None
-    process_linearize = None
-    process_batch = None
+    process_jvp = None  # type: ignore[assignment]
+    process_linearize = None  # type: ignore[assignment]
+    process_batch = None  # type: ignore[assignment]
 
 
 @final

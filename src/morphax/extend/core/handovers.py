@@ -15,14 +15,13 @@ from ... import tree
 from ...control.custom.custom_jvp import custom_jvp_call_p
 from ...control.custom.custom_vjp_primitives import custom_vjp_call_p
 from ...core import Jaxpr
-from ...core.trace import Trace
 from ...lax.ground.linear_structure import instantiate
 from ..linear_util import wrap_init
 from .call_primitive import function_of
 from .open_trace import hand_over_as
 
 
-def _custom_jvp(trace: Trace, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+def _custom_jvp(trace: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     jaxpr, n, rule = params["call_jaxpr"], params["num_consts"], params["jvp_rule"]
 
     def jvp(*primals_and_tangents: Any) -> list[Any]:
@@ -40,7 +39,7 @@ def _custom_jvp(trace: Trace, operands: Sequence[Any], params: dict[str, Any]) -
     )
 
 
-def _custom_vjp(trace: Trace, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+def _custom_vjp(trace: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
     jaxpr, n, forward = params["call_jaxpr"], params["num_consts"], params["forward"]
     # Of the latest call of the forward rule.
     num_residuals, pulls = [0], [None]

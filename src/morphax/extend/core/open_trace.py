@@ -44,7 +44,8 @@ class Trace(trace.Trace, metaclass=OfAnyKind):
             return call(self, operands, params)
         if not takes_functions(self, "process_primitive"):
             raise TypeError(f"{type(self).__name__} is abstract")
-        return self.process_primitive(primitive, operands, params)
+        written_outside: Any = self
+        return written_outside.process_primitive(primitive, operands, params)
 
     def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
         if type(self).process is Trace.process:

@@ -60,7 +60,7 @@ class set_current_trace(core.set_current_trace):
     def __exit__(self, *exc: object) -> None:
         super().__exit__(*exc)
         if self._ends and current_config().check_tracer_leaks:
-            trace = self._trace
+            trace: Any = self._trace
             # What refers to the trace by this name is taken for a tracer of it.
             del self._trace
             trace.invalidate()

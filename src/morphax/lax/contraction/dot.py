@@ -170,14 +170,15 @@ class DotGeneral(Primitive):
             lhs_batch, rhs_batch = (dims[0], *lhs_batch), (dims[1], *rhs_batch)
         numbers = ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
         out = self.bind(*operands, dimension_numbers=numbers, out_sharding=None, **params)
-        ranks = [aval_of(x).ndim for x in operands]
+        lhs, rhs = operands
+        ranks = aval_of(lhs).ndim, aval_of(rhs).ndim
         return out, _position_of_batch(ranks, dims, numbers)
 
 
 dot_general_p = DotGeneral()
 
 
-def _position_of_batch(ranks: Sequence[int], dims: Sequence[Any], numbers: Any) -> int:
+def _position_of_batch(ranks: tuple[int, int], dims: Sequence[Any], numbers: Any) -> int:
     """Where the batch axis is in the result: in front, or among the free axes of its operand."""
     lhs_free, rhs_free = free_axes(*ranks, numbers)
     if None not in dims:

@@ -140,11 +140,11 @@ class TotalOrderComparison(Comparison):
         return type(self).numpy(total_order_key(x), total_order_key(y))
 
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
-        operands = expanded(b, out.shape, (x, y))
+        x, y = expanded(b, out.shape, (x, y))
         if x.aval.dtype in FLOATING:
             # XLA's own total order is not: of one NaN twice it says that it differs from itself.
-            operands = [bits_in_order(b, v) for v in operands]
-        return compare(b, out, self.direction, *operands)
+            x, y = bits_in_order(b, x), bits_in_order(b, y)
+        return compare(b, out, self.direction, x, y)
 
 
 @final

@@ -160,7 +160,7 @@ class BitcastConvertType(Primitive):
         return like(shape=x.shape[:-1], dtype=new_dtype)
 
     def axis_flow(self, x: Any, *, new_dtype: Any) -> AxisFlow:
-        old, new = map(_bits_of_numbers, (x.dtype, new_dtype))
+        old, new = [_bits_of_numbers(dtype) or 0 for dtype in (x.dtype, new_dtype)]
         if old == new:
             return same_axes(x)
         numbers = tuple(range(x.ndim if old > new else x.ndim - 1))

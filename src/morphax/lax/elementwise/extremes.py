@@ -21,9 +21,10 @@ import numpy as np
 from ...engines.xla.client import loses_nan
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.host_memory import MANY
+from ..ground.families import compare
 from ..ground.linear_structure import reduce_with
 from ..ground.monoids import ADD, MAX, OR, Monoid
-from .comparison import compare, total_order_key
+from .comparison import total_order_key
 from .ordered_bits import from_ordered_bits, ordered_bits
 
 _BYTES_WITH_INFINITIES: Final = 4

@@ -43,7 +43,7 @@ def scalar_like(value: Any, x: Any) -> Any:
 _MANY = 1 << 13
 _WIDTHS = (1, 2, 4, 8)
 
-native = part("kernels")
+native: Any = part("kernels")
 
 
 def _one_of_two(which: Any, false: Any, true: Any) -> Any:
@@ -186,14 +186,14 @@ def extremum(b: Builder, out: Any, operation: str, x: Value, y: Value) -> Value:
         return b.elementwise(operation, out, x, y)
     direction = "GT" if operation == "stablehlo.maximum" else "LT"
     parts, flags = out.update(dtype=real_dtype(out.dtype)), out.update(dtype=bool)
-    reals = [b.op("stablehlo.real", parts, v) for v in (x, y)]
-    imaginaries = [b.op("stablehlo.imag", parts, v) for v in (x, y)]
+    real_x, real_y = [b.op("stablehlo.real", parts, v) for v in (x, y)]
+    imaginary_x, imaginary_y = [b.op("stablehlo.imag", parts, v) for v in (x, y)]
     chosen = b.op(
         "stablehlo.select",
         flags,
-        compare(b, flags, "EQ", *reals),
-        compare(b, flags, direction, *imaginaries),
-        compare(b, flags, direction, *reals),
+        compare(b, flags, "EQ", real_x, real_y),
+        compare(b, flags, direction, imaginary_x, imaginary_y),
+        compare(b, flags, direction, real_x, real_y),
     )
     return b.op("stablehlo.select", out, chosen, x, y)
 

@@ -77,7 +77,7 @@ def _looked_up(
     whole = [size == n for size, n in zip(slice_sizes, x.shape, strict=True)]
     operand = [i if kept and i not in collapsed else None for i, kept in enumerate(whole)]
     window = [operand[i] for i in range(x.ndim) if i not in (*collapsed, *batching)]
-    places = list(range(x.ndim, x.ndim + indices.ndim - 1))
+    places: list[int | None] = list(range(x.ndim, x.ndim + indices.ndim - 1))
     for i, j in zip(batching, indices_batching, strict=True):
         operand[i] = places[j]
     return tuple(operand), (*places, None), interleaved(window_axes, window, places)

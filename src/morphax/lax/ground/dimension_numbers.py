@@ -51,7 +51,7 @@ class GatherScatterMode(enum.Enum):
     ONE_HOT = 4
 
     @staticmethod
-    def from_any(s: Any) -> GatherScatterMode:
+    def from_any(s: object) -> GatherScatterMode:
         """The mode of a name, such as ``"clip"``; `None` is ``FILL_OR_DROP``."""
         if isinstance(s, GatherScatterMode):
             return s
@@ -68,7 +68,7 @@ class GatherScatterMode(enum.Enum):
         return mode
 
 
-_MODES = {
+_MODES: dict[Hashable, GatherScatterMode] = {
     "clip": GatherScatterMode.CLIP,
     "fill": GatherScatterMode.FILL_OR_DROP,
     "drop": GatherScatterMode.FILL_OR_DROP,
@@ -160,7 +160,7 @@ def as_tuples(numbers: Any, kind: Any) -> Any:
     )
 
 
-def interleaved(window_axes: Axes, window: Sequence[int], batch: Sequence[int]) -> Axes:
+def interleaved(window_axes: Axes, window: Sequence[Any], batch: Sequence[Any]) -> tuple[Any, ...]:
     """A shape with the sizes `window` at the axes `window_axes` and `batch` at the others."""
     windows, batches = iter(window), iter(batch)
     ndim = len(window_axes) + len(batch)

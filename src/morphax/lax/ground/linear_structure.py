@@ -100,9 +100,7 @@ class BroadcastInDim(Primitive):
         kept = [d if n == shape[d] else None for n, d in pairs]
         return AxisFlow((tuple(kept),), (tuple(range(len(shape))),))
 
-    def evaluate(
-        self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
-    ) -> np.ndarray[Any, Any]:
+    def evaluate(self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any) -> Any:
         return self.kernel(
             x, shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding
         )(x)

@@ -76,7 +76,7 @@ class IndexPlan:
         return base
 
 
-def as_integers(indices: Any) -> Integers:
+def as_integers(indices: np.ndarray[Any, Any]) -> Integers:
     """Indices in the dtype that NumPy indexes with; what it cannot hold is out of bounds anyway."""
     if indices.dtype == np.uint64:
         indices = np.minimum(indices, np.uint64(np.iinfo(np.intp).max))

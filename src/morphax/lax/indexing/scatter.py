@@ -88,7 +88,7 @@ def _window_numbers(updates: Any, numbers: Any) -> Any:
 
 def _is_unique(indices: Any, updates: Any, params: Any) -> bool:
     """Whether no place is written to twice: by promise, or because there is one window."""
-    return params["unique_indices"] or math.prod(indices.aval.shape[:-1]) <= 1
+    return bool(params["unique_indices"]) or math.prod(indices.aval.shape[:-1]) <= 1
 
 
 def _add_at(x: Any, indices: Any, updates: Any, params: Any) -> Any:

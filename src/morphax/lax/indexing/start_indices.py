@@ -30,6 +30,7 @@ def check_starts(where: str, x: Any, starts: Sequence[Any]) -> None:
     """Raise unless there is one scalar integer per axis of `x` (avals), all of one dtype."""
     given = ", ".join([s.str_short(short_dtypes=False) for s in starts])
     valid = len(starts) == x.ndim and all([s.shape == () for s in starts])
+    error: type[Exception]
     if not valid:
         error, expected = ValueError, f"{x.ndim} scalars, one per axis of {x.str_short()}"
     elif any([not dtypes.issubdtype(s.dtype, np.integer) for s in starts]):
@@ -96,7 +97,7 @@ def _scalars(start_indices: Any) -> list[Any]:
 
 def _from_front(start: Any, dtype: Any, size: int, allow_negative: bool) -> Any:
     """A start counted from the front of an axis; a known one stays known while tracing."""
-    aval = None if type(start) is int else aval_of(start)
+    aval: Any = None if type(start) is int else aval_of(start)
     if not dtypes.issubdtype(dtype, np.integer) or (aval is not None and aval.shape):
         return start
     if not isinstance(start, Tracer):

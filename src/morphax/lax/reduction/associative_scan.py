@@ -77,7 +77,7 @@ def associative_scan(
 
 
 def _rank(x: Any) -> int:
-    return aval_of(x).ndim
+    return int(aval_of(x).ndim)
 
 
 def scan_elements(combine: Combine, elements: Sequence[Any], axes: Sequence[int]) -> Sequence[Any]:

@@ -7,7 +7,7 @@ once by the batching rules of the primitives in it, and to dual numbers by their
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from ... import tree
@@ -206,6 +206,7 @@ def on_duals(
 
     for eqn in program.eqns:
         xs, ts = zip(*map(read, eqn.invars), strict=True) if eqn.invars else ((), ())
+        pairs: Iterable[Any]
         if all([is_zero(t) for t in ts]):
             outs = eqn.primitive.bind(*xs, **eqn.params)
             pairs = map(_constant, outs if eqn.primitive.multiple_results else [outs])

@@ -230,8 +230,8 @@ class Access(TakesReferences):
     transpose = not_linear(_DISCHARGED)
     batch = not_batchable(_DISCHARGED)
 
-    evaluate = NoRule("evaluate", _DISCHARGED)  # type: ignore[assignment]
-    lower = NoRule("lower", _DISCHARGED)  # type: ignore[assignment]
+    evaluate = NoRule("evaluate", _DISCHARGED)
+    lower = NoRule("lower", _DISCHARGED)
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
         return self.typed(*avals, **params)[0]

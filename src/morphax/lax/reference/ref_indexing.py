@@ -147,7 +147,7 @@ class Indexer:
     def result_shape(self, avals: Sequence[Any]) -> tuple[int, ...]:
         """The shape of the part, given the avals of the operands."""
         given = iter(avals)
-        operands = [next(given) if axis.is_dynamic else None for axis in self.axes]
+        operands: list[Any] = [next(given) if axis.is_dynamic else None for axis in self.axes]
         pairs = list(zip(self.axes, operands, strict=True))
         windows = [axis.size if type(axis) is Window else None for axis in self.axes]
         if not self.has_arrays:

@@ -83,7 +83,7 @@ class Ref(Reference, HasAval):
     @property
     def committed(self) -> bool:
         """Whether the value binds the operations that use it to its place."""
-        return self._array("committed").committed  # type: ignore[no-any-return]
+        return self._array("committed").committed
 
     @property
     def at(self) -> At:
@@ -96,7 +96,7 @@ class Ref(Reference, HasAval):
 
     def unsafe_buffer_pointer(self) -> int:
         """The address of the value now, until the next change."""
-        return self._array("unsafe_buffer_pointer").unsafe_buffer_pointer()  # type: ignore[no-any-return]
+        return self._array("unsafe_buffer_pointer").unsafe_buffer_pointer()
 
     def origin(self) -> str:
         """Where the reference comes from, for error text."""

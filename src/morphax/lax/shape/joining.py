@@ -271,6 +271,7 @@ def _linear_parts(parts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
 def _check_alike(where: str, avals: Sequence[Any], common: Any) -> None:
     """Raise unless dtypes agree, and ranks, and what `common` takes of the shapes."""
     first = avals[0]
+    error: type[Exception]
     if any([a.dtype != first.dtype for a in avals]):
         error, what = TypeError, "arrays of one dtype"
     elif any([a.ndim != first.ndim or common(a.shape) != common(first.shape) for a in avals]):
@@ -344,7 +345,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
     """
     axis = canonical_axis("lax.split, argument axis", axis, aval_of(operand).ndim)
     parts = integer_tuple("lax.split, argument sizes", sizes)
-    return split_p.bind(operand, sizes=parts, axis=axis)
+    return list(split_p.bind(operand, sizes=parts, axis=axis))
 
 
 def stack(operands: Any, axis: int = 0) -> Any:

@@ -52,7 +52,7 @@ class ReduceWindow(ComputedReduction):
         self, b: Builder, outs: Any, *values: Value, jaxpr: Jaxpr, consts: Any, **params: Any
     ) -> list[Value]:
         body = combining_region(b, jaxpr, values)
-        attributes = window_attributes(Window(**params))
+        attributes: dict[str, Any] = window_attributes(Window(**params))
         return b.ops("stablehlo.reduce_window", outs, *values, regions=[body], **attributes)
 
     def combined(

@@ -7,7 +7,7 @@ input features I and the same spatial axes on the right; and N, C and spatial ax
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...errors import ShapeError
 from ...util.messages import message
@@ -159,9 +159,9 @@ def arranged(shape: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
     return tuple([shape[i] for i in spec])
 
 
-def placed(sizes: Sequence[int], spec: Sequence[int]) -> tuple[int, ...]:
+def placed(sizes: Sequence[Any], spec: Sequence[int]) -> tuple[Any, ...]:
     """The shape in which ``sizes[i]`` is the size of axis ``spec[i]``."""
-    shape = [0] * len(spec)
+    shape: list[Any] = [0] * len(spec)
     for axis, size in zip(spec, sizes, strict=True):
         shape[axis] = size
     return tuple(shape)

@@ -100,8 +100,8 @@ class _InProgram:
 
     def where(self, chosen: Value, x: Value | None, y: Value | None) -> Value:
         aval = (x or y).aval  # type: ignore[union-attr]
-        zero = self._b.full(0, aval) if x is None or y is None else None
-        return self._b.op("stablehlo.select", aval, chosen, x or zero, y or zero)
+        x, y = x or self._b.full(0, aval), y or self._b.full(0, aval)
+        return self._b.op("stablehlo.select", aval, chosen, x, y)
 
     def add(self, x: Value, y: Value) -> Value:
         return self._b.elementwise("stablehlo.add", x.aval, x, y)
@@ -245,7 +245,8 @@ class SelectAndGatherAdd(WindowSelection):
             return b.full(0, out)
         windows = _window(**params).moving(x.aval.shape)
         worst = _worst(select_prim, x.aval.dtype)
-        return _gathered(_InProgram(b, select_prim), t, x, windows, worst, 0)
+        found: Value = _gathered(_InProgram(b, select_prim), t, x, windows, worst, 0)
+        return found
 
     def transpose(self, ct: Any, t: Any, x: Any, **params: Any) -> list[Any]:
         assert is_undefined_primal(t), "the operation is linear in its first operand"
@@ -296,7 +297,8 @@ class SelectAndScatterAdd(WindowSelection):
             return b.full(0, out)
         windows = _window(**params).moving(x.aval.shape)
         worst = _worst(select_prim, x.aval.dtype)
-        return _scattered(_InProgram(b, select_prim), source, x, windows, worst, 0)
+        found: Value = _scattered(_InProgram(b, select_prim), source, x, windows, worst, 0)
+        return found
 
     def transpose(self, ct: Any, source: Any, x: Any, **params: Any) -> list[Any]:
         assert is_undefined_primal(source), "the operation is linear in its first operand"

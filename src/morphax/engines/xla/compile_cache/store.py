@@ -22,7 +22,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Final, Literal, NamedTuple, final
+from typing import Any, Final, Literal, NamedTuple, final
 
 from .entries import BrokenEntry, opened, sealed
 from .files import ForeignFile, append, read, remove
@@ -40,7 +40,9 @@ _TRIMMED_SHARE: Final = 0.9
 _SHARE_BETWEEN_TRIMS: Final = 0.125
 _SECONDS_UNTIL_ABANDONED: Final = 3600.0
 
-_NO_LINKS: Final = {"follow_symlinks": False} if os.utime in os.supports_follow_symlinks else {}
+_NO_LINKS: Final[dict[str, Any]] = (
+    {"follow_symlinks": False} if os.utime in os.supports_follow_symlinks else {}
+)
 
 Event = Literal["hits", "misses"]
 

@@ -17,7 +17,7 @@ from morphax import core, lax, nn, numpy
 MOST_MODULES = 272
 PARTS = {
     "_native", "array", "config", "core", "dtypes", "engines", "errors", "lax", "monitoring",
-    "numpy", "transforms", "tree", "util",
+    "numpy", "runtime", "transforms", "tree", "util",
 }  # fmt: skip
 TRANSFORMS = {"batching", "flattening", "mapped_references", "vmap", "vmappable"}
 OF_OTHERS = {"ml_dtypes", "numpy"}

@@ -7,7 +7,7 @@ Usage: ``python tools/check_house.py [root]``; fails when a rule is broken.  The
 - ``package-cycle``: nor have they among the packages and modules of one package, each package taken
   as a whole;
 - ``function-import``: no import of the package's own modules inside a function;
-- ``jaxlib``: jaxlib is imported in `engines/xla` only, and never when morphax is imported;
+- ``jaxlib``: jaxlib is imported in `runtime` only, and never when morphax is imported;
 - ``scipy``: SciPy is never imported when morphax is imported;
 - ``file-length`` and ``function-length``: in lines; a function's docstring does not count.
 
@@ -15,8 +15,7 @@ Importing ``a.b.c`` also runs ``a`` and ``a.b``: the importer depends on them to
 them itself, or they have two floors (`FACES`).  What is imported under ``if TYPE_CHECKING`` does
 not count.
 
-An exception is a line ``rule path[:name]  # reason`` in `tools/house_exceptions.txt`.  One that is
-no longer needed is an error too.
+There are no exceptions.
 """
 
 from __future__ import annotations
@@ -30,13 +29,14 @@ from typing import NamedTuple
 
 PACKAGE = "morphax"
 SOURCE = "src"
-EXCEPTIONS = "tools/house_exceptions.txt"
 
 # Low to high.  A module of the package that no layer names belongs to the face, above all of them.
 LAYERS = (
     ("ground", ("util", "errors", "dtypes", "config", "tree", "monitoring", "_native")),
     ("core", ("core",)),
-    ("engines", ("engines", "array")),
+    ("runtime", ("runtime",)),
+    ("array", ("array",)),
+    ("engines", ("engines",)),
     ("lax", ("lax",)),
     ("transforms", ("transforms",)),
     ("control", ("control",)),
@@ -48,7 +48,7 @@ FACE = "face"
 # and lies in it; the package's own files lie where `LAYERS` says, and importing one of them does
 # not count as importing the `__init__`.
 FACES = {f"{PACKAGE}.lax": "parallel"}
-JAXLIB_HOME = f"{PACKAGE}.engines.xla"
+JAXLIB_HOME = f"{PACKAGE}.runtime"
 MAX_FUNCTION_LINES = 60
 MAX_FILE_LINES = {SOURCE: 400, "tools": 400, "tests": 800, "benchmarks": 800}
 
@@ -57,7 +57,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 class Finding(NamedTuple):
-    """A broken rule: where it is broken, as exceptions name it, and the explanation."""
+    """A broken rule: where it is broken, and the explanation."""
 
     rule: str
     place: str
@@ -314,7 +314,7 @@ def check_sizes(root: Path) -> Iterator[Finding]:
 
 
 def all_findings(root: Path) -> list[Finding]:
-    """Every broken rule of a tree, exceptions not considered."""
+    """Every broken rule of a tree."""
     modules = read_modules(root)
     known = known_names(root, modules)
     findings = [
@@ -327,35 +327,10 @@ def all_findings(root: Path) -> list[Finding]:
     return findings
 
 
-def read_exceptions(root: Path) -> Iterator[tuple[str, str, int]]:
-    """Rule, place and line number of each exception; a line without a reason has no place."""
-    path = root / EXCEPTIONS
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    for number, line in enumerate(lines, start=1):
-        entry, _, reason = line.partition("#")
-        if entry.strip():
-            rule, _, place = entry.strip().partition(" ")
-            yield rule, place.strip() if reason.strip() else "", number
-
-
-def unexcused(root: Path, findings: Iterable[Finding]) -> list[Finding]:
-    """Findings that no exception covers, and exceptions that cover no finding."""
-    excused = list(read_exceptions(root))
-    allowed = {(rule, place) for rule, place, _ in excused}
-    findings = list(findings)
-    broken = {(finding.rule, finding.place) for finding in findings}
-    unneeded = [
-        Finding("exception", f"{EXCEPTIONS}:{number}", f"no longer needed, or no reason: {rule}")
-        for rule, place, number in excused
-        if (rule, place) not in broken
-    ]
-    return [f for f in findings if (f.rule, f.place) not in allowed] + unneeded
-
-
 def main(arguments: list[str]) -> int:
     """Print what is wrong with the tree; the result is the exit status."""
     root = Path(arguments[0]) if arguments else Path(__file__).resolve().parent.parent
-    findings = sorted(set(unexcused(root, all_findings(root))))
+    findings = sorted(set(all_findings(root)))
     for rule, place, detail in findings:
         print(f"{rule} {place}  # {detail}")
     if findings:

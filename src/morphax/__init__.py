@@ -52,18 +52,6 @@ from .core import ShapeDtypeStruct as ShapeDtypeStruct
 from .core import aval_of as typeof
 from .core.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
 from .dtypes import float0 as float0
-from .engines.devices import default_backend as default_backend
-from .engines.devices import device_count as device_count
-from .engines.devices import devices as devices
-from .engines.devices import host_count as host_count
-from .engines.devices import host_id as host_id
-from .engines.devices import host_ids as host_ids
-from .engines.devices import local_device_count as local_device_count
-from .engines.devices import local_devices as local_devices
-from .engines.devices import process_count as process_count
-from .engines.devices import process_index as process_index
-from .engines.devices import process_indices as process_indices
-from .engines.xla.device import Device as Device
 from .engines.xla.pending import wait_for_effects as effects_barrier
 from .lax.ground.placing import device_put as device_put
 from .lax.reference.ref_functions import empty_ref as empty_ref
@@ -72,6 +60,18 @@ from .lax.reference.ref_functions import freeze as freeze
 from .lax.reference.ref_functions import new_ref as new_ref
 from .lax.reference.ref_indexing import ds as ds
 from .lax.reference.references import Ref as Ref
+from .runtime.device import Device as Device
+from .runtime.devices import default_backend as default_backend
+from .runtime.devices import device_count as device_count
+from .runtime.devices import devices as devices
+from .runtime.devices import host_count as host_count
+from .runtime.devices import host_id as host_id
+from .runtime.devices import host_ids as host_ids
+from .runtime.devices import local_device_count as local_device_count
+from .runtime.devices import local_devices as local_devices
+from .runtime.devices import process_count as process_count
+from .runtime.devices import process_index as process_index
+from .runtime.devices import process_indices as process_indices
 from .util.memo import clear_all as clear_caches
 from .util.on_demand import on_demand as _on_demand
 

@@ -8,7 +8,7 @@ import sys
 from importlib.metadata import PackageNotFoundError, version
 from typing import Literal, overload
 
-from .engines.devices import devices, local_devices, process_count
+from .runtime.devices import devices, local_devices, process_count
 
 _PACKAGES = ("jaxlib", "numpy", "ml_dtypes")
 _PREFIXES = ("JAX_", "MORPHAX_", "XLA_", "CUDA_", "TF_GPU_")

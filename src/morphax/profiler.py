@@ -25,8 +25,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, final
 
-from .engines.devices import client_of
 from .engines.xla.profiling import profile_data, profiler
+from .runtime.devices import client_of
 from .util.local_page import serve_once
 from .util.messages import message
 

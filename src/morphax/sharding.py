@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-from .array.sharding import Sharding as Sharding
-from .array.sharding import SingleDeviceSharding as SingleDeviceSharding
+from .runtime.sharding import Sharding as Sharding
+from .runtime.sharding import SingleDeviceSharding as SingleDeviceSharding

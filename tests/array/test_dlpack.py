@@ -13,9 +13,9 @@ from morphax.array.dlpack import DLDeviceType, is_supported_dtype
 from morphax.array.dlpack_import import _aval_of_capsule, from_dlpack
 from morphax.array.foreign import array_from_numpy
 from morphax.array.placement import device_put
-from morphax.array.sharding import SingleDeviceSharding
 from morphax.core import ShapedArray
 from morphax.dtypes import KeyType
+from morphax.runtime.sharding import SingleDeviceSharding
 from morphax.util import host_memory
 
 

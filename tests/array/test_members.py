@@ -11,7 +11,7 @@ import pytest
 import morphax as jax
 from morphax import numpy as jnp
 from morphax.core import Format, Layout
-from morphax.engines.xla.client import extension
+from morphax.runtime.client import extension
 
 DTYPES = ("bool", "int8", "uint16", "int32", "float16", "float32", "complex64")
 

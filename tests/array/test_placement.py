@@ -11,12 +11,12 @@ from morphax import lax
 from morphax.array import Array
 from morphax.array.colocation import placement_of
 from morphax.array.placement import block_until_ready, copy_to_host_async, device_get, device_put
-from morphax.array.sharding import SingleDeviceSharding
 from morphax.config import override
 from morphax.control.jit.jit import jit
 from morphax.core import ShapedArray, stage
 from morphax.dtypes import KeyType
-from morphax.engines.devices import default_device, home_device
+from morphax.runtime.devices import default_device, home_device
+from morphax.runtime.sharding import SingleDeviceSharding
 
 VALUES = np.arange(3, dtype=np.float32)
 

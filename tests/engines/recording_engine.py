@@ -12,13 +12,13 @@ from typing import Any, final
 import pytest
 
 from morphax.array import Array
-from morphax.array.places import Places
-from morphax.array.sharding import Sharding
 from morphax.core import Format, Jaxpr, Primitive
 from morphax.engines.choice import preferring
 from morphax.engines.engine import Engine, Options, Plan
 from morphax.engines.reference.engine import REFERENCE
 from morphax.engines.xla.engine import XLA
+from morphax.runtime.places import Places
+from morphax.runtime.sharding import Sharding
 
 
 @final

@@ -22,12 +22,13 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import cache as command
 from morphax.config import override
-from morphax.engines.devices import default_device
-from morphax.engines.xla.client import compile_options, extension
 from morphax.engines.xla.compile_cache import failures, keys, programs, store
 from morphax.engines.xla.compile_cache.entries import sealed
 from morphax.engines.xla.compile_cache.store import Store
+from morphax.engines.xla.compile_options import compile_options
 from morphax.experimental.compilation_cache import compilation_cache
+from morphax.runtime.client import extension
+from morphax.runtime.devices import default_device
 
 X = np.arange(4, dtype=np.float32)
 

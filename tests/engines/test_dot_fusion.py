@@ -18,14 +18,15 @@ import pytest
 
 from morphax import jit, lax, vmap
 from morphax.array import Array
-from morphax.array.places import Places
-from morphax.array.sharding import default_place
 from morphax.core import DebugInfo, ShapedArray
-from morphax.engines.devices import default_device
-from morphax.engines.xla.client import compile_options, xla_client
+from morphax.engines.xla.compile_options import compile_options
 from morphax.engines.xla.executable import Executable
 from morphax.engines.xla.library_fusions import FLAG
 from morphax.engines.xla.lowering import LoweredProgram
+from morphax.runtime.client import xla_client
+from morphax.runtime.devices import default_device
+from morphax.runtime.places import Places
+from morphax.runtime.sharding import default_place
 
 SIZES = (16385, 32769, 40000)
 SHAPES = ((3, 3), (2, 3), (8, 8))

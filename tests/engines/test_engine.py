@@ -14,14 +14,14 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
-from morphax.array.places import Places
-from morphax.array.sharding import default_place, home, whole_on
 from morphax.config import override
 from morphax.core import Jaxpr
 from morphax.engines.choice import engine_for, preferring
 from morphax.engines.engine import Options
 from morphax.engines.reference.engine import MOST_INTERPRETED, REFERENCE
 from morphax.engines.xla.engine import XLA
+from morphax.runtime.places import Places
+from morphax.runtime.sharding import default_place, home, whole_on
 
 from .recording_engine import RecordingEngine
 

@@ -11,11 +11,11 @@ import pytest
 from morphax import lax
 from morphax.array import Array
 from morphax.core import ShapedArray, stage
-from morphax.engines.devices import default_device
 from morphax.engines.xla.executable import Executable
-from morphax.engines.xla.failures import raise_failure
 from morphax.engines.xla.lowering import LoweredProgram, lower
 from morphax.errors import JaxRuntimeError
+from morphax.runtime.devices import default_device
+from morphax.runtime.failures import raise_failure
 
 
 def program(*shapes: tuple[int, ...]) -> LoweredProgram:

@@ -11,9 +11,9 @@ import pytest
 from morphax import grad, jit, lax, make_jaxpr, nn, pure_callback, vmap
 from morphax import numpy as jnp
 from morphax.core import ShapedArray
-from morphax.engines.xla.client import fusions_are_chosen
 from morphax.engines.xla.library_fusions import fusions, may_fuse_reductions
 from morphax.engines.xla.lowering import LoweredProgram, lower
+from morphax.runtime.client import fusions_are_chosen
 
 SQUARE = np.ones((200, 200), np.float32)
 

@@ -9,7 +9,7 @@ import pytest
 
 from morphax import effects_barrier
 from morphax.engines.xla import pending
-from morphax.engines.xla.client import extension
+from morphax.runtime.client import extension
 
 
 class Token:

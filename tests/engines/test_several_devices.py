@@ -12,13 +12,13 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax.array import Array
-from morphax.array.places import Places
-from morphax.array.sharding import Index, Sharding, whole_on
 from morphax.control.jit.compiled import Compiled
 from morphax.core import ShapedArray
 from morphax.engines.engine import Options
 from morphax.engines.xla.engine import XLA
-from morphax.engines.xla.layouts import Tiling, tiling
+from morphax.runtime.layouts import Tiling, tiling
+from morphax.runtime.places import Places
+from morphax.runtime.sharding import Index, Sharding, whole_on
 
 
 @final

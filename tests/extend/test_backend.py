@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import morphax as jax
-from morphax.engines.xla.client import factories
 from morphax.extend import backend, random
 from morphax.extend.lowering import LoweringRuleContext
 from morphax.interpreters import mlir
+from morphax.runtime.client import factories
 
 
 def test_clients() -> None:

@@ -131,7 +131,7 @@ def test_a_handler_of_the_users_is_run_while_waiting() -> None:
 
 def test_errors_of_calls_on_another_thread_reach_the_caller() -> None:
     out = run("""
-        from morphax.engines.xla.interruptible import interruptible, may_be_interrupted
+        from morphax.runtime.interruptible import interruptible, may_be_interrupted
         assert may_be_interrupted()
         def fails():
             assert threading.current_thread() is not threading.main_thread()
@@ -175,7 +175,7 @@ def test_an_interrupt_while_jaxlib_is_imported(moment: int) -> None:
 def test_handlers_that_raise_wait_for_the_end_of_the_import(name: str) -> None:
     out = run(
         f"""
-        from morphax.engines.xla.interruptible import uninterrupted
+        from morphax.runtime.interruptible import uninterrupted
         class Stop(BaseException): pass
         def handler(*_): raise Stop
         signal.signal(signal.{name}, handler)

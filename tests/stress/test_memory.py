@@ -150,7 +150,7 @@ def test_repetition_leaves_nothing_behind(name: str) -> None:
 def test_clearing_the_caches_gives_programs_back() -> None:
     """To jaxlib; whether the system gets their memory is the choice of malloc."""
     out = run("""
-        from morphax.engines.xla.client import client
+        from morphax.runtime.client import client
         def programs():
             gc.collect()
             return len(client().live_executables())

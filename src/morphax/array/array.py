@@ -21,14 +21,14 @@ from .. import dtypes
 from ..config import current as current_config
 from ..core import Format, HasAval, ShapedArray, aval_of, immutable_message
 from ..core.values import host_value
-from ..engines.transfer_guard import guard_transfer
-from ..engines.xla import buffers
+from ..runtime import buffers
+from ..runtime import sharding as shardings
+from ..runtime.sharding import Sharding, SingleDeviceSharding
+from ..runtime.transfer_guard import guard_transfer
 from ..util import host_memory
 from ..util.frames import user_frame
 from . import conversion, dlpack, printing
-from . import sharding as shardings
 from .deletion import Deleted
-from .sharding import Sharding, SingleDeviceSharding
 from .shards import Shard
 
 

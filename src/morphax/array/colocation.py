@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..runtime.sharding import Sharding, default_place
 from ..util.messages import message
 from .array import Array
-from .sharding import Sharding, default_place
 
 
 def placement_of(

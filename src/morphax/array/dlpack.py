@@ -12,10 +12,10 @@ from enum import IntEnum
 from typing import TYPE_CHECKING, Any
 
 from .. import dtypes
-from ..engines.devices import host_device
-from ..engines.xla import buffers
+from ..runtime import buffers
+from ..runtime.devices import host_device
+from ..runtime.sharding import whole_on
 from ..util.messages import message
-from .sharding import whole_on
 
 if TYPE_CHECKING:
     from .array import Array

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 
 from ..core import ShapedArray
-from ..engines.devices import devices, host_device
-from ..engines.xla import buffers
+from ..runtime import buffers
+from ..runtime.devices import devices, host_device
+from ..runtime.sharding import Sharding, SingleDeviceSharding, whole_on
 from ..util.messages import described, message
 from .array import Array
 from .dlpack import DLDeviceType
 from .foreign import array_from_numpy
-from .sharding import Sharding, SingleDeviceSharding, whole_on
 
 
 def from_dlpack(external_array: Any, device: Any = None, copy: bool | None = None) -> Array:

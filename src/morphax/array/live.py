@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from ..engines.devices import client_of
+from ..runtime.devices import client_of
 from .array import Array
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import Enum
 from typing import final
 
+from ..runtime.sharding import Sharding
 from ..util.messages import message
-from .sharding import Sharding
 
 
 @final

@@ -14,15 +14,15 @@ from .. import dtypes, tree
 from ..config import current as current_config
 from ..config import override
 from ..core import Tracer
-from ..engines.devices import host_is_default
-from ..engines.transfer_guard import guard_transfer
-from ..engines.xla import buffers
-from ..engines.xla.device import Device
+from ..runtime import buffers
+from ..runtime.device import Device
+from ..runtime.devices import host_is_default
+from ..runtime.sharding import Sharding, SingleDeviceSharding, default_place
+from ..runtime.transfer_guard import guard_transfer
 from ..util.messages import described, message
 from .array import Array
 from .foreign import array_from_numpy
 from .memory_space import Space, sharding_in
-from .sharding import Sharding, SingleDeviceSharding, default_place
 
 
 def device_put(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from ..core import Format
-    from .sharding import Sharding
+    from ..runtime.sharding import Sharding
     from .shards import Shard
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
-from ..engines.xla.device import Device
-from .sharding import Index, Sharding
+from ..runtime.device import Device
+from ..runtime.sharding import Index, Sharding
 
 if TYPE_CHECKING:
     from .array import Array

@@ -8,10 +8,10 @@ from typing import Any
 
 from ..array import Array
 from ..array.colocation import placement_of
-from ..array.sharding import default_place
 from ..core import Jaxpr, Primitive, Zero
 from ..engines.choice import engine_for
 from ..engines.reference.engine import MOST_INTERPRETED, REFERENCE
+from ..runtime.sharding import default_place
 from .checks.check_primitive import has_checks
 
 

@@ -1,5 +1,15 @@
 """The engines: ways to turn a jaxpr into numbers.
 
 `reference` computes with NumPy and defines what primitives mean; `xla` compiles.  They agree, and
-the tests compare them.
+the tests compare them.  Both are registered with `choice`: NumPy is asked first, for XLA never says
+no, and is loaded when it is first asked.
 """
+
+from __future__ import annotations
+
+from . import xla as _xla
+from .choice import register as _register
+from .reference.engine import REFERENCE as _REFERENCE
+
+_register(lambda: _REFERENCE)
+_register(lambda: _xla.XLA)

@@ -20,10 +20,11 @@ import numpy as np
 from ..config import current as current_config
 from ..config import override
 from ..core import outside_transformations
+from ..runtime.devices import host_device, host_is_default
+from ..runtime.kept_exceptions import keep_exception
+from ..runtime.opaque import opaque_of, words_of
 from ..util.messages import message
-from .devices import host_device, host_is_default
-from .xla.kept_exceptions import keep_exception
-from .xla.literals import lies_in_words, opaque_of, words_of
+from .xla.literals import lies_in_words
 from .xla.stablehlo import Builder, Value
 
 _TARGETS = {

@@ -13,8 +13,8 @@ from ..core import Format, Jaxpr, Layout, Primitive, ShapedArray
 
 if TYPE_CHECKING:
     from ..array import Array
-    from ..array.places import Places
-    from ..array.sharding import Sharding
+    from ..runtime.places import Places
+    from ..runtime.sharding import Sharding
     from .call_plan import CallPlan
 
 

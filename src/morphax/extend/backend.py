@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..engines import devices
-from ..engines.xla.client import Factory, client, factories, is_running, xla_client
-from ..engines.xla.device import Device
+from ..runtime import devices
+from ..runtime.client import Factory, client, factories, is_running, xla_client
+from ..runtime.device import Device
 from ..util.memo import clear_all, on_clear
 from ..util.messages import message
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import final
 
-from ..engines import devices
 from ..engines.xla import hlo_transformations
+from ..runtime import devices
 from ..util.messages import described, message
 
 __all__ = [

@@ -14,7 +14,7 @@ from ..core import Primitive
 from ..core.values import conversions, host_value
 from ..dtypes.catalogue import SCALARS
 from ..engines.reference.eager import as_array
-from ..engines.xla.client import xla_client
+from ..runtime.client import xla_client
 
 
 def _canonical(x: Any) -> np.ndarray[Any, Any]:

@@ -11,9 +11,9 @@ from .. import dtypes, lax, tree
 from ..array import Array
 from ..core import aval_of, is_value
 from ..dtypes.numbers import checked_int, host_scalar
-from ..engines.transfer_guard import guard_transfer
 from ..lax.elementwise.convert import convert
 from ..lax.ground.placing import device_put, refuse_layout
+from ..runtime.transfer_guard import guard_transfer
 from ..util.messages import described, message
 from .axes import canonical_size, rank_asked_for
 from .operands import PYTHON_SCALARS, as_array

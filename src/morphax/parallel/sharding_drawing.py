@@ -11,8 +11,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from ..array.sharding import Sharding
 from ..control.callbacks.sharding_inspection import inspect_array_sharding
+from ..runtime.sharding import Sharding
 from ..util.messages import described, message
 
 ColorMap = Callable[[float], tuple[float, float, float, float]]

@@ -15,7 +15,7 @@ import morphax as jax
 from morphax import lax
 from morphax.array import Array
 from morphax.core import Jaxpr
-from morphax.engines.devices import default_device
+from morphax.runtime.devices import default_device
 
 
 def ones(*shape: int) -> Array:

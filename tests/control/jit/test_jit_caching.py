@@ -15,10 +15,10 @@ import pytest
 
 import morphax as jax
 from morphax import lax
-from morphax.array.sharding import default_place
 from morphax.control.jit.plans import plan_of
 from morphax.engines.engine import Options
 from morphax.engines.xla.executable import Executable
+from morphax.runtime.sharding import default_place
 from tests.tracing import calls_of
 
 

@@ -13,7 +13,7 @@ import pytest
 import morphax as jax
 from morphax import errors, lax
 from morphax.array import Array
-from morphax.engines.devices import default_device
+from morphax.runtime.devices import default_device
 
 
 def ones(*shape: int) -> Array:

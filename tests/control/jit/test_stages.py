@@ -11,8 +11,8 @@ import pytest
 
 import morphax as jax
 from morphax import lax, stages
-from morphax.array.sharding import SingleDeviceSharding
 from morphax.core import Format, Jaxpr, Layout, ShapedArray
+from morphax.runtime.sharding import SingleDeviceSharding
 
 VECTOR = np.arange(3, dtype=np.float32)
 F32_3 = ShapedArray((3,), np.float32)

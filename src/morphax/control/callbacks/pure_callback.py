@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import dtypes, tree
-from ...array.sharding import Sharding, SingleDeviceSharding
 from ...core import ShapedArray, frames_hidden
+from ...runtime.sharding import Sharding, SingleDeviceSharding
 from ...transforms.flattening import argument_names, check_avals
 from ...util.messages import described, message
 from .callback_primitives import VMAP_METHODS, io_callback_p, pure_callback_p

@@ -11,10 +11,10 @@ from typing import Any, final
 
 from ... import tree
 from ...array import Array
-from ...array.sharding import Sharding
 from ...core import DebugEffect, Effects, NoResults
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.sharding import Sharding
 from .pure_callback import check_callback
 
 

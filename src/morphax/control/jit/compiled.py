@@ -8,11 +8,11 @@ from typing import Any, final
 from ... import tree
 from ...array import Array
 from ...array.colocation import placement_of
-from ...array.sharding import Sharding
 from ...config import current as current_config
 from ...core import AbstractRef, Tracer, aval_of, is_value
 from ...engines.call_plan import CallPlan
 from ...engines.engine import Plan
+from ...runtime.sharding import Sharding
 from ...util.compiled import part
 from ...util.messages import described, message
 from .operands import as_operands

@@ -23,8 +23,8 @@ from ...config import state
 from ...core import AbstractRef, aval_of, axis_env, hide_frames, stage_with_operands
 from ...core.trace import _current as this_thread
 from ...engines.build_events import TRACING, reported
-from ...engines.devices import client_of
 from ...engines.reference.eager import EvalTrace, as_array
+from ...runtime.devices import client_of
 from ...transforms.derivatives import shape_aval
 from ...transforms.flattening import (
     FlatFunction,

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from ...array import Array
-from ...array.sharding import Sharding
 from ...dtypes import float0
 from ...engines.reference.eager import as_array
-from ...engines.transfer_guard import guard_transfer
-from ...engines.xla.buffers import copied_to_device
+from ...runtime.buffers import copied_to_device
+from ...runtime.sharding import Sharding
+from ...runtime.transfer_guard import guard_transfer
 from ...util.compiled import part
 from ...util.memo import on_clear
 

@@ -12,12 +12,12 @@ import time
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
-from ...array.places import Places
-from ...array.sharding import SingleDeviceSharding
 from ...config import current as current_config
 from ...core import Jaxpr, without_references
 from ...engines.choice import engine_for
 from ...engines.engine import Options, Plan
+from ...runtime.places import Places
+from ...runtime.sharding import SingleDeviceSharding
 from ...util.memo import on_clear
 from ...util.parameter_keys import key_of
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ... import tree
-from ...array.sharding import Sharding, SingleDeviceSharding
-from ...engines.xla.device import Device
+from ...runtime.device import Device
+from ...runtime.sharding import Sharding, SingleDeviceSharding
 from ...util.messages import described, message
 
 

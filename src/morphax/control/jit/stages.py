@@ -15,7 +15,6 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from ...array import Array
 from ...array.colocation import placement_of
-from ...array.sharding import Sharding, SingleDeviceSharding, default_place, whole_on
 from ...core import Cell, Jaxpr, StagingTrace, current_trace, root_trace
 from ...core.trace import Trace
 from ...engines.build_events import LOWERING, reported
@@ -24,6 +23,7 @@ from ...engines.engine import Options, Plan
 from ...engines.reference.eager import EvalTrace, as_array
 from ...engines.xla import inspection
 from ...engines.xla.lowering import LoweredProgram, lower
+from ...runtime.sharding import Sharding, SingleDeviceSharding, default_place, whole_on
 from ...util.messages import message
 from .compiled import Compiled
 from .jit_primitive import jit_p

@@ -29,10 +29,10 @@ from ...core import (
 )
 from ...core.trace import Trace
 from ...core.values import host_value
+from ...runtime.devices import host_is_default
+from ...runtime.transfer_guard import guard_transfer
 from ...util.messages import message
 from ..choice import engine_for, preferred_engines
-from ..devices import host_is_default
-from ..transfer_guard import guard_transfer
 from .float_errors import ignore_float_errors, restore_float_errors
 from .kernels import application
 from .nan_checks import bad_numbers, checked

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 import numpy as np
 
 from ...array import Array
-from ...array import sharding as sharding_module
-from ...array.places import Places
-from ...array.sharding import Sharding, whole_on
 from ...core import Jaxpr, Primitive, apply_jaxpr, aval_of, current_trace
-from ..devices import host_device, host_is_default
+from ...runtime import sharding as sharding_module
+from ...runtime.devices import host_device, host_is_default
+from ...runtime.sharding import Sharding, whole_on
 from ..engine import Engine, Options, Plan
 from .float_errors import ignore_float_errors, restore_float_errors
 from .kernels import application
+
+if TYPE_CHECKING:
+    from ...runtime.places import Places
 
 MOST_INTERPRETED: Final = 16
 """A program of so many operations is interpreted as fast as a compiled one is called."""

@@ -20,10 +20,10 @@ from ... import dtypes
 from ...array import Array
 from ...config import current as current_config
 from ...core import aval_of, current_trace, hide_frames, root_trace, stage_closed
+from ...runtime.devices import host_is_default
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import key_of
 from ..choice import preferred_engines
-from ..devices import host_is_default
 from .kernel_program import KernelProgram, kernel_program
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -1,8 +1,7 @@
-"""The xla engine: jaxpr → StableHLO text → jaxlib → numbers.  Only this package imports jaxlib.
+"""The xla engine: jaxpr → StableHLO text → jaxlib → numbers.
 
-Read in this order: `stablehlo` (the text builder), `lowering` (jaxpr to module), `client` (what
-differs between jaxlib versions), `buffers` (host and device memory), `executable` (compile and
-call), `engine`.  What compiles is loaded when something is to be compiled.
+Read in this order: `stablehlo` (the text builder), `lowering` (jaxpr to module), `executable`
+(compile and call), `engine`.  What compiles is loaded when something is to be compiled.
 """
 
 from __future__ import annotations

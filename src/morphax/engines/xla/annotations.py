@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ...array.sharding import Sharding
 from ...core import Atom, Jaxpr
-from .layouts import tiling
+from ...runtime.layouts import tiling
+from ...runtime.sharding import Sharding
 
 
 class Annotations(NamedTuple):

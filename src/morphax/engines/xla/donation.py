@@ -16,7 +16,7 @@ from typing import final
 
 from ...array import Array
 from ...array.deletion import Deleted
-from ...array.sharding import Sharding
+from ...runtime.sharding import Sharding
 from ...util.frames import user_frame
 from ...util.messages import message
 from .lowering import LoweredProgram

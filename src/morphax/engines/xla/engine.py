@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any, Final, final
 
 from ...array import Array
-from ...array.places import Places
-from ...array.sharding import Sharding
 from ...core import Jaxpr, Primitive, call_program
+from ...runtime.places import Places
+from ...runtime.sharding import Sharding
 from ...util.memo import memoize
 from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options

@@ -17,26 +17,26 @@ from itertools import repeat
 from typing import Any, NoReturn, final
 
 from ...array import Array
-from ...array.places import Places
-from ...array.sharding import whole_on
 from ...core import Format, Layout
-from ...util.messages import message
-from ..call_plan import CallPlan
-from ..engine import Plan
-from . import pending
-from .buffers import repeated_on, wait
-from .client import (
-    compile_options,
+from ...runtime.buffers import repeated_on, wait
+from ...runtime.client import (
     device_list,
     extension,
     fusions_are_chosen,
     handler_keywords,
 )
+from ...runtime.failures import raise_failure, reported_by_xla
+from ...runtime.interruptible import interruptible
+from ...runtime.layouts import layout_of
+from ...runtime.places import Places
+from ...runtime.sharding import whole_on
+from ...util.messages import message
+from ..call_plan import CallPlan
+from ..engine import Plan
+from . import pending
 from .compile_cache.programs import load_or_compile
+from .compile_options import compile_options
 from .donation import Donation, donated_to
-from .failures import raise_failure, reported_by_xla
-from .interruptible import interruptible
-from .layouts import layout_of
 from .library_fusions import may_fuse_reductions
 from .lowering import LoweredProgram
 from .mlir_context import parsed

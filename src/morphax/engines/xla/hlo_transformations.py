@@ -9,8 +9,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from ...runtime.client import client, jaxlib_module, plugin_interface
 from ...util.messages import message
-from .client import client, jaxlib_module, plugin_interface
 from .compile_cache.programs import changed_platforms
 
 _registered: Counter[tuple[str, str, int]] = Counter()

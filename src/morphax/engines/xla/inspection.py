@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .client import client, extension, hlo_classes, jaxlib_module
+from ...runtime.client import client, extension, hlo_classes, jaxlib_module
 
 
 def mlir_module(text: str) -> Any:

@@ -21,6 +21,7 @@ import numpy as np
 from ... import dtypes
 from ...core import AbstractToken, ShapedArray
 from ...core.values import conversions
+from ...runtime.opaque import is_opaque, words_of
 from ...util.memo import memoize
 
 _NAMES = {
@@ -56,11 +57,6 @@ def lies_in_words(aval: Any) -> bool:
     return type(aval) is ShapedArray and is_opaque(aval.dtype)
 
 
-def is_opaque(dtype: Any) -> bool:
-    """Whether elements of a dtype are opaque in host memory."""
-    return type(dtype) is dtypes.KeyType and dtype.physical_dtype.type is np.void
-
-
 @memoize
 def physical_aval(aval: Any) -> ShapedArray:
     """The array of numbers that holds an array of this aval in a program."""
@@ -69,22 +65,10 @@ def physical_aval(aval: Any) -> ShapedArray:
     return ShapedArray(aval.shape, physical_dtype(aval.dtype))
 
 
-def words_of(opaque: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Opaque elements as rows of words."""
-    rows = np.ascontiguousarray(opaque)[..., None].view(np.uint32)
-    return rows.reshape(*opaque.shape, opaque.dtype.itemsize // 4)
-
-
 def held(value: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
     """A constant as a program holds it."""
     array = np.asarray(value, physical_dtype(aval.dtype))
     return words_of(array) if is_opaque(aval.dtype) else array
-
-
-def opaque_of(words: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
-    """Rows of words as opaque elements of a key dtype; the inverse of `words_of`."""
-    rows = np.ascontiguousarray(words)
-    return rows.view(dtype.physical_dtype)[..., 0]  # type: ignore[no-any-return]
 
 
 def element_type(dtype: Any) -> str:

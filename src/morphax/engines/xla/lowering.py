@@ -16,13 +16,13 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
-from ...array import sharding as shardings
-from ...array.places import Places
 from ...core import DebugInfo, Jaxpr, Literal, ShapedArray, without_references
 from ...core.dce import eliminate_dead_code
+from ...runtime import sharding as shardings
+from ...runtime.client import fusions_are_chosen
+from ...runtime.places import Places
 from ...util.messages import message
 from .annotations import Annotations, annotations_of
-from .client import fusions_are_chosen
 from .library_fusions import may_fuse_reductions
 from .literals import physical_aval, physical_dtype
 from .stablehlo import Function, Module, function

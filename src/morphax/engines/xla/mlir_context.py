@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from .client import jaxlib_module, xla_client
+from ...runtime.client import jaxlib_module, xla_client
 
 
 @cache

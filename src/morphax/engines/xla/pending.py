@@ -12,7 +12,7 @@ import threading
 from contextlib import ExitStack
 from typing import Any
 
-from .failures import raise_failure, reported_by_xla
+from ...runtime.failures import raise_failure, reported_by_xla
 
 # A process that never waits would otherwise keep a token of every program that it has run.
 _MOST_PENDING = 1024

@@ -6,7 +6,7 @@ import warnings
 from functools import cache
 from typing import Any
 
-from .client import jaxlib_module, xla_client
+from ...runtime.client import jaxlib_module, xla_client
 
 _iterator_types: set[type] = set()
 _SMALL_PROFILE = "planes { lines { events { metadata_id: 1 } } }"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 from ...core import Primitive
-from .client import client
+from ...runtime.client import client
 from .mlir_parameters import LoweringParameters, ShardingContext
 from .mlir_tokens import TokenSet
 from .stablehlo import Module

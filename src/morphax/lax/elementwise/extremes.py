@@ -18,8 +18,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...engines.xla.client import loses_nan
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.client import loses_nan
 from ...util.host_memory import MANY
 from ..ground.families import compare
 from ..ground.linear_structure import reduce_with

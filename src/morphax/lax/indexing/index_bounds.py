@@ -12,8 +12,8 @@ import numpy as np
 
 from ... import dtypes
 from ...dtypes.numbers import as_bits
-from ...engines.xla.literals import is_opaque
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.opaque import is_opaque
 from ..ground.families import compare
 from ..ground.linear_structure import reduce_with
 

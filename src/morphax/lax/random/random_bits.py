@@ -37,8 +37,8 @@ from ...core import (
     not_linear,
     same_axes,
 )
-from ...engines.xla.literals import is_opaque, opaque_of
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.opaque import is_opaque, opaque_of
 from ...util.compiled import part, twin_in
 from ...util.messages import message
 from ..ground.families import aligned_batch, elementwise_shape, expanded

@@ -15,7 +15,7 @@ import platform
 from functools import cache
 from typing import Any, Final
 
-from ..client import xla_client
+from ....runtime.client import jaxlib_module, xla_client
 
 _FORMAT: Final = 1
 """Raised when entries made by earlier versions of this package must not be used any more."""
@@ -44,9 +44,7 @@ def key_of(text: str, options: Any, device: Any) -> str:
 
 @cache
 def _compiler() -> tuple[Any, ...]:
-    import jaxlib
-
-    version = jaxlib.version
+    version = jaxlib_module("version")
     facts = version.__version__, getattr(version, "_git_hash", None), xla_client()._version
     return (*facts, *[os.environ.get(name) for name in _VARIABLES])
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
-from ..client import device_list, jaxlib_module, reports_advice_as_features, xla_client
+from ....runtime.client import device_list, jaxlib_module, reports_advice_as_features, xla_client
 
 _ONLY_FATAL: Final = 3
 

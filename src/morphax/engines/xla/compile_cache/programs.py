@@ -20,8 +20,8 @@ from typing import Any, Final
 from .... import monitoring
 from ....config import Config
 from ....config import current as current_config
+from ....runtime.client import extension
 from ....util.messages import message
-from ..client import extension
 from .entries import BrokenEntry
 from .failures import report
 from .files import ForeignFile

@@ -20,9 +20,9 @@ from ..config import Config
 from ..config import current as current_config
 from ..util.frames import user_frame
 from ..util.messages import described, message
-from .xla import plugins
-from .xla.client import client, factories, forget_clients
-from .xla.device import Device
+from . import plugins
+from .client import client, factories, forget_clients
+from .device import Device
 
 # Among the priorities that users give their factories.
 _PRIORITY_OF_PLUGINS = 400

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, final
 from weakref import WeakValueDictionary
 
 from ..config import current as current_config
-from ..engines.devices import default_device, home_device, on_forget_platforms
-from ..engines.xla.device import Device
 from ..util.memo import memoize
 from ..util.messages import described, message
+from .device import Device
+from .devices import default_device, home_device, on_forget_platforms
 
 if TYPE_CHECKING:
-    from .array import Array
+    from ..array.array import Array
 
 Index = tuple[slice, ...]
 

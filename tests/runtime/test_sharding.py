@@ -12,8 +12,9 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
-from morphax.array import Array, sharding
-from morphax.array.sharding import Index, Sharding, SingleDeviceSharding
+from morphax.array import Array
+from morphax.runtime import sharding
+from morphax.runtime.sharding import Index, Sharding, SingleDeviceSharding
 
 
 def test_facts(two_devices: list[Any]) -> None:
@@ -69,7 +70,7 @@ def test_the_home_place_is_found_when_it_is_asked_for() -> None:
     program = """if True:
         import sys
         import morphax as jax, morphax.numpy as jnp
-        from morphax.array import sharding
+        from morphax.runtime import sharding
         from morphax.extend.backend import clear_backends
         x = jnp.arange(3.0) + 1
         assert x.place is sharding.home and "jaxlib" not in sys.modules

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 from math import prod
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from .client import device_list, extension, on_forget_clients, xla_client
 from .device import Device
-
-if TYPE_CHECKING:
-    from ...array.sharding import Sharding
+from .sharding import Sharding
 
 
 class Tiling(NamedTuple):

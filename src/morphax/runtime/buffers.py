@@ -9,20 +9,18 @@ the user is copied before it gets here.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ...core import Layout
+from ..core import Layout
 from .client import device_list, exports_versioned_dlpack, extension
+from .device import Device
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
 from .layouts import layout_of, repeated
-from .literals import is_opaque, opaque_of, words_of
-
-if TYPE_CHECKING:
-    from ...array.sharding import Sharding
-    from .device import Device
+from .opaque import is_opaque, opaque_of, words_of
+from .sharding import Sharding
 
 
 def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:

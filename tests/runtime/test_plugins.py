@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from morphax.engines.xla import kernels, plugins
-from morphax.engines.xla.plugins import Plugin, installed
+from morphax.runtime import kernels, plugins
+from morphax.runtime.plugins import Plugin, installed
 
 
 @pytest.fixture

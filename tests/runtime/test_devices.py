@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from morphax.config import override
-from morphax.engines import devices as module
-from morphax.engines.devices import (
+from morphax.runtime import devices as module
+from morphax.runtime.client import _option_value, client
+from morphax.runtime.device import Device
+from morphax.runtime.devices import (
     client_of,
     default_backend,
     default_device,
@@ -25,8 +27,6 @@ from morphax.engines.devices import (
     process_index,
     process_indices,
 )
-from morphax.engines.xla.client import _option_value, client
-from morphax.engines.xla.device import Device
 
 
 def run(program: str, **environment: str) -> str:
@@ -152,7 +152,7 @@ def test_eager_programs_do_not_load_jaxlib() -> None:
     ],
 )
 def test_number_of_cpu_devices(environment: dict[str, str]) -> None:
-    program = "from morphax.engines.devices import device_count; print(device_count())"
+    program = "from morphax.runtime.devices import device_count; print(device_count())"
     assert run(program, **environment) == "3"
 
 

@@ -16,7 +16,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
-from ...util.messages import message
+from ..util.messages import message
 
 _FIX: Final = (
     "Start processes with the 'spawn' or 'forkserver' method (multiprocessing.get_context), or "

@@ -10,8 +10,8 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
-from morphax.engines import transfer_guard
 from morphax.errors import JaxRuntimeError
+from morphax.runtime import transfer_guard
 
 doubled = jax.jit(lambda x: 2 * x)
 NUMBERS = np.ones(2, np.float32)

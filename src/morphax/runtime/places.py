@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from ..engines.xla.device import Device
+from .device import Device
 from .sharding import Sharding
 
 

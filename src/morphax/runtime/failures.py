@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from ...errors import JaxRuntimeError
-from ...util.messages import message
+from ..errors import JaxRuntimeError
+from ..util.messages import message
 from .client import extension
 from .kept_exceptions import raised_in_callback
 

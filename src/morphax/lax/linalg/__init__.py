@@ -1,0 +1,12 @@
+"""`morphax.lax.linalg`: factorisations of matrices, and linear systems.
+
+Start with `matrix_stacks`, the rules that all share; a file holds a factorisation, its rules side
+by side, and the functions that bind it.  `engines.xla.library_calls` calls LAPACK.
+"""
+
+from __future__ import annotations
+
+from .cholesky import cholesky as cholesky
+from .cholesky import cholesky_p as cholesky_p
+from .triangular import triangular_solve as triangular_solve
+from .triangular import triangular_solve_p as triangular_solve_p

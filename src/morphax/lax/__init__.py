@@ -336,6 +336,9 @@ if _TYPE_CHECKING:
     from ..control.loops.loops import while_loop as while_loop
     from ..control.loops.scan_primitive import scan_p as scan_p
     from ..control.loops.while_primitive import while_p as while_p
+    from ..lax.fourier.fft import FftType as FftType
+    from ..lax.fourier.fft import fft as fft
+    from ..lax.fourier.fft import fft_p as fft_p
     from ..parallel.exchange import all_to_all as all_to_all
     from ..parallel.exchange import all_to_all_p as all_to_all_p
     from ..parallel.exchange import pswapaxes as pswapaxes
@@ -372,6 +375,7 @@ __getattr__, __dir__ = _on_demand(
         "..control.loops.loops": ("fori_loop", "map", "scan", "while_loop"),
         "..control.loops.scan_primitive": ("scan_p",),
         "..control.loops.while_primitive": ("while_p",),
+        "..lax.fourier.fft": ("FftType", "fft", "fft_p"),
         "..lax.random.bit_generator": (
             "RandomAlgorithm",
             "rng_bit_generator",

@@ -311,4 +311,6 @@ def batched_aval(aval: Any, dim: int, axes: BatchAxes) -> Any:
 
 def to_axis(axes: BatchAxes, x: Any, dim: int | None, destination: int) -> Any:
     """A batch with its batch axis moved (or made, by repetition) at `destination`."""
-    return moved_axis(batched_first(axes, x, dim), 0, destination)
+    if dim is not None:
+        return moved_axis(x, dim, destination)
+    return moved_axis(batched_first(axes, x, None), 0, destination)

@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from ...runtime.client import jaxlib_module, xla_client
 from ...util.messages import message
-from .client import jaxlib_module, xla_client
 from .stablehlo import Builder, Value, i64_array
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}

@@ -121,7 +121,7 @@ def square(name: str, shape: Shape) -> int:
                 fix="Pass a square matrix, or a stack of them.",
             )
         )
-    return rows
+    return int(rows)
 
 
 def adjoint(x: Any) -> Any:

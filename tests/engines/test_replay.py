@@ -54,6 +54,7 @@ CALLS: dict[str, Callable[[], Any]] = {
     "norm": lambda: jnp.linalg.norm(X),
     "round": lambda: jnp.round(X / 3, 1),
     "softplus": lambda: jax.nn.softplus(X),
+    "a derivative of its own": lambda: jax.scipy.special.ndtri(X / 7 + 0.5),
     "gelu": lambda: jax.nn.gelu(X, approximate=False),
     "leaky_relu": lambda: jax.nn.leaky_relu(X, 0.3),
     "one_hot": lambda: jax.nn.one_hot(N, 4),

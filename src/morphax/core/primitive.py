@@ -189,6 +189,8 @@ class Primitive:
     is_call: ClassVar[bool] = False
     # Whether `lower` copes with keys that are rows of words (`engines.xla.key_words`).
     knows_words: ClassVar[bool] = False
+    # The parameter whose program is all that it does outside of transformations.
+    plain_program: ClassVar[str | None] = None
     # Whether it is there to be transposed only: nothing can compute it.
     only_transposed: ClassVar[bool] = False
 

@@ -3,3 +3,4 @@
 from __future__ import annotations
 
 from . import special as special
+from . import stats as stats

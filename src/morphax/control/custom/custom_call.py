@@ -44,7 +44,7 @@ class CustomCall(ProgramCall, TakesReferences):
         and the rule, under the name `rule_name`.
     """
 
-    program = "call_jaxpr"
+    program = plain_program = "call_jaxpr"
     rule_name: ClassVar[str]
     # Run a rule in forward mode, in reverse mode; the rule of a batched function.
     push: ClassVar[Callable[[Any, Sequence[Any], Any], list[Any]]]

@@ -14,7 +14,8 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
-from ...core import Equation, Jaxpr, Literal, Var, aval_of
+from ...core import Atom, Equation, Jaxpr, Literal, Var, aval_of, current_trace
+from ...core.staging import stage_closed
 from ...core.values import host_value
 from ...util.host_memory import pooled
 from .float_errors import ignore_float_errors, restore_float_errors
@@ -45,12 +46,35 @@ class KernelProgram:
 
 
 def kernel_program(jaxpr: Jaxpr) -> KernelProgram | None:
-    """The program of a jaxpr, or `None` if an operation of it is no plain call of NumPy."""
+    """The program of a jaxpr, or `None` if an operation of it is no plain call of NumPy.
+
+    Of a function with a derivative of its own the program is read: nothing will differentiate the
+    numbers that come out.
+    """
+    if any([eqn.primitive.plain_program for eqn in jaxpr.eqns]):
+        jaxpr = stage_closed(partial(_without_calls, jaxpr), jaxpr.in_avals)
     plain = [
         eqn.primitive.execute is None and eqn.primitive.process_eval is None and not eqn.effects
         for eqn in jaxpr.eqns
     ]
     return KernelProgram(jaxpr) if all(plain) else None
+
+
+def _without_calls(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
+    """Apply `jaxpr` in the current trace, and in the same way the programs that it only calls."""
+    env: dict[Atom, Any] = dict(zip(jaxpr.invars, operands, strict=True))
+    env.update(zip(jaxpr.constvars, jaxpr.consts, strict=True))
+    for eqn in jaxpr.eqns:
+        inputs = [a.val if type(a) is Literal else env[a] for a in eqn.invars]
+        called = eqn.primitive.plain_program
+        if called is not None:
+            outs = _without_calls(eqn.params[called], *inputs)
+        else:
+            out = eqn.primitive.bind(*inputs, **eqn.params)
+            outs = out if eqn.primitive.multiple_results else [out]
+        env.update(zip(eqn.outvars, outs, strict=True))
+    constant = current_trace().constant
+    return [constant(a.val) if type(a) is Literal else env[a] for a in jaxpr.outvars]
 
 
 def _last_uses(jaxpr: Jaxpr) -> dict[Equation, list[Var]]:

@@ -1,0 +1,90 @@
+"""Products with logarithms, of which entropies are sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes, lax
+from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
+from ...core import aval_of
+from ...engines.reference.nan_checks import checked_as_one
+from ...numpy.operands import settled
+from ._operands import operands
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """x log y, and 0 where x = 0."""
+    return _xlogy(*operands("xlogy", x, y))
+
+
+@custom_jvp
+def _xlogy(x: Any, y: Any) -> Any:
+    return jnp.where(x != 0, x * lax.log(y), 0.0)
+
+
+_xlogy.defjvps(
+    lambda t, out, x, y: t * lax.log(y),
+    lambda t, out, x, y: t * x / y,
+)
+
+
+def xlog1py(x: Any, y: Any) -> Any:
+    """x log(1 + y), and 0 where x = 0."""
+    return _xlog1py(*operands("xlog1py", x, y))
+
+
+@custom_jvp
+def _xlog1py(x: Any, y: Any) -> Any:
+    return jnp.where(x != 0, x * lax.log1p(y), 0.0)
+
+
+_xlog1py.defjvps(
+    lambda t, out, x, y: t * lax.log1p(y),
+    lambda t, out, x, y: t * x / (1 + y),
+)
+
+
+@checked_as_one
+def entr(x: Any) -> Any:
+    """−x log x, a term of an entropy: 0 at 0, −∞ below."""
+    (x,) = operands("entr", x)
+    return jnp.where(x < 0, -np.inf, -_xlogx(x))
+
+
+@custom_jvp
+def _xlogx(x: Any) -> Any:
+    return jnp.where(x != 0, x * lax.log(x), 0.0)
+
+
+_xlogx.defjvps(lambda t, out, x: t * (lax.log(x) + 1))
+
+
+def rel_entr(p: Any, q: Any) -> Any:
+    """p log(p / q), a term of a relative entropy: 0 for p = 0 ≤ q, ∞ outside the domain."""
+    p, q = operands("rel_entr", p, q)
+    inside = (p > 0) & (q > 0)
+    # The operands of the branch that is not taken stay where its derivative is finite.
+    safe_p, safe_q = jnp.where(inside, p, 1), jnp.where(inside, q, 1)
+    outside = jnp.where((p == 0) & (q >= 0), 0.0, np.inf)
+    return settled(jnp.where(inside, safe_p * _log_ratio(safe_p, safe_q), outside))
+
+
+@custom_jvp
+def _log_ratio(p: Any, q: Any) -> Any:
+    """log(p / q) of positive numbers, also where the quotient leaves the range of the dtype."""
+    ratio = p / q
+    limits = dtypes.finfo(aval_of(ratio).dtype)
+    is_normal = (ratio >= float(limits.tiny)) & (ratio <= float(limits.max))
+    return jnp.where(is_normal, lax.log(jnp.where(is_normal, ratio, 1)), lax.log(p) - lax.log(q))
+
+
+_log_ratio.defjvps(lambda t, out, p, q: t / p, lambda t, out, p, q: -t / q)
+
+
+def kl_div(p: Any, q: Any) -> Any:
+    """p log(p / q) − p + q: `rel_entr` with a sum that is never negative."""
+    p, q = operands("kl_div", p, q)
+    return settled(rel_entr(p, q) - p + q)

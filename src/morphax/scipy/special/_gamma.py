@@ -1,0 +1,111 @@
+"""The gamma function and its kin: factorials, beta, digamma, zeta."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...core import aval_of
+from ...engines.reference.nan_checks import checked_as_one
+from ...util.messages import message
+from ._operands import operands
+
+_START_OF_STIRLING = 10.0
+# Highest power first.
+_STIRLING = (1 / 156, -691 / 360360, 1 / 1188, -1 / 1680, 1 / 1260, -1 / 360, 1 / 12)
+
+
+def digamma(x: Any) -> Any:
+    """The derivative of log Γ."""
+    return lax.digamma(*operands("digamma", x))
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """The derivative of order `n` of `digamma`."""
+    return lax.polygamma(*operands("polygamma", n, x))
+
+
+def zeta(x: Any, q: Any = 1.0) -> Any:
+    """The zeta function of Hurwitz, Σₖ (k + q)⁻ˣ; for q = 1 that of Riemann."""
+    return lax.zeta(*operands("zeta", x, 1.0 if q is None else q))
+
+
+def gammaln(x: Any) -> Any:
+    """log |Γ(x)|."""
+    return lax.lgamma(*operands("gammaln", x))
+
+
+@checked_as_one
+def gammasgn(x: Any) -> Any:
+    """The sign of Γ(x): NaN at negative integers, the sign of the zero at 0."""
+    (x,) = operands("gammasgn", x)
+    below = lax.floor(x)
+    negative = jnp.where(jnp.remainder(below, 2) == 0, 1.0, -1.0)
+    negative = jnp.where((x == below) | jnp.isnan(x), np.nan, negative)
+    sign = jnp.where(x == 0, jnp.copysign(1.0, x), jnp.where(x > 0, 1.0, negative))
+    return lax.convert_element_type(sign, aval_of(x).dtype)
+
+
+@checked_as_one
+def gamma(x: Any) -> Any:
+    """Γ(x) = ∫₀^∞ s^(x−1) exp(−s) ds, continued to negative x."""
+    return gammasgn(x) * lax.exp(gammaln(x))
+
+
+def factorial(n: Any, exact: bool = False) -> Any:
+    """n! = Γ(n + 1), zero for negative n; `exact` must be false."""
+    if exact:
+        raise ValueError(
+            message(
+                "scipy.special.factorial, argument exact",
+                given="True",
+                expected="False: arrays hold no integers of unbounded size",
+                fix="Use math.factorial for exact integers.",
+            )
+        )
+    (n,) = operands("factorial", n)
+    return jnp.where(n < 0, 0, lax.exp(lax.lgamma(n + 1)))
+
+
+def betaln(a: Any, b: Any) -> Any:
+    """log |B(a, b)|."""
+    a, b = operands("betaln", a, b)
+    small, large = jnp.where(a < b, a, b), jnp.where(a < b, b, a)
+    remote = (large >= _START_OF_STIRLING) & (small + large >= _START_OF_STIRLING)
+    by_gamma = lax.lgamma(a) + lax.lgamma(b) - lax.lgamma(a + b)
+    by_stirling = _betaln_by_stirling(
+        jnp.where(remote, small, 1), jnp.where(remote, large, _START_OF_STIRLING)
+    )
+    return jnp.where(remote, by_stirling, by_gamma)
+
+
+def _betaln_by_stirling(a: Any, b: Any) -> Any:
+    """log |B(a, b)| for large b and a + b, where log Γ(b) and log Γ(a + b) nearly cancel.
+
+    By log Γ(x) = (x − ½) log x − x + ½ log 2π + Δ(x), in their difference only that of the
+    corrections Δ is left, and a log b + (a + b − ½) log(1 + a/b) − a.
+
+    Reference: Didonato & Morris, "Algorithm 708", ACM TOMS 18 (1992).
+    """
+    total = a + b
+    quotient = (total - 0.5) * lax.log1p(a / b) + a * (lax.log(b) - 1)
+    return lax.lgamma(a) - quotient + (_correction(b) - _correction(total))
+
+
+def _correction(x: Any) -> Any:
+    """Stirling's series Σₖ B₂ₖ / (2k (2k − 1) x²ᵏ⁻¹), good to the last digit for x ≥ 10."""
+    inverse = 1 / x
+    square = inverse * inverse
+    value = jnp.zeros_like(x)
+    for coefficient in _STIRLING:
+        value = value * square + coefficient
+    return value * inverse
+
+
+def beta(a: Any, b: Any) -> Any:
+    """B(a, b) = Γ(a) Γ(b) / Γ(a + b)."""
+    a, b = operands("beta", a, b)
+    return gammasgn(a) * gammasgn(b) * gammasgn(a + b) * lax.exp(betaln(a, b))

@@ -1,0 +1,27 @@
+"""What special functions do to their operands, and the polynomials that they are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ...lax.elementwise.convert import convert
+from ...numpy.operands import as_array, promoted_inexact
+
+
+def operands(name: str, *operands: Any) -> list[Any]:
+    """Arrays of one floating dtype."""
+    return [as_array(name, x) for x in promoted_inexact(name, *operands)]
+
+
+def strong(x: Any) -> Any:
+    """`x` with a dtype that others adapt to."""
+    return convert(x, x.aval.dtype)
+
+
+def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
+    """Horner's rule; the coefficient of the highest power comes first."""
+    total = x * coefficients[0] + coefficients[1]
+    for coefficient in coefficients[2:]:
+        total = total * x + coefficient
+    return total

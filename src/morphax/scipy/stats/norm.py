@@ -1,0 +1,121 @@
+"""The normal distribution, with mean μ = `loc` and standard deviation σ = `scale`.
+
+With z = (x − μ) / σ, its density is φ(z) / σ, where φ(z) = exp(−z²/2) / √2π, and its distribution
+function is Φ(z), the integral of φ from −∞ to z.  All functions take arrays that broadcast against
+each other, and give an array of their shape and promoted floating dtype.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import lax
+from ...engines.reference.replay import replayed
+from .. import special
+from ._arguments import arguments, standardized
+
+_LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
+
+
+@replayed(3)
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density: −z²/2 − log(σ √2π).
+
+    Example:
+        >>> from morphax.scipy.stats import norm
+        >>> norm.logpdf(0.0)
+        Array(-0.9189385, dtype=float32, weak_type=True)
+    """
+    z, scale = standardized("norm.logpdf", x, loc, scale)
+    return -0.5 * lax.square(z) - (lax.log(scale) + _LOG_SQRT_2PI)
+
+
+@replayed(3)
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density φ(z) / σ.
+
+    Example:
+        >>> from morphax.scipy.stats import norm
+        >>> norm.pdf(0.0)
+        Array(0.3989423, dtype=float32, weak_type=True)
+    """
+    return lax.exp(logpdf(*arguments("norm.pdf", x, loc, scale)))
+
+
+@replayed(3)
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function Φ(z): the probability of at most `x`.
+
+    Example:
+        >>> from morphax.scipy.stats import norm
+        >>> norm.cdf(1.96)
+        Array(0.9750021, dtype=float32)
+    """
+    z, _ = standardized("norm.cdf", x, loc, scale)
+    return special.ndtr(z)
+
+
+@replayed(3)
+def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """log Φ(z), accurate in both tails.
+
+    Example:
+        >>> from morphax.scipy.stats import norm
+        >>> norm.logcdf(-40.0)
+        Array(-804.60846, dtype=float32)
+    """
+    z, _ = standardized("norm.logcdf", x, loc, scale)
+    return special.log_ndtr(z)
+
+
+@replayed(3)
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The survival function Φ(−z): the probability of more than `x`.
+
+    Example:
+        >>> from morphax.scipy.stats import norm
+        >>> norm.sf(1.96)
+        Array(0.02499789, dtype=float32)
+    """
+    z, _ = standardized("norm.sf", x, loc, scale)
+    return special.ndtr(-z)
+
+
+@replayed(3)
+def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """log Φ(−z), accurate in both tails.
+
+    Example:
+        >>> from morphax.scipy.stats import norm
+        >>> norm.logsf(40.0)
+        Array(-804.60846, dtype=float32)
+    """
+    z, _ = standardized("norm.logsf", x, loc, scale)
+    return special.log_ndtr(-z)
+
+
+@replayed(3)
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The quantile μ + σ Φ⁻¹(q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1.
+
+    Example:
+        >>> from morphax.scipy.stats import norm
+        >>> norm.ppf(0.975)
+        Array(1.9599642, dtype=float32)
+    """
+    q, loc, scale = arguments("norm.ppf", q, loc, scale)
+    return loc + scale * special.ndtri(q)
+
+
+@replayed(3)
+def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The inverse of `sf`: μ − σ Φ⁻¹(q), NaN unless 0 ≤ q ≤ 1.
+
+    Example:
+        >>> from morphax.scipy.stats import norm
+        >>> norm.isf(0.025)
+        Array(1.9599639, dtype=float32)
+    """
+    q, loc, scale = arguments("norm.isf", q, loc, scale)
+    return loc - scale * special.ndtri(q)

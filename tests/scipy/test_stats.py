@@ -1,0 +1,111 @@
+"""Distributions against SciPy: values at ordinary and special points, and their derivatives."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import pytest
+from scipy import stats as reference
+
+import morphax as jax
+from morphax.test_util import check_grads
+
+SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan)
+PROBABILITIES = (1e-30, 1e-9, 0.02, 0.3, 0.5, 0.9, 0.9999)
+NO_PROBABILITIES = (0.0, 1.0, -0.5, 1.5, np.nan)
+OF_PROBABILITIES = ("ppf", "isf")
+# Relative; where a probability underflows, it is 0.
+TOLERANCE, TINY = 1e-11, 1e-300
+
+
+@final
+@dataclass(frozen=True)
+class Distribution:
+    """The functions of one module, and where they are compared.
+
+    Args:
+        name: of the module, here and in SciPy.
+        functions: names, separated by spaces.
+        points: where the distribution is smooth.
+        parameters: tuples of what follows the point, without `loc` and `scale`.
+        more: further points: ends and outside of the support, far tails.
+        has_scale: whether `loc` and `scale` follow; otherwise `loc` alone.
+    """
+
+    name: str
+    functions: str
+    points: tuple[float, ...]
+    parameters: tuple[tuple[float, ...], ...] = ((),)
+    more: tuple[float, ...] = ()
+    has_scale: bool = True
+
+    def places(self) -> list[tuple[float, ...]]:
+        """`loc`, and `scale` if there is one."""
+        return [(0.0, 1.0), (-1.5, 0.7)] if self.has_scale else [(0.0,), (2.0,)]
+
+
+DISTRIBUTIONS = (
+    Distribution(
+        "norm",
+        "logpdf pdf cdf logcdf sf logsf ppf isf",
+        points=(-3.0, -0.4, 0.3, 1.7, 5.0),
+        more=(-40.0, 40.0, -1e10, 1e10),
+    ),
+)
+FUNCTIONS = [
+    pytest.param(d, name, id=f"{d.name}.{name}")
+    for d in DISTRIBUTIONS
+    for name in d.functions.split()
+]
+
+
+def _functions(case: Distribution, name: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    ours = importlib.import_module(f"morphax.scipy.stats.{case.name}")
+    return getattr(ours, name), getattr(getattr(reference, case.name), name)
+
+
+@pytest.mark.parametrize(("case", "name"), FUNCTIONS)
+def test_values(case: Distribution, name: str) -> None:
+    function, truth = _functions(case, name)
+    own = (*case.points, *case.more, *SPECIAL)
+    x = np.array((*PROBABILITIES, *NO_PROBABILITIES) if name in OF_PROBABILITIES else own)
+    with jax.enable_x64(True):
+        for place, shape in itertools.product(case.places(), case.parameters):
+            with np.errstate(all="ignore"):
+                expected = truth(x, *shape, *place)
+            for run in (function, jax.jit(function)):
+                given = np.asarray(run(x, *shape, *place))
+                np.testing.assert_allclose(given, expected, TOLERANCE, TINY, err_msg=f"{shape}")
+
+
+@pytest.mark.parametrize(("case", "name"), FUNCTIONS)
+def test_derivatives(case: Distribution, name: str) -> None:
+    function, _ = _functions(case, name)
+    points = PROBABILITIES[2:6] if name in OF_PROBABILITIES else case.points
+    arguments = (np.array(points), *case.parameters[0], *case.places()[-1])
+    with jax.enable_x64(True):
+        check_grads(function, arguments, order=2, rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize(("case", "name"), FUNCTIONS)
+def test_broadcasts_and_promotes(case: Distribution, name: str) -> None:
+    function, _ = _functions(case, name)
+    shape = case.parameters[0]
+    column = np.full((2, 1), 0.5, np.float32)
+    result = function(column, *shape, np.zeros(3, np.float32))
+    assert result.shape == (2, 3)
+    assert result.dtype == np.float32
+    batched = jax.vmap(lambda x: function(x, *shape))(column)
+    np.testing.assert_allclose(batched, function(column, *shape), 1e-6)
+
+
+@pytest.mark.parametrize(("case", "name"), FUNCTIONS)
+def test_lists_are_refused(case: Distribution, name: str) -> None:
+    function, _ = _functions(case, name)
+    with pytest.raises(TypeError, match=f"{case.name}.{name}"):
+        function([0.5], *case.parameters[0])

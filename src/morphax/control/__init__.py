@@ -14,9 +14,9 @@ primitive again.  Start with `jit`, the simplest.
 `checks`         `checkify`
 ===============  ===================================================================================
 
-What they share lies here: how programs are found again that were traced before (`remembered`), how
-they close over tracers (`closing`), references that they change (`ref_bodies`), eager execution
-(`calls`), arguments chosen by position or name (`chosen_arguments`).  The packages import one
-another without cycles: `jit` builds on `checkpoint`, `custom` on both, and `loops` on `branches`
-and `custom`.
+What they share lies here: operations that hold one program (`program_call`), how programs are found
+again that were traced before (`remembered`), how they close over tracers (`closing`), eager
+execution (`calls`), arguments chosen by position or name (`chosen_arguments`).  The packages import
+one another without cycles: all but `callbacks` build on `bodies`, `custom` on `jit`, and `loops` on
+`branches` and `custom`.
 """

@@ -29,7 +29,6 @@ from .bodies.lifting import Lift, Masks, joined, lifted, looking_on
 from .bodies.wiring import Parts
 from .checkpoint.checkpoint_primitive import checkpoint_p
 from .custom.custom_vjp_primitives import custom_vjp_call_p
-from .jit.jit_primitive import jit_p
 
 # Values and coefficients 1 … n of the operands, params → those of the result(s).
 Rule = Callable[..., tuple[Any, Any]]
@@ -127,11 +126,11 @@ def _apply(graph: Graph, eqn: Equation, inputs: Sequence[Series], order: int) ->
         return [Given([x]) for x in _bind(eqn.primitive, _values(inputs), eqn.params)]
     if eqn.primitive in jet_rules:
         return _by_rule(eqn, inputs, order)
+    if eqn.primitive in (checkpoint_p, custom_vjp_call_p):
+        # They are their program, as far as series are concerned.
+        return run(eqn.params[eqn.primitive.program], inputs, order)
     if isinstance(eqn.primitive, HasBodies):
-        return _jet_of_bodies(eqn, inputs, order)
-    rule = _CALL_RULES.get(eqn.primitive)
-    if rule is not None:
-        return rule(eqn, inputs, order)
+        return _jet_of_bodies(eqn.primitive, eqn.params, inputs, order)
     results = graph.apply(eqn.primitive, eqn.params, inputs)
     if not results:  # it is there for its effect
         _bind(eqn.primitive, _values(inputs), eqn.params)
@@ -159,31 +158,26 @@ def _varies(series: Sequence[Series]) -> Mask:
     return tuple([x.varies for x in series])
 
 
-def _jet_of_jit(eqn: Equation, inputs: Sequence[Series], order: int) -> list[Series]:
-    varies = _varies(inputs)
-    program = jet_jaxpr(eqn.params["jaxpr"], order, varies)
-    donated = [
-        flag
-        for given, on in zip(eqn.params["donated_invars"], varies, strict=True)
-        for flag in [given, *[False] * (order if on else 0)]
-    ]
-    params = eqn.params | {"jaxpr": program.jaxpr, "donated_invars": tuple(donated)}
-    return unbundled(
-        jit_p.bind(*bundled(inputs, varies, order), **params), program.out_varies, order
-    )
-
-
-def _jet_of_call(key: str) -> Callable[[Equation, Sequence[Series], int], list[Series]]:
-    """The rule of a primitive that is its program, as far as series are concerned."""
-    return lambda eqn, inputs, order: run(eqn.params[key], inputs, order)
-
-
-def _jet_of_bodies(eqn: Equation, inputs: Sequence[Series], order: int) -> list[Series]:
-    primitive: Any = eqn.primitive
-    parts = primitive.wiring.parts(inputs, eqn.params)
-    call = lifted(primitive.wiring, eqn.params, parts.map(lambda x: x.varies), _Bundles(order))
+def _jet_of_bodies(
+    primitive: HasBodies, params: dict[str, Any], inputs: Sequence[Series], order: int
+) -> list[Series]:
+    wiring = primitive.wiring
+    parts = wiring.parts(inputs, params)
+    call = lifted(wiring, params, parts.map(lambda x: x.varies), _Bundles(order))
+    numbers = wiring.parts(range(len(inputs)), params)
     operands = Parts({k: bundled(parts[k], on, order) for k, on in call.operands.items()})
-    return unbundled(primitive.apply(operands, call.params), call.results.flat, order)
+    numbers = Parts({k: _bundled_numbers(numbers[k], on, order) for k, on in call.operands.items()})
+    return unbundled(primitive.apply(operands, call.params, numbers), call.results.flat, order)
+
+
+def _bundled_numbers(
+    numbers: Sequence[int], varies: Sequence[bool], order: int
+) -> list[int | None]:
+    return [
+        x
+        for i, on in zip(numbers, varies, strict=True)
+        for x in [i, *[None] * (order if on else 0)]
+    ]
 
 
 @final
@@ -211,10 +205,3 @@ class _Bundles(Lift):
             places.append(len(avals))
             avals += [aval, *[aval.to_tangent_aval()] * (self.order if on else 0)]
         return looking_on(jaxpr, tuple(avals), tuple(places))
-
-
-_CALL_RULES: dict[Primitive, Callable[[Equation, Sequence[Series], int], list[Series]]] = {
-    jit_p: _jet_of_jit,
-    checkpoint_p: _jet_of_call("jaxpr"),
-    custom_vjp_call_p: _jet_of_call("call_jaxpr"),
-}

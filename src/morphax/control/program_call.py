@@ -2,7 +2,7 @@
 
 What such operations compute is what the program computes.  They differ in how they are carried out
 (`ProgramCall` just applies the program) and in how they are transformed (the transformations of a
-`TransformedCall` are calls of the transformed program).
+`Call` are calls of the transformed program).
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ from ..core import (
 from ..core.effects import Effects
 from ..engines.reference.eager import RunsOnArrays, as_array
 from ..engines.xla.stablehlo import Builder, Value
-from ..transforms.batching import open_batch
-from ..transforms.jvp import open_jvp
-from ..transforms.known_parts import KnownPart, Mask, known_program
+from ..transforms.batching import batch_jaxpr, open_batch
 from ..transforms.linearize import Linearization
 from ..transforms.staged_linearization import linearize_jaxpr
 from ..transforms.transposition import TransposeFragment, open_transpose
-from .calls import split_tangents
+from .bodies.body_primitive import HasBodies
+from .bodies.wiring import Body, Role, Wiring
 
 
 class HoldsProgram(Primitive):
@@ -53,6 +52,17 @@ class HoldsProgram(Primitive):
     def axis_names(self, **params: Any) -> tuple[Any, ...]:
         return jaxpr_axis_names(params[self.program])
 
+    def calling(
+        self,
+        jaxpr: Jaxpr,
+        params: dict[str, Any],
+        numbers: Sequence[int | None],
+        *,
+        shared: bool = False,
+    ) -> dict[str, Any]:
+        """The parameters of a call of another program; see `HasBodies.about_operands`."""
+        return params | {self.program: jaxpr}
+
     def batch(
         self,
         axes: BatchAxes,
@@ -60,14 +70,12 @@ class HoldsProgram(Primitive):
         dims: tuple[int | None, ...],
         **params: Any,
     ) -> tuple[list[Any], Sequence[int | None]]:
+        """Batch axes stay where they are."""
         fragment = open_batch(params[self.program], dims, axes)
         program, captured = captures_as_operands(fragment.jaxpr)
-        outs = self.bind(*captured, *operands, **self.preceded(program, params, len(captured)))
+        numbers = [*[None] * len(captured), *range(len(operands))]
+        outs = self.bind(*captured, *operands, **self.calling(program, params, numbers))
         return outs, fragment.out_dims
-
-    def preceded(self, jaxpr: Jaxpr, params: dict[str, Any], count: int) -> dict[str, Any]:
-        """The parameters of a call of `jaxpr` on `count` operands and those of a call."""
-        return params | {self.program: jaxpr}
 
     def collect(self, *args: Any, **params: Any) -> Any:
         return self.batch(*args, **params)
@@ -88,27 +96,44 @@ class ProgramCall(HoldsProgram, RunsOnArrays):
         return b.inline(params[self.program], *operands)
 
 
-class TransformedCall(HoldsProgram):
-    """A call whose derivatives are calls of the derivatives of its program."""
+def batched_in_front(
+    axes: BatchAxes, dims: Sequence[int | None], params: dict[str, Any]
+) -> dict[str, Any]:
+    """Parameters with all programs batched, all of whose results have their batch axis in front.
 
-    def calling(self, jaxpr: Jaxpr, params: dict[str, Any], shared: int = 0) -> dict[str, Any]:
-        """The parameters of a call of another program, made from those of a call.
+    `dims` are those of their first operands; the others have theirs in front.
+    """
 
-        The first `shared` operands are the same.
-        """
-        return params | {self.program: jaxpr}
+    def batched(value: Any) -> Any:
+        if type(value) is not Jaxpr:
+            return value
+        in_dims = (*dims, *[0] * (len(value.invars) - len(dims)))
+        return batch_jaxpr(value, in_dims, axes, (True,) * len(value.outvars)).jaxpr
 
-    def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
-    ) -> tuple[list[Any], list[Any]]:
-        jaxpr = params[self.program]
-        fragment = open_jvp(jaxpr, tuple([not is_zero(t) for t in tangents]))
-        given = [t for t in tangents if not is_zero(t)]
-        program, captured = captures_as_operands(fragment.jaxpr)
-        pushed = self.calling(fragment.jaxpr, params, shared=len(primals))
-        pushed = self.preceded(program, pushed, len(captured))
-        results = self.bind(*captured, *primals, *given, **pushed)
-        return split_tangents(results, fragment.out_active, jaxpr.out_avals)
+    return {name: batched(value) for name, value in params.items()}
+
+
+def call_wiring(program: str) -> Wiring:
+    """The wiring of an operation that feeds all its operands to a program."""
+    body = Body(program, takes=("operands",), gives=("results",))
+    return Wiring(roles=(Role("operands"),), bodies=(body,))
+
+
+class Call(HoldsProgram, HasBodies):
+    """A call whose transformations are calls of the transformed program."""
+
+    wiring = call_wiring("jaxpr")
+
+    def calling(
+        self,
+        jaxpr: Jaxpr,
+        params: dict[str, Any],
+        numbers: Sequence[int | None],
+        *,
+        shared: bool = False,
+    ) -> dict[str, Any]:
+        about = self.about_operands(params, numbers, shared=shared)
+        return params | {self.program: jaxpr} | about
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
@@ -131,8 +156,8 @@ class TransformedCall(HoldsProgram):
     def _call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
         """A program that consists of one call of `jaxpr`; it is open if that is."""
         closed, captured = captures_as_operands(jaxpr)
-        call = call_program(self, closed.in_avals, self.calling(closed, params))
-        return operands_as_captures(call, captured)
+        named = self.calling(closed, params, [None] * len(closed.invars), shared=True)
+        return operands_as_captures(call_program(self, closed.in_avals, named), captured)
 
     def _forwarding_call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
         """The same, but what is an operand, or the same result again, does not pass through it."""
@@ -152,12 +177,9 @@ class TransformedCall(HoldsProgram):
         ct_active = tuple([not is_zero(ct) for ct in cts])
         fragment = open_transpose(params[self.program], linear, ct_active)
         program, captured = captures_as_operands(fragment.jaxpr)
-        known = [x for x in operands if not is_undefined_primal(x)]
+        known = [i for i, on in enumerate(linear) if not on]
         given = [ct for ct in cts if not is_zero(ct)]
-        results = iter(self.bind(*captured, *known, *given, **self.calling(program, params)))
+        numbers = [*[None] * len(captured), *known, *[None] * len(given)]
+        named = self.calling(program, params, numbers, shared=True)
+        results = iter(self.bind(*captured, *[operands[i] for i in known], *given, **named))
         return [next(results) if on else None for on in fragment.active]
-
-    def known_part(self, unknown: Mask, **params: Any) -> KnownPart:
-        program, results = known_program(params[self.program], unknown)
-        operands = tuple([not on for on in unknown])
-        return KnownPart(operands, results, self.calling(program, params))

@@ -1,6 +1,6 @@
 """Dead code elimination: keep the equations that results or effects depend on.
 
-An equation is kept or dropped as a whole, unless its primitive has the rule `dce`.  See
+An equation is kept or dropped as a whole, unless its primitive has the hook `partition`.  See
 `core.partition`.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from ..util.memo import memoize
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params
-from .partition import is_removable, needed, partition, program, selected
+from .partition import Demand, Partition, is_removable, needed, partition, program, selected, whole
 
 
 def eliminate_dead_code(
@@ -40,6 +40,18 @@ def holds_only_transposed(jaxpr: Jaxpr) -> bool:
         or any(map(holds_only_transposed, jaxprs_in_params(eqn.params)))
         for eqn in jaxpr.eqns
     )
+
+
+def without_dead_code(eqn: Equation, demand: Demand) -> Partition:
+    """The hook `partition` of operations that are taken apart by the rule `dce` alone.
+
+    The rule is an attribute of the primitive, with the arguments and results of `dce_call`.
+    """
+    rule = getattr(eqn.primitive, "dce", None)
+    if rule is None or demand.unknown or any(demand.asked):
+        return whole(eqn, demand)
+    rest: Equation | None = rule(list(demand.live), eqn)[1]
+    return Partition(() if rest is None else (rest,))
 
 
 def dce_call(used_outputs: Sequence[bool], eqn: Equation) -> tuple[list[bool], Equation | None]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, final
+from typing import Any, NamedTuple, TypeVar, final
 
 from .atoms import Atom, Var
 from .jaxpr import Equation, Jaxpr, joined_effects
@@ -46,8 +46,50 @@ class Partition:
     saved: tuple[Var, ...] = ()
 
 
+class Demand(NamedTuple):
+    """What the hook `partition` of a primitive is asked of an equation.
+
+    Args:
+        live: results that the first pass computes.
+        asked: results that the second pass needs; empty where there is no second pass.
+        saves: whether the results of an equation, here or in a program that the operation holds,
+            are handed from the first pass to the second; none are, if left out.
+        unknown: operands that the first pass is not given.  Then it computes all results that need
+            none of them, the second pass carries out the whole, and the rest of the demand is
+            empty.
+    """
+
+    live: Sequence[bool] = ()
+    asked: Sequence[bool] = ()
+    saves: Callable[[Equation], bool] | None = None
+    unknown: Sequence[bool] = ()
+
+
 # An equation, which of its results each pass needs → what each pass does.
 Divide = Callable[[Equation, Sequence[bool], Sequence[bool]], Partition]
+
+
+def split(eqn: Equation, demand: Demand) -> Partition:
+    """What two passes do of an equation."""
+    rule = eqn.primitive.partition
+    if rule is None:
+        return whole(eqn, demand)
+    parts: Partition = rule(eqn, demand)
+    return parts
+
+
+def whole(eqn: Equation, demand: Demand) -> Partition:
+    """What two passes do of an equation that is not taken apart."""
+    if demand.unknown:
+        return Partition((), (eqn,))
+    used = any(demand.live)
+    if not any(demand.asked):
+        return Partition((eqn,) if used or not is_removable(eqn) else ())
+    # What depends on nothing is not worth its memory.
+    depends = any([type(a) is Var for a in eqn.invars])
+    if eqn.effects or (depends and demand.saves is not None and demand.saves(eqn)):
+        return Partition((eqn,), (), selected(eqn.outvars, demand.asked))
+    return Partition((eqn,) if used else (), (eqn,))
 
 
 def partition(
@@ -100,8 +142,7 @@ def partition(
             results = [v for v in eqn.outvars if v in needed_second]
             saved += reversed(results)
             needed_first.update(results)
-        rest = _still_needed(eqn, needed_first)
-        if rest is not None:
+        for rest in _without_dead_code(eqn, needed_first):
             first.append(rest)
             needed_first.update(rest.invars)
     return Partition(tuple(reversed(first)), tuple(reversed(second)), tuple(reversed(saved)))
@@ -111,14 +152,13 @@ def _unread(eqn: Equation, *needed: set[Atom]) -> bool:
     return all([variables.isdisjoint(eqn.outvars) for variables in needed])
 
 
-def _still_needed(eqn: Equation, live: set[Atom]) -> Equation | None:
-    """An equation without what nobody needs; `None` if nothing is left."""
+def _without_dead_code(eqn: Equation, live: set[Atom]) -> Sequence[Equation]:
+    """An equation without what nobody needs, if anything is left."""
     if live.isdisjoint(eqn.outvars) and is_removable(eqn):
-        return None
-    if eqn.primitive.dce is None:
-        return eqn
-    rest: Equation | None = eqn.primitive.dce([v in live for v in eqn.outvars], eqn)[1]
-    return rest
+        return ()
+    if eqn.primitive.partition is None:
+        return (eqn,)
+    return split(eqn, Demand([v in live for v in eqn.outvars])).first
 
 
 def is_removable(eqn: Equation) -> bool:

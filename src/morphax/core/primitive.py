@@ -38,12 +38,8 @@ Operations that carry programs may also define
 `process_batch`
 `interpret`          operands → results by Python's control flow, in the current trace: what
                      diagnostics see of a loop or a branch, step by step.
-`rematerialize`      equation, which results the forward pass and which the backward pass needs,
-                     policy → a `Partition` of the equation, to keep parts of the program in it.
-`known_part`         which operands are unknown, params → a `KnownPart`, the operation that computes
-                     those of the results that do not depend on them, or `None`.
-`dce`                which results are used, equation → which operands are used, and the equation
-                     without what nothing uses (`None` if nothing is left).
+`partition`          equation, `Demand` → `Partition`: what of the equation each of two passes does,
+                     where that is more or less than the whole; see `core.partition`.
 `discharge`          operands, with a `Cell` for each reference → result(s): the operation on the
                      values of references, which it looks up and replaces (see `core.discharge`).
 `collect`            like `batch`, where the batch axis is one of `axis_names(params)`, over which
@@ -203,9 +199,7 @@ class Primitive:
     interpret: Callable[..., Any] | None = None
     axis_flow: Callable[..., AxisFlow] | None = None
     linearize: Callable[..., Any] | None = None
-    rematerialize: Callable[..., Any] | None = None
-    dce: Callable[..., Any] | None = None
-    known_part: Callable[..., Any] | None = None
+    partition: Callable[..., Any] | None = None
     process_jvp: Callable[..., Any] | None = None
     process_linearize: Callable[..., Any] | None = None
     process_batch: Callable[..., Any] | None = None

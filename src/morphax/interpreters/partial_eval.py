@@ -23,7 +23,7 @@ from ..core import (
     unknown_function,
 )
 from ..core import StagingTracer as DynamicJaxprTracer
-from ..core.dce import dce_call, eliminate_dead_code
+from ..core.dce import dce_call, eliminate_dead_code, without_dead_code
 from ..transforms.linearize import PartialTrace
 from ..util.messages import message
 from .rule_table import RuleTable
@@ -43,7 +43,7 @@ __all__ = [
 
 Val = Any
 
-dce_rules = RuleTable("dce")
+dce_rules = RuleTable("dce", lambda rule: {"dce": rule, "partition": without_dead_code})
 """Rules of dead code elimination: which results of an equation are used, the equation → which of
 its operands are used, and the equation without what nothing uses, `None` if nothing is left."""
 

@@ -1,7 +1,7 @@
 """What an operation computes without operands that are not known.
 
 An operation that carries a program may have results that depend on unknown operands and results
-that do not: the jvp of a `scan` has tangents and primals, say.  Its rule `known_part` gives the
+that do not: the jvp of a `scan` has tangents and primals, say.  Its hook `partition` gives the
 operation of the same kind that computes the latter alone.  Who splits programs (partial evaluation,
 transposition) carries it out at once, so that the results are known to what comes after.  See
 docs/design/known-parts.md, and docs/design/partition.md for programs.
@@ -9,10 +9,11 @@ docs/design/known-parts.md, and docs/design/partition.md for programs.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from ..core import Atom, Equation, Jaxpr, Primitive, infer, without_references
-from ..core.partition import partition, program, selected
+from ..core import Atom, Equation, Jaxpr, without_references
+from ..core.partition import Demand, partition, program, selected, split
 from ..util.memo import memoize
 
 Mask = tuple[bool, ...]
@@ -25,38 +26,10 @@ class KnownProgram(NamedTuple):
     results: Mask
 
 
-class KnownPart(NamedTuple):
-    """An operation on some of the operands that gives some of the results.
-
-    Args:
-        operands, results: which ones.
-        params: of the operation.
-    """
-
-    operands: Mask
-    results: Mask
-    params: dict[str, Any]
-
-
-@memoize
-def known_part(
-    primitive: Primitive, params: tuple[tuple[str, Any], ...], unknown: Mask
-) -> KnownPart | None:
-    """The part of an operation that needs no unknown operand, `None` if it has no result."""
-    assert primitive.known_part is not None, "callers look, for most have none"
-    part: KnownPart | None = primitive.known_part(unknown, **dict(params))
-    return part if part is not None and any(part.results) else None
-
-
-def known_equation(eqn: Equation, unknown: Mask) -> Equation | None:
-    """The part of an equation that needs no unknown operand, `None` if there is none."""
-    part = known_part(eqn.primitive, tuple(eqn.params.items()), unknown)
-    if part is None:
-        return None
-    invars = selected(eqn.invars, part.operands)
-    _, effects = infer(eqn.primitive, part.params, tuple([a.aval for a in invars]))
-    outvars = selected(eqn.outvars, part.results)
-    return eqn.replace(invars=invars, outvars=outvars, params=part.params, effects=effects)
+def known_equation(eqn: Equation, unknown: Sequence[bool]) -> Equation | None:
+    """The part of an equation that needs no unknown operand, `None` if it has no result."""
+    known = split(eqn, Demand(unknown=unknown)).first
+    return known[0] if known else None
 
 
 class Dependence(NamedTuple):
@@ -78,8 +51,8 @@ def dependence(jaxpr: Jaxpr, unknown: Mask) -> Dependence:
     for eqn in jaxpr.eqns:
         if not variables.isdisjoint(eqn.invars):
             part = None
-            if eqn.primitive.known_part is not None:
-                part = known_equation(eqn, tuple([a in variables for a in eqn.invars]))
+            if eqn.primitive.partition is not None:
+                part = known_equation(eqn, [a in variables for a in eqn.invars])
             equations[eqn] = part
             variables.update(eqn.outvars)
             if part is not None:

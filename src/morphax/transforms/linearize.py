@@ -32,11 +32,10 @@ from ..core import (
     new_trace,
     without_source,
 )
-from ..core.partition import selected
 from ..core.trace import Trace
 from ..util.memo import memoize
 from .jvp import PrimalTracer, apply_rule
-from .known_parts import known_part
+from .known_parts import known_equation
 from .tape import Tape
 from .transposition import TransposeFragment, open_transpose
 
@@ -140,14 +139,17 @@ class PartialTrace(StagingTrace):
         if True not in unknown:
             return self.parent.process(primitive, operands, params)
         staged = super().process(primitive, operands, params)
-        if primitive.known_part is None:
+        if primitive.partition is None:
             return staged
-        part = known_part(primitive, tuple(params.items()), unknown)
+        eqn = self.equations[-1]
+        part = known_equation(eqn, unknown)
         if part is None:
             return staged
-        given = selected(operands, part.operands)
-        known = iter(self.parent.process(primitive, given, part.params))
-        return [next(known) if on else x for x, on in zip(staged, part.results, strict=True)]
+        values = dict(zip(eqn.invars, operands, strict=True))
+        given = [values[a] for a in part.invars]
+        results = self.parent.process(primitive, given, part.params)
+        known = dict(zip(part.outvars, results, strict=True))
+        return [known.get(v, x) for v, x in zip(eqn.outvars, staged, strict=True)]
 
     def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
         if any([type(x) is StagingTracer and x._trace is self for x in operands]):

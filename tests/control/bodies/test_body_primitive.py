@@ -16,7 +16,7 @@ from morphax.control.bodies.wiring import Body, Role, Wiring
 from morphax.control.program_call import ProgramCall
 from morphax.experimental import checkify
 from morphax.experimental.jet import jet
-from morphax.transforms.known_parts import known_part
+from morphax.transforms.known_parts import known_equation
 
 
 @final
@@ -115,11 +115,11 @@ def test_jet():
 
 def test_known_part():
     eqn = jax.make_jaxpr(powers)(K, X).eqns[-1]
-    part = known_part(repeat_p, tuple(eqn.params.items()), (False, False, True, False, False))
-    assert part.operands == (True, True, False, True, True)
-    assert part.results == (True, False, True, True)
-    part = known_part(repeat_p, tuple(eqn.params.items()), (False, True, False, False, True))
-    assert part.results == (False, False, True, False)
+    part = known_equation(eqn, (False, False, True, False, False))
+    assert part.invars == (*eqn.invars[:2], *eqn.invars[3:])
+    assert part.outvars == (eqn.outvars[0], *eqn.outvars[2:])
+    part = known_equation(eqn, (False, True, False, False, True))
+    assert part.outvars == (eqn.outvars[2],)
 
 
 def test_references_are_carried_if_they_change():

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import islice
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, NamedTuple, final
 
 from ...core import (
     BatchAxes,
     Effects,
+    Equation,
     Jaxpr,
     Zero,
     aval_of,
@@ -17,13 +18,16 @@ from ...core import (
     stage_with_operands,
     values_of,
 )
+from ...core.partition import Demand, Partition, selected, whole
 from ...engines.reference.eager import RunsOnArrays
 from ...lax.ground.linear_structure import instantiate
 from ...lax.reference.ref_binding import TakesReferences
 from ...transforms.batching import open_batch, to_axis
 from ...transforms.jvp import open_jvp
-from ...transforms.known_parts import KnownPart, known_program
+from ...transforms.known_parts import known_program
+from ...util.memo import memoize
 from ..closing import common_captures
+from .division import applied, divided
 from .fixpoint import Mask
 from .lifting import Lift, Masks, joined, lifted, looking_on
 from .reference_values import first_places, on_values
@@ -52,9 +56,32 @@ class HasBodies(RunsOnArrays, TakesReferences):
         bodies = [jaxpr for body in self.wiring.bodies for jaxpr in body.programs(params)]
         return tuple(dict.fromkeys([name for jaxpr in bodies for name in jaxpr_axis_names(jaxpr)]))
 
-    def apply(self, operands: Parts, params: dict[str, Any]) -> list[Any]:
-        """Bind the operation to operands by role, which the parameters need not count."""
-        return self.bind(*operands.flat, **params | self.wiring.counts(operands))  # type: ignore[no-any-return]
+    def about_operands(
+        self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
+    ) -> dict[str, Any]:
+        """The parameters that say something of each operand, for other operands.
+
+        Args:
+            params: of the operation as it was.
+            numbers: of the operands among those that it had, `None` for new ones.
+            shared: whether it is taken apart, so that others read its operands too.
+        """
+        return {}
+
+    def apply(
+        self, operands: Parts, params: dict[str, Any], numbers: Parts | None = None
+    ) -> list[Any]:
+        """Bind the operation to operands by role, which the parameters need not count.
+
+        Args:
+            operands: by role.
+            params: other parameters.
+            numbers: see `about_operands`; needed if the parameters are those of other operands.
+        """
+        params = params | self.wiring.counts(operands)
+        if numbers is not None:
+            params |= self.about_operands(params, numbers.flat)
+        return self.bind(*operands.flat, **params)  # type: ignore[no-any-return]
 
     def staged(self, functions: Mapping[str, Any], operands: Parts, **params: Any) -> list[Any]:
         """Bind the operation to the programs of functions; what they close over is an operand."""
@@ -79,8 +106,8 @@ class HasBodies(RunsOnArrays, TakesReferences):
     def discharge(self, *operands: Any, **params: Any) -> list[Any]:
         """References that the bodies change are carried, stacked, or results of all branches."""
         call = on_values(self.wiring, tuple(params.items()), first_places(operands))
-        values = values_of(operands)
-        outs = self.bind(*[values[i] for i in call.operands], **call.params)
+        values, about = values_of(operands), self.about_operands(params, call.operands)
+        outs = self.bind(*[values[i] for i in call.operands], **call.params | about)
         return call.hand_back(outs, operands)
 
     def jvp(
@@ -91,15 +118,29 @@ class HasBodies(RunsOnArrays, TakesReferences):
         given = self.wiring.parts(tangents, params)
         call = lifted(self.wiring, params, given.map(_is_active), _Pushforward())
         pushed = given.where(call.operands).map(instantiate)
-        outs = self.apply(call.captured.beside(values).beside(pushed), call.params)
+        numbers = self._numbers(call.captured, pushed, params, len(primals))
+        outs = self.apply(call.captured.beside(values).beside(pushed), call.params, numbers)
         return _unpaired(outs, call.results)
 
-    def known_part(self, unknown: Mask, **params: Any) -> KnownPart:
-        mask = self.wiring.parts(unknown, params)
-        call = lifted(self.wiring, params, mask, _KnownPart())
-        known, results = call.operands.map(_not), call.results.map(_not)
-        counts = self.wiring.counts(known.where(known))
-        return KnownPart(tuple(known.flat), tuple(results.flat), call.params | counts)
+    def _numbers(self, before: Parts, after: Parts, params: dict[str, Any], count: int) -> Parts:
+        """Numbers of `count` operands that have new ones before and after them in each role."""
+        old = self.wiring.parts(range(count), params)
+        return before.map(_no_number).beside(old).beside(after.map(_no_number))
+
+    def partition(self, eqn: Equation, demand: Demand) -> Partition:
+        """Programs are taken apart, but not to get rid of dead code: that is for compilers."""
+        if demand.unknown:
+            part = _known_part(self, tuple(eqn.params.items()), tuple(demand.unknown))
+            if not any(part.results):
+                return whole(eqn, demand)
+            invars, outvars = (
+                selected(eqn.invars, part.operands),
+                selected(eqn.outvars, part.results),
+            )
+            return Partition((applied(eqn, invars, outvars, part.params),), (eqn,))
+        if self.wiring.deciding or not any(demand.asked):
+            return whole(eqn, demand)
+        return divided(self, eqn, demand)
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
@@ -138,6 +179,31 @@ class HasBodies(RunsOnArrays, TakesReferences):
         return call.captured.beside(Parts(moved)), call.params, out_dims
 
 
+class _KnownPart(NamedTuple):
+    """The operation on known operands that gives the results that depend on no others."""
+
+    operands: Mask
+    results: Mask
+    params: dict[str, Any]
+
+
+@memoize
+def _known_part(
+    primitive: HasBodies, params: tuple[tuple[str, Any], ...], unknown: Mask
+) -> _KnownPart:
+    named, wiring = dict(params), primitive.wiring
+    call = lifted(wiring, named, wiring.parts(unknown, named), _Known())
+    known, results = call.operands.map(_not), call.results.map(_not)
+    numbers = [i for i, on in enumerate(known.flat) if on]
+    changed = call.params | wiring.counts(known.where(known))
+    changed |= primitive.about_operands(named, numbers, shared=True)
+    return _KnownPart(tuple(known.flat), tuple(results.flat), changed)
+
+
+def _no_number(_: Any) -> None:
+    return None
+
+
 def _is_active(tangent: Any) -> bool:
     return not is_zero(tangent)
 
@@ -166,6 +232,8 @@ class _Pushforward(Lift):
         fragment = open_jvp(jaxpr, joined(operands))
         if fragment.out_active != joined(results):
             fragment = open_jvp(jaxpr, joined(operands), joined(results))
+        if len(operands) == len(results) == 1:
+            return fragment.jaxpr
         return fragment.jaxpr.replace(
             invars=_role_by_role(fragment.jaxpr.invars, operands),
             outvars=_role_by_role(fragment.jaxpr.outvars, results),
@@ -236,12 +304,15 @@ def _in_front(batched: Mask) -> tuple[int | None, ...]:
 
 
 @final
-class _KnownPart(Lift):
+class _Known(Lift):
     """The property is to depend on unknown operands; what has it is left out."""
 
     def results(self, jaxpr: Jaxpr, operands: Mask) -> list[bool]:
         return [not on for on in known_program(jaxpr, operands).results]
 
     def program(self, jaxpr: Jaxpr, operands: Masks, results: Masks) -> Jaxpr:
+        known = known_program(jaxpr, joined(operands))
         wanted = tuple([not on for on in joined(results)])
-        return known_program(jaxpr, joined(operands), wanted).jaxpr
+        if known.results != wanted:
+            known = known_program(jaxpr, joined(operands), wanted)
+        return known.jaxpr

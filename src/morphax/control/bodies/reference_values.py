@@ -37,6 +37,16 @@ class OnValues(NamedTuple):
         return [x for x, i in zip(outs, self.results, strict=True) if i is None]
 
 
+def handed_back(
+    results: Sequence[Any], operands: Sequence[Any], changed: Sequence[int]
+) -> list[Any]:
+    """The results proper, after the last ones have become the values of changed references."""
+    count = len(results) - len(changed)
+    for i, value in zip(changed, results[count:], strict=True):
+        operands[i].value = value
+    return list(results[:count])
+
+
 def first_places(operands: Sequence[Any]) -> tuple[int, ...]:
     """For each operand the number of the first that is the same reference, or its own number."""
     first: dict[int, int] = {}
@@ -84,7 +94,8 @@ def on_values(
         outs = results.flat if body.gives else [None]
         avals_given = [avals[i] for i in given]
         programs = [
-            stage_closed(
+            _on_own_operands(jaxpr, given, taken, outs)
+            or stage_closed(
                 _program_on_values(jaxpr, given, taken, same, outs),
                 avals_given,
                 jaxpr.debug_info.of_derived(),
@@ -93,6 +104,17 @@ def on_values(
         ]
         named |= body.holding(programs, named)
     return OnValues(named | wiring.counts(operands), tuple(operands.flat), tuple(results.flat))
+
+
+def _on_own_operands(
+    jaxpr: Jaxpr, given: Sequence[int], taken: Sequence[int], outs: Sequence[int | None]
+) -> Jaxpr | None:
+    """The program on values, if it takes and gives what a program takes and gives by itself."""
+    if given != taken:
+        return None
+    pure, changed = discharge(jaxpr)
+    own = [*[None] * len(jaxpr.outvars), *[taken[i] for i in changed]]
+    return pure if own == outs else None
 
 
 def _program_on_values(

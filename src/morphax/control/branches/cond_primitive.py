@@ -29,19 +29,12 @@ from ...transforms.transposition import open_transpose
 from ..batched_effects import check_repeatable
 from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import any_of
+from ..bodies.places import shared_places, taking_places, with_places
 from ..bodies.wiring import Body, Role, Wiring
 from ..checks.batched_checks import batch_with_checks
 from ..checks.check_primitive import has_checks
 from ..closing import closed_programs
-from .branch_residuals import (
-    residual_operands,
-    shared_places,
-    taking_places,
-    with_common_captures,
-    with_operands_apart,
-    with_places,
-)
-from .cond_rematerialization import rematerialize_cond
+from .branch_residuals import residual_operands, with_common_captures, with_operands_apart
 
 
 @final
@@ -58,8 +51,6 @@ class Cond(HasBodies):
         bodies=(Body("branches", takes=("operands",), gives=("results",)),),
         chooses="index",
     )
-
-    rematerialize = staticmethod(rematerialize_cond)
 
     def interpret(self, index: Any, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[Any]:
         chosen = min(max(int(index), 0), len(branches) - 1)

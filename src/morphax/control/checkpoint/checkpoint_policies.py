@@ -11,6 +11,7 @@ the same anyway), so an offloadable value stays where it is, like a saveable one
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, NamedTuple, final
@@ -19,6 +20,7 @@ import numpy as np
 
 from ...core import Equation, Primitive
 from ...lax.contraction.dot import dot_general_p
+from ...util.memo import memoize
 from ...util.messages import described, message
 from .checkpoint_name import name_p
 
@@ -61,10 +63,13 @@ Answer = bool | RecomputeType | SaveableType | Offloadable
 Policy = Callable[..., Answer]
 
 
-def is_kept(policy: Policy | None, eqn: Equation) -> bool:
-    """Whether the results of an equation are kept; without a policy nothing is."""
-    if policy is None:
-        return False
+@memoize
+def saved_by(policy: Policy | None) -> Callable[[Equation], bool] | None:
+    """Whether the results of an equation are kept: see `core.partition.Demand`."""
+    return None if policy is None else functools.partial(_is_kept, policy)
+
+
+def _is_kept(policy: Policy, eqn: Equation) -> bool:
     avals = [atom.aval for atom in eqn.invars]
     answer = policy(eqn.primitive, *avals, **eqn.params)
     if isinstance(answer, (bool, np.bool_)):

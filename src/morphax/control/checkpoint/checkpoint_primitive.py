@@ -19,36 +19,26 @@ from ...core import (
     apply_jaxpr,
     call_program,
     captures_as_operands,
-    discharge,
-    is_undefined_primal,
-    is_zero,
     jaxprs_in_params,
     operands_as_captures,
     stage_closed,
-    values_of,
 )
-from ...core.partition import Partition, needed, program, selected
+from ...core.partition import needed, program, selected
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.reference.ref_binding import TakesReferences
 from ...lax.shape.optimization_barrier import optimization_barrier_p
-from ...transforms.jvp import open_jvp
-from ...transforms.known_parts import KnownPart, Mask, known_program
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
-from ...transforms.transposition import open_transpose
 from ...util.memo import memoize
-from ..calls import split_tangents
-from ..program_call import ProgramCall
-from ..ref_bodies import handed_back
-from .checkpoint_policies import Policy
-from .rematerialization import divide, divide_call
+from ..bodies.division import divide
+from ..program_call import Call, ProgramCall
+from .checkpoint_policies import Policy, saved_by
 
 # Whether merging with the forward pass is prevented: for all operands, or for each.
 PreventCSE = bool | tuple[bool, ...]
 
 
 @final
-class Checkpoint(ProgramCall, TakesReferences):
+class Checkpoint(Call, ProgramCall):
     """Apply `jaxpr`; differentiation computes its intermediate values again.
 
     Params:
@@ -59,11 +49,6 @@ class Checkpoint(ProgramCall, TakesReferences):
     """
 
     name = "remat2"
-
-    def discharge(self, *operands: Any, jaxpr: Jaxpr, **params: Any) -> list[Any]:
-        pure, changed = discharge(jaxpr)
-        results = self.bind(*values_of(operands), jaxpr=pure, **params)
-        return handed_back(results, operands, changed)
 
     def lower(
         self,
@@ -83,26 +68,14 @@ class Checkpoint(ProgramCall, TakesReferences):
         given = [next(passed) if on else x for x, on in zip(operands, barriers, strict=True)]
         return b.call("rematted_computation", jaxpr, *given)
 
-    def jvp(
-        self,
-        primals: Sequence[Any],
-        tangents: Sequence[Any],
-        *,
-        jaxpr: Jaxpr,
-        prevent_cse: PreventCSE,
-        **params: Any,
-    ) -> tuple[list[Any], list[Any]]:
-        fragment = open_jvp(jaxpr, tuple([not is_zero(t) for t in tangents]))
-        given = [t for t in tangents if not is_zero(t)]
-        closed, captured = captures_as_operands(fragment.jaxpr)
-        params["prevent_cse"] = _extended(prevent_cse, len(given))
-        pushed = self.preceded(closed, params, len(captured))
-        results = self.bind(*captured, *primals, *given, **pushed)
-        return split_tangents(results, fragment.out_active, jaxpr.out_avals)
-
-    def preceded(self, jaxpr: Jaxpr, params: dict[str, Any], count: int) -> dict[str, Any]:
-        barriers = _preceded(params["prevent_cse"], count)
-        return params | {"jaxpr": jaxpr, "prevent_cse": barriers}
+    def about_operands(
+        self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
+    ) -> dict[str, Any]:
+        """What is new, saved values and tangents, passes a barrier."""
+        barriers = params["prevent_cse"]
+        if not isinstance(barriers, tuple):
+            return {}
+        return {"prevent_cse": tuple([i is None or barriers[i] for i in numbers])}
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
@@ -114,87 +87,29 @@ class Checkpoint(ProgramCall, TakesReferences):
         count = len(rule.out_active)
         results, asked = source.outvars[:count], source.outvars[count:]
         used = tuple([i < count for i in range(len(source.outvars))])
-        part = divide(source, used, tuple([not on for on in used]), policy)
+        part = divide(source, used, tuple([not on for on in used]), saved_by(policy))
         operands = needed(source.invars, part.second, asked)
         forward = program(source, part.first, source.invars, (*results, *part.saved))
         recomputed = program(
             source, part.second, (*selected(source.invars, operands), *part.saved), asked
         )
         linear = _composed(recomputed, rule.linear)
-        given = _preceded(params["prevent_cse"], len(captured))
-        barriers = _chosen(given, operands)
-        repeated = params | {
-            "jaxpr": linear,
-            "prevent_cse": _extended(barriers, len(linear.invars) - sum(operands)),
-            "differentiated": True,
-        }
+        numbers = [*[None] * len(captured), *range(len(avals))]
+        kept_numbers = selected(numbers, operands)
+        further = (None,) * (len(linear.invars) - len(kept_numbers))
+        repeated = self.calling(linear, params, kept_numbers + further, shared=True)
         if params["differentiated"]:
             # What repeats a program stays behind its barrier in further derivatives.
-            behind = params | {"jaxpr": forward, "prevent_cse": given}
+            behind = self.calling(forward, params, numbers, shared=True)
             forward = call_program(self, forward.in_avals, behind)
         kept = selected(forward.invars, operands)
         outs = (*forward.outvars[:count], *kept, *forward.outvars[count:])
         return Linearization(
             operands_as_captures(forward.replace(outvars=outs), captured),
-            call_program(self, linear.in_avals, repeated),
+            call_program(self, linear.in_avals, repeated | {"differentiated": True}),
             rule.out_active,
             num_residuals=len(recomputed.invars),
         )
-
-    def transpose(
-        self,
-        cts: Sequence[Any],
-        *operands: Any,
-        jaxpr: Jaxpr,
-        prevent_cse: PreventCSE,
-        **params: Any,
-    ) -> list[Any]:
-        linear = tuple([is_undefined_primal(x) for x in operands])
-        fragment = open_transpose(jaxpr, linear, tuple([not is_zero(ct) for ct in cts]))
-        closed, captured = captures_as_operands(fragment.jaxpr)
-        known = [x for x in operands if not is_undefined_primal(x)]
-        given = [ct for ct in cts if not is_zero(ct)]
-        barriers = _preceded(_chosen(prevent_cse, [not on for on in linear]), len(captured))
-        results = iter(
-            self.bind(
-                *captured,
-                *known,
-                *given,
-                jaxpr=closed,
-                prevent_cse=_extended(barriers, len(given)),
-                **params,
-            )
-        )
-        return [next(results) if on else None for on in fragment.active]
-
-    def known_part(
-        self, unknown: Mask, *, jaxpr: Jaxpr, prevent_cse: PreventCSE, **params: Any
-    ) -> KnownPart:
-        program, results = known_program(jaxpr, unknown)
-        operands = tuple([not on for on in unknown])
-        barriers = _chosen(prevent_cse, operands)
-        return KnownPart(operands, results, params | {"jaxpr": program, "prevent_cse": barriers})
-
-    def rematerialize(
-        self, eqn: Equation, used: Sequence[bool], wanted: Sequence[bool], policy: Policy | None
-    ) -> Partition:
-        params = eqn.params | {"prevent_cse": eqn.params["prevent_cse"] is not False}
-        return divide_call(eqn, used, wanted, policy, lambda jaxpr: params | {"jaxpr": jaxpr})
-
-
-def _chosen(prevent_cse: PreventCSE, mask: Sequence[bool]) -> PreventCSE:
-    """The barriers of some of the operands."""
-    return selected(prevent_cse, mask) if isinstance(prevent_cse, tuple) else prevent_cse
-
-
-def _extended(prevent_cse: PreventCSE, count: int) -> PreventCSE:
-    """The barriers of the operands, and of further ones: saved values and tangents."""
-    return (*prevent_cse, *[True] * count) if isinstance(prevent_cse, tuple) else prevent_cse
-
-
-def _preceded(prevent_cse: PreventCSE, count: int) -> PreventCSE:
-    """The barriers of the operands, and of captured values before them."""
-    return (*[True] * count, *prevent_cse) if isinstance(prevent_cse, tuple) else prevent_cse
 
 
 def _composed(first: Jaxpr, second: Jaxpr) -> Jaxpr:

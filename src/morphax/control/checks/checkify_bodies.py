@@ -97,15 +97,6 @@ def apply_changed(eqn: Equation, operands: Sequence[Any], **changes: Any) -> lis
     return apply_unchanged(eqn.replace(params=eqn.params | changes), operands)
 
 
-def check_call(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
-    """An operation that applies `jaxpr` to its operands."""
-    program = checker.program(eqn.params["jaxpr"])
-    if not program.changed:
-        return apply_unchanged(eqn, operands)
-    results = apply_changed(eqn, operands, jaxpr=program.jaxpr)
-    return checker.ledger.take(results, program.sites, program.layout)
-
-
 def check_bodies(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
     """The state of a loop is carried, that of branches is a result.
 
@@ -128,7 +119,9 @@ def check_bodies(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> li
     layout = layout_of(sites)
     parts = wiring.parts(operands, params)
     changes: dict[str, Any] = {}
-    if wiring.carried is None:
+    if len(programs) == 1 and wiring.carried is None:
+        bodies = [programs[0].jaxpr]
+    elif wiring.carried is None:
         offsets = accumulate([len(program.sites) for program in programs], initial=0)
         bodies = [
             _in_layout(p, offset, layout) for p, offset in zip(programs, offsets, strict=False)
@@ -278,8 +271,6 @@ def _is_one_of(code: Any, codes: Any) -> Any:
 # The table belongs to checkify, because what a check means is its affair alone.  It is by name, so
 # that operations may use checked programs in turn.
 _RULES: dict[str, Rule] = {
-    "jit": check_call,
-    "remat2": check_call,
     "custom_jvp_call": check_custom_jvp,
     "custom_vjp_call": check_custom_vjp,
     "check": check_check,

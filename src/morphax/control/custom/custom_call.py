@@ -26,11 +26,11 @@ from ...core.trace import Trace
 from ...engines.reference.eager import as_array
 from ...lax.reference.ref_binding import TakesReferences, unwrapped
 from ...lax.reference.references import as_references
-from ...transforms.batching import BatchTrace, SameAxis, batch_jaxpr
+from ...transforms.batching import BatchTrace, SameAxis
 from ...transforms.known_parts import known_program
 from ...util.messages import message
-from ..program_call import ProgramCall
-from ..ref_bodies import handed_back
+from ..bodies.reference_values import handed_back
+from ..program_call import ProgramCall, batched_in_front
 from .batched_rules import BatchedResults, TraceOfMembers, trace_of_members
 
 
@@ -138,18 +138,13 @@ class CustomCall(ProgramCall, TakesReferences):
         num_consts: int,
         **params: Any,
     ) -> tuple[list[Any], Sequence[int | None]]:
-        everything = (True,) * len(call_jaxpr.outvars)
         # Rules outlive the mapped function, in programs; its trace must not.
         mapped = None if origin is None else weakref.ref(origin)
         members = functools.partial(trace_of_members, mapped, axes)
         in_front = BatchedResults(batched=True)
         rule = self.batched(params[self.rule_name], members, dims[num_consts:], in_front)
-        outs = self.bind(
-            *operands,
-            call_jaxpr=batch_jaxpr(call_jaxpr, dims, axes, everything).jaxpr,
-            num_consts=num_consts,
-            **params | {self.rule_name: rule},
-        )
+        params |= {"call_jaxpr": call_jaxpr, "num_consts": num_consts, self.rule_name: rule}
+        outs = self.bind(*operands, **batched_in_front(axes, dims, params))
         return outs, [SameAxis(0) if same else 0 for same in _same(call_jaxpr, axes, dims)]
 
 

@@ -19,7 +19,6 @@ from ...core import (
     stage_discharged,
 )
 from ...lax.ground.linear_structure import batched_first, instantiate, zeros
-from ...transforms.batching import batch_jaxpr
 from ...transforms.flattening import FlatFunction, argument_names, check_values, debug_info
 from ...transforms.jvp import jvp_jaxpr
 from ...transforms.linearize import Linearization
@@ -27,7 +26,7 @@ from ...transforms.staged_linearization import linearize_jaxpr
 from ...util.messages import message
 from ..calls import split_tangents
 from ..closing import common_captures
-from ..program_call import ProgramCall
+from ..program_call import ProgramCall, batched_in_front
 from .custom_rules import check_like
 
 
@@ -109,36 +108,13 @@ class LinearCall(ProgramCall):
         return [None] * num_res + results
 
     def batch(
-        self,
-        axes: BatchAxes,
-        operands: Sequence[Any],
-        dims: tuple[int | None, ...],
-        *,
-        callee: Jaxpr,
-        callee_transpose: Jaxpr,
-        num_res: int,
+        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
     ) -> tuple[list[Any], Sequence[int]]:
         """Linear operands are all batched, so that their cotangents are."""
-        linear = [
-            batched_first(axes, x, d)
-            for x, d in zip(operands[num_res:], dims[num_res:], strict=True)
-        ]
-        programs = [
-            batch_jaxpr(
-                program,
-                (*dims[:num_res], *[0] * (len(program.invars) - num_res)),
-                axes,
-                (True,) * len(program.outvars),
-            ).jaxpr
-            for program in (callee, callee_transpose)
-        ]
-        outs = self.bind(
-            *operands[:num_res],
-            *linear,
-            callee=programs[0],
-            callee_transpose=programs[1],
-            num_res=num_res,
-        )
+        n = params["num_res"]
+        pairs = zip(operands[n:], dims[n:], strict=True)
+        linear = [batched_first(axes, x, d) for x, d in pairs]
+        outs = self.bind(*operands[:n], *linear, **batched_in_front(axes, dims[:n], params))
         return outs, [0] * len(outs)
 
 

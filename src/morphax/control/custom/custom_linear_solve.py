@@ -23,13 +23,12 @@ from ...core import (
 )
 from ...lax.elementwise.arithmetic import sub
 from ...lax.ground.linear_structure import batched_first, instantiate
-from ...transforms.batching import batch_jaxpr
 from ...transforms.flattening import FlatFunction, check_callable, check_values, debug_info
 from ...transforms.jvp import jvp_jaxpr
 from ...transforms.transposition import transpose_jaxpr
 from ...util.messages import message
 from ..closing import common_captures
-from ..program_call import ProgramCall
+from ..program_call import ProgramCall, batched_in_front
 from .custom_rules import check_like
 
 
@@ -103,22 +102,12 @@ class LinearSolve(ProgramCall):
         return [None] * num_consts + results[:count]
 
     def batch(
-        self,
-        axes: BatchAxes,
-        operands: Sequence[Any],
-        dims: tuple[int | None, ...],
-        *,
-        num_consts: int,
-        **programs: Any,
+        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
     ) -> tuple[list[Any], Sequence[int]]:
-        pairs = list(zip(operands, dims, strict=True))[num_consts:]
+        n = params["num_consts"]
+        pairs = zip(operands[n:], dims[n:], strict=True)
         vectors = [batched_first(axes, x, d) for x, d in pairs]
-        mask = (*dims[:num_consts], *[0] * len(vectors))
-        batched = {
-            name: program and batch_jaxpr(program, mask, axes, (True,) * len(program.outvars)).jaxpr
-            for name, program in programs.items()
-        }
-        outs = self.bind(*operands[:num_consts], *vectors, num_consts=num_consts, **batched)
+        outs = self.bind(*operands[:n], *vectors, **batched_in_front(axes, dims[:n], params))
         return outs, [0] * len(outs)
 
 

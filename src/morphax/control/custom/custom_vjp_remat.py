@@ -20,15 +20,13 @@ from ...core import (
     not_linear,
     stage_with_operands,
 )
-from ...core.partition import Partition
-from ...transforms.batching import batch_jaxpr
+from ...core.partition import Demand, Partition, whole
 from ...transforms.flattening import FlatFunction, debug_info
 from ...transforms.jvp import jvp_jaxpr
+from ..bodies.division import applied
 from ..calls import split_tangents
-from ..checkpoint.checkpoint_policies import Policy
-from ..checkpoint.rematerialization import applied
 from ..closing import common_captures
-from ..program_call import ProgramCall
+from ..program_call import ProgramCall, batched_in_front
 from .custom_vjp_primitives import Forward, Pull
 
 
@@ -58,32 +56,22 @@ class RematOpt(ProgramCall):
         return split_tangents(results, fragment.out_active, fwd_jaxpr.out_avals)
 
     def batch(
-        self,
-        axes: BatchAxes,
-        operands: Sequence[Any],
-        dims: tuple[int | None, ...],
-        *,
-        fwd_jaxpr: Jaxpr,
-        fun_jaxpr: Jaxpr,
+        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
     ) -> tuple[list[Any], Sequence[int]]:
-        rules = [
-            batch_jaxpr(jaxpr, dims, axes, (True,) * len(jaxpr.outvars)).jaxpr
-            for jaxpr in (fwd_jaxpr, fun_jaxpr)
-        ]
-        outs = self.bind(*operands, fwd_jaxpr=rules[0], fun_jaxpr=rules[1])
+        outs = self.bind(*operands, **batched_in_front(axes, dims, params))
         return outs, [0] * len(outs)
 
-    def rematerialize(
-        self, eqn: Equation, used: Sequence[bool], wanted: Sequence[bool], policy: Policy | None
-    ) -> Partition:
-        """Where the forward pass needs no residuals, the function takes the place of its rule."""
+    def partition(self, eqn: Equation, demand: Demand) -> Partition:
+        """Where the first pass needs no residuals, the function takes the place of its rule."""
+        if not any(demand.asked):
+            return whole(eqn, demand)
         function: Jaxpr = eqn.params["fun_jaxpr"]
         count = len(function.outvars)
-        if any(used[count:]):
+        if any(demand.live[count:]):
             return Partition((eqn,), (eqn,))
         params = {"fwd_jaxpr": function, "fun_jaxpr": function}
         plain = applied(eqn, eqn.invars, eqn.outvars[:count], params)
-        return Partition((plain,) if any(used) else (), (eqn,))
+        return Partition((plain,) if any(demand.live) else (), (eqn,))
 
 
 remat_opt_p = RematOpt()

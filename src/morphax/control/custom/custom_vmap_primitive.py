@@ -20,7 +20,7 @@ from typing import Any, final
 from ... import dtypes, tree
 from ...core import (
     BatchAxes,
-    Jaxpr,
+    Equation,
     UndefinedPrimal,
     Zero,
     aval_of,
@@ -32,12 +32,14 @@ from ...core import (
     set_current_trace,
     stage,
 )
+from ...core.partition import Demand, Partition, selected, whole
 from ...lax.ground.linear_structure import batched_first, instantiate, moved_axis
 from ...transforms.batching import BatchTrace, batched_aval
 from ...transforms.jvp import JVPTrace, JVPTracer, jvp_jaxpr
-from ...transforms.known_parts import KnownPart, Mask, known_program
+from ...transforms.known_parts import known_program
 from ...transforms.linearize import Linearization
 from ...transforms.transposition import backward_pass, transpose_jaxpr
+from ..bodies.division import applied
 from ..calls import split_tangents
 from ..program_call import ProgramCall
 
@@ -110,25 +112,24 @@ class CustomVmapCall(ProgramCall):
         cotangents = iter(results)
         return [next(cotangents) if on else None for on in linear]
 
-    def known_part(
-        self, unknown: Mask, *, call: Jaxpr, rule: FlatRule, in_tree: Any, out_tree: Any
-    ) -> KnownPart | None:
-        """The function without its tangents; other parts have no rule."""
-        if not isinstance(rule, DerivativeRule) or any(unknown[: len(rule.active)]):
-            return None
-        count, total = len(rule.active), len(call.outvars)
-        results = tuple([i < len(rule.out_active) for i in range(total)])
-        tangents = tuple([i >= count for i in range(len(unknown))])
-        program = known_program(call, tangents, results)
+    def partition(self, eqn: Equation, demand: Demand) -> Partition:
+        """The known part is the function without its tangents; other parts have no rule."""
+        rule, unknown = eqn.params["rule"], demand.unknown
+        if not (unknown and isinstance(rule, DerivativeRule)) or any(unknown[: len(rule.active)]):
+            return whole(eqn, demand)
+        call, count = eqn.params["call"], len(rule.active)
+        results = tuple([i < len(rule.out_active) for i in range(len(call.outvars))])
+        program = known_program(call, tuple([i >= count for i in range(len(unknown))]), results)
         if program.results != results:
-            return None
+            return whole(eqn, demand)
         named = {
             "call": program.jaxpr,
             "rule": rule.rule,
-            "in_tree": in_tree.children()[0],
-            "out_tree": out_tree.children()[0],
+            "in_tree": eqn.params["in_tree"].children()[0],
+            "out_tree": eqn.params["out_tree"].children()[0],
         }
-        return KnownPart(tuple([not on for on in tangents]), results, named)
+        outvars = selected(eqn.outvars, results)
+        return Partition((applied(eqn, eqn.invars[:count], outvars, named),), (eqn,))
 
 
 custom_vmap_call_p = CustomVmapCall()

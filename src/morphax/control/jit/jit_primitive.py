@@ -7,27 +7,15 @@ from typing import Any, final
 
 from ...array import Array
 from ...array.colocation import placement_of
-from ...core import (
-    Equation,
-    Jaxpr,
-    current_trace,
-    discharge,
-    root_trace,
-    values_of,
-)
-from ...core.partition import Partition
+from ...core import Jaxpr, current_trace, discharge, root_trace
 from ...engines.engine import Options
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.reference.ref_binding import TakesReferences
-from ..checkpoint.checkpoint_policies import Policy
-from ..checkpoint.rematerialization import divide_call
-from ..program_call import ProgramCall, TransformedCall
-from ..ref_bodies import handed_back
+from ..program_call import Call, ProgramCall
 from .plans import plan_of
 
 
 @final
-class Jit(TransformedCall, ProgramCall, TakesReferences):
+class Jit(Call, ProgramCall):
     """Apply `jaxpr`, compiled as one program.
 
     Params:
@@ -64,34 +52,25 @@ class Jit(TransformedCall, ProgramCall, TakesReferences):
         options = Options(name, donated, keep_unused, compiler_options)
         return plan_of(jaxpr, options, place).run(operands, committed)
 
-    def discharge(
-        self, *operands: Any, jaxpr: Jaxpr, donated_invars: tuple[bool, ...], **params: Any
-    ) -> list[Any]:
+    def discharge(self, *operands: Any, **params: Any) -> list[Any]:
         """The values that references have before are given away where nobody else has them."""
-        pure, changed = discharge(jaxpr)
         if current_trace() is root_trace():
-            donated_invars = tuple([on or i in changed for i, on in enumerate(donated_invars)])
-        values = values_of(operands)
-        results = self.bind(*values, jaxpr=pure, donated_invars=donated_invars, **params)
-        return handed_back(results, operands, changed)
+            changed, donated = discharge(params["jaxpr"]).changed, params["donated_invars"]
+            params["donated_invars"] = tuple([on or i in changed for i, on in enumerate(donated)])
+        return super().discharge(*operands, **params)
 
     def lower(
         self, b: Builder, outs: Sequence[Any], *operands: Value, jaxpr: Jaxpr, name: str, **_: Any
     ) -> list[Value]:
         return b.call(name, jaxpr, *operands)
 
-    def calling(self, jaxpr: Jaxpr, params: dict[str, Any], shared: int = 0) -> dict[str, Any]:
-        donated = params["donated_invars"][:shared] + (False,) * (len(jaxpr.invars) - shared)
-        return params | {"jaxpr": jaxpr, "donated_invars": donated}
-
-    def preceded(self, jaxpr: Jaxpr, params: dict[str, Any], count: int) -> dict[str, Any]:
-        donated = (False,) * count + params["donated_invars"]
-        return params | {"jaxpr": jaxpr, "donated_invars": donated}
-
-    def rematerialize(
-        self, eqn: Equation, used: Sequence[bool], wanted: Sequence[bool], policy: Policy | None
-    ) -> Partition:
-        return divide_call(eqn, used, wanted, policy, lambda jaxpr: self.calling(jaxpr, eqn.params))
+    def about_operands(
+        self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
+    ) -> dict[str, Any]:
+        """Memory that others read is not given away."""
+        given = params["donated_invars"]
+        donated = [not shared and i is not None and given[i] for i in numbers]
+        return {"donated_invars": tuple(donated)}
 
 
 jit_p = Jit()

@@ -43,7 +43,6 @@ from ..bodies.fixpoint import spread
 from ..bodies.wiring import Body, Parts, Role, Wiring, slice_aval, stacked_aval
 from ..calls import interpreted_operations, no_scope, run_compiled
 from .scan_lowering import scan_as_while
-from .scan_rematerialization import rematerialize_scan
 
 
 @final
@@ -66,8 +65,6 @@ class Scan(HasBodies):
         stacked=("xs", "ys"),
         length="length",
     )
-
-    rematerialize = staticmethod(rematerialize_scan)
 
     def interpret(self, *operands: Any, **params: Any) -> list[Any]:
         operands_by_role = self.wiring.parts(operands, params)

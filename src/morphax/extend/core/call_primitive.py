@@ -17,15 +17,17 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from ... import core
-from ...control.program_call import TransformedCall
+from ...control.program_call import Call, call_wiring
 from ...core import (
+    Equation,
     Jaxpr,
     aval_of,
     current_trace,
     root_trace,
     stage_with_operands,
 )
-from ...core.dce import dce_call
+from ...core.dce import dce_call, without_dead_code
+from ...core.partition import Demand, Partition
 from ...core.trace import Trace
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
@@ -40,7 +42,7 @@ def function_of(jaxpr: Jaxpr) -> WrappedFun:
     return wrap_init(jaxpr_as_fun(jaxpr), debug_info=jaxpr.debug_info)
 
 
-class CallPrimitive(TransformedCall, Primitive):
+class CallPrimitive(Call, Primitive):
     """A primitive that applies functions.
 
     Args:
@@ -64,8 +66,11 @@ class CallPrimitive(TransformedCall, Primitive):
     """
 
     program = "call_jaxpr"
+    wiring = call_wiring(program)
     call_primitive = True
     dce = staticmethod(dce_call)
+    execute = None
+    evaluate = Primitive.evaluate
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -88,6 +93,11 @@ class CallPrimitive(TransformedCall, Primitive):
     def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
         rest = dict(params)
         return rest | {"subfuns": (function_of(rest.pop("call_jaxpr")),)}
+
+    def partition(self, eqn: Equation, demand: Demand) -> Partition:
+        if any(demand.asked) or demand.unknown:
+            return super().partition(eqn, demand)
+        return without_dead_code(eqn, demand)
 
     def _hand_over(self, trace: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         rest = dict(params)

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ...array import Array
-from ...array.colocation import placement_of
 from ...core import (
     Equation,
     Jaxpr,
@@ -23,7 +22,7 @@ from ..checkpoint.checkpoint_policies import Policy
 from ..checkpoint.rematerialization import divide_call
 from ..program_call import ProgramCall, TransformedCall
 from ..ref_bodies import handed_back
-from .plans import plan_of
+from .plans import places_of_call, plan_of
 
 
 @final
@@ -59,10 +58,9 @@ class Jit(TransformedCall, ProgramCall, TakesReferences):
         **_: Any,
     ) -> list[Array]:
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
-        info = jaxpr.debug_info
-        place, committed = placement_of(operands, f"jit of {info.function}", info.argument_name)
+        places, committed = places_of_call(jaxpr, operands, keep_unused)
         options = Options(name, donated, keep_unused, compiler_options)
-        return plan_of(jaxpr, options, place).run(operands, committed)
+        return plan_of(jaxpr, options, places).run(operands, committed)
 
     def discharge(
         self, *operands: Any, jaxpr: Jaxpr, donated_invars: tuple[bool, ...], **params: Any

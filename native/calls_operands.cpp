@@ -41,7 +41,9 @@ References as_arrays(Signature& signature, const Plan& plan) {
 
 Commitment commitment(const References& arrays, const Plan& plan) {
   Commitment result = Commitment::kNone;
-  for (std::size_t i = 0; i < arrays.size(); ++i) {
+  const std::size_t count = plan.takes_all ? arrays.size() : plan.binding.size();
+  for (std::size_t n = 0; n < count; ++n) {
+    const std::size_t i = plan.takes_all ? n : plan.binding[n];
     if (core.committed(arrays[i]) != Py_True) continue;
     if (core.place(arrays[i]) != place_of(plan, i)) return Commitment::kElsewhere;
     result = Commitment::kHere;

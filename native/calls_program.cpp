@@ -41,6 +41,7 @@ Plan::Plan(nb::handle plan, bool committed, nb::object out_tree)
       out_tree(std::move(out_tree)) {
   for (nb::handle i : plan.attr("donated")) donated.push_back(nb::cast<std::size_t>(i));
   if (takes_all) return;
+  for (nb::handle i : plan.attr("binding")) binding.push_back(nb::cast<std::size_t>(i));
   for (nb::handle i : plan.attr("kept")) kept.push_back(nb::cast<std::size_t>(i));
 }
 

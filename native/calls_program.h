@@ -48,6 +48,7 @@ struct Plan {
   nb::object operand_places, result_places;
   nb::object constants, loaded, handlers, execute, out_avals, finish, fail, gone;
   std::vector<std::size_t> kept;     // the operands that the module takes
+  std::vector<std::size_t> binding;  // those whose commitment counts
   std::vector<std::size_t> donated;  // those that results may be written to
   bool takes_all;
   bool committed;  // whether the results are, whatever the operands say

@@ -14,7 +14,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 7;
+  module.attr("interface") = 8;
   morphax::bind_host_memory(module);
   nanobind::module_ garbage = module.def_submodule("garbage", "Callbacks of the collector.");
   morphax::garbage::bind(garbage);

@@ -63,7 +63,7 @@ func.func @main(%x: tensor<{n}x{columns}xf32>, %m: tensor<{rows}x{columns}xf32>)
         kept_operands=(0, 1),
         constant_operands=(),
         physical_out_avals=out,
-        places=Places.all_at(default_place(), (0, 1), (0,)),
+        places=Places.all_at(default_place(), 2, 1),
         info=DebugInfo("jit", "main"),
         forwarded=(None,),
         callbacks=(),
@@ -86,7 +86,7 @@ def test_reduction_of_a_product(
     rows: int, columns: int, n: int, operation: str, variant: str
 ) -> None:
     executable = Executable.compile(program(rows, columns, n, operation, variant))
-    (result,) = executable([Array.from_host(v) for v in operands(rows, columns, n)])
+    (result,) = executable.run([Array.from_host(v) for v in operands(rows, columns, n)], False)
     expected = np.arange(n, dtype=np.float32)
     np.testing.assert_array_equal(
         result.to_host(), expected**2 if variant == "square" else expected

@@ -1,13 +1,15 @@
 """Where an operation on several arrays runs.
 
 Committed arrays decide, and must agree; if none is committed, the default device computes.  What is
-computed from a committed array is committed itself.
+computed from a committed array is committed itself.  An operand that a program does not use binds
+nothing.  Arrays in parts agree if the same devices, in the same order, hold them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from ..runtime.places import Places
 from ..runtime.sharding import Sharding, default_place
 from ..util.messages import message
 from .array import Array
@@ -18,6 +20,7 @@ def placement_of(
     where: str,
     name_argument: Callable[[int], str] | None = None,
     default: Sharding | None = None,
+    binding: Sequence[int] | None = None,
 ) -> tuple[Sharding, bool]:
     """Where to compute with `operands`, and whether the results are committed to that place.
 
@@ -26,28 +29,72 @@ def placement_of(
         where: what is computed, for error text: ``"jit of f"``.
         name_argument: gives the name of the operand at a position; called only for errors.
         default: the place if no operand is committed, where the caller knows it already.
+        binding: positions of the operands that count, all if left out.
+
+    Returns:
+        The place; where it is in parts, its devices are what counts.
 
     Raises:
-        ValueError: if two committed arrays are at different places.
+        ValueError: if two committed arrays are on different devices.
     """
     chosen: Sharding | None = None
-    for x in operands:
+    for x in operands if binding is None else [operands[i] for i in binding]:
         if x._committed and x.place is not chosen:
             place = x.place.own_memory
-            if chosen is not None and place is not chosen:
-                raise ValueError(_disagreement(operands, where, name_argument))
-            chosen = place
+            if chosen is None:
+                chosen = place
+            elif place is not chosen and place.device_assignment != chosen.device_assignment:
+                raise ValueError(_disagreement(operands, where, name_argument, binding))
     if chosen is not None:
         return chosen, True
     return (default_place() if default is None else default), False
 
 
+def bound_places(operands: Sequence[Array], place: Sharding) -> tuple[Sharding | None, ...] | None:
+    """Of a program on the devices of `place`, the places of operands that are bound to them.
+
+    `None` if there is one device, where all is at one place.
+    """
+    if place.num_devices == 1:
+        return None
+    devices = place.device_assignment
+    return tuple(
+        [
+            x.place.own_memory if x._committed and x.place.device_assignment == devices else None
+            for x in operands
+        ]
+    )
+
+
+def joint_places(
+    place: Sharding, bound: Sequence[Sharding | None] | None, operands: int, results: int
+) -> Places:
+    """Where a program runs that `placement_of` puts at `place`.
+
+    If that is one device, all is there.  If there are several, operands that are bound to them stay
+    as they lie, and all else is whole on each.
+
+    Args:
+        place: on whose devices the program runs.
+        bound: of its operands, see `bound_places`.
+        operands, results: how many there are.
+    """
+    if bound is None:
+        return Places.all_at(place, operands, results)
+    return Places.on_devices_of(place, bound, results)
+
+
 def _disagreement(
-    operands: Sequence[Array], where: str, name_argument: Callable[[int], str] | None
+    operands: Sequence[Array],
+    where: str,
+    name_argument: Callable[[int], str] | None,
+    binding: Sequence[int] | None,
 ) -> str:
-    committed = [(i, x) for i, x in enumerate(operands) if x._committed]
+    positions = range(len(operands)) if binding is None else binding
+    committed = [(i, operands[i]) for i in positions if operands[i]._committed]
     first = committed[0]
-    other = next(entry for entry in committed if entry[1].device != first[1].device)
+    devices = first[1].place.device_assignment
+    other = next(entry for entry in committed if entry[1].place.device_assignment != devices)
     names = name_argument or (lambda i: f"number {i}")
     given = " and ".join(
         f"argument {names(i)}, {x.aval.str_short()} on {x.device!r}" for i, x in (first, other)

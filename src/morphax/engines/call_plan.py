@@ -15,6 +15,7 @@ class CallPlan:
     Args:
         operand_places, result_places: of all operands, and of the results.
         kept: positions of the operands that the module takes, `None` for all of them.
+        binding: positions of the operands whose commitment counts, `None` for all of them.
         constants: buffers that follow them.
         loaded, handlers: jaxlib's executable, and what makes buffers of its outputs.
         execute: maps all buffers to the outputs, where that is more than a call of `loaded`.
@@ -28,6 +29,7 @@ class CallPlan:
     operand_places: Sequence[Any]
     result_places: Sequence[Any]
     kept: tuple[int, ...] | None
+    binding: tuple[int, ...] | None
     constants: Sequence[Any]
     loaded: Any
     handlers: Sequence[Any]

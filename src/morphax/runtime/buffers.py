@@ -15,10 +15,9 @@ import numpy as np
 
 from ..core import Layout
 from .client import device_list, exports_versioned_dlpack, extension
-from .device import Device
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
-from .layouts import layout_of, repeated
+from .layouts import layout_of
 from .opaque import is_opaque, opaque_of, words_of
 from .sharding import Sharding
 
@@ -63,13 +62,6 @@ def copied_to_device(host: np.ndarray[Any, Any], aval: Any, place: Sharding) -> 
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {place.brief!r}"
         raise_failure(error, where)
-
-
-def repeated_on(host: np.ndarray[Any, Any], devices: Sequence[Device]) -> Any:
-    """A buffer of which each device holds all of `host`."""
-    return extension().batched_device_put(
-        _HostAval(host), repeated(devices), [host] * len(devices), devices, True, enable_x64=True
-    )
 
 
 def _parts(host: np.ndarray[Any, Any], place: Sharding) -> list[np.ndarray[Any, Any]]:

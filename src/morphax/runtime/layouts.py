@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
 from math import prod
 from typing import Any, NamedTuple
@@ -52,16 +51,7 @@ def layout_of(place: Sharding, ndim: int) -> tuple[Any, list[Device]]:
         split = xla_client().HloSharding.from_string(text)
     # Of the default memory jaxlib is faster without the name.
     kind = None if place is place.own_memory else place.memory_kind
-    return _layout(devices, split, kind), list(devices)
-
-
-def repeated(devices: Sequence[Device]) -> Any:
-    """Jaxlib's sharding for arrays that each of some devices holds whole."""
-    return _layout(devices, xla_client().HloSharding.replicate(), None)
-
-
-def _layout(devices: Sequence[Device], split: Any, memory_kind: str | None) -> Any:
-    return extension().GSPMDSharding(device_list(*devices), split, memory_kind)
+    return extension().GSPMDSharding(device_list(*devices), split, kind), list(devices)
 
 
 on_forget_clients(layout_of.cache_clear)

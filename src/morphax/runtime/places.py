@@ -3,33 +3,83 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from typing import final
+from weakref import WeakValueDictionary
 
+from ..util.memo import memoize
 from .device import Device
-from .sharding import Sharding
+from .sharding import Sharding, repeated_on
+
+_Key = tuple[tuple[Sharding, ...], tuple[Sharding, ...], tuple[Device, ...]]
 
 
 @final
-@dataclass(frozen=True, slots=True)
 class Places:
-    """Where a program runs.
+    """Where a program runs; equal ones are one object, and compared as such.
 
     Args:
         operands, results: one place for each of them.
         devices: the device assignment, in the order in which the program numbers them.
     """
 
+    __slots__ = ("__weakref__", "devices", "operands", "results")
+
     operands: tuple[Sharding, ...]
     results: tuple[Sharding, ...]
     devices: tuple[Device, ...]
 
+    def __new__(
+        cls,
+        operands: tuple[Sharding, ...],
+        results: tuple[Sharding, ...],
+        devices: tuple[Device, ...],
+    ) -> Places:
+        key = operands, results, devices
+        known = _interned.get(key)
+        if known is not None:
+            return known
+        places = super().__new__(cls)
+        places.operands, places.results, places.devices = key
+        return _interned.setdefault(key, places)
+
     @classmethod
-    def all_at(cls, place: Sharding, operands: Sequence[Any], results: Sequence[Any]) -> Places:
-        """One place for as many operands and results as are given."""
-        return cls((place,) * len(operands), (place,) * len(results), place.device_assignment)
+    def all_at(cls, place: Sharding, operands: int, results: int) -> Places:
+        """One place for as many operands and results."""
+        return _all_at(place, operands, results)
+
+    @classmethod
+    def on_devices_of(
+        cls, place: Sharding, operands: Sequence[Sharding | None], results: int
+    ) -> Places:
+        """Operands at places of the devices of `place`; all else is whole on each of them.
+
+        Args:
+            place: whose devices run the program.
+            operands: the places of those that have one.
+            results: how many there are.
+        """
+        devices = place.device_assignment
+        whole = repeated_on(devices)
+        taken = tuple([whole if where is None else where for where in operands])
+        return cls(taken, (whole,) * results, devices)
+
+    @property
+    def whole(self) -> Sharding:
+        """The place of what each of the devices holds whole."""
+        return repeated_on(self.devices)
 
     @property
     def platform(self) -> str:
         """The platform of the devices."""
         return str(self.devices[0].platform)
+
+    def __repr__(self) -> str:
+        return f"Places({self.operands}, {self.results}, devices={self.devices})"
+
+
+_interned: WeakValueDictionary[_Key, Places] = WeakValueDictionary()
+
+
+@memoize
+def _all_at(place: Sharding, operands: int, results: int) -> Places:
+    return Places((place,) * operands, (place,) * results, place.device_assignment)

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ...array import Array
-from ...array.colocation import placement_of
 from ...core import Jaxpr, current_trace, discharge, root_trace
 from ...engines.engine import Options
 from ...engines.xla.stablehlo import Builder, Value
 from ..program_call import Call, ProgramCall
-from .plans import plan_of
+from .plans import places_of_call, plan_of
 
 
 @final
@@ -47,10 +46,9 @@ class Jit(Call, ProgramCall):
         **_: Any,
     ) -> list[Array]:
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
-        info = jaxpr.debug_info
-        place, committed = placement_of(operands, f"jit of {info.function}", info.argument_name)
+        places, committed = places_of_call(jaxpr, operands, keep_unused)
         options = Options(name, donated, keep_unused, compiler_options)
-        return plan_of(jaxpr, options, place).run(operands, committed)
+        return plan_of(jaxpr, options, places).run(operands, committed)
 
     def discharge(self, *operands: Any, **params: Any) -> list[Any]:
         """The values that references have before are given away where nobody else has them."""

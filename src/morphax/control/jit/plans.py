@@ -1,4 +1,7 @@
-"""The plans of programs: each is compiled once, and kept for its jaxpr while that lives.
+"""Where programs run, and their plans: each is compiled once, and kept while its jaxpr lives.
+
+A plan is found by its jaxpr, its options and its places: an object for the place of each operand
+and result.  Options that no key understands are compiled anew (`util.parameter_keys`).
 
 Of more than `_MAX_PROGRAMS` jaxprs the plans of those used longest ago are let go, unless
 others keep them.
@@ -9,16 +12,20 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
+from ...array import Array
+from ...array.colocation import bound_places, joint_places, placement_of
 from ...config import current as current_config
 from ...core import Jaxpr, without_references
+from ...core.dce import eliminate_dead_code
 from ...engines.choice import engine_for
 from ...engines.engine import Options, Plan
 from ...runtime.places import Places
-from ...runtime.sharding import SingleDeviceSharding
-from ...util.memo import on_clear
+from ...runtime.sharding import Sharding
+from ...util.memo import memoize, on_clear
 from ...util.parameter_keys import key_of
 
 _logger = logging.getLogger(__name__)
@@ -54,25 +61,74 @@ def _plans_of(jaxpr: Jaxpr) -> _Plans:
         return known
 
 
-def plan_of(jaxpr: Jaxpr, options: Options, place: SingleDeviceSharding) -> Plan:
-    """The plan of a program whose operands and results are at one place."""
+@memoize
+def binding_operands(jaxpr: Jaxpr, keeps_unused: bool) -> tuple[int, ...]:
+    """The operands whose places bind a program: those that it uses, or hands on as results."""
+    if keeps_unused:
+        return tuple(range(len(jaxpr.invars)))
+    _, used = eliminate_dead_code(without_references(jaxpr))
+    return tuple([i for i, is_used in enumerate(used) if is_used])
+
+
+def places_of_call(
+    jaxpr: Jaxpr,
+    operands: Sequence[Array],
+    keeps_unused: bool,
+    default: Sharding | None = None,
+) -> tuple[Places, bool]:
+    """Where a call runs, and whether its results are committed to their places.
+
+    Args:
+        jaxpr: the program.
+        operands: of the call.
+        keeps_unused: whether operands that nothing depends on are passed too.
+        default: the place if no operand is committed, where the caller knows it already.
+
+    Raises:
+        ValueError: if operands are committed to different devices.
+    """
+    info = jaxpr.debug_info
+    place, committed = placement_of(
+        operands,
+        f"jit of {info.function}",
+        info.argument_name,
+        default,
+        binding_operands(jaxpr, keeps_unused),
+    )
+    bound = bound_places(operands, place)
+    return joint_places(place, bound, len(operands), len(jaxpr.outvars)), committed
+
+
+def places_at(jaxpr: Jaxpr, place: Sharding) -> Places:
+    """One place for all operands and results of a program."""
+    on_values = without_references(jaxpr)
+    return Places.all_at(place, len(on_values.invars), len(on_values.outvars))
+
+
+def plan_of(jaxpr: Jaxpr, options: Options, places: Places) -> Plan:
+    """The plan of a program at its places."""
     known = _plans_of(jaxpr)
     # Whatever the name, it is the same plan.
-    rest = (*options[1:], place)
-    key = key_of(rest) or rest
+    key = key_of((*options[1:], places))
+    if key is None:
+        return _compiled(jaxpr, options, places)
     found = known.by_options.get(key)
     if found is None:
         # Threads that need the same plan wait for the first.
         with known.lock:
             found = known.by_options.get(key)
             if found is None:
-                start = time.perf_counter()
-                on_values = without_references(jaxpr)
-                places = Places.all_at(place, on_values.invars, on_values.outvars)
-                engine = engine_for(jaxpr, place)
-                found = known.by_options[key] = engine.compile(jaxpr, places, options)
-                _report(jaxpr, options.name, place.device, time.perf_counter() - start)
+                found = known.by_options[key] = _compiled(jaxpr, options, places)
     return found
+
+
+def _compiled(jaxpr: Jaxpr, options: Options, places: Places) -> Plan:
+    start = time.perf_counter()
+    plan = engine_for(jaxpr, places.whole).compile(jaxpr, places, options)
+    devices = places.devices
+    where = devices[0] if len(devices) == 1 else devices
+    _report(jaxpr, options.name, where, time.perf_counter() - start)
+    return plan
 
 
 def _report(jaxpr: Jaxpr, name: str, device: Any, seconds: float) -> None:

@@ -13,8 +13,6 @@ from copy import copy
 from operator import attrgetter, is_
 from typing import Any, Protocol, final, runtime_checkable
 
-from ...array import Array
-from ...array.colocation import placement_of
 from ...core import Cell, Jaxpr, StagingTrace, current_trace, root_trace
 from ...core.trace import Trace
 from ...engines.build_events import LOWERING, reported
@@ -23,12 +21,13 @@ from ...engines.engine import Options, Plan
 from ...engines.reference.eager import EvalTrace, as_array
 from ...engines.xla import inspection
 from ...engines.xla.lowering import LoweredProgram, lower
-from ...runtime.sharding import Sharding, SingleDeviceSharding, default_place, whole_on
+from ...runtime.places import Places
+from ...runtime.sharding import default_place, whole_on
 from ...util.messages import message
 from .compiled import Compiled
 from .jit_primitive import jit_p
 from .operands import as_operands, only_arrays
-from .plans import plan_of
+from .plans import places_at, places_of_call, plan_of
 from .stage_info import Stage
 
 _is_committed = attrgetter("_committed")
@@ -63,6 +62,7 @@ class Traced(Stage):
     __slots__ = (
         "_argument_names",
         "_committed",
+        "_own_places",
         "_params",
         "_place",
         "_plans",
@@ -85,7 +85,8 @@ class Traced(Stage):
         self._params = params
         self._committed = device is not None
         self._place = default_place() if device is None else whole_on(device)
-        self._plans: dict[Sharding, Plan] = {}
+        self._own_places: Places | None = None
+        self._plans: dict[Places, Plan] = {}
         self._argument_names: Sequence[str] | None = None
 
     def name_arguments(self) -> Sequence[str]:
@@ -144,10 +145,12 @@ class Traced(Stage):
         operands = leaves
         if not only_arrays(map(type, leaves)):
             operands = as_operands(leaves, self._flat_in_avals, (self._place,) * len(leaves))
-        place, committed = self._place, self._committed
+        places, committed = self._own_places or self._default_places(), self._committed
         if True in map(_is_committed, operands) and not committed:
-            place, committed = self._placement(operands)
-        plan = self._plans.get(place) or self._compile(place)
+            places, committed = places_of_call(
+                self._program, operands, self._params["keep_unused"], self._place
+            )
+        plan = self._plans.get(places) or self._compile(places)
         return self.out_tree.unflatten(plan.run(operands, committed))
 
     def plan(self) -> tuple[CallPlan | None, bool, Any]:
@@ -157,7 +160,8 @@ class Traced(Stage):
             how the program is called on the device, None if only Python can do it; whether its
             results are committed in any case; and their structure.
         """
-        plan = self._plans.get(self._place) or self._compile(self._place)
+        places = self._default_places()
+        plan = self._plans.get(places) or self._compile(places)
         steps = None if self.captured else plan.call_plan()
         return steps, self._committed, self.out_tree
 
@@ -165,22 +169,21 @@ class Traced(Stage):
         """The call as one operation of the current trace, whichever that is."""
         return self.out_tree.unflatten(self._stage_out(current_trace(), leaves))
 
-    def _placement(self, operands: Sequence[Array]) -> tuple[Any, bool]:
-        info = self._program.debug_info
-        return placement_of(operands, f"jit of {info.function}", info.argument_name)
+    def _default_places(self) -> Places:
+        """Where calls run whose operands are bound to no place; found at the first call."""
+        places = self._own_places = places_at(self._program, self._place)
+        return places
 
-    def _compile(self, place: SingleDeviceSharding) -> Plan:
-        """The plan for a place, remembered for further calls."""
+    def _compile(self, places: Places) -> Plan:
+        """The plan for some places, remembered for further calls."""
         # In eager mode all captured tracers have leaked; this says so.
         for x in self.captured:
             as_array(x)
-        found = self._plans[place] = self.compiled(place)
+        found = self._plans[places] = self.compiled(places)
         return found
 
-    def compiled(
-        self, place: SingleDeviceSharding, compiler_options: CompilerOptions | None = None
-    ) -> Plan:
-        """The plan for a place, with options besides those given to `jit`."""
+    def compiled(self, places: Places, compiler_options: CompilerOptions | None = None) -> Plan:
+        """The plan for some places, with options besides those given to `jit`."""
         params = self._params
         flags = dict(params["compiler_options"]) | (compiler_options or {})
         options = Options(
@@ -189,7 +192,7 @@ class Traced(Stage):
             bool(params["keep_unused"]),
             tuple(sorted(flags.items())),
         )
-        return plan_of(self._program, options, place)
+        return plan_of(self._program, options, places)
 
     def _stage_out(self, trace: Trace, leaves: Sequence[Any]) -> list[Any]:
         """Write the call into another program, or its equations if it is to be inlined."""
@@ -340,7 +343,7 @@ class Lowered(Stage):
         """
         traced = self._traced
         place = traced._place if device_assignment is None else whole_on(device_assignment[0])
-        plan = traced.compiled(place, compiler_options)
+        plan = traced.compiled(places_at(self._program, place), compiler_options)
         return Compiled(traced, plan, traced.name_arguments(), traced.bind)
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, Final, final
 
 from ...array import Array
+from ...array.colocation import bound_places, joint_places
 from ...core import Jaxpr, Primitive, call_program
 from ...runtime.places import Places
 from ...runtime.sharding import Sharding
@@ -41,7 +42,9 @@ class XlaEngine(Engine):
         committed: bool,
     ) -> list[Array]:
         avals = tuple([x.aval for x in operands])
-        return _executable(primitive, tuple(params.items()), avals, place)(operands, committed)
+        bound = bound_places(operands, place)
+        executable = _executable(primitive, tuple(params.items()), avals, place, bound)
+        return executable.run(operands, committed)
 
 
 def _lowered(jaxpr: Jaxpr, options: Options, places: Places) -> LoweredProgram:
@@ -61,10 +64,11 @@ def _executable(
     params: tuple[tuple[str, Any], ...],
     avals: tuple[Any, ...],
     place: Sharding,
+    bound: tuple[Sharding | None, ...] | None,
 ) -> Executable:
     """One operation as a program, which is compiled once per signature."""
     jaxpr = call_program(primitive, avals, dict(params))
-    places = Places.all_at(place, jaxpr.invars, jaxpr.outvars)
+    places = joint_places(place, bound, len(avals), len(jaxpr.outvars))
     return Executable.compile(_lowered(jaxpr, Options(primitive.name), places))
 
 

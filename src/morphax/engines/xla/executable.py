@@ -5,7 +5,8 @@ passed, and results that are operands or constants are handed back as they are. 
 64 KB are passed as operands instead of being written into the module's text.
 
 jaxlib checks neither the dtype of an operand nor, for programs on several devices, its size: wrong
-operands would give wrong numbers or end the process.  So avals are compared here on every call.
+operands would give wrong numbers or end the process.  So a plan is only run by who has found it by
+the avals of the operands, or has compared them (`Compiled`).
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any, NoReturn, final
 
 from ...array import Array
 from ...core import Format, Layout
-from ...runtime.buffers import repeated_on, wait
+from ...runtime.buffers import wait
 from ...runtime.client import (
     device_list,
     extension,
@@ -28,9 +29,7 @@ from ...runtime.client import (
 from ...runtime.failures import raise_failure, reported_by_xla
 from ...runtime.interruptible import interruptible
 from ...runtime.layouts import layout_of
-from ...runtime.places import Places
 from ...runtime.sharding import whole_on
-from ...util.messages import message
 from ..call_plan import CallPlan
 from ..engine import Plan
 from . import pending
@@ -55,7 +54,6 @@ class Executable(Plan):
         self.in_avals = program.in_avals
         self.out_avals = program.out_avals
         self.places = places = program.places
-        self._checked_avals = list(program.in_avals)
         self._takes_all = program.kept_operands == tuple(range(len(program.in_avals)))
         self._taken_places = [places.operands[i] for i in program.kept_operands]
         self._gives_away = bool(program.donated or program.handed_over)
@@ -63,7 +61,8 @@ class Executable(Plan):
         # XLA runs short programs, and all loops of cheap steps, on the thread that calls them.
         self._loops = "stablehlo.while" in program.text
         self._was_long = True
-        self._constants = [_constant(value, places) for value in program.constant_operands]
+        # Each device of the program holds them whole.
+        self._constants = [value.buffer_at(places.whole) for value in program.constant_operands]
         computed = [p for p, f in zip(places.results, program.forwarded, strict=True) if f is None]
         self._handlers = [
             extension().array_result_handler(
@@ -106,19 +105,7 @@ class Executable(Plan):
             inspection(whole_on(devices[0]))
         return cls(program, loaded)
 
-    def __call__(self, operands: Sequence[Array], committed: bool = False) -> list[Array]:
-        """Run on arrays whose avals are those of the program's operands.
-
-        Args:
-            operands: the arrays; those at another place are copied to this one.
-            committed: whether the results are bound to the place, because some operand is.
-        """
-        if [x.aval for x in operands] != self._checked_avals:
-            self._check_avals(operands)
-        return self.run(operands, committed)
-
     def run(self, operands: Sequence[Array], committed: bool) -> list[Array]:
-        """`__call__` for a caller that has compared the avals."""
         program = self.program
         donation = Donation(program, operands) if self._gives_away else None
         if donation is not None:
@@ -161,6 +148,7 @@ class Executable(Plan):
             places.operands,
             places.results,
             None if self._takes_all else tuple(program.kept_operands),
+            None if self._takes_all else self._binding(),
             self._constants,
             self.loaded,
             self._handlers,
@@ -171,6 +159,11 @@ class Executable(Plan):
             program.donated,
             partial(donated_to, program.info.function),
         )
+
+    def _binding(self) -> tuple[int, ...]:
+        """The operands that are taken, or handed on as results."""
+        handed_on = [f.operand for f in self.program.forwarded if f is not None]
+        return tuple(sorted({*self.program.kept_operands, *handed_on}.difference([None])))
 
     def as_text(self) -> str:
         """The HLO text of the program, as XLA optimised it."""
@@ -252,24 +245,3 @@ class Executable(Plan):
             self._fail(error)
         pending.started(self.program.name, execution.consume_token(), platform)
         return results
-
-    def _check_avals(self, operands: Sequence[Array]) -> None:
-        """Raise an error unless shapes and dtypes are right; weak types may differ."""
-        given = [x.aval.str_short() for x in operands]
-        expected = [aval.str_short() for aval in self.in_avals]
-        if given != expected:
-            raise TypeError(
-                message(
-                    f"call of the compiled program {self.program.name}",
-                    given=f"({', '.join(given)})",
-                    expected=f"({', '.join(expected)})",
-                    fix="Pass arrays of the shapes and dtypes that it was compiled for.",
-                )
-            )
-
-
-def _constant(value: Array, places: Places) -> Any:
-    """The buffer of a constant, which each device of the program holds whole."""
-    if len(places.devices) > 1:
-        return repeated_on(value.to_host(), places.devices)
-    return value.buffer_at(whole_on(places.devices[0]))

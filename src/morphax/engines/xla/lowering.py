@@ -104,7 +104,7 @@ def lower(
     """
     info, jaxpr = jaxpr.debug_info, without_references(jaxpr)
     if places is None:
-        places = Places.all_at(shardings.home, jaxpr.invars, jaxpr.outvars)
+        places = Places.all_at(shardings.home, len(jaxpr.invars), len(jaxpr.outvars))
     forwarded = _forwarded_results(jaxpr)
     trimmed, used = eliminate_dead_code(jaxpr, [f is None for f in forwarded])
     kept = [i for i, is_used in enumerate(used) if is_used or keep_unused]

@@ -1,0 +1,132 @@
+"""Where jitted functions run: operands on two devices, bound to them or not, used or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax.array import Array
+from morphax.config import override
+from morphax.control.jit.plans import places_of_call
+from morphax.engines.engine import Plan
+from morphax.runtime.places import Places
+from morphax.runtime.sharding import default_place, repeated_on, whole_on
+
+from ...engines.test_several_devices import Split
+
+X = np.arange(4, dtype=np.float32)
+
+
+@pytest.fixture
+def operands(two_devices: list[Any]) -> dict[str, Array]:
+    """Committed to the first device, to the second, and to none."""
+    first, second = two_devices
+    return {
+        "0": jax.device_put(X, first),
+        "1": jax.device_put(X, second),
+        "-": jnp.asarray(X),
+        "u": jax.device_put(X, whole_on(second)).placed(whole_on(second), committed=False),
+    }
+
+
+# Recorded from JAX 0.10.1 on two CPU devices: device of the result, and whether it is committed.
+# The functions use both operands, the first, none; hand both on; keep the operand they do not use.
+BOTH, FIRST, NONE, ON, KEPT = range(5)
+RULES = {
+    (BOTH, "00"): (0, True), (BOTH, "11"): (1, True), (BOTH, "0-"): (0, True),
+    (BOTH, "-1"): (1, True), (BOTH, "--"): (0, False), (BOTH, "01"): None, (BOTH, "10"): None,
+    (BOTH, "u-"): (0, False), (BOTH, "uu"): (0, False), (BOTH, "0u"): (0, True),
+    (FIRST, "01"): (0, True), (FIRST, "10"): (1, True), (FIRST, "-1"): (0, False),
+    (FIRST, "1-"): (1, True), (NONE, "11"): (0, False), (NONE, "01"): (0, False),
+    (ON, "01"): None, (ON, "-1"): (1, True), (ON, "1-"): (1, True), (ON, "--"): (0, False),
+    (KEPT, "01"): None, (KEPT, "-1"): (1, True), (KEPT, "1-"): (1, True),
+}  # fmt: skip
+
+
+def function(kind: int) -> Any:
+    bodies = {
+        BOTH: lambda x, y: x + y,
+        FIRST: lambda x, y: 2 * x,
+        NONE: lambda x, y: jnp.zeros(3),
+        ON: lambda x, y: (y, x),
+        KEPT: lambda x, y: 2 * x,
+    }
+    return jax.jit(bodies[kind], keep_unused=kind == KEPT)
+
+
+@pytest.mark.parametrize(("kind", "given"), RULES)
+def test_committed_operands_decide(
+    kind: int, given: str, operands: dict[str, Array], two_devices: list[Any]
+) -> None:
+    f, expected = function(kind), RULES[kind, given]
+    x, y = (operands[name] for name in given)
+    # The first call is Python's, later ones are compiled, with another plan known meanwhile.
+    for call in (f, f, lambda x, y: (f(X, X), f(x, y))[1]):
+        if expected is None:
+            pattern = r"(?s)^jit of .*argument x, .*argument y, .*fix:"
+            with pytest.raises(ValueError, match=pattern):
+                call(x, y)
+            continue
+        for result in jax.tree.leaves(call(x, y)):
+            assert (result.device, result.committed) == (two_devices[expected[0]], expected[1])
+
+
+def test_the_default_device(operands: dict[str, Array], two_devices: list[Any]) -> None:
+    f = function(BOTH)
+    with override(default_device=two_devices[1]):
+        for given, place in {"--": (1, False), "0-": (0, True), "u-": (1, False)}.items():
+            for _ in range(2):
+                result = f(*[operands[name] for name in given])
+                assert (result.device, result.committed) == (two_devices[place[0]], place[1])
+        result = f(1.0, 2.0)
+        assert (result.device, result.committed) == (two_devices[1], False)
+
+
+def test_numbers_and_numpy_arrays_bind_nothing(operands: dict[str, Array]) -> None:
+    f = function(BOTH)
+    for other in (1.0, X, np.float32(2)):
+        for _ in range(2):
+            result = f(operands["1"], other)
+            assert (result.place, result.committed) == (operands["1"].place, True)
+            np.testing.assert_array_equal(result, X + other)
+
+
+def test_a_plan_is_found_by_its_places(operands: dict[str, Array], two_devices: list[Any]) -> None:
+    traced = jax.jit(lambda x, y: x - y).trace(X, X)
+    plans: dict[int, Plan] = {}
+    for given in ("00", "11", "--", "1-"):
+        for _ in range(2):
+            traced.apply([operands[name] for name in given])
+    plans = {id(places): plan for places, plan in traced._plans.items()}
+    here, there = (Places.all_at(whole_on(device), 2, 1) for device in two_devices)
+    assert set(plans) == {id(here), id(there)}
+    assert Places.all_at(default_place(), 2, 1) is here
+    assert plans[id(here)] is not plans[id(there)]
+    assert all([plan.places is places for places, plan in traced._plans.items()])
+
+
+def test_operands_in_parts_stay_as_they_lie(two_devices: list[Any]) -> None:
+    rows = Split(two_devices, 0)
+    whole = repeated_on(tuple(two_devices))
+    x = rows.distribute(Array.from_host(X))
+    f = jax.jit(lambda x, y: (x * y, x.sum(), y))
+    places, committed = places_of_call(f.trace(x, 2.0).jaxpr, [x, jnp.float32(2)], False)
+    assert committed
+    assert places is Places((rows, whole), (whole,) * 3, tuple(two_devices))
+    for _ in range(3):
+        product, total, same = f(x, np.float32(2))
+        assert [r.place for r in (product, total, same)] == [whole] * 3
+        assert product.committed
+        np.testing.assert_array_equal(product, 2 * X)
+        assert (float(total), float(same)) == (X.sum(), 2)
+    np.testing.assert_array_equal(x + x, 2 * X)
+    assert (x + 1).place is whole
+    # One order of the devices is not the other; nor is one of them both.
+    for other in (Split(two_devices[::-1], 0).distribute(x), jax.device_put(X, two_devices[0])):
+        for g in (f, jnp.add):
+            with pytest.raises(ValueError, match=r"(?s)committed to one device.*fix:"):
+                g(x, other)

@@ -18,14 +18,13 @@ from .aval import (
     ShapedArray,
     abstract_token,
     like,
-    max_dim,
-    min_dim,
 )
 from .axes import axis_env, axis_size, extended_axis_env, jaxpr_axis_names
 from .axis_flow import AxisFlow, each_alone, same_axes, without_axes
 from .check import check_jaxpr
 from .compile_time import ensure_compile_time_eval
 from .debug_info import DebugInfo, unknown_function
+from .dims import max_dim, min_dim
 from .discharge import Discharged, discharge, stage_discharged, without_references
 from .effects import (
     DebugEffect,

@@ -279,16 +279,6 @@ def like(
     )
 
 
-def max_dim(d1: int, d2: int) -> int:
-    """The larger of two sizes of axes."""
-    return max(d1, d2)
-
-
-def min_dim(d1: int, d2: int) -> int:
-    """The smaller of two sizes of axes."""
-    return min(d1, d2)
-
-
 _interned: WeakValueDictionary[Any, ShapedArray] = WeakValueDictionary()
 
 

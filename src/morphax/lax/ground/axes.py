@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any, Final
 
-from ...core.dims import Shape, dims, is_negative
+from ...core.dims import Dim, Shape, SymbolicDim, dims, is_negative, max_dim
 from ...errors import InconclusiveDimensionOperation, JAXTypeError, ShapeError
 from ...util.messages import described, message
 
@@ -69,9 +69,29 @@ def integer_tuple(where: str, values: Any) -> tuple[int, ...]:
         ) from None
 
 
-def integer_pairs(where: str, values: Any) -> list[tuple[int, int]]:
-    """Pairs of integers known while tracing, as a list of tuples."""
-    pairs = [integer_tuple(where, pair) for pair in members(where, values, "pairs of integers")]
+def size_tuple(where: str, values: Any) -> Shape:
+    """Integers or symbolic sizes as a tuple; `TypeError` if there is anything else."""
+    try:
+        return tuple(map(index, values))
+    except InconclusiveDimensionOperation:
+        return dims(values)
+    except TypeError:
+        return integer_tuple(where, values)
+
+
+def integer_or_size(where: str, value: Any) -> Dim:
+    """An integer or a symbolic size; `TypeError` if it is anything else."""
+    return value if type(value) is SymbolicDim else integer(where, value)
+
+
+def dilated(length: Dim, dilation: int) -> Dim:
+    """The length of an axis once its elements are `dilation` places apart."""
+    return max_dim((length - 1) * dilation + 1, 0)
+
+
+def integer_pairs(where: str, values: Any) -> list[tuple[Dim, Dim]]:
+    """Pairs of integers or sizes known while tracing, as a list of tuples."""
+    pairs = [size_tuple(where, pair) for pair in members(where, values, "pairs of integers")]
     if all([len(pair) == 2 for pair in pairs]):
         return pairs  # type: ignore[return-value]
     raise TypeError(
@@ -170,9 +190,9 @@ def _symbolic_shape(where: str, shape: Any) -> Shape:
     return sizes
 
 
-def integers(where: str, values: Any, count: int) -> tuple[int, ...]:
-    """`count` integers, one per axis."""
-    numbers = integer_tuple(where, values)
+def integers(where: str, values: Any, count: int) -> Shape:
+    """`count` integers or sizes, one per axis."""
+    numbers = size_tuple(where, values)
     if len(numbers) != count:
         raise ValueError(
             message(

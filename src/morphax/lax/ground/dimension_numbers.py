@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dtypes
+from ...core.dims import min_dim
 from ...util.memo import memoize
 from ...util.messages import described, message
 from .axes import integer_tuple
@@ -183,7 +184,7 @@ def slice_sizes_of_updates(
     window_axes, inserted, _, batching, _ = numbers
     sizes = iter([updates_shape[d] for d in window_axes])
     return tuple(
-        [min(1, n) if i in inserted + batching else next(sizes) for i, n in enumerate(shape)]
+        [min_dim(1, n) if i in inserted + batching else next(sizes) for i, n in enumerate(shape)]
     )
 
 

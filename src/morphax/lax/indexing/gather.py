@@ -21,11 +21,12 @@ from ...core import (
     is_undefined_primal,
     is_zero,
     like,
+    min_dim,
 )
 from ...engines.xla.stablehlo import Builder, Value, i64_array, physical_dtype
 from ...util.messages import message
 from ..elementwise.arithmetic import add
-from ..ground.axes import integer_tuple
+from ..ground.axes import size_tuple
 from ..ground.axis_flows import gathered_axes
 from ..ground.dimension_numbers import (
     GatherDimensionNumbers,
@@ -213,7 +214,7 @@ class Gather(Primitive):
             offset, slice_sizes = (0, *offset), (axes.size, *slice_sizes)
         else:
             batching, indices_batching = (0, *batching), (0, *indices_batching)
-            slice_sizes = (min(1, axes.size), *slice_sizes)
+            slice_sizes = (min_dim(1, axes.size), *slice_sizes)
         out = self.bind(
             x,
             indices,
@@ -286,7 +287,7 @@ def gathered_like(
 ) -> Any:
     """What `x` has where a scatter puts `updates` (an aval); zero where it puts them nowhere."""
     aval = aval_of(x)
-    if not aval.size:
+    if aval.size == 0:
         return zeros(updates.update(dtype=aval.dtype))
     return gather(
         x,
@@ -359,7 +360,7 @@ def gather(
         operand,
         start_indices,
         dimension_numbers=as_tuples(dimension_numbers, GatherDimensionNumbers),
-        slice_sizes=integer_tuple("lax.gather, argument slice_sizes", slice_sizes),
+        slice_sizes=size_tuple("lax.gather, argument slice_sizes", slice_sizes),
         indices_are_sorted=indices_are_sorted,
         unique_indices=unique_indices,
         mode=parsed,

@@ -13,9 +13,10 @@ from ..elementwise.convert import convert
 from ..elementwise.selection import select_n
 from ..ground.axes import canonical_axes, members
 from ..ground.dimension_numbers import GatherDimensionNumbers
+from ..shape.filling import size_value
 from ..shape.joining import stack
 from .gather import gather
-from .start_indices import holding
+from .start_indices import holding, largest
 
 
 def index_take(src: Any, idxs: Any, axes: Sequence[int]) -> Any:
@@ -58,8 +59,9 @@ def index_take(src: Any, idxs: Any, axes: Sequence[int]) -> Any:
 
 def _wrapped(index: Any, size: int) -> Any:
     """Places modulo the size of an axis."""
-    index = convert(index, holding(aval_of(index).dtype, size))
+    index = convert(index, holding(aval_of(index).dtype, largest((size,))))
     dtype = index.aval.dtype
-    remainder = rem(index, dtype.type(size))
-    from_front = add(remainder, dtype.type(size))
+    length = size_value(size, dtype)
+    remainder = rem(index, length)
+    from_front = add(remainder, length)
     return select_n(lt(remainder, dtype.type(0)), remainder, from_front)

@@ -163,7 +163,7 @@ class Scattering(Primitive):
 def scattered(x: Any, indices: Any, updates: Any, numbers: Any, mode: Any, write: Write) -> Any:
     """A copy of `x` with `updates` written into it, in NumPy."""
     out = x.copy()
-    if not (x.size and updates.size):
+    if 0 in (x.size, updates.size):
         return out
     plan = scatter_plan(x.shape, indices.shape, updates.shape, numbers)
     asked, starts = plan.starts(indices)

@@ -8,13 +8,14 @@ widened, for a start of -1 is to become one of size - 1.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from ... import dtypes
 from ...array import Array
 from ...core import Tracer, aval_of
+from ...core.dims import Dim, SymbolicDim, upper_bound
 from ...errors import ShapeError
 from ...util.memo import memoize
 from ...util.messages import message
@@ -23,7 +24,10 @@ from ..elementwise.comparison import lt
 from ..elementwise.convert import convert
 from ..elementwise.selection import select_n
 from ..ground.axes import members
+from ..shape.filling import size_value
 from ..shape.slicing import index_in_dim
+
+_LARGEST: Final = 2**31 - 1
 
 
 def check_starts(where: str, x: Any, starts: Sequence[Any]) -> None:
@@ -69,13 +73,18 @@ def starts_from_front(
     # Python integers yield to the others.
     weak = strong[0] if strong else dtypes.canonicalize(int)
     targets = [
-        holding(weak if type(start) is int else aval_of(start).dtype, max(shape))
+        holding(weak if type(start) is int else aval_of(start).dtype, largest(shape))
         for start in starts
     ]
     return [
         _from_front(start, dtype, n, negative)
         for start, dtype, n, negative in zip(starts, targets, shape, allow_negative, strict=True)
     ]
+
+
+def largest(sizes: Sequence[Dim]) -> int:
+    """The largest of some sizes; one that is not known may be any number of 32 bits."""
+    return max([n if type(n) is int else int(min(upper_bound(n), _LARGEST)) for n in sizes])
 
 
 @memoize
@@ -103,11 +112,14 @@ def _from_front(start: Any, dtype: Any, size: int, allow_negative: bool) -> Any:
     if not isinstance(start, Tracer):
         info = dtypes.iinfo(dtype)
         place = int(start.to_host() if isinstance(start, Array) else start)
-        place = place + size if place < 0 and allow_negative else place
+        if place < 0 and allow_negative:
+            if type(size) is SymbolicDim:
+                return size_value(size + place, dtype)
+            place += size
         # The operation moves it to the ends of the axis; checks want to see where it was.
         return dtype.type(min(max(place, int(info.min)), int(info.max)))
     start = convert(start, dtype)
     if not allow_negative or dtypes.issubdtype(aval.dtype, np.unsignedinteger):
         return start
-    zero, length = dtype.type(0), dtype.type(size)
-    return select_n(lt(start, zero), start, add(start, length))
+    from_front = add(start, size_value(size, dtype))
+    return select_n(lt(start, dtype.type(0)), start, from_front)

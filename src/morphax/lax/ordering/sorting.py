@@ -40,7 +40,7 @@ from .sort_lowering import lower_sort
 def taken_along(x: Any, places: Any, axis: int) -> Any:
     """The elements of `x` at `places`, all of them inside, along an axis."""
     aval, ndim = aval_of(x), aval_of(x).ndim
-    if not aval_of(places).size:
+    if aval_of(places).size == 0:
         return zeros(aval.update(shape=aval_of(places).shape))
     numbers = elements_along(axis, ndim)
     return gather(
@@ -108,7 +108,7 @@ class Sort(Primitive):
         is_stable: bool,
         num_keys: int,
     ) -> list[Value]:
-        if values[0].aval.size == 0 or values[0].aval.shape[dimension] < 2:
+        if 0 in values[0].aval.shape or values[0].aval.shape[dimension] == 1:
             return list(values)
         return lower_sort(b, values, dimension, is_stable, num_keys)
 
@@ -195,7 +195,7 @@ class TopK(Primitive):
         return [np.array(values, order="C"), np.array(places, np.int32, order="C")]
 
     def lower(self, b: Builder, outs: Any, x: Value, *, k: int, axis: int) -> list[Value]:
-        if not outs[0].size:
+        if outs[0].size == 0:
             return [b.full(0, out) for out in outs]
         last = x.aval.ndim - 1
         order = [*[i for i in range(last + 1) if i != axis], axis]
@@ -230,7 +230,7 @@ def _permuted(b: Builder, x: Value, order: Sequence[int]) -> Value:
 def _largest_places(keys: Any, k: int) -> Any:
     """Places of the k largest integers along the last axis; of equal ones the first come first."""
     n = keys.shape[-1]
-    if k == 0 or not keys.size:
+    if k == 0 or keys.size == 0:
         return np.zeros((*keys.shape[:-1], k), np.int64)
     threshold = np.partition(keys, n - k)[..., n - k, None]
     above, level = keys > threshold, keys == threshold

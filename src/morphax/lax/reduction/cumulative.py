@@ -100,7 +100,7 @@ class Cumulative(Primitive):
         return np.array(np.flip(out, axis) if reverse else out, x.dtype, order="C")
 
     def lower(self, b: Builder, out: Any, x: Value, *, axis: int, reverse: bool) -> Value:
-        if x.aval.shape[axis] < 2 or not x.aval.size:
+        if 0 in x.aval.shape or x.aval.shape[axis] == 1:
             return x
 
         def combine(block: Builder, left: Value, right: Value) -> Value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -23,6 +24,7 @@ from ...core import (
     not_linear,
     same_axes,
 )
+from ...core.dims import Dim, SymbolicDim
 from ...dtypes.numbers import host_scalar
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
@@ -97,6 +99,22 @@ class Empty(Nullary):
 
 
 @final
+class DimAsValue(Nullary):
+    """The size of an axis as a number of a program, which may be traced for all sizes."""
+
+    name = "dim_as_value"
+
+    def abstract_eval(self, *, dim: Any) -> ShapedArray:
+        return like(shape=(), dtype=dtypes.canonicalize(int), weak_type=True)
+
+    def evaluate(self, *, dim: Any) -> Any:
+        return np.asarray(index(dim), dtypes.canonicalize(int))
+
+    def lower(self, b: Builder, out: Any, *, dim: Any) -> Value:
+        return b.size(dim, out)
+
+
+@final
 class Copy(Primitive):
     """The operand in memory of its own."""
 
@@ -126,6 +144,7 @@ class Copy(Primitive):
 
 iota_p = Iota()
 empty_p = Empty()
+dim_as_value_p = DimAsValue()
 copy_p = Copy()
 
 
@@ -213,6 +232,13 @@ def full_like(
     if shape is not None:
         return _filled(shape, fill_value, target, None)
     return _filled(like.shape, fill_value, target, x.aval.sharding if hasattr(x, "aval") else None)
+
+
+def size_value(size: Dim, dtype: Any) -> Any:
+    """The size of an axis as a scalar, which a program computes unless it is known."""
+    if type(size) is SymbolicDim:
+        return convert(dim_as_value_p.bind(dim=size), dtype)
+    return dtype.type(size)
 
 
 def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:

@@ -24,7 +24,7 @@ from ...core import (
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
 from ...util.messages import message
-from ..ground.axes import canonical_axis, canonical_shape, integer, integer_tuple, integers, members
+from ..ground.axes import canonical_axis, canonical_shape, integer, integers, members, size_tuple
 from ..ground.linear_structure import batched_first, instantiate, moved_axis, reduce_sum
 from .shape_operations import reshape
 
@@ -82,7 +82,7 @@ class Split(Primitive):
     multiple_results = True
 
     def abstract_eval(self, x: Any, *, sizes: Any, axis: Any) -> list[ShapedArray]:
-        if min(sizes, default=0) < 0 or sum(sizes) != x.shape[axis]:
+        if any([n < 0 for n in sizes]) or sum(sizes) != x.shape[axis]:
             raise ShapeError(
                 message(
                     "lax.split, argument sizes",
@@ -205,7 +205,7 @@ class Tile(Primitive):
     linear = True
 
     def abstract_eval(self, x: Any, *, reps: Any) -> ShapedArray:
-        if min(reps, default=0) < 0:
+        if any([n < 0 for n in reps]):
             raise ShapeError(
                 message(
                     "lax.tile, argument reps",
@@ -344,7 +344,7 @@ def split(operand: Any, sizes: Sequence[int], axis: int = 0) -> Sequence[Any]:
         [Array([0], dtype=int32), Array([1, 2], dtype=int32)]
     """
     axis = canonical_axis("lax.split, argument axis", axis, aval_of(operand).ndim)
-    parts = integer_tuple("lax.split, argument sizes", sizes)
+    parts = size_tuple("lax.split, argument sizes", sizes)
     return list(split_p.bind(operand, sizes=parts, axis=axis))
 
 

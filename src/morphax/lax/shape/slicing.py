@@ -26,7 +26,15 @@ from ...core import (
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import message
 from ..elementwise.selection import select_n
-from ..ground.axes import canonical_axis, integer, integer_tuple, integers, members
+from ..ground.axes import (
+    canonical_axis,
+    dilated,
+    integer,
+    integer_or_size,
+    integers,
+    members,
+    size_tuple,
+)
 from ..ground.linear_structure import moved_axis, reduce_sum, zeros
 from .shape_operations import broadcast, broadcast_in_dim, squeeze
 
@@ -88,7 +96,7 @@ class Slice(Primitive):
     ) -> list[Any]:
         steps = strides or (1,) * x.aval.ndim
         config = [
-            (start, size - start - (1 + (n - 1) * step if n else 0), step - 1)
+            (start, size - start - dilated(n, step), step - 1)
             for start, step, n, size in zip(
                 start_indices, steps, ct.aval.shape, x.aval.shape, strict=True
             )
@@ -125,10 +133,10 @@ class Pad(Primitive):
     def abstract_eval(self, x: Any, padding_value: Any, *, padding_config: Any) -> ShapedArray:
         _check_padding(x, padding_value, padding_config)
         shape = [
-            low + high + n + interior * max(n - 1, 0)
+            low + high + dilated(n, interior + 1)
             for n, (low, high, interior) in zip(x.shape, padding_config, strict=True)
         ]
-        if shape and min(shape) < 0:
+        if any([n < 0 for n in shape]):
             _refuse_padding(x, padding_config, "sizes that are not negative after padding")
         return like(x, padding_value, shape=shape)
 
@@ -197,7 +205,7 @@ def _placement(n: int, config: Any) -> tuple[builtins.slice, builtins.slice, int
     """Along one axis: which elements are kept, where they go, and the size of the result."""
     low, high, interior = config
     step = interior + 1
-    size = low + high + n + interior * max(n - 1, 0)
+    size = low + high + dilated(n, step)
     first = max(0, -(low // step))
     last = min(n, (size - 1 - low) // step + 1)
     start = low + first * step
@@ -302,8 +310,8 @@ def slice_in_dim(
     where = "lax.slice_in_dim, argument"
     axis = canonical_axis(f"{where} axis", axis, len(shape))
     size = shape[axis]
-    start = 0 if start_index is None else integer(f"{where} start_index", start_index)
-    limit = size if limit_index is None else integer(f"{where} limit_index", limit_index)
+    start = 0 if start_index is None else integer_or_size(f"{where} start_index", start_index)
+    limit = size if limit_index is None else integer_or_size(f"{where} limit_index", limit_index)
     starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
     starts[axis] = start + size if start < 0 else start
     limits[axis] = limit + size if limit < 0 else limit
@@ -330,7 +338,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
     """
     shape = aval_of(operand).shape
     axis = canonical_axis("lax.index_in_dim, argument axis", axis, len(shape))
-    size, place = shape[axis], integer("lax.index_in_dim, argument index", index)
+    size, place = shape[axis], integer_or_size("lax.index_in_dim, argument index", index)
     if not -size <= place < size:
         raise IndexError(
             message(
@@ -340,7 +348,7 @@ def index_in_dim(operand: Any, index: int, axis: int = 0, keepdims: bool = True)
                 fix="Use an index within the axis, or jnp.take with a mode.",
             )
         )
-    start = place % size
+    start = place + size if place < 0 else place
     out = slice_in_dim(operand, start, start + 1, 1, axis)
     return out if keepdims else squeeze(out, (axis,))
 
@@ -366,7 +374,7 @@ def pad(operand: Any, padding_value: Any, padding_config: Sequence[tuple[int, in
     """
     where = "lax.pad, argument padding_config"
     triples = members(where, padding_config, "a triple (low, high, interior) for each axis")
-    config = tuple([integer_tuple(where, triple) for triple in triples])
+    config = tuple([size_tuple(where, triple) for triple in triples])
     if not all([len(triple) == 3 for triple in config]):
         raise ValueError(
             message(

@@ -25,6 +25,7 @@ from ...util.messages import message
 from ..contraction.matrix_products import accumulator, narrowed
 from ..contraction.precision import precision_attribute
 from ..elementwise.convert import convert
+from ..ground.axes import dilated
 from ..ground.families import bilinear_jvp
 from ..ground.kinds import BOOLEAN, NUMBER
 from ..ground.linear_structure import moved_axis, zeros
@@ -32,7 +33,7 @@ from ..shape.shape_operations import reshape, rev
 from .convolution_axes import ConvDimensionNumbers, arranged, placed, spatial_windows
 from .convolution_numpy import convolved
 from .depthwise_lowering import is_depthwise, lower_depthwise
-from .window_geometry import AxisWindow, dilated
+from .window_geometry import AxisWindow
 
 _SUMMABLE = NUMBER | BOOLEAN
 
@@ -101,7 +102,7 @@ class ConvGeneralDilated(Primitive):
     ) -> Value:
         numbers, groups = params["dimension_numbers"], params["feature_group_count"]
         windows = _windows(x.aval.shape, y.aval.shape, **params)
-        if out.size and is_depthwise(b, y, windows, numbers.rhs_spec, groups):
+        if out.size != 0 and is_depthwise(b, y, windows, numbers.rhs_spec, groups):
             moved = zip(windows, numbers.lhs_spec[2:], strict=True)
             on_axes = [replace(w, axis=axis) for w, axis in moved]
             return lower_depthwise(b, out, x, y, on_axes, numbers)
@@ -328,7 +329,7 @@ def _exchanged(spec: Sequence[int]) -> tuple[int, ...]:
 
 def _cotangent_of_lhs(ct: Any, aval: Any, rhs: Any, **params: Any) -> Any:
     windows = _windows(aval.shape, aval_of(rhs).shape, **params)
-    if not (ct.aval.size and aval.size and aval_of(rhs).size):
+    if 0 in (ct.aval.size, aval.size, aval_of(rhs).size):
         return zeros(aval)
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     groups = params["feature_group_count"] * params["batch_group_count"]
@@ -356,7 +357,7 @@ def _cotangent_of_lhs(ct: Any, aval: Any, rhs: Any, **params: Any) -> Any:
 
 def _cotangent_of_rhs(ct: Any, lhs: Any, aval: Any, **params: Any) -> Any:
     windows = _windows(aval_of(lhs).shape, aval.shape, **params)
-    if not (ct.aval.size and aval.size and aval_of(lhs).size):
+    if 0 in (ct.aval.size, aval.size, aval_of(lhs).size):
         return zeros(aval)
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
     # Sums go over the batch, which takes the part of the features; groups of one kind become

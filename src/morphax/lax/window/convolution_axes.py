@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from ...core.dims import max_dim, min_dim
 from ...errors import ShapeError
 from ...util.messages import message
-from ..ground.axes import integer_tuple
+from ..ground.axes import size_tuple
 from .window_geometry import AxisWindow, padtype_to_pads
 
 
@@ -91,8 +92,8 @@ def conv_dimension_numbers(
         ConvDimensionNumbers(lhs_spec=(0, 3, 1, 2), rhs_spec=(3, 2, 0, 1), out_spec=(0, 3, 1, 2))
     """
     where = "lax.conv_dimension_numbers"
-    rank = len(integer_tuple(f"{where}, argument lhs_shape", lhs_shape))
-    rhs_shape = integer_tuple(f"{where}, argument rhs_shape", rhs_shape)
+    rank = len(size_tuple(f"{where}, argument lhs_shape", lhs_shape))
+    rhs_shape = size_tuple(f"{where}, argument rhs_shape", rhs_shape)
     if len(rhs_shape) != rank:
         raise ShapeError(
             message(
@@ -217,9 +218,9 @@ def transposed_padding(reach: int, stride: int, padding: str) -> tuple[int, int]
     kind = padding.upper()
     if kind == "SAME":
         total = reach + stride - 2
-        low = reach - 1 if stride > reach - 1 else -(-total // 2)
+        low = min_dim(reach - 1, -(-total // 2))
     elif kind == "VALID":
-        total = reach + stride - 2 + max(reach - stride, 0)
+        total = reach + stride - 2 + max_dim(reach - stride, 0)
         low = reach - 1
     else:
         raise ValueError(

@@ -14,7 +14,7 @@ from ..contraction.dot import dot_general
 from ..contraction.precision import PrecisionLike, canonical_precision
 from ..elementwise.comparison import eq
 from ..elementwise.convert import convert
-from ..ground.axes import integer, integer_pairs, integer_tuple
+from ..ground.axes import dilated, integer, integer_pairs, integer_tuple
 from ..ground.placing import refuse_layout
 from ..shape.filling import broadcasted_iota
 from ..shape.shape_operations import broadcast_in_dim, reshape, rev, transpose
@@ -26,7 +26,7 @@ from .convolution_axes import (
     conv_dimension_numbers,
     transposed_padding,
 )
-from .window_geometry import dilated, padtype_to_pads
+from .window_geometry import padtype_to_pads
 
 Padding = str | Sequence[tuple[int, int]]
 

@@ -8,13 +8,13 @@ operation.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+from ...core.dims import max_dim
 from ...util.messages import message
-from ..ground.axes import integer_pairs, integer_tuple
+from ..ground.axes import dilated, integer_pairs, size_tuple
 
 Pads = tuple[tuple[int, int], ...]
 
@@ -42,7 +42,7 @@ class AxisWindow:
     def count(self) -> int:
         """How many windows there are."""
         room = self.padded_length - dilated(self.size, self.dilation)
-        return room // self.stride + 1 if room >= 0 and self.padded_length > 0 else 0
+        return 0 if self.padded_length == 0 else max_dim(room // self.stride + 1, 0)
 
     @property
     def is_trivial(self) -> bool:
@@ -116,11 +116,6 @@ class Window:
         )
 
 
-def dilated(length: int, dilation: int) -> int:
-    """The length of an axis after dilation."""
-    return (length - 1) * dilation + 1 if length else 0
-
-
 def padtype_to_pads(
     in_shape: Sequence[int],
     window_shape: Sequence[int],
@@ -156,7 +151,7 @@ def padtype_to_pads(
         )
     pads = []
     for n, k, stride in zip(in_shape, window_shape, window_strides, strict=True):
-        total = max((math.ceil(n / stride) - 1) * stride + k - n, 0)
+        total = max_dim((-(-n // stride) - 1) * stride + k - n, 0)
         small, large = total // 2, total - total // 2
         pads.append((small, large) if kind == "SAME" else (large, small))
     return pads
@@ -183,7 +178,7 @@ def reduce_window_shape_tuple(
 
 
 def _or_ones(values: Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    return (1,) * rank if values is None else integer_tuple("windows, strides or dilation", values)
+    return (1,) * rank if values is None else size_tuple("windows, strides or dilation", values)
 
 
 def canonical_window(
@@ -203,7 +198,7 @@ def canonical_window(
     """
     rank = len(shape)
     fields = {
-        "window_dimensions": integer_tuple(f"{where}, window_dimensions", window_dimensions),
+        "window_dimensions": size_tuple(f"{where}, window_dimensions", window_dimensions),
         "window_strides": _or_ones(window_strides, rank),
         "base_dilation": _or_ones(base_dilation, rank),
         "window_dilation": _or_ones(window_dilation, rank),

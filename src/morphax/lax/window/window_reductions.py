@@ -24,12 +24,13 @@ from ...core import (
 )
 from ...engines.xla.stablehlo import Builder, Value, i64_array, i64_matrix
 from ..elementwise.comparison import ge_p, le_p
+from ..ground.axes import dilated
 from ..ground.families import without_derivative
 from ..ground.kinds import NUMBER, ORDERED, DtypeKind
 from ..ground.linear_structure import zeros
 from ..ground.monoids import ADD, MAX, MIN, Monoid
 from ..ground.narrow import COMPUTED_IN
-from .window_geometry import Window, dilated
+from .window_geometry import Window
 from .window_selection import select_and_gather_add_p
 from .window_slices import (
     combined_windows,
@@ -72,7 +73,7 @@ class MonoidWindows(Primitive):
 
     def lower(self, b: Builder, out: Any, x: Value, **params: Any) -> Value:
         window = Window(**params)
-        if not out.size:
+        if out.size == 0:
             return b.full(0, out)
         gap = self.monoid.identity(out.dtype)
         if b.module.platform != "cpu":
@@ -140,7 +141,7 @@ class ReduceWindowSum(MonoidWindows):
         Strides and base dilations change places, as do the ends of the padding.
         """
         window, shape = Window(**params), x.aval.shape
-        if not (ct.aval.size and x.aval.size):
+        if 0 in (ct.aval.size, x.aval.size):
             return [zeros(x.aval.to_tangent_aval())]
         padding = []
         for w in window.along(shape):

@@ -31,11 +31,12 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
 from ..elementwise.comparison import ge_p
+from ..ground.axes import dilated
 from ..ground.families import compare
 from ..ground.kinds import NUMBER, ORDERED
 from ..ground.linear_structure import batched_first
 from ..ground.monoids import highest, lowest
-from .window_geometry import AxisWindow, Window, dilated
+from .window_geometry import AxisWindow, Window
 from .window_slices import padded_array, padded_value, slice_of_array, slicer
 
 
@@ -241,7 +242,7 @@ class SelectAndGatherAdd(WindowSelection):
     def lower(
         self, b: Builder, out: Any, t: Value, x: Value, *, select_prim: Primitive, **params: Any
     ) -> Value:
-        if not out.size:
+        if out.size == 0:
             return b.full(0, out)
         windows = _window(**params).moving(x.aval.shape)
         worst = _worst(select_prim, x.aval.dtype)
@@ -275,7 +276,7 @@ class SelectAndScatterAdd(WindowSelection):
         return like(source, shape=x.shape)
 
     def evaluate(self, source: Any, x: Any, *, select_prim: Primitive, **params: Any) -> Any:
-        if not source.size:
+        if source.size == 0:
             return np.zeros(x.shape, source.dtype)
         windows = _window(**params).moving(x.shape)
         worst, zero = _worst(select_prim, x.dtype), np.zeros((), source.dtype)
@@ -293,7 +294,7 @@ class SelectAndScatterAdd(WindowSelection):
         select_prim: Primitive,
         **params: Any,
     ) -> Value:
-        if not source.aval.size:
+        if source.aval.size == 0:
             return b.full(0, out)
         windows = _window(**params).moving(x.aval.shape)
         worst = _worst(select_prim, x.aval.dtype)

@@ -371,5 +371,6 @@ from .vectorize import vectorize as vectorize
 
 if _TYPE_CHECKING:
     from ..numpy.sine_cardinal import sinc as sinc
+    from . import fft as fft
 
-__getattr__, __dir__ = _on_demand(__name__, (), {"..numpy.sine_cardinal": ("sinc",)})
+__getattr__, __dir__ = _on_demand(__name__, ("fft",), {"..numpy.sine_cardinal": ("sinc",)})

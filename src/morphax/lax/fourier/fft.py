@@ -188,10 +188,12 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """
     kind = _fft_type(fft_type)
     lengths = integer_tuple("lax.fft, argument fft_lengths", fft_lengths)
-    dtype, _ = dtypes.to_inexact(aval_of(x).dtype)
-    if kind is not FftType.RFFT:
-        dtype = dtypes.canonicalize(np.result_type(dtype, np.complex64))
-    x = convert(x, dtype)
+    dtype = aval_of(x).dtype
+    if not lengths or dtype not in (_COMPLEX_OF if kind is FftType.RFFT else _REAL_OF):
+        dtype, _ = dtypes.to_inexact(dtype)
+        if kind is not FftType.RFFT:
+            dtype = dtypes.canonicalize(np.result_type(dtype, np.complex64))
+        x = convert(x, dtype)
     return fft_p.bind(x, fft_type=kind, fft_lengths=lengths) if lengths else x
 
 

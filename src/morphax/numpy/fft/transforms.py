@@ -1,0 +1,400 @@
+"""Transforms along any axes, of any lengths, with any normalization.
+
+All are `lax.fft`, which transforms the last axes: axes are cropped or padded with zeros to the
+length asked for, moved to the end, transformed, scaled and moved back.
+
+Along an axis of length n, with ω = exp(−2πi/n), the forward transforms (`fft`, `rfft`, `hfft` …)
+are ``y[k] = Σⱼ a[j] ωʲᵏ`` and the others their inverses.  `norm` says where the factor 1/n stands:
+
+- ``"backward"`` (also `None`): at the inverse;
+- ``"forward"``: at the forward transform;
+- ``"ortho"``: one of 1/√n at each, which makes them unitary.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ... import lax
+from ...core import max_dim
+from ...engines.reference.replay import replayed
+from ...lax.fourier.fft import FftType
+from ...lax.fourier.fft import fft as lax_fft
+from ...lax.ground.axes import integer, integer_tuple
+from ...util.messages import message
+from ..axes import canonical_axis
+from ..complex import conj
+from ..operands import as_array
+
+_FFT, _IFFT, _RFFT, _IRFFT = FftType
+_INVERSE: Final = frozenset({_IFFT, _IRFFT})
+_REVERSED: Final = {"backward": "forward", None: "forward", "forward": "backward"}
+_LAST_TWO: Final = (-2, -1)
+
+
+@replayed(1)
+def fft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The discrete Fourier transform along an axis: ``y[k] = Σⱼ a[j] exp(−2πi jk / n)``.
+
+    Args:
+        a: array (..., m, ...), real or complex.
+        n: the length of the result; the axis is cropped, or padded with zeros at its end.
+        axis: the axis.
+        norm: ``"backward"`` (the default) for the sum as it stands, ``"ortho"`` for 1/√n times it,
+            ``"forward"`` for 1/n times it.
+
+    Returns:
+        Array (..., n, ...), complex64 or complex128.
+
+    Raises:
+        TypeError: if `n` or `axis` is no integer.
+        ValueError: if there is no such axis or norm, or `n` is not positive.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.fft(jnp.array([1.0, 0.0, 2.0, 0.0]))
+        Array([ 3.+0.j, -1.+0.j,  3.+0.j, -1.+0.j], dtype=complex64)
+    """
+    return _along_axis("fft", _FFT, a, n, axis, norm)
+
+
+@replayed(1)
+def ifft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `fft`: ``x[j] = 1/n Σₖ a[k] exp(2πi jk / n)``; see there for the arguments."""
+    return _along_axis("ifft", _IFFT, a, n, axis, norm)
+
+
+@replayed(1)
+def rfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The Fourier transform of a real signal: the frequencies k ≤ n/2 of `fft`.
+
+    The others are their conjugates: y[n − k] is that of y[k].
+
+    Args:
+        a: array (..., m, ...), float32 or float64; integers become floating.
+        n, axis, norm: see `fft`.
+
+    Returns:
+        Array (..., n // 2 + 1, ...), complex64 or complex128.
+
+    Raises:
+        ValueError: if `a` is complex, of a short float or empty; and as `fft`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.rfft(jnp.array([1.0, 0.0, 2.0, 0.0]))
+        Array([ 3.+0.j, -1.+0.j,  3.+0.j], dtype=complex64)
+    """
+    return _along_axis("rfft", _RFFT, a, n, axis, norm)
+
+
+@replayed(1)
+def irfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `rfft`: the real signal with the frequencies `a`.
+
+    The imaginary parts of a[0] and, if n is even, of a[n/2] are ignored, for a real signal has
+    none there.
+
+    Args:
+        a: array (..., m, ...), real or complex.
+        n: the length of the result, by default the even one, 2 (m − 1).
+        axis, norm: see `fft`.
+
+    Returns:
+        Array (..., n, ...), float32 or float64.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.irfft(jnp.fft.rfft(jnp.array([1.0, 0.0, 2.0])), 3).round(6)
+        Array([1., 0., 2.], dtype=float32)
+    """
+    return _along_axis("irfft", _IRFFT, a, n, axis, norm)
+
+
+@replayed(1)
+def hfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The Fourier transform of a signal with a[n − j] = conj a[j], which is real.
+
+    Args:
+        a: array (..., m, ...): the first half of the signal.
+        n, axis, norm: see `irfft`.
+
+    Returns:
+        Array (..., n, ...), float32 or float64.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.hfft(jnp.array([1.0, 2.0j, 3.0]))
+        Array([ 4.,  2.,  4., -6.], dtype=float32)
+    """
+    reflected = conj(as_array("fft.hfft", a))
+    return _along_axis("hfft", _IRFFT, reflected, n, axis, _back("hfft", norm))
+
+
+@replayed(1)
+def ihfft(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None) -> Any:
+    """The inverse of `hfft`: the first half of the signal with the real spectrum `a`.
+
+    Args:
+        a: array (..., m, ...), float32 or float64; integers become floating.
+        n, axis, norm: see `fft`.
+
+    Returns:
+        Array (..., n // 2 + 1, ...), complex64 or complex128.
+    """
+    return lax.conj(_along_axis("ihfft", _RFFT, a, n, axis, _back("ihfft", norm)))
+
+
+@replayed(1)
+def fftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Any:
+    """The discrete Fourier transform along several axes.
+
+    Args:
+        a: array, real or complex.
+        s: the lengths of the axes in the result; each is cropped or padded with zeros.
+        axes: the axes, all different; by default the last of them if `s` is given, otherwise all.
+        norm: see `fft`; n is the product of the lengths.
+
+    Returns:
+        Array, complex64 or complex128; of no axes, `a` itself.
+
+    Raises:
+        TypeError: if `s` or `axes` are no sequences of integers.
+        ValueError: if an axis is missing or named twice, a length is not positive, there are more
+            or fewer lengths than axes, or there is no such norm.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.fft.fftn(jnp.eye(2))
+        Array([[2.+0.j, 0.+0.j],
+               [0.+0.j, 2.+0.j]], dtype=complex64)
+    """
+    return _along_axes("fftn", _FFT, a, s, axes, norm)
+
+
+@replayed(1)
+def ifftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Any:
+    """The inverse of `fftn`; see there for the arguments."""
+    return _along_axes("ifftn", _IFFT, a, s, axes, norm)
+
+
+@replayed(1)
+def rfftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Any:
+    """`rfft` along the last of the axes, then `fft` along the others; see `fftn` and `rfft`."""
+    return _along_axes("rfftn", _RFFT, a, s, axes, norm)
+
+
+@replayed(1)
+def irfftn(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] | None = None,
+    norm: str | None = None,
+) -> Any:
+    """The inverse of `rfftn`; its last length is by default the even one, see `irfft`."""
+    return _along_axes("irfftn", _IRFFT, a, s, axes, norm)
+
+
+@replayed(1)
+def fft2(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = _LAST_TWO,
+    norm: str | None = None,
+) -> Any:
+    """`fftn` along two axes, by default the last two; see there for the arguments."""
+    return _along_axes("fft2", _FFT, a, s, _two("fft2", axes), norm)
+
+
+@replayed(1)
+def ifft2(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = _LAST_TWO,
+    norm: str | None = None,
+) -> Any:
+    """`ifftn` along two axes, by default the last two; see `fftn` for the arguments."""
+    return _along_axes("ifft2", _IFFT, a, s, _two("ifft2", axes), norm)
+
+
+@replayed(1)
+def rfft2(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = _LAST_TWO,
+    norm: str | None = None,
+) -> Any:
+    """`rfftn` along two axes, by default the last two; see `fftn` for the arguments."""
+    return _along_axes("rfft2", _RFFT, a, s, _two("rfft2", axes), norm)
+
+
+@replayed(1)
+def irfft2(
+    a: Any,
+    s: Sequence[int] | None = None,
+    axes: Sequence[int] = _LAST_TWO,
+    norm: str | None = None,
+) -> Any:
+    """`irfftn` along two axes, by default the last two; see `fftn` for the arguments."""
+    return _along_axes("irfft2", _IRFFT, a, s, _two("irfft2", axes), norm)
+
+
+def _along_axis(
+    name: str, kind: FftType, a: Any, n: int | None, axis: int | None, norm: str | None
+) -> Any:
+    a = as_array(f"fft.{name}", a)
+    if isinstance(axis, (tuple, list)):
+        raise ValueError(
+            message(
+                f"jnp.fft.{name}, argument axis",
+                given=f"{axis}",
+                expected="one axis",
+                fix=f"Use jnp.fft.{name}n for several axes."
+                if "h" not in name
+                else "Apply the function once for each axis.",
+            )
+        )
+    place = canonical_axis(f"fft.{name}", -1 if axis is None else axis, a.aval.ndim)
+    lengths = None if n is None else (integer(f"jnp.fft.{name}, argument n", n),)
+    return _transformed(name, kind, a, lengths, (place,), norm)
+
+
+def _along_axes(name: str, kind: FftType, a: Any, s: Any, axes: Any, norm: str | None) -> Any:
+    a = as_array(f"fft.{name}", a)
+    ndim = a.aval.ndim
+    lengths = None if s is None else integer_tuple(f"jnp.fft.{name}, argument s", s)
+    if axes is None:
+        count = ndim if lengths is None else len(lengths)
+        named: tuple[int, ...] = tuple(range(-count, 0))
+    else:
+        named = integer_tuple(f"jnp.fft.{name}, argument axes", axes)
+    places = tuple([canonical_axis(f"fft.{name}", axis, ndim) for axis in named])
+    if len(set(places)) < len(places):
+        raise ValueError(
+            message(
+                f"jnp.fft.{name}, argument axes",
+                given=f"{named} of an array with {ndim} axes",
+                expected="axes that all differ",
+                fix="Call the function again to transform an axis twice.",
+            )
+        )
+    if lengths is not None and len(lengths) != len(places):
+        raise ValueError(
+            message(
+                f"jnp.fft.{name}, argument s",
+                given=f"{len(lengths)} lengths for {len(places)} axes",
+                expected="a length for each axis",
+                fix="Give s and axes as many numbers.",
+            )
+        )
+    return _transformed(name, kind, a, lengths, places, norm)
+
+
+def _transformed(
+    name: str,
+    kind: FftType,
+    a: Any,
+    lengths: tuple[int, ...] | None,
+    axes: tuple[int, ...],
+    norm: str | None,
+) -> Any:
+    """The transform along `axes`, the last of which is that of the real side if there is one."""
+    _check_norm(name, norm)
+    if lengths is None:
+        lengths = tuple([a.aval.shape[axis] for axis in axes])
+        if kind is _IRFFT and axes:
+            lengths = (*lengths[:-1], max_dim(2 * (lengths[-1] - 1), 0))
+    else:
+        _check_lengths(name, lengths)
+        a = _with_sizes(a, kind, lengths, axes)
+    ndim = a.aval.ndim
+    order = (*[i for i in range(ndim) if i not in axes], *axes)
+    moved = order != tuple(range(ndim))
+    result = lax_fft(lax.transpose(a, order) if moved else a, kind, lengths)
+    result = _scaled(result, kind, lengths, norm)
+    if not moved:
+        return result
+    return lax.transpose(result, tuple(sorted(range(ndim), key=order.__getitem__)))
+
+
+def _with_sizes(a: Any, kind: FftType, lengths: Sequence[int], axes: Sequence[int]) -> Any:
+    """`a` cropped, or padded with zeros, along `axes` to what the transform takes."""
+    sizes = list(a.aval.shape)
+    for axis, length in zip(axes, lengths, strict=True):
+        sizes[axis] = length
+    if kind is _IRFFT and axes:
+        sizes[axes[-1]] = lengths[-1] // 2 + 1
+    changes = [wanted - size for wanted, size in zip(sizes, a.aval.shape, strict=True)]
+    if not any(changes):
+        return a
+    return lax.pad(a, a.aval.dtype.type(0), [(0, change, 0) for change in changes])
+
+
+def _scaled(x: Any, kind: FftType, lengths: Sequence[int], norm: str | None) -> Any:
+    """A transform with the factors that `norm` asks for."""
+    count = math.prod(lengths)
+    if norm in (None, "backward") or count <= 1:
+        return x
+    factor = math.sqrt(count) if norm == "ortho" else float(count)
+    return lax.mul(x, x.aval.dtype.type(factor if kind in _INVERSE else 1 / factor))
+
+
+def _back(name: str, norm: str | None) -> str | None:
+    """The norm with which the inverse scales as the transform does with `norm`."""
+    _check_norm(name, norm)
+    return _REVERSED.get(norm, norm)
+
+
+def _two(name: str, axes: Any) -> tuple[int, ...]:
+    named = integer_tuple(f"jnp.fft.{name}, argument axes", axes)
+    if len(named) == 2:
+        return named
+    raise ValueError(
+        message(
+            f"jnp.fft.{name}, argument axes",
+            given=f"{named}",
+            expected="two axes",
+            fix=f"Use jnp.fft.{name[:-1]}n for any number of axes.",
+        )
+    )
+
+
+def _check_norm(name: str, norm: Any) -> None:
+    if norm not in (None, "backward", "ortho", "forward"):
+        raise ValueError(
+            message(
+                f"jnp.fft.{name}, argument norm",
+                given=f"{norm!r}",
+                expected="'backward', 'ortho', 'forward' or None",
+                fix="Leave it out for a factor of 1/n at the inverse.",
+            )
+        )
+
+
+def _check_lengths(name: str, lengths: Sequence[int]) -> None:
+    if min(lengths, default=1) < 1:
+        raise ValueError(
+            message(
+                f"jnp.fft.{name}, length of the transform",
+                given=f"{lengths[0] if len(lengths) == 1 else lengths}",
+                expected="positive lengths",
+                fix="Leave the length out to transform the whole axis.",
+            )
+        )

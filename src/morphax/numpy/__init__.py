@@ -16,7 +16,6 @@ from .application import apply_over_axes as apply_over_axes
 from .application import piecewise as piecewise
 from .arithmetic import abs as abs
 from .arithmetic import absolute as absolute
-from .arithmetic import add as add
 from .arithmetic import cbrt as cbrt
 from .arithmetic import divide as divide
 from .arithmetic import divmod as divmod
@@ -27,11 +26,7 @@ from .arithmetic import fmax as fmax
 from .arithmetic import fmin as fmin
 from .arithmetic import fmod as fmod
 from .arithmetic import hypot as hypot
-from .arithmetic import maximum as maximum
-from .arithmetic import minimum as minimum
 from .arithmetic import mod as mod
-from .arithmetic import multiply as multiply
-from .arithmetic import negative as negative
 from .arithmetic import positive as positive
 from .arithmetic import power as power
 from .arithmetic import reciprocal as reciprocal
@@ -39,7 +34,6 @@ from .arithmetic import remainder as remainder
 from .arithmetic import sign as sign
 from .arithmetic import sqrt as sqrt
 from .arithmetic import square as square
-from .arithmetic import subtract as subtract
 from .arithmetic import true_divide as true_divide
 from .averages import average as average
 from .averages import mean as mean
@@ -85,8 +79,6 @@ from .exponential import log as log
 from .exponential import log1p as log1p
 from .exponential import log2 as log2
 from .exponential import log10 as log10
-from .exponential import logaddexp as logaddexp
-from .exponential import logaddexp2 as logaddexp2
 from .floats import copysign as copysign
 from .floats import frexp as frexp
 from .floats import heaviside as heaviside
@@ -123,14 +115,11 @@ from .joining import tile as tile
 from .joining import unstack as unstack
 from .joining import vsplit as vsplit
 from .joining import vstack as vstack
-from .logic import bitwise_and as bitwise_and
 from .logic import bitwise_count as bitwise_count
 from .logic import bitwise_invert as bitwise_invert
 from .logic import bitwise_left_shift as bitwise_left_shift
 from .logic import bitwise_not as bitwise_not
-from .logic import bitwise_or as bitwise_or
 from .logic import bitwise_right_shift as bitwise_right_shift
-from .logic import bitwise_xor as bitwise_xor
 from .logic import equal as equal
 from .logic import greater as greater
 from .logic import greater_equal as greater_equal
@@ -138,10 +127,7 @@ from .logic import invert as invert
 from .logic import left_shift as left_shift
 from .logic import less as less
 from .logic import less_equal as less_equal
-from .logic import logical_and as logical_and
 from .logic import logical_not as logical_not
-from .logic import logical_or as logical_or
-from .logic import logical_xor as logical_xor
 from .logic import not_equal as not_equal
 from .logic import right_shift as right_shift
 from .matrices import diag as diag
@@ -367,6 +353,22 @@ from .trigonometric import sin as sin
 from .trigonometric import sinh as sinh
 from .trigonometric import tan as tan
 from .trigonometric import tanh as tanh
+from .ufunc import frompyfunc as frompyfunc
+from .ufunc import ufunc as ufunc
+from .ufuncs import add as add
+from .ufuncs import bitwise_and as bitwise_and
+from .ufuncs import bitwise_or as bitwise_or
+from .ufuncs import bitwise_xor as bitwise_xor
+from .ufuncs import logaddexp as logaddexp
+from .ufuncs import logaddexp2 as logaddexp2
+from .ufuncs import logical_and as logical_and
+from .ufuncs import logical_or as logical_or
+from .ufuncs import logical_xor as logical_xor
+from .ufuncs import maximum as maximum
+from .ufuncs import minimum as minimum
+from .ufuncs import multiply as multiply
+from .ufuncs import negative as negative
+from .ufuncs import subtract as subtract
 from .vectorize import vectorize as vectorize
 
 if _TYPE_CHECKING:

@@ -17,7 +17,7 @@ from ..lax.elementwise.selection import max_p, min_p
 from ..lax.ground.linear_structure import broadcast_to
 from ..util.messages import message
 from .logic import greater, less
-from .operands import BOOL, as_array, promoted, promoted_inexact
+from .operands import BOOL, as_array, promoted, promoted_inexact, refuse_out_and_where
 
 _INT32 = np.dtype(np.int32)
 
@@ -31,7 +31,7 @@ def _is_bool(x: Any) -> bool:
 
 
 @replayed(2)
-def add(x: Any, y: Any, /) -> Any:
+def add(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x + y, element by element; of booleans, the logical or.
 
     Args:
@@ -45,19 +45,25 @@ def add(x: Any, y: Any, /) -> Any:
         >>> jnp.add(jnp.arange(3), 1.5)
         Array([1.5, 2.5, 3.5], dtype=float32, weak_type=True)
     """
+    if out is not None or where is not None:
+        refuse_out_and_where("add", out)
     x, y = promoted("add", x, y)
     return or_p.bind(x, y) if _is_bool(x) else add_p.bind(x, y)
 
 
 @replayed(2)
-def subtract(x: Any, y: Any, /) -> Any:
+def subtract(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x − y, element by element."""
+    if out is not None or where is not None:
+        refuse_out_and_where("subtract", out)
     return sub_p.bind(*promoted("subtract", x, y))
 
 
 @replayed(2)
-def multiply(x: Any, y: Any, /) -> Any:
+def multiply(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x · y, element by element; of booleans, the logical and."""
+    if out is not None or where is not None:
+        refuse_out_and_where("multiply", out)
     x, y = promoted("multiply", x, y)
     return and_p.bind(x, y) if _is_bool(x) else mul_p.bind(x, y)
 
@@ -71,8 +77,10 @@ def true_divide(x: Any, y: Any, /) -> Any:
 divide = true_divide
 
 
-def negative(x: Any, /) -> Any:
+def negative(x: Any, /, *, out: None = None, where: None = None) -> Any:
     """−x, element by element."""
+    if out is not None or where is not None:
+        refuse_out_and_where("negative", out)
     return neg_p.bind(*promoted("negative", x))
 
 
@@ -82,14 +90,18 @@ def positive(x: Any, /) -> Any:
 
 
 @replayed(2)
-def maximum(x: Any, y: Any, /) -> Any:
+def maximum(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """The larger of x and y, element by element; NaN if either is NaN."""
+    if out is not None or where is not None:
+        refuse_out_and_where("maximum", out)
     return max_p.bind(*promoted("maximum", x, y))
 
 
 @replayed(2)
-def minimum(x: Any, y: Any, /) -> Any:
+def minimum(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """The smaller of x and y, element by element; NaN if either is NaN."""
+    if out is not None or where is not None:
+        refuse_out_and_where("minimum", out)
     return min_p.bind(*promoted("minimum", x, y))
 
 

@@ -138,7 +138,7 @@ class AtIndex:
             >>> jnp.ones(3).at[jnp.array([1, 1])].apply(lambda v: 10 * v)
             Array([  1., 100.,   1.], dtype=float32)
         """
-        if self._may_repeat(**options):
+        if self.may_repeat(**options):
             zero = np.zeros((), self.array.aval.dtype)
             return update(self, "apply", zero, _applying(func), None, **options)
         wrap = options.get("wrap_negative_indices", True)
@@ -155,9 +155,7 @@ class AtIndex:
             )
         return self.set(new, **options)
 
-    def _may_repeat(
-        self, *, mode: Any = None, wrap_negative_indices: bool = True, **_: Any
-    ) -> bool:
+    def may_repeat(self, *, mode: Any = None, wrap_negative_indices: bool = True, **_: Any) -> bool:
         """Whether an element may be named twice, as far as it is known."""
         signature, arrays = signature_of(self.array, self.index)
         plan = plan_index(self.array.aval.shape, signature)

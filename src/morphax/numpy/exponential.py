@@ -14,7 +14,7 @@ from ..lax.elementwise.convert import convert
 from ..lax.elementwise.log_sum import log_sum
 from .arithmetic import chosen
 from .complex import is_complex
-from .operands import promoted_inexact
+from .operands import promoted_inexact, refuse_out_and_where
 
 
 def exp(x: Any, /) -> Any:
@@ -65,12 +65,14 @@ def log1p(x: Any, /) -> Any:
 
 @replayed(2)
 @checked_as_one
-def logaddexp(x1: Any, x2: Any, /) -> Any:
+def logaddexp(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> Any:
     """log(eˣ + eʸ), element by element, without overflow in between.
 
     The derivatives are eˣ / (eˣ + eʸ) and eʸ / (eˣ + eʸ): ½ each where the operands are equal, two
     equal infinities too, and NaN where one is NaN.
     """
+    if out is not None or where is not None:
+        refuse_out_and_where("logaddexp", out)
     x1, x2 = promoted_inexact("logaddexp", x1, x2)
     if is_complex(x1):
         return _sum_of_complex_powers(x1, x2, 1.0)
@@ -81,8 +83,10 @@ def logaddexp(x1: Any, x2: Any, /) -> Any:
 
 @replayed(2)
 @checked_as_one
-def logaddexp2(x1: Any, x2: Any, /) -> Any:
+def logaddexp2(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> Any:
     """log₂(2ˣ + 2ʸ), element by element, without overflow in between."""
+    if out is not None or where is not None:
+        refuse_out_and_where("logaddexp2", out)
     x1, x2 = promoted_inexact("logaddexp2", x1, x2)
     if is_complex(x1):
         return _sum_of_complex_powers(x1, x2, np.log(2.0))

@@ -246,7 +246,7 @@ def plan_index(shape: tuple[int, ...], signature: Signature) -> IndexPlan:
         else:
             axes.append(_slice_axis(part, size))
             result_ndim += 1
-    batch_shape = np.broadcast_shapes(*batch_shapes) if batch_shapes else ()
+    batch_shape = _broadcast(batch_shapes) if batch_shapes else ()
     # Arrays next to each other all stand before the same axis of the result.
     together = len(set(places)) == 1
     place = places[0] if places and together else 0
@@ -261,6 +261,21 @@ def plan_index(shape: tuple[int, ...], signature: Signature) -> IndexPlan:
         new_axes=tuple([n + width if arrays and n >= place else n for n in new_axes]),
         in_bounds=in_bounds,
     )
+
+
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The common shape of index arrays."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(
+            message(
+                "x[...], index",
+                given="arrays of indices of shapes " + ", ".join(map(str, shapes)),
+                expected="shapes that broadcast together; a mask is as long as it has true values",
+                fix="Index the axes one after the other, or combine arrays with jnp.ix_.",
+            )
+        ) from None
 
 
 def _is_array(part: Any) -> bool:

@@ -14,7 +14,7 @@ from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.bitwise import and_p, not_p, or_p, xor_p
 from ..lax.elementwise.comparison import eq_p, ge_p, gt_p, le_p, lt_p, ne_p
-from .operands import BOOL, PYTHON_SCALARS, as_truth, promoted
+from .operands import BOOL, PYTHON_SCALARS, as_truth, promoted, refuse_out_and_where
 
 
 def _compared(
@@ -100,20 +100,26 @@ def greater_equal(x: Any, y: Any, /) -> Any:
     return _compared("greater_equal", ge_p, operator.ge, x, y)
 
 
-def logical_and(x: Any, y: Any, /) -> Any:
+def logical_and(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x and y, element by element; a number counts as true unless it is zero."""
+    if out is not None or where is not None:
+        refuse_out_and_where("logical_and", out)
     return and_p.bind(
         *promoted("logical_and", as_truth("logical_and", x), as_truth("logical_and", y))
     )
 
 
-def logical_or(x: Any, y: Any, /) -> Any:
+def logical_or(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x or y, element by element; a number counts as true unless it is zero."""
+    if out is not None or where is not None:
+        refuse_out_and_where("logical_or", out)
     return or_p.bind(*promoted("logical_or", as_truth("logical_or", x), as_truth("logical_or", y)))
 
 
-def logical_xor(x: Any, y: Any, /) -> Any:
+def logical_xor(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """either x or y, element by element; a number counts as true unless it is zero."""
+    if out is not None or where is not None:
+        refuse_out_and_where("logical_xor", out)
     return xor_p.bind(
         *promoted("logical_xor", as_truth("logical_xor", x), as_truth("logical_xor", y))
     )
@@ -124,18 +130,24 @@ def logical_not(x: Any, /) -> Any:
     return not_p.bind(as_truth("logical_not", x))
 
 
-def bitwise_and(x: Any, y: Any, /) -> Any:
+def bitwise_and(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """The bits set in both x and y."""
+    if out is not None or where is not None:
+        refuse_out_and_where("bitwise_and", out)
     return and_p.bind(*promoted("bitwise_and", x, y))
 
 
-def bitwise_or(x: Any, y: Any, /) -> Any:
+def bitwise_or(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """The bits set in x or y."""
+    if out is not None or where is not None:
+        refuse_out_and_where("bitwise_or", out)
     return or_p.bind(*promoted("bitwise_or", x, y))
 
 
-def bitwise_xor(x: Any, y: Any, /) -> Any:
+def bitwise_xor(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """The bits set in one of x and y."""
+    if out is not None or where is not None:
+        refuse_out_and_where("bitwise_xor", out)
     return xor_p.bind(*promoted("bitwise_xor", x, y))
 
 

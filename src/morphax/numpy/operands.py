@@ -9,7 +9,7 @@ operands of rank 0 are not broadcast, for primitives repeat them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -45,6 +45,18 @@ def check_no_out(name: str, out: Any) -> None:
                 fix="Use the result.",
             )
         )
+
+
+def refuse_out_and_where(name: str, out: Any) -> NoReturn:
+    """Refuse what calls of NumPy's universal functions have besides operands."""
+    raise NotImplementedError(
+        message(
+            f"jnp.{name}, argument {'where' if out is None else 'out'}",
+            given="an array",
+            expected="None: arrays are immutable",
+            fix="Use the result, and jnp.where to choose.",
+        )
+    )
 
 
 def promoted(name: str, *operands: Any) -> Sequence[Any]:

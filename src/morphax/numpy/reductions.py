@@ -31,7 +31,7 @@ Axis = Any
 
 @final
 @dataclass(frozen=True, slots=True)
-class _Reduction:
+class Reduction:
     """A reduction of lax, with what NumPy's reductions have in common around it.
 
     Args:
@@ -148,15 +148,15 @@ def _product_over(a: Any, axes: tuple[int, ...]) -> Any:
     return (lax.reduce_and if a.aval.dtype == np.bool_ else lax.reduce_prod)(a, axes)
 
 
-_SUM = _Reduction("sum", _sum_over, lambda dtype: 0, add)
-_PROD = _Reduction("prod", _product_over, lambda dtype: 1, multiply)
-_MAX = _Reduction("max", lax.reduce_max, combine=lax.max, least=lowest)
-_MIN = _Reduction("min", lax.reduce_min, combine=lax.min, least=highest)
-_SHIFT = _Reduction(
+_SUM = Reduction("sum", _sum_over, lambda dtype: 0, add)
+_PROD = Reduction("prod", _product_over, lambda dtype: 1, multiply)
+_MAX = Reduction("max", lax.reduce_max, combine=lax.max, least=lowest)
+_MIN = Reduction("min", lax.reduce_min, combine=lax.min, least=highest)
+_SHIFT = Reduction(
     "max", lambda a, axes: exp_shift_p.bind(a, axes=axes), lambda dtype: dtype.type(-np.inf)
 )
-_ALL = _Reduction("all", lax.reduce_and, lambda dtype: True)
-_ANY = _Reduction("any", lax.reduce_or, lambda dtype: False)
+_ALL = Reduction("all", lax.reduce_and, lambda dtype: True)
+_ANY = Reduction("any", lax.reduce_or, lambda dtype: False)
 
 
 @replayed(1)

@@ -8,5 +8,15 @@ from __future__ import annotations
 
 from .cholesky import cholesky as cholesky
 from .cholesky import cholesky_p as cholesky_p
+from .householder import householder_product as householder_product
+from .householder import householder_product_p as householder_product_p
+from .householder import ormqr as ormqr
+from .householder import ormqr_p as ormqr_p
+from .lu import lu as lu
+from .lu import lu_p as lu_p
+from .lu import lu_pivots_to_permutation as lu_pivots_to_permutation
+from .lu import lu_pivots_to_permutation_p as lu_pivots_to_permutation_p
+from .qr import qr as qr
+from .qr import qr_p as qr_p
 from .triangular import triangular_solve as triangular_solve
 from .triangular import triangular_solve_p as triangular_solve_p

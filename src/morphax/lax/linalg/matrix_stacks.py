@@ -29,6 +29,9 @@ FACTORED = DtypeKind(
     (np.float32, np.float64, np.complex64, np.complex128),
 )
 
+# Places of rows and columns, as LAPACK gives them.
+PLACES = DtypeKind(("int32",), (np.int32,))
+
 # Shape and dtype of one result for one matrix of the stack.
 Result = tuple[Shape, Any]
 
@@ -38,6 +41,9 @@ class MatrixOperation(Primitive):
 
     ranks: ClassVar[tuple[int, ...]] = (2,)
     """Of the operands, without the axes of the stack."""
+
+    places: ClassVar[tuple[int, ...]] = ()
+    """Which operands are int32; the others are of one dtype that LAPACK computes in."""
 
     transpose = not_linear()
 
@@ -51,8 +57,9 @@ class MatrixOperation(Primitive):
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
         for position, (aval, rank) in enumerate(zip(avals, self.ranks, strict=True)):
-            FACTORED.check(f"linalg.{self.name}", position, aval)
-            if aval.ndim < rank or aval.dtype != avals[0].dtype:
+            is_place = position in self.places
+            (PLACES if is_place else FACTORED).check(f"linalg.{self.name}", position, aval)
+            if aval.ndim < rank or (aval.dtype != avals[0].dtype and not is_place):
                 raise unfit(self.name, avals, self.ranks)
         stacks = [a.shape[: a.ndim - rank] for a, rank in zip(avals, self.ranks, strict=True)]
         if any([stack != stacks[0] for stack in stacks]):

@@ -8,5 +8,11 @@ from __future__ import annotations
 
 from .cholesky import cholesky as cholesky
 from .cholesky import cholesky_p as cholesky_p
+from .eigh import EighImplementation as EighImplementation
+from .eigh import eigh as eigh
+from .eigh import eigh_p as eigh_p
+from .svd import SvdAlgorithm as SvdAlgorithm
+from .svd import svd as svd
+from .svd import svd_p as svd_p
 from .triangular import triangular_solve as triangular_solve
 from .triangular import triangular_solve_p as triangular_solve_p

@@ -52,6 +52,9 @@ class Eigh(IteratedFactorisation):
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
         return [(shapes[0], dtype), ((square(self.name, shapes[0]),), real_dtype(dtype))]
 
+    def takes_stacks(self, **_: Any) -> bool:
+        return True
+
     def evaluate_finite(self, x: Any, *, lower: bool) -> list[Any]:
         w, v = np.linalg.eigh(x, "L" if lower else "U")
         return [v, w]

@@ -19,22 +19,21 @@ from .matrix_stacks import MatrixOperation
 
 
 class IteratedFactorisation(MatrixOperation):
-    """Several results for one matrix; a subclass defines `evaluate_finite`, of one or of a stack.
-
-    It may raise `LinAlgError`; where it serves one matrix only, `stacks` is false.
-    """
+    """Several results for one matrix; a subclass defines `evaluate_finite`."""
 
     multiple_results = True
-    stacks = True
 
     def evaluate_finite(self, x: Any, **params: Any) -> list[Any]:
-        """The results for finite matrices, in NumPy."""
+        """The results for a finite matrix, in NumPy; raises `LinAlgError` where LAPACK fails."""
         raise AssertionError(f"{self.name} defines evaluate_finite")
+
+    def takes_stacks(self, **params: Any) -> bool:
+        """Whether `evaluate_finite` also takes a stack of matrices."""
+        return False
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         (x,) = operands
-        finite = np.isfinite(x).all((-2, -1))
-        if x.ndim == 2 or not (self.stacks and finite.all()):
+        if x.ndim == 2 or not (self.takes_stacks(**params) and np.isfinite(x).all()):
             return super().evaluate(x, **params)
         try:
             return self.evaluate_finite(x, **params)

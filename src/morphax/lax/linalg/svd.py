@@ -66,6 +66,9 @@ class Svd(IteratedFactorisation):
         left, right = (m, n) if full_matrices else (rank, rank)
         return [values, ((m, left), dtype), ((right, n), dtype)]
 
+    def takes_stacks(self, **_: Any) -> bool:
+        return True
+
     def evaluate_finite(
         self, x: Any, *, compute_uv: bool, full_matrices: bool, algorithm: SvdAlgorithm
     ) -> list[Any]:

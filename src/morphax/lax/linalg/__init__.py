@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from .cholesky import cholesky as cholesky
 from .cholesky import cholesky_p as cholesky_p
+from .eigh import EighImplementation as EighImplementation
+from .eigh import eigh as eigh
+from .eigh import eigh_p as eigh_p
 from .householder import householder_product as householder_product
 from .householder import householder_product_p as householder_product_p
 from .householder import ormqr as ormqr
@@ -18,5 +21,8 @@ from .lu import lu_pivots_to_permutation as lu_pivots_to_permutation
 from .lu import lu_pivots_to_permutation_p as lu_pivots_to_permutation_p
 from .qr import qr as qr
 from .qr import qr_p as qr_p
+from .svd import SvdAlgorithm as SvdAlgorithm
+from .svd import svd as svd
+from .svd import svd_p as svd_p
 from .triangular import triangular_solve as triangular_solve
 from .triangular import triangular_solve_p as triangular_solve_p

@@ -59,7 +59,7 @@ class Subject:
         """The function, made anew."""
         scope = namespace()
         exec(self._code, scope)
-        return scope["main"]  # type: ignore[no-any-return]
+        return scope["main"]
 
     def moved(self, sample: int) -> Main:
         """The function with each value moved a little."""
@@ -70,7 +70,7 @@ class Subject:
         scope = namespace()
         scope["noise"] = _noise(str(sample), self.epsilon)
         exec(self._noisy, scope)
-        return scope["main"]  # type: ignore[no-any-return]
+        return scope["main"]
 
     def args(self) -> list[Any]:
         """The arguments."""

@@ -90,7 +90,7 @@ class Array(HasAval):
     @property
     def itemsize(self) -> int:
         """Bytes per element."""
-        return self.aval.dtype.itemsize  # type: ignore[no-any-return]
+        return self.aval.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -108,7 +108,7 @@ class Array(HasAval):
             if current_config().transfer_guard_device_to_host is not None:
                 self.guard_reading(explicit=False)
             host = self._host = buffers.to_host(self._buffer, self.aval.dtype, self.place)
-        return host  # type: ignore[no-any-return]
+        return host
 
     def guard_reading(self, *, explicit: bool) -> None:
         """Apply the transfer guard, if reading moves the numbers from other memory to the host."""
@@ -323,13 +323,13 @@ class Array(HasAval):
     __dlpack_device__ = dlpack.device
 
     def __int__(self) -> int:
-        return conversion.scalar(self, int)  # type: ignore[no-any-return]
+        return conversion.scalar(self, int)
 
     def __float__(self) -> float:
-        return conversion.scalar(self, float)  # type: ignore[no-any-return]
+        return conversion.scalar(self, float)
 
     def __complex__(self) -> complex:
-        return conversion.scalar(self, complex)  # type: ignore[no-any-return]
+        return conversion.scalar(self, complex)
 
     def __hex__(self) -> str:
         return hex(conversion.index(self))

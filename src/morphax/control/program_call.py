@@ -44,10 +44,10 @@ class HoldsProgram(Primitive):
     program: ClassVar[str] = "jaxpr"
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Sequence[Any]:
-        return params[self.program].out_avals  # type: ignore[no-any-return]
+        return params[self.program].out_avals
 
     def effects(self, **params: Any) -> Effects:
-        return params[self.program].effects  # type: ignore[no-any-return]
+        return params[self.program].effects
 
     def axis_names(self, **params: Any) -> tuple[Any, ...]:
         return jaxpr_axis_names(params[self.program])

@@ -68,7 +68,7 @@ class HasAval:
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of the axes."""
-        return self.aval.shape  # type: ignore[no-any-return]
+        return self.aval.shape
 
     @property
     def dtype(self) -> Any:
@@ -83,7 +83,7 @@ class HasAval:
     @property
     def size(self) -> int:
         """The number of elements."""
-        return self.aval.size  # type: ignore[no-any-return]
+        return self.aval.size
 
 
 class AbstractToken(AbstractValue):

@@ -168,7 +168,7 @@ def _common_mesh(name: str, avals: Sequence[Any]) -> AbstractMesh:
     meshes = {a.sharding.mesh for a in avals}
     if len(meshes) > 1:
         _refuse(name, avals, "operands on one mesh", "Use one mesh throughout.")
-    return meshes.pop()  # type: ignore[no-any-return]
+    return meshes.pop()
 
 
 def _text(aval: ShapedArray, spec: Sequence[Split]) -> str:

@@ -127,7 +127,7 @@ def lowest_terms(p: Polynomial, d: Polynomial) -> tuple[Polynomial, Polynomial]:
     d = tuple([(product, n // shared) for product, n in d])
     for atom in {a for a in d[0][0] if type(a) is Symbol and a.least > 0}:
         while all([atom in product for product, _ in (*p, *d)]):
-            p, d = (_cancelled(terms, atom) for terms in (p, d))
+            p, d = _cancelled(p, atom), _cancelled(d, atom)
     return p, d
 
 
@@ -189,7 +189,7 @@ def value_of(
             total = term if total is None else total + term
         return number(0) if total is None else total
 
-    return of(p)  # type: ignore[no-any-return]
+    return of(p)
 
 
 @lru_cache(maxsize=4096)

@@ -210,7 +210,7 @@ class Printer:
         if eqn.primitive.is_call:
             self._use_callers_names(eqn, eqn.params["jaxpr"])
         if self._style.chosen_params and eqn.primitive.printed_equation is not None:
-            return eqn.primitive.printed_equation(self, eqn)  # type: ignore[no-any-return]
+            return eqn.primitive.printed_equation(self, eqn)
         binders = [self.binders(eqn.outvars), " = "] if eqn.outvars else []
         primitive = Text(str(eqn.primitive), comments=self.comments(eqn))
         params = self._params(eqn)

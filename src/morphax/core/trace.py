@@ -224,7 +224,7 @@ class Tracer(HasAval):
 
     @property
     def weak_type(self) -> bool:
-        return self.aval.weak_type  # type: ignore[no-any-return]
+        return self.aval.weak_type
 
     @property
     def sharding(self) -> Any:

@@ -103,7 +103,7 @@ def make_schedule(scalar_or_schedule: Any) -> Schedule:
         TypeError: if it is neither.
     """
     if callable(scalar_or_schedule):
-        return scalar_or_schedule  # type: ignore[no-any-return]
+        return scalar_or_schedule
     if not isinstance(scalar_or_schedule, str) and jnp.ndim(scalar_or_schedule) == 0:
         return constant(scalar_or_schedule)
     raise TypeError(

@@ -107,7 +107,7 @@ def backend_xla_version(platform: Any = None) -> int | None:
 
 def get_default_device() -> Device:
     """The device that computes what nothing binds to another one."""
-    return devices.default_device()  # type: ignore[no-any-return]
+    return devices.default_device()
 
 
 def clear_in_memory_compilation_cache() -> None:

@@ -78,7 +78,7 @@ def _shown(primitive: Primitive) -> Callable[..., Any]:
 
 def _batch_size(operands: Sequence[Any], dims: Sequence[int | None]) -> int:
     sizes = [aval_of(x).shape[d] for x, d in zip(operands, dims, strict=True) if d is not None]
-    return sizes[0]  # type: ignore[no-any-return]
+    return sizes[0]
 
 
 @final

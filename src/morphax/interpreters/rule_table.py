@@ -39,7 +39,7 @@ class RuleTable(MutableMapping[Primitive, Callable[..., Any]]):
     def __getitem__(self, primitive: Primitive) -> Callable[..., Any]:
         if not self.__contains__(primitive):
             raise KeyError(primitive)
-        return self._show(primitive)  # type: ignore[no-any-return]
+        return self._show(primitive)
 
     def __setitem__(self, primitive: Primitive, rule: Callable[..., Any]) -> None:
         for name, value in self._adopt(rule).items():

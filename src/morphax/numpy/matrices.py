@@ -250,7 +250,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False, *, inplace: bool = True)
 def _matrix_shape(name: str, arr: Any) -> tuple[int, int]:
     aval = as_array(name, arr).aval
     if aval.ndim == 2:
-        return aval.shape  # type: ignore[no-any-return]
+        return aval.shape
     raise ShapeError(
         message(
             f"jnp.{name}, argument arr",

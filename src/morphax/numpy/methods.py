@@ -145,12 +145,12 @@ def transposed_matrices(self: Any) -> Any:
 
 def itemsize(self: Any) -> int:
     """Bytes per element."""
-    return self.aval.dtype.itemsize  # type: ignore[no-any-return]
+    return self.aval.dtype.itemsize
 
 
 def nbytes(self: Any) -> int:
     """Bytes of all elements."""
-    return self.aval.size * self.aval.dtype.itemsize  # type: ignore[no-any-return]
+    return self.aval.size * self.aval.dtype.itemsize
 
 
 def round_to_digits(self: Any, digits: int | None = None) -> Any:

@@ -171,7 +171,7 @@ def _literal(name: str, kind: type, aval: Any, dtype: Any, weak: bool) -> Change
             return _checked if kind is int else None
         make = _PYTHON_TYPE[dtype.kind]
     if kind is not int:
-        return make  # type: ignore[no-any-return]
+        return make
     limits = bounds(dtype)
     if limits is None:
         end = 1 << (8 * aval.dtype.itemsize - 1)

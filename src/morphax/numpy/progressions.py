@@ -42,7 +42,7 @@ def _number(x: Any) -> int | float:
         number = np.asarray(x).item()
     if isinstance(number, complex):
         raise ValueError(_not_a_bound(number, "Scale jnp.arange(n) by a complex number."))
-    return number  # type: ignore[no-any-return]
+    return number
 
 
 def _not_a_bound(given: Any, fix: str) -> str:

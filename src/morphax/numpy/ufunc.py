@@ -89,7 +89,7 @@ class ufunc:
         check_callable("jnp.ufunc, argument func", func)
         nin = index(nin)
         update_wrapper(self, func)
-        self.__name__ = name or getattr(func, "__name__", type(func).__name__)
+        self.__name__ = str(name or getattr(func, "__name__", type(func).__name__))
         self.__signature__ = _SIGNATURE
         self._func = func
         self._options = {
@@ -140,7 +140,7 @@ class ufunc:
     @property
     def nargs(self) -> int:
         """How many positional arguments a call may have."""
-        return self._options["nargs"]  # type: ignore[no-any-return]
+        return self._options["nargs"]
 
     @property
     def identity(self) -> Any:

@@ -55,7 +55,7 @@ class Collective(Primitive):
             return as_member(batch, x, dim, lambda m: self.over_several(m, names, params))
         groups = params.get("axis_index_groups")
         if groups is None:
-            return self.over_batch(batch, x, dim, **params)  # type: ignore[no-any-return]
+            return self.over_batch(batch, x, dim, **params)
         in_one_group = params | {"axis_index_groups": None}
         return by_groups(lambda m: self.bind(m, **in_one_group), batch, x, dim, groups), 0
 

@@ -53,7 +53,7 @@ class AllToAll(AlongAxes):
         shape = list(x.shape)
         shape[split_axis] = part_size(_WHERE, x.shape, split_axis, axis_size)
         shape[concat_axis] *= axis_size
-        return x.update(shape=tuple(shape))  # type: ignore[no-any-return]
+        return x.update(shape=tuple(shape))
 
     def transpose(
         self, ct: Any, x: Any, *, split_axis: int, concat_axis: int, **params: Any

@@ -74,7 +74,7 @@ class AllGather(Gathering):
     def abstract_eval(
         self, x: Any, *, all_gather_dimension: int, axis_size: int, tiled: bool, **_: Any
     ) -> ShapedArray:
-        return x.update(shape=_gathered(x.shape, all_gather_dimension, axis_size, tiled))  # type: ignore[no-any-return]
+        return x.update(shape=_gathered(x.shape, all_gather_dimension, axis_size, tiled))
 
     def transpose(self, ct: Any, x: Any, *, all_gather_dimension: int, **params: Any) -> list[Any]:
         return [reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)]
@@ -111,7 +111,7 @@ class ReduceScatter(Gathering):
     def abstract_eval(
         self, x: Any, *, scatter_dimension: int, axis_size: int, tiled: bool, **_: Any
     ) -> ShapedArray:
-        return x.update(shape=_scattered(x.shape, scatter_dimension, axis_size, tiled))  # type: ignore[no-any-return]
+        return x.update(shape=_scattered(x.shape, scatter_dimension, axis_size, tiled))
 
     def transpose(self, ct: Any, x: Any, *, scatter_dimension: int, **params: Any) -> list[Any]:
         return [all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)]

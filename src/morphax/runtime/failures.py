@@ -27,7 +27,7 @@ _REPORT = "This is a fault of morphax or XLA: please report it with the program.
 
 def reported_by_xla() -> type[RuntimeError]:
     """The class of jaxlib's errors, for ``except`` clauses, which ask for it on failure only."""
-    return extension().JaxRuntimeError  # type: ignore[no-any-return]
+    return extension().JaxRuntimeError
 
 
 def raise_failure(error: RuntimeError, where: str) -> NoReturn:

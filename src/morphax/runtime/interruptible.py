@@ -57,7 +57,7 @@ def wait_until_ready(buffers: Sequence[Any]) -> None:
 def _is_settled(buffer: Any) -> bool:
     """Whether waiting in jaxlib would not block."""
     # jaxlib 0.10 ends the process when a deleted buffer is asked whether it is ready.
-    return buffer.is_deleted() or buffer.is_ready()  # type: ignore[no-any-return]
+    return buffer.is_deleted() or buffer.is_ready()
 
 
 def interruptible(function: Callable[[], T]) -> T:

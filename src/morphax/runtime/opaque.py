@@ -29,4 +29,4 @@ def words_of(opaque: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 def opaque_of(words: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
     """Rows of words as opaque elements of a key dtype; the inverse of `words_of`."""
     rows = np.ascontiguousarray(words)
-    return rows.view(dtype.physical_dtype)[..., 0]  # type: ignore[no-any-return]
+    return rows.view(dtype.physical_dtype)[..., 0]

@@ -196,7 +196,7 @@ def linearization(
     """The linearization of one primitive for one signature."""
     named = dict(params)
     if primitive.linearize is not None:
-        return primitive.linearize(avals, active, named)  # type: ignore[no-any-return]
+        return primitive.linearize(avals, active, named)
     trace = StagingTrace()
     with new_trace(trace):
         primals = [trace.new_argument(aval) for aval in avals]

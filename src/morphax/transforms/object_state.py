@@ -41,7 +41,7 @@ def state_of(value: Any) -> Mapping[str, Any] | NoState:
     """
     kind = type(value)
     if is_pure(kind) and hasattr(kind, "__identity_state__"):
-        return value.__identity_state__()  # type: ignore[no-any-return]
+        return value.__identity_state__()
     slots = _slots(kind)
     if slots is None:
         return NoState("whose state cannot be seen")

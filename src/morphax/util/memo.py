@@ -104,7 +104,7 @@ class MemoTable(dict[Any, V], Generic[V]):
         with _lock:
             known: Any = self.get(key, missing)
             if known is not missing:
-                return known  # type: ignore[no-any-return]
+                return known
             # Destroyed when the lock is free: that may run anybody's code.
             forgotten = _make_room(self, weight)
             self[key] = result
@@ -198,7 +198,7 @@ class ResultTable(MemoTable[V]):
         result = super().__missing__(arguments)
         if result is missing:
             result = self.add(arguments, self._function(*arguments))
-        return result  # type: ignore[no-any-return]
+        return result
 
 
 @final

@@ -81,7 +81,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         params = params | self.wiring.counts(operands)
         if numbers is not None:
             params |= self.about_operands(params, numbers.flat)
-        return self.bind(*operands.flat, **params)  # type: ignore[no-any-return]
+        return self.bind(*operands.flat, **params)
 
     def staged(self, functions: Mapping[str, Any], operands: Parts, **params: Any) -> list[Any]:
         """Bind the operation to the programs of functions; what they close over is an operand."""

@@ -183,7 +183,7 @@ def _one_by_one(
 
     def step(*values: Any) -> list[Any]:
         same, own = iter(values[: len(consts)]), iter(values[len(consts) :])
-        return primitive.bind(*[next(own if on else same) for on in mapped], **params)  # type: ignore[no-any-return]
+        return primitive.bind(*[next(own if on else same) for on in mapped], **params)
 
     avals = [aval_of(x) for x in slices]
     members = [aval.update(shape=aval.shape[1:]) for aval in avals]

@@ -144,7 +144,7 @@ class CheckState(NamedTuple):
     def unpack(cls, flat: Sequence[Any], layout: Layout) -> tuple[CheckState, list[Any]]:
         """The state at the head of a list of values, and the rest of the list."""
         pred, code, *rest = flat
-        values = {}
+        values: dict[Signature, Sequence[Any]] = {}
         for signature in layout:
             values[signature], rest = rest[: len(signature)], rest[len(signature) :]
         return cls(pred, code, values), rest

@@ -96,7 +96,7 @@ class Error:
         return f"Error({self.get()!r})"
 
     def _pred_shape(self) -> tuple[int, ...]:
-        return aval_of(self._pred).shape  # type: ignore[no-any-return]
+        return aval_of(self._pred).shape
 
     def _failure_at(self, index: tuple[int, ...]) -> JaxException:
         """The failure of one member of a batch."""

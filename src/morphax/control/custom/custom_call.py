@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ...core import (
@@ -31,7 +31,7 @@ from ...transforms.known_parts import known_program
 from ...util.messages import message
 from ..bodies.reference_values import handed_back
 from ..program_call import ProgramCall, batched_in_front
-from .batched_rules import BatchedResults, TraceOfMembers, trace_of_members
+from .batched_rules import BatchedResults, trace_of_members
 
 
 class CustomCall(ProgramCall, TakesReferences):
@@ -47,9 +47,9 @@ class CustomCall(ProgramCall, TakesReferences):
     program = plain_program = "call_jaxpr"
     rule_name: ClassVar[str]
     # Run a rule in forward mode, in reverse mode; the rule of a batched function.
-    push: ClassVar[Callable[[Any, Sequence[Any], Any], list[Any]]]
-    record: ClassVar[Callable[[Any, Sequence[Any], Any], list[Any]]]
-    batched: ClassVar[Callable[[Any, TraceOfMembers, Sequence[int | None], BatchedResults], Any]]
+    push: ClassVar[staticmethod[..., list[Any]]]
+    record: ClassVar[staticmethod[..., list[Any]]]
+    batched: ClassVar[staticmethod[..., Any]]
 
     transpose = not_linear("a function with a custom derivative is not known to be linear")
 

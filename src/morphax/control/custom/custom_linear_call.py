@@ -75,7 +75,7 @@ class LinearCall(ProgramCall):
                 next(pushed) if on else zeros(a)
                 for a, on in zip(everything, active[num_res:], strict=True)
             ]
-            return self.bind(*values[:num_res], *full, **params)  # type: ignore[no-any-return]
+            return self.bind(*values[:num_res], *full, **params)
 
         jaxpr = stage_closed(linear, [*avals[:num_res], *given])
         return Linearization(forward, jaxpr, (True,) * len(callee.outvars), num_res)
@@ -158,7 +158,9 @@ def linear_call(
         (flat_transpose.out_tree, transposed[0].out_avals),
         (lin_tree, [aval_of(x).to_tangent_aval() for x in linear]),
     )
-    captured, (program, transpose) = common_captures(*zip(callee, transposed, strict=True))
+    captured, (program, transpose) = common_captures(
+        [callee[0], transposed[0]], [callee[1], transposed[1]]
+    )
     outs = linear_call_p.bind(
         *captured,
         *residuals,

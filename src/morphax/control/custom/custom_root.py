@@ -76,10 +76,10 @@ def custom_root(
     implicit, implicit_captures, _ = _staged(
         "tangent_solve", linearized_and_solved, structure, [*avals, *tangents]
     )
-    consts, programs = common_captures(
+    consts, (program, solver, implicit) = common_captures(
         [program, solver, implicit], [captures, solver_captures, implicit_captures]
     )
-    outs = _root(*programs, len(consts), count)(*consts, *leaves)
+    outs = _root(program, solver, implicit, len(consts), count)(*consts, *leaves)
     x = structure.unflatten(outs[:count])
     return (x, tree.unflatten(flat.aux, outs[count:])) if has_aux else x
 

@@ -140,7 +140,7 @@ class custom_vmap:
     def __init__(self, fun: Callable[..., Any]) -> None:
         functools.update_wrapper(self, fun)
         self.fun = fun
-        self.vmap_rule: Callable[..., tuple[Any, Any]] | None = None
+        self.vmap_rule: Any = None
 
     def def_vmap(self, vmap_rule: Callable[..., tuple[Any, Any]]) -> Callable[..., tuple[Any, Any]]:
         """Set the rule: (axis size, in_batched, *arguments) → (result, out_batched).
@@ -193,7 +193,7 @@ class custom_vmap:
             "in_tree": tree.structure(([0] * len(captured), args)),
             "out_tree": flat.out_tree,
         }
-        return trace.process(custom_vmap_call_p, [*captured, *call.leaves], params)  # type: ignore[no-any-return]
+        return trace.process(custom_vmap_call_p, [*captured, *call.leaves], params)
 
 
 def _may_be_batched(trace: Trace | None) -> bool:

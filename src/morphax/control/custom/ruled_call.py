@@ -59,7 +59,7 @@ class RuledCall:
                 "name": self.name,
                 self.primitive.rule_name: self.rule,
             }
-            return self.primitive.bind(*captured, *operands, **params)  # type: ignore[no-any-return]
+            return self.primitive.bind(*captured, *operands, **params)
 
     def push(self, trace: JVPTrace, operands: Sequence[Any]) -> list[Any]:
         return self.primitive.push(trace, operands, self.rule)

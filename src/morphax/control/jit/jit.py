@@ -102,7 +102,8 @@ class JitFunction:
         to_aval: Callable[[Any], Any],
     ) -> tuple[list[Any], Traced]:
         """The leaves of a call and the program for its signature, traced if it is new."""
-        static, static_key = None, ()
+        static: StaticArguments | None = None
+        static_key: tuple[Any, ...] | None = ()
         if self._static is not None:
             args, kwargs, static = split_static(self._static, args, kwargs)
             static_key = static.key
@@ -159,9 +160,9 @@ class JitFunction:
         if not _may_be_rebuilt(self._fun):
             return self._trace(avals, in_tree, static)
 
-        def trace() -> tuple[Traced, Sequence[Any]]:
+        def trace() -> tuple[Traced, list[Any]]:
             traced = self._trace(avals, in_tree, static)
-            return traced.capturing([]), traced.captured
+            return traced.capturing([]), list(traced.captured)
 
         given = (in_tree, static, self._options.compiler_options)
         traced, captured = remembered((self._fun,), ("jit", self._options, avals), trace, given)

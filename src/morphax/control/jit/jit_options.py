@@ -108,7 +108,7 @@ def _integers(numbers: Any, what: str) -> tuple[int, ...]:
 def _strings(names: Any, what: str) -> tuple[str, ...]:
     if names is None:
         return ()
-    is_list = isinstance(names, Iterable) and getattr(names, "ndim", 1) and names != str(names)
+    is_list = isinstance(names, Iterable) and getattr(names, "ndim", True) and names != str(names)
     given = tuple(names) if is_list else (names,)
     if not all(isinstance(name, str) for name in given):
         raise _wrong_kind(f"{what}_argnames", names, "a str or a sequence of strs")

@@ -19,7 +19,7 @@ class ArgInfo:
     @property
     def shape(self) -> tuple[int, ...]:
         """The sizes of its axes."""
-        return self._aval.shape  # type: ignore[no-any-return]
+        return self._aval.shape
 
     @property
     def dtype(self) -> Any:

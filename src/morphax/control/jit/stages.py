@@ -131,7 +131,7 @@ class Traced(Stage):
     @property
     def fun_name(self) -> str:
         """The name of the function."""
-        return self._params["name"]  # type: ignore[no-any-return]
+        return self._params["name"]
 
     @property
     def out_avals(self) -> Any:

@@ -108,7 +108,7 @@ def scan(
 
     def settle() -> tuple[Carry, list[Any]]:
         traced = settle_carry(avals, trace)
-        return traced.without_captured(), traced.captured
+        return traced.without_captured(), list(traced.captured)
 
     signature = ("scan", avals, slice_avals)
     loop, captured = remembered((f,), signature, settle, (init_tree, xs_tree))

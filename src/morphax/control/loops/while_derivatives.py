@@ -117,7 +117,7 @@ class _Reversal:
             return apply_jaxpr(self.body, *body_consts, *values)
 
         def one_part(steps: Any, *state: Any) -> list[Any]:
-            values, kept = state[:n], state[n:]
+            values, kept = list(state[:n]), list(state[n:])
             place = div(steps, np.int32(length))
             kept = [
                 dynamic_update_index_in_dim(stack, x, place, 0)

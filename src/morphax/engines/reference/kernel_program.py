@@ -132,7 +132,7 @@ def _function(
         lines += [f"    del {', '.join(dropped)}"] if dropped else []
     lines.append(f"    return {name_of(jaxpr.outvars[0])}")
     exec("\n".join(lines), space)
-    return space["program"]  # type: ignore[no-any-return]
+    return space["program"]
 
 
 def _constants(jaxpr: Jaxpr) -> dict[Var, np.ndarray[Any, Any]]:

@@ -162,15 +162,16 @@ class Executable(Plan):
 
     def _binding(self) -> tuple[int, ...]:
         """The operands that are taken, or handed on as results."""
-        handed_on = [f.operand for f in self.program.forwarded if f is not None]
-        return tuple(sorted({*self.program.kept_operands, *handed_on}.difference([None])))
+        forwarded = [f.operand for f in self.program.forwarded if f is not None]
+        handed_on = [operand for operand in forwarded if operand is not None]
+        return tuple(sorted({*self.program.kept_operands, *handed_on}))
 
     def as_text(self) -> str:
         """The HLO text of the program, as XLA optimised it."""
-        return self.loaded.get_hlo_text()  # type: ignore[no-any-return]
+        return self.loaded.get_hlo_text()
 
     def cost_analysis(self) -> dict[str, float]:
-        return self.loaded.cost_analysis()  # type: ignore[no-any-return]
+        return self.loaded.cost_analysis()
 
     def memory_analysis(self) -> Any:
         return self.loaded.get_compiled_memory_stats()

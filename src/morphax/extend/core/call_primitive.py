@@ -69,7 +69,7 @@ class CallPrimitive(Call, Primitive):
     wiring = call_wiring(program)
     call_primitive = True
     dce = staticmethod(dce_call)
-    execute = None
+    execute = None  # type: ignore[assignment]
     evaluate = Primitive.evaluate
 
     def __init__(self, name: str) -> None:

@@ -190,7 +190,7 @@ def canonical_precision(where: str, precision: PrecisionLike) -> Canonical:
     if isinstance(precision, (DotAlgorithm, _PresetBase)):
         return precision
     if isinstance(precision, str) and precision in _RECIPES:
-        return DotAlgorithmPreset[precision]  # type: ignore[index, no-any-return]
+        return DotAlgorithmPreset[precision]  # type: ignore[index]
     pair = precision if isinstance(precision, (tuple, list)) else (precision, precision)
     if len(pair) == 2 and all([p is None or isinstance(p, (str, Precision)) for p in pair]):
         try:

@@ -93,7 +93,7 @@ def integer_pairs(where: str, values: Any) -> list[tuple[Dim, Dim]]:
     """Pairs of integers or sizes known while tracing, as a list of tuples."""
     pairs = [size_tuple(where, pair) for pair in members(where, values, "pairs of integers")]
     if all([len(pair) == 2 for pair in pairs]):
-        return pairs  # type: ignore[return-value]
+        return pairs
     raise TypeError(
         message(
             where,

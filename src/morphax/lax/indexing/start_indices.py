@@ -104,7 +104,7 @@ def _scalars(start_indices: Any) -> list[Any]:
     return members("dynamic slicing, argument start_indices", start_indices, "integers")
 
 
-def _from_front(start: Any, dtype: Any, size: int, allow_negative: bool) -> Any:
+def _from_front(start: Any, dtype: Any, size: Dim, allow_negative: bool) -> Any:
     """A start counted from the front of an axis; a known one stays known while tracing."""
     aval: Any = None if type(start) is int else aval_of(start)
     if not dtypes.issubdtype(dtype, np.integer) or (aval is not None and aval.shape):

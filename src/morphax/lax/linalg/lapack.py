@@ -24,4 +24,4 @@ def lapack(function: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
     # What is orthogonal or symmetric for real matrices is unitary or Hermitian for complex ones.
     if dtype.kind == "c":
         function = _COMPLEX.get(function, function)
-    return getattr(library, _LETTER[dtype.char] + function)  # type: ignore[no-any-return]
+    return getattr(library, _LETTER[dtype.char] + function)

@@ -44,7 +44,7 @@ class SolveWithFactors(MatrixOperation):
     places = (2,)
 
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
-        matrix, _, _, right = shapes
+        matrix, right = shapes[0], shapes[-1]
         if square("solve", matrix) != right[0]:
             raise ShapeError(
                 message(

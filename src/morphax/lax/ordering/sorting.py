@@ -332,4 +332,4 @@ def top_k(operand: Any, k: int, *, axis: int = -1) -> list[Any]:
     """
     place = canonical_axis("lax.top_k, argument axis", axis, aval_of(operand).ndim)
     count = integer("lax.top_k, argument k", k)
-    return top_k_p.bind(operand, k=count, axis=place)  # type: ignore[no-any-return]
+    return top_k_p.bind(operand, k=count, axis=place)

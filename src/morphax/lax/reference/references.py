@@ -68,7 +68,7 @@ class Ref(Reference, HasAval):
     @property
     def aval(self) -> AbstractRef:
         """The type of the reference, such as ``Ref{float32[3]}``."""
-        return self.content.aval  # type: ignore[no-any-return]
+        return self.content.aval
 
     @property
     def sharding(self) -> Any:
@@ -100,7 +100,7 @@ class Ref(Reference, HasAval):
 
     def origin(self) -> str:
         """Where the reference comes from, for error text."""
-        return self.content.origin()  # type: ignore[no-any-return]
+        return self.content.origin()
 
     def _array(self, attribute: str) -> Array:
         """The value, an array of this moment; `TypeError` if it is traced."""

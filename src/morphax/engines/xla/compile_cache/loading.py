@@ -23,7 +23,7 @@ _log_level: Final = threading.Lock()
 
 def to_bytes(loaded: Any, device: Any) -> bytes:
     """An executable as bytes; jaxlib refuses some with its own error."""
-    return device.client.serialize_executable(loaded)  # type: ignore[no-any-return]
+    return device.client.serialize_executable(loaded)
 
 
 def from_bytes(payload: bytes, options: Any, device: Any) -> Any:

@@ -49,6 +49,8 @@ class Distribution:
         return [(0.0, 1.0), (-1.5, 0.7)] if self.has_scale else [(0.0,), (2.0,)]
 
 
+CONTINUOUS = "logpdf pdf cdf logcdf sf logsf ppf"
+
 DISTRIBUTIONS = (
     Distribution(
         "norm",
@@ -56,6 +58,30 @@ DISTRIBUTIONS = (
         points=(-3.0, -0.4, 0.3, 1.7, 5.0),
         more=(-40.0, 40.0, -1e10, 1e10),
     ),
+    Distribution("uniform", "logpdf pdf cdf ppf", (0.1, 0.4, 0.99), more=(-1.0, 1.0, 2.0)),
+    Distribution(
+        "expon",
+        CONTINUOUS,
+        (0.2, 1.0, 7.0),
+        more=(-1.0, 1e-20, 60.0, 1e9),
+    ),
+    Distribution("laplace", "logpdf pdf cdf", (-7.0, -0.3, 0.4, 9.0), more=(-400.0, 400.0)),
+    Distribution(
+        "logistic", "logpdf pdf cdf sf ppf isf", (-7.0, -0.3, 0.4, 9.0), more=(-700.0, 700.0)
+    ),
+    Distribution(
+        "cauchy", "logpdf pdf cdf logcdf sf logsf ppf isf", (-7.0, -0.3, 0.4), more=(-1e30, 1e200)
+    ),
+    Distribution("gumbel_l", CONTINUOUS, (-3.0, 0.4, 2.0), more=(-30.0, 9.0)),
+    Distribution("gumbel_r", CONTINUOUS, (-2.0, 0.4, 3.0), more=(-9.0, 30.0)),
+    Distribution(
+        "pareto",
+        CONTINUOUS,
+        points=(1.2, 2.5, 30.0),
+        parameters=((2.0,), (0.3,)),
+        more=(0.5, 1.0, 1.001, 1e30),
+    ),
+    Distribution("t", "logpdf pdf", (-3.0, 0.1, 2.5), ((2.5,), (1.0,), (300.0,)), (-1e9, 1e9)),
 )
 FUNCTIONS = [
     pytest.param(d, name, id=f"{d.name}.{name}")
@@ -86,8 +112,10 @@ def test_values(case: Distribution, name: str) -> None:
 @pytest.mark.parametrize(("case", "name"), FUNCTIONS)
 def test_derivatives(case: Distribution, name: str) -> None:
     function, _ = _functions(case, name)
-    points = PROBABILITIES[2:6] if name in OF_PROBABILITIES else case.points
-    arguments = (np.array(points), *case.parameters[0], *case.places()[-1])
+    place = case.places()[-1]
+    loc, scale = (*place, 1.0)[:2]
+    points = PROBABILITIES[2:6] if name in OF_PROBABILITIES else loc + scale * np.array(case.points)
+    arguments = (np.array(points), *case.parameters[0], *place)
     with jax.enable_x64(True):
         check_grads(function, arguments, order=2, rtol=1e-4, atol=1e-6)
 

@@ -1,0 +1,103 @@
+"""The Cauchy distribution, with density 1 / (π `scale` (1 + z²)) for z = (x − `loc`) / `scale`.
+
+All functions take arrays that broadcast against each other, and give an array of their shape and
+promoted floating dtype.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import lax
+from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from ._arguments import arguments, probability, standardized
+
+
+@replayed(3)
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density: −log(π `scale` (1 + z²)).
+
+    Example:
+        >>> from morphax.scipy.stats import cauchy
+        >>> cauchy.logpdf(0.0)
+        Array(-1.1447299, dtype=float32, weak_type=True)
+    """
+    z, scale = standardized("cauchy.logpdf", x, loc, scale)
+    # For large z, of which the square overflows, it is 2 log |z| to the last digit.
+    is_large = lax.abs(z) > _LARGE
+    near, far = jnp.where(is_large, 0, z), jnp.where(is_large, z, 1)
+    growth = jnp.where(is_large, 2 * lax.log(lax.abs(far)), lax.log1p(near * near))
+    return -(growth + lax.log(scale) + math.log(math.pi))
+
+
+_LARGE = 1e10
+
+
+@replayed(3)
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density 1 / (π `scale` (1 + z²))."""
+    return lax.exp(logpdf(*arguments("cauchy.pdf", x, loc, scale)))
+
+
+@replayed(3)
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function 1/2 + arctan(z) / π, accurate far below 0 as well."""
+    z, _ = standardized("cauchy.cdf", x, loc, scale)
+    return _below(z)
+
+
+@replayed(3)
+def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the distribution function."""
+    z, _ = standardized("cauchy.logcdf", x, loc, scale)
+    return _log_below(z)
+
+
+@replayed(3)
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The survival function 1/2 − arctan(z) / π."""
+    z, _ = standardized("cauchy.sf", x, loc, scale)
+    return _below(-z)
+
+
+@replayed(3)
+def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the survival function."""
+    z, _ = standardized("cauchy.logsf", x, loc, scale)
+    return _log_below(-z)
+
+
+@replayed(3)
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The quantile `loc` − `scale` / tan(π q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
+    q, loc, scale = arguments("cauchy.ppf", q, loc, scale)
+    return loc + scale * _quantile(q)
+
+
+@replayed(3)
+def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The inverse of `sf`: `loc` + `scale` / tan(π q), NaN unless 0 ≤ q ≤ 1."""
+    q, loc, scale = arguments("cauchy.isf", q, loc, scale)
+    return loc - scale * _quantile(q)
+
+
+def _below(z: Any) -> Any:
+    """The probability of at most z: the angle of (−z, 1), in half turns."""
+    return lax.atan2(lax.full_like(z, 1), -z) * (1 / math.pi)
+
+
+def _log_below(z: Any) -> Any:
+    """Its logarithm, by the smaller of the two probabilities."""
+    smaller = _below(-lax.abs(z))
+    return jnp.where(z > 0, lax.log1p(-smaller), lax.log(smaller))
+
+
+def _quantile(q: Any) -> Any:
+    """−1 / tan(π q), which is infinite at both ends."""
+    smaller = probability(jnp.where(q > 0.5, 1 - q, q))
+    near_end = smaller < 0.25
+    in_middle = lax.tan(math.pi * (0.5 - jnp.where(near_end, 0.5, smaller)))
+    size = jnp.where(near_end, 1 / lax.tan(math.pi * jnp.where(near_end, smaller, 0.25)), in_middle)
+    return jnp.where(q > 0.5, size, -size)

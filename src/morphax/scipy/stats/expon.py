@@ -1,0 +1,69 @@
+"""The exponential distribution, with density e⁻ᶻ / `scale` for z = (x − `loc`) / `scale` ≥ 0.
+
+All functions take arrays that broadcast against each other, and give an array of their shape and
+promoted floating dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from ._arguments import arguments, log_one_minus_exp, probability, standardized
+
+
+@replayed(3)
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density: −z − log(`scale`), and −∞ below `loc`.
+
+    Example:
+        >>> from morphax.scipy.stats import expon
+        >>> expon.logpdf(2.0)
+        Array(-2., dtype=float32, weak_type=True)
+    """
+    z, scale = standardized("expon.logpdf", x, loc, scale)
+    return jnp.where(z < 0, -np.inf, -z - lax.log(scale))
+
+
+@replayed(3)
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density e⁻ᶻ / `scale`, and 0 below `loc`."""
+    return lax.exp(logpdf(*arguments("expon.pdf", x, loc, scale)))
+
+
+@replayed(3)
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function 1 − e⁻ᶻ, and 0 below `loc`."""
+    z, _ = standardized("expon.cdf", x, loc, scale)
+    return jnp.where(z < 0, 0.0, -lax.expm1(-z))
+
+
+@replayed(3)
+def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """log(1 − e⁻ᶻ), accurate for small and large z, and −∞ below `loc`."""
+    z, _ = standardized("expon.logcdf", x, loc, scale)
+    return jnp.where(z < 0, -np.inf, log_one_minus_exp(jnp.where(z < 0, 1, z)))
+
+
+@replayed(3)
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The survival function e⁻ᶻ, and 1 below `loc`."""
+    return lax.exp(logsf(*arguments("expon.sf", x, loc, scale)))
+
+
+@replayed(3)
+def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the survival function: −z, and 0 below `loc`."""
+    z, _ = standardized("expon.logsf", x, loc, scale)
+    return jnp.where(z < 0, 0.0, -z)
+
+
+@replayed(3)
+def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The quantile `loc` − `scale` · log(1 − q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
+    q, loc, scale = arguments("expon.ppf", q, loc, scale)
+    return loc - scale * lax.log1p(-probability(q))

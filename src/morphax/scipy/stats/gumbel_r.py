@@ -1,0 +1,70 @@
+"""The Gumbel distribution of largest values.
+
+For z = (x − `loc`) / `scale` its distribution function is exp(−e⁻ᶻ).  All functions take arrays
+that broadcast against each other, and give an array of their shape and promoted floating dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import lax
+from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from ._arguments import arguments, log_one_minus_exp, probability, standardized
+
+
+@replayed(3)
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density: −z − e⁻ᶻ − log(`scale`).
+
+    Example:
+        >>> from morphax.scipy.stats import gumbel_r
+        >>> gumbel_r.logpdf(0.0)
+        Array(-1., dtype=float32, weak_type=True)
+    """
+    z, scale = standardized("gumbel_r.logpdf", x, loc, scale)
+    return -z - lax.exp(-z) - lax.log(scale)
+
+
+@replayed(3)
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density e^(−z − e⁻ᶻ) / `scale`."""
+    return lax.exp(logpdf(*arguments("gumbel_r.pdf", x, loc, scale)))
+
+
+@replayed(3)
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function exp(−e⁻ᶻ)."""
+    return lax.exp(logcdf(*arguments("gumbel_r.cdf", x, loc, scale)))
+
+
+@replayed(3)
+def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the distribution function: −e⁻ᶻ."""
+    z, _ = standardized("gumbel_r.logcdf", x, loc, scale)
+    return -lax.exp(-z)
+
+
+@replayed(3)
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The survival function 1 − exp(−e⁻ᶻ)."""
+    z, _ = standardized("gumbel_r.sf", x, loc, scale)
+    return -lax.expm1(-lax.exp(-z))
+
+
+@replayed(3)
+def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the survival function, accurate in both tails."""
+    z, _ = standardized("gumbel_r.logsf", x, loc, scale)
+    # Far above, where e⁻ᶻ vanishes, the survival function is e⁻ᶻ to the last digit.
+    is_far = z > 40
+    near, far = jnp.where(is_far, 0, z), jnp.where(is_far, z, 0)
+    return jnp.where(is_far, -far, log_one_minus_exp(lax.exp(-near)))
+
+
+@replayed(3)
+def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The quantile `loc` − `scale` · log(−log p), the inverse of `cdf`: NaN unless 0 ≤ p ≤ 1."""
+    p, loc, scale = arguments("gumbel_r.ppf", p, loc, scale)
+    return loc - scale * lax.log(-lax.log(probability(p)))

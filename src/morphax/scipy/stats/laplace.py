@@ -1,0 +1,42 @@
+"""The Laplace distribution, with density e^(−|z|) / (2 `scale`) for z = (x − `loc`) / `scale`.
+
+All functions take arrays that broadcast against each other, and give an array of their shape and
+promoted floating dtype.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import lax
+from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from ._arguments import arguments, standardized
+
+
+@replayed(3)
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density: −|z| − log(2 `scale`).
+
+    Example:
+        >>> from morphax.scipy.stats import laplace
+        >>> laplace.logpdf(0.0)
+        Array(-0.6931472, dtype=float32, weak_type=True)
+    """
+    z, scale = standardized("laplace.logpdf", x, loc, scale)
+    return -lax.abs(z) - (lax.log(scale) + math.log(2))
+
+
+@replayed(3)
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density e^(−|z|) / (2 `scale`)."""
+    return lax.exp(logpdf(*arguments("laplace.pdf", x, loc, scale)))
+
+
+@replayed(3)
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function: eᶻ / 2 for z ≤ 0, and 1 − e⁻ᶻ / 2 above."""
+    z, _ = standardized("laplace.cdf", x, loc, scale)
+    tail = 0.5 * lax.exp(-lax.abs(z))
+    return jnp.where(z > 0, 1 - tail, tail)

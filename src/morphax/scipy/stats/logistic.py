@@ -1,0 +1,63 @@
+"""The logistic distribution.
+
+For z = (x − `loc`) / `scale` its distribution function is 1 / (1 + e⁻ᶻ).  All functions take arrays
+that broadcast against each other, and give an array of their shape and promoted floating dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import lax
+from ...engines.reference.replay import replayed
+from .. import special
+from ._arguments import arguments, standardized
+
+
+@replayed(3)
+def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density e⁻ᶻ / (`scale` · (1 + e⁻ᶻ)²).
+
+    Example:
+        >>> from morphax.scipy.stats import logistic
+        >>> logistic.logpdf(0.0)
+        Array(-1.3862944, dtype=float32, weak_type=True)
+    """
+    z, scale = standardized("logistic.logpdf", x, loc, scale)
+    # The density is even; above 0 nothing overflows.
+    size = lax.abs(z)
+    return -size - 2 * lax.log1p(lax.exp(-size)) - lax.log(scale)
+
+
+@replayed(3)
+def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density e⁻ᶻ / (`scale` · (1 + e⁻ᶻ)²)."""
+    return lax.exp(logpdf(*arguments("logistic.pdf", x, loc, scale)))
+
+
+@replayed(3)
+def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function 1 / (1 + e⁻ᶻ)."""
+    z, _ = standardized("logistic.cdf", x, loc, scale)
+    return lax.logistic(z)
+
+
+@replayed(3)
+def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The survival function 1 / (1 + eᶻ)."""
+    z, _ = standardized("logistic.sf", x, loc, scale)
+    return lax.logistic(-z)
+
+
+@replayed(3)
+def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The quantile `loc` + `scale` · log(x / (1 − x)), the inverse of `cdf`."""
+    q, loc, scale = arguments("logistic.ppf", x, loc, scale)
+    return loc + scale * special.logit(q)
+
+
+@replayed(3)
+def isf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The inverse of `sf`: `loc` − `scale` · log(x / (1 − x))."""
+    q, loc, scale = arguments("logistic.isf", x, loc, scale)
+    return loc - scale * special.logit(q)

@@ -1,0 +1,35 @@
+"""Student's distribution of `df` degrees of freedom ν, for z = (x − `loc`) / `scale`.
+
+Its density is Γ((ν + 1)/2) / (Γ(ν/2) √(νπ) `scale`) · (1 + z²/ν)^(−(ν + 1)/2).  All functions take
+arrays that broadcast against each other, and give an array of their shape and promoted floating
+dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import lax
+from ...engines.reference.replay import replayed
+from .. import special
+from ._arguments import arguments, standardized
+
+
+@replayed(4)
+def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density, by −log B(ν/2, 1/2) for the quotient of gamma functions.
+
+    Example:
+        >>> from morphax.scipy.stats import t
+        >>> t.logpdf(0.0, 1.0)
+        Array(-1.1447299, dtype=float32, weak_type=True)
+    """
+    z, scale, df = standardized("t.logpdf", x, loc, scale, df)
+    constant = special.betaln(0.5 * df, lax.full_like(df, 0.5)) + 0.5 * lax.log(df) + lax.log(scale)
+    return -constant - 0.5 * (df + 1) * lax.log1p(lax.square(z) / df)
+
+
+@replayed(4)
+def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density."""
+    return lax.exp(logpdf(*arguments("t.pdf", x, df, loc, scale)))

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from . import bernoulli as bernoulli
+from . import betabinom as betabinom
+from . import binom as binom
 from . import cauchy as cauchy
 from . import expon as expon
+from . import geom as geom
 from . import gumbel_l as gumbel_l
 from . import gumbel_r as gumbel_r
 from . import laplace as laplace
 from . import logistic as logistic
+from . import nbinom as nbinom
 from . import norm as norm
 from . import pareto as pareto
 from . import t as t
+from . import truncnorm as truncnorm
 from . import uniform as uniform
+from . import vonmises as vonmises
+from . import wrapcauchy as wrapcauchy

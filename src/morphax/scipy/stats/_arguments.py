@@ -10,6 +10,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...numpy.operands import as_array, promoted_inexact
+from .. import special
 
 
 def arguments(name: str, *operands: Any) -> list[Any]:
@@ -38,3 +39,19 @@ def log_one_minus_exp(z: Any) -> Any:
     is_small = z < math.log(2)
     small, large = jnp.where(is_small, z, 1), jnp.where(is_small, 1, z)
     return jnp.where(is_small, lax.log(-lax.expm1(-small)), lax.log1p(-lax.exp(-large)))
+
+
+def counted(name: str, k: Any, loc: Any, *parameters: Any) -> list[Any]:
+    """k − loc, whether that is a counting number, and the parameters, as arrays of one dtype.
+
+    Where it is none, 0 stands for it; NaN stays.
+    """
+    k, loc, *rest = arguments(name, k, loc, *parameters)
+    count = k - loc
+    is_count = (count >= 0) & (count == lax.floor(count)) & (count < np.inf)
+    return [jnp.where(is_count | jnp.isnan(count), count, 0), is_count | jnp.isnan(count), *rest]
+
+
+def log_binomial(n: Any, k: Any) -> Any:
+    """log C(n, k), by C(n, k) = 1 / ((n + 1) B(k + 1, n − k + 1))."""
+    return -lax.log1p(n) - special.betaln(k + 1, n - k + 1)

@@ -1,0 +1,54 @@
+"""The Bernoulli distribution: 1 with probability p, and 0 otherwise.
+
+All functions take arrays that broadcast against each other, and give an array of their shape and
+promoted floating dtype.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from .. import special
+from ._arguments import arguments, counted, probability
+
+
+@replayed(3)
+def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
+    """The logarithm of the probability of `k`: log p or log(1 − p), and −∞ unless k is 1 or 0.
+
+    Example:
+        >>> from morphax.scipy.stats import bernoulli
+        >>> bernoulli.logpmf(1, 0.25)
+        Array(-1.3862944, dtype=float32, weak_type=True)
+    """
+    count, inside, p = counted("bernoulli.logpmf", k, loc, p)
+    value = special.xlogy(count, p) + special.xlog1py(1 - count, -p)
+    return jnp.where(inside & ~(count > 1), value, -np.inf)
+
+
+@replayed(3)
+def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
+    """The probability of `k`: p or 1 − p, and 0 unless k is 1 or 0."""
+    return lax.exp(logpmf(*arguments("bernoulli.pmf", k, p, loc)))
+
+
+@replayed(2)
+def cdf(k: Any, p: Any) -> Any:
+    """The probability of at most `k`: 0 below 0, 1 − p below 1, and 1 above."""
+    k, p = arguments("bernoulli.cdf", k, p)
+    p = probability(p)
+    inside = jnp.where(k < 1, 1 - p, lax.full_like(p, 1))
+    return jnp.where(jnp.isnan(k) | jnp.isnan(p), np.nan, jnp.where(k < 0, 0.0, inside))
+
+
+@replayed(2)
+def ppf(q: Any, p: Any) -> Any:
+    """The quantile: 0 for q ≤ 1 − p, and 1 above; NaN unless 0 ≤ q ≤ 1."""
+    q, p = arguments("bernoulli.ppf", q, p)
+    q, p = probability(q), probability(p)
+    return jnp.where(jnp.isnan(q) | jnp.isnan(p), np.nan, jnp.where(q <= 1 - p, 0.0, 1.0))

@@ -1,0 +1,35 @@
+"""The von Mises distribution of angles, with density e^(κ cos x) / (2π I₀(κ)).
+
+All functions take arrays that broadcast against each other, and give an array of their shape and
+promoted floating dtype.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ... import lax
+from ...engines.reference.replay import replayed
+from ._arguments import arguments
+
+
+@replayed(2)
+def logpdf(x: Any, kappa: Any) -> Any:
+    """The logarithm of the density.
+
+    Example:
+        >>> from morphax.scipy.stats import vonmises
+        >>> vonmises.logpdf(0.0, 0.0)
+        Array(-1.837877, dtype=float32, weak_type=True)
+    """
+    x, kappa = arguments("vonmises.logpdf", x, kappa)
+    # κ (cos x − 1) = −2 κ sin²(x/2), and e⁻ᵏ I₀(κ), overflow nowhere.
+    exponent = -2 * kappa * lax.square(lax.sin(0.5 * x))
+    return exponent - (math.log(2 * math.pi) + lax.log(lax.bessel_i0e(kappa)))
+
+
+@replayed(2)
+def pdf(x: Any, kappa: Any) -> Any:
+    """The density."""
+    return lax.exp(logpdf(*arguments("vonmises.pdf", x, kappa)))

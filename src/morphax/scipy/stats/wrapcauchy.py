@@ -1,0 +1,41 @@
+"""The wrapped Cauchy distribution of angles: (1 − c²) / (2π (1 + c² − 2c cos x)) on [0, 2π].
+
+All functions take arrays that broadcast against each other, and give an array of their shape and
+promoted floating dtype.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from ._arguments import arguments
+
+
+@replayed(2)
+def logpdf(x: Any, c: Any) -> Any:
+    """The logarithm of the density, −∞ outside [0, 2π].
+
+    Example:
+        >>> from morphax.scipy.stats import wrapcauchy
+        >>> wrapcauchy.logpdf(1.0, 0.0)
+        Array(-1.837877, dtype=float32, weak_type=True)
+    """
+    x, c = arguments("wrapcauchy.logpdf", x, c)
+    outside = (x < 0) | (x > 2 * math.pi)
+    angle = jnp.where(outside, 0, x)
+    # 1 + c² − 2c cos x, as a sum of squares.
+    spread = lax.square(1 - c) + 4 * c * lax.square(lax.sin(0.5 * angle))
+    value = lax.log1p(-c * c) - math.log(2 * math.pi) - lax.log(spread)
+    return jnp.where(outside, -np.inf, value)
+
+
+@replayed(2)
+def pdf(x: Any, c: Any) -> Any:
+    """The density, 0 outside [0, 2π]."""
+    return lax.exp(logpdf(*arguments("wrapcauchy.pdf", x, c)))

@@ -34,12 +34,17 @@ _PYTHON_TYPE = {"i": int, "f": float, "c": complex}
 Change = Callable[[Any], Any] | None
 
 
+def in_full(name: str) -> str:
+    """The name of a function as messages show it: of those of NumPy with `jnp` in front."""
+    return name if name.startswith("scipy.") else f"jnp.{name}"
+
+
 def check_no_out(name: str, out: Any) -> None:
     """Refuse the argument `out`, which exists for NumPy's sake."""
     if out is not None:
         raise NotImplementedError(
             message(
-                f"jnp.{name}, argument out",
+                f"{in_full(name)}, argument out",
                 given="an array to write to",
                 expected="None: arrays are immutable",
                 fix="Use the result.",
@@ -51,7 +56,7 @@ def refuse_out_and_where(name: str, out: Any) -> NoReturn:
     """Refuse what calls of NumPy's universal functions have besides operands."""
     raise NotImplementedError(
         message(
-            f"jnp.{name}, argument {'where' if out is None else 'out'}",
+            f"{in_full(name)}, argument {'where' if out is None else 'out'}",
             given="an array",
             expected="None: arrays are immutable",
             fix="Use the result, and jnp.where to choose.",
@@ -98,7 +103,7 @@ def _operand(name: str, x: Any) -> Any:
         return x
     raise TypeError(
         message(
-            f"jnp.{name}",
+            in_full(name),
             given=described(x),
             expected="an array, a NumPy array or a Python scalar",
             fix="Convert lists and tuples with jnp.array.",
@@ -155,7 +160,7 @@ def _check_rank_promotion(name: str, avals: Sequence[Any], shape: Sequence[int])
 def _shape_error(name: str, avals: Sequence[Any], expected: str) -> ShapeError:
     return ShapeError(
         message(
-            f"jnp.{name}",
+            in_full(name),
             given="operands of shapes " + ", ".join(str(a.shape) for a in avals),
             expected=expected,
             fix="Reshape an operand, or add axes of size 1 with x[:, None].",
@@ -177,7 +182,7 @@ def _literal(name: str, kind: type, aval: Any, dtype: Any, weak: bool) -> Change
         end = 1 << (8 * aval.dtype.itemsize - 1)
         return lambda x: make(x if -end <= x < end else _checked(x))
     low, high = limits
-    return lambda x: make(x if low <= x <= high else checked_int(f"jnp.{name}", x, dtype))
+    return lambda x: make(x if low <= x <= high else checked_int(in_full(name), x, dtype))
 
 
 def _checked(x: int) -> int:
@@ -188,7 +193,7 @@ def _checked(x: int) -> int:
 
 def filling(name: str, x: Any, dtype: Any) -> Any:
     """`x`, which fills places of an array of `dtype`: a Python int may stand for its bits."""
-    return as_bits(f"jnp.{name}", x, dtype) if type(x) is int else x
+    return as_bits(in_full(name), x, dtype) if type(x) is int else x
 
 
 def _change(aval: Any, dtype: Any, weak: bool, shape: tuple[int, ...]) -> Change:
@@ -244,7 +249,7 @@ def as_truth(name: str, x: Any) -> Any:
     except TypeError:
         raise TypeError(
             message(
-                f"jnp.{name}",
+                in_full(name),
                 given=f"{x.aval}",
                 expected="an array of booleans or of numbers",
                 fix="Compare random keys by their data (jax.random.key_data).",

@@ -11,7 +11,8 @@ from ...numpy.operands import as_array, promoted_inexact
 
 def operands(name: str, *operands: Any) -> list[Any]:
     """Arrays of one floating dtype."""
-    return [as_array(name, x) for x in promoted_inexact(name, *operands)]
+    where = f"scipy.special.{name}"
+    return [as_array(where, x) for x in promoted_inexact(where, *operands)]
 
 
 def strong(x: Any) -> Any:

@@ -6,12 +6,15 @@ from . import bernoulli as bernoulli
 from . import betabinom as betabinom
 from . import binom as binom
 from . import cauchy as cauchy
+from . import dirichlet as dirichlet
 from . import expon as expon
 from . import geom as geom
 from . import gumbel_l as gumbel_l
 from . import gumbel_r as gumbel_r
 from . import laplace as laplace
 from . import logistic as logistic
+from . import multinomial as multinomial
+from . import multivariate_normal as multivariate_normal
 from . import nbinom as nbinom
 from . import norm as norm
 from . import pareto as pareto
@@ -20,3 +23,7 @@ from . import truncnorm as truncnorm
 from . import uniform as uniform
 from . import vonmises as vonmises
 from . import wrapcauchy as wrapcauchy
+from ._kernel_density import gaussian_kde as gaussian_kde
+from ._ranks import mode as mode
+from ._ranks import rankdata as rankdata
+from ._ranks import sem as sem

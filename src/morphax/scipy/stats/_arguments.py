@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
-from ...numpy.operands import as_array, promoted_inexact
+from ...lax.elementwise.convert import convert
+from ...numpy.operands import as_array, inexact_type, promoted_inexact
 from .. import special
 
 
@@ -17,6 +18,14 @@ def arguments(name: str, *operands: Any) -> list[Any]:
     """Arrays of one floating dtype, for the function `name` of a distribution."""
     where = f"scipy.stats.{name}"
     return [as_array(where, x) for x in promoted_inexact(where, *operands)]
+
+
+def vectors(name: str, *operands: Any) -> list[Any]:
+    """Arrays of one floating dtype, of the shapes that they have."""
+    where = f"scipy.stats.{name}"
+    arrays = [as_array(where, x) for x in operands]
+    dtype, _ = inexact_type(where, *arrays)
+    return [convert(x, dtype) for x in arrays]
 
 
 def standardized(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:

@@ -164,20 +164,11 @@ def _jet_of_bodies(
     wiring = primitive.wiring
     parts = wiring.parts(inputs, params)
     call = lifted(wiring, params, parts.map(lambda x: x.varies), _Bundles(order))
-    numbers = wiring.parts(range(len(inputs)), params)
     operands = Parts({k: bundled(parts[k], on, order) for k, on in call.operands.items()})
-    numbers = Parts({k: _bundled_numbers(numbers[k], on, order) for k, on in call.operands.items()})
+    numbers: list[int | None] = []
+    for i, on in enumerate(call.operands.flat):
+        numbers += [i, *[None] * (order if on else 0)]
     return unbundled(primitive.apply(operands, call.params, numbers), call.results.flat, order)
-
-
-def _bundled_numbers(
-    numbers: Sequence[int], varies: Sequence[bool], order: int
-) -> list[int | None]:
-    return [
-        x
-        for i, on in zip(numbers, varies, strict=True)
-        for x in [i, *[None] * (order if on else 0)]
-    ]
 
 
 @final

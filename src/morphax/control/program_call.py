@@ -29,11 +29,13 @@ from ..core.effects import Effects
 from ..engines.reference.eager import RunsOnArrays, as_array
 from ..engines.xla.stablehlo import Builder, Value
 from ..transforms.batching import batch_jaxpr, open_batch
+from ..transforms.jvp import open_jvp
 from ..transforms.linearize import Linearization
 from ..transforms.staged_linearization import linearize_jaxpr
 from ..transforms.transposition import TransposeFragment, open_transpose
 from .bodies.body_primitive import HasBodies
 from .bodies.wiring import Body, Role, Wiring
+from .calls import split_tangents
 
 
 class HoldsProgram(Primitive):
@@ -134,6 +136,20 @@ class Call(HoldsProgram, HasBodies):
     ) -> dict[str, Any]:
         about = self.about_operands(params, numbers, shared=shared)
         return params | {self.program: jaxpr} | about
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        """As that of operations with bodies, without the search for what has a tangent in the end.
+
+        Jitted functions are many, so the difference is seen.
+        """
+        jaxpr, given = params[self.program], [t for t in tangents if not is_zero(t)]
+        fragment = open_jvp(jaxpr, tuple([not is_zero(t) for t in tangents]))
+        program, captured = captures_as_operands(fragment.jaxpr)
+        numbers = [*[None] * len(captured), *range(len(primals)), *[None] * len(given)]
+        results = self.bind(*captured, *primals, *given, **self.calling(program, params, numbers))
+        return split_tangents(results, fragment.out_active, jaxpr.out_avals)
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]

@@ -27,7 +27,7 @@ from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import known_program
 from ...util.memo import memoize
 from ..closing import common_captures
-from .division import applied, divided
+from .division import divided
 from .fixpoint import Mask
 from .lifting import Lift, Masks, joined, lifted, looking_on
 from .reference_values import first_places, on_values
@@ -69,7 +69,10 @@ class HasBodies(RunsOnArrays, TakesReferences):
         return {}
 
     def apply(
-        self, operands: Parts, params: dict[str, Any], numbers: Parts | None = None
+        self,
+        operands: Parts,
+        params: dict[str, Any],
+        numbers: Sequence[int | None] | None = None,
     ) -> list[Any]:
         """Bind the operation to operands by role, which the parameters need not count.
 
@@ -80,7 +83,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         """
         params = params | self.wiring.counts(operands)
         if numbers is not None:
-            params |= self.about_operands(params, numbers.flat)
+            params |= self.about_operands(params, numbers)
         return self.bind(*operands.flat, **params)
 
     def staged(self, functions: Mapping[str, Any], operands: Parts, **params: Any) -> list[Any]:
@@ -116,16 +119,11 @@ class HasBodies(RunsOnArrays, TakesReferences):
         """One operation on primals and tangents together."""
         values = self.wiring.parts(primals, params)
         given = self.wiring.parts(tangents, params)
-        call = lifted(self.wiring, params, given.map(_is_active), _Pushforward())
+        mask = self.wiring.parts([not is_zero(t) for t in tangents], params)
+        call = lifted(self.wiring, params, mask, _Pushforward())
         pushed = given.where(call.operands).map(instantiate)
-        numbers = self._numbers(call.captured, pushed, params, len(primals))
-        outs = self.apply(call.captured.beside(values).beside(pushed), call.params, numbers)
+        outs = self.apply(call.captured.beside(values).beside(pushed), call.params)
         return _unpaired(outs, call.results)
-
-    def _numbers(self, before: Parts, after: Parts, params: dict[str, Any], count: int) -> Parts:
-        """Numbers of `count` operands that have new ones before and after them in each role."""
-        old = self.wiring.parts(range(count), params)
-        return before.map(_no_number).beside(old).beside(after.map(_no_number))
 
     def partition(self, eqn: Equation, demand: Demand) -> Partition:
         """Programs are taken apart, but not to get rid of dead code: that is for compilers."""
@@ -133,11 +131,11 @@ class HasBodies(RunsOnArrays, TakesReferences):
             part = _known_part(self, tuple(eqn.params.items()), tuple(demand.unknown))
             if not any(part.results):
                 return whole(eqn, demand)
-            invars, outvars = (
-                selected(eqn.invars, part.operands),
-                selected(eqn.outvars, part.results),
-            )
-            return Partition((applied(eqn, invars, outvars, part.params),), (eqn,))
+            known = selected(eqn.invars, part.operands)
+            results = selected(eqn.outvars, part.results)
+            place = (eqn.source, eqn.name_stack)
+            first = Equation(self, known, results, part.params, part.effects, *place)
+            return Partition((first,), (eqn,))
         if self.wiring.deciding or not any(demand.asked):
             return whole(eqn, demand)
         return divided(self, eqn, demand)
@@ -185,6 +183,7 @@ class _KnownPart(NamedTuple):
     operands: Mask
     results: Mask
     params: dict[str, Any]
+    effects: Effects
 
 
 @memoize
@@ -197,15 +196,8 @@ def _known_part(
     numbers = [i for i, on in enumerate(known.flat) if on]
     changed = call.params | wiring.counts(known.where(known))
     changed |= primitive.about_operands(named, numbers, shared=True)
-    return _KnownPart(tuple(known.flat), tuple(results.flat), changed)
-
-
-def _no_number(_: Any) -> None:
-    return None
-
-
-def _is_active(tangent: Any) -> bool:
-    return not is_zero(tangent)
+    effects = primitive.effects(**changed)
+    return _KnownPart(tuple(known.flat), tuple(results.flat), changed, effects)
 
 
 def _is_batch(dim: int | None) -> bool:
@@ -232,7 +224,7 @@ class _Pushforward(Lift):
         fragment = open_jvp(jaxpr, joined(operands))
         if fragment.out_active != joined(results):
             fragment = open_jvp(jaxpr, joined(operands), joined(results))
-        if len(operands) == len(results) == 1:
+        if len(operands) == 1:
             return fragment.jaxpr
         return fragment.jaxpr.replace(
             invars=_role_by_role(fragment.jaxpr.invars, operands),

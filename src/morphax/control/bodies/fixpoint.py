@@ -33,7 +33,7 @@ def fixpoint(carry: Sequence[bool], step: Callable[[list[bool]], Sequence[bool]]
 
 def any_of(rows: Sequence[Sequence[bool]]) -> list[bool]:
     """Where at least one row is true."""
-    return [any(column) for column in zip(*rows, strict=True)]
+    return list(map(any, zip(*rows, strict=True)))
 
 
 def spread(
@@ -62,7 +62,7 @@ def spread(
     def results(operands: Parts) -> Parts:
         taken = giving.taken(operands)
         rows = [through(jaxpr, taken) for jaxpr in programs]
-        return wiring.result_parts(any_of(rows), num_carry)
+        return wiring.result_parts(any_of(rows) if len(rows) > 1 else rows[0], num_carry)
 
     carried = wiring.carried
     if carried is None:

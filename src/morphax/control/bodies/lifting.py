@@ -74,7 +74,7 @@ class Lifted(NamedTuple):
 def lifted(wiring: Wiring, params: Mapping[str, Any], mask: Parts, lift: Lift) -> Lifted:
     """Transform an operation, of whose operands those in `mask` have the property."""
     decided_by = lift.results if lift.of_decisions else None
-    if decided_by is None:
+    if decided_by is None and wiring.passive:
         mask = mask.replaced(**{name: [False] * len(mask[name]) for name in wiring.passive})
     mask, results = spread(wiring, params, mask, lift.results, decided_by)
     changed = dict(params)

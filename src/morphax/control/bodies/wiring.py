@@ -139,12 +139,12 @@ class Wiring:
         """The body that gives the results."""
         return next(body for body in self.bodies if body.gives)
 
-    @property
+    @cached_property
     def deciding(self) -> list[Body]:
         """The bodies that say whether to go on."""
         return [body for body in self.bodies if not body.gives]
 
-    @property
+    @cached_property
     def passive(self) -> list[str]:
         """The roles that results depend on by decisions and choices alone."""
         return [role.name for role in self.roles if role.name not in self.giving.takes]

@@ -2,8 +2,10 @@
 
 Under `vmap(…, axis_name="i")` all members of a batch lie in one array, so a collective over "i" is
 an ordinary operation on that array: `over_batch`.  What is left, collectives over groups of members
-and over several axes at once, is written in terms of that.  A collective is linear unless it says
-otherwise, and its transpose is a collective too.  See ``docs/design/collectives.md``.
+and over several axes at once, is written in terms of that.  Where members are devices of a mesh,
+the collective stays what it is, and is compiled to an operation between devices: `over_devices`.
+A collective is linear unless it says otherwise, and its transpose is a collective too.  See
+``docs/design/collectives.md``.
 """
 
 from __future__ import annotations
@@ -14,7 +16,19 @@ from typing import Any, ClassVar, NoReturn
 import numpy as np
 
 from .. import tree
-from ..core import BatchAxes, NoRule, Primitive, aval_of, current_trace, new_trace
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    NoRule,
+    Primitive,
+    ShapedArray,
+    aval_of,
+    current_trace,
+    new_trace,
+)
+from ..core.axis_flow import same_axes
+from ..engines.xla.members import mesh_axes
+from ..engines.xla.stablehlo import Builder, Value
 from ..lax.elementwise.arithmetic import mul
 from ..lax.ground.linear_structure import moved_axis, reduce_sum
 from ..transforms.batching import BatchTrace
@@ -22,7 +36,7 @@ from ..transforms.flattening import check_values
 from .axis_names import axis_tuple
 from .groups import by_groups
 
-NO_MEMBERS = "its axis is mapped by vmap, which replaces it before anything is computed"
+NO_MEMBERS = "NumPy computes for one member; vmap replaces it before anything is computed"
 
 
 class Collective(Primitive):
@@ -32,7 +46,20 @@ class Collective(Primitive):
     linear = True
 
     evaluate = NoRule("evaluate", NO_MEMBERS)
-    lower = NoRule("lower", NO_MEMBERS)
+
+    def lower(self, b: Builder, out: Any, x: Value, **params: Any) -> Value:
+        axes = mesh_axes(b, self.name)
+        groups = axes.groups(self.axis_names(**params), params.get("axis_index_groups"))
+        return self.over_devices(b, out, x, groups, **params)
+
+    def axis_flow(self, x: ShapedArray, **params: Any) -> AxisFlow:
+        return same_axes(x)
+
+    def over_devices(
+        self, b: Builder, out: Any, x: Value, groups: list[list[int]], **params: Any
+    ) -> Value:
+        """Write the operation between the devices of each group, in the order of members."""
+        self._lacks("over_devices")
 
     def over_batch(self, batch: BatchAxes, x: Any, dim: int | None, **params: Any) -> Any:
         """Whole batch and batch axis → result and its batch axis, for one name and no groups."""

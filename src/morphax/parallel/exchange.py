@@ -9,7 +9,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, final
 
-from ..core import BatchAxes, ShapedArray, aval_of
+from ..core import AxisFlow, BatchAxes, ShapedArray, aval_of, like
+from ..core.axis_flow import same_axes
+from ..engines.xla.members import communicate, groups_of
+from ..engines.xla.stablehlo import Builder, Value
 from ..lax.ground.axes import canonical_axis
 from ..lax.ground.linear_structure import batched_first, transpose_p
 from ..lax.shape.shape_operations import expand_dims, reshape, squeeze
@@ -53,7 +56,7 @@ class AllToAll(AlongAxes):
         shape = list(x.shape)
         shape[split_axis] = part_size(_WHERE, x.shape, split_axis, axis_size)
         shape[concat_axis] *= axis_size
-        return x.update(shape=tuple(shape))
+        return like(x, shape=tuple(shape))
 
     def transpose(
         self, ct: Any, x: Any, *, split_axis: int, concat_axis: int, **params: Any
@@ -78,6 +81,32 @@ class AllToAll(AlongAxes):
         exchanged = transpose_p.bind(parts, permutation=(split_axis + 1, *order))
         shape, c = exchanged.aval.shape, concat_axis + 1
         return reshape(exchanged, (*shape[:c], n * shape[c + 1], *shape[c + 2 :])), 0
+
+    def axis_flow(self, x: ShapedArray, *, split_axis: int, concat_axis: int, **_: Any) -> AxisFlow:
+        return same_axes(x, whole=(split_axis, concat_axis))
+
+    def over_devices(
+        self,
+        b: Builder,
+        out: Any,
+        x: Value,
+        groups: list[list[int]],
+        *,
+        split_axis: int,
+        concat_axis: int,
+        **_: Any,
+    ) -> Value:
+        # This one has no choice of numbers: on a channel they are those of devices.
+        return communicate(
+            b,
+            "stablehlo.all_to_all",
+            out,
+            x,
+            split_dimension=f"{split_axis} : i64",
+            concat_dimension=f"{concat_axis} : i64",
+            split_count=f"{len(groups[0])} : i64",
+            replica_groups=groups_of(groups)["replica_groups"],
+        )
 
     def over_several(self, x: Any, names: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return jointly(self, x, names, params)

@@ -9,9 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, final
 
-from ..core import BatchAxes, ShapedArray, aval_of
+from ..core import AxisFlow, BatchAxes, ShapedArray, aval_of, like
+from ..core.axis_flow import same_axes
+from ..engines.xla.members import communicate, groups_of
+from ..engines.xla.stablehlo import Builder, Value
 from ..lax.ground.axes import canonical_axis
 from ..lax.ground.linear_structure import batched_first, moved_axis
+from ..lax.ground.monoids import ADD, Monoid
 from ..lax.indexing.dynamic_slicing import dynamic_index_in_dim
 from ..lax.shape.shape_operations import reshape
 from ..transforms.vmap import vmap
@@ -74,7 +78,7 @@ class AllGather(Gathering):
     def abstract_eval(
         self, x: Any, *, all_gather_dimension: int, axis_size: int, tiled: bool, **_: Any
     ) -> ShapedArray:
-        return x.update(shape=_gathered(x.shape, all_gather_dimension, axis_size, tiled))
+        return like(x, shape=_gathered(x.shape, all_gather_dimension, axis_size, tiled))
 
     def transpose(self, ct: Any, x: Any, *, all_gather_dimension: int, **params: Any) -> list[Any]:
         return [reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)]
@@ -90,6 +94,28 @@ class AllGather(Gathering):
         **_: Any,
     ) -> tuple[Any, None]:
         return _placed(batched_first(batch, x, dim), all_gather_dimension, tiled), None
+
+    def axis_flow(
+        self, x: ShapedArray, *, all_gather_dimension: int, tiled: bool, **_: Any
+    ) -> AxisFlow:
+        if tiled:
+            return same_axes(x, whole=(all_gather_dimension,))
+        labels = list(range(x.ndim))
+        out = (*labels[:all_gather_dimension], None, *labels[all_gather_dimension:])
+        return AxisFlow((tuple(labels),), (out,))
+
+    def over_devices(
+        self,
+        b: Builder,
+        out: Any,
+        x: Value,
+        groups: list[list[int]],
+        *,
+        all_gather_dimension: int,
+        tiled: bool,
+        **_: Any,
+    ) -> Value:
+        return gathered_by_devices(b, x, groups, all_gather_dimension, tiled=tiled)
 
     def over_several(self, x: Any, names: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if params["axis_index_groups"] is not None:
@@ -111,7 +137,7 @@ class ReduceScatter(Gathering):
     def abstract_eval(
         self, x: Any, *, scatter_dimension: int, axis_size: int, tiled: bool, **_: Any
     ) -> ShapedArray:
-        return x.update(shape=_scattered(x.shape, scatter_dimension, axis_size, tiled))
+        return like(x, shape=_scattered(x.shape, scatter_dimension, axis_size, tiled))
 
     def transpose(self, ct: Any, x: Any, *, scatter_dimension: int, **params: Any) -> list[Any]:
         return [all_gather_p.bind(ct, all_gather_dimension=scatter_dimension, **params)]
@@ -131,8 +157,67 @@ class ReduceScatter(Gathering):
             total = in_parts(total, scatter_dimension, batch.size)
         return total, scatter_dimension
 
+    def axis_flow(
+        self, x: ShapedArray, *, scatter_dimension: int, tiled: bool, **_: Any
+    ) -> AxisFlow:
+        if tiled:
+            return same_axes(x, whole=(scatter_dimension,))
+        labels = tuple([None if i == scatter_dimension else i for i in range(x.ndim)])
+        return AxisFlow((labels,), (tuple([i for i in labels if i is not None]),))
+
+    def over_devices(
+        self,
+        b: Builder,
+        out: Any,
+        x: Value,
+        groups: list[list[int]],
+        *,
+        scatter_dimension: int,
+        tiled: bool,
+        **_: Any,
+    ) -> Value:
+        shape, d = out.shape, scatter_dimension
+        part = out if tiled else out.update(shape=(*shape[:d], 1, *shape[d:]))
+        scattered = communicate(
+            b,
+            "stablehlo.reduce_scatter",
+            part,
+            x,
+            regions=[combining(b, ADD, out)],
+            scatter_dimension=f"{d} : i64",
+            **groups_of(groups),
+        )
+        return scattered if tiled else b.op("stablehlo.reshape", out, scattered)
+
     def over_several(self, x: Any, names: tuple[Any, ...], params: dict[str, Any]) -> Any:
         return jointly(self, x, names, params)
+
+
+def combining(b: Builder, monoid: Monoid, aval: Any) -> str:
+    """The region that combines two elements of arrays like `aval`."""
+    element = aval.update(shape=())
+    return b.region(
+        (element, element), lambda inner, x, y: [inner.op(monoid.stablehlo, element, x, y)]
+    )
+
+
+def gathered_by_devices(
+    b: Builder, x: Value, groups: list[list[int]], dimension: int, *, tiled: bool = False
+) -> Value:
+    """The values of all devices of a group along an axis, a new one unless tiled."""
+    shape = x.aval.shape
+    if not tiled:
+        shape = (*shape[:dimension], 1, *shape[dimension:])
+        x = b.op("stablehlo.reshape", x.aval.update(shape=shape), x)
+    together = _gathered(shape, dimension, len(groups[0]), tiled=True)
+    return communicate(
+        b,
+        "stablehlo.all_gather",
+        x.aval.update(shape=together),
+        x,
+        all_gather_dim=f"{dimension} : i64",
+        **groups_of(groups),
+    )
 
 
 all_gather_p = AllGather()

@@ -11,15 +11,17 @@ from typing import Any, final
 import numpy as np
 
 from ..core import BatchAxes
+from ..engines.xla.members import communicate
+from ..engines.xla.stablehlo import Builder, Value, i64_matrix
 from ..lax.elementwise.comparison import eq
 from ..lax.elementwise.selection import select
 from ..lax.ground.axes import integer, integer_pairs
 from ..lax.ground.linear_structure import batched_first, zeros
-from ..lax.shape.slicing import index_in_dim
+from ..lax.shape.slicing import index_in_dim, slice_p
 from ..util.messages import message
 from .axis_names import hashable, joint_size, named_axes
 from .collective import Collective, map_operands
-from .gathering import jointly
+from .gathering import gathered_by_devices, jointly
 from .groups import rows
 from .positions import axis_index
 from .reductions import psum
@@ -55,6 +57,15 @@ class PPermute(Passing):
         back = tuple([(destination, source) for source, destination in perm])
         return [self.bind(ct, axis_name=axis_name, perm=back)]
 
+    def over_devices(
+        self, b: Builder, out: Any, x: Value, groups: list[list[int]], *, perm: Pairs, **_: Any
+    ) -> Value:
+        pairs = [(group[source], group[to]) for group in groups for source, to in perm]
+        if not pairs:
+            return b.full(0, out)
+        attributes = {"source_target_pairs": i64_matrix(pairs)}
+        return communicate(b, "stablehlo.collective_permute", out, x, **attributes)
+
     def over_batch(
         self, batch: BatchAxes, x: Any, dim: int | None, *, perm: Pairs, **_: Any
     ) -> tuple[Any, int]:
@@ -79,6 +90,21 @@ class PBroadcast(Passing):
         total = psum(ct, axis_name)
         here = eq(axis_index(axis_name), np.int32(source))
         return [select(here, total, zeros(total.aval))]
+
+    def over_devices(
+        self, b: Builder, out: Any, x: Value, groups: list[list[int]], *, source: int, **_: Any
+    ) -> Value:
+        members = gathered_by_devices(b, x, groups, 0)
+        starts, ends = (source, *[0] * out.ndim), (source + 1, *out.shape)
+        one = slice_p.lower(
+            b,
+            members.aval.update(shape=(1, *out.shape)),
+            members,
+            start_indices=starts,
+            limit_indices=ends,
+            strides=None,
+        )
+        return b.op("stablehlo.reshape", out, one)
 
     def over_batch(
         self, batch: BatchAxes, x: Any, dim: int | None, *, source: int, **_: Any

@@ -7,8 +7,19 @@ from typing import Any, final
 
 import numpy as np
 
-from ..core import BatchAxes, NoRule, Primitive, ShapedArray, not_differentiable, not_linear
+from ..core import (
+    AxisFlow,
+    BatchAxes,
+    NoRule,
+    Primitive,
+    ShapedArray,
+    not_differentiable,
+    not_linear,
+)
 from ..core import axis_size as size_in_scope
+from ..engines.xla.literals import i64_array
+from ..engines.xla.members import device_number, mesh_axes
+from ..engines.xla.stablehlo import Builder, Value
 from ..lax.elementwise.arithmetic import add, mul
 from ..lax.shape.filling import iota
 from .axis_names import joint_size, named_axes
@@ -22,13 +33,23 @@ class AxisIndex(Primitive):
     name = "axis_index"
 
     evaluate = NoRule("evaluate", NO_MEMBERS)
-    lower = NoRule("lower", NO_MEMBERS)
     jvp = not_differentiable("it has no operands")
     transpose = not_linear("it has no operands")
     batch = NoRule("batch", "it has no operands")
 
     def abstract_eval(self, *, axis_name: Any) -> ShapedArray:
         return ShapedArray((), np.int32)
+
+    def axis_flow(self, *, axis_name: Any) -> AxisFlow:
+        return AxisFlow((), ((),))
+
+    def lower(self, b: Builder, out: Any, *, axis_name: Any) -> Value:
+        positions = mesh_axes(b, self.name).positions(axis_name)
+        table = b.constant(positions, ShapedArray(positions.shape, np.int32))
+        number = device_number(b, out)
+        one = ShapedArray((1,), np.int32)
+        position = b.op("stablehlo.dynamic_slice", one, table, number, slice_sizes=i64_array((1,)))
+        return b.op("stablehlo.reshape", out, position)
 
     def axis_names(self, *, axis_name: Any) -> tuple[Any, ...]:
         return (axis_name,)

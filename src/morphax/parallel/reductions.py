@@ -7,20 +7,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, final
+from typing import Any, ClassVar, final
 
 import numpy as np
 
 from .. import dtypes, tree
 from ..core import BatchAxes, aval_of, not_differentiable, not_linear
+from ..engines.xla.members import communicate, groups_of
+from ..engines.xla.stablehlo import Builder, Value
 from ..lax.elementwise.arithmetic import div
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import canonical_axes
 from ..lax.ground.linear_structure import reduce_sum
-from ..lax.reduction.reductions import reduce_max, reduce_min
+from ..lax.ground.monoids import ADD, MAX, MIN, Monoid
+from ..lax.reduction.reductions import lower_reduction, reduce_max, reduce_min
 from .axis_names import joint_size, names_and_positions
 from .collective import Collective, batch_sum, map_operands
-from .gathering import jointly
+from .gathering import combining, gathered_by_devices, jointly
 from .groups import canonical_groups, group_size
 
 _INT32 = np.dtype(np.int32)
@@ -37,6 +40,7 @@ class Reduction(Collective):
     """
 
     names_param = "axes"
+    monoid: ClassVar[Monoid]
 
     def abstract_eval(self, x: Any, *, axes: Any, axis_index_groups: Any) -> Any:
         return x
@@ -53,12 +57,36 @@ class Reduction(Collective):
             x = self.bind(x, axes=(name,), axis_index_groups=None)
         return x
 
+    def over_devices(
+        self, b: Builder, out: Any, x: Value, groups: list[list[int]], **params: Any
+    ) -> Value:
+        combine = combining(b, self.monoid, out)
+        return communicate(
+            b, "stablehlo.all_reduce", out, x, regions=[combine], **groups_of(groups)
+        )
+
+
+class Extreme(Reduction):
+    """What the largest and the smallest value share."""
+
+    linear = False
+
+    def over_devices(
+        self, b: Builder, out: Any, x: Value, groups: list[list[int]], **params: Any
+    ) -> Value:
+        if not dtypes.issubdtype(out.dtype, np.inexact):
+            return super().over_devices(b, out, x, groups, **params)
+        # XLA's own maxima between devices lose NaN and the sign of zero.
+        members = gathered_by_devices(b, x, groups, 0)
+        return lower_reduction(b, self.monoid, out, members, (0,))
+
 
 @final
 class PSum(Reduction):
     """Sum over all members."""
 
     name = "psum"
+    monoid = ADD
 
     def over_batch(self, batch: BatchAxes, x: Any, dim: int | None, **_: Any) -> tuple[Any, None]:
         return batch_sum(batch, x, dim), None
@@ -68,11 +96,11 @@ class PSum(Reduction):
 
 
 @final
-class PMax(Reduction):
+class PMax(Extreme):
     """Largest value of all members."""
 
     name = "pmax"
-    linear = False
+    monoid = MAX
     jvp = not_differentiable("the maximum over members has no derivative rule in JAX either")
     transpose = not_linear()
 
@@ -81,11 +109,11 @@ class PMax(Reduction):
 
 
 @final
-class PMin(Reduction):
+class PMin(Extreme):
     """Smallest value of all members."""
 
     name = "pmin"
-    linear = False
+    monoid = MIN
     jvp = not_differentiable("the minimum over members has no derivative rule in JAX either")
     transpose = not_linear()
 

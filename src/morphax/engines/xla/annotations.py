@@ -16,9 +16,9 @@ from ...runtime.sharding import Sharding
 
 
 class Annotations(NamedTuple):
-    """Declarations of meshes, and attributes by position."""
+    """Meshes, by their text, with their names; and attributes by position."""
 
-    meshes: tuple[str, ...]
+    meshes: Mapping[str, str]
     arguments: dict[int, str]
     results: dict[int, str]
 
@@ -46,8 +46,7 @@ def annotations_of(
     arguments, outs = sharded(entry.invars, operands), sharded(entry.outvars, results)
     for i, donation in donations.items():
         arguments[i] = [donation, *arguments[i]]
-    declared = tuple([f"sdy.mesh @{name} = {mesh}" for mesh, name in meshes.items()])
-    return Annotations(declared, _attributes(arguments), _attributes(outs))
+    return Annotations(meshes, _attributes(arguments), _attributes(outs))
 
 
 def _sharded(place: Sharding, ndim: int, meshes: dict[str, str]) -> list[str]:

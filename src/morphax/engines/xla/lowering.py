@@ -116,11 +116,11 @@ def lower(
     donations = _donations(name, entry, [k for k, i in enumerate(kept) if i in given])
     computed = [place for place, f in zip(places.results, forwarded, strict=True) if f is None]
     annotated = annotations_of(entry, [places.operands[i] for i in kept], computed, donations)
-    module = Module(platform, locations=locations)
+    module = Module(platform, locations=locations, meshes=annotated.meshes)
     text, main = _written(module, entry, name, annotated)
     is_plain = module.guards_extremes and fusions_are_chosen() and not may_fuse_reductions(text)
     if is_plain:
-        module = Module(platform, locations=locations, plain_extremes=True)
+        module = Module(platform, locations=locations, plain_extremes=True, meshes=annotated.meshes)
         text, main = _written(module, entry, name, annotated)
     return LoweredProgram(
         name=name,
@@ -154,7 +154,8 @@ def _written(
         argument_attributes=annotated.arguments,
         result_attributes=annotated.results,
     )
-    body = "\n".join([*annotated.meshes, *module.functions, main.text])
+    meshes = [f"sdy.mesh @{name} = {mesh}" for mesh, name in module.meshes.items()]
+    body = "\n".join([*meshes, *module.functions, main.text])
     return f"module @{module.fresh_name('jit_' + name)} {{\n{body}\n}}\n", main
 
 

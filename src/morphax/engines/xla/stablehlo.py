@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, final
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from ...core import Equation, Jaxpr, Literal, abstract_token, has_ordered
 from ...core.source_info import scope_path
@@ -22,6 +22,9 @@ from .literals import element_type as element_type
 from .literals import i64_array as i64_array
 from .literals import physical_dtype as physical_dtype
 from .literals import tensor_type as tensor_type
+
+if TYPE_CHECKING:
+    from .mesh_axes import MeshAxes
 
 # Larger constants bloat the text and are copied by the compiler; they are passed as operands.
 _LARGEST_WRITTEN_CONSTANT = 64 * 1024
@@ -60,6 +63,7 @@ class Module:
         locations: whether operations carry their name and the user's source line.
         largest_constant: in bytes, of those that are written; larger ones are operands.
         plain_extremes: whether XLA's own maxima and minima of floats are exact in this module.
+        meshes: those that are declared already, by their text, with their names.
     """
 
     def __init__(
@@ -69,6 +73,7 @@ class Module:
         locations: bool = False,
         largest_constant: float = _LARGEST_WRITTEN_CONSTANT,
         plain_extremes: bool = False,
+        meshes: Mapping[str, str] | None = None,
     ) -> None:
         self.platform = platform
         self.locations = locations
@@ -76,12 +81,18 @@ class Module:
         self.plain_extremes = plain_extremes
         self.guards_extremes = False
         self.functions: list[str] = []
+        # By program, and by the mesh whose members run it.
         self.callees: dict[Any, Function] = {}
+        self.meshes = dict(meshes or {})
         self.used_names: set[str] = {"main"}
         self.callbacks: list[Callable[..., Any]] = []
         self.inspections: list[Callable[[Any], Any]] = []
         self.channels = itertools.count(1)
         self.counter = 0
+
+    def mesh_name(self, text: str) -> str:
+        """The name of a mesh, which is declared once."""
+        return self.meshes.setdefault(text, f"mesh{len(self.meshes)}")
 
     def fresh_name(self, wish: str) -> str:
         """A function name that is not in use, close to `wish`."""
@@ -109,12 +120,21 @@ class Builder:
     Ordered side effects are linked by a token: each takes that of the one before, and gives one.
     An operation with such effects inside does so too.  A block has the token of the block around
     it, unless it is the body of a loop or a function, which gets one as its last argument.
+
+    Args:
+        module: what the block is a part of.
+        parent: of the block around it.
+        axes: of the mesh whose members run the block, if there is one (`members`); those of the
+            block around it if left out.
     """
 
-    __slots__ = ("_constants", "_large", "_located", "_parent", "_token", "lines", "module")
+    __slots__ = ("_constants", "_large", "_located", "_parent", "_token", "axes", "lines", "module")
 
-    def __init__(self, module: Module, parent: Builder | None = None) -> None:
+    def __init__(
+        self, module: Module, parent: Builder | None = None, axes: MeshAxes | None = None
+    ) -> None:
         self.module = module
+        self.axes = parent.axes if axes is None and parent is not None else axes
         self.lines: list[str] = []
         self._parent = parent
         self._constants: dict[Any, Value] = {}
@@ -220,10 +240,13 @@ class Builder:
         token = [inner.argument_token()] if takes_token else []
         results = body(inner, *arguments)
         inner.ops("stablehlo.return", (), *results, takes_token=gives_token)
-        arguments += token
+        return inner.as_region([*arguments, *token])
+
+    def as_region(self, arguments: Sequence[Value]) -> str:
+        """This block as the only one of a region."""
         header = ", ".join([f"{v.name}: {tensor_type(v.aval)}" for v in arguments])
         block = f"^bb0({header}):\n" if arguments else ""
-        return "{\n" + block + "\n".join(inner.lines) + "\n}"
+        return "{\n" + block + "\n".join(self.lines) + "\n}"
 
     def constant(self, value: Any, aval: Any) -> Value:
         """A constant; scalars are written once per block."""
@@ -315,7 +338,7 @@ class Builder:
     def call(self, name: str, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
         """Call `jaxpr` as a private function, written once per module."""
         ordered = has_ordered(jaxpr.effects)
-        callee = self.module.callees.get(jaxpr)
+        callee = self.module.callees.get((jaxpr, self.axes))
         if callee is None:
             callee = function(
                 self.module,
@@ -323,8 +346,9 @@ class Builder:
                 jaxpr.in_avals,
                 lambda inner, *values: inner.inline(jaxpr, *values),
                 passes_token=ordered,
+                axes=self.axes,
             )
-            self.module.callees[jaxpr] = callee
+            self.module.callees[jaxpr, self.axes] = callee
             self.module.functions.append(callee.text)
         constants = [self.closed_over(value, aval) for value, aval in callee.constants]
         return self.ops(
@@ -348,9 +372,10 @@ def function(
     argument_attributes: Mapping[int, str] | None = None,
     result_attributes: Mapping[int, str] | None = None,
     passes_token: bool = False,
+    axes: MeshAxes | None = None,
 ) -> Function:
     """Write a function of what `write` takes; a token may be its last argument and result."""
-    builder = Builder(module)
+    builder = Builder(module, axes=axes)
     arguments = [builder.new_value(aval) for aval in avals]
     token = [builder.argument_token()] if passes_token else []
     results = list(write(builder, *arguments))

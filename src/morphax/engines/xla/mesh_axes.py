@@ -1,0 +1,83 @@
+"""The named axes of a mesh, as XLA knows them: numbers of devices, in groups."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from ...util.messages import message
+
+Groups = tuple[tuple[int, ...], ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class MeshAxes:
+    """The named axes of the mesh whose members run a program.
+
+    Args:
+        names: of the axes, of which the first counts slowest.
+        sizes: as many.
+        devices: for each place of the mesh, row by row, the number of its device in the device
+            assignment; in order if left out.
+    """
+
+    names: tuple[Hashable, ...]
+    sizes: tuple[int, ...]
+    devices: tuple[int, ...] = ()
+
+    def grid(self) -> np.ndarray[Any, np.dtype[np.int64]]:
+        """Numbers of devices, by their positions along the axes."""
+        numbers = self.devices or range(int(np.prod(self.sizes)))
+        return np.array(numbers, np.int64).reshape(self.sizes)
+
+    def groups(self, names: Sequence[Hashable], within: Groups | None = None) -> list[list[int]]:
+        """The devices that communicate over some axes, each group in the order of its members.
+
+        Args:
+            names: of the axes, of which the first counts slowest.
+            within: positions along these axes of those that communicate, `None` for all.
+
+        Raises:
+            NameError: the mesh has no such axis.
+        """
+        axes = [self._axis(name) for name in names]
+        others = [axis for axis in range(len(self.sizes)) if axis not in axes]
+        size = int(np.prod([self.sizes[axis] for axis in axes]))
+        members = self.grid().transpose(*others, *axes).reshape(-1, size)
+        if within is not None:
+            members = np.concatenate([members[:, list(positions)] for positions in within])
+        return members.tolist()  # type: ignore[no-any-return]
+
+    def positions(self, name: Hashable) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """The position of each device along an axis, by the number of the device."""
+        along = np.indices(self.sizes)[self._axis(name)]
+        positions = np.empty(along.size, np.int32)
+        positions[self.grid().ravel()] = along.ravel()
+        return positions
+
+    def text(self) -> str:
+        """The mesh as Shardy declares it; its axes are called by their numbers."""
+        axes = ", ".join([f'"{i}"={size}' for i, size in enumerate(self.sizes)])
+        order = f", device_ids={list(self.devices)}" if self.devices else ""
+        return f"<[{axes}]{order}>"
+
+    def sharding(self, mesh: str, spec: Sequence[Sequence[Hashable]]) -> str:
+        """The attribute that says over which axes of the mesh an array's axes are split."""
+        splits = [", ".join([f'"{self._axis(name)}"' for name in names]) for names in spec]
+        return f"<@{mesh}, [{', '.join([f'{{{split}}}' for split in splits])}]>"
+
+    def _axis(self, name: Hashable) -> int:
+        if name in self.names:
+            return self.names.index(name)
+        raise NameError(
+            message(
+                "compiling an operation over a named axis",
+                given=f"the axis {name!r}",
+                expected=f"one of the axes {list(self.names)} of the mesh",
+                fix="Name an axis of the mesh, or map the axis with vmap.",
+            )
+        )

@@ -11,28 +11,23 @@ Reference: the StableHLO specification, https://openxla.org/stablehlo/spec.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 from ...core import Equation, Jaxpr, Literal, abstract_token, has_ordered
+from ...core.dims import SymbolicDim
 from ...core.source_info import scope_path
 from .key_words import lower_on_words, takes_words
-from .literals import dense_text, held, host_constant, lies_in_words, quoted
+from .literals import dense_text, held, host_constant, quoted
 from .literals import element_type as element_type
 from .literals import i64_array as i64_array
+from .literals import i64_matrix as i64_matrix
 from .literals import physical_dtype as physical_dtype
 from .literals import tensor_type as tensor_type
+from .size_verbs import SIZE, SizeVerbs
 
 # Larger constants bloat the text and are copied by the compiler; they are passed as operands.
 _LARGEST_WRITTEN_CONSTANT = 64 * 1024
-
-
-def i64_matrix(rows: Sequence[Sequence[int]]) -> str:
-    """A rank-2 attribute of 64-bit integers, such as the padding of a window."""
-    if not len(rows):
-        return "dense<> : tensor<0x2xi64>"
-    text = ", ".join(f"[{', '.join(map(str, row))}]" for row in rows)
-    return f"dense<[{text}]> : tensor<{len(rows)}x{len(rows[0])}xi64>"
 
 
 @final
@@ -60,6 +55,7 @@ class Module:
         locations: whether operations carry their name and the user's source line.
         largest_constant: in bytes, of those that are written; larger ones are operands.
         plain_extremes: whether XLA's own maxima and minima of floats are exact in this module.
+        symbols: of the sizes in it; all functions take their values first.
     """
 
     def __init__(
@@ -69,11 +65,13 @@ class Module:
         locations: bool = False,
         largest_constant: float = _LARGEST_WRITTEN_CONSTANT,
         plain_extremes: bool = False,
+        symbols: Sequence[str] = (),
     ) -> None:
         self.platform = platform
         self.locations = locations
         self.largest_constant = largest_constant
         self.plain_extremes = plain_extremes
+        self.symbols = symbols
         self.guards_extremes = False
         self.functions: list[str] = []
         self.callees: dict[Any, Function] = {}
@@ -103,7 +101,7 @@ class Function(NamedTuple):
 
 
 @final
-class Builder:
+class Builder(SizeVerbs):
     """Writes the operations of one block.
 
     Ordered side effects are linked by a token: each takes that of the one before, and gives one.
@@ -111,7 +109,10 @@ class Builder:
     it, unless it is the body of a loop or a function, which gets one as its last argument.
     """
 
-    __slots__ = ("_constants", "_large", "_located", "_parent", "_token", "lines", "module")
+    __slots__ = (
+        *("_constants", "_large", "_located", "_parent", "_symbols", "_token"),
+        *("lines", "module"),
+    )
 
     def __init__(self, module: Module, parent: Builder | None = None) -> None:
         self.module = module
@@ -120,6 +121,7 @@ class Builder:
         self._constants: dict[Any, Value] = {}
         # All blocks of one function share its large constants: value and operand, by identity.
         self._large: dict[int, tuple[Any, Value]] = {} if parent is None else parent._large
+        self._symbols: Mapping[str, Value] = {} if parent is None else parent._symbols
         self._located = 0
         self._token: Value | None = None if parent is None else parent._token
 
@@ -225,8 +227,25 @@ class Builder:
         block = f"^bb0({header}):\n" if arguments else ""
         return "{\n" + block + "\n".join(inner.lines) + "\n}"
 
+    def bind_symbols(self, values: Mapping[str, Value]) -> None:
+        """Say what the symbols of sizes are in this block."""
+        self._symbols = values
+
+    def symbol_values(self) -> Mapping[str, Value]:
+        """The values that the symbols of sizes have in this block."""
+        return self._symbols
+
+    def remembered(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """What `compute` writes, once per block."""
+        known = self._find_constant(key)
+        if known is None:
+            known = self._constants[key] = compute()
+        return known
+
     def constant(self, value: Any, aval: Any) -> Value:
-        """A constant; scalars are written once per block."""
+        """A constant, or a symbolic size; scalars are written once per block."""
+        if type(value) is SymbolicDim:
+            return self.size(value, aval)
         array = held(value, aval)
         key = (array.tobytes(), aval) if array.size <= 1 else None
         known = self._find_constant(key) if key is not None else None
@@ -252,14 +271,6 @@ class Builder:
         """An array of one value everywhere."""
         scalar = self.constant(value, aval.update(shape=()))
         return scalar if not aval.shape else self.broadcast(scalar, aval, ())
-
-    def broadcast(self, x: Value, out: Any, dimensions: Sequence[int]) -> Value:
-        """Broadcast `x`, whose axes become the axes `dimensions` of the result."""
-        if lies_in_words(out):
-            dimensions = [*dimensions, len(out.shape)]
-        return self.op(
-            "stablehlo.broadcast_in_dim", out, x, broadcast_dimensions=i64_array(dimensions)
-        )
 
     def convert(self, x: Value, dtype: Any) -> Value:
         """`x` with its elements converted to `dtype`; `x` itself if they have it."""
@@ -330,6 +341,7 @@ class Builder:
         return self.ops(
             "func.call",
             jaxpr.out_avals,
+            *self._symbols.values(),
             *operands,
             *constants,
             takes_token=ordered,
@@ -348,13 +360,20 @@ def function(
     argument_attributes: Mapping[int, str] | None = None,
     result_attributes: Mapping[int, str] | None = None,
     passes_token: bool = False,
+    has_symbols: bool = True,
 ) -> Function:
-    """Write a function of what `write` takes; a token may be its last argument and result."""
+    """Write a function of what `write` takes; a token may be its last argument and result.
+
+    In a module with symbols, their values are its first arguments.
+    """
     builder = Builder(module)
+    symbols = {name: builder.new_value(SIZE) for name in module.symbols if has_symbols}
+    builder.bind_symbols(symbols)
     arguments = [builder.new_value(aval) for aval in avals]
     token = [builder.argument_token()] if passes_token else []
     results = list(write(builder, *arguments))
     constants = builder.large_constants()
+    arguments = [*symbols.values(), *arguments]
     arguments += [*[operand for _, operand in constants], *token]
     results += [builder.token()] if passes_token else []
     given = [f"{v.name}: {tensor_type(v.aval)}" for v in arguments]

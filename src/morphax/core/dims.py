@@ -207,7 +207,7 @@ def solved(size: Dim, unknown: Symbol, value: Dim) -> Dim | None:
 
 def is_static(sizes: Iterable[Dim]) -> bool:
     """Whether all are numbers."""
-    return not any([type(size) is SymbolicDim for size in sizes])
+    return SymbolicDim not in map(type, sizes)
 
 
 def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:

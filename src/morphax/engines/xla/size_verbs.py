@@ -78,10 +78,9 @@ class SizeVerbs:
 
     def reshape(self, x: Value, out: Any) -> Value:
         """The elements of `x` in the shape of `out`."""
-        shape = physical_aval(out).shape
-        if is_static(shape):
+        if is_static(out.shape):
             return self.op("stablehlo.reshape", out, x)
-        return self.op("stablehlo.dynamic_reshape", out, x, self.sizes(shape))
+        return self.op("stablehlo.dynamic_reshape", out, x, self.sizes(physical_aval(out).shape))
 
     def transpose(self, x: Value, out: Any, permutation: Sequence[int]) -> Value:
         """The axes of `x` in another order."""

@@ -199,9 +199,19 @@ def symbols_in(sizes: Iterable[Dim]) -> dict[str, Symbol]:
     return dict(sorted(found.items()))
 
 
+def solved(size: Dim, unknown: Symbol, value: Dim) -> Dim | None:
+    """What a symbol is where `size` has a value; `None` unless that is linear in the symbol."""
+    rest = [(product, n) for product, n in _terms(size) if product != (unknown,)]
+    counts = [n for product, n in _terms(size) if product == (unknown,)]
+    others = _dim(tuple(rest))
+    if len(counts) != 1 or unknown.name in symbols_in([others]):
+        return None
+    return (value - others) // counts[0]
+
+
 def is_static(sizes: Iterable[Dim]) -> bool:
     """Whether all are numbers."""
-    return not any([type(size) is SymbolicDim for size in sizes])
+    return SymbolicDim not in map(type, sizes)
 
 
 def broadcast_shapes(shapes: Sequence[Shape]) -> Shape:

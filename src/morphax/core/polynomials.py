@@ -135,7 +135,7 @@ def replaced(p: Polynomial, atom: Atom, by: Polynomial) -> Polynomial:
     """The polynomial with another in the place of an atom, but not within other atoms."""
     total: Polynomial = ()
     for product, n in p:
-        term = ((tuple([a for a in product if a != atom]), n),)
+        term: Polynomial = ((tuple([a for a in product if a != atom]), n),)
         for _ in range(product.count(atom)):
             term = times(term, by)
         total = plus(total, term)

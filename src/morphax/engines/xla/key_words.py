@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ...core import BatchAxes, Jaxpr, Primitive, ShapedArray, stage_closed
 from ...dtypes import KeyType
 from ...util.memo import memoize
-from .literals import i64_array, lies_in_words, physical_aval
+from .literals import lies_in_words, physical_aval
 
 if TYPE_CHECKING:
     from .stablehlo import Builder, Value
@@ -88,20 +88,10 @@ def _settled(b: Builder, x: Value, dim: int | None, out: Any) -> Value:
     if dim != last:
         order = [i for i in range(last + 1) if i != dim] + [dim]
         held = physical_aval(out)
-        x = b.op("stablehlo.transpose", held, x, permutation=i64_array(order))
+        x = b.transpose(x, held, order)
     return x.seen_as(out)
 
 
 def _first(b: Builder, x: Value, dim: int, out: Any) -> Value:
     """The first member of a batch whose members are equal, for they do not depend on words."""
-    shape = list(x.aval.shape)
-    shape[dim] = 1
-    one = b.op(
-        "stablehlo.slice",
-        x.aval.update(shape=shape),
-        x,
-        start_indices=i64_array([0] * len(shape)),
-        limit_indices=i64_array(shape),
-        strides=i64_array([1] * len(shape)),
-    )
-    return b.op("stablehlo.reshape", out, one)
+    return b.reshape(b.slice_along(x, dim, 0, 1), out)

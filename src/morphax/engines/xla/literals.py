@@ -20,6 +20,7 @@ import numpy as np
 
 from ... import dtypes
 from ...core import AbstractToken, ShapedArray
+from ...core.dims import SymbolicDim
 from ...core.values import conversions
 from ...runtime.opaque import is_opaque, words_of
 from ...util.memo import memoize
@@ -78,11 +79,12 @@ def element_type(dtype: Any) -> str:
 
 @memoize
 def tensor_type(aval: Any) -> str:
-    """``tensor<2x3xf32>``, or the token type."""
+    """``tensor<2x?xf32>``, where ? is a symbolic size, or the token type."""
     if isinstance(aval, AbstractToken):
         return "!stablehlo.token"
     held = physical_aval(aval)
-    return f"tensor<{''.join([f'{n}x' for n in held.shape])}{element_type(held.dtype)}>"
+    sizes = ["?x" if type(n) is SymbolicDim else f"{n}x" for n in held.shape]
+    return f"tensor<{''.join(sizes)}{element_type(held.dtype)}>"
 
 
 def dense_text(array: np.ndarray[Any, Any]) -> str:
@@ -121,6 +123,14 @@ def _scalar_text(value: Any) -> str:
 def i64_array(values: Sequence[int]) -> str:
     """A dense attribute of 64-bit integers."""
     return f"array<i64: {', '.join(map(str, values))}>" if len(values) else "array<i64>"
+
+
+def i64_matrix(rows: Sequence[Sequence[int]]) -> str:
+    """A rank-2 attribute of 64-bit integers, such as the padding of a window."""
+    if not len(rows):
+        return "dense<> : tensor<0x2xi64>"
+    text = ", ".join(f"[{', '.join(map(str, row))}]" for row in rows)
+    return f"dense<[{text}]> : tensor<{len(rows)}x{len(rows[0])}xi64>"
 
 
 def host_constant(value: Any) -> Any:

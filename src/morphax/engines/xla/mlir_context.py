@@ -63,7 +63,7 @@ def new_context() -> Any:
 shared_context = cache(new_context)
 
 
-def parsed(text: str) -> Any:
+def parsed(text: str | bytes) -> Any:
     """A module object, the only form of a program that jaxlib takes with callbacks."""
     with shared_context():
         return bindings().Module.parse(text)

@@ -11,31 +11,26 @@ Reference: the StableHLO specification, https://openxla.org/stablehlo/spec.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from ...core import Equation, Jaxpr, Literal, abstract_token, has_ordered
+from ...core.dims import SymbolicDim
 from ...core.source_info import scope_path
 from .key_words import lower_on_words, takes_words
-from .literals import dense_text, held, host_constant, lies_in_words, quoted
+from .literals import dense_text, held, host_constant, quoted
 from .literals import element_type as element_type
 from .literals import i64_array as i64_array
+from .literals import i64_matrix as i64_matrix
 from .literals import physical_dtype as physical_dtype
 from .literals import tensor_type as tensor_type
+from .size_verbs import SIZE, SizeVerbs
 
 if TYPE_CHECKING:
     from .mesh_axes import MeshAxes
 
 # Larger constants bloat the text and are copied by the compiler; they are passed as operands.
 _LARGEST_WRITTEN_CONSTANT = 64 * 1024
-
-
-def i64_matrix(rows: Sequence[Sequence[int]]) -> str:
-    """A rank-2 attribute of 64-bit integers, such as the padding of a window."""
-    if not len(rows):
-        return "dense<> : tensor<0x2xi64>"
-    text = ", ".join(f"[{', '.join(map(str, row))}]" for row in rows)
-    return f"dense<[{text}]> : tensor<{len(rows)}x{len(rows[0])}xi64>"
 
 
 @final
@@ -64,6 +59,7 @@ class Module:
         largest_constant: in bytes, of those that are written; larger ones are operands.
         plain_extremes: whether XLA's own maxima and minima of floats are exact in this module.
         meshes: those that are declared already, by their text, with their names.
+        symbols: of the sizes in it; all functions take their values first.
     """
 
     def __init__(
@@ -74,11 +70,13 @@ class Module:
         largest_constant: float = _LARGEST_WRITTEN_CONSTANT,
         plain_extremes: bool = False,
         meshes: Mapping[str, str] | None = None,
+        symbols: Sequence[str] = (),
     ) -> None:
         self.platform = platform
         self.locations = locations
         self.largest_constant = largest_constant
         self.plain_extremes = plain_extremes
+        self.symbols = symbols
         self.guards_extremes = False
         self.functions: list[str] = []
         # By program, and by the mesh whose members run it.
@@ -114,7 +112,7 @@ class Function(NamedTuple):
 
 
 @final
-class Builder:
+class Builder(SizeVerbs):
     """Writes the operations of one block.
 
     Ordered side effects are linked by a token: each takes that of the one before, and gives one.
@@ -128,7 +126,10 @@ class Builder:
             block around it if left out.
     """
 
-    __slots__ = ("_constants", "_large", "_located", "_parent", "_token", "axes", "lines", "module")
+    __slots__ = (
+        *("_constants", "_large", "_located", "_parent", "_symbols", "_token"),
+        *("axes", "lines", "module"),
+    )
 
     def __init__(
         self, module: Module, parent: Builder | None = None, axes: MeshAxes | None = None
@@ -140,6 +141,7 @@ class Builder:
         self._constants: dict[Any, Value] = {}
         # All blocks of one function share its large constants: value and operand, by identity.
         self._large: dict[int, tuple[Any, Value]] = {} if parent is None else parent._large
+        self._symbols: Mapping[str, Value] = {} if parent is None else parent._symbols
         self._located = 0
         self._token: Value | None = None if parent is None else parent._token
 
@@ -248,8 +250,25 @@ class Builder:
         block = f"^bb0({header}):\n" if arguments else ""
         return "{\n" + block + "\n".join(self.lines) + "\n}"
 
+    def bind_symbols(self, values: Mapping[str, Value]) -> None:
+        """Say what the symbols of sizes are in this block."""
+        self._symbols = values
+
+    def symbol_values(self) -> Mapping[str, Value]:
+        """The values that the symbols of sizes have in this block."""
+        return self._symbols
+
+    def remembered(self, key: Hashable, compute: Callable[[], Value]) -> Value:
+        """What `compute` writes, once per block."""
+        known = self._find_constant(key)
+        if known is None:
+            known = self._constants[key] = compute()
+        return known
+
     def constant(self, value: Any, aval: Any) -> Value:
-        """A constant; scalars are written once per block."""
+        """A constant, or a symbolic size; scalars are written once per block."""
+        if type(value) is SymbolicDim:
+            return self.size(value, aval)
         array = held(value, aval)
         key = (array.tobytes(), aval) if array.size <= 1 else None
         known = self._find_constant(key) if key is not None else None
@@ -275,14 +294,6 @@ class Builder:
         """An array of one value everywhere."""
         scalar = self.constant(value, aval.update(shape=()))
         return scalar if not aval.shape else self.broadcast(scalar, aval, ())
-
-    def broadcast(self, x: Value, out: Any, dimensions: Sequence[int]) -> Value:
-        """Broadcast `x`, whose axes become the axes `dimensions` of the result."""
-        if lies_in_words(out):
-            dimensions = [*dimensions, len(out.shape)]
-        return self.op(
-            "stablehlo.broadcast_in_dim", out, x, broadcast_dimensions=i64_array(dimensions)
-        )
 
     def convert(self, x: Value, dtype: Any) -> Value:
         """`x` with its elements converted to `dtype`; `x` itself if they have it."""
@@ -354,6 +365,7 @@ class Builder:
         return self.ops(
             "func.call",
             jaxpr.out_avals,
+            *self._symbols.values(),
             *operands,
             *constants,
             takes_token=ordered,
@@ -373,13 +385,20 @@ def function(
     result_attributes: Mapping[int, str] | None = None,
     passes_token: bool = False,
     axes: MeshAxes | None = None,
+    has_symbols: bool = True,
 ) -> Function:
-    """Write a function of what `write` takes; a token may be its last argument and result."""
+    """Write a function of what `write` takes; a token may be its last argument and result.
+
+    In a module with symbols, their values are its first arguments.
+    """
     builder = Builder(module, axes=axes)
+    symbols = {name: builder.new_value(SIZE) for name in module.symbols if has_symbols}
+    builder.bind_symbols(symbols)
     arguments = [builder.new_value(aval) for aval in avals]
     token = [builder.argument_token()] if passes_token else []
     results = list(write(builder, *arguments))
     constants = builder.large_constants()
+    arguments = [*symbols.values(), *arguments]
     arguments += [*[operand for _, operand in constants], *token]
     results += [builder.token()] if passes_token else []
     given = [f"{v.name}: {tensor_type(v.aval)}" for v in arguments]

@@ -187,7 +187,7 @@ class BitcastConvertType(Primitive):
     def lower(self, b: Builder, out: Any, x: Value, *, new_dtype: Any) -> Value:
         if x.aval.dtype == new_dtype:
             return x
-        return b.op("stablehlo.bitcast_convert", out, x)
+        return b.bitcast(x, out)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return without_derivative(self, primals, params)

@@ -18,6 +18,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from ...core.dims import upper_bound
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.client import loses_nan
 from ...util.host_memory import MANY
@@ -38,7 +39,7 @@ def lower_extreme(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> 
     if b.module.plain_extremes or not loses_nan(out.dtype):
         return _plain(b, monoid, out, x, axes)
     b.module.guards_extremes = True
-    if x.aval.size < MANY:
+    if upper_bound(x.aval.size) < MANY:
         return _by_ordered_bits(b, monoid, out, x, axes)
     return _guarded(b, monoid, out, x, axes)
 

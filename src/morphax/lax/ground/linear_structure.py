@@ -30,7 +30,7 @@ from ...core import (
     without_axes,
 )
 from ...dtypes import ExtendedDType
-from ...engines.xla.stablehlo import Builder, Value, i64_array, tensor_type
+from ...engines.xla.stablehlo import Builder, Value, tensor_type
 from ...errors import ShapeError
 from ...util.messages import message
 from .kinds import NUMBER
@@ -260,7 +260,7 @@ class Transpose(Primitive):
         return np.array(np.transpose(x, permutation), order="C")
 
     def lower(self, b: Builder, out: Any, x: Value, *, permutation: Any) -> Value:
-        return b.op("stablehlo.transpose", out, x, permutation=i64_array(permutation))
+        return b.transpose(x, out, permutation)
 
     def transpose(self, ct: Any, x: Any, *, permutation: Any) -> list[Any]:
         return [self.bind(ct, permutation=tuple(np.argsort(permutation).tolist()))]

@@ -24,7 +24,7 @@ from ...core import (
     like,
     same_axes,
 )
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
 from ..elementwise.convert import convert
@@ -61,7 +61,7 @@ class DynamicSlice(Primitive):
 
     def lower(self, b: Builder, out: Any, x: Value, *starts: Value, slice_sizes: Any) -> Value:
         starts = _read_as_signed(b, starts, x.aval.shape, slice_sizes)
-        return b.op("stablehlo.dynamic_slice", out, x, *starts, slice_sizes=i64_array(slice_sizes))
+        return b.dynamic_slice(x, out, starts, slice_sizes)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, slice_sizes: Any) -> Any:
         out = self.bind(*primals, slice_sizes=slice_sizes)

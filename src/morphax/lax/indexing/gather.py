@@ -23,7 +23,7 @@ from ...core import (
     like,
     min_dim,
 )
-from ...engines.xla.stablehlo import Builder, Value, i64_array, physical_dtype
+from ...engines.xla.stablehlo import Builder, Value, physical_dtype
 from ...util.messages import message
 from ..elementwise.arithmetic import add
 from ..ground.axes import size_tuple
@@ -130,13 +130,12 @@ class Gather(Primitive):
     ) -> Value:
         names = ("offset_dims", "collapsed_slice_dims", "start_index_map",
                  "operand_batching_dims", "start_indices_batching_dims")  # fmt: skip
-        gathered = b.op(
-            "stablehlo.gather",
-            out,
+        gathered = b.gather(
             x,
+            out,
             indices,
+            slice_sizes,
             dimension_numbers=dimensions_text("gather", names, dimension_numbers, indices),
-            slice_sizes=i64_array(slice_sizes),
             indices_are_sorted=str(indices_are_sorted).lower(),
         )
         if b.module.platform == "cpu":

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
+from ...core.dims import min_dim
 from ...dtypes.numbers import as_bits
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.opaque import is_opaque
@@ -32,9 +33,8 @@ def largest_starts(b: Builder, x: Any, indices: Value, numbers: Any, sizes: Sequ
     """The largest start of a window along each indexed axis, in the shape and dtype of indices."""
     aval = indices.aval
     bound = int(dtypes.iinfo(aval.dtype).max)
-    limits = [min(x.shape[d] - sizes[d], bound) for d in numbers[2]]
-    vector = b.constant(np.array(limits, aval.dtype), aval.update(shape=(len(limits),)))
-    return b.broadcast(vector, aval, (len(aval.shape) - 1,))
+    limits = [min_dim(x.shape[d] - sizes[d], bound) for d in numbers[2]]
+    return b.broadcast(b.sizes(limits, aval.dtype), aval, (len(aval.shape) - 1,))
 
 
 def dimensions_text(kind: str, names: Sequence[str], numbers: Any, indices: Value) -> str:

@@ -128,7 +128,7 @@ class Scattering(Primitive):
             indices_are_sorted=str(indices_are_sorted).lower(),
             unique_indices=str(unique_indices).lower(),
         )
-        return result if x.aval.shape == out.shape else b.op("stablehlo.reshape", out, result)
+        return result if x.aval.shape == out.shape else b.reshape(result, out)
 
     def batch(
         self,
@@ -198,7 +198,7 @@ def _with_index(
     operand of rank 0 it cannot scatter.
     """
     axis = len(x.aval.shape)
-    x = b.op("stablehlo.reshape", x.aval.update(shape=(*x.aval.shape, 1)), x)
+    x = b.reshape(x, x.aval.update(shape=(*x.aval.shape, 1)))
     zeros = b.full(0, indices.aval.update(shape=(*indices.aval.shape[:-1], 1)))
     numbers = numbers._replace(
         inserted_window_dims=(*numbers.inserted_window_dims, axis),

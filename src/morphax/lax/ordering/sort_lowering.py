@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...core.dims import upper_bound
+from ...engines.xla.stablehlo import Builder, Value
 from ..elementwise.complex import real_dtype
 from ..elementwise.ordered_bits import is_float, ordered_bits
 from ..ground.families import compare
@@ -33,7 +34,7 @@ def lower_sort(
     is_integer = not dtypes.issubdtype(first.dtype, np.inexact)
     if len(values) == 1 and is_integer:
         return _sorted_by(b, values, dimension, is_stable, 1)
-    packable = first.dtype.itemsize <= 4 and first.shape[dimension] < _LONGEST_PACKED
+    packable = first.dtype.itemsize <= 4 and upper_bound(first.shape[dimension]) < _LONGEST_PACKED
     if num_keys == 1 and packable and first.dtype.kind != "c":
         places = _sorted_places(b, values[0], dimension)
         return [_taken(b, v, places, dimension) for v in values]
@@ -115,7 +116,7 @@ def _sorted_places(b: Builder, key: Value, dimension: int) -> Value:
     if key.aval.dtype == np.uint32:
         # Their middle goes to 0, so that the high half is signed as the whole is.
         wide = b.elementwise("stablehlo.subtract", aval, wide, b.full(2**31, aval))
-    place = b.op("stablehlo.iota", aval, iota_dimension=f"{dimension} : i64")
+    place = b.iota(aval, dimension)
     high = b.elementwise("stablehlo.shift_left", aval, wide, half)
     packed = b.elementwise("stablehlo.or", aval, high, place)
     (ordered,) = _sorted_by(b, [packed], dimension, False, 1)
@@ -130,22 +131,20 @@ def _taken(b: Builder, x: Value, places: Value, dimension: int) -> Value:
     if stride != 1 or shape[dimension] != size:
         # The number of an element in row-major order changes by that of its place times the stride.
         flat = aval.update(shape=(size,))
-        own = b.op("stablehlo.iota", flat, iota_dimension="0 : i64")
-        numbers = b.op("stablehlo.reshape", aval, own)
-        here = b.op("stablehlo.iota", aval, iota_dimension=f"{dimension} : i64")
+        numbers = b.reshape(b.iota(flat, 0), aval)
+        here = b.iota(aval, dimension)
         moved = b.elementwise("stablehlo.subtract", aval, places, here)
         scaled = b.elementwise("stablehlo.multiply", aval, moved, b.full(stride, aval))
         places = b.elementwise("stablehlo.add", aval, numbers, scaled)
-    index_dtype = np.dtype(np.int32 if size < 2**31 else np.int64)
+    index_dtype = np.dtype(np.int32 if upper_bound(size) < 2**31 else np.int64)
     column = aval.update(shape=(size, 1), dtype=index_dtype)
     rows = x.aval.update(shape=(size,))
-    gathered = b.op(
-        "stablehlo.gather",
+    gathered = b.gather(
+        b.reshape(x, rows),
         rows,
-        b.op("stablehlo.reshape", rows, x),
-        b.op("stablehlo.reshape", column, b.convert(places, index_dtype)),
+        b.reshape(b.convert(places, index_dtype), column),
+        (1,),
         dimension_numbers="#stablehlo.gather<collapsed_slice_dims = [0], "
         "start_index_map = [0], index_vector_dim = 1>",
-        slice_sizes=i64_array((1,)),
     )
-    return b.op("stablehlo.reshape", x.aval, gathered)
+    return b.reshape(gathered, x.aval)

@@ -23,7 +23,7 @@ from ...core import (
     not_linear,
     same_axes,
 )
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.comparison import total_order_key
 from ..ground.axes import canonical_axis, integer
@@ -224,7 +224,7 @@ def _permuted(b: Builder, x: Value, order: Sequence[int]) -> Value:
     if list(order) == list(range(x.aval.ndim)):
         return x
     shape = tuple([x.aval.shape[i] for i in order])
-    return b.op("stablehlo.transpose", x.aval.update(shape=shape), x, permutation=i64_array(order))
+    return b.transpose(x, x.aval.update(shape=shape), order)
 
 
 def _largest_places(keys: Any, k: int) -> Any:

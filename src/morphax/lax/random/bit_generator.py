@@ -128,17 +128,12 @@ class RngBitGenerator(Primitive):
         pairs = ShapedArray((2, 2), np.uint32)
         is_narrow = state.aval is not wide
         if is_narrow:
-            state = b.op("stablehlo.reshape", pairs, state)
-            state = b.op("stablehlo.bitcast_convert", wide, state)
-        after, bits = b.ops(
-            "stablehlo.rng_bit_generator",
-            (wide, outs[1]),
-            state,
-            rng_algorithm=f"#stablehlo<rng_algorithm {_IN_STABLEHLO[algorithm]}>",
-        )
+            state = b.reshape(state, pairs)
+            state = b.bitcast(state, wide)
+        after, bits = b.random_bits(state, outs[1], _IN_STABLEHLO[algorithm])
         if is_narrow:
-            after = b.op("stablehlo.bitcast_convert", pairs, after)
-            after = b.op("stablehlo.reshape", outs[0], after)
+            after = b.bitcast(after, pairs)
+            after = b.reshape(after, outs[0])
         return [after, bits]
 
     def batch(
@@ -147,7 +142,7 @@ class RngBitGenerator(Primitive):
         """One stream, that of the first state, gives the bits of all members."""
         states = moved_axis(operands[0], dims[0], 0)
         shape = (axes.size, *params["shape"])
-        if not axes.size:
+        if axes.size == 0:
             return [states, full(shape, 0, params["dtype"])], [0, 0]
         first = index_in_dim(states, 0, keepdims=False)
         after, bits = self.bind(first, **(params | {"shape": shape}))

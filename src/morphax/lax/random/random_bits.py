@@ -37,6 +37,7 @@ from ...core import (
     not_linear,
     same_axes,
 )
+from ...core.dims import upper_bound
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.opaque import is_opaque, opaque_of
 from ...util.compiled import part, twin_in
@@ -122,8 +123,8 @@ class RandomWrap(KeyOperation):
 
     def lower(self, b: Builder, out: Any, words: Value, *, impl: PRNGImpl) -> Value:
         if is_opaque(impl.key_dtype):
-            return b.op("stablehlo.reshape", out, words)
-        return _with_halves_swapped(b, b.op("stablehlo.bitcast_convert", out, words))
+            return b.reshape(words, out)
+        return _with_halves_swapped(b, b.bitcast(words, out))
 
 
 @final
@@ -146,9 +147,9 @@ class RandomUnwrap(KeyOperation):
 
     def lower(self, b: Builder, out: Any, keys: Value) -> Value:
         if is_opaque(keys.aval.dtype):
-            return b.op("stablehlo.reshape", out, keys)
+            return b.reshape(keys, out)
         # XLA reads the low half of a 64-bit integer first.
-        return b.op("stablehlo.bitcast_convert", out, _with_halves_swapped(b, keys))
+        return b.bitcast(_with_halves_swapped(b, keys), out)
 
 
 @final
@@ -312,7 +313,7 @@ def _lower_images(b: Builder, out: Any, keys: Value, counters: tuple[Value, Valu
     axes = range(len(keys.aval.shape))
     # XLA's CPU compiler would compute a key anew in every loop that uses it; a loop over rounds it
     # leaves alone.
-    is_few_keys = isinstance(out.dtype, dtypes.KeyType) and out.size <= _FEW_KEYS
+    is_few_keys = isinstance(out.dtype, dtypes.KeyType) and upper_bound(out.size) <= _FEW_KEYS
     rolled = is_few_keys and b.module.platform == "cpu"
     pair = _lower_words(b, keys)
     x0, x1 = lower_encryption(b, words, pair, counters, axes, rolled=rolled)
@@ -334,13 +335,13 @@ def _lower_counters(b: Builder, out: Any, first_axis: int) -> tuple[Value, Value
     """
     shape = out.shape[first_axis:]
     words = out.update(dtype=np.uint32)
-    is_wide = math.prod(shape) >= 1 << 32
+    is_wide = upper_bound(math.prod(shape)) >= 1 << 32
     numbers = out.update(dtype=np.uint64) if is_wide else words
     total = b.full(0, numbers)
     for axis, size in enumerate(shape):
         stride = math.prod(shape[axis + 1 :])
-        if size > 1:
-            place = b.op("stablehlo.iota", numbers, iota_dimension=f"{first_axis + axis} : i64")
+        if upper_bound(size) > 1:
+            place = b.iota(numbers, first_axis + axis)
             place = b.elementwise("stablehlo.multiply", numbers, place, b.full(stride, numbers))
             total = b.elementwise("stablehlo.add", numbers, total, place)
     return _lower_words(b, total) if is_wide else (b.full(0, words), total)

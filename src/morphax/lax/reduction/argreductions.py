@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import dtypes
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, like, not_linear, without_axes
+from ...core.dims import upper_bound
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.ordered_bits import is_float, ordered_bits
@@ -79,8 +80,9 @@ class ArgReduction(Primitive):
         flags = keys.aval.update(dtype=np.dtype(bool), weak_type=False)
         attained = compare(b, flags, "EQ", keys, b.broadcast(extreme, keys.aval, kept))
         size = x.aval.shape[axis]
-        places = flags.update(dtype=np.dtype(np.int32 if size <= _LARGEST_INT32 else np.int64))
-        place = b.op("stablehlo.iota", places, iota_dimension=f"{axis} : i64")
+        is_narrow = upper_bound(size) <= _LARGEST_INT32
+        places = flags.update(dtype=np.dtype(np.int32 if is_narrow else np.int64))
+        place = b.iota(places, axis)
         candidates = b.op("stablehlo.select", places, attained, place, b.full(size - 1, places))
         first = lower_reduction(b, MIN, places.update(shape=out.shape), candidates, axes)
         return b.convert(first, out.dtype)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core import ShapedArray
+from ...core.dims import upper_bound
 from ...engines.xla.stablehlo import Builder, Value, i64_array, i64_matrix
 from ..ground.families import compare
 
@@ -37,7 +38,7 @@ def lower_as_loop(
     size = x.aval.shape[axis]
     row = x.aval.update(shape=tuple([1 if i == axis else n for i, n in enumerate(x.aval.shape)]))
     total = row.update(dtype=carry_dtype)
-    counter = ShapedArray((), np.int32 if size < 2**31 else np.int64)
+    counter = ShapedArray((), np.int32 if upper_bound(size) < 2**31 else np.int64)
     state = (counter, total, x.aval)
 
     def condition(inner: Builder, i: Value, *_: Value) -> Sequence[Value]:
@@ -51,9 +52,7 @@ def lower_as_loop(
             place = inner.elementwise("stablehlo.subtract", counter, last, i)
         zero = inner.constant(0, counter)
         start = [place if a == axis else zero for a in range(x.aval.ndim)]
-        current = inner.op(
-            "stablehlo.dynamic_slice", row, rows, *start, slice_sizes=i64_array(row.shape)
-        )
+        current = inner.dynamic_slice(rows, row, start, row.shape)
         combined = combine(inner, combined, inner.convert(current, carry_dtype))
         stored = inner.convert(combined, row.dtype)
         rows = inner.op("stablehlo.dynamic_update_slice", x.aval, rows, stored, *start)

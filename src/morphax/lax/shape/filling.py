@@ -79,7 +79,7 @@ class Iota(Nullary):
         return out
 
     def lower(self, b: Builder, out: Any, *, dimension: Any, **_: Any) -> Value:
-        return b.op("stablehlo.iota", out, iota_dimension=f"{dimension} : i64")
+        return b.iota(out, dimension)
 
 
 @final

@@ -21,7 +21,7 @@ from ...core import (
     like,
     same_axes,
 )
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
 from ..ground.axes import canonical_axis, canonical_shape, integer, integers, members, size_tuple
@@ -105,9 +105,7 @@ class Split(Primitive):
         self, b: Builder, outs: Sequence[Any], x: Value, *, sizes: Any, axis: Any
     ) -> list[Value]:
         bounds = pairwise(accumulate(sizes, initial=0))
-        shape = x.aval.shape
-        parts = zip(outs, bounds, strict=True)
-        return [_part(b, out, x, shape, axis, start, stop) for out, (start, stop) in parts]
+        return [b.slice_along(x, axis, start, stop) for start, stop in bounds]
 
     def transpose(self, cts: Any, x: Any, *, sizes: Any, axis: Any) -> list[Any]:
         return [concatenate(list(map(instantiate, cts)), axis)]
@@ -148,7 +146,7 @@ class Stack(Primitive):
 
     def lower(self, b: Builder, out: Any, *operands: Value, axis: Any) -> Value:
         part = out.update(shape=(*out.shape[:axis], 1, *out.shape[axis + 1 :]))
-        return _concatenated(b, out, [b.op("stablehlo.reshape", part, x) for x in operands], axis)
+        return _concatenated(b, out, [b.reshape(x, part) for x in operands], axis)
 
     def transpose(self, ct: Any, *operands: Any, axis: Any) -> list[Any]:
         return _linear_parts(unstack_p.bind(ct, axis=axis), operands)
@@ -180,12 +178,7 @@ class Unstack(Primitive):
         return [part.copy() for part in np.moveaxis(x, axis, 0)]
 
     def lower(self, b: Builder, outs: Sequence[Any], x: Value, *, axis: Any) -> list[Value]:
-        shape = x.aval.shape
-        thin = x.aval.update(shape=(*shape[:axis], 1, *shape[axis + 1 :]))
-        return [
-            b.op("stablehlo.reshape", out, _part(b, thin, x, shape, axis, i, i + 1))
-            for i, out in enumerate(outs)
-        ]
+        return [b.reshape(b.slice_along(x, axis, i, i + 1), out) for i, out in enumerate(outs)]
 
     def transpose(self, cts: Any, x: Any, *, axis: Any) -> list[Any]:
         return [stack(list(map(instantiate, cts)), axis)]
@@ -227,7 +220,7 @@ class Tile(Primitive):
     def lower(self, b: Builder, out: Any, x: Value, *, reps: Any) -> Value:
         repeated = out.update(shape=_interleaved(reps, x.aval.shape))
         places = [2 * i + 1 for i in range(len(reps))]
-        return b.op("stablehlo.reshape", out, b.broadcast(x, repeated, places))
+        return b.reshape(b.broadcast(x, repeated, places), out)
 
     def transpose(self, ct: Any, x: Any, *, reps: Any) -> list[Any]:
         parts = reshape(ct, _interleaved(reps, x.aval.shape))
@@ -246,20 +239,6 @@ def _interleaved(reps: Sequence[int], shape: Sequence[int]) -> tuple[int, ...]:
 
 def _concatenated(b: Builder, out: Any, operands: Sequence[Value], dimension: int) -> Value:
     return b.op("stablehlo.concatenate", out, *operands, dimension=f"{dimension} : i64")
-
-
-def _part(
-    b: Builder, out: Any, x: Value, shape: Sequence[int], axis: int, start: int, stop: int
-) -> Value:
-    """The elements `start` to `stop` of `x` along an axis."""
-    return b.op(
-        "stablehlo.slice",
-        out,
-        x,
-        start_indices=i64_array([start if i == axis else 0 for i in range(len(shape))]),
-        limit_indices=i64_array([stop if i == axis else n for i, n in enumerate(shape)]),
-        strides=i64_array([1] * len(shape)),
-    )
 
 
 def _linear_parts(parts: Sequence[Any], operands: Sequence[Any]) -> list[Any]:

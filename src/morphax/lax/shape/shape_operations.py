@@ -67,8 +67,8 @@ class Reshape(Primitive):
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any, **_: Any) -> Value:
         if dimensions is not None:
             permuted = x.aval.update(shape=tuple([x.aval.shape[d] for d in dimensions]))
-            x = b.op("stablehlo.transpose", permuted, x, permutation=i64_array(dimensions))
-        return b.op("stablehlo.reshape", out, x)
+            x = b.transpose(x, permuted, dimensions)
+        return b.reshape(x, out)
 
     def transpose(
         self, ct: Any, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any
@@ -121,7 +121,7 @@ class Squeeze(Primitive):
         return x.squeeze(dimensions)
 
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any) -> Value:
-        return b.op("stablehlo.reshape", out, x)
+        return b.reshape(x, out)
 
     def transpose(self, ct: Any, x: Any, *, dimensions: Any) -> list[Any]:
         return [expand_dims(ct, dimensions)]

@@ -23,7 +23,7 @@ from ...core import (
     like,
     same_axes,
 )
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.selection import select_n
 from ..ground.axes import (
@@ -82,14 +82,7 @@ class Slice(Primitive):
         limit_indices: Any,
         strides: Any,
     ) -> Value:
-        return b.op(
-            "stablehlo.slice",
-            out,
-            x,
-            start_indices=i64_array(start_indices),
-            limit_indices=i64_array(limit_indices),
-            strides=i64_array(strides or (1,) * len(x.aval.shape)),
-        )
+        return b.slice(x, out, start_indices, limit_indices, strides)
 
     def transpose(
         self, ct: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any
@@ -155,16 +148,7 @@ class Pad(Primitive):
     def lower(
         self, b: Builder, out: Any, x: Value, padding_value: Value, *, padding_config: Any
     ) -> Value:
-        low, high, interior = _columns(padding_config)
-        return b.op(
-            "stablehlo.pad",
-            out,
-            x,
-            padding_value,
-            edge_padding_low=i64_array(low),
-            edge_padding_high=i64_array(high),
-            interior_padding=i64_array(interior),
-        )
+        return b.pad(x, out, padding_value, padding_config)
 
     def transpose(self, ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
         cts = [None, None]
@@ -213,10 +197,6 @@ def _placement(n: int, config: Any) -> tuple[builtins.slice, builtins.slice, int
         return builtins.slice(0, 0), builtins.slice(0, 0), size
     stop = low + (last - 1) * step + 1
     return builtins.slice(first, last), builtins.slice(start, stop, step), size
-
-
-def _columns(padding_config: Any) -> Any:
-    return zip(*padding_config, strict=True) if padding_config else ((), (), ())
 
 
 def _check_padding(x: Any, padding_value: Any, padding_config: Any) -> None:

@@ -21,6 +21,7 @@ from ..reduction.computed_reductions import (
     ComputedReduction,
     combining_region,
     from_start,
+    halves,
     starting_array,
 )
 from ..reduction.scalar_programs import reduction_of_pairs, single_operation
@@ -32,6 +33,7 @@ from .window_reductions import (
     reduce_window_min_p,
     reduce_window_sum_p,
     window_attributes,
+    with_known_padding,
 )
 from .window_slices import combined_windows
 
@@ -52,8 +54,12 @@ class ReduceWindow(ComputedReduction):
         self, b: Builder, outs: Any, *values: Value, jaxpr: Jaxpr, consts: Any, **params: Any
     ) -> list[Value]:
         body = combining_region(b, jaxpr, values)
-        attributes: dict[str, Any] = window_attributes(Window(**params))
-        return b.ops("stablehlo.reduce_window", outs, *values, regions=[body], **attributes)
+        arrays, starts = halves(values)
+        arrays, window = with_known_padding(b, arrays, starts, Window(**params))
+        attributes: dict[str, Any] = window_attributes(window)
+        return b.ops(
+            "stablehlo.reduce_window", outs, *arrays, *starts, regions=[body], **attributes
+        )
 
     def combined(
         self,

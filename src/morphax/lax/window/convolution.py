@@ -20,7 +20,7 @@ import numpy as np
 
 from ... import dtypes
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
-from ...engines.xla.stablehlo import Builder, Value, i64_array, i64_matrix
+from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import message
 from ..contraction.matrix_products import accumulator, narrowed
 from ..contraction.precision import precision_attribute
@@ -106,13 +106,12 @@ class ConvGeneralDilated(Primitive):
             moved = zip(windows, numbers.lhs_spec[2:], strict=True)
             on_axes = [replace(w, axis=axis) for w, axis in moved]
             return lower_depthwise(b, out, x, y, on_axes, numbers)
-        return b.op(
-            "stablehlo.convolution",
-            out,
+        return b.convolution(
             x,
             y,
+            out,
+            params["padding"],
             window_strides=i64_array(params["window_strides"]),
-            padding=i64_matrix(params["padding"]),
             lhs_dilation=i64_array(params["lhs_dilation"]),
             rhs_dilation=i64_array(params["rhs_dilation"]),
             dimension_numbers=_dimension_attribute(numbers),
@@ -142,7 +141,7 @@ class ConvGeneralDilated(Primitive):
         **params: Any,
     ) -> tuple[Any, int]:
         (x, y), (lhs, rhs, out) = operands, dimension_numbers
-        if not axes.size:
+        if axes.size == 0:
             named = {"dimension_numbers": dimension_numbers, "batch_group_count": batch_group_count}
             return _empty_batch(operands, dims, **named, **params)
         features, batches = feature_group_count, batch_group_count

@@ -12,7 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...core.dims import is_static
+from ...engines.xla.stablehlo import Builder, Value
 from ..ground.narrow import COMPUTED_IN
 from .convolution_axes import ConvDimensionNumbers
 from .window_geometry import AxisWindow
@@ -26,9 +27,10 @@ def is_depthwise(
 ) -> bool:
     """Whether a convolution with so many feature groups is lowered by `lower_depthwise`."""
     outputs, inputs = (y.aval.shape[axis] for axis in rhs_spec[:2])
-    places = math.prod([w.size for w in windows])
+    sizes = [w.size for w in windows]
+    is_small = is_static(sizes) and math.prod(sizes) <= _MOST_PLACES
     on_cpu = b.module.platform == "cpu"
-    return on_cpu and inputs == 1 and outputs == groups > 1 and places <= _MOST_PLACES
+    return on_cpu and inputs == 1 and outputs == groups > 1 and is_small
 
 
 def lower_depthwise(
@@ -60,9 +62,7 @@ def lower_depthwise(
         taken = {axis: (p, p + 1, 1) for axis, p in zip(numbers.rhs_spec[2:], place, strict=True)}
         weight = _sliced(b, y, taken)
         row = weight.aval.update(shape=(weight.aval.size,))
-        repeated = b.broadcast(
-            b.op("stablehlo.reshape", row, weight), part.aval, (numbers.lhs_spec[1],)
-        )
+        repeated = b.broadcast(b.reshape(weight, row), part.aval, (numbers.lhs_spec[1],))
         term = b.elementwise("stablehlo.multiply", part.aval, part, repeated)
         total = term if total is None else b.elementwise("stablehlo.add", term.aval, total, term)
     assert total is not None, "a kernel has at least one place"
@@ -70,7 +70,7 @@ def lower_depthwise(
     order = [lhs_spec[out_spec.index(axis)] for axis in range(len(out_spec))]
     if order != sorted(order):
         moved = total.aval.update(shape=out.shape)
-        total = b.op("stablehlo.transpose", moved, total, permutation=i64_array(order))
+        total = b.transpose(total, moved, order)
     return b.convert(total, out.dtype)
 
 
@@ -78,12 +78,5 @@ def _sliced(b: Builder, x: Value, taken: dict[int, tuple[int, int, int]]) -> Val
     """A slice with start, stop and step along some axes."""
     ranges = [taken.get(axis, (0, n, 1)) for axis, n in enumerate(x.aval.shape)]
     starts, stops, steps = zip(*ranges, strict=True)
-    sizes = tuple([len(range(*r)) for r in ranges])
-    return b.op(
-        "stablehlo.slice",
-        x.aval.update(shape=sizes),
-        x,
-        start_indices=i64_array(starts),
-        limit_indices=i64_array(stops),
-        strides=i64_array(steps),
-    )
+    sizes = [-(-(stop - start) // step) for start, stop, step in ranges]
+    return b.slice(x, x.aval.update(shape=sizes), starts, stops, steps)

@@ -14,7 +14,7 @@ from typing import Any, final
 
 from ...core.dims import max_dim
 from ...util.messages import message
-from ..ground.axes import dilated, integer_pairs, size_tuple
+from ..ground.axes import dilated, integer_pairs, integer_tuple
 
 Pads = tuple[tuple[int, int], ...]
 
@@ -178,7 +178,7 @@ def reduce_window_shape_tuple(
 
 
 def _or_ones(values: Sequence[int] | None, rank: int) -> tuple[int, ...]:
-    return (1,) * rank if values is None else size_tuple("windows, strides or dilation", values)
+    return (1,) * rank if values is None else integer_tuple("windows, strides or dilation", values)
 
 
 def canonical_window(
@@ -198,7 +198,7 @@ def canonical_window(
     """
     rank = len(shape)
     fields = {
-        "window_dimensions": size_tuple(f"{where}, window_dimensions", window_dimensions),
+        "window_dimensions": integer_tuple(f"{where}, window_dimensions", window_dimensions),
         "window_strides": _or_ones(window_strides, rank),
         "base_dilation": _or_ones(base_dilation, rank),
         "window_dilation": _or_ones(window_dilation, rank),

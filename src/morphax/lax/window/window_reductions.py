@@ -8,6 +8,8 @@ it: see `window_selection`.  Any other computation is the subject of `computed_w
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -22,6 +24,7 @@ from ...core import (
     not_linear,
     same_axes,
 )
+from ...core.dims import is_negative, is_static
 from ...engines.xla.stablehlo import Builder, Value, i64_array, i64_matrix
 from ..elementwise.comparison import ge_p, le_p
 from ..ground.axes import dilated
@@ -76,7 +79,9 @@ class MonoidWindows(Primitive):
         if out.size == 0:
             return b.full(0, out)
         gap = self.monoid.identity(out.dtype)
-        if b.module.platform != "cpu":
+        # Slices need a window to start from, and whether there is one may not be known.
+        may_be_empty = any([is_negative(n - 1) for n in out.shape])
+        if b.module.platform != "cpu" or may_be_empty:
             return _lower_natively(b, self.monoid.stablehlo, gap, out, x, window)
 
         def combine(left: Value, right: Value) -> Value:
@@ -121,9 +126,30 @@ def _lower_natively(
         lambda inner, *pair: [inner.elementwise(operation, element, *pair)],
     )
     start = b.constant(identity, element)
+    (x,), window = with_known_padding(b, [x], [start], window)
     return b.op(
         "stablehlo.reduce_window", out, x, start, regions=[body], **window_attributes(window)
     )
+
+
+def with_known_padding(
+    b: Builder, values: Sequence[Value], gaps: Sequence[Value], window: Window
+) -> tuple[list[Value], Window]:
+    """Arrays and windows whose padding is numbers, which it has to be in an attribute.
+
+    Padding by symbolic sizes, and the dilation below it, is made explicit.
+    """
+    if is_static(chain.from_iterable(window.padding)):
+        return list(values), window
+    pads = zip(window.padding, window.base_dilation, strict=True)
+    config = [(low, high, dilation - 1) for (low, high), dilation in pads]
+    sizes = [w.padded_length for w in window.along(values[0].aval.shape)]
+    padded = [
+        b.pad(x, x.aval.update(shape=sizes), gap, config)
+        for x, gap in zip(values, gaps, strict=True)
+    ]
+    none = len(config)
+    return padded, replace(window, padding=((0, 0),) * none, base_dilation=(1,) * none)
 
 
 @final

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...engines.xla.stablehlo import Builder, Value
 from ..shape.slicing import pad_p
 from .window_geometry import AxisWindow
 
@@ -33,21 +33,8 @@ def slicer(b: Builder) -> Take[Value]:
     """What takes slices of values in the program that `b` writes."""
 
     def take(x: Value, axis: int, start: int, stop: int, step: int) -> Value:
-        shape = x.aval.shape
-        starts, limits, steps = [0] * len(shape), list(shape), [1] * len(shape)
-        starts[axis], limits[axis], steps[axis] = start, stop, step
-        sizes = list(shape)
-        sizes[axis] = -(-(stop - start) // step)
-        if sizes[axis] == shape[axis]:
-            return x
-        return b.op(
-            "stablehlo.slice",
-            x.aval.update(shape=tuple(sizes)),
-            x,
-            start_indices=i64_array(starts),
-            limit_indices=i64_array(limits),
-            strides=i64_array(steps),
-        )
+        is_whole = -(-(stop - start) // step) == x.aval.shape[axis]
+        return x if is_whole else b.slice_along(x, axis, start, stop, step)
 
     return take
 
@@ -59,16 +46,8 @@ def padded_value(b: Builder, x: Value, value: Any, w: AxisWindow) -> Value:
         return x
     sizes = list(x.aval.shape)
     sizes[w.axis] = w.padded_length
-    low, high, interior = zip(*config, strict=True)
-    return b.op(
-        "stablehlo.pad",
-        x.aval.update(shape=tuple(sizes)),
-        x,
-        b.constant(value, x.aval.update(shape=())),
-        edge_padding_low=i64_array(low),
-        edge_padding_high=i64_array(high),
-        interior_padding=i64_array(interior),
-    )
+    gap = b.constant(value, x.aval.update(shape=()))
+    return b.pad(x, x.aval.update(shape=tuple(sizes)), gap, config)
 
 
 def combined_windows(x: _T, w: AxisWindow, take: Take[_T], combine: Callable[[_T, _T], _T]) -> _T:

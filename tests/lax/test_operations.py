@@ -87,19 +87,22 @@ def test_value(case: OpCase, dtype: str) -> None:
 
 @pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
 def test_derivatives(case: OpCase, dtype: str) -> None:
-    operands = case.draw(dtype)
-    positions = [
-        i
-        for i, (x, spec) in enumerate(zip(operands, case.operands, strict=True))
-        if x.dtype.kind in "fc" and spec.differentiable
-    ]
-    first = _restricted(case, operands, positions)
-    points = [operands[i] for i in positions]
+    first, points = _of_differentiable(case, case.draw(dtype))
     _check_derivative(case, first, points, seed=1)
     if case.derivatives > 1:
         directions = _directions(case, points, seed=2)
         _check_derivative(case, lambda *x: jvp(first, x, directions)[1], points, seed=3)
         _check_derivative(case, _pullback(case, first, points), points, seed=4)
+
+
+def _of_differentiable(case: OpCase, operands: list[Any]) -> tuple[Callable[..., Any], list[Any]]:
+    """The operation as a function of the operands that have a derivative, and these."""
+    positions = [
+        i
+        for i, (x, spec) in enumerate(zip(operands, case.operands, strict=True))
+        if x.dtype.kind in "fc" and spec.differentiable
+    ]
+    return _restricted(case, operands, positions), [operands[i] for i in positions]
 
 
 def _restricted(case: OpCase, operands: list[Any], positions: list[int]) -> Callable[..., Any]:
@@ -217,11 +220,8 @@ def test_empty_batch(case: OpCase, dtype: str) -> None:
 
 @pytest.mark.parametrize(("case", "dtype"), DIFFERENTIABLE)
 def test_transformed_programs_are_well_typed(case: OpCase, dtype: str) -> None:
-    operands = case.draw(dtype)
-    positions = [i for i, x in enumerate(operands) if x.dtype.kind in "fc"]
-    function = _restricted(case, operands, positions)
-    points = tuple(operands[i] for i in positions)
+    function, points = _of_differentiable(case, case.draw(dtype))
     check_jaxpr(make_jaxpr(function)(*points))
-    check_jaxpr(make_jaxpr(lambda *x: jvp(function, x, points)[1])(*points))
-    check_jaxpr(make_jaxpr(_pullback(case, function, list(points)))(*points))
+    check_jaxpr(make_jaxpr(lambda *x: jvp(function, x, tuple(points))[1])(*points))
+    check_jaxpr(make_jaxpr(_pullback(case, function, points))(*points))
     assert isinstance(make_jaxpr(jit(function))(*points), core.Jaxpr)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import morphax as jax
 
@@ -67,12 +68,43 @@ def test_derivatives_with_respect_to_parameters() -> None:
     np.testing.assert_allclose(sigma, np.sum(random.normal(KEY, (5,))), rtol=1e-4)
 
 
-def test_a_gamma_number_has_no_derivative_with_respect_to_its_parameter() -> None:
-    expected = "(?s)derivative of random.gamma.*float32.*stop_gradient"
-    with pytest.raises(TypeError, match=expected):
-        jax.grad(lambda a: jnp.sum(random.gamma(KEY, a, (3,))))(2.0)
-    scaled = jax.grad(lambda s: jnp.sum(s * random.gamma(KEY, 2.0, (3,))))(1.0)
-    np.testing.assert_allclose(scaled, np.sum(random.gamma(KEY, 2.0, (3,))), rtol=1e-5)
+@pytest.mark.parametrize("a", [0.03, 0.7, 3.0, 200.0])
+def test_a_gamma_number_moves_at_constant_probability(a: float) -> None:
+    with jax.enable_x64(True):
+        for draw, exponential in ((random.gamma, lambda x: x), (random.loggamma, np.exp)):
+            value = np.asarray(draw(KEY, a, (20,)))
+            slope = np.asarray(jax.jacfwd(lambda a, draw=draw: draw(KEY, a, (20,)))(a))
+            step = 1e-6 * a
+            moved = [
+                special.gammaincc(a + h, exponential(value + h * slope)) for h in (step, -step)
+            ]
+            scale = np.minimum(moved[0], 1 - moved[0])
+            np.testing.assert_allclose((moved[0] - moved[1]) / (2e-6 * scale), 0, atol=1e-4)
+
+
+def test_small_gamma_numbers_move_by_their_logarithm() -> None:
+    # x is (Γ(a+1) P)^(1/a) there, far below the range of the dtype.
+    value, slope = jax.jvp(lambda a: random.loggamma(KEY, a, (9,)), (1e-3,), (1.0,))
+    np.testing.assert_allclose(slope, (special.psi(1.001) - np.asarray(value)) / 1e-3, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["beta", "chisquare", "dirichlet", "t"])
+def test_what_is_made_of_gamma_numbers_has_derivatives(name: str) -> None:
+    parameters = {"beta": (2.0, 0.5), "dirichlet": (jnp.array([0.5, 1, 4]),)}
+    points = parameters.get(name, (2.5,))
+    mean = jax.jit(lambda *p: jnp.mean(getattr(random, name)(KEY, *p, (10000,)) ** 2))
+    # The density is smooth in its parameters, so the mean of squares is nearly that of the law.
+    laws = {
+        "beta": lambda a, b: a * (a + 1) / ((a + b) * (a + b + 1)),
+        "chisquare": lambda n: n * (n + 2),
+        "dirichlet": lambda v: jnp.mean(v * (v + 1) / (v.sum() * (v.sum() + 1))),
+    }
+    slopes = jax.grad(mean, tuple(range(len(points))))(*points)
+    assert all(np.all(np.isfinite(s)) and np.any(s != 0) for s in slopes)
+    if name in laws:
+        expected = jax.grad(laws[name], tuple(range(len(points))))(*points)
+        for s, e in zip(slopes, expected, strict=True):
+            np.testing.assert_allclose(s, e, rtol=0.1, atol=5e-3)
 
 
 def test_counts_have_derivative_zero() -> None:

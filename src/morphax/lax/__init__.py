@@ -360,6 +360,17 @@ if _TYPE_CHECKING:
     from ..parallel.reductions import psum as psum
     from ..parallel.reductions import psum_p as psum_p
     from ..parallel.varying import pcast as pcast
+    from .elementwise.incomplete_beta import betainc as betainc
+    from .elementwise.incomplete_beta import (
+        regularized_incomplete_beta_p as regularized_incomplete_beta_p,
+    )
+    from .elementwise.incomplete_gamma import igamma as igamma
+    from .elementwise.incomplete_gamma import igamma_grad_a as igamma_grad_a
+    from .elementwise.incomplete_gamma import igamma_grad_a_p as igamma_grad_a_p
+    from .elementwise.incomplete_gamma import igamma_p as igamma_p
+    from .elementwise.incomplete_gamma import igammac as igammac
+    from .elementwise.incomplete_gamma import igammac_p as igammac_p
+    from .elementwise.incomplete_gamma import random_gamma_grad as random_gamma_grad
     from .random.bit_generator import RandomAlgorithm as RandomAlgorithm
     from .random.bit_generator import rng_bit_generator as rng_bit_generator
     from .random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
@@ -376,6 +387,19 @@ __getattr__, __dir__ = _on_demand(
         "..control.loops.scan_primitive": ("scan_p",),
         "..control.loops.while_primitive": ("while_p",),
         "..lax.fourier.fft": ("FftType", "fft", "fft_p"),
+        "..lax.elementwise.incomplete_beta": (
+            "betainc",
+            "regularized_incomplete_beta_p",
+        ),
+        "..lax.elementwise.incomplete_gamma": (
+            "igamma",
+            "igamma_grad_a",
+            "igamma_grad_a_p",
+            "igamma_p",
+            "igammac",
+            "igammac_p",
+            "random_gamma_grad",
+        ),
         "..lax.random.bit_generator": (
             "RandomAlgorithm",
             "rng_bit_generator",

@@ -8,8 +8,10 @@ is rejected does not touch the others.
 Reference: Marsaglia & Tsang, "A simple method for generating gamma variables", ACM Transactions on
 Mathematical Software 26 (2000).
 
-Gamma numbers have no derivative with respect to `a` here: that of a rejected candidate counts too,
-and needs the derivative of the incomplete gamma function.
+A gamma number moves with its parameter `a` at constant P(a, x), the value of its distribution
+function: that is its derivative, whichever way it was drawn.
+
+Reference: Figurnov, Mohamed & Mnih, "Implicit reparameterization gradients", NeurIPS 2018.
 """
 
 from __future__ import annotations
@@ -108,16 +110,22 @@ def _drawn(keys: Any, a: Any, log_space: bool) -> Any:
     return lax.add(lax.add(lax.log(d), lax.log(cube)), boost)
 
 
+# Below this the distribution function is xᵃ / Γ(a+1) to all digits.
+_LARGEST_OF_POWER = -40.0
+
+
 @_drawn.defjvp
-def _refuse(log_space: bool, primals: Any, tangents: Any) -> Any:
-    raise TypeError(
-        message(
-            "derivative of random.gamma",
-            given=f"a tangent of the parameter {primals[1].aval.str_short(short_dtypes=False)}",
-            expected="a parameter that does not depend on what is differentiated",
-            fix="Stop the gradient, lax.stop_gradient(a), or estimate it by the score function.",
-        )
-    )
+def _drawn_jvp(log_space: bool, primals: Any, tangents: Any) -> Any:
+    keys, a = primals
+    drawn = _drawn(keys, a, log_space)
+    if not log_space:
+        return drawn, lax.mul(tangents[1], lax.random_gamma_grad(a, drawn))
+    number = a.aval.dtype.type
+    is_tiny = lax.lt(drawn, number(_LARGEST_OF_POWER))
+    x = lax.exp(lax.select(is_tiny, lax.full_like(a, 0), drawn))
+    slope = lax.div(lax.random_gamma_grad(a, x), x)
+    limit = lax.div(lax.sub(lax.digamma(lax.add(a, number(1))), drawn), a)
+    return drawn, lax.mul(tangents[1], lax.select(is_tiny, limit, slope))
 
 
 def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: Any, *, log_space: bool) -> Any:

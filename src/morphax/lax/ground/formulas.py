@@ -1,0 +1,294 @@
+"""Formulas that stand once and are computed by both engines.
+
+A formula of many steps, such as a series that is summed until it has converged, is a function of a
+*notation* and numbers.  The numbers have Python's operators.  The notation supplies the rest:
+elementary functions, `where`, and `iterate`.  `HostNotation` computes with NumPy arrays.
+`ProgramNotation` writes StableHLO, where the numbers are `Written`.
+
+Formulas are computed in float64 for every dtype, and rounded once: results of narrower dtypes are
+then as exact as their dtype allows, even where the formula loses digits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar, Protocol, final
+
+import numpy as np
+
+from ... import dtypes
+from ...core import ShapedArray
+from ...engines.xla.stablehlo import Builder, Value, i64_array
+from .families import Elementwise, compare, expanded
+from .kinds import FLOATING
+
+FLOAT64 = np.dtype(np.float64)
+_BOOL = np.dtype(bool)
+
+
+class Notation(Protocol):
+    """What a formula may use beside operators; `precision` is where a series may end."""
+
+    precision: float
+
+    def exp(self, x: Any, /) -> Any: ...
+    def expm1(self, x: Any, /) -> Any: ...
+    def log(self, x: Any, /) -> Any: ...
+    def log1p(self, x: Any, /) -> Any: ...
+    def sqrt(self, x: Any, /) -> Any: ...
+    def power(self, x: Any, y: Any, /) -> Any: ...
+    def erfc(self, x: Any, /) -> Any: ...
+    def lgamma(self, x: Any, /) -> Any: ...
+    def digamma(self, x: Any, /) -> Any: ...
+
+    def where(self, condition: Any, x: Any, y: Any, /) -> Any:
+        """x where the condition holds, y elsewhere."""
+
+    def iterate(
+        self,
+        goes_on: Callable[..., Any],
+        step: Callable[..., Sequence[Any]],
+        start: Sequence[Any],
+    ) -> Sequence[Any]:
+        """The state after as many steps as the slowest element needs."""
+
+
+@final
+class HostNotation:
+    """Formulas as NumPy computes them; SciPy is loaded by the first that needs it."""
+
+    precision = 2.0**-54
+    exp = staticmethod(np.exp)
+    expm1 = staticmethod(np.expm1)
+    log = staticmethod(np.log)
+    log1p = staticmethod(np.log1p)
+    sqrt = staticmethod(np.sqrt)
+    power = staticmethod(np.power)
+    where = staticmethod(np.where)
+
+    @staticmethod
+    def erfc(x: Any) -> Any:
+        from scipy import special
+
+        return special.erfc(x)
+
+    @staticmethod
+    def lgamma(x: Any) -> Any:
+        from scipy import special
+
+        return special.gammaln(x)
+
+    @staticmethod
+    def digamma(x: Any) -> Any:
+        from scipy import special
+
+        return special.psi(x)
+
+    @staticmethod
+    def iterate(
+        goes_on: Callable[..., Any], step: Callable[..., Sequence[Any]], start: Sequence[Any]
+    ) -> Sequence[Any]:
+        state = start
+        while np.any(goes_on(*state)):
+            state = step(*state)
+        return state
+
+
+@final
+class Written:
+    """A number, or a truth value, of a program that is being written."""
+
+    __slots__ = ("page", "value")
+    __hash__ = None  # type: ignore[assignment]  # Its equality is that of its elements.
+
+    def __init__(self, page: ProgramNotation, value: Value) -> None:
+        self.page = page
+        self.value = value
+
+    def _op(self, name: str, *operands: Any) -> Written:
+        return self.page.elementwise(f"stablehlo.{name}", *operands)
+
+    def __add__(self, other: Any) -> Written:
+        return self._op("add", self, other)
+
+    def __radd__(self, other: Any) -> Written:
+        return self._op("add", other, self)
+
+    def __sub__(self, other: Any) -> Written:
+        return self._op("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Written:
+        return self._op("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Written:
+        return self._op("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Written:
+        return self._op("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Written:
+        return self._op("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Written:
+        return self._op("divide", other, self)
+
+    def __neg__(self) -> Written:
+        return self._op("negate", self)
+
+    def __abs__(self) -> Written:
+        return self._op("abs", self)
+
+    def __and__(self, other: Written) -> Written:
+        return self._op("and", self, other)
+
+    def __or__(self, other: Written) -> Written:
+        return self._op("or", self, other)
+
+    def __invert__(self) -> Written:
+        return self._op("not", self)
+
+    def __lt__(self, other: Any) -> Written:
+        return self.page.compared("LT", self, other)
+
+    def __le__(self, other: Any) -> Written:
+        return self.page.compared("LE", self, other)
+
+    def __gt__(self, other: Any) -> Written:
+        return self.page.compared("GT", self, other)
+
+    def __ge__(self, other: Any) -> Written:
+        return self.page.compared("GE", self, other)
+
+    def __eq__(self, other: Any) -> Written:  # type: ignore[override]
+        return self.page.compared("EQ", self, other)
+
+    def __ne__(self, other: Any) -> Written:  # type: ignore[override]
+        return self.page.compared("NE", self, other)
+
+
+@final
+class ProgramNotation:
+    """Formulas as operations of StableHLO, in the block of `builder`."""
+
+    def __init__(self, builder: Builder, precision: float) -> None:
+        self._builder = builder
+        self.precision = precision
+
+    def elementwise(self, name: str, *operands: Any) -> Written:
+        values = self._aligned(*operands)
+        write = self._builder.elementwise if name.startswith("stablehlo.") else self._builder.op
+        return Written(self, write(name, values[0].aval, *values))
+
+    def compared(self, direction: str, *operands: Any) -> Written:
+        x, y = self._aligned(*operands)
+        flag = x.aval.update(dtype=_BOOL)
+        return Written(self, compare(self._builder, flag, direction, x, y))
+
+    def _aligned(self, *operands: Any) -> list[Value]:
+        """Values of one shape: Python's numbers and scalars are repeated."""
+        scalar = ShapedArray((), FLOAT64)
+        values = [
+            x.value if isinstance(x, Written) else self._builder.constant(x, scalar)
+            for x in operands
+        ]
+        shape = max([v.aval.shape for v in values], key=len)
+        return expanded(self._builder, shape, values)
+
+    def exp(self, x: Any) -> Written:
+        return self.elementwise("stablehlo.exponential", x)
+
+    def expm1(self, x: Any) -> Written:
+        return self.elementwise("stablehlo.exponential_minus_one", x)
+
+    def log(self, x: Any) -> Written:
+        return self.elementwise("stablehlo.log", x)
+
+    def log1p(self, x: Any) -> Written:
+        return self.elementwise("stablehlo.log_plus_one", x)
+
+    def sqrt(self, x: Any) -> Written:
+        return self.elementwise("stablehlo.sqrt", x)
+
+    def power(self, x: Any, y: Any) -> Written:
+        return self.elementwise("stablehlo.power", x, y)
+
+    def erfc(self, x: Any) -> Written:
+        return self.elementwise("chlo.erfc", x)
+
+    def lgamma(self, x: Any) -> Written:
+        return self.elementwise("chlo.lgamma", x)
+
+    def digamma(self, x: Any) -> Written:
+        return self.elementwise("chlo.digamma", x)
+
+    def where(self, condition: Written, x: Any, y: Any) -> Written:
+        first, second = self._aligned(x, y)
+        shape = max(condition.value.aval.shape, first.aval.shape, key=len)
+        which, first, second = expanded(self._builder, shape, [condition.value, first, second])
+        select = self._builder.op("stablehlo.select", first.aval, which, first, second)
+        return Written(self, select)
+
+    def iterate(
+        self,
+        goes_on: Callable[..., Written],
+        step: Callable[..., Sequence[Any]],
+        start: Sequence[Any],
+    ) -> Sequence[Written]:
+        outer = self._builder
+        initial = [self._aligned(x)[0] for x in start]
+        avals = [v.aval for v in initial]
+
+        def condition(inner: Builder, *state: Value) -> list[Value]:
+            self._builder = inner
+            return [any_element(inner, goes_on(*[Written(self, v) for v in state]).value)]
+
+        def body(inner: Builder, *state: Value) -> list[Value]:
+            self._builder = inner
+            results = [self._aligned(x)[0] for x in step(*[Written(self, v) for v in state])]
+            return [expanded(inner, a.shape, [v])[0] for v, a in zip(results, avals, strict=True)]
+
+        regions = [outer.region(avals, condition), outer.region(avals, body)]
+        self._builder = outer
+        results = outer.ops("stablehlo.while", avals, *initial, regions=regions)
+        return [Written(self, v) for v in results]
+
+
+def any_element(b: Builder, flags: Value) -> Value:
+    """Whether any of an array of truth values holds."""
+    scalar = flags.aval.update(shape=())
+    if not flags.aval.shape:
+        return flags
+    body = b.region(
+        (scalar, scalar), lambda inner, *pair: [inner.elementwise("stablehlo.or", scalar, *pair)]
+    )
+    axes = i64_array(range(len(flags.aval.shape)))
+    return b.op(
+        "stablehlo.reduce",
+        scalar,
+        flags,
+        b.constant(False, scalar),
+        regions=[body],
+        dimensions=axes,
+    )
+
+
+class ByFormula(Elementwise):
+    """Functions of real numbers that compiled programs compute by `formula`.
+
+    Eager mode does so too, unless `numpy` says otherwise.
+    """
+
+    accepts = FLOATING
+    formula: ClassVar[Callable[..., Any]]
+
+    def evaluate(self, *operands: Any, **params: Any) -> Any:
+        wide = [np.asarray(x, FLOAT64) for x in operands]
+        return np.asarray(type(self).formula(HostNotation(), *wide)).astype(operands[0].dtype)
+
+    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
+        # Four bits more than the result has; the rest is rounded off.
+        precision = float(dtypes.finfo(out.dtype).eps) / 16
+        page = ProgramNotation(b, precision)
+        inputs = [Written(page, b.convert(v, FLOAT64)) for v in expanded(b, out.shape, operands)]
+        result: Written = type(self).formula(page, *inputs)
+        return b.convert(result.value, out.dtype)

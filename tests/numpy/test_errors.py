@@ -149,6 +149,18 @@ ROWS: list[tuple[str, Call, type[Exception], str]] = [
     ("fftfreq d", lambda: jnp.fft.rfftfreq(5, [1.0]), ValueError, "argument d"),
     ("fftfreq complex", lambda: jnp.fft.fftfreq(5, 1j), TypeError, "a real number"),
     ("fftshift", lambda: jnp.fft.fftshift(X, 2), IndexError, "argument axes"),
+    ("window points", lambda: jnp.hanning(5.5), ValueError, "a whole number"),
+    ("window negative", lambda: jnp.kaiser(-1, 2.0), errors.ShapeError, "not negative"),
+    ("window traced", lambda: jit(jnp.hamming)(5), TypeError, "argument M"),
+    ("kaiser complex", lambda: jnp.kaiser(5, 1j), ValueError, "argument beta"),
+    ("kaiser list", lambda: jnp.kaiser(5, [1.0]), TypeError, r"jnp\.kaiser"),
+    ("array arguments", lambda: jnp.array(1, None, True, "K", 1, 2), TypeError, "at most 5"),
+    ("fromfile", lambda: jnp.fromfile("numbers"), NotImplementedError, r"np\.fromfile"),
+    ("fromiter", lambda: jnp.fromiter(range(3), int), NotImplementedError, r"np\.fromiter"),
+    ("fromstring", lambda: jnp.fromstring("1 two", sep=" "), ValueError, "separator"),
+    ("fromstring range", lambda: jnp.fromstring("300", "int8", sep=" "), OverflowError, "int8"),
+    ("fromstring number", lambda: jnp.fromstring(5, sep=" "), TypeError, "a text"),
+    ("from_dlpack", lambda: jnp.from_dlpack([1.0]), TypeError, "__dlpack__"),
     ("numpy object", lambda: jnp.add(np.array([None]), 1), TypeError, r"dtype\('O'\)"),
 ]  # fmt: skip
 

@@ -37,12 +37,13 @@ PURE = [
 ]
 PURE += [np.sin, np.zeros, np.float32, np.linalg.norm, np.fft.fft, dict.fromkeys, str.join]
 PURE += [jnp.sin, lax.scan, jax.grad, jax.jit, jax.ShapeDtypeStruct, jax.nn.softmax, jax.tree.map]
-PURE += [jax.random.normal, dataclasses.replace, jax.custom_jvp]
+PURE += [jax.random.normal, dataclasses.replace, jax.custom_jvp, jnp.fft.fft, jnp.hanning]
 
 IMPURE = [eval, exec, open, print, input, getattr, setattr, vars, dir, id, hash, globals, locals]
 IMPURE += [builtins.__import__, operator.attrgetter, operator.methodcaller, np.load, np.fromfile]
 IMPURE += [np.random.rand, np.random.default_rng, np.frompyfunc, np.vectorize, np.memmap]
 IMPURE += [time.time, random.random, os.getenv, io.open, jax.live_arrays, jax.config.update]
+IMPURE += [jnp.load, jnp.save, jnp.array_repr, jnp.set_printoptions]
 
 
 @pytest.mark.parametrize("value", PURE, ids=name)

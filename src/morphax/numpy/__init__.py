@@ -372,7 +372,55 @@ from .ufuncs import subtract as subtract
 from .vectorize import vectorize as vectorize
 
 if _TYPE_CHECKING:
+    from ..numpy.files import from_dlpack as from_dlpack
+    from ..numpy.files import fromfile as fromfile
+    from ..numpy.files import fromiter as fromiter
+    from ..numpy.files import fromstring as fromstring
+    from ..numpy.files import load as load
+    from ..numpy.files import save as save
+    from ..numpy.files import savez as savez
+    from ..numpy.printing import ComplexWarning as ComplexWarning
+    from ..numpy.printing import array_repr as array_repr
+    from ..numpy.printing import array_str as array_str
+    from ..numpy.printing import get_printoptions as get_printoptions
+    from ..numpy.printing import printoptions as printoptions
+    from ..numpy.printing import set_printoptions as set_printoptions
     from ..numpy.sine_cardinal import sinc as sinc
+    from ..numpy.windows import bartlett as bartlett
+    from ..numpy.windows import blackman as blackman
+    from ..numpy.windows import hamming as hamming
+    from ..numpy.windows import hanning as hanning
+    from ..numpy.windows import kaiser as kaiser
     from . import fft as fft
 
-__getattr__, __dir__ = _on_demand(__name__, ("fft",), {"..numpy.sine_cardinal": ("sinc",)})
+__getattr__, __dir__ = _on_demand(
+    __name__,
+    ("fft",),
+    {
+        "..numpy.files": (
+            "from_dlpack",
+            "fromfile",
+            "fromiter",
+            "fromstring",
+            "load",
+            "save",
+            "savez",
+        ),
+        "..numpy.printing": (
+            "ComplexWarning",
+            "array_repr",
+            "array_str",
+            "get_printoptions",
+            "printoptions",
+            "set_printoptions",
+        ),
+        "..numpy.sine_cardinal": ("sinc",),
+        "..numpy.windows": (
+            "bartlett",
+            "blackman",
+            "hamming",
+            "hanning",
+            "kaiser",
+        ),
+    },
+)

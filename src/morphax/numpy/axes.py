@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import ShapeError
 from ..lax.ground.axes import integer
-from ..util.messages import message
+from ..util.messages import described, message
 
 # Sizes are 64-bit numbers in programs.
 _TOO_LARGE = 1 << 63
@@ -87,3 +87,18 @@ def rank_asked_for(where: str, rank: Any) -> int:
             fix="Give the least number of axes of the result.",
         )
     )
+
+
+def whole_number(where: str, value: Any) -> int:
+    """A number of points, which may be a float that is a whole number."""
+    is_float = isinstance(value, (float, np.floating))
+    if isinstance(value, (list, tuple)) or (is_float and not value.is_integer()):
+        raise ValueError(
+            message(
+                where,
+                given=described(value),
+                expected="a whole number",
+                fix="Give the number of points as a Python integer.",
+            )
+        )
+    return int(value) if is_float else integer(where, value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -22,10 +23,10 @@ from .operands import PYTHON_SCALARS, as_array
 def array(
     object: Any,
     dtype: Any = None,
+    *args: Any,
     copy: bool = True,
     order: str | None = "K",
     ndmin: int = 0,
-    *,
     device: Any = None,
     out_sharding: Any = None,
 ) -> Any:
@@ -35,6 +36,7 @@ def array(
         object: array, scalar, or nested lists and tuples of these; tracers may be among them.
         dtype: of the result; without it Python scalars are 32 bits wide unless jax_enable_x64 is
             set, and a single Python scalar is weakly typed.
+        *args: the next three by position, which is deprecated.
         copy: accepted for compatibility: arrays are immutable.
         order: accepted for compatibility.
         ndmin: least number of axes; axes of size 1 are added in front.
@@ -48,6 +50,8 @@ def array(
     """
     if out_sharding is not None:
         refuse_layout("jnp.array", out_sharding)
+    if args:
+        copy, order, ndmin = _by_position(args, copy, order, ndmin)
     if order not in ("K", "C", "A", None):
         raise ValueError(
             message(
@@ -63,6 +67,22 @@ def array(
         shape = (1,) * (ndmin - result.aval.ndim) + result.aval.shape
         result = lax.reshape(result, shape)
     return placed(result, device)
+
+
+def _by_position(args: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
+    """The arguments `copy`, `order` and `ndmin` of `array`, the first of them by position."""
+    if len(args) > len(named):
+        raise TypeError(
+            message(
+                "jnp.array",
+                given=f"{len(args) + 2} arguments by position",
+                expected="at most 5",
+                fix="Name the others.",
+            )
+        )
+    text = "jnp.array: the arguments copy, order and ndmin by position are deprecated; name them"
+    warnings.warn(text, DeprecationWarning, stacklevel=3)
+    return (*args, *named[len(args) :])
 
 
 _OBJECT = "jnp.array, argument object"

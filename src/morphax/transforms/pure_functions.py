@@ -121,8 +121,8 @@ _OUR_MODULES: Final = frozenset(
     "config.contexts engines.reference.nan_checks engines.reference.replay util.memo "
     "util.messages".split()
 )
-# What this one holds looks at the process instead, at the arrays that are alive.
-_NOT_OUR_MODULES: Final = frozenset({"array.live"})
+# What these hold looks elsewhere: at the arrays that are alive, at files, at options of printing.
+_NOT_OUR_MODULES: Final = frozenset({"array.live", "numpy.files", "numpy.printing"})
 _LIBRARY_FOLDERS: Final = tuple(
     {sysconfig.get_path(kind) for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
 )

@@ -1,4 +1,4 @@
-"""Fourier transforms: lengths, axes and norms; frequencies and their order."""
+"""Fourier transforms: lengths, axes and norms; frequencies and their order; windows."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from tests.cases.op_case import Operand
-from tests.numpy.case import JnpCase
+from tests.numpy.case import JnpCase, expression, functions
 
 A = Operand((3, 4))
 B = Operand((2, 3, 5))
@@ -17,6 +17,10 @@ COMPLEX = ("complex64", "float32")
 
 def _call(name: str, options: dict[str, Any], xp: Any, *arrays: Any) -> Any:
     return getattr(xp.fft, name)(*arrays, **options)
+
+
+def _kaiser(points: int, xp: Any, beta: Any) -> Any:
+    return xp.kaiser(points, beta)
 
 
 def _case(name: str, *operands: Operand, dtypes: tuple[str, ...], **options: Any) -> JnpCase:
@@ -57,4 +61,9 @@ CASES = [
       for o in ({}, {"axes": 1}, {"axes": (0, -1)})],
     *[_case(name, dtypes=("float32",), n=n, d=d) for name in ("fftfreq", "rfftfreq")
       for n in (1, 4, 5) for d in (1.0, 0.3)],
+    *functions("bartlett blackman hamming hanning", dtypes=("float32",),
+      options=[{"M": m} for m in (0, 1, 2, 5, 8)]),
+    *[expression(f"kaiser of {m} points", partial(_kaiser, m), Operand((), low, low + 3.0),
+      dtypes=("float32", "int32")) for m, low in
+      ((0, 0.0), (1, 0.0), (2, -4.0), (5, 0.5), (8, 9.0))],
 ]  # fmt: skip

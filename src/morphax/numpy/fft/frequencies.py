@@ -9,9 +9,10 @@ import numpy as np
 
 from ... import dtypes, lax
 from ...lax.elementwise.convert import convert
-from ...lax.ground.axes import integer, integer_tuple
+from ...lax.ground.axes import integer_tuple
 from ...util.messages import described, message
 from ..arithmetic import divide, multiply
+from ..axes import whole_number
 from ..creation import placed
 from ..joining import roll
 from ..operands import as_array
@@ -38,7 +39,7 @@ def fftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> A
         >>> jnp.fft.fftfreq(5, 0.1)
         Array([ 0.,  2.,  4., -4., -2.], dtype=float32)
     """
-    count = _whole("fftfreq", n)
+    count = whole_number("jnp.fft.fftfreq, argument n", n)
     k = np.concatenate([np.arange((count + 1) // 2), np.arange(-(count // 2), 0)])
     return _frequencies("fftfreq", k, count, d, dtype, device)
 
@@ -54,7 +55,7 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
         >>> jnp.fft.rfftfreq(4)
         Array([0.  , 0.25, 0.5 ], dtype=float32)
     """
-    count = _whole("rfftfreq", n)
+    count = whole_number("jnp.fft.rfftfreq, argument n", n)
     return _frequencies("rfftfreq", np.arange(count // 2 + 1), count, d, dtype, device)
 
 
@@ -88,21 +89,6 @@ def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
         Array([ 0,  1,  2, -2, -1], dtype=int32)
     """
     return _shifted("ifftshift", x, axes, -1)
-
-
-def _whole(name: str, n: Any) -> int:
-    where = f"jnp.fft.{name}, argument n"
-    is_float = isinstance(n, (float, np.floating))
-    if isinstance(n, (list, tuple)) or (is_float and not n.is_integer()):
-        raise ValueError(
-            message(
-                where,
-                given=described(n),
-                expected="a whole number",
-                fix="Give the length of the transform.",
-            )
-        )
-    return int(n) if is_float else integer(where, n)
 
 
 def _frequencies(

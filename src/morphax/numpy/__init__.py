@@ -1,6 +1,6 @@
 """`morphax.numpy`: the functions of NumPy for arrays that can be traced.
 
-What is made with custom derivatives is imported when it is first asked for.
+What is made with custom derivatives, or seldom needed, is imported when it is first asked for.
 """
 
 from __future__ import annotations
@@ -11,9 +11,6 @@ from ..array.public import Array as ndarray
 from ..util.on_demand import on_demand as _on_demand
 from . import linalg as linalg
 from . import operators as _operators
-from .application import apply_along_axis as apply_along_axis
-from .application import apply_over_axes as apply_over_axes
-from .application import piecewise as piecewise
 from .arithmetic import abs as abs
 from .arithmetic import absolute as absolute
 from .arithmetic import cbrt as cbrt
@@ -92,7 +89,6 @@ from .grids import geomspace as geomspace
 from .grids import indices as indices
 from .grids import ix_ as ix_
 from .grids import logspace as logspace
-from .interpolation import interp as interp
 from .joining import append as append
 from .joining import array_split as array_split
 from .joining import column_stack as column_stack
@@ -154,7 +150,6 @@ from .nan_reductions import nanstd as nanstd
 from .nan_reductions import nansum as nansum
 from .nan_reductions import nanvar as nanvar
 from .padding import pad as pad
-from .polynomials import polyval as polyval
 from .predicates import allclose as allclose
 from .predicates import array_equal as array_equal
 from .predicates import array_equiv as array_equiv
@@ -385,6 +380,36 @@ if _TYPE_CHECKING:
     from ..numpy.printing import get_printoptions as get_printoptions
     from ..numpy.printing import printoptions as printoptions
     from ..numpy.printing import set_printoptions as set_printoptions
+    from ..numpy.application import apply_along_axis as apply_along_axis
+    from ..numpy.application import apply_over_axes as apply_over_axes
+    from ..numpy.application import piecewise as piecewise
+    from ..numpy.bit_packing import packbits as packbits
+    from ..numpy.bit_packing import unpackbits as unpackbits
+    from ..numpy.blocks import block as block
+    from ..numpy.flat_indices import ravel_multi_index as ravel_multi_index
+    from ..numpy.flat_indices import unravel_index as unravel_index
+    from ..numpy.index_tricks import c_ as c_
+    from ..numpy.index_tricks import index_exp as index_exp
+    from ..numpy.index_tricks import mgrid as mgrid
+    from ..numpy.index_tricks import ogrid as ogrid
+    from ..numpy.index_tricks import r_ as r_
+    from ..numpy.index_tricks import s_ as s_
+    from ..numpy.insertion import delete as delete
+    from ..numpy.insertion import insert as insert
+    from ..numpy.insertion import resize as resize
+    from ..numpy.insertion import trim_zeros as trim_zeros
+    from ..numpy.interpolation import interp as interp
+    from ..numpy.polynomials import poly as poly
+    from ..numpy.polynomials import polyadd as polyadd
+    from ..numpy.polynomials import polyder as polyder
+    from ..numpy.polynomials import polydiv as polydiv
+    from ..numpy.polynomials import polyint as polyint
+    from ..numpy.polynomials import polymul as polymul
+    from ..numpy.polynomials import polysub as polysub
+    from ..numpy.polynomials import polyval as polyval
+    from ..numpy.replacement import place as place
+    from ..numpy.replacement import put as put
+    from ..numpy.replacement import put_along_axis as put_along_axis
     from ..numpy.sine_cardinal import sinc as sinc
     from ..numpy.windows import bartlett as bartlett
     from ..numpy.windows import blackman as blackman
@@ -422,5 +447,50 @@ __getattr__, __dir__ = _on_demand(
             "hanning",
             "kaiser",
         ),
+        "..numpy.interpolation": ("interp",),
+        "..numpy.application": (
+            "apply_along_axis",
+            "apply_over_axes",
+            "piecewise",
+        ),
+        "..numpy.bit_packing": (
+            "packbits",
+            "unpackbits",
+        ),
+        "..numpy.blocks": ("block",),
+        "..numpy.flat_indices": (
+            "ravel_multi_index",
+            "unravel_index",
+        ),
+        "..numpy.index_tricks": (
+            "c_",
+            "index_exp",
+            "mgrid",
+            "ogrid",
+            "r_",
+            "s_",
+        ),
+        "..numpy.insertion": (
+            "delete",
+            "insert",
+            "resize",
+            "trim_zeros",
+        ),
+        "..numpy.polynomials": (
+            "poly",
+            "polyadd",
+            "polyder",
+            "polydiv",
+            "polyint",
+            "polymul",
+            "polysub",
+            "polyval",
+        ),
+        "..numpy.replacement": (
+            "place",
+            "put",
+            "put_along_axis",
+        ),
+        "..numpy.sine_cardinal": ("sinc",),
     },
 )

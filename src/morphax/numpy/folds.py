@@ -14,11 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
+from ..core import ShapedArray, aval_of, stage_closed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.dimension_numbers import GatherScatterMode
-from ..transforms.make_jaxpr import eval_shape
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis
 from .index_plan import known_values
@@ -186,8 +185,9 @@ class Fold(NamedTuple):
 
     def _result_dtype(self, *operands: Any) -> Any:
         """The dtype of what combines an element of each."""
-        scalars = [lax.full((), 0, aval_of(x).dtype) for x in operands]
-        return eval_shape(self.function, *scalars).dtype
+        scalars = [ShapedArray((), aval_of(x).dtype) for x in operands]
+        program = stage_closed(lambda *x: [as_array(self.name, self.function(*x))], scalars)
+        return program.out_avals[0].dtype
 
     def _no_start(self, given: str) -> str:
         return message(

@@ -1,0 +1,121 @@
+"""Truth values as the bits of bytes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import integer
+from ..util.messages import message
+from .axes import canonical_axis
+from .operands import as_array, as_truth
+from .shaping import moveaxis, ravel
+
+_BYTE = np.dtype(np.uint8)
+
+
+def _places(name: str, bitorder: Any) -> np.ndarray[Any, Any]:
+    """How far each of eight bits is moved up."""
+    if bitorder not in ("big", "little"):
+        raise ValueError(
+            message(
+                f"jnp.{name}, argument bitorder",
+                given=f"{bitorder!r:.80}",
+                expected="'big' or 'little'",
+                fix="Pass bitorder='big' for the first bit to be the highest.",
+            )
+        )
+    places = np.arange(8, dtype=_BYTE)
+    return places[::-1] if bitorder == "big" else places
+
+
+def _last(name: str, a: Any, axis: Any) -> tuple[Any, int]:
+    """An array with the axis of bits last, and where that axis stood."""
+    if axis is None or not a.aval.ndim:
+        return ravel(a), 0
+    place = canonical_axis(name, axis, a.aval.ndim)
+    return moveaxis(a, place, -1), place
+
+
+def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
+    """Eight truth values along an axis to one byte; missing ones at the end count as false.
+
+    Args:
+        a: booleans or integers (..., n, ...); a number is true unless it is zero.
+        axis: of the bits; by default the array is flattened.
+        bitorder: ``"big"`` if the first bit of a byte is the highest, ``"little"`` if the lowest.
+
+    Returns:
+        Array (..., ⌈n / 8⌉, ...) of dtype uint8.
+
+    Raises:
+        TypeError: the numbers are not integers.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.packbits(jnp.array([1, 0, 1]))
+        Array([160], dtype=uint8)
+    """
+    places = _places("packbits", bitorder)
+    a = as_array("packbits", a)
+    if not (a.aval.dtype == np.bool_ or dtypes.issubdtype(a.aval.dtype, np.integer)):
+        raise _wrong_dtype("packbits", a, "integers or booleans", "Compare with 0 first.")
+    bits, place = _last("packbits", a, axis)
+    *rest, count = bits.aval.shape
+    size = -(-count // 8)
+    padding = [(0, 0, 0)] * len(rest) + [(0, 8 * size - count, 0)]
+    bits = convert(lax.pad(as_truth("packbits", bits), np.bool_(False), padding), _BYTE)
+    bits = lax.reshape(bits, (*rest, size, 8))
+    # Different bits: their sum is their union.
+    weights = lax.broadcast_in_dim(
+        np.left_shift(_BYTE.type(1), places), bits.aval.shape, (len(rest) + 1,)
+    )
+    return moveaxis(lax.reduce_sum(lax.mul(bits, weights), (len(rest) + 1,)), -1, place)
+
+
+def unpackbits(
+    a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
+) -> Any:
+    """The bits of bytes along an axis, each as 0 or 1.
+
+    Args:
+        a: bytes (..., n, ...) of dtype uint8.
+        axis: to go along; by default the array is flattened.
+        count: how many bits to give along the axis; zeros follow if there are fewer.  If negative,
+            as many are left out at the end.
+        bitorder: ``"big"`` if the highest bit of a byte comes first, ``"little"`` if the lowest.
+
+    Returns:
+        Array (..., 8 n, ...) of dtype uint8.
+
+    Raises:
+        TypeError: `a` has another dtype.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.unpackbits(jnp.array([160], jnp.uint8), count=3)
+        Array([1, 0, 1], dtype=uint8)
+    """
+    places = _places("unpackbits", bitorder)
+    a = as_array("unpackbits", a)
+    if a.aval.dtype != _BYTE:
+        raise _wrong_dtype("unpackbits", a, "bytes: dtype uint8", "Convert with astype('uint8').")
+    packed, place = _last("unpackbits", a, axis)
+    *rest, size = packed.aval.shape
+    shape = (*rest, size, 8)
+    packed = lax.broadcast_in_dim(packed, shape, range(len(rest) + 1))
+    shifts = lax.broadcast_in_dim(places, shape, (len(rest) + 1,))
+    bits = lax.bitwise_and(lax.shift_right_logical(packed, shifts), lax.full_like(packed, 1))
+    bits = lax.reshape(bits, (*rest, 8 * size))
+    if count is not None:
+        wanted = integer("jnp.unpackbits, argument count", count)
+        wanted = max(8 * size + wanted, 0) if wanted < 0 else wanted
+        bits = lax.pad(bits, _BYTE.type(0), [(0, 0, 0)] * len(rest) + [(0, wanted - 8 * size, 0)])
+    return moveaxis(bits, -1, place)
+
+
+def _wrong_dtype(name: str, a: Any, expected: str, fix: str) -> TypeError:
+    return TypeError(message(f"jnp.{name}", given=f"{a.aval}", expected=expected, fix=fix))

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from .cholesky import cholesky as cholesky
 from .cholesky import cholesky_p as cholesky_p
+from .cholesky_update import cholesky_update as cholesky_update
+from .cholesky_update import cholesky_update_p as cholesky_update_p
 from .householder import householder_product as householder_product
 from .householder import householder_product_p as householder_product_p
 from .householder import ormqr as ormqr

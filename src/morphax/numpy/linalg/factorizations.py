@@ -75,6 +75,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
         Array([[-5. , -2.2],
                [ 0. ,  0.4]], dtype=float32)
     """
+    x = matrices("qr", a)
     if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(
             message(
@@ -84,7 +85,6 @@ def qr(a: Any, mode: str = "reduced") -> Any:
                 fix="Choose one of these modes.",
             )
         )
-    x = matrices("qr", a)
     if mode == "raw":
         reflections, taus = geqrf(x)
         return QRResult(swapped(reflections), taus)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from .cholesky import cholesky as cholesky
 from .cholesky import cholesky_p as cholesky_p
+from .eig import EigImplementation as EigImplementation
+from .eig import eig as eig
+from .eig import eig_p as eig_p
 from .eigh import EighImplementation as EighImplementation
 from .eigh import eigh as eigh
 from .eigh import eigh_p as eigh_p

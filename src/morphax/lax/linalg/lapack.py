@@ -10,6 +10,8 @@ import numpy as np
 
 _LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
+_COMPLEX = {"orgqr": "ungqr", "ormqr": "unmqr", "sytrd": "hetrd"}
+
 BLOCK = 64
 """Columns that LAPACK works on at once, at most: work space is this many times the size."""
 
@@ -19,7 +21,7 @@ def lapack(function: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
     """The LAPACK function of a dtype: ``getrf`` is ``dgetrf`` for float64."""
     from scipy.linalg import lapack as library
 
-    # Products of reflections are called unitary where they are complex.
+    # What is orthogonal or symmetric for real matrices is unitary or Hermitian for complex ones.
     if dtype.kind == "c":
-        function = {"orgqr": "ungqr", "ormqr": "unmqr"}.get(function, function)
+        function = _COMPLEX.get(function, function)
     return getattr(library, _LETTER[dtype.char] + function)  # type: ignore[no-any-return]

@@ -2,5 +2,6 @@
 
 from __future__ import annotations
 
+from . import linalg as linalg
 from . import special as special
 from . import stats as stats

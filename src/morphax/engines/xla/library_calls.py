@@ -104,7 +104,8 @@ def nan_where_failed(b: Builder, out: Any, x: Value, info: Value) -> Value:
     zero = b.full(0, info.aval)
     good = b.op("stablehlo.compare", failed, info, zero, comparison_direction=_EQUAL)
     everywhere = b.broadcast(good, out.update(dtype=np.dtype(bool)), range(failed.ndim))
-    return b.op("stablehlo.select", out, everywhere, x, b.full(np.nan, out))
+    nan = complex(np.nan, np.nan) if out.dtype.kind == "c" else np.nan
+    return b.op("stablehlo.select", out, everywhere, x, b.full(nan, out))
 
 
 _EQUAL = "#stablehlo<comparison_direction EQ>"

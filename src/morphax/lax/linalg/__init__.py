@@ -8,6 +8,11 @@ from __future__ import annotations
 
 from .cholesky import cholesky as cholesky
 from .cholesky import cholesky_p as cholesky_p
+from .cholesky_update import cholesky_update as cholesky_update
+from .cholesky_update import cholesky_update_p as cholesky_update_p
+from .eig import EigImplementation as EigImplementation
+from .eig import eig as eig
+from .eig import eig_p as eig_p
 from .eigh import EighImplementation as EighImplementation
 from .eigh import eigh as eigh
 from .eigh import eigh_p as eigh_p
@@ -21,6 +26,12 @@ from .lu import lu_pivots_to_permutation as lu_pivots_to_permutation
 from .lu import lu_pivots_to_permutation_p as lu_pivots_to_permutation_p
 from .qr import qr as qr
 from .qr import qr_p as qr_p
+from .similar_forms import hessenberg as hessenberg
+from .similar_forms import hessenberg_p as hessenberg_p
+from .similar_forms import schur as schur
+from .similar_forms import schur_p as schur_p
+from .similar_forms import tridiagonal as tridiagonal
+from .similar_forms import tridiagonal_p as tridiagonal_p
 from .svd import SvdAlgorithm as SvdAlgorithm
 from .svd import svd as svd
 from .svd import svd_p as svd_p

@@ -83,7 +83,9 @@ def call_iterated(
         b, function, [*outs, info], safe, ranks=ranks, aliases=aliases, **attributes
     )
     failed = b.op("stablehlo.select", info, finite, failed, b.full(1, info))
-    return [nan_where_failed(b, v.aval, v, failed) for v in found]
+    return [
+        v if v.aval.dtype.kind == "i" else nan_where_failed(b, v.aval, v, failed) for v in found
+    ]
 
 
 def _finite_matrices(b: Builder, x: Value) -> Value:

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.linalg
 
 from morphax.lax.linalg import householder_product, ormqr, qr
+from morphax.lax.linalg.householder import geqrf
 
 from .op_case import OpCase, Operand
 
@@ -60,6 +61,12 @@ def _reflections(a: Any, taus: Any) -> Any:
     return out
 
 
+def _raw(x: Any) -> Any:
+    """What LAPACK leaves, of which `scipy.linalg.qr` gives the transpose of NumPy's."""
+    (reflections, taus), _ = scipy.linalg.qr(x, mode="raw")
+    return [reflections, taus]
+
+
 def _multiplied(left: bool, transpose: bool, a: Any, taus: Any, c: Any) -> Any:
     q = _reflections(a, taus)
     q = q.conj().swapaxes(-1, -2) if transpose else q
@@ -76,6 +83,8 @@ CASES = (
     *[_case(shape, True, False) for shape in ((1, 1), (0, 2), (2, 0), (0, 2, 2))],
     _case((3, 0), True, True),
     _case((2, 5, 3), False, False),
+    OpCase("geqrf/tall", geqrf, _raw, (Operand((4, 2)),), dtypes=DTYPES, derivatives=0),
+    OpCase("geqrf/wide", geqrf, _raw, (Operand((2, 4)),), dtypes=WIDE_DTYPES, derivatives=0),
     *[
         OpCase(
             f"householder_product/{shape} {count}",

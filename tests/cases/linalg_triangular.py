@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from morphax.lax.contraction.dot import batch_matmul
-from morphax.lax.linalg import cholesky, triangular_solve
+from morphax.lax.linalg import cholesky, cholesky_update, triangular_solve
 
 from .op_case import OpCase, Operand
 
@@ -22,6 +22,12 @@ def _positive_definite(x: Any) -> Any:
     swapped = x.conj().swapaxes(-1, -2)
     square = x @ swapped if isinstance(x, np.ndarray) else batch_matmul(x, swapped)
     return square + np.eye(x.shape[-1], dtype=x.dtype)
+
+
+def _updated(r: Any, w: Any) -> Any:
+    """The upper Cholesky factor of rᵀ r + w wᵀ."""
+    square = r.swapaxes(-1, -2) @ r + w[..., :, None] * w[..., None, :]
+    return np.linalg.cholesky(square).swapaxes(-1, -2)
 
 
 def _dominant(x: Any) -> Any:
@@ -69,6 +75,18 @@ CASES = (
             dtypes=DTYPES if shape == STACK else ("float64", "complex128"),
         )
         for shape in (STACK, (4, 4), (1, 1), (0, 0), (2, 0, 0), (0, 2, 2))
+    ],
+    *[
+        OpCase(
+            f"cholesky_update/{shape}",
+            lambda r, w: cholesky_update(_dominant(r), w),
+            lambda r, w: _updated(np.triu(_dominant(r)), w),
+            (Operand(shape, -1, 1), Operand(shape[:-1])),
+            dtypes=("float64", "float32", "float16", "bfloat16")
+            if shape == STACK
+            else ("float64",),
+        )
+        for shape in (STACK, (4, 4), (1, 1), (0, 0))
     ],
     *[
         _system(left, lower, op, unit)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from .cholesky import cholesky as cholesky
 from .cholesky import cholesky_p as cholesky_p
+from .cholesky_update import cholesky_update as cholesky_update
+from .cholesky_update import cholesky_update_p as cholesky_update_p
 from .eig import EigImplementation as EigImplementation
 from .eig import eig as eig
 from .eig import eig_p as eig_p

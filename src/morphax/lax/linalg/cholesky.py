@@ -61,7 +61,7 @@ class Cholesky(MatrixOperation):
         """dL = L Φ(L⁻¹ dA L⁻ᴴ), where Φ takes the lower triangle and half of the diagonal."""
         factor = self.bind(*primals)
         inner = _solved(factor, _solved(factor, tangents[0], left_side=True), left_side=False)
-        return factor, product(factor, _lower_half(inner))
+        return factor, product(factor, lower_half(inner))
 
 
 def _solved(factor: Any, x: Any, *, left_side: bool) -> Any:
@@ -77,7 +77,7 @@ def _solved(factor: Any, x: Any, *, left_side: bool) -> Any:
     )
 
 
-def _lower_half(x: Any) -> Any:
+def lower_half(x: Any) -> Any:
     """Φ: the lower triangle with half of the diagonal."""
     both = add(triangle(x, lower=True), triangle(x, lower=True, diagonal=False))
     return mul(both, np.asarray(0.5, aval_of(x).dtype))

@@ -25,6 +25,7 @@ from ..ground.linear_structure import moved_axis, reduce_with
 from ..shape.shape_operations import reshape
 from ..shape.stop_gradient import stop_gradient
 from .lapack import lapack
+from .lowered import BOOL, numbered
 from .lu import lu_p
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
 
@@ -165,10 +166,10 @@ def _inverse(b: Builder, permutation: Value) -> Value:
     size = places.shape[-1]
     pairs = places.update(shape=(*places.shape, size))
     stack = range(places.ndim - 1)
-    columns = b.op("stablehlo.iota", pairs, iota_dimension=f"{places.ndim} : i64")
-    rows = b.op("stablehlo.iota", pairs, iota_dimension=f"{places.ndim - 1} : i64")
+    columns = numbered(b, pairs, places.ndim)
+    rows = numbered(b, pairs, places.ndim - 1)
     found = b.broadcast(permutation, pairs, (*stack, places.ndim - 1))
-    is_here = compare(b, pairs.update(dtype=np.dtype(bool)), "EQ", found, columns)
+    is_here = compare(b, pairs.update(dtype=BOOL), "EQ", found, columns)
     chosen = b.op("stablehlo.select", pairs, is_here, rows, b.full(0, pairs))
     return reduce_with(b, "stablehlo.add", 0, places, chosen, (places.ndim - 1,))
 

@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ...core import ShapedArray, Zero, aval_of, not_differentiable
+from ...core import Zero, aval_of, not_differentiable
 from ...core.dims import Shape
 from ...engines.xla.library_calls import call_lapack, nan_where_failed
 from ...engines.xla.stablehlo import Builder, Value, i64_array
@@ -19,10 +19,9 @@ from ..ground.families import compare
 from ..ground.linear_structure import reduce_with
 from .blocks import above, beside, block, rows_at
 from .lapack import lapack
+from .lowered import BOOL, INT32, counted_loop, numbered
 from .matrix_stacks import MatrixOperation, Result, product
 from .triangular import triangle, triangular_solve_p
-
-_INT32 = np.dtype(np.int32)
 
 
 @final
@@ -47,14 +46,14 @@ class Lu(MatrixOperation):
         ((rows, columns),) = shapes
         return [
             ((rows, columns), dtype),
-            ((min(rows, columns),), _INT32),
-            ((rows,), _INT32),
+            ((min(rows, columns),), INT32),
+            ((rows,), INT32),
         ]
 
     def evaluate_one(self, *matrices: Any, **_: Any) -> list[Any]:
         (a,) = matrices
         if not a.size:
-            return [a, np.empty(0, _INT32), np.arange(len(a), dtype=_INT32)]
+            return [a, np.empty(0, INT32), np.arange(len(a), dtype=INT32)]
         factors, pivots, _ = lapack("getrf", a.dtype)(a)
         return [np.ascontiguousarray(factors), pivots, _exchanged(pivots, len(a))]
 
@@ -62,7 +61,11 @@ class Lu(MatrixOperation):
         (a,) = values
         factors, pivots, permutation = outs
         if not factors.size:
-            return [b.full(0, factors), b.full(0, pivots), _row_numbers(b, permutation)]
+            return [
+                b.full(0, factors),
+                b.full(0, pivots),
+                numbered(b, permutation, permutation.ndim - 1),
+            ]
         info = pivots.update(shape=pivots.shape[:-1])
         found, places, failed = call_lapack(
             b, "getrf", [factors, pivots, info], a, ranks=(2, 2, 1, 0), aliases={0: 0}
@@ -160,7 +163,7 @@ class LuPivotsToPermutation(MatrixOperation):
                     fix="Pass the number of rows of the matrix.",
                 )
             )
-        return [((permutation_size,), _INT32)]
+        return [((permutation_size,), INT32)]
 
     def evaluate_one(self, *matrices: Any, permutation_size: int, **_: Any) -> Any:
         return _exchanged(matrices[0], permutation_size)
@@ -174,56 +177,41 @@ def _exchanged(pivots: Any, rows: int) -> Any:
     # LAPACK exchanges rows of floats; these hold their numbers exactly.
     numbers = np.arange(rows, dtype=np.float64)[:, None]
     if not pivots.size:
-        return numbers[:, 0].astype(_INT32)
+        return numbers[:, 0].astype(INT32)
     kept = np.minimum(np.maximum(pivots, 0), rows - 1)
-    return lapack("laswp", numbers.dtype)(numbers, kept)[:, 0].astype(_INT32)
-
-
-def _row_numbers(b: Builder, out: Any) -> Value:
-    return b.op("stablehlo.iota", out, iota_dimension=f"{out.ndim - 1} : i64")
+    return lapack("laswp", numbers.dtype)(numbers, kept)[:, 0].astype(INT32)
 
 
 def lower_permutation(b: Builder, out: Any, pivots: Value) -> Value:
     """A loop over the exchanges; a row is found by comparing all, which is fast for stacks."""
-    numbers = _row_numbers(b, out)
+    numbers = numbered(b, out, out.ndim - 1)
     count = pivots.aval.shape[-1]
     if not (count and out.size):
         return numbers
     last = b.full(out.shape[-1] - 1, pivots.aval)
     kept = b.op("stablehlo.clamp", pivots.aval, b.full(0, pivots.aval), pivots, last)
-    counter = ShapedArray((), _INT32)
-    column, stack = out.update(shape=(*out.shape[:-1], 1)), range(out.ndim - 1)
-    state = (counter, out, pivots.aval, out)
+    return counted_loop(b, count, _exchange, numbers, kept, numbers)[0]
 
-    def is_open(inner: Builder, i: Value, *_: Value) -> list[Value]:
-        flag = counter.update(dtype=np.dtype(bool))
-        return [compare(inner, flag, "LT", i, inner.constant(count, counter))]
 
-    def exchange(
-        inner: Builder, i: Value, order: Value, pivots: Value, numbers: Value
-    ) -> list[Value]:
-        zero, sizes = inner.constant(0, counter), i64_array(column.shape)
-        start = [*[zero for _ in stack], i]
-        here, there = [
-            inner.op("stablehlo.dynamic_slice", column, x, *start, slice_sizes=sizes)
-            for x in (order, pivots)
-        ]
-        other = inner.broadcast(there, out, range(out.ndim))
-        is_other = compare(inner, out.update(dtype=np.dtype(bool)), "EQ", numbers, other)
-        chosen = inner.op("stablehlo.select", out, is_other, order, inner.full(0, out))
-        total = out.update(shape=out.shape[:-1])
-        found = reduce_with(inner, "stablehlo.add", 0, total, chosen, (out.ndim - 1,))
-        moved = inner.op(
-            "stablehlo.select", out, is_other, inner.broadcast(here, out, range(out.ndim)), order
+def _exchange(b: Builder, i: Value, order: Value, pivots: Value, numbers: Value) -> list[Value]:
+    """The order after rows i and ``pivots[i]`` change places."""
+    out = order.aval
+    stack, every = range(out.ndim - 1), range(out.ndim)
+    column, sums = out.update(shape=(*out.shape[:-1], 1)), out.update(shape=out.shape[:-1])
+    start, sizes = [*[b.constant(0, i.aval) for _ in stack], i], i64_array(column.shape)
+    here, other = [
+        b.broadcast(
+            b.op("stablehlo.dynamic_slice", column, x, *start, slice_sizes=sizes), out, every
         )
-        found = inner.broadcast(found, column, stack)
-        order = inner.op("stablehlo.dynamic_update_slice", out, moved, found, *start)
-        following = inner.op("stablehlo.add", counter, i, inner.constant(1, counter))
-        return [following, order, pivots, numbers]
-
-    regions = [b.region(state, is_open), b.region(state, exchange)]
-    initial = [b.constant(0, counter), numbers, kept, numbers]
-    return b.ops("stablehlo.while", state, *initial, regions=regions)[1]
+        for x in (order, pivots)
+    ]
+    is_other = compare(b, out.update(dtype=BOOL), "EQ", numbers, other)
+    chosen = b.op("stablehlo.select", out, is_other, order, b.full(0, out))
+    found = reduce_with(b, "stablehlo.add", 0, sums, chosen, (out.ndim - 1,))
+    moved = b.op("stablehlo.select", out, is_other, here, order)
+    placed = b.broadcast(found, column, stack)
+    order = b.op("stablehlo.dynamic_update_slice", out, moved, placed, *start)
+    return [order, pivots, numbers]
 
 
 lu_p = Lu()

@@ -15,18 +15,16 @@ from ..elementwise.arithmetic import add, mul, sub
 from ..elementwise.comparison import eq
 from ..elementwise.complex import conj
 from ..elementwise.selection import select
-from ..ground.families import compare
 from ..ground.linear_structure import zeros
 from ..shape.filling import broadcasted_iota
 from .blocks import above, beside, block, columns_at
 from .householder import lower_geqrf, lower_product
 from .lapack import BLOCK, lapack
 from .linear_systems import solved_with_factors
+from .lowered import INT32, identity, numbered, upper_triangle
 from .lu import lu_p
 from .matrix_stacks import MatrixOperation, Result, adjoint, product
 from .triangular import triangle, triangular_solve_p
-
-_INT32 = np.dtype(np.int32)
 
 
 @final
@@ -54,13 +52,13 @@ class Qr(MatrixOperation):
         ((rows, columns),) = shapes
         inner = rows if full_matrices else min(rows, columns)
         factors: list[Result] = [((rows, inner), dtype), ((inner, columns), dtype)]
-        return [*factors, ((columns,), _INT32)] if pivoting else factors
+        return [*factors, ((columns,), INT32)] if pivoting else factors
 
     def evaluate_one(self, *matrices: Any, pivoting: bool, full_matrices: bool) -> list[Any]:
         (a,) = matrices
         rows, columns = a.shape
         inner = rows if full_matrices else min(rows, columns)
-        order = [np.arange(columns, dtype=_INT32)] if pivoting else []
+        order = [np.arange(columns, dtype=INT32)] if pivoting else []
         if not a.size:
             return [np.eye(rows, inner, dtype=a.dtype), np.zeros((inner, columns), a.dtype), *order]
         work = {"lwork": BLOCK * (columns + 1)}
@@ -83,7 +81,11 @@ class Qr(MatrixOperation):
         (a,) = values
         q, r, *order = outs
         if not a.aval.size:
-            return [_identity(b, q), b.full(0, r), *[_numbers(b, out, 1) for out in order]]
+            return [
+                identity(b, q),
+                b.full(0, r),
+                *[numbered(b, out, out.ndim - 1) for out in order],
+            ]
         taus = a.aval.update(shape=(*a.aval.shape[:-2], min(a.aval.shape[-2:])))
         places: list[Value] = []
         if pivoting:
@@ -100,7 +102,7 @@ class Qr(MatrixOperation):
             places = [b.op("stablehlo.subtract", out, found, b.full(1, out))]
         else:
             reflections, scalars = lower_geqrf(b, [a.aval, taus], a)
-        upper = _upper_triangle(b, _resized(b, reflections, r))
+        upper = upper_triangle(b, _resized(b, reflections, r))
         return [lower_product(b, q, _resized(b, reflections, q), scalars), upper, *places]
 
     def jvp(
@@ -211,24 +213,6 @@ def _resized(b: Builder, x: Value, like: Any) -> Value:
     zero = b.constant(0, like.update(shape=()))
     padding = {"edge_padding_low": none, "edge_padding_high": missing, "interior_padding": none}
     return b.op("stablehlo.pad", like, x, zero, **padding)
-
-
-def _numbers(b: Builder, out: Any, place: int) -> Value:
-    """The number of each element along the axis `place` from the last."""
-    return b.op("stablehlo.iota", out, iota_dimension=f"{out.ndim - place} : i64")
-
-
-def _compared(b: Builder, out: Any, direction: str) -> Value:
-    rows, columns = [_numbers(b, out.update(dtype=_INT32), place) for place in (2, 1)]
-    return compare(b, out.update(dtype=np.dtype(bool)), direction, rows, columns)
-
-
-def _upper_triangle(b: Builder, x: Value) -> Value:
-    return b.op("stablehlo.select", x.aval, _compared(b, x.aval, "LE"), x, b.full(0, x.aval))
-
-
-def _identity(b: Builder, out: Any) -> Value:
-    return b.convert(_compared(b, out, "EQ"), out.dtype)
 
 
 qr_p = Qr()

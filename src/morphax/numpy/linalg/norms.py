@@ -57,6 +57,35 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     )
 
 
+@replayed(1)
+def vector_norm(
+    x: Any,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: Any = 2,
+) -> Any:
+    """The norm of vectors along one axis, or of the elements along several: (Σ |xᵢ|ᵖ)^(1/p).
+
+    Args:
+        x: array; integers become floating.
+        axis: axis or axes of the elements; all of `x` without it.
+        keepdims: keep reduced axes, with size 1.
+        ord: p, with ±∞ for the largest and smallest |xᵢ| and 0 for the number of those not zero.
+
+    Raises:
+        ValueError: if `ord` is no number.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.linalg.vector_norm(jnp.array([[3.0, 4.0], [0.0, 12.0]]))
+        Array(13., dtype=float32)
+    """
+    (x,) = promoted_inexact("linalg.vector_norm", as_array("linalg.vector_norm", x))
+    return _vector_norm(x, ord, canonical_axes("linalg.vector_norm", axis, x.aval.ndim), keepdims)
+
+
 def _squares(x: Any) -> Any:
     return lax.real(lax.mul(x, lax.conj(x))) if is_complex(x) else lax.mul(x, x)
 

@@ -17,7 +17,7 @@ from ..operands import as_array, promoted_inexact
 from ..reductions import max as max_
 from ..reductions import min as min_
 from ..reductions import sum as sum_
-from ..shaping import ravel
+from ..shaping import moveaxis, ravel
 
 
 @replayed(1)
@@ -27,8 +27,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     Args:
         x: array.
         ord: order: of vectors p, for (Σ |xᵢ|ᵖ)^(1/p), with ±∞ for the largest and smallest |xᵢ| and
-            0 for their number; of matrices ``"fro"``, ±1 (columns) or ±∞ (rows).  By default 2 for
-            vectors and ``"fro"`` for matrices.  At 0 the largest takes half of its subgradient.
+            0 for their number; of matrices ``"fro"``, ±1 (columns), ±∞ (rows), ±2 (the largest and
+            smallest singular value) or ``"nuc"`` (their sum).  By default 2 for vectors and
+            ``"fro"`` for matrices.  At 0 the largest takes half of its subgradient.
         axis: axis or pair of axes; all of `x` without it.
         keepdims: keep reduced axes, with size 1.
 
@@ -86,6 +87,31 @@ def vector_norm(
     return _vector_norm(x, ord, canonical_axes("linalg.vector_norm", axis, x.aval.ndim), keepdims)
 
 
+@replayed(1)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The norms of matrices.
+
+    Args:
+        x: matrices `(..., m, n)`; integers become floating.
+        keepdims: keep the last two axes, with size 1.
+        ord: order, as in `norm`.
+
+    Returns:
+        Real array `(...)`.
+
+    Raises:
+        ValueError: if `x` has fewer than two axes, or the order is unknown.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.linalg.matrix_norm(jnp.array([[3.0, 0.0], [0.0, 4.0]]), ord="nuc")
+        Array(7., dtype=float32)
+    """
+    (x,) = promoted_inexact("linalg.matrix_norm", as_array("linalg.matrix_norm", x))
+    axes = canonical_axes("linalg.matrix_norm", (-2, -1), x.aval.ndim)
+    return _matrix_norm(x, ord, axes, keepdims)
+
+
 def _squares(x: Any) -> Any:
     return lax.real(lax.mul(x, lax.conj(x))) if is_complex(x) else lax.mul(x, x)
 
@@ -120,8 +146,10 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
     rows, columns = axes
     if order is None or order in ("fro", "f"):
         return _euclidean(x, axes, keepdims)
+    if order in (2, -2, "nuc"):
+        return _spectral_norm(x, order, axes, keepdims)
     if order not in (1, -1, np.inf, -np.inf):
-        raise _order_error(order, "matrices", "'fro', 1, -1, inf or -inf")
+        raise _order_error(order, "matrices", "'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     summed, other = (rows, columns) if abs(order) == 1 else (columns, rows)
     sums = sum_(lax.abs(x), summed, keepdims=True)
     if order > 0:
@@ -129,6 +157,16 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
     else:
         result = min_(sums, other, keepdims=True)
     return result if keepdims else lax.squeeze(result, axes)
+
+
+def _spectral_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    """The largest or smallest singular value, or the sum of all."""
+    s = lax.linalg.svd(moveaxis(x, axes, (-2, -1)), compute_uv=False)
+    if order == "nuc":
+        result = sum_(s, -1)
+    else:
+        result = max_(s, -1, initial=0) if order > 0 else min_(s, -1)
+    return lax.expand_dims(result, tuple(sorted(axes))) if keepdims else result
 
 
 def _order_error(order: Any, what: str, expected: str) -> ValueError:

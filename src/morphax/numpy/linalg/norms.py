@@ -27,8 +27,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     Args:
         x: array.
         ord: order: of vectors p, for (Σ |xᵢ|ᵖ)^(1/p), with ±∞ for the largest and smallest |xᵢ| and
-            0 for their number; of matrices ``"fro"``, ±1 (columns), ±∞ (rows), ±2 (the largest and
-            smallest singular value) or ``"nuc"`` (their sum).  By default 2 for vectors and
+            0 for their number; of matrices ``"fro"``, ±1 (columns), ±∞ (rows), ±2 for the largest
+            and smallest singular value, ``"nuc"`` for their sum.  By default 2 for vectors and
             ``"fro"`` for matrices.  At 0 the largest takes half of its subgradient.
         axis: axis or pair of axes; all of `x` without it.
         keepdims: keep reduced axes, with size 1.
@@ -160,13 +160,12 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
 
 
 def _spectral_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
-    """The largest or smallest singular value, or the sum of all."""
-    s = lax.linalg.svd(moveaxis(x, axes, (-2, -1)), compute_uv=False)
+    values = lax.linalg.svd(moveaxis(x, axes, (-2, -1)), compute_uv=False)
     if order == "nuc":
-        result = sum_(s, -1)
+        result = sum_(values, -1)
     else:
-        result = max_(s, -1, initial=0) if order > 0 else min_(s, -1)
-    return lax.expand_dims(result, tuple(sorted(axes))) if keepdims else result
+        result = max_(values, -1, initial=0) if order > 0 else min_(values, -1)
+    return lax.expand_dims(result, sorted(axes)) if keepdims else result
 
 
 def _order_error(order: Any, what: str, expected: str) -> ValueError:

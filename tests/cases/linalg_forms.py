@@ -41,6 +41,19 @@ def _by_lapack(function: str, count: int, **options: Any) -> Any:
     return compute
 
 
+def _tridiagonal_solve(perturbed: bool, dl: Any, d: Any, du: Any, b: Any) -> Any:
+    d = d + lax.full_like(d, 5)
+    return lax.linalg.tridiagonal_solve(dl, d, du, b, perturb_singular=perturbed)
+
+
+def _by_dense_matrix(dl: Any, d: Any, du: Any, b: Any) -> Any:
+    n = d.shape[-1]
+    rows = np.eye(n)
+    matrix = rows * (d + 5)[..., None, :]
+    matrix = matrix + np.eye(n, k=-1) * dl[..., :, None] + np.eye(n, k=1) * du[..., :, None]
+    return np.linalg.solve(matrix, b)
+
+
 CASES = (
     *[
         OpCase(
@@ -98,4 +111,32 @@ CASES = (
         )
         for function, count in ((lax.linalg.hessenberg, 1), (lax.linalg.tridiagonal, 3))
     ],
+    *[
+        OpCase(
+            f"tridiagonal_solve/{shape}{' perturbed' if perturbed else ''}",
+            partial(_tridiagonal_solve, perturbed),
+            _by_dense_matrix,
+            (*[Operand(shape[:-1])] * 3, Operand(shape)),
+            dtypes=DTYPES if shape == (2, 3, 2) else WIDE,
+        )
+        for shape in ((2, 3, 2), (1, 1), (2, 3), (0, 2), (3, 0))
+        for perturbed in (False, True)
+    ],
+    *[
+        OpCase(
+            f"symmetric_product/{shape}, {alpha}, {beta}",
+            partial(lax.linalg.symmetric_product, alpha=alpha, beta=beta),
+            lambda a, c, alpha=alpha, beta=beta: alpha * a @ a.swapaxes(-1, -2) + beta * c,
+            (Operand(shape), Operand((*shape[:-1], shape[-2]))),
+            dtypes=("float64", "float32", "bfloat16"),
+        )
+        for shape, alpha, beta in (((2, 3, 2), 2.0, 3.0), ((3, 4), 1.0, 0.0), ((0, 2), 1.0, 1.0))
+    ],
+    OpCase(
+        "symmetric_product/symmetrized",
+        partial(lax.linalg.symmetric_product, beta=2.0, symmetrize_output=True),
+        lambda a, c: a @ a.T + 2 * (np.tril(c) + np.tril(c, -1).T),
+        (Operand((3, 2)), Operand((3, 3))),
+        dtypes=("float64", "float32"),
+    ),
 )

@@ -45,9 +45,29 @@ def call_lapack(
 ) -> list[Value]:
     """Call the LAPACK function of the operands' dtype: ``potrf`` is ``spotrf`` for float32.
 
+    ``function`` is the name without the letter of the dtype, which is that of the first operand;
+    the rest is as in `call_library`.
+    """
+    prefix = _PREFIXES[operands[0].aval.dtype.name]
+    return call_library(
+        b, f"lapack_{prefix}{function}", outs, *operands, ranks=ranks, aliases=aliases, **attributes
+    )
+
+
+def call_library(
+    b: Builder,
+    function: str,
+    outs: Sequence[Any],
+    *operands: Value,
+    ranks: Sequence[int],
+    aliases: Mapping[int, int] | None = None,
+    **attributes: str,
+) -> list[Value]:
+    """Call a function of linear algebra that jaxlib brings along.
+
     Args:
         b: of the block that calls.
-        function: name without the letter of the dtype, which is that of the first operand.
+        function: its name.
         outs: avals of the results; all arrays have the same leading axes.
         *operands: of the call.
         ranks: of operands, then of results, without the leading axes; matrices lie by columns.
@@ -60,7 +80,7 @@ def call_lapack(
     if b.module.platform != "cpu":
         raise NotImplementedError(
             message(
-                f"compiling {function} of LAPACK for {b.module.platform}",
+                f"compiling {function} for {b.module.platform}",
                 given="a program with a matrix factorisation",
                 expected="the platform cpu",
                 fix="Put the arguments on the CPU: jax.device_put(x, jax.devices('cpu')[0]).",
@@ -71,12 +91,11 @@ def call_lapack(
     layouts = [_layout(a.ndim, rank) for a, rank in zip(arrays, ranks, strict=True)]
     tuples = len(outs) > 1
     overwritten = [_alias(out, operand, tuples) for out, operand in (aliases or {}).items()]
-    prefix = _PREFIXES[operands[0].aval.dtype.name]
     return b.ops(
         "stablehlo.custom_call",
         outs,
         *operands,
-        call_target_name=f'"lapack_{prefix}{function}_ffi"',
+        call_target_name=f'"{function}_ffi"',
         api_version="4 : i32",
         backend_config=f"{{{', '.join([f'{k} = {v}' for k, v in attributes.items()])}}}",
         operand_layouts=f"[{', '.join(layouts[: len(operands)])}]",

@@ -35,5 +35,9 @@ from .similar_forms import tridiagonal_p as tridiagonal_p
 from .svd import SvdAlgorithm as SvdAlgorithm
 from .svd import svd as svd
 from .svd import svd_p as svd_p
+from .symmetric_product import symmetric_product as symmetric_product
+from .symmetric_product import symmetric_product_p as symmetric_product_p
 from .triangular import triangular_solve as triangular_solve
 from .triangular import triangular_solve_p as triangular_solve_p
+from .tridiagonal_systems import tridiagonal_solve as tridiagonal_solve
+from .tridiagonal_systems import tridiagonal_solve_p as tridiagonal_solve_p

@@ -87,6 +87,31 @@ def vector_norm(
     return _vector_norm(x, ord, canonical_axes("linalg.vector_norm", axis, x.aval.ndim), keepdims)
 
 
+@replayed(1)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The norms of matrices.
+
+    Args:
+        x: matrices `(..., m, n)`; integers become floating.
+        keepdims: keep the last two axes, with size 1.
+        ord: order, as in `norm`.
+
+    Returns:
+        Real array `(...)`.
+
+    Raises:
+        ValueError: if `x` has fewer than two axes, or the order is unknown.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.linalg.matrix_norm(jnp.array([[3.0, 0.0], [0.0, 4.0]]), ord="nuc")
+        Array(7., dtype=float32)
+    """
+    (x,) = promoted_inexact("linalg.matrix_norm", as_array("linalg.matrix_norm", x))
+    axes = canonical_axes("linalg.matrix_norm", (-2, -1), x.aval.ndim)
+    return _matrix_norm(x, ord, axes, keepdims)
+
+
 def _squares(x: Any) -> Any:
     return lax.real(lax.mul(x, lax.conj(x))) if is_complex(x) else lax.mul(x, x)
 

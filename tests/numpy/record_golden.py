@@ -12,7 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from tests.numpy.programs import PROGRAMS, text
-from tests.numpy.tables import editing, elementwise, fourier, methods, products, reductions, structure
+from tests.numpy.tables import (
+    editing,
+    elementwise,
+    fourier,
+    methods,
+    products,
+    reductions,
+    structure,
+)
 
 GOLDEN = Path(__file__).with_name("golden.json")
 PROGRAM_TEXTS = Path(__file__).with_name("golden_programs.txt")

@@ -18,7 +18,15 @@ from morphax import config, enable_x64, jit, jvp, make_jaxpr, tree, vjp, vmap
 from morphax.core.check import check_jaxpr
 from tests.cases.op_case import TOLERANCE, widened
 from tests.numpy.case import JnpCase
-from tests.numpy.tables import editing, elementwise, fourier, methods, products, reductions, structure
+from tests.numpy.tables import (
+    editing,
+    elementwise,
+    fourier,
+    methods,
+    products,
+    reductions,
+    structure,
+)
 
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
 CASES: list[JnpCase] = [

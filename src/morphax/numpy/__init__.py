@@ -367,6 +367,12 @@ from .ufuncs import subtract as subtract
 from .vectorize import vectorize as vectorize
 
 if _TYPE_CHECKING:
+    from ..numpy.application import apply_along_axis as apply_along_axis
+    from ..numpy.application import apply_over_axes as apply_over_axes
+    from ..numpy.application import piecewise as piecewise
+    from ..numpy.bit_packing import packbits as packbits
+    from ..numpy.bit_packing import unpackbits as unpackbits
+    from ..numpy.blocks import block as block
     from ..numpy.files import from_dlpack as from_dlpack
     from ..numpy.files import fromfile as fromfile
     from ..numpy.files import fromiter as fromiter
@@ -374,18 +380,6 @@ if _TYPE_CHECKING:
     from ..numpy.files import load as load
     from ..numpy.files import save as save
     from ..numpy.files import savez as savez
-    from ..numpy.printing import ComplexWarning as ComplexWarning
-    from ..numpy.printing import array_repr as array_repr
-    from ..numpy.printing import array_str as array_str
-    from ..numpy.printing import get_printoptions as get_printoptions
-    from ..numpy.printing import printoptions as printoptions
-    from ..numpy.printing import set_printoptions as set_printoptions
-    from ..numpy.application import apply_along_axis as apply_along_axis
-    from ..numpy.application import apply_over_axes as apply_over_axes
-    from ..numpy.application import piecewise as piecewise
-    from ..numpy.bit_packing import packbits as packbits
-    from ..numpy.bit_packing import unpackbits as unpackbits
-    from ..numpy.blocks import block as block
     from ..numpy.flat_indices import ravel_multi_index as ravel_multi_index
     from ..numpy.flat_indices import unravel_index as unravel_index
     from ..numpy.index_tricks import c_ as c_
@@ -407,6 +401,12 @@ if _TYPE_CHECKING:
     from ..numpy.polynomials import polymul as polymul
     from ..numpy.polynomials import polysub as polysub
     from ..numpy.polynomials import polyval as polyval
+    from ..numpy.printing import ComplexWarning as ComplexWarning
+    from ..numpy.printing import array_repr as array_repr
+    from ..numpy.printing import array_str as array_str
+    from ..numpy.printing import get_printoptions as get_printoptions
+    from ..numpy.printing import printoptions as printoptions
+    from ..numpy.printing import set_printoptions as set_printoptions
     from ..numpy.replacement import place as place
     from ..numpy.replacement import put as put
     from ..numpy.replacement import put_along_axis as put_along_axis
@@ -491,6 +491,5 @@ __getattr__, __dir__ = _on_demand(
             "put",
             "put_along_axis",
         ),
-        "..numpy.sine_cardinal": ("sinc",),
     },
 )

@@ -53,7 +53,7 @@ def _wrong(given: str, fix: str) -> str:
 def _rank(arrays: Any) -> int:
     if isinstance(arrays, list):
         return max(map(_rank, arrays))
-    return as_array("block", arrays).aval.ndim  # type: ignore[no-any-return]
+    return as_array("block", arrays).aval.ndim
 
 
 def _joined(arrays: Any, depth: int, rank: int) -> Any:

@@ -137,7 +137,7 @@ class Concatenation:
         """With the settings of a directive."""
         try:
             numbers = [int(n) for n in directive.split(",")] if directive else []
-            settings = dict(zip(("axis", "ndmin", "first"), numbers, strict=False))
+            settings: dict[str, Any] = dict(zip(("axis", "ndmin", "first"), numbers, strict=False))
             if len(numbers) > len(settings):
                 self._refuse(directive)
         except ValueError:

@@ -50,7 +50,7 @@ class MeshAxes:
         members = self.grid().transpose(*others, *axes).reshape(-1, size)
         if within is not None:
             members = np.concatenate([members[:, list(positions)] for positions in within])
-        return members.tolist()  # type: ignore[no-any-return]
+        return members.tolist()
 
     def positions(self, name: Hashable) -> np.ndarray[Any, np.dtype[np.int32]]:
         """The position of each device along an axis, by the number of the device."""

@@ -135,7 +135,7 @@ class Builder(SizeVerbs):
         self, module: Module, parent: Builder | None = None, axes: MeshAxes | None = None
     ) -> None:
         self.module = module
-        self.axes = parent.axes if axes is None and parent is not None else axes
+        self.axes: MeshAxes | None = parent.axes if axes is None and parent is not None else axes
         self.lines: list[str] = []
         self._parent = parent
         self._constants: dict[Any, Value] = {}

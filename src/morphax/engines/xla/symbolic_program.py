@@ -16,13 +16,13 @@ from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
-from ...array import sharding as shardings
-from ...array.places import Places
 from ...core import Jaxpr, ShapedArray, without_references
 from ...core.dims import Dim, SymbolicDim, solved, symbol, symbols_in
 from ...core.polynomials import Symbol
+from ...runtime import sharding as shardings
+from ...runtime.client import jaxlib_module
+from ...runtime.places import Places
 from ...util.messages import message
-from .client import jaxlib_module
 from .literals import physical_aval
 from .lowering import LoweredProgram
 from .mlir_context import parsed

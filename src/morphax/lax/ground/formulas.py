@@ -159,10 +159,10 @@ class Written:
     def __ge__(self, other: Any) -> Written:
         return self.page.compared("GE", self, other)
 
-    def __eq__(self, other: Any) -> Written:  # type: ignore[override]
+    def __eq__(self, other: Any) -> Written:
         return self.page.compared("EQ", self, other)
 
-    def __ne__(self, other: Any) -> Written:  # type: ignore[override]
+    def __ne__(self, other: Any) -> Written:
         return self.page.compared("NE", self, other)
 
 

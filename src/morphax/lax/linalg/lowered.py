@@ -51,5 +51,5 @@ def identity(b: Builder, out: Any) -> Value:
 
 def _where(b: Builder, out: Any, direction: str) -> Value:
     """Where the number of the row compares so with that of the column."""
-    places = [numbered(b, out.update(dtype=INT32), out.ndim - i) for i in (2, 1)]
-    return compare(b, out.update(dtype=BOOL), direction, *places)
+    rows, columns = [numbered(b, out.update(dtype=INT32), out.ndim - i) for i in (2, 1)]
+    return compare(b, out.update(dtype=BOOL), direction, rows, columns)

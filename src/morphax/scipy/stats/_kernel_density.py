@@ -194,8 +194,8 @@ class gaussian_kde:
         which, noise = random.split(key)
         chosen = random.choice(which, self.n, shape, p=self.weights)
         factor = lax.linalg.cholesky(self.covariance)
-        steps = random.normal(noise, (self.d, *shape), self.dataset.dtype)
-        return self.dataset[:, chosen] + jnp.tensordot(factor, steps, 1)
+        steps = random.normal(noise, (*shape, self.d), self.dataset.dtype)
+        return self.dataset[:, chosen] + jnp.tensordot(factor, jnp.moveaxis(steps, -1, 0), 1)
 
     def integrate_box(self, low_bounds: Any, high_bounds: Any, maxpts: Any = None) -> NoReturn:
         """Not defined, as in JAX; `integrate_box_1d` is."""

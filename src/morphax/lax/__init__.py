@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..util.on_demand import on_demand as _on_demand
-from . import linalg as linalg
 from .contraction.dot import DotDimensionNumbers as DotDimensionNumbers
 from .contraction.dot import batch_matmul as batch_matmul
 from .contraction.dot import dot as dot
@@ -360,6 +359,7 @@ if _TYPE_CHECKING:
     from ..parallel.reductions import psum as psum
     from ..parallel.reductions import psum_p as psum_p
     from ..parallel.varying import pcast as pcast
+    from . import linalg as linalg
     from .elementwise.incomplete_beta import betainc as betainc
     from .elementwise.incomplete_beta import (
         regularized_incomplete_beta_p as regularized_incomplete_beta_p,
@@ -377,7 +377,7 @@ if _TYPE_CHECKING:
 
 __getattr__, __dir__ = _on_demand(
     __name__,
-    (),
+    ("linalg",),
     {
         "..control.branches.branching": ("cond", "switch"),
         "..control.branches.cond_primitive": ("cond_p",),

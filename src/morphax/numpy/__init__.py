@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..array.public import Array as ndarray
 from ..util.on_demand import on_demand as _on_demand
-from . import linalg as linalg
 from . import operators as _operators
 from .arithmetic import abs as abs
 from .arithmetic import absolute as absolute
@@ -417,10 +416,11 @@ if _TYPE_CHECKING:
     from ..numpy.windows import hanning as hanning
     from ..numpy.windows import kaiser as kaiser
     from . import fft as fft
+    from . import linalg as linalg
 
 __getattr__, __dir__ = _on_demand(
     __name__,
-    ("fft",),
+    ("fft", "linalg"),
     {
         "..numpy.files": (
             "from_dlpack",

@@ -103,7 +103,7 @@ def lower_at(
         kept_operands=tuple(range(len(jaxpr.invars))),
         constant_operands=(),
         physical_out_avals=tuple([physical_aval(aval) for aval in out_avals]),
-        places=Places.all_at(shardings.home, jaxpr.invars, jaxpr.outvars),
+        places=Places.all_at(shardings.home, len(jaxpr.invars), len(jaxpr.outvars)),
         info=jaxpr.debug_info,
         forwarded=(None,) * len(out_avals),
         callbacks=(),

@@ -26,12 +26,11 @@ from ...transforms.batching import open_batch
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import open_transpose
-from ..batched_effects import check_repeatable
+from ..batched_effects import batch_with_checks, check_repeatable
 from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import any_of
 from ..bodies.places import shared_places, taking_places, with_places
 from ..bodies.wiring import Body, Role, Wiring
-from ..checks.batched_checks import batch_with_checks
 from ..checks.check_primitive import has_checks
 from ..closing import closed_programs
 from .branch_residuals import residual_operands, with_common_captures, with_operands_apart

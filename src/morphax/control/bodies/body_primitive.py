@@ -30,7 +30,7 @@ from ...transforms.transposition import open_transpose
 from ...util.memo import memoize
 from ..closing import closed_programs, common_captures
 from .division import divided
-from .fixpoint import Mask
+from .fixpoint import Mask, spread
 from .lifting import Lift, Masks, joined, lifted, looking_on
 from .reference_values import first_places, on_values
 from .wiring import Parts, Wiring, slice_aval
@@ -155,7 +155,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         """Programs are taken apart, but not to get rid of dead code: that is for compilers."""
         if demand.unknown:
             part = _known_part(self, tuple(eqn.params.items()), tuple(demand.unknown))
-            if not any(part.results):
+            if part is None:
                 return whole(eqn, demand)
             known = selected(eqn.invars, part.operands)
             results = selected(eqn.outvars, part.results)
@@ -215,9 +215,12 @@ class _KnownPart(NamedTuple):
 @memoize
 def _known_part(
     primitive: HasBodies, params: tuple[tuple[str, Any], ...], unknown: Mask
-) -> _KnownPart:
-    named, wiring = dict(params), primitive.wiring
-    call = lifted(wiring, named, wiring.parts(unknown, named), _Known())
+) -> _KnownPart | None:
+    named, wiring, lift = dict(params), primitive.wiring, _Known()
+    waiting = wiring.parts(unknown, named)
+    if all(spread(wiring, named, waiting, lift.results, lift.results)[1].flat):
+        return None
+    call = lifted(wiring, named, waiting, lift)
     known, results = call.operands.map(_not), call.results.map(_not)
     numbers = [i for i, on in enumerate(known.flat) if on]
     changed = call.params | wiring.counts(known.where(known))

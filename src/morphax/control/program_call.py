@@ -19,7 +19,6 @@ from ..core import (
     apply_jaxpr,
     call_program,
     captures_as_operands,
-    is_undefined_primal,
     is_zero,
     jaxpr_axis_names,
     operands_as_captures,
@@ -32,7 +31,7 @@ from ..transforms.batching import batch_jaxpr, open_batch
 from ..transforms.jvp import open_jvp
 from ..transforms.linearize import Linearization
 from ..transforms.staged_linearization import linearize_jaxpr
-from ..transforms.transposition import TransposeFragment, open_transpose
+from ..transforms.transposition import TransposeFragment
 from .bodies.body_primitive import HasBodies
 from .bodies.wiring import Body, Role, Wiring
 from .calls import split_tangents
@@ -187,15 +186,3 @@ class Call(HoldsProgram, HasBodies):
         outside.update(zip(computed, call.outvars, strict=True))
         forwarding = call.replace(outvars=tuple([outside.get(a, a) for a in jaxpr.outvars]))
         return operands_as_captures(forwarding, captured)
-
-    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
-        linear = tuple([is_undefined_primal(x) for x in operands])
-        ct_active = tuple([not is_zero(ct) for ct in cts])
-        fragment = open_transpose(params[self.program], linear, ct_active)
-        program, captured = captures_as_operands(fragment.jaxpr)
-        known = [i for i, on in enumerate(linear) if not on]
-        given = [ct for ct in cts if not is_zero(ct)]
-        numbers = [*[None] * len(captured), *known, *[None] * len(given)]
-        named = self.calling(program, params, numbers, shared=True)
-        results = iter(self.bind(*captured, *[operands[i] for i in known], *given, **named))
-        return [next(results) if on else None for on in fragment.active]

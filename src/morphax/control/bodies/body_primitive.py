@@ -13,6 +13,7 @@ from ...core import (
     Jaxpr,
     Zero,
     aval_of,
+    is_undefined_primal,
     is_zero,
     jaxpr_axis_names,
     stage_with_operands,
@@ -25,10 +26,11 @@ from ...lax.reference.ref_binding import TakesReferences
 from ...transforms.batching import open_batch, to_axis
 from ...transforms.jvp import open_jvp
 from ...transforms.known_parts import known_program
+from ...transforms.transposition import open_transpose
 from ...util.memo import memoize
-from ..closing import common_captures
+from ..closing import closed_programs, common_captures
 from .division import divided
-from .fixpoint import Mask
+from .fixpoint import Mask, spread
 from .lifting import Lift, Masks, joined, lifted, looking_on
 from .reference_values import first_places, on_values
 from .wiring import Parts, Wiring, slice_aval
@@ -125,11 +127,35 @@ class HasBodies(RunsOnArrays, TakesReferences):
         outs = self.apply(call.captured.beside(values).beside(pushed), call.params)
         return _unpaired(outs, call.results)
 
+    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+        """The transposes of the programs, one of which is chosen as before.
+
+        Loops have rules of their own: their steps go the other way.
+        """
+        wiring = self.wiring
+        assert wiring.carried is None, "a loop says how it is transposed"
+        programs = wiring.giving.programs(params)
+        first = len(operands) - len(programs[0].invars)
+        linear = tuple([is_undefined_primal(x) for x in operands[first:]])
+        ct_active = tuple([not is_zero(ct) for ct in cts])
+        # Branches must give the same.
+        forced = len(programs) > 1
+        fragments = [open_transpose(jaxpr, linear, ct_active, forced) for jaxpr in programs]
+        captured, transposed = closed_programs([fragment.jaxpr for fragment in fragments])
+        known = [i for i, on in enumerate(linear, first) if not on]
+        given = [ct for ct in cts if not is_zero(ct)]
+        numbers = [*range(first), *[None] * len(captured), *known, *[None] * len(given)]
+        params |= self.about_operands(params, numbers, shared=True)
+        params |= wiring.giving.holding(transposed, params)
+        values = [*operands[:first], *captured, *[operands[i] for i in known], *given]
+        results = iter(self.bind(*values, **params))
+        return [None] * first + [next(results) if on else None for on in fragments[0].active]
+
     def partition(self, eqn: Equation, demand: Demand) -> Partition:
         """Programs are taken apart, but not to get rid of dead code: that is for compilers."""
         if demand.unknown:
             part = _known_part(self, tuple(eqn.params.items()), tuple(demand.unknown))
-            if not any(part.results):
+            if part is None:
                 return whole(eqn, demand)
             known = selected(eqn.invars, part.operands)
             results = selected(eqn.outvars, part.results)
@@ -189,9 +215,12 @@ class _KnownPart(NamedTuple):
 @memoize
 def _known_part(
     primitive: HasBodies, params: tuple[tuple[str, Any], ...], unknown: Mask
-) -> _KnownPart:
-    named, wiring = dict(params), primitive.wiring
-    call = lifted(wiring, named, wiring.parts(unknown, named), _Known())
+) -> _KnownPart | None:
+    named, wiring, lift = dict(params), primitive.wiring, _Known()
+    waiting = wiring.parts(unknown, named)
+    if all(spread(wiring, named, waiting, lift.results, lift.results)[1].flat):
+        return None
+    call = lifted(wiring, named, waiting, lift)
     known, results = call.operands.map(_not), call.results.map(_not)
     numbers = [i for i, on in enumerate(known.flat) if on]
     changed = call.params | wiring.counts(known.where(known))

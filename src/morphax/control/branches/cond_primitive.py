@@ -13,8 +13,6 @@ from ...core import (
     call_program,
     extended_name_stack,
     has_ordered,
-    is_undefined_primal,
-    is_zero,
     operands_as_captures,
     without_references,
 )
@@ -25,15 +23,12 @@ from ...lax.ground.linear_structure import broadcast_in_dim_p
 from ...transforms.batching import open_batch
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
-from ...transforms.transposition import open_transpose
-from ..batched_effects import check_repeatable
+from ..batched_effects import batch_with_checks, check_repeatable
 from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import any_of
 from ..bodies.places import shared_places, taking_places, with_places
 from ..bodies.wiring import Body, Role, Wiring
-from ..checks.batched_checks import batch_with_checks
 from ..checks.check_primitive import has_checks
-from ..closing import closed_programs
 from .branch_residuals import residual_operands, with_common_captures, with_operands_apart
 
 
@@ -118,18 +113,6 @@ class Cond(HasBodies):
             forced,
             n + len(kept),
         )
-
-    def transpose(
-        self, cts: Sequence[Any], index: Any, *operands: Any, branches: tuple[Jaxpr, ...]
-    ) -> list[Any]:
-        linear = tuple([is_undefined_primal(x) for x in operands])
-        ct_active = tuple([not is_zero(ct) for ct in cts])
-        fragments = [open_transpose(branch, linear, ct_active, True) for branch in branches]
-        captured, programs = closed_programs([f.jaxpr for f in fragments])
-        known = [x for x in operands if not is_undefined_primal(x)]
-        given = [ct for ct in cts if not is_zero(ct)]
-        results = iter(self.bind(index, *captured, *known, *given, branches=tuple(programs)))
-        return [None, *[next(results) if on else None for on in linear]]
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any

@@ -24,7 +24,6 @@ from ...core import (
     no_effects,
     not_linear,
     outside_transformations,
-    stage_closed,
 )
 from ...engines.callbacks import call_python
 from ...engines.reference.eager import RunsOnArrays, as_array
@@ -32,6 +31,7 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ground.linear_structure import broadcast_in_dim_p, moved_axis
 from ...transforms.batching import to_axis
 from ...util.messages import message
+from ..bodies.wiring import Parts
 from ..loops.scan_primitive import scan_p
 from .flat_callback import FlatCallback, checked_results, owned
 
@@ -185,18 +185,9 @@ def _one_by_one(
         same, own = iter(values[: len(consts)]), iter(values[len(consts) :])
         return primitive.bind(*[next(own if on else same) for on in mapped], **params)
 
-    avals = [aval_of(x) for x in slices]
-    members = [aval.update(shape=aval.shape[1:]) for aval in avals]
-    outs = scan_p.bind(
-        *consts,
-        *slices,
-        jaxpr=stage_closed(step, [*map(aval_of, consts), *members]),
-        length=axes.size,
-        num_carry=0,
-        num_consts=len(consts),
-        reverse=False,
-        unroll=unroll,
-    )
+    operands_by_role = Parts(consts=consts, carry=[], xs=slices)
+    steps = {"length": axes.size, "reverse": False, "unroll": unroll}
+    outs = scan_p.staged({"jaxpr": step}, operands_by_role, **steps)
     return outs, [0] * len(outs)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
-from typing import Any, Protocol, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
@@ -31,8 +31,11 @@ from ...util.memo import memoize
 from ..bodies.body_primitive import HasBodies
 from ..bodies.lifting import looking_on
 from ..bodies.wiring import Body, Parts, Wiring
-from .check_ledger import Ledger, first_failure, renumbered
-from .check_sites import CheckState, JaxException, Layout, Site, layout_of, no_failure
+from .check_ledger import first_failure, renumbered
+from .check_sites import CheckState, Layout, Site, layout_of, no_failure
+
+if TYPE_CHECKING:
+    from .checked_programs import Interpreter
 
 
 @final
@@ -65,25 +68,8 @@ class CheckedProgram:
         return CheckState.unpack(apply_jaxpr(self.jaxpr, *operands), self.layout)
 
 
-class Checker(Protocol):
-    """The interpreter, as the rules see it."""
-
-    errors: frozenset[type[JaxException]]
-    ledger: Ledger
-
-    def program(self, jaxpr: Jaxpr) -> CheckedProgram:
-        """The checked form of a body."""
-
-    def run(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
-        """The results of a program whose checks are entered into the ledger."""
-
-    def without_checks(
-        self, function: Callable[[Sequence[Any]], Sequence[Any]], operands: Sequence[Any]
-    ) -> list[Any]:
-        """Apply a function of values, or of what stands for a missing value."""
-
-
-Rule = Callable[[Checker, Equation, Sequence[Any]], list[Any]]
+# (interpreter, equation, operands) → results
+Rule = Callable[["Interpreter", Equation, Sequence[Any]], list[Any]]
 
 
 def apply_unchanged(eqn: Equation, operands: Sequence[Any]) -> list[Any]:
@@ -97,7 +83,7 @@ def apply_changed(eqn: Equation, operands: Sequence[Any], **changes: Any) -> lis
     return apply_unchanged(eqn.replace(params=eqn.params | changes), operands)
 
 
-def check_bodies(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_bodies(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
     """The state of a loop is carried, that of branches is a result.
 
     Branches number their sites one after the other, and pack states in one layout.
@@ -105,14 +91,14 @@ def check_bodies(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> li
     primitive: Any = eqn.primitive
     wiring, params = primitive.wiring, eqn.params
     deciding = [jaxpr for body in wiring.deciding for jaxpr in body.programs(params)]
-    if any([checker.program(jaxpr).changed for jaxpr in deciding]):
+    if any([interpreter.program(jaxpr).changed for jaxpr in deciding]):
         # A condition has no place for a state, but the body has.
         loop = stage_closed(
             lambda *x: primitive.with_carried_condition(x, params), tuple(map(aval_of, operands))
         )
-        return checker.run(loop, operands)
+        return interpreter.run(loop, operands)
     giving = wiring.giving
-    programs = [checker.program(jaxpr) for jaxpr in giving.programs(params)]
+    programs = [interpreter.program(jaxpr) for jaxpr in giving.programs(params)]
     if not any([program.changed for program in programs]):
         return apply_unchanged(eqn, operands)
     sites = tuple([site for program in programs for site in program.sites])
@@ -139,7 +125,7 @@ def check_bodies(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> li
         parts[wiring.carried] = state + parts[wiring.carried]
     changes |= giving.holding(bodies, params) | wiring.counts(parts)
     results = apply_changed(eqn, parts.flat, **changes)
-    return checker.ledger.take(results, sites, layout)
+    return interpreter.ledger.take(results, sites, layout)
 
 
 def _before_carry(wiring: Wiring, body: Body, parts: Parts) -> int:
@@ -173,9 +159,9 @@ def _with_carried_state(program: CheckedProgram, place: int) -> Jaxpr:
     return stage_closed(function, in_avals, program.jaxpr.debug_info)
 
 
-def check_custom_jvp(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_custom_jvp(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
     """The state comes from the function, and has no derivative; the rule has no checks."""
-    program = checker.program(eqn.params["call_jaxpr"])
+    program = interpreter.program(eqn.params["call_jaxpr"])
     if not program.changed:
         return apply_unchanged(eqn, operands)
     n, rule = eqn.params["num_consts"], eqn.params["jvp_rule"]
@@ -188,16 +174,16 @@ def check_custom_jvp(checker: Checker, eqn: Equation, operands: Sequence[Any]) -
             return [*outs, *out_tangents]
 
         state = _state_of(program, primals)
-        results = checker.without_checks(flat_rule, [*primals[n:], *tangents[n:]])
+        results = interpreter.without_checks(flat_rule, [*primals[n:], *tangents[n:]])
         outs, out_tangents = results[: len(results) // 2], results[len(results) // 2 :]
         return [*state, *outs], [*map(_no_tangent, state), *out_tangents]
 
-    return _apply_custom(checker, eqn, operands, program, jvp_rule=checked_rule)
+    return _apply_custom(interpreter, eqn, operands, program, jvp_rule=checked_rule)
 
 
-def check_custom_vjp(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_custom_vjp(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
     """As for `custom_jvp`."""
-    program = checker.program(eqn.params["call_jaxpr"])
+    program = interpreter.program(eqn.params["call_jaxpr"])
     if not program.changed:
         return apply_unchanged(eqn, operands)
     n, forward = eqn.params["num_consts"], eqn.params["forward"]
@@ -214,11 +200,11 @@ def check_custom_vjp(checker: Checker, eqn: Equation, operands: Sequence[Any]) -
             return [*outs, *residuals]
 
         state = _state_of(program, primals)
-        results = checker.without_checks(flat_forward, primals[n:])
+        results = interpreter.without_checks(flat_forward, primals[n:])
 
         def checked_pull(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
             count = len(residuals)
-            own = checker.without_checks(
+            own = interpreter.without_checks(
                 lambda values: pulls[0](values[:count], values[count:]),
                 [*residuals, *cts[len(state) :]],
             )
@@ -226,11 +212,11 @@ def check_custom_vjp(checker: Checker, eqn: Equation, operands: Sequence[Any]) -
 
         return [*state, *results[:num_outs]], results[num_outs:], checked_pull
 
-    return _apply_custom(checker, eqn, operands, program, forward=checked_forward)
+    return _apply_custom(interpreter, eqn, operands, program, forward=checked_forward)
 
 
 def _apply_custom(
-    checker: Checker,
+    interpreter: Interpreter,
     eqn: Equation,
     operands: Sequence[Any],
     program: CheckedProgram,
@@ -238,7 +224,7 @@ def _apply_custom(
 ) -> list[Any]:
     """A function with a rule that sees all operands, the constants too."""
     results = apply_changed(eqn, operands, call_jaxpr=program.jaxpr, num_consts=0, **rule)
-    return checker.ledger.take(results, program.sites, program.layout)
+    return interpreter.ledger.take(results, program.sites, program.layout)
 
 
 def _state_of(program: CheckedProgram, operands: Sequence[Any]) -> list[Any]:
@@ -250,17 +236,17 @@ def _no_tangent(x: Any) -> Zero:
     return Zero(aval_of(x).to_tangent_aval())
 
 
-def check_check(checker: Checker, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_check(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
     """A check becomes an entry of the ledger, or nothing if its category is not asked for."""
     sites = eqn.params["sites"]
     state, _ = CheckState.unpack(operands, layout_of(sites))
-    wanted = [site.category in checker.errors for site in sites]
+    wanted = [site.category in interpreter.errors for site in sites]
     if not any(wanted):
         return []
     if not all(wanted):
         codes = np.flatnonzero(wanted).astype(np.int32)
         state = state._replace(pred=bitwise_and(state.pred, _is_one_of(state.code, codes)))
-    checker.ledger.add(state, sites)
+    interpreter.ledger.add(state, sites)
     return []
 
 

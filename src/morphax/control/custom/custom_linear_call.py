@@ -27,7 +27,7 @@ from ...util.messages import message
 from ..calls import split_tangents
 from ..closing import common_captures
 from ..program_call import ProgramCall, batched_in_front
-from .custom_rules import check_like
+from .vector_functions import check_like
 
 
 @final

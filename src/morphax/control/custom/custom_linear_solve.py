@@ -19,17 +19,16 @@ from ...core import (
     frames_hidden,
     is_undefined_primal,
     is_zero,
-    stage_discharged,
 )
 from ...lax.elementwise.arithmetic import sub
 from ...lax.ground.linear_structure import batched_first, instantiate
-from ...transforms.flattening import FlatFunction, check_callable, check_values, debug_info
+from ...transforms.flattening import FlatFunction, check_callable, check_values
 from ...transforms.jvp import jvp_jaxpr
 from ...transforms.transposition import transpose_jaxpr
 from ...util.messages import message
 from ..closing import common_captures
 from ..program_call import ProgramCall, batched_in_front
-from .custom_rules import check_like
+from .vector_functions import staged_on_vectors
 
 
 class SolvePrograms(NamedTuple):
@@ -157,17 +156,29 @@ def custom_linear_solve(
         transpose_solve = solve
     leaves, structure = tree.flatten(b)
     check_values("lax.custom_linear_solve", lambda: ["b"] * len(leaves), leaves)
-    staging = _Staging(structure, [aval_of(x) for x in leaves])
-    product, product_captures, _ = staging.program("matvec", matvec)
+    avals = [aval_of(x) for x in leaves]
+
+    def staged(
+        name: str, function: Callable[..., Any], has_aux: bool = False
+    ) -> tuple[Jaxpr, list[Any], FlatFunction]:
+        operation = "custom_linear_solve"
+        return staged_on_vectors(operation, name, function, structure, avals, has_aux)
+
+    product, product_captures, _ = staged("matvec", matvec)
     vecmat = product if symmetric else _transposed(product, len(product_captures))
-    solved, solve_captures, flat = staging.solver(
-        "solve", solve, product, product_captures, has_aux
-    )
+
+    def solver(
+        name: str, function: Callable[..., Any], product: Jaxpr
+    ) -> tuple[Jaxpr, list[Any], FlatFunction]:
+        def apply(x: Any) -> Any:
+            return structure.unflatten(apply_jaxpr(product, *product_captures, *tree.leaves(x)))
+
+        return staged(name, lambda b: function(apply, b), has_aux)
+
+    solved, solve_captures, flat = solver("solve", solve, product)
     programs, captures = [product, vecmat, solved], [product_captures] * 2 + [solve_captures]
     if transpose_solve is not None:
-        other, other_captures, _ = staging.solver(
-            "transpose_solve", transpose_solve, vecmat, product_captures, has_aux
-        )
+        other, other_captures, _ = solver("transpose_solve", transpose_solve, vecmat)
         programs, captures = [*programs, other], [*captures, other_captures]
     consts, closed = common_captures(programs, captures)
     named = SolvePrograms(*closed, *[None] * (4 - len(closed)))._asdict()
@@ -180,53 +191,3 @@ def _transposed(matvec: Jaxpr, num_consts: int) -> Jaxpr:
     count = len(matvec.invars) - num_consts
     linear = (False,) * num_consts + (True,) * count
     return transpose_jaxpr(matvec, linear, (True,) * len(matvec.outvars), True).jaxpr
-
-
-@final
-class _Staging:
-    """Stages the user's functions of one vector."""
-
-    __slots__ = ("_avals", "_structure")
-
-    def __init__(self, structure: Any, avals: Sequence[Any]) -> None:
-        self._structure = structure
-        self._avals = avals
-
-    def program(
-        self, name: str, function: Callable[[Any], Any], has_aux: bool = False
-    ) -> tuple[Jaxpr, list[Any], FlatFunction]:
-        """The program of a function from vectors to vectors; its captures; its structures."""
-        where = f"lax.custom_linear_solve, result of {name}"
-        in_tree = tree.structure(((self._structure.unflatten(self._avals),), {}))
-        flat = FlatFunction(function, in_tree, where, has_aux=has_aux)
-
-        def with_aux(*vector: Any) -> list[Any]:
-            outs = flat(*vector)
-            aux, flat.aux = tree.flatten(flat.aux)
-            return [*outs, *aux]
-
-        info = debug_info("custom_linear_solve", function, in_tree)
-        jaxpr, captured = stage_discharged(with_aux, self._avals, info)
-        shapes = [
-            own.update(shape=aval.shape)
-            for own, aval in zip(jaxpr.out_avals, self._avals, strict=False)
-        ]
-        count = len(self._avals)
-        given = (flat.out_tree, jaxpr.out_avals[:count])
-        check_like(where, given, (self._structure, shapes))
-        return jaxpr, captured, flat
-
-    def solver(
-        self,
-        name: str,
-        function: Callable[..., Any],
-        product: Jaxpr,
-        captures: Sequence[Any],
-        has_aux: bool,
-    ) -> tuple[Jaxpr, list[Any], FlatFunction]:
-        """The program of a solver, which calls the product with the matrix."""
-
-        def apply(x: Any) -> Any:
-            return self._structure.unflatten(apply_jaxpr(product, *captures, *tree.leaves(x)))
-
-        return self.program(name, lambda b: function(apply, b), has_aux)

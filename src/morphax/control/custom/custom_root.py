@@ -6,18 +6,19 @@ derivatives do not pass through the solver.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import tree
-from ...core import Jaxpr, Zero, apply_jaxpr, aval_of, frames_hidden, stage_discharged
+from ...core import Jaxpr, Zero, apply_jaxpr, aval_of, frames_hidden
 from ...lax.elementwise.arithmetic import neg
 from ...transforms.derivative_maps import tangent_output
 from ...transforms.derivatives import jvp, linearize
-from ...transforms.flattening import FlatFunction, check_callable, check_values, debug_info
+from ...transforms.flattening import check_callable, check_values
 from ..closing import common_captures
 from .custom_jvp import custom_jvp
-from .custom_rules import check_like
+from .vector_functions import staged_on_vectors
 
 
 @frames_hidden
@@ -61,7 +62,8 @@ def custom_root(
     check_values("lax.custom_root", lambda: ["initial_guess"] * len(leaves), leaves)
     avals = [aval_of(x) for x in leaves]
     count = len(leaves)
-    program, captures, _ = _staged("f", f, structure, avals)
+    staged = functools.partial(staged_on_vectors, "custom_root")
+    program, captures, _ = staged("f", f, structure, avals)
 
     def function(x: Any) -> Any:
         return structure.unflatten(apply_jaxpr(program, *captures, *tree.leaves(x)))
@@ -69,11 +71,11 @@ def custom_root(
     def linearized_and_solved(x: Any, y: Any) -> Any:
         return tangent_solve(linearize(function, x)[1], y)
 
-    solver, solver_captures, flat = _staged(
+    solver, solver_captures, flat = staged(
         "solve", lambda x: solve(function, x), structure, avals, has_aux=has_aux
     )
     tangents = [a.to_tangent_aval() for a in avals]
-    implicit, implicit_captures, _ = _staged(
+    implicit, implicit_captures, _ = staged(
         "tangent_solve", linearized_and_solved, structure, [*avals, *tangents]
     )
     consts, (program, solver, implicit) = common_captures(
@@ -102,31 +104,3 @@ def _root(program: Jaxpr, solver: Jaxpr, implicit: Jaxpr, num_consts: int, count
 
     root.defjvp(rule, symbolic_zeros=True)
     return root
-
-
-def _staged(
-    name: str,
-    function: Callable[..., Any],
-    structure: Any,
-    avals: Sequence[Any],
-    has_aux: bool = False,
-) -> tuple[Jaxpr, list[Any], FlatFunction]:
-    """The program of a function of one or more vectors; its captures; its structures."""
-    where = f"lax.custom_root, result of {name}"
-    count = structure.num_leaves
-    vectors = [structure.unflatten(avals[i : i + count]) for i in range(0, len(avals), count or 1)]
-    in_tree = tree.structure((tuple(vectors), {}))
-    flat = FlatFunction(function, in_tree, where, has_aux=has_aux)
-
-    def with_aux(*leaves: Any) -> list[Any]:
-        outs = flat(*leaves)
-        aux, flat.aux = tree.flatten(flat.aux)
-        return [*outs, *aux]
-
-    jaxpr, captured = stage_discharged(
-        with_aux, avals, debug_info("custom_root", function, in_tree)
-    )
-    given = jaxpr.out_avals[:count]
-    shapes = [own.update(shape=a.shape) for own, a in zip(given, avals, strict=False)]
-    check_like(where, (flat.out_tree, given), (structure, shapes))
-    return jaxpr, captured, flat

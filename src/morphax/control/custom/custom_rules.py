@@ -208,36 +208,3 @@ def checked_result(where: str, result: Any, flat: FlatFunction) -> list[Any]:
         )
     flat.out_tree = structure
     return leaves
-
-
-def check_like(
-    where: str, given: tuple[Any, Sequence[Any]], expected: tuple[Any, Sequence[Any]]
-) -> None:
-    """Raise an error naming the place unless two trees of avals agree up to weak types.
-
-    Args:
-        where: what is checked.
-        given: a structure and its avals.
-        expected: the same of what it must agree with.
-    """
-    structure, avals = expected
-    if given[0] != structure:
-        raise TypeError(
-            message(
-                where,
-                given=f"the structure {given[0]}",
-                expected=f"{structure}",
-                fix="Return the containers of the value that it stands beside.",
-            )
-        )
-    paths = tree.leaves_with_path(structure.unflatten(range(len(avals))))
-    for (path, _), own, aval in zip(paths, given[1], avals, strict=True):
-        if own.shape != aval.shape or own.dtype != aval.dtype:
-            raise (ValueError if own.shape != aval.shape else TypeError)(
-                message(
-                    f"{where}{tree.keystr(path)}",
-                    given=f"{own}",
-                    expected=f"{aval}",
-                    fix="Return values of the shapes and dtypes of what they stand beside.",
-                )
-            )

@@ -21,15 +21,17 @@ from ...core import (
     not_differentiable,
     set_current_trace,
 )
+from ...core.partition import selected
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ground.linear_structure import batched_first, moved_axis, reduce_sum
 from ...transforms.batching import BatchTrace, unbatched_aval
 from ...transforms.derivatives import is_differentiable
-from ...transforms.jvp import JVPTrace, JVPTracer
+from ...transforms.jvp import JVPTrace
 from ...transforms.linearize import Linearization, LinearizeTrace
 from ...util.messages import message
 from .batched_rules import BatchedResults, TraceOfMembers
 from .custom_call import CustomCall
+from .custom_jvp import apply_jvp_rule
 
 # Residuals and cotangents of all results (`Zero` where it is zero) → one cotangent per operand,
 # `None` where it is zero.
@@ -99,23 +101,31 @@ custom_vjp_linear_p = CustomVJPLinear()
 
 def push_through(trace: JVPTrace, operands: Sequence[Any], forward: Forward) -> list[Any]:
     """Forward mode: the tangent is left to the linear map, which only transposition can use."""
-    pairs = [trace.split(x) for x in operands]
-    assert trace.parent is not None, "differentiation has a parent"
-    with set_current_trace(trace.parent):
-        active = tuple([not is_zero(t) for _, t in pairs])
-        outs, residuals, pull = forward([p for p, _ in pairs], active)
-        tangents = custom_vjp_linear_p.bind(
-            *residuals,
-            *[t for _, t in pairs if not is_zero(t)],
-            pull=pull,
-            num_residuals=len(residuals),
-            active=active,
-            out_avals=tuple([aval_of(x).to_tangent_aval() for x in outs]),
-        )
-    return [
-        JVPTracer(trace, p, t) if is_differentiable(p) else p
-        for p, t in zip(outs, tangents, strict=True)
-    ]
+
+    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        active = tuple([not is_zero(t) for t in tangents])
+        outs, residuals, pull = forward(primals, active)
+        given = [t for t in tangents if not is_zero(t)]
+        params = _linear_params(outs, residuals, active, pull)
+        pushed = custom_vjp_linear_p.bind(*residuals, *given, **params)
+        return outs, [
+            t if is_differentiable(x) else Zero.from_primal_value(x)
+            for x, t in zip(outs, pushed, strict=True)
+        ]
+
+    return apply_jvp_rule(trace, operands, rule)
+
+
+def _linear_params(
+    outs: Sequence[Any], residuals: Sequence[Any], active: tuple[bool, ...], pull: Pull
+) -> dict[str, Any]:
+    """The parameters of the linear map of a function that gave these results and residuals."""
+    return {
+        "pull": pull,
+        "num_residuals": len(residuals),
+        "active": active,
+        "out_avals": tuple([aval_of(x).to_tangent_aval() for x in outs]),
+    }
 
 
 def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forward) -> list[Any]:
@@ -126,28 +136,20 @@ def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forwar
     with set_current_trace(trace.parent):
         outs, residuals, pull = forward([p for p, _ in pairs], active)
     out_active = tuple([is_differentiable(x) for x in outs])
-    out_avals = tuple([aval_of(x).to_tangent_aval() for x in outs])
+    params = _linear_params(outs, residuals, active, pull)
     tangent_avals = [aval_of(p).to_tangent_aval() for p, slot in pairs if slot is not None]
-    linear = call_program(
-        custom_vjp_linear_p,
-        [*map(aval_of, residuals), *tangent_avals],
-        {
-            "pull": pull,
-            "num_residuals": len(residuals),
-            "active": active,
-            "out_avals": out_avals,
-        },
-    )
-    kept = [v for v, on in zip(linear.outvars, out_active, strict=True) if on]
+    linear = call_program(custom_vjp_linear_p, [*map(aval_of, residuals), *tangent_avals], params)
+    kept = selected(linear.outvars, out_active)
 
     def pull_active(given: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
         active_cts = iter(cts)
         full = [next(active_cts) if on else None for on in out_active]
-        full = [Zero(aval) if ct is None else ct for ct, aval in zip(full, out_avals, strict=True)]
-        return [r for r, on in zip(pull(given, full), active, strict=True) if on]
+        pairs = zip(full, params["out_avals"], strict=True)
+        results = pull(given, [Zero(aval) if ct is None else ct for ct, aval in pairs])
+        return [r for r, on in zip(results, active, strict=True) if on]
 
     entry = Linearization(
-        None, linear.replace(outvars=tuple(kept)), out_active, len(residuals), pull_active
+        None, linear.replace(outvars=kept), out_active, len(residuals), pull_active
     )
     return trace.record(entry, operands, [*outs, *residuals])
 

@@ -30,12 +30,11 @@ from ...transforms.jvp import jvp_jaxpr
 from ...transforms.linearize import Linearization
 from ...util.memo import memoize
 from ...util.messages import message
-from ..batched_effects import check_repeatable
+from ..batched_effects import batch_with_checks, check_repeatable
 from ..bodies.body_primitive import HasBodies
 from ..bodies.reference_values import first_places, handed_back
 from ..bodies.wiring import Body, Parts, Role, Wiring
 from ..calls import interpreted_operations, no_scope, run_compiled
-from ..checks.batched_checks import batch_with_checks
 from ..checks.check_primitive import has_checks
 
 

@@ -7,12 +7,20 @@ nothing.  Arrays in parts agree if the same devices, in the same order, hold the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 
 from ..runtime.places import Places
 from ..runtime.sharding import Sharding, default_place
 from ..util.messages import message
 from .array import Array
+
+_is_committed = attrgetter("_committed")
+
+
+def any_committed(operands: Iterable[Array]) -> bool:
+    """Whether some array binds what is computed with it to its place."""
+    return True in map(_is_committed, operands)
 
 
 def placement_of(

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from ...array import Array
+from ...array.colocation import any_committed, placement_of
 from ...core import (
     BatchAxes,
     Jaxpr,
@@ -30,6 +31,7 @@ from ..batched_effects import check_repeatable
 from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import any_of
 from ..bodies.wiring import Body, Role, Wiring
+from ..calls import bound
 from ..checks.batched_checks import batch_with_checks
 from ..checks.check_primitive import has_checks
 from ..closing import closed_programs
@@ -69,7 +71,10 @@ class Cond(HasBodies):
     def execute(self, index: Array, *operands: Array, branches: tuple[Jaxpr, ...]) -> list[Array]:
         chosen = min(max(int(index.to_host()), 0), len(branches) - 1)
         branch = without_references(branches[chosen])
-        return [as_array(x) for x in apply_jaxpr(branch, *operands)]
+        results = [as_array(x) for x in apply_jaxpr(branch, *operands)]
+        if not index._committed and not any_committed(operands):
+            return results
+        return bound(results, *placement_of((index, *operands), self.name))
 
     def lower(
         self,

@@ -22,7 +22,7 @@ from ..checkpoint.checkpoint_policies import Policy
 from ..checkpoint.rematerialization import divide_call
 from ..program_call import ProgramCall, TransformedCall
 from ..ref_bodies import handed_back
-from .plans import places_of_call, plan_of
+from .plans import place_of_call, plan_of
 
 
 @final
@@ -58,9 +58,9 @@ class Jit(TransformedCall, ProgramCall, TakesReferences):
         **_: Any,
     ) -> list[Array]:
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
-        places, committed = places_of_call(jaxpr, operands, keep_unused)
+        where, committed = place_of_call(jaxpr, operands, keep_unused)
         options = Options(name, donated, keep_unused, compiler_options)
-        return plan_of(jaxpr, options, places).run(operands, committed)
+        return plan_of(jaxpr, options, where).run(operands, committed)
 
     def discharge(
         self, *operands: Any, jaxpr: Jaxpr, donated_invars: tuple[bool, ...], **params: Any

@@ -104,11 +104,8 @@ def test_a_plan_is_found_by_its_places(operands: dict[str, Array], two_devices: 
     assert set(traced._plans) == {here, there}
     assert default_place() is here
     for place, plan in traced._plans.items():
-        assert (
-            plan.places
-            is Places.all_at(place, 2, 1)
-            is Places((place,) * 2, (place,), plan.places.devices)
-        )
+        assert plan.places is Places.all_at(place, 2, 1)
+        assert plan.places is Places((place,) * 2, (place,), plan.places.devices)
 
 
 def test_operands_in_parts_stay_as_they_lie(two_devices: list[Any]) -> None:

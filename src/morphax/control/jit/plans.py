@@ -25,7 +25,7 @@ from ...core.dce import eliminate_dead_code
 from ...engines.choice import engine_for
 from ...engines.engine import Options, Plan
 from ...runtime.places import Places
-from ...runtime.sharding import Sharding, SingleDeviceSharding
+from ...runtime.sharding import SingleDeviceSharding
 from ...util.memo import MemoTable, missing, on_clear
 from ...util.parameter_keys import key_of
 

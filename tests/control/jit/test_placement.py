@@ -12,7 +12,7 @@ import morphax.numpy as jnp
 from morphax import lax
 from morphax.array import Array
 from morphax.config import override
-from morphax.control.jit.plans import place_of_call
+from morphax.control.jit.plans import binding_operands, place_of_call
 from morphax.runtime.places import Places
 from morphax.runtime.sharding import default_place, repeated_on, whole_on
 
@@ -113,7 +113,9 @@ def test_operands_in_parts_stay_as_they_lie(two_devices: list[Any]) -> None:
     whole = repeated_on(tuple(two_devices))
     x = rows.distribute(Array.from_host(X))
     f = jax.jit(lambda x, y: (x * y, x.sum(), y))
-    places, committed = place_of_call(f.trace(x, 2.0).jaxpr, [x, jnp.float32(2)], False)
+    jaxpr = f.trace(x, 2.0).jaxpr
+    assert binding_operands(jaxpr, keeps_unused=False) == (0, 1)
+    places, committed = place_of_call(jaxpr, [x, jnp.float32(2)], (0, 1))
     assert committed
     assert places is Places((rows, whole), (whole,) * 3, tuple(two_devices))
     for _ in range(3):
@@ -156,3 +158,29 @@ def test_eager_operations_with_a_body(
     place = two_devices[int("1" in given)]
     results = jax.tree.leaves(EAGER[name](x, y))
     assert {(r.device, r.committed) for r in results} == {(place, given != "--")}
+
+
+@pytest.mark.parametrize("given", ["00", "11", "-1", "1-", "--", "1n"])
+def test_lowered_for_the_place_of_the_arguments(
+    given: str, operands: dict[str, Array], two_devices: list[Any]
+) -> None:
+    operands["n"] = jax.ShapeDtypeStruct((4,), np.float32)
+    f = function(BOTH)
+    arguments = [operands[name] for name in given]
+    compiled = f.lower(*arguments).compile()
+    device = two_devices[int("1" in given)]
+    result = compiled(*[X if x is operands["n"] else x for x in arguments])
+    assert (result.device, result.committed) == (device, given != "--")
+    assert compiled(X, X).device is device
+    other = operands["0" if "1" in given else "1"]
+    with pytest.raises(ValueError, match=r"(?s)compiled .*fix:"):
+        compiled(other, X)
+    # The place is that of this lowering, not of the function.
+    assert f(X, X).device is two_devices[0]
+    assert f.lower(X, X).compile()(X, X).device is two_devices[0]
+
+
+def test_arguments_on_two_devices_are_not_lowered(operands: dict[str, Array]) -> None:
+    with pytest.raises(ValueError, match=r"(?s)^jit of .*argument x, .*argument y, .*fix:"):
+        function(BOTH).lower(operands["0"], operands["1"])
+    assert function(FIRST).lower(operands["1"], operands["0"]).compile()(X, X).device.id == 1

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ...array import Array
+from ...array.colocation import any_committed
 from ...core import (
     Equation,
     Jaxpr,
@@ -22,7 +23,7 @@ from ..checkpoint.checkpoint_policies import Policy
 from ..checkpoint.rematerialization import divide_call
 from ..program_call import ProgramCall, TransformedCall
 from ..ref_bodies import handed_back
-from .plans import place_of_call, plan_of
+from .plans import binding_operands, place_of_call, plan_of
 
 
 @final
@@ -58,7 +59,8 @@ class Jit(TransformedCall, ProgramCall, TakesReferences):
         **_: Any,
     ) -> list[Array]:
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
-        where, committed = place_of_call(jaxpr, operands, keep_unused)
+        binding = binding_operands(jaxpr, keep_unused) if any_committed(operands) else ()
+        where, committed = place_of_call(jaxpr, operands, binding)
         options = Options(name, donated, keep_unused, compiler_options)
         return plan_of(jaxpr, options, where).run(operands, committed)
 

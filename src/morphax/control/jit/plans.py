@@ -26,7 +26,7 @@ from ...engines.choice import engine_for
 from ...engines.engine import Options, Plan
 from ...runtime.places import Places
 from ...runtime.sharding import SingleDeviceSharding
-from ...util.memo import MemoTable, missing, on_clear
+from ...util.memo import on_clear
 from ...util.parameter_keys import key_of
 
 _logger = logging.getLogger(__name__)
@@ -64,26 +64,30 @@ def _plans_of(jaxpr: Jaxpr) -> _Plans:
 
 Where = SingleDeviceSharding | Places
 
-_bindings: MemoTable[tuple[int, ...] | None] = MemoTable()
+_bindings: WeakKeyDictionary[Jaxpr, tuple[int, ...]] = WeakKeyDictionary()
 
 
-def binding_operands(jaxpr: Jaxpr) -> tuple[int, ...] | None:
-    """The operands whose places bind a program, `None` for all of them.
+def binding_operands(jaxpr: Jaxpr, keeps_unused: bool) -> Sequence[int]:
+    """The operands whose places bind a call: those that the program uses, or hands on as results.
 
-    They are those that it uses, or hands on as results.
+    Args:
+        jaxpr: the program.
+        keeps_unused: whether operands that nothing depends on are passed too, and count.
     """
-    known = _bindings[jaxpr]
-    if known is missing:
+    if keeps_unused:
+        return range(len(jaxpr.invars))
+    known = _bindings.get(jaxpr)
+    if known is None:
         _, used = eliminate_dead_code(without_references(jaxpr))
-        binding = tuple([i for i, is_used in enumerate(used) if is_used])
-        known = _bindings.add(jaxpr, None if all(used) else binding)
+        positions = [i for i, is_used in enumerate(used) if is_used]
+        known = _bindings.setdefault(jaxpr, tuple(positions))
     return known
 
 
 def place_of_call(
     jaxpr: Jaxpr,
     operands: Sequence[Array],
-    keeps_unused: bool,
+    binding: Sequence[int],
     default: SingleDeviceSharding | None = None,
 ) -> tuple[Where, bool]:
     """Where a call runs, and whether its results are committed to their places.
@@ -91,13 +95,12 @@ def place_of_call(
     Args:
         jaxpr: the program.
         operands: of the call.
-        keeps_unused: whether operands that nothing depends on are passed too.
-        default: the place if no operand is committed, where the caller knows it already.
+        binding: positions of those that count.
+        default: the place if none of them is committed, where the caller knows it already.
 
     Raises:
         ValueError: if operands are committed to different devices.
     """
-    binding = None if keeps_unused else binding_operands(jaxpr)
     info = jaxpr.debug_info
     where = f"jit of {info.function}"
     place, committed = placement_of(operands, where, info.argument_name, default, binding)

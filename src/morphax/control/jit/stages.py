@@ -13,6 +13,7 @@ from copy import copy
 from operator import is_
 from typing import Any, Protocol, final, runtime_checkable
 
+from ...array import Array
 from ...array.colocation import any_committed
 from ...core import Cell, Jaxpr, StagingTrace, current_trace, root_trace
 from ...core.trace import Trace
@@ -27,7 +28,7 @@ from ...util.messages import message
 from .compiled import Compiled
 from .jit_primitive import jit_p
 from .operands import as_operands, only_arrays
-from .plans import Where, place_of_call, plan_of
+from .plans import Where, binding_operands, place_of_call, plan_of
 from .stage_info import Stage
 
 CompilerOptions = dict[str, str | bool | int | float]
@@ -59,6 +60,7 @@ class Traced(Stage):
 
     __slots__ = (
         "_argument_names",
+        "_binding",
         "_committed",
         "_params",
         "_place",
@@ -82,6 +84,7 @@ class Traced(Stage):
         self._params = params
         self._committed = device is not None
         self._place = default_place() if device is None else whole_on(device)
+        self._binding: Sequence[int] = ()
         self._plans: dict[Where, Plan] = {}
         self._argument_names: Sequence[str] | None = None
 
@@ -91,6 +94,18 @@ class Traced(Stage):
             info = self._program.debug_info
             self._argument_names = [info.argument_name(i) for i in range(self.in_tree.num_leaves)]
         return self._argument_names
+
+    def where_bound(self, leaves: Sequence[Any]) -> Traced:
+        """The same program, to be compiled for the place that these leaves are bound to."""
+        if self._committed or not any([type(x) is Array and x._committed for x in leaves]):
+            return self
+        arrays = [i for i in self._binding_operands() if type(leaves[i]) is Array]
+        where, committed = place_of_call(self._program, leaves, arrays, self._place)
+        if not committed or where is self._place:
+            return self
+        other = copy(self)
+        other._place = where
+        return other
 
     def capturing(self, captured: Sequence[Any]) -> Traced:
         """The same program for a function that refers to these tracers."""
@@ -144,8 +159,8 @@ class Traced(Stage):
         where: Where = self._place
         committed = self._committed
         if not committed and any_committed(operands):
-            keeps_unused = self._params["keep_unused"]
-            where, committed = place_of_call(self._program, operands, keeps_unused, where)
+            binding = self._binding or self._binding_operands()
+            where, committed = place_of_call(self._program, operands, binding, where)
         plan = self._plans.get(where) or self._compile(where)
         return self.out_tree.unflatten(plan.run(operands, committed))
 
@@ -163,6 +178,11 @@ class Traced(Stage):
     def bind(self, leaves: Sequence[Any]) -> Any:
         """The call as one operation of the current trace, whichever that is."""
         return self.out_tree.unflatten(self._stage_out(current_trace(), leaves))
+
+    def _binding_operands(self) -> Sequence[int]:
+        """See `binding_operands`; found when an operand is committed for the first time."""
+        self._binding = binding_operands(self._program, self._params["keep_unused"])
+        return self._binding
 
     def _compile(self, where: Where) -> Plan:
         """The plan for some places, remembered for further calls."""

@@ -131,7 +131,7 @@ def test_version() -> None:
 def test_the_public_face_of_the_package() -> None:
     """Attributes that are no part of JAX's face are the packages that the face is made from."""
     modules = {name for name, value in vars(morphax).items() if inspect.ismodule(value)}
-    inner = {"array", "control", "core", "engines", "parallel", "transforms", "util"}
+    inner = {"array", "control", "core", "engines", "parallel", "runtime", "transforms", "util"}
     faces = {path.split(".")[0] for path in MODULES} | {"cache", "config"}
     assert {name for name in modules if not name.startswith("_")} - inner <= faces
 

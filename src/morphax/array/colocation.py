@@ -7,12 +7,21 @@ nothing.  Arrays in parts agree if the same devices, in the same order, hold the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
+from typing import Any
 
 from ..runtime.places import Places
 from ..runtime.sharding import Sharding, default_place
 from ..util.messages import message
 from .array import Array
+
+_is_committed = attrgetter("_committed")
+
+
+def any_committed(operands: Iterable[Array]) -> bool:
+    """Whether some array binds what is computed with it to its place."""
+    return True in map(_is_committed, operands)
 
 
 def placement_of(
@@ -38,7 +47,11 @@ def placement_of(
         ValueError: if two committed arrays are on different devices.
     """
     chosen: Sharding | None = None
-    for x in operands if binding is None else [operands[i] for i in binding]:
+    if binding is None or len(binding) == len(operands):
+        counting = operands
+    else:
+        counting = [operands[i] for i in binding]
+    for x in counting:
         if x._committed and x.place is not chosen:
             place = x.place.own_memory
             if chosen is None:
@@ -58,12 +71,12 @@ def bound_places(operands: Sequence[Array], place: Sharding) -> tuple[Sharding |
     if place.num_devices == 1:
         return None
     devices = place.device_assignment
-    return tuple(
-        [
-            x.place.own_memory if x._committed and x.place.device_assignment == devices else None
-            for x in operands
-        ]
-    )
+
+    def is_bound(x: Any) -> bool:
+        # What is lowered may have stand-ins for arrays.
+        return type(x) is Array and x._committed and x.place.device_assignment == devices
+
+    return tuple([x.place.own_memory if is_bound(x) else None for x in operands])
 
 
 def joint_places(

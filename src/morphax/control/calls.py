@@ -10,8 +10,9 @@ from ..array import Array
 from ..array.colocation import placement_of
 from ..core import Jaxpr, Primitive, Zero
 from ..engines.choice import engine_for
+from ..engines.reference.eager import as_array
 from ..engines.reference.engine import MOST_INTERPRETED, REFERENCE
-from ..runtime.sharding import default_place
+from ..runtime.sharding import Sharding
 from .checks.check_primitive import has_checks
 
 
@@ -43,14 +44,21 @@ def run_compiled(
     return engine_for(None, place).evaluate(primitive, operands, params, place, committed)
 
 
-def interpreted_operations(*bodies: Jaxpr) -> int:
-    """How many operations of an eager loop are interpreted, before it is compiled.
+def interpreted_operations(place: Sharding, *bodies: Jaxpr) -> int:
+    """How many operations of an eager loop at a place are interpreted, before it is compiled.
 
     None of a loop with checks, so that it does not begin to refuse them when it grows.
     """
-    place = default_place()
     interpreted = [
         not has_checks(body.effects) and engine_for(body, place, MOST_INTERPRETED) is REFERENCE
         for body in bodies
     ]
     return MOST_INTERPRETED if all(interpreted) else 0
+
+
+def bound(results: Sequence[Any], place: Sharding, committed: bool) -> list[Array]:
+    """Results of an operation that was interpreted, at its place if they are committed to it."""
+    arrays = [as_array(x) for x in results]
+    if not committed:
+        return arrays
+    return [x if x._committed else x.placed(place, committed=True) for x in arrays]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import final
 from weakref import WeakValueDictionary
 
-from ..util.memo import memoize
 from .device import Device
 from .sharding import Sharding, repeated_on
 
@@ -45,7 +44,7 @@ class Places:
     @classmethod
     def all_at(cls, place: Sharding, operands: int, results: int) -> Places:
         """One place for as many operands and results."""
-        return _all_at(place, operands, results)
+        return cls((place,) * operands, (place,) * results, place.device_assignment)
 
     @classmethod
     def on_devices_of(
@@ -78,8 +77,3 @@ class Places:
 
 
 _interned: WeakValueDictionary[_Key, Places] = WeakValueDictionary()
-
-
-@memoize
-def _all_at(place: Sharding, operands: int, results: int) -> Places:
-    return Places((place,) * operands, (place,) * results, place.device_assignment)

@@ -15,7 +15,7 @@ import pytest
 
 import morphax as jax
 from morphax import lax
-from morphax.control.jit.plans import places_at, plan_of
+from morphax.control.jit.plans import plan_of
 from morphax.engines.engine import Options
 from morphax.engines.xla.executable import Executable
 from morphax.runtime.sharding import default_place
@@ -108,7 +108,7 @@ def test_an_executable_is_shared_by_calls_and_derivatives() -> None:
     f = jax.jit(lambda x: lax.sin(x))
     f(1.0)
     jaxpr = f.trace(1.0).jaxpr
-    plan = plan_of(jaxpr, Options("f"), places_at(jaxpr, default_place()))
+    plan = plan_of(jaxpr, Options("f"), default_place())
     assert f.lower(1.0).compile().runtime_executable() is plan.runtime_executable()
 
 

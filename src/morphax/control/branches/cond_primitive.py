@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from ...array import Array
+from ...array.colocation import any_committed, placement_of
 from ...core import (
     BatchAxes,
     Jaxpr,
@@ -28,6 +29,7 @@ from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import any_of
 from ..bodies.places import shared_places, taking_places, with_places
 from ..bodies.wiring import Body, Role, Wiring
+from ..calls import bound
 from ..checks.check_primitive import has_checks
 from .branch_residuals import residual_operands, with_common_captures, with_operands_apart
 
@@ -55,7 +57,10 @@ class Cond(HasBodies):
     def execute(self, index: Array, *operands: Array, branches: tuple[Jaxpr, ...]) -> list[Array]:
         chosen = min(max(int(index.to_host()), 0), len(branches) - 1)
         branch = without_references(branches[chosen])
-        return [as_array(x) for x in apply_jaxpr(branch, *operands)]
+        results = [as_array(x) for x in apply_jaxpr(branch, *operands)]
+        if not index._committed and not any_committed(operands):
+            return results
+        return bound(results, *placement_of((index, *operands), self.name))
 
     def lower(
         self,

@@ -214,10 +214,10 @@ class JitFunction:
             >>> jax.jit(lambda x: 2.0 * x).trace(1.0).jaxpr
             { lambda ; a:f32[]. let b:f32[] = mul 2.0:f32[] a in (b,) }
         """
-        _, traced = self._find(args, kwargs, current_config(), shape_aval)
+        leaves, traced = self._find(args, kwargs, current_config(), shape_aval)
         # The function may be gone when an error of a later stage needs them.
         traced.name_arguments()
-        return traced
+        return traced.where_bound(leaves)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The StableHLO module of the function for arguments like these; see `trace`."""
@@ -225,7 +225,8 @@ class JitFunction:
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """Shapes and dtypes of the result for arguments like these; see `trace`."""
-        return self.trace(*args, **kwargs).out_info
+        _, traced = self._find(args, kwargs, current_config(), shape_aval)
+        return traced.out_info
 
     def _cache_size(self) -> int:
         return len(self._cache)

@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ...array import Array
+from ...array.colocation import any_committed
 from ...core import Jaxpr, current_trace, discharge, root_trace
 from ...engines.engine import Options
 from ...engines.xla.stablehlo import Builder, Value
 from ..program_call import Call, ProgramCall
-from .plans import places_of_call, plan_of
+from .plans import binding_operands, place_of_call, plan_of
 
 
 @final
@@ -46,9 +47,10 @@ class Jit(Call, ProgramCall):
         **_: Any,
     ) -> list[Array]:
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
-        places, committed = places_of_call(jaxpr, operands, keep_unused)
+        binding = binding_operands(jaxpr, keep_unused) if any_committed(operands) else ()
+        where, committed = place_of_call(jaxpr, operands, binding)
         options = Options(name, donated, keep_unused, compiler_options)
-        return plan_of(jaxpr, options, places).run(operands, committed)
+        return plan_of(jaxpr, options, where).run(operands, committed)
 
     def discharge(self, *operands: Any, **params: Any) -> list[Any]:
         """The values that references have before are given away where nobody else has them."""

@@ -1,7 +1,8 @@
 """Where programs run, and their plans: each is compiled once, and kept while its jaxpr lives.
 
-A plan is found by its jaxpr, its options and its places: an object for the place of each operand
-and result.  Options that no key understands are compiled anew (`util.parameter_keys`).
+A plan is found by its jaxpr, its options and its places: one object for those of all operands and
+results, or the one place where all of them are.  Options that no key understands are compiled anew
+(`util.parameter_keys`).
 
 Of more than `_MAX_PROGRAMS` jaxprs the plans of those used longest ago are let go, unless
 others keep them.
@@ -24,8 +25,8 @@ from ...core.dce import eliminate_dead_code
 from ...engines.choice import engine_for
 from ...engines.engine import Options, Plan
 from ...runtime.places import Places
-from ...runtime.sharding import Sharding
-from ...util.memo import memoize, on_clear
+from ...runtime.sharding import SingleDeviceSharding
+from ...util.memo import on_clear
 from ...util.parameter_keys import key_of
 
 _logger = logging.getLogger(__name__)
@@ -61,73 +62,82 @@ def _plans_of(jaxpr: Jaxpr) -> _Plans:
         return known
 
 
-@memoize
-def binding_operands(jaxpr: Jaxpr, keeps_unused: bool) -> tuple[int, ...]:
-    """The operands whose places bind a program: those that it uses, or hands on as results."""
+Where = SingleDeviceSharding | Places
+
+_bindings: WeakKeyDictionary[Jaxpr, tuple[int, ...]] = WeakKeyDictionary()
+
+
+def binding_operands(jaxpr: Jaxpr, keeps_unused: bool) -> Sequence[int]:
+    """The operands whose places bind a call: those that the program uses, or hands on as results.
+
+    Args:
+        jaxpr: the program.
+        keeps_unused: whether operands that nothing depends on are passed too, and count.
+    """
     if keeps_unused:
-        return tuple(range(len(jaxpr.invars)))
-    _, used = eliminate_dead_code(without_references(jaxpr))
-    return tuple([i for i, is_used in enumerate(used) if is_used])
+        return range(len(jaxpr.invars))
+    known = _bindings.get(jaxpr)
+    if known is None:
+        _, used = eliminate_dead_code(without_references(jaxpr))
+        positions = [i for i, is_used in enumerate(used) if is_used]
+        known = _bindings.setdefault(jaxpr, tuple(positions))
+    return known
 
 
-def places_of_call(
+def place_of_call(
     jaxpr: Jaxpr,
     operands: Sequence[Array],
-    keeps_unused: bool,
-    default: Sharding | None = None,
-) -> tuple[Places, bool]:
+    binding: Sequence[int],
+    default: SingleDeviceSharding | None = None,
+) -> tuple[Where, bool]:
     """Where a call runs, and whether its results are committed to their places.
 
     Args:
         jaxpr: the program.
         operands: of the call.
-        keeps_unused: whether operands that nothing depends on are passed too.
-        default: the place if no operand is committed, where the caller knows it already.
+        binding: positions of those that count.
+        default: the place if none of them is committed, where the caller knows it already.
 
     Raises:
         ValueError: if operands are committed to different devices.
     """
     info = jaxpr.debug_info
-    place, committed = placement_of(
-        operands,
-        f"jit of {info.function}",
-        info.argument_name,
-        default,
-        binding_operands(jaxpr, keeps_unused),
-    )
+    where = f"jit of {info.function}"
+    place, committed = placement_of(operands, where, info.argument_name, default, binding)
+    if type(place) is SingleDeviceSharding:
+        return place, committed
     bound = bound_places(operands, place)
     return joint_places(place, bound, len(operands), len(jaxpr.outvars)), committed
 
 
-def places_at(jaxpr: Jaxpr, place: Sharding) -> Places:
-    """One place for all operands and results of a program."""
-    on_values = without_references(jaxpr)
-    return Places.all_at(place, len(on_values.invars), len(on_values.outvars))
-
-
-def plan_of(jaxpr: Jaxpr, options: Options, places: Places) -> Plan:
+def plan_of(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
     """The plan of a program at its places."""
     known = _plans_of(jaxpr)
     # Whatever the name, it is the same plan.
-    key = key_of((*options[1:], places))
+    key = key_of((*options[1:], where))
     if key is None:
-        return _compiled(jaxpr, options, places)
+        return _compiled(jaxpr, options, where)
     found = known.by_options.get(key)
     if found is None:
         # Threads that need the same plan wait for the first.
         with known.lock:
             found = known.by_options.get(key)
             if found is None:
-                found = known.by_options[key] = _compiled(jaxpr, options, places)
+                found = known.by_options[key] = _compiled(jaxpr, options, where)
     return found
 
 
-def _compiled(jaxpr: Jaxpr, options: Options, places: Places) -> Plan:
+def _compiled(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
     start = time.perf_counter()
+    if type(where) is SingleDeviceSharding:
+        on_values = without_references(jaxpr)
+        places = Places.all_at(where, len(on_values.invars), len(on_values.outvars))
+    else:
+        places = where
     plan = engine_for(jaxpr, places.whole).compile(jaxpr, places, options)
     devices = places.devices
-    where = devices[0] if len(devices) == 1 else devices
-    _report(jaxpr, options.name, where, time.perf_counter() - start)
+    told = devices[0] if len(devices) == 1 else devices
+    _report(jaxpr, options.name, told, time.perf_counter() - start)
     return plan
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from operator import attrgetter, is_
+from operator import is_
 from typing import Any, Protocol, final, runtime_checkable
 
+from ...array import Array
+from ...array.colocation import any_committed
 from ...core import Cell, Jaxpr, StagingTrace, current_trace, root_trace
 from ...core.trace import Trace
 from ...engines.build_events import LOWERING, reported
@@ -21,16 +23,13 @@ from ...engines.engine import Options, Plan
 from ...engines.reference.eager import EvalTrace, as_array
 from ...engines.xla import inspection
 from ...engines.xla.lowering import LoweredProgram, lower
-from ...runtime.places import Places
 from ...runtime.sharding import default_place, whole_on
 from ...util.messages import message
 from .compiled import Compiled
 from .jit_primitive import jit_p
 from .operands import as_operands, only_arrays
-from .plans import places_at, places_of_call, plan_of
+from .plans import Where, binding_operands, place_of_call, plan_of
 from .stage_info import Stage
-
-_is_committed = attrgetter("_committed")
 
 CompilerOptions = dict[str, str | bool | int | float]
 
@@ -61,8 +60,8 @@ class Traced(Stage):
 
     __slots__ = (
         "_argument_names",
+        "_binding",
         "_committed",
-        "_own_places",
         "_params",
         "_place",
         "_plans",
@@ -85,8 +84,8 @@ class Traced(Stage):
         self._params = params
         self._committed = device is not None
         self._place = default_place() if device is None else whole_on(device)
-        self._own_places: Places | None = None
-        self._plans: dict[Places, Plan] = {}
+        self._binding: Sequence[int] = ()
+        self._plans: dict[Where, Plan] = {}
         self._argument_names: Sequence[str] | None = None
 
     def name_arguments(self) -> Sequence[str]:
@@ -95,6 +94,18 @@ class Traced(Stage):
             info = self._program.debug_info
             self._argument_names = [info.argument_name(i) for i in range(self.in_tree.num_leaves)]
         return self._argument_names
+
+    def where_bound(self, leaves: Sequence[Any]) -> Traced:
+        """The same program, to be compiled for the place that these leaves are bound to."""
+        if self._committed or not any([type(x) is Array and x._committed for x in leaves]):
+            return self
+        arrays = [i for i in self._binding_operands() if type(leaves[i]) is Array]
+        where, committed = place_of_call(self._program, leaves, arrays, self._place)
+        if not committed or where is self._place:
+            return self
+        other = copy(self)
+        other._place = where
+        return other
 
     def capturing(self, captured: Sequence[Any]) -> Traced:
         """The same program for a function that refers to these tracers."""
@@ -145,12 +156,12 @@ class Traced(Stage):
         operands = leaves
         if not only_arrays(map(type, leaves)):
             operands = as_operands(leaves, self._flat_in_avals, (self._place,) * len(leaves))
-        places, committed = self._own_places or self._default_places(), self._committed
-        if True in map(_is_committed, operands) and not committed:
-            places, committed = places_of_call(
-                self._program, operands, self._params["keep_unused"], self._place
-            )
-        plan = self._plans.get(places) or self._compile(places)
+        where: Where = self._place
+        committed = self._committed
+        if not committed and any_committed(operands):
+            binding = self._binding or self._binding_operands()
+            where, committed = place_of_call(self._program, operands, binding, where)
+        plan = self._plans.get(where) or self._compile(where)
         return self.out_tree.unflatten(plan.run(operands, committed))
 
     def plan(self) -> tuple[CallPlan | None, bool, Any]:
@@ -160,8 +171,7 @@ class Traced(Stage):
             how the program is called on the device, None if only Python can do it; whether its
             results are committed in any case; and their structure.
         """
-        places = self._default_places()
-        plan = self._plans.get(places) or self._compile(places)
+        plan = self._plans.get(self._place) or self._compile(self._place)
         steps = None if self.captured else plan.call_plan()
         return steps, self._committed, self.out_tree
 
@@ -169,20 +179,20 @@ class Traced(Stage):
         """The call as one operation of the current trace, whichever that is."""
         return self.out_tree.unflatten(self._stage_out(current_trace(), leaves))
 
-    def _default_places(self) -> Places:
-        """Where calls run whose operands are bound to no place; found at the first call."""
-        places = self._own_places = places_at(self._program, self._place)
-        return places
+    def _binding_operands(self) -> Sequence[int]:
+        """See `binding_operands`; found when an operand is committed for the first time."""
+        self._binding = binding_operands(self._program, self._params["keep_unused"])
+        return self._binding
 
-    def _compile(self, places: Places) -> Plan:
+    def _compile(self, where: Where) -> Plan:
         """The plan for some places, remembered for further calls."""
         # In eager mode all captured tracers have leaked; this says so.
         for x in self.captured:
             as_array(x)
-        found = self._plans[places] = self.compiled(places)
+        found = self._plans[where] = self.compiled(where)
         return found
 
-    def compiled(self, places: Places, compiler_options: CompilerOptions | None = None) -> Plan:
+    def compiled(self, where: Where, compiler_options: CompilerOptions | None = None) -> Plan:
         """The plan for some places, with options besides those given to `jit`."""
         params = self._params
         flags = dict(params["compiler_options"]) | (compiler_options or {})
@@ -192,7 +202,7 @@ class Traced(Stage):
             bool(params["keep_unused"]),
             tuple(sorted(flags.items())),
         )
-        return plan_of(self._program, options, places)
+        return plan_of(self._program, options, where)
 
     def _stage_out(self, trace: Trace, leaves: Sequence[Any]) -> list[Any]:
         """Write the call into another program, or its equations if it is to be inlined."""
@@ -343,7 +353,7 @@ class Lowered(Stage):
         """
         traced = self._traced
         place = traced._place if device_assignment is None else whole_on(device_assignment[0])
-        plan = traced.compiled(places_at(self._program, place), compiler_options)
+        plan = traced.compiled(place, compiler_options)
         return Compiled(traced, plan, traced.name_arguments(), traced.bind)
 
 

@@ -16,6 +16,7 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
+from ...array.colocation import placement_of
 from ...core import (
     apply_jaxpr,
     aval_of,
@@ -41,7 +42,7 @@ from ...transforms.transposition import open_transpose
 from ..bodies.body_primitive import HasBodies
 from ..bodies.fixpoint import spread
 from ..bodies.wiring import Body, Parts, Role, Wiring, slice_aval, stacked_aval
-from ..calls import interpreted_operations, no_scope, run_compiled
+from ..calls import bound, interpreted_operations, no_scope, run_compiled
 from .scan_lowering import scan_as_while
 
 
@@ -81,7 +82,8 @@ class Scan(HasBodies):
     def execute(self, *operands: Array, **params: Any) -> list[Array]:
         jaxpr, length = without_references(params["jaxpr"]), params["length"]
         cost = length * (len(jaxpr.eqns) + 1)
-        if length == 0 or cost > interpreted_operations(jaxpr):
+        place, committed = placement_of(operands, self.name)
+        if length == 0 or cost > interpreted_operations(place, jaxpr):
             return run_compiled(self, operands, params)
         parts = self.wiring.parts(operands, params)
         slices = jaxpr.in_avals[len(operands) - len(parts["xs"]) :]
@@ -91,7 +93,7 @@ class Scan(HasBodies):
         )
         ys = [np.stack([as_array(y).to_host() for y in column]) for column in columns]
         avals = [stacked_aval(a, length) for a in jaxpr.out_avals[len(carry) :]]
-        return [*map(as_array, carry), *map(Array, avals, ys)]
+        return bound([*carry, *map(Array, avals, ys)], place, committed)
 
     def lower(
         self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any

@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from typing import Any, final
 
 from ...array import Array
+from ...array.colocation import placement_of
 from ...core import (
     BatchAxes,
     Jaxpr,
@@ -21,7 +22,6 @@ from ...core import (
     values_of,
     without_references,
 )
-from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.elementwise.selection import select_n
 from ...lax.ground.linear_structure import broadcast_in_dim_p
@@ -34,7 +34,7 @@ from ..batched_effects import batch_with_checks, check_repeatable
 from ..bodies.body_primitive import HasBodies
 from ..bodies.reference_values import first_places, handed_back
 from ..bodies.wiring import Body, Parts, Role, Wiring
-from ..calls import interpreted_operations, no_scope, run_compiled
+from ..calls import bound, interpreted_operations, no_scope, run_compiled
 from ..checks.check_primitive import has_checks
 
 
@@ -69,9 +69,10 @@ class Loops(HasBodies):
         condition = without_references(params["cond_jaxpr"])
         body = without_references(params["body_jaxpr"])
         cost = max(len(condition.eqns) + len(body.eqns), 1)
-        most = -(-interpreted_operations(condition, body) // cost)
-        carry, is_over = _steps(parts, condition, body, no_scope, most)
-        carry = [as_array(x) for x in carry]
+        place, committed = placement_of(operands, self.name)
+        most = -(-interpreted_operations(place, condition, body) // cost)
+        values, is_over = _steps(parts, condition, body, no_scope, most)
+        carry = bound(values, place, committed)
         return carry if is_over else run_compiled(self, parts.replaced(carry=carry).flat, params)
 
     def with_carried_condition(self, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:

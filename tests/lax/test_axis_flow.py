@@ -12,7 +12,7 @@ from morphax import core, lax
 from morphax.config import enable_x64
 from morphax.control.jit.jit import jit
 from morphax.control.loops.loops import scan
-from morphax.transforms.derivatives import jvp
+from morphax.transforms.derivatives import jvp, vjp
 from morphax.transforms.vmap import vmap
 from tests.cases.op_case import OpCase
 from tests.lax.test_operations import CASES
@@ -74,30 +74,96 @@ def _wide_dtypes() -> Iterator[None]:
         yield
 
 
+PLACEMENTS = [(over_x, over_x), (over_y, over_y), (over_both, whole)]
+
+
+def is_inexact(case: OpCase) -> bool:
+    return case.dtypes[0].startswith(("float", "complex"))
+
+
+def placed(arrays: Sequence[Any], placement: Any) -> list[core.ShapedArray]:
+    """The avals of arrays that lie on the mesh, each varying over an axis of its own."""
+    first, others = placement
+    specs = [(others if i else first)(x.shape) for i, x in enumerate(arrays)]
+    return [
+        core.ShapedArray(
+            x.shape,
+            x.dtype,
+            sharding=core.AbstractSharding(MESH, spec),
+            vma=frozenset({f"v{i}"}),
+        )
+        for i, (x, spec) in enumerate(zip(arrays, specs, strict=True))
+    ]
+
+
+def staged_unless_ambiguous(
+    function: Callable[..., Any], avals: Sequence[core.ShapedArray]
+) -> core.Jaxpr | None:
+    """The program; `None` where it is refused because of how its operands are split."""
+    is_split = any([aval.sharding is not None and any(aval.sharding.spec) for aval in avals])
+    try:
+        return staged(function, avals)
+    except TypeError as error:
+        if "split over a mesh" in str(error) and is_split:
+            return None
+        raise
+
+
 @pytest.mark.usefixtures("_wide_dtypes")
-@pytest.mark.parametrize("placement", [(over_x, over_x), (over_y, over_y), (over_both, whole)])
+@pytest.mark.parametrize("placement", PLACEMENTS)
 @pytest.mark.parametrize("case", [pytest.param(c, id=c.label) for c in CASES])
 def test_every_record_is_split_or_refused(case: OpCase, placement: Any) -> None:
-    first, others = placement
-    drawn = case.draw(case.dtypes[0])
-    specs = [(others if i else first)(x.shape) for i, x in enumerate(drawn)]
-    shardings = [core.AbstractSharding(MESH, spec) for spec in specs]
-    avals = [
-        core.ShapedArray(x.shape, x.dtype, sharding=sharding, vma=frozenset({f"v{i}"}))
-        for i, (x, sharding) in enumerate(zip(drawn, shardings, strict=True))
-    ]
-    try:
-        jaxpr = staged(case.function, avals)
-    except TypeError as error:
-        if "split over a mesh" in str(error) and any(any(spec) for spec in specs):
-            return
-        raise
+    avals = placed(case.draw(case.dtypes[0]), placement)
+    jaxpr = staged_unless_ambiguous(case.function, avals)
+    if jaxpr is None:
+        return
     core.check_jaxpr(jaxpr)
     for eqn in jaxpr.eqns:
         varying = frozenset().union(*[v.aval.vma for v in eqn.invars])
         for var in eqn.outvars:
             assert var.aval.vma == varying
             assert_fits(var.aval, bool(eqn.invars))
+
+
+@pytest.mark.usefixtures("_wide_dtypes")
+@pytest.mark.parametrize("placement", PLACEMENTS)
+@pytest.mark.parametrize(
+    "case", [pytest.param(c, id=c.label) for c in CASES if c.derivatives and is_inexact(c)]
+)
+def test_tangents_and_cotangents_are_split_as_what_they_belong_to(
+    case: OpCase, placement: Any
+) -> None:
+    # What varies over an axis by hand has cotangents that are summed over it, by collectives.
+    avals = [a.update(vma=frozenset()) for a in placed(case.draw(case.dtypes[0]), placement)]
+    if staged_unless_ambiguous(case.function, avals) is None:
+        return
+    chosen = [
+        i
+        for i, (a, spec) in enumerate(zip(avals, case.operands, strict=True))
+        if a.dtype.kind in "fc" and spec.differentiable
+    ]
+
+    def derivatives(*operands: Any) -> list[Any]:
+        def of_chosen(*values: Any) -> list[Any]:
+            given = dict(zip(chosen, values, strict=True))
+            out = case.function(*[given.get(i, x) for i, x in enumerate(operands)])
+            outs = out if isinstance(out, (list, tuple)) else [out]
+            return [x for x in outs if x.dtype.kind in "fc"]
+
+        primals = [operands[i] for i in chosen]
+        outs, tangents = jvp(of_chosen, primals, primals)
+        return [*outs, *tangents, *vjp(of_chosen, *primals)[1](outs)]
+
+    jaxpr = staged_unless_ambiguous(derivatives, avals)
+    if jaxpr is None:
+        return
+    core.check_jaxpr(jaxpr)
+    results = jaxpr.out_avals
+    count = (len(results) - len(chosen)) // 2
+    belongs_to = [*results[:count], *[avals[i] for i in chosen]]
+    for derivative, primal in zip(results[count:], belongs_to, strict=True):
+        # Scalars are whole; a zero one is not on the mesh at all.
+        assert derivative.sharding == primal.sharding or not primal.ndim
 
 
 def assert_fits(aval: Any, has_operands: bool) -> None:

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import dtypes
 from ..util.messages import message
-from .dims import Dim, Shape, dims
+from .dims import Dim, Shape, dims, is_static
 from .mesh import AbstractSharding, split_text
 
 
@@ -120,7 +120,10 @@ class ShapedArray(AbstractValue):
         True
     """
 
-    __slots__ = ("dtype", "is_on_mesh", "shape", "sharding", "size", "vma", "weak_type")
+    __slots__ = (
+        *("dtype", "is_on_mesh", "is_static", "shape", "sharding", "size"),
+        *("vma", "weak_type"),
+    )
 
     shape: Shape
     dtype: Any
@@ -128,6 +131,8 @@ class ShapedArray(AbstractValue):
     sharding: AbstractSharding | None
     vma: frozenset[Any]
     is_on_mesh: bool
+    # Whether all sizes are numbers.
+    is_static: bool
     size: Dim
 
     def __new__(
@@ -168,6 +173,7 @@ class ShapedArray(AbstractValue):
         set_field(self, "sharding", sharding)
         set_field(self, "vma", vma)
         set_field(self, "is_on_mesh", sharding is not None or bool(vma))
+        set_field(self, "is_static", is_static(shape))
         set_field(self, "size", math.prod(shape))
         return self
 

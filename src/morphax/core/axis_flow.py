@@ -153,12 +153,13 @@ class _Derivation(NamedTuple):
         return found
 
     def axes(self) -> Iterator[tuple[int | None, str, Split]]:
-        """Label, name and split of each axis of the operands."""
+        """Label, name and split of each axis of the operands that say how they are split."""
         for position, (labels, aval) in enumerate(zip(self.flow.operands, self.avals, strict=True)):
             sharding = getattr(aval, "sharding", None)
+            if sharding is None:
+                continue
             for axis, label in enumerate(labels):
-                split = () if sharding is None else sharding.spec[axis]
-                yield label, f"axis {axis} of operand {position}", split
+                yield label, f"axis {axis} of operand {position}", sharding.spec[axis]
 
     def refuse(self, expected: str, fix: str) -> NoReturn:
         _refuse(self.name, self.avals, expected, fix)

@@ -183,7 +183,7 @@ def min_dim(d1: Dim, d2: Dim) -> Dim:
 
 def upper_bound(size: Dim) -> float:
     """A number that it is never above; infinity if none is known."""
-    return most(_terms(size))
+    return most(size.terms) if type(size) is SymbolicDim else size
 
 
 def clamp_dim(low: Dim, size: Dim, high: Dim) -> Dim:

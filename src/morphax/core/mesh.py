@@ -7,6 +7,7 @@ over axes of the grid, or *whole* on each device.  Which devices these are is no
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import final
@@ -79,6 +80,10 @@ class AbstractSharding:
     def without_axis(self, axis: int) -> AbstractSharding:
         """The sharding of a member of the array along an axis."""
         return AbstractSharding(self.mesh, (*self.spec[:axis], *self.spec[axis + 1 :]))
+
+    def permuted(self, order: Sequence[int]) -> AbstractSharding:
+        """The sharding of the array with its axes in another order."""
+        return AbstractSharding(self.mesh, tuple([self.spec[i] for i in order]))
 
     def along(self, axis: int) -> AbstractSharding:
         """How an axis is split, as the sharding of a vector."""

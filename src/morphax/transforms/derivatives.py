@@ -25,9 +25,9 @@ from ..core import (
     new_trace,
     stage,
 )
-from ..lax.elementwise.convert import as_weak_as
 from ..lax.ground.linear_structure import instantiate
 from ..lax.reference.references import Ref
+from ..lax.shape.resharding import tied
 from ..util.messages import message
 from .derivative_maps import JVP, VJP, MapFacts, as_output, check_tangents, tangent_output
 from .flattening import (
@@ -134,7 +134,7 @@ def jvp(
     check_tangents("jvp", names, tangent_leaves, avals)
     trace = JVPTrace(current_trace())
     inputs = [
-        JVPTracer(trace, x, as_weak_as(t, aval)) if is_differentiable(x) else x
+        JVPTracer(trace, x, tied(t, aval)) if is_differentiable(x) else x
         for x, t, aval in zip(leaves, tangent_leaves, avals, strict=True)
     ]
     with new_trace(trace):

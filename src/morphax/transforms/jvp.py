@@ -29,8 +29,8 @@ from ..core import (
 )
 from ..core.dce import eliminate_dead_code, holds_only_transposed
 from ..core.trace import Trace
-from ..lax.elementwise.convert import as_weak_as
 from ..lax.ground.linear_structure import instantiate
+from ..lax.shape.resharding import tied
 from ..util.memo import memoize
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def _tangent_of(out: Any, tangent: Any) -> Any:
     if is_zero(tangent):
         return tangent
     aval = aval_of(tangent)
-    return Zero(aval) if aval.dtype == dtypes.float0 else as_weak_as(tangent, aval_of(out))
+    return Zero(aval) if aval.dtype == dtypes.float0 else tied(tangent, aval_of(out))
 
 
 @memoize

@@ -28,8 +28,8 @@ from ..core import (
     without_source,
 )
 from ..core.partition import partition
-from ..lax.elementwise.convert import as_weak_as
 from ..lax.ground.linear_structure import add_tangents, instantiate
+from ..lax.shape.resharding import tied
 from ..util.memo import memoize
 from ..util.messages import message
 from .known_parts import dependence
@@ -161,7 +161,7 @@ def transpose_fragment(
             ]
         )
         return [
-            as_weak_as(r, aval)
+            tied(r, aval)
             for r, aval, is_active in zip(results, avals, active, strict=True)
             if is_active
         ]
@@ -243,7 +243,7 @@ def open_transpose(
             results = [instantiate(r) if lin else r for r, lin in zip(results, linear, strict=True)]
         active.extend([not is_zero(r) for r in results])
         pairs = zip(results, jaxpr.invars, strict=True)
-        return [as_weak_as(r, v.aval) for r, v in pairs if not is_zero(r)]
+        return [tied(r, v.aval) for r, v in pairs if not is_zero(r)]
 
     known_avals = [v.aval for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
     ct_avals = [

@@ -78,7 +78,7 @@ class SizeVerbs:
 
     def reshape(self, x: Value, out: Any) -> Value:
         """The elements of `x` in the shape of `out`."""
-        if is_static(out.shape):
+        if out.is_static:
             return self.op("stablehlo.reshape", out, x)
         return self.op("stablehlo.dynamic_reshape", out, x, self.sizes(physical_aval(out).shape))
 
@@ -91,7 +91,7 @@ class SizeVerbs:
         if lies_in_words(out):
             dimensions = [*dimensions, len(out.shape)]
         axes = i64_array(dimensions)
-        if is_static(out.shape):
+        if out.is_static:
             return self.op("stablehlo.broadcast_in_dim", out, x, broadcast_dimensions=axes)
         shape = self.sizes(physical_aval(out).shape)
         return self.op(
@@ -101,7 +101,7 @@ class SizeVerbs:
     def iota(self, out: Any, dimension: int) -> Value:
         """0, 1, 2, … along an axis."""
         axis = f"{dimension} : i64"
-        if is_static(out.shape):
+        if out.is_static:
             return self.op("stablehlo.iota", out, iota_dimension=axis)
         shape = self.sizes(out.shape)
         return self.op("stablehlo.dynamic_iota", out, shape, iota_dimension=axis)
@@ -116,7 +116,8 @@ class SizeVerbs:
     ) -> Value:
         """The elements ``start, start + stride, …`` below `limit`, along each axis."""
         steps = strides or (1,) * len(starts)
-        if is_static(starts) and is_static(limits):
+        # A limit that is not a number makes a start or a size that is none.
+        if out.is_static and is_static(starts):
             return self.op(
                 "stablehlo.slice",
                 out,
@@ -135,9 +136,11 @@ class SizeVerbs:
         shape = x.aval.shape
         starts, limits, strides = [0] * len(shape), list(shape), [1] * len(shape)
         starts[axis], limits[axis], strides[axis] = start, stop, step
-        sizes = list(shape)
-        sizes[axis] = -(-(stop - start) // step)
-        return self.slice(x, out or x.aval.update(shape=sizes), starts, limits, strides)
+        if out is None:
+            sizes = list(shape)
+            sizes[axis] = -(-(stop - start) // step)
+            out = x.aval.update(shape=sizes)
+        return self.slice(x, out, starts, limits, strides)
 
     def pad(
         self, x: Value, out: Any, padding_value: Value, config: Sequence[tuple[Dim, Dim, int]]
@@ -196,7 +199,7 @@ class SizeVerbs:
     def random_bits(self, state: Value, out: Any, algorithm: str) -> list[Value]:
         """The state after some bits were drawn, and the bits."""
         outs, name = (state.aval, out), f"#stablehlo<rng_algorithm {algorithm}>"
-        if is_static(out.shape):
+        if out.is_static:
             return self.ops("stablehlo.rng_bit_generator", outs, state, rng_algorithm=name)
         return self.ops(
             "stablehlo.custom_call",
@@ -213,7 +216,7 @@ class SizeVerbs:
         The pass that makes shapes static does not know this operation if it is cut or joined.
         """
         wide, narrow = (_bits(v) for v in (x.aval, out))
-        if wide == narrow or (is_static(x.aval.shape) and is_static(out.shape)):
+        if wide == narrow or (x.aval.is_static and out.is_static):
             return self.op("stablehlo.bitcast_convert", out, x)
         if wide < narrow:
             return self._joined(x, out, wide, f"uint{narrow}")

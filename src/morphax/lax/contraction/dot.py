@@ -201,18 +201,19 @@ def _transposed(ct: Any, aval: Any, other: Any, numbers: Any, precision: Any, *,
     start = count if swap else count + len(free)
     ct_contracting = tuple(range(start, start + len(other_free)))
     ct_batch = tuple(range(count))
+    # The axes of `product` are the batch axes, the free ones, then the contracting ones in the
+    # order in which they stand in the other operand.
+    last = [contracting[i] for i in np.argsort(other_contracting)]
+    axes = [*batch, *free, *last]
     product = dot_general_p.bind(
         ct,
         other,
         dimension_numbers=((ct_contracting, other_free), (ct_batch, other_batch)),
         precision=precision[::-1] if swap and isinstance(precision, tuple) else precision,
         preferred_element_type=aval.dtype,
-        out_sharding=None,
+        out_sharding=aval.sharding and aval.sharding.permuted(axes),
     )
-    # The axes of `product` are the batch axes, the free ones, then the contracting ones in the
-    # order in which they stand in the other operand.
-    last = [contracting[i] for i in np.argsort(other_contracting)]
-    order = np.argsort([*batch, *free, *last]).tolist()
+    order = np.argsort(axes).tolist()
     if order == list(range(aval.ndim)):
         return product
     return transpose_p.bind(product, permutation=tuple(order))

@@ -28,7 +28,6 @@ from ...core import (
     same_axes,
     stage,
 )
-from ...core.dims import is_static
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.memo import memoize
 from ...util.messages import message
@@ -107,7 +106,7 @@ class Cumulative(Primitive):
         def combine(block: Builder, left: Value, right: Value) -> Value:
             return block.inline(_pair_program(self, left.aval), left, right)[0]
 
-        if b.module.platform == "cpu" or not is_static(x.aval.shape):
+        if b.module.platform == "cpu" or not x.aval.is_static:
             carry = self.carry_dtype(x.aval.dtype)
             return lower_as_loop(b, combine, x, carry, self.monoid.identity(carry), axis, reverse)
         return lower_as_window(b, combine, x, self.monoid.identity(x.aval.dtype), axis, reverse)

@@ -144,7 +144,10 @@ class ExtremeReduction(Reduction):
 
         def repeated(v: Any) -> Any:
             return broadcast_in_dim_p.bind(
-                v, shape=x.aval.shape, broadcast_dimensions=kept, sharding=None
+                v,
+                shape=x.aval.shape,
+                broadcast_dimensions=kept,
+                sharding=x.aval.sharding,
             )
 
         attained = eq(x, repeated(out))

@@ -105,7 +105,8 @@ class Split(Primitive):
         self, b: Builder, outs: Sequence[Any], x: Value, *, sizes: Any, axis: Any
     ) -> list[Value]:
         bounds = pairwise(accumulate(sizes, initial=0))
-        return [b.slice_along(x, axis, start, stop) for start, stop in bounds]
+        parts = zip(outs, bounds, strict=True)
+        return [b.slice_along(x, axis, start, stop, out=out) for out, (start, stop) in parts]
 
     def transpose(self, cts: Any, x: Any, *, sizes: Any, axis: Any) -> list[Any]:
         return [concatenate(list(map(instantiate, cts)), axis)]

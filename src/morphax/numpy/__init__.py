@@ -33,6 +33,7 @@ from .arithmetic import mod as mod
 from .arithmetic import multiply as multiply
 from .arithmetic import negative as negative
 from .arithmetic import positive as positive
+from .arithmetic import power as pow
 from .arithmetic import power as power
 from .arithmetic import reciprocal as reciprocal
 from .arithmetic import remainder as remainder
@@ -45,6 +46,7 @@ from .averages import average as average
 from .averages import mean as mean
 from .averages import std as std
 from .averages import var as var
+from .bessel import i0 as i0
 from .complex import angle as angle
 from .complex import conj as conj
 from .complex import conjugate as conjugate
@@ -76,6 +78,8 @@ from .differences import ediff1d as ediff1d
 from .differences import gradient as gradient
 from .differences import trapezoid as trapezoid
 from .differences import unwrap as unwrap
+from .divisors import gcd as gcd
+from .divisors import lcm as lcm
 from .einsum import einsum as einsum
 from .einsum import einsum_path as einsum_path
 from .exponential import exp as exp
@@ -259,6 +263,7 @@ from .scalar_types import floating as floating
 from .scalar_types import generic as generic
 from .scalar_types import inexact as inexact
 from .scalar_types import inf as inf
+from .scalar_types import int1 as int1
 from .scalar_types import int2 as int2
 from .scalar_types import int4 as int4
 from .scalar_types import int8 as int8
@@ -275,6 +280,7 @@ from .scalar_types import pi as pi
 from .scalar_types import signedinteger as signedinteger
 from .scalar_types import single as single
 from .scalar_types import uint as uint
+from .scalar_types import uint1 as uint1
 from .scalar_types import uint2 as uint2
 from .scalar_types import uint4 as uint4
 from .scalar_types import uint8 as uint8

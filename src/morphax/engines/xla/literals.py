@@ -22,6 +22,7 @@ from ... import dtypes
 from ...core import AbstractToken, ShapedArray
 from ...core.values import conversions
 from ...util.memo import memoize
+from ...util.messages import message
 
 _NAMES = {
     "bool": "i1",
@@ -89,7 +90,17 @@ def opaque_of(words: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
 
 def element_type(dtype: Any) -> str:
     """The StableHLO name of a dtype."""
-    return _NAMES[physical_dtype(dtype).name]
+    name = physical_dtype(dtype).name
+    if name in _NAMES:
+        return _NAMES[name]
+    raise TypeError(
+        message(
+            "compilation",
+            given=f"an array of dtype {name}",
+            expected="a dtype that XLA has",
+            fix="Convert it before, for instance with x.astype('int8'), or compute it eagerly.",
+        )
+    )
 
 
 @memoize

@@ -221,6 +221,7 @@ from .reductions import any as any
 from .reductions import count_nonzero as count_nonzero
 from .reductions import max as max
 from .reductions import min as min
+from .reductions import minmax as minmax
 from .reductions import prod as prod
 from .reductions import ptp as ptp
 from .reductions import sum as sum
@@ -343,6 +344,7 @@ from .sorting import lexsort as lexsort
 from .sorting import partition as partition
 from .sorting import sort as sort
 from .sorting import sort_complex as sort_complex
+from .sorting import top_k as top_k
 from .statistics import corrcoef as corrcoef
 from .statistics import cov as cov
 from .statistics import histogram as histogram

@@ -16,7 +16,7 @@ from .. import numpy as jnp
 from ..control.custom.custom_jvp import custom_jvp
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
-from ..numpy.bessel import bessel_i0, bessel_i1
+from ..lax.elementwise.bessel import i1_over_x
 from ..numpy.operands import as_array, promoted_inexact, settled
 from ..util.messages import message
 
@@ -157,12 +157,35 @@ def i1e(x: Any) -> Any:
 
 def i0(x: Any) -> Any:
     """The modified Bessel function I₀."""
-    return bessel_i0(*_operands("i0", x))
+    return _i0(*_operands("i0", x))
+
+
+@custom_jvp
+def _i0(x: Any) -> Any:
+    return lax.exp(lax.abs(x)) * lax.bessel_i0e(x)
+
+
+_i0.defjvps(lambda t, out, x: t * _i1(x))
 
 
 def i1(x: Any) -> Any:
     """The modified Bessel function I₁."""
-    return bessel_i1(*_operands("i1", x))
+    return _i1(*_operands("i1", x))
+
+
+@custom_jvp
+def _i1(x: Any) -> Any:
+    return lax.exp(lax.abs(x)) * lax.bessel_i1e(x)
+
+
+# The kinks of |x| in the factors, which cancel in the product, stay out of the derivatives.
+_i1.defjvps(lambda t, out, x: t * (_i0(x) - _i1_over_x(x)))
+
+
+def _i1_over_x(x: Any) -> Any:
+    near = lax.abs(x) < 0.5
+    series = i1_over_x(jnp.where(near, x, 0))
+    return jnp.where(near, series, _i1(x) / jnp.where(near, 1, x))
 
 
 def expit(x: Any) -> Any:

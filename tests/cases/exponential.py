@@ -23,6 +23,7 @@ CASES = (
     OpCase("expm1", lax.expm1, np.expm1, dtypes=INEXACT),
     OpCase("expm1/small", lax.expm1, np.expm1, (Operand(low=-1e-3, high=1e-3),), INEXACT),
     OpCase("log", lax.log, np.log, POSITIVE, INEXACT),
+    OpCase("log2", lax.log2, np.log2, POSITIVE, INEXACT),
     OpCase("log1p", lax.log1p, np.log1p, ABOVE_MINUS_ONE, INEXACT),
     OpCase("log1p/small", lax.log1p, np.log1p, (Operand(low=-1e-3, high=1e-3),), INEXACT),
     OpCase("log/empty", lax.log, np.log, (Operand((0, 3)),)),

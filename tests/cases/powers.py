@@ -45,5 +45,13 @@ CASES = (
     OpCase("rsqrt", lax.rsqrt, lambda x: 1 / np.sqrt(x), POSITIVE, INEXACT),
     OpCase("cbrt", lax.cbrt, np.cbrt, POSITIVE, FLOATS),
     OpCase("cbrt/negative", lax.cbrt, np.cbrt, (Operand(low=-3, high=-0.5),), FLOATS),
+    OpCase("one_minus_square", lax.one_minus_square, lambda x: 1 - x * x, dtypes=NUMBERS),
+    OpCase(
+        "polynomial",
+        lambda x, a, b: lax.polynomial(x, [a, b, 3, 1, 2]),
+        lambda x, a, b: a + b * x + 3 * x**2 + x**3 + 2 * x**4,
+        (Operand(), Operand(), Operand((1, 4))),
+        dtypes=INEXACT,
+    ),
     OpCase("square/integer", lax.square, np.square, (Operand(low=-100, high=100),), INTEGERS),
 )

@@ -6,6 +6,7 @@ import numpy as np
 from scipy import special
 
 from morphax import lax
+from morphax.lax.elementwise.inverse_erfc import erfc_inv_p
 
 from .op_case import FLOATS, OpCase, Operand
 
@@ -18,6 +19,8 @@ CASES = (
     OpCase("erf/rank_0", lax.erf, special.erf, (Operand(()),)),
     OpCase("erfc", lax.erfc, special.erfc, dtypes=FLOATS),
     OpCase("erf_inv", lax.erf_inv, special.erfinv, (Operand(low=-0.8, high=0.8),), FLOATS),
+    OpCase("erfc_inv", erfc_inv_p.bind, special.erfcinv, (Operand(low=0.6, high=1.4),), FLOATS),
+    OpCase("erfc_inv/tails", erfc_inv_p.bind, special.erfcinv, (Operand(low=0.02, high=0.4),)),
     OpCase("lgamma", lax.lgamma, special.gammaln, POSITIVE, FLOATS),
     OpCase("lgamma/negative", lax.lgamma, special.gammaln, NEGATIVE, FLOATS),
     OpCase("digamma", lax.digamma, special.psi, POSITIVE, FLOATS),

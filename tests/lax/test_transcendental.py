@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from morphax import jvp, lax
+from morphax import enable_x64, jit, jvp, lax
+from morphax.lax.elementwise.inverse_erfc import erfc_inv_p
 from tests.lax.engines import (
     array,
     check_all_agree,
@@ -21,7 +22,7 @@ EDGES = (
 )  # fmt: skip
 TOLERANCE = {"float32": 1e-5, "float64": 1e-13, "float16": 2e-3, "bfloat16": 2e-2}
 FAMILIES = (
-    ("exp", "exp2", "expm1", "log", "log1p", "logistic"),
+    ("exp", "exp2", "expm1", "log", "log2", "log1p", "logistic"),
     ("sin", "cos", "tan", "asin", "acos", "atan"),
     ("sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
     ("erf", "erfc", "erf_inv", "digamma", "bessel_i0e", "bessel_i1e"),
@@ -32,6 +33,42 @@ FAMILIES = (
 @pytest.mark.parametrize("dtype", TOLERANCE)
 def test_edges(names: tuple[str, ...], dtype: str) -> None:
     check_all_agree(names, array(EDGES, dtype), rtol=TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_inverse_of_erfc_to_its_ends(dtype: str) -> None:
+    tails = (1e-30, 1e-10, 0.499, 0.501, 1.499, 1.501, 1.75, 2, -0.5, 2.5)
+    x = array((*EDGES, *tails), dtype)
+    x = np.append(x, np.finfo(dtype).tiny)
+    value = check_engines_agree(erfc_inv_p.bind, x, rtol=3e-7 if dtype == "float32" else 1e-14)
+    np.testing.assert_array_equal(value[[0, 1]], np.inf)
+
+
+def test_powers_of_two_have_whole_logarithms() -> None:
+    exponents = np.arange(-1022, 1024)
+    with enable_x64(True):
+        np.testing.assert_array_equal(lax.log2(2.0**exponents), exponents)
+        np.testing.assert_allclose(jit(lax.log2)(2.0**exponents), exponents, rtol=3e-16)
+
+
+def test_one_minus_square_keeps_its_digits() -> None:
+    x = np.float32([1 - 2**-24, -1 + 2**-24, 1e-6])
+    for given in (lax.one_minus_square(x), jit(lax.one_minus_square)(x)):
+        np.testing.assert_allclose(given, 1 - x.astype("f8") ** 2, rtol=2e-7)
+    slope = jvp(lambda x: jvp(lax.one_minus_square, (x,), (1.0,))[1], (1e-9,), (1.0,))
+    assert slope == (np.float32(-2e-9), -2)
+
+
+def test_polynomials() -> None:
+    assert lax.polynomial(3.0, [1.0, 5.0, 2.0]) == 34
+    np.testing.assert_array_equal(lax.polynomial(np.float32([np.inf, 1]), [2.0]), [2, 2])
+    np.testing.assert_array_equal(lax.polynomial(2.0, [np.float32([1, 2]), 1.0]), [3, 4])
+    assert lax.polynomial(np.ones((2, 1)), [np.ones((1, 3))]).shape == (2, 3)
+    assert lax.polynomial(3, [1.5, 1]) == 4.5
+    with pytest.raises(ValueError, match="rank of x"):
+        lax.polynomial(np.ones((2, 3)), [np.ones(3)])
+    with pytest.raises(ValueError, match="unroll"):
+        lax.polynomial(2.0, [1.0], unroll=-1)
 
 
 @pytest.mark.parametrize("dtype", TOLERANCE)

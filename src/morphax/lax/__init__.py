@@ -87,6 +87,8 @@ from .elementwise.exponential import expm1_p as expm1_p
 from .elementwise.exponential import log as log
 from .elementwise.exponential import log1p as log1p
 from .elementwise.exponential import log1p_p as log1p_p
+from .elementwise.exponential import log2 as log2
+from .elementwise.exponential import log2_p as log2_p
 from .elementwise.exponential import log_p as log_p
 from .elementwise.exponential import logistic as logistic
 from .elementwise.exponential import logistic_p as logistic_p
@@ -114,10 +116,13 @@ from .elementwise.magnitude import nextafter as nextafter
 from .elementwise.magnitude import nextafter_p as nextafter_p
 from .elementwise.magnitude import sign as sign
 from .elementwise.magnitude import sign_p as sign_p
+from .elementwise.polynomial import polynomial as polynomial
 from .elementwise.powers import cbrt as cbrt
 from .elementwise.powers import cbrt_p as cbrt_p
 from .elementwise.powers import integer_pow as integer_pow
 from .elementwise.powers import integer_pow_p as integer_pow_p
+from .elementwise.powers import one_minus_square as one_minus_square
+from .elementwise.powers import one_minus_square_p as one_minus_square_p
 from .elementwise.powers import pow as pow
 from .elementwise.powers import pow_p as pow_p
 from .elementwise.powers import reciprocal as reciprocal

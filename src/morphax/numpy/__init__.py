@@ -24,6 +24,7 @@ from .arithmetic import fmod as fmod
 from .arithmetic import hypot as hypot
 from .arithmetic import mod as mod
 from .arithmetic import positive as positive
+from .arithmetic import power as pow
 from .arithmetic import power as power
 from .arithmetic import reciprocal as reciprocal
 from .arithmetic import remainder as remainder
@@ -35,6 +36,7 @@ from .averages import average as average
 from .averages import mean as mean
 from .averages import std as std
 from .averages import var as var
+from .bessel import i0 as i0
 from .complex import angle as angle
 from .complex import conj as conj
 from .complex import conjugate as conjugate
@@ -66,6 +68,8 @@ from .differences import ediff1d as ediff1d
 from .differences import gradient as gradient
 from .differences import trapezoid as trapezoid
 from .differences import unwrap as unwrap
+from .divisors import gcd as gcd
+from .divisors import lcm as lcm
 from .einsum import einsum as einsum
 from .einsum import einsum_path as einsum_path
 from .exponential import exp as exp
@@ -197,6 +201,7 @@ from .reductions import any as any
 from .reductions import count_nonzero as count_nonzero
 from .reductions import max as max
 from .reductions import min as min
+from .reductions import minmax as minmax
 from .reductions import prod as prod
 from .reductions import ptp as ptp
 from .reductions import sum as sum
@@ -239,6 +244,7 @@ from .scalar_types import floating as floating
 from .scalar_types import generic as generic
 from .scalar_types import inexact as inexact
 from .scalar_types import inf as inf
+from .scalar_types import int1 as int1
 from .scalar_types import int2 as int2
 from .scalar_types import int4 as int4
 from .scalar_types import int8 as int8
@@ -255,6 +261,7 @@ from .scalar_types import pi as pi
 from .scalar_types import signedinteger as signedinteger
 from .scalar_types import single as single
 from .scalar_types import uint as uint
+from .scalar_types import uint1 as uint1
 from .scalar_types import uint2 as uint2
 from .scalar_types import uint4 as uint4
 from .scalar_types import uint8 as uint8
@@ -317,6 +324,7 @@ from .sorting import lexsort as lexsort
 from .sorting import partition as partition
 from .sorting import sort as sort
 from .sorting import sort_complex as sort_complex
+from .sorting import top_k as top_k
 from .statistics import corrcoef as corrcoef
 from .statistics import cov as cov
 from .statistics import histogram as histogram

@@ -18,12 +18,16 @@ from .reductions import Axis, sum
 from .selection import where as where_
 from .shaping import broadcast_to
 
+_LARGEST_INT32 = 2**31 - 1
+
 
 def _count(a: Any, axis: Axis, where: Any) -> Any:
     """How many elements a mean is over: a number, or an array of them."""
     if where is None:
         axes = canonical_axes("mean", axis, a.aval.ndim)
-        return math.prod([a.aval.shape[i] for i in axes])
+        count = math.prod([a.aval.shape[i] for i in axes])
+        # Beyond the range of int32, Python's integers are no operands.
+        return float(count) if type(count) is int and count > _LARGEST_INT32 else count
     return sum(broadcast_to(where, a.aval.shape), axis, a.aval.dtype, keepdims=True)
 
 

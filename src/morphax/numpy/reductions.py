@@ -234,6 +234,45 @@ def min(
 amax, amin = max, min
 
 
+def minmax(
+    a: Any,
+    axis: Axis = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Any = None,
+) -> tuple[Any, Any]:
+    """Smallest and largest element over axes; both NaN if there is one.
+
+    Args:
+        a: array.
+        axis: axis or axes, all if `None`.
+        out: must be `None`.
+        keepdims: whether the axes stay, with size 1.
+        initial: what the results start from, one number for both or a tuple of two.
+        where: which elements count; needs `initial`.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.minmax(jnp.array([2, 5, 1]))
+        (Array(1, dtype=int32), Array(5, dtype=int32))
+    """
+    check_no_out("minmax", out)
+    starts = initial if isinstance(initial, tuple) else (initial, initial)
+    if len(starts) != 2:
+        raise ValueError(
+            message(
+                "jnp.minmax, argument initial",
+                given=f"a tuple of {len(starts)}",
+                expected="one number, or two: for the smallest and for the largest element",
+                fix="Pass (greatest possible minimum, least possible maximum).",
+            )
+        )
+    low, high = starts
+    smallest = min(a, axis, None, keepdims, low, where)
+    return smallest, max(a, axis, None, keepdims, high, where)
+
+
 @replayed(1)
 def exp_shift(a: Any, axis: Axis = None, where: Any = None) -> Any:
     """Largest element over axes, kept with size 1; for use in exp(a − …) alone, and their sums.

@@ -199,7 +199,8 @@ def searchsorted(
         side: ``"left"`` finds the first such place, ``"right"`` the last.
         sorter: the indices that sort `a`.
         method: ``"scan"`` halves the range in a loop, ``"scan_unrolled"`` without one,
-            ``"compare_all"`` and ``"sort"`` compare each pair, as all do if there are few.
+            ``"sort"`` sorts both together, ``"compare_all"`` compares each pair, as all do if there
+            are few.
 
     Example:
         >>> import morphax.numpy as jnp
@@ -214,8 +215,10 @@ def searchsorted(
     a, v = (lax.convert_element_type(x, common) for x in (a, as_array("searchsorted", v)))
     after = _after_left if side == "left" else _after_right
     pairs = aval_of(a).size * aval_of(v).size
-    if method in ("compare_all", "sort") or pairs <= _FEW_PAIRS:
+    if method == "compare_all" or pairs <= _FEW_PAIRS:
         return _compared_with_all(a, v, after)
+    if method == "sort":
+        return _sorted_together(a, v, values_first=side == "left")
     return _bisected(a, v, after, unrolled=method == "scan_unrolled")
 
 
@@ -258,6 +261,22 @@ def _compared_with_all(a: Any, v: Any, after: Callable[[Any, Any], Any]) -> Any:
     elements = lax.broadcast_in_dim(a, shape, (len(shape) - 1,))
     behind = lax.convert_element_type(after(elements, values), _position_dtype(shape[-1]))
     return lax.reduce_sum(behind, (len(shape) - 1,))
+
+
+def _sorted_together(a: Any, v: Any, *, values_first: bool) -> Any:
+    """The number of elements before each value when both are sorted; equals stay in their order."""
+    count, size = aval_of(v).size, aval_of(a).size
+    start = 0 if values_first else size
+    values = lax.reshape(v, (count,))
+    parts = (values, a) if values_first else (a, values)
+    places = lax.iota(_position_dtype(count + size), count + size)
+    _, order = lax.sort_key_val(lax.concatenate(parts, 0), places)
+    is_element = lax.ge(order, count) if values_first else lax.lt(order, size)
+    before = lax.cumsum(lax.convert_element_type(is_element, aval_of(order).dtype))
+    # Back to the places from which the values came.
+    _, found = lax.sort_key_val(order, before)
+    found = lax.reshape(lax.slice(found, (start,), (start + count,)), aval_of(v).shape)
+    return lax.convert_element_type(found, _position_dtype(size))
 
 
 def _bisected(a: Any, v: Any, after: Callable[[Any, Any], Any], *, unrolled: bool) -> Any:

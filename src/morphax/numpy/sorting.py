@@ -149,3 +149,50 @@ def _check_kth(name: str, a: Any, kth: int, axis: int) -> None:
                 fix="Name a place that the axis has.",
             )
         )
+
+
+def top_k(
+    a: Any, k: int, /, *, axis: int = -1, mode: str = "largest", sorted: bool = True
+) -> tuple[Any, Any]:
+    """The `k` largest or smallest elements along an axis, and their places.
+
+    NaN is the largest number.  Of equal elements the first comes first.
+
+    Args:
+        a: array of real or boolean dtype.
+        k: how many, known while tracing.
+        axis: the axis.
+        mode: ``"largest"`` or ``"smallest"``.
+        sorted: has no effect; they always come in order.
+
+    Returns:
+        Values, and places of dtype int32; both have size `k` along the axis.
+
+    Raises:
+        ValueError: there are fewer elements, no such axis or mode, or the dtype is complex.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.top_k(jnp.array([3, 1, 2]), 2, mode="smallest")
+        (Array([1, 2], dtype=int32), Array([1, 2], dtype=int32))
+    """
+    a = as_array("top_k", a)
+    place = canonical_axis("top_k", axis, a.aval.ndim)
+    count, size = integer("jnp.top_k, argument k", k), a.aval.shape[place]
+    is_complex = dtypes.issubdtype(a.aval.dtype, np.complexfloating)
+    if mode not in ("largest", "smallest") or is_complex or not 0 <= count <= size:
+        raise ValueError(
+            message(
+                "jnp.top_k",
+                given=f"mode={mode!r}, k={count}, an axis of {size} elements of {a.aval.dtype}",
+                expected="mode 'largest' or 'smallest', 0 ≤ k ≤ the size of the axis, real numbers",
+                fix="Choose k and the axis anew; take the real part or the magnitude.",
+            )
+        )
+    if mode == "largest":
+        values, places = lax.top_k(a, count, axis=place)
+        return values, places
+    order = argsort(a, place)
+    places = lax.slice_in_dim(order, 0, count, axis=place)
+    values = lax.slice_in_dim(lax_sort(a, dimension=place), 0, count, axis=place)
+    return values, lax.convert_element_type(places, np.int32)

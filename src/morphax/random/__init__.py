@@ -44,6 +44,7 @@ from ._inversion import pareto as pareto
 from ._inversion import rayleigh as rayleigh
 from ._inversion import triangular as triangular
 from ._inversion import weibull_min as weibull_min
+from ._keys import Key as Key
 from ._keys import PRNGKey as PRNGKey
 from ._keys import clone as clone
 from ._keys import fold_in as fold_in

@@ -9,11 +9,12 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from operator import index
-from typing import Any
+from typing import Any, NewType
 
 import numpy as np
 
 from .. import dtypes, lax
+from ..array.public import Array
 from ..config import current as current_config
 from ..core import aval_of, is_value
 from ..engines.reference.replay import replayed
@@ -24,6 +25,9 @@ from ..lax.random.random_bits import random_clone_p, random_unwrap_p, random_wra
 from ..util.frames import user_frame
 from ..util.messages import message
 from ._generators import GENERATORS, fold_in_key, generator_of, seeded, split_keys
+
+Key = NewType("Key", Array)
+"""The type of keys, for annotations: a typed key, or an array of them."""
 
 _INT64 = np.iinfo(np.int64)
 _warnings_given: dict[Any, Any] = {}

@@ -24,6 +24,7 @@ from ...core.dims import SymbolicDim
 from ...core.values import conversions
 from ...runtime.opaque import is_opaque, words_of
 from ...util.memo import memoize
+from ...util.messages import message
 
 _NAMES = {
     "bool": "i1",
@@ -74,7 +75,17 @@ def held(value: Any, aval: ShapedArray) -> np.ndarray[Any, Any]:
 
 def element_type(dtype: Any) -> str:
     """The StableHLO name of a dtype."""
-    return _NAMES[physical_dtype(dtype).name]
+    name = physical_dtype(dtype).name
+    if name in _NAMES:
+        return _NAMES[name]
+    raise TypeError(
+        message(
+            "compilation",
+            given=f"an array of dtype {name}",
+            expected="a dtype that XLA has",
+            fix="Convert it before, for instance with x.astype('int8'), or compute it eagerly.",
+        )
+    )
 
 
 @memoize

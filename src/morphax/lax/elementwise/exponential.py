@@ -76,6 +76,37 @@ class Log(Elementwise):
         return div(t, x)
 
 
+def _log2(x: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.log2(x)
+    # The quotient of complex numbers would be NaN where a part is infinite.
+    logarithm, scale = np.log(x), x.real.dtype.type(_LN_2)
+    parts = np.stack([logarithm.real / scale, logarithm.imag / scale], -1)
+    return np.ascontiguousarray(parts).view(x.dtype)[..., 0]
+
+
+@final
+class Log2(ComputedWide):
+    """The logarithm of x to base 2, element by element."""
+
+    name = "log2"
+    accepts = INEXACT
+    numpy = _log2
+
+    def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
+        logarithm = b.elementwise("stablehlo.log", out, x)
+        if out.dtype.kind != "c":
+            return b.elementwise("stablehlo.divide", out, logarithm, b.full(_LN_2, out))
+        part = out.update(dtype=np.dtype("f4" if out.dtype.itemsize == 8 else "f8"))
+        scale = b.full(_LN_2, part)
+        parts = [b.op(f"stablehlo.{name}", part, logarithm) for name in ("real", "imag")]
+        parts = [b.elementwise("stablehlo.divide", part, v, scale) for v in parts]
+        return b.op("stablehlo.complex", out, *parts)
+
+    def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
+        return div(t, mul(_LN_2, x))
+
+
 @final
 class Log1p(Elementwise):
     """log(1 + x), element by element, accurate near 0."""
@@ -117,6 +148,7 @@ exp_p = Exp()
 exp2_p = Exp2()
 expm1_p = Expm1()
 log_p = Log()
+log2_p = Log2()
 log1p_p = Log1p()
 logistic_p = Logistic()
 
@@ -147,6 +179,19 @@ def log(x: Any, *, accuracy: Any = None) -> Any:
     if accuracy is not None:
         check_accuracy("lax.log", accuracy)
     return log_p.bind(x)
+
+
+def log2(x: Any, *, accuracy: Any = None) -> Any:
+    """The logarithm of `x` to base 2, element by element; NaN for negative real numbers.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.log2(8.0)
+        Array(3., dtype=float32, weak_type=True)
+    """
+    if accuracy is not None:
+        check_accuracy("lax.log2", accuracy)
+    return log2_p.bind(x)
 
 
 def log1p(x: Any, *, accuracy: Any = None) -> Any:

@@ -12,13 +12,19 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..ground.accuracy import check_accuracy
 from ..ground.axes import integer
-from ..ground.families import Elementwise, elementwise_shape, expanded, without_derivative
+from ..ground.families import (
+    ComputedWide,
+    Elementwise,
+    elementwise_shape,
+    expanded,
+    without_derivative,
+)
 from ..ground.kinds import FLOATING, INEXACT, INTEGER, NUMBER
 from ..ground.narrow import widened
 from ..ground.operands import standardize
-from .arithmetic import add, div, inverse, mul, sub
+from .arithmetic import div, inverse, mul, sub
 from .bitwise import bitwise_and, bitwise_not
-from .comparison import eq, gt, lt, ne
+from .comparison import eq, ne
 from .complex import above_the_cut
 from .convert import convert
 from .exponential import log
@@ -192,14 +198,28 @@ class Rsqrt(Elementwise):
         return mul(t, mul(-0.5, div(out, x)))
 
 
-def one_minus_square(x: Any) -> Any:
-    """1 − x²: as (1 − x)(1 + x) it loses no digits near ±1, as it stands none of −2 x near 0."""
-    if x.aval.dtype.kind == "c":
-        return mul(sub(1.0, x), add(x, 1.0))
-    bound = scalar_like(0.5, x)
-    is_near = bitwise_and(lt(x, bound), gt(x, -bound))
-    product = mul(sub(1.0, x), add(x, 1.0))
-    return select_n_p.bind(is_near, product, sub(1.0, square(x)))
+def _one_minus_square(x: Any) -> Any:
+    one = x.dtype.type(1)
+    return (one - x) * (one + x)
+
+
+@final
+class OneMinusSquare(ComputedWide):
+    """1 − x² = (1 − x) (1 + x), element by element: no digits are lost near ±1.
+
+    Its derivative −2x loses none near 0, where that of the product would.
+    """
+
+    name = "one_minus_square"
+    numpy = _one_minus_square
+
+    def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
+        one = b.full(1, out)
+        factors = [b.elementwise(f"stablehlo.{name}", out, one, x) for name in ("subtract", "add")]
+        return b.elementwise("stablehlo.multiply", out, *factors)
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return mul(t, mul(-2.0, x))
 
 
 @final
@@ -221,6 +241,7 @@ pow_p = Pow()
 sqrt_p = Sqrt()
 rsqrt_p = Rsqrt()
 cbrt_p = Cbrt()
+one_minus_square_p = OneMinusSquare()
 
 
 def square(x: Any) -> Any:
@@ -296,3 +317,14 @@ def cbrt(x: Any, *, accuracy: Any = None) -> Any:
     if accuracy is not None:
         check_accuracy("lax.cbrt", accuracy)
     return cbrt_p.bind(x)
+
+
+def one_minus_square(x: Any) -> Any:
+    """1 − x², element by element, with all digits near ±1; its derivative has them near 0.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.one_minus_square(0.5)
+        Array(0.75, dtype=float32, weak_type=True)
+    """
+    return one_minus_square_p.bind(x)

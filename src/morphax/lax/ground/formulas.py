@@ -38,6 +38,7 @@ class Notation(Protocol):
     def sqrt(self, x: Any, /) -> Any: ...
     def power(self, x: Any, y: Any, /) -> Any: ...
     def erfc(self, x: Any, /) -> Any: ...
+    def erf_inv(self, x: Any, /) -> Any: ...
     def lgamma(self, x: Any, /) -> Any: ...
     def digamma(self, x: Any, /) -> Any: ...
 
@@ -71,6 +72,12 @@ class HostNotation:
         from scipy import special
 
         return special.erfc(x)
+
+    @staticmethod
+    def erf_inv(x: Any) -> Any:
+        from scipy import special
+
+        return special.erfinv(x)
 
     @staticmethod
     def lgamma(x: Any) -> Any:
@@ -214,6 +221,9 @@ class ProgramNotation:
 
     def erfc(self, x: Any) -> Written:
         return self.elementwise("chlo.erfc", x)
+
+    def erf_inv(self, x: Any) -> Written:
+        return self.elementwise("chlo.erf_inv", x)
 
     def lgamma(self, x: Any) -> Written:
         return self.elementwise("chlo.lgamma", x)

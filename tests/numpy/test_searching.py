@@ -1,0 +1,29 @@
+"""Searching in sorted vectors by sorting."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import morphax.numpy as jnp
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", ["float32", "int32", "uint8", "complex64", "bool"])
+@pytest.mark.parametrize(("size", "shape"), [(200, (300,)), (0, (5000,)), (100, (20, 30))])
+def test_searchsorted_by_sorting(side: str, dtype: str, size: int, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    a = np.sort(rng.integers(0, 30, size).astype(dtype))
+    v = rng.integers(0, 33, shape).astype(dtype)
+    if dtype == "float32" and size:
+        a[-3:], a[a == 0] = np.nan, -0.0
+        v[v == 5] = np.nan
+    found = jnp.searchsorted(a, v, side, method="sort")
+    np.testing.assert_array_equal(found, np.searchsorted(a, v, side))
+    assert found.dtype == jnp.searchsorted(a, v, side).dtype
+
+
+def test_searchsorted_by_sorting_needs_little_memory() -> None:
+    a, v = np.arange(100_000, dtype=np.float32), np.float32([7, 50_000.5])
+    found = jnp.searchsorted(a, np.tile(v, 200_000), method="sort")
+    np.testing.assert_array_equal(found[:2], [7, 50_001])

@@ -162,18 +162,18 @@ def item(x: Array, args: tuple[Any, ...]) -> Any:
         ) from None
 
 
-_ARRAY_API_VERSION = "2024.12"
+ARRAY_API_VERSION = "2024.12"
 
 
 def array_namespace(namespace: ModuleType | None, api_version: str | None) -> ModuleType:
     """The module of array functions, for a version of the array API standard."""
     assert namespace is not None, "morphax.numpy installs itself as the namespace of arrays"
-    if api_version not in (None, _ARRAY_API_VERSION):
+    if api_version not in (None, ARRAY_API_VERSION):
         raise ValueError(
             message(
                 "__array_namespace__, argument api_version",
                 given=f"{api_version!r}",
-                expected=f"{_ARRAY_API_VERSION!r} or None",
+                expected=f"{ARRAY_API_VERSION!r} or None",
                 fix="Leave the argument out.",
             )
         )

@@ -1,6 +1,7 @@
 // The extension module morphax._native: each subject binds itself in a file of its own.
 #include <nanobind/nanobind.h>
 
+#include "buffers.h"
 #include "calls.h"
 #include "garbage.h"
 #include "host_memory.h"
@@ -16,6 +17,8 @@ NB_MODULE(_native, module) {
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
   module.attr("interface") = 8;
   morphax::bind_host_memory(module);
+  nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
+  morphax::buffers::bind(buffers);
   nanobind::module_ garbage = module.def_submodule("garbage", "Callbacks of the collector.");
   morphax::garbage::bind(garbage);
   nanobind::module_ tree = module.def_submodule("tree", "Trees; see morphax/tree/_core.py.");

@@ -26,6 +26,7 @@ from ..runtime import sharding as shardings
 from ..runtime.sharding import Sharding, SingleDeviceSharding
 from ..runtime.transfer_guard import guard_transfer
 from ..util import host_memory
+from ..util.compiled import part
 from ..util.frames import user_frame
 from . import conversion, dlpack, printing
 from .deletion import Deleted
@@ -316,6 +317,7 @@ class Array(HasAval):
         return conversion.numbers(self, "Array.tobytes").tobytes(order)  # type: ignore[arg-type]
 
     __bool__ = conversion.truth
+    __buffer__ = conversion.memory
     __index__ = conversion.index
     __repr__ = printing.representation
     __str__ = printing.text
@@ -374,3 +376,7 @@ def _rebuild(host: np.ndarray[Any, Any], dtype: Any, weak_type: bool) -> Array:
     if isinstance(aval.dtype, dtypes.ExtendedDType) or aval.dtype == dtypes.float0:
         return Array(aval, host_memory.aligned_copy(host))
     return Array(aval, host_memory.aligned_copy(np.asarray(host, aval.dtype)))
+
+
+if (_native := part("buffers")) is not None:
+    _native.offer(Array, np.ndarray, conversion.UNNAMED_DTYPE)

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     from .array import Array
 
 
+UNNAMED_DTYPE = """the memory of an array
+  given:    an array of a dtype that Python has no name for, such as bfloat16
+  expected: one of Python's types of numbers
+  fix:      Read numpy.asarray(x).view of an integer dtype, or x.tobytes()."""
+
+
 def numbers(x: Array, where: str) -> np.ndarray[Any, Any]:
     """The array in host memory; `TypeError` if its elements are no numbers."""
     dtype = x.aval.dtype
@@ -66,6 +72,21 @@ def to_numpy(x: Array, dtype: Any = None, copy: bool | None = None) -> np.ndarra
     # A view of read-only memory cannot be made writeable again.
     host.flags.writeable = False
     return host.view()
+
+
+def memory(x: Array, flags: int) -> memoryview:
+    """The memory of `x`, to be read as bytes (PEP 688): ``memoryview(x)``, ``file.write(x)``.
+
+    The view keeps the numbers, also when the array is deleted or donated to a program.
+
+    Raises:
+        BufferError: if Python has no name for the dtype, as for bfloat16.
+    """
+    host = to_numpy(x)
+    try:
+        return memoryview(host)
+    except ValueError:
+        raise BufferError(UNNAMED_DTYPE) from None
 
 
 def truth(x: Array) -> bool:
@@ -141,18 +162,18 @@ def item(x: Array, args: tuple[Any, ...]) -> Any:
         ) from None
 
 
-_ARRAY_API_VERSION = "2024.12"
+ARRAY_API_VERSION = "2024.12"
 
 
 def array_namespace(namespace: ModuleType | None, api_version: str | None) -> ModuleType:
     """The module of array functions, for a version of the array API standard."""
     assert namespace is not None, "morphax.numpy installs itself as the namespace of arrays"
-    if api_version not in (None, _ARRAY_API_VERSION):
+    if api_version not in (None, ARRAY_API_VERSION):
         raise ValueError(
             message(
                 "__array_namespace__, argument api_version",
                 given=f"{api_version!r}",
-                expected=f"{_ARRAY_API_VERSION!r} or None",
+                expected=f"{ARRAY_API_VERSION!r} or None",
                 fix="Leave the argument out.",
             )
         )

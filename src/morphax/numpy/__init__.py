@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from ..array.conversion import ARRAY_API_VERSION as __array_api_version__
 from ..array.public import Array as ndarray
 from ..util.on_demand import on_demand as _on_demand
 from . import operators as _operators
@@ -408,6 +409,7 @@ if _TYPE_CHECKING:
     from ..numpy.polynomials import polymul as polymul
     from ..numpy.polynomials import polysub as polysub
     from ..numpy.polynomials import polyval as polyval
+    from ..numpy.namespace_info import __array_namespace_info__ as __array_namespace_info__
     from ..numpy.printing import ComplexWarning as ComplexWarning
     from ..numpy.printing import array_repr as array_repr
     from ..numpy.printing import array_str as array_str
@@ -439,6 +441,7 @@ __getattr__, __dir__ = _on_demand(
             "save",
             "savez",
         ),
+        "..numpy.namespace_info": ("__array_namespace_info__",),
         "..numpy.printing": (
             "ComplexWarning",
             "array_repr",

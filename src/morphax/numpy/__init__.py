@@ -7,10 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
+from numpy.exceptions import ComplexWarning as ComplexWarning
+
 from ..array.public import Array as ndarray
 from ..util.on_demand import on_demand as _on_demand
 from . import linalg as linalg
 from . import operators as _operators
+from .application import apply_along_axis as apply_along_axis
+from .application import apply_over_axes as apply_over_axes
+from .application import piecewise as piecewise
 from .arithmetic import abs as abs
 from .arithmetic import absolute as absolute
 from .arithmetic import cbrt as cbrt
@@ -367,9 +372,6 @@ from .ufuncs import subtract as subtract
 from .vectorize import vectorize as vectorize
 
 if _TYPE_CHECKING:
-    from ..numpy.application import apply_along_axis as apply_along_axis
-    from ..numpy.application import apply_over_axes as apply_over_axes
-    from ..numpy.application import piecewise as piecewise
     from ..numpy.bit_packing import packbits as packbits
     from ..numpy.bit_packing import unpackbits as unpackbits
     from ..numpy.blocks import block as block
@@ -403,35 +405,12 @@ __getattr__, __dir__ = _on_demand(
     __name__,
     (),
     {
-        "..numpy.interpolation": ("interp",),
-        "..numpy.application": (
-            "apply_along_axis",
-            "apply_over_axes",
-            "piecewise",
-        ),
-        "..numpy.bit_packing": (
-            "packbits",
-            "unpackbits",
-        ),
+        "..numpy.bit_packing": ("packbits", "unpackbits"),
         "..numpy.blocks": ("block",),
-        "..numpy.flat_indices": (
-            "ravel_multi_index",
-            "unravel_index",
-        ),
-        "..numpy.index_tricks": (
-            "c_",
-            "index_exp",
-            "mgrid",
-            "ogrid",
-            "r_",
-            "s_",
-        ),
-        "..numpy.insertion": (
-            "delete",
-            "insert",
-            "resize",
-            "trim_zeros",
-        ),
+        "..numpy.flat_indices": ("ravel_multi_index", "unravel_index"),
+        "..numpy.index_tricks": ("c_", "index_exp", "mgrid", "ogrid", "r_", "s_"),
+        "..numpy.insertion": ("delete", "insert", "resize", "trim_zeros"),
+        "..numpy.interpolation": ("interp",),
         "..numpy.polynomials": (
             "poly",
             "polyadd",
@@ -442,11 +421,7 @@ __getattr__, __dir__ = _on_demand(
             "polysub",
             "polyval",
         ),
-        "..numpy.replacement": (
-            "place",
-            "put",
-            "put_along_axis",
-        ),
+        "..numpy.replacement": ("place", "put", "put_along_axis"),
         "..numpy.sine_cardinal": ("sinc",),
     },
 )

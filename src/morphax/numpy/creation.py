@@ -22,10 +22,10 @@ from .operands import PYTHON_SCALARS, as_array
 def array(
     object: Any,
     dtype: Any = None,
+    *args: Any,
     copy: bool = True,
     order: str | None = "K",
     ndmin: int = 0,
-    *,
     device: Any = None,
     out_sharding: Any = None,
 ) -> Any:
@@ -35,6 +35,7 @@ def array(
         object: array, scalar, or nested lists and tuples of these; tracers may be among them.
         dtype: of the result; without it Python scalars are 32 bits wide unless jax_enable_x64 is
             set, and a single Python scalar is weakly typed.
+        *args: `copy`, `order` and `ndmin`, for those who pass them by position.
         copy: accepted for compatibility: arrays are immutable.
         order: accepted for compatibility.
         ndmin: least number of axes; axes of size 1 are added in front.
@@ -48,6 +49,8 @@ def array(
     """
     if out_sharding is not None:
         refuse_layout("jnp.array", out_sharding)
+    if args:
+        copy, order, ndmin = _by_position(args, (copy, order, ndmin))
     if order not in ("K", "C", "A", None):
         raise ValueError(
             message(
@@ -66,6 +69,20 @@ def array(
 
 
 _OBJECT = "jnp.array, argument object"
+
+
+def _by_position(args: tuple[Any, ...], named: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Options of which the first are given by position."""
+    if len(args) <= len(named):
+        return (*args, *named[len(args) :])
+    raise TypeError(
+        message(
+            "jnp.array",
+            given=f"{2 + len(args)} positional arguments",
+            expected="object, dtype, copy, order and ndmin by position",
+            fix="Pass options by name.",
+        )
+    )
 
 
 def _contents(object: Any, dtype: Any) -> Any:

@@ -203,6 +203,8 @@ ROWS: list[tuple[str, Call, type[Exception], str]] = [
     ("polyint", lambda: jnp.polyint(V, 2, X[0]), ValueError, "argument k"),
     ("polydiv", lambda: jnp.polydiv(V, V[:0]), ValueError, "argument v"),
     ("poly", lambda: jnp.poly(X), ValueError, "jnp.poly"),
+    ("repeat negative", lambda: jnp.repeat(V, -V), ValueError, "not negative"),
+    ("choose nothing", lambda: jnp.choose(V, []), ValueError, "at least one"),
 ]  # fmt: skip
 
 

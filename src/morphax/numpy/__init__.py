@@ -87,12 +87,6 @@ from .floats import ldexp as ldexp
 from .floats import nan_to_num as nan_to_num
 from .floats import nextafter as nextafter
 from .floats import spacing as spacing
-from .grids import frombuffer as frombuffer
-from .grids import fromfunction as fromfunction
-from .grids import geomspace as geomspace
-from .grids import indices as indices
-from .grids import ix_ as ix_
-from .grids import logspace as logspace
 from .joining import append as append
 from .joining import array_split as array_split
 from .joining import column_stack as column_stack
@@ -153,7 +147,6 @@ from .nan_reductions import nanprod as nanprod
 from .nan_reductions import nanstd as nanstd
 from .nan_reductions import nansum as nansum
 from .nan_reductions import nanvar as nanvar
-from .padding import pad as pad
 from .predicates import allclose as allclose
 from .predicates import array_equal as array_equal
 from .predicates import array_equiv as array_equiv
@@ -189,12 +182,6 @@ from .products import vecdot as vecdot
 from .products import vecmat as vecmat
 from .progressions import arange as arange
 from .progressions import linspace as linspace
-from .quantiles import median as median
-from .quantiles import nanmedian as nanmedian
-from .quantiles import nanpercentile as nanpercentile
-from .quantiles import nanquantile as nanquantile
-from .quantiles import percentile as percentile
-from .quantiles import quantile as quantile
 from .reductions import all as all
 from .reductions import amax as amax
 from .reductions import amin as amin
@@ -289,16 +276,6 @@ from .selection import select as select
 from .selection import take as take
 from .selection import take_along_axis as take_along_axis
 from .selection import where as where
-from .sets import intersect1d as intersect1d
-from .sets import isin as isin
-from .sets import setdiff1d as setdiff1d
-from .sets import setxor1d as setxor1d
-from .sets import union1d as union1d
-from .sets import unique as unique
-from .sets import unique_all as unique_all
-from .sets import unique_counts as unique_counts
-from .sets import unique_inverse as unique_inverse
-from .sets import unique_values as unique_values
 from .shaping import astype as astype
 from .shaping import atleast_1d as atleast_1d
 from .shaping import atleast_2d as atleast_2d
@@ -390,6 +367,12 @@ if _TYPE_CHECKING:
     from ..numpy.files import savez as savez
     from ..numpy.flat_indices import ravel_multi_index as ravel_multi_index
     from ..numpy.flat_indices import unravel_index as unravel_index
+    from ..numpy.grids import frombuffer as frombuffer
+    from ..numpy.grids import fromfunction as fromfunction
+    from ..numpy.grids import geomspace as geomspace
+    from ..numpy.grids import indices as indices
+    from ..numpy.grids import ix_ as ix_
+    from ..numpy.grids import logspace as logspace
     from ..numpy.index_tricks import c_ as c_
     from ..numpy.index_tricks import index_exp as index_exp
     from ..numpy.index_tricks import mgrid as mgrid
@@ -401,6 +384,8 @@ if _TYPE_CHECKING:
     from ..numpy.insertion import resize as resize
     from ..numpy.insertion import trim_zeros as trim_zeros
     from ..numpy.interpolation import interp as interp
+    from ..numpy.namespace_info import __array_namespace_info__ as __array_namespace_info__
+    from ..numpy.padding import pad as pad
     from ..numpy.polynomials import poly as poly
     from ..numpy.polynomials import polyadd as polyadd
     from ..numpy.polynomials import polyder as polyder
@@ -409,16 +394,31 @@ if _TYPE_CHECKING:
     from ..numpy.polynomials import polymul as polymul
     from ..numpy.polynomials import polysub as polysub
     from ..numpy.polynomials import polyval as polyval
-    from ..numpy.namespace_info import __array_namespace_info__ as __array_namespace_info__
     from ..numpy.printing import ComplexWarning as ComplexWarning
     from ..numpy.printing import array_repr as array_repr
     from ..numpy.printing import array_str as array_str
     from ..numpy.printing import get_printoptions as get_printoptions
     from ..numpy.printing import printoptions as printoptions
     from ..numpy.printing import set_printoptions as set_printoptions
+    from ..numpy.quantiles import median as median
+    from ..numpy.quantiles import nanmedian as nanmedian
+    from ..numpy.quantiles import nanpercentile as nanpercentile
+    from ..numpy.quantiles import nanquantile as nanquantile
+    from ..numpy.quantiles import percentile as percentile
+    from ..numpy.quantiles import quantile as quantile
     from ..numpy.replacement import place as place
     from ..numpy.replacement import put as put
     from ..numpy.replacement import put_along_axis as put_along_axis
+    from ..numpy.sets import intersect1d as intersect1d
+    from ..numpy.sets import isin as isin
+    from ..numpy.sets import setdiff1d as setdiff1d
+    from ..numpy.sets import setxor1d as setxor1d
+    from ..numpy.sets import union1d as union1d
+    from ..numpy.sets import unique as unique
+    from ..numpy.sets import unique_all as unique_all
+    from ..numpy.sets import unique_counts as unique_counts
+    from ..numpy.sets import unique_inverse as unique_inverse
+    from ..numpy.sets import unique_values as unique_values
     from ..numpy.sine_cardinal import sinc as sinc
     from ..numpy.windows import bartlett as bartlett
     from ..numpy.windows import blackman as blackman
@@ -432,33 +432,6 @@ __getattr__, __dir__ = _on_demand(
     __name__,
     ("fft", "linalg"),
     {
-        "..numpy.files": (
-            "from_dlpack",
-            "fromfile",
-            "fromiter",
-            "fromstring",
-            "load",
-            "save",
-            "savez",
-        ),
-        "..numpy.namespace_info": ("__array_namespace_info__",),
-        "..numpy.printing": (
-            "ComplexWarning",
-            "array_repr",
-            "array_str",
-            "get_printoptions",
-            "printoptions",
-            "set_printoptions",
-        ),
-        "..numpy.sine_cardinal": ("sinc",),
-        "..numpy.windows": (
-            "bartlett",
-            "blackman",
-            "hamming",
-            "hanning",
-            "kaiser",
-        ),
-        "..numpy.interpolation": ("interp",),
         "..numpy.application": (
             "apply_along_axis",
             "apply_over_axes",
@@ -469,9 +442,26 @@ __getattr__, __dir__ = _on_demand(
             "unpackbits",
         ),
         "..numpy.blocks": ("block",),
+        "..numpy.files": (
+            "from_dlpack",
+            "fromfile",
+            "fromiter",
+            "fromstring",
+            "load",
+            "save",
+            "savez",
+        ),
         "..numpy.flat_indices": (
             "ravel_multi_index",
             "unravel_index",
+        ),
+        "..numpy.grids": (
+            "frombuffer",
+            "fromfunction",
+            "geomspace",
+            "indices",
+            "ix_",
+            "logspace",
         ),
         "..numpy.index_tricks": (
             "c_",
@@ -487,6 +477,9 @@ __getattr__, __dir__ = _on_demand(
             "resize",
             "trim_zeros",
         ),
+        "..numpy.interpolation": ("interp",),
+        "..numpy.namespace_info": ("__array_namespace_info__",),
+        "..numpy.padding": ("pad",),
         "..numpy.polynomials": (
             "poly",
             "polyadd",
@@ -497,10 +490,46 @@ __getattr__, __dir__ = _on_demand(
             "polysub",
             "polyval",
         ),
+        "..numpy.printing": (
+            "ComplexWarning",
+            "array_repr",
+            "array_str",
+            "get_printoptions",
+            "printoptions",
+            "set_printoptions",
+        ),
+        "..numpy.quantiles": (
+            "median",
+            "nanmedian",
+            "nanpercentile",
+            "nanquantile",
+            "percentile",
+            "quantile",
+        ),
         "..numpy.replacement": (
             "place",
             "put",
             "put_along_axis",
+        ),
+        "..numpy.sets": (
+            "intersect1d",
+            "isin",
+            "setdiff1d",
+            "setxor1d",
+            "union1d",
+            "unique",
+            "unique_all",
+            "unique_counts",
+            "unique_inverse",
+            "unique_values",
+        ),
+        "..numpy.sine_cardinal": ("sinc",),
+        "..numpy.windows": (
+            "bartlett",
+            "blackman",
+            "hamming",
+            "hanning",
+            "kaiser",
         ),
     },
 )

@@ -151,7 +151,8 @@ def average(
     a = as_array("average", a)
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)
-        total: Any = lax.full_like(result, a.aval.size / math.prod(result.aval.shape or (1,)))
+        axes = canonical_axes("average", axis, a.aval.ndim)
+        total: Any = lax.full_like(result, math.prod([a.aval.shape[i] for i in axes]))
     else:
         a, weights = promoted_inexact("average", a, _along(weights, a, axis))
         total = sum(broadcast_to(weights, a.aval.shape), axis, keepdims=keepdims)

@@ -219,13 +219,14 @@ def _repeated_alike(a: Any, count: int, axis: int) -> Any:
 def _known_counts(repeats: Any, size: int) -> np.ndarray[Any, Any]:
     """How often each of `size` elements is repeated, as numbers."""
     counts = np.asarray(repeats)
-    if counts.shape in ((), (1,), (size,)) and counts.dtype.kind in "iub":
+    fits = counts.shape in ((), (1,), (size,)) and counts.dtype.kind in "iub"
+    if fits and not (counts < 0).any():
         return np.broadcast_to(counts, (size,))
     raise (ValueError if counts.dtype.kind in "iub" else TypeError)(
         message(
             "jnp.repeat, argument repeats",
             given=f"{repeats!r:.80} for an axis of size {size}",
-            expected="an int, or one int for each element",
+            expected="an int that is not negative, or one for each element",
             fix="Pass integers, as many as the axis has elements.",
         )
     )

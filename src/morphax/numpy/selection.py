@@ -286,8 +286,7 @@ def choose(a: Any, choices: Sequence[Any], out: None = None, mode: str = "raise"
     """
     check_no_out("choose", out)
     choices = choices if hasattr(choices, "aval") else members("jnp.choose", choices)
-    count = len(choices)
-    _check_chosen(a, count, mode)
+    _check_chosen(a, count := len(choices), mode)
     indices, *arrays = broadcast_arrays(a, *choices)
     indices = convert(indices, holding(aval_of(indices).dtype, count))
     indices = remainder(indices, count) if mode == "wrap" else clip(indices, 0, count - 1)
@@ -297,12 +296,13 @@ def choose(a: Any, choices: Sequence[Any], out: None = None, mode: str = "raise"
 def _check_chosen(a: Any, count: int, mode: Any) -> None:
     """Refuse what cannot say which of `count` arrays is meant."""
     a = as_array("choose", a)
-    if mode not in ("raise", "clip", "wrap") or not dtypes.issubdtype(a.aval.dtype, np.integer):
+    is_integer = dtypes.issubdtype(a.aval.dtype, np.integer)
+    if not (count and is_integer and mode in ("raise", "clip", "wrap")):
         raise ValueError(
             message(
-                "jnp.choose, arguments a and mode",
-                given=f"{a.aval} and mode={mode!r}",
-                expected="integers, and the mode 'raise', 'clip' or 'wrap'",
+                "jnp.choose",
+                given=f"{a.aval}, {count} choices and mode={mode!r}",
+                expected="integers, at least one choice, and the mode 'raise', 'clip' or 'wrap'",
                 fix="Convert a with astype('int32').",
             )
         )

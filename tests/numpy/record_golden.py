@@ -16,6 +16,7 @@ from tests.numpy.tables import (
     editing,
     elementwise,
     fourier,
+    linalg,
     methods,
     products,
     reductions,
@@ -24,7 +25,7 @@ from tests.numpy.tables import (
 
 GOLDEN = Path(__file__).with_name("golden.json")
 PROGRAM_TEXTS = Path(__file__).with_name("golden_programs.txt")
-TABLES = (elementwise, structure, reductions, products, methods, editing, fourier)
+TABLES = (elementwise, structure, reductions, products, methods, editing, fourier, linalg)
 
 
 def facts(jax: Any, result: Any) -> list[list[Any]]:

@@ -22,6 +22,7 @@ from tests.numpy.tables import (
     editing,
     elementwise,
     fourier,
+    linalg,
     methods,
     products,
     reductions,
@@ -31,7 +32,7 @@ from tests.numpy.tables import (
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
 CASES: list[JnpCase] = [
     case
-    for table in (elementwise, structure, reductions, products, methods, editing, fourier)
+    for table in (elementwise, structure, reductions, products, methods, editing, fourier, linalg)
     for case in table.CASES
 ]
 BY_DTYPE = [pytest.param(c, d, id=f"{c.label}-{d}") for c in CASES for d in c.dtypes]

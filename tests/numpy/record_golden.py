@@ -11,21 +11,11 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from tests.numpy.all_cases import CASES
 from tests.numpy.programs import PROGRAMS, text
-from tests.numpy.tables import (
-    editing,
-    elementwise,
-    fourier,
-    linalg,
-    methods,
-    products,
-    reductions,
-    structure,
-)
 
 GOLDEN = Path(__file__).with_name("golden.json")
 PROGRAM_TEXTS = Path(__file__).with_name("golden_programs.txt")
-TABLES = (elementwise, structure, reductions, products, methods, editing, fourier, linalg)
 
 
 def facts(jax: Any, result: Any) -> list[list[Any]]:
@@ -39,7 +29,7 @@ def record() -> None:
     jax = import_module("jax")
     jnp = import_module("jax.numpy")
     records = {}
-    for case in [case for table in TABLES for case in table.CASES]:
+    for case in CASES:
         for dtype in case.dtypes:
             try:
                 with warnings.catch_warnings():

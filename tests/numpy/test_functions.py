@@ -17,24 +17,10 @@ import morphax.numpy as jnp
 from morphax import config, enable_x64, jit, jvp, make_jaxpr, tree, vjp, vmap
 from morphax.core.check import check_jaxpr
 from tests.cases.op_case import TOLERANCE, widened
+from tests.numpy.all_cases import CASES
 from tests.numpy.case import JnpCase
-from tests.numpy.tables import (
-    editing,
-    elementwise,
-    fourier,
-    linalg,
-    methods,
-    products,
-    reductions,
-    structure,
-)
 
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
-CASES: list[JnpCase] = [
-    case
-    for table in (elementwise, structure, reductions, products, methods, editing, fourier, linalg)
-    for case in table.CASES
-]
 BY_DTYPE = [pytest.param(c, d, id=f"{c.label}-{d}") for c in CASES for d in c.dtypes]
 TRACEABLE = [pytest.param(c, id=c.label) for c in CASES if c.traceable and c.operands]
 BATCHED = [pytest.param(c, id=c.label) for c in CASES if c.batched and c.operands]

@@ -25,7 +25,7 @@ from ..reduction.argreductions import argmax
 from ..shape.filling import broadcasted_iota
 from ..shape.shape_operations import broadcast_in_dim
 from .iterated import IteratedFactorisation, call_iterated
-from .lapack import lapack
+from .lapack import BLOCK, lapack
 from .linear_systems import solved
 from .matrix_stacks import Result, adjoint, product, square
 from .spectra import column_products, on_diagonal, reciprocal_gaps, scaled_columns, weighted
@@ -64,9 +64,6 @@ class Eig(IteratedFactorisation):
         sides = compute_left_eigenvectors + compute_right_eigenvectors
         return [((size,), dtype), *[((size, size), dtype)] * sides]
 
-    def takes_stacks(self, *, compute_left_eigenvectors: bool, **_: Any) -> bool:
-        return not compute_left_eigenvectors
-
     def evaluate_finite(
         self,
         x: Any,
@@ -75,15 +72,29 @@ class Eig(IteratedFactorisation):
         compute_right_eigenvectors: bool,
         **_: Any,
     ) -> list[Any]:
-        if compute_left_eigenvectors and x.size:
-            w, *sides = _both_sides(x)
-            found = [w, *sides] if compute_right_eigenvectors else [w, sides[0]]
-        elif compute_left_eigenvectors or compute_right_eigenvectors:
-            w, right = np.linalg.eig(x)
-            found = [w, *[right] * (compute_left_eigenvectors + compute_right_eigenvectors)]
-        else:
-            found = [np.linalg.eigvals(x)]
-        return [v.astype(complex_dtype(x.dtype), copy=False) for v in found]
+        *w, left, right, failed = lapack("geev", x.dtype)(
+            x,
+            compute_vl=compute_left_eigenvectors,
+            compute_vr=compute_right_eigenvectors,
+            lwork=(BLOCK + 2) * len(x),
+        )
+        sides = [left] * compute_left_eigenvectors + [right] * compute_right_eigenvectors
+        if len(w) == 1:
+            return [*w, *sides, failed]
+        return [w[0] + 1j * w[1], *[_unpacked(side, w[1]) for side in sides], failed]
+
+    def evaluate_stack(
+        self,
+        x: Any,
+        *,
+        compute_left_eigenvectors: bool,
+        compute_right_eigenvectors: bool,
+        **_: Any,
+    ) -> list[Any] | None:
+        if compute_left_eigenvectors:
+            return None
+        found = np.linalg.eig(x) if compute_right_eigenvectors else [np.linalg.eigvals(x)]
+        return [one.astype(complex_dtype(x.dtype), copy=False) for one in found]
 
     def lower(
         self,
@@ -162,23 +173,14 @@ _NO_VECTOR_DERIVATIVE = message(
 )
 
 
-def _both_sides(x: Any) -> tuple[Any, Any, Any]:
-    """Eigenvalues, left and right eigenvectors of one matrix."""
-    *w, left, right, failed = lapack("geev", x.dtype)(x)
-    if failed:
-        raise np.linalg.LinAlgError
-    if x.dtype.kind == "c":
-        return w[0], left, right
-    wr, wi = w
-    # A pair of conjugate vectors is kept as its real and its imaginary part.
-    (first,) = np.nonzero(wi > 0)
-    sides = []
-    for packed in (left, right):
-        side = packed.astype(complex_dtype(x.dtype))
-        side[:, first] += 1j * packed[:, first + 1]
-        side[:, first + 1] = side[:, first].conj()
-        sides.append(side)
-    return wr + 1j * wi, sides[0], sides[1]
+def _unpacked(vectors: Any, imaginary: Any) -> Any:
+    """Complex vectors: a conjugate pair of them is kept as its real and its imaginary part."""
+    found = vectors.astype(complex_dtype(vectors.dtype))
+    (first,) = np.nonzero(imaginary > 0)
+    if first.size:
+        found[:, first] += 1j * vectors[:, first + 1]
+        found[:, first + 1] = found[:, first].conj()
+    return found
 
 
 def _vectors_moved(w: Any, v: Any, inner: Any) -> Any:

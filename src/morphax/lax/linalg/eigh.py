@@ -16,6 +16,7 @@ from ...util.messages import message
 from ..elementwise.arithmetic import add, mul
 from ..elementwise.complex import real_dtype
 from .iterated import IteratedFactorisation, call_iterated
+from .lapack import lapack
 from .matrix_stacks import Result, adjoint, product, square, symmetrized
 from .spectra import (
     checked_subset,
@@ -52,10 +53,11 @@ class Eigh(IteratedFactorisation):
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
         return [(shapes[0], dtype), ((square(self.name, shapes[0]),), real_dtype(dtype))]
 
-    def takes_stacks(self, **_: Any) -> bool:
-        return True
-
     def evaluate_finite(self, x: Any, *, lower: bool) -> list[Any]:
+        w, v, failed = lapack("syevd", x.dtype)(x, lower=lower)
+        return [v, w, failed]
+
+    def evaluate_stack(self, x: Any, *, lower: bool) -> list[Any]:
         w, v = np.linalg.eigh(x, "L" if lower else "U")
         return [v, w]
 

@@ -7,6 +7,7 @@ fails.
 
 from __future__ import annotations
 
+from cmath import isfinite
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -24,31 +25,43 @@ class IteratedFactorisation(MatrixOperation):
     multiple_results = True
 
     def evaluate_finite(self, x: Any, **params: Any) -> list[Any]:
-        """The results for a finite matrix, in NumPy; raises `LinAlgError` where LAPACK fails."""
+        """The results for a finite matrix that has elements; the last is LAPACK's ``info``."""
         raise AssertionError(f"{self.name} defines evaluate_finite")
 
-    def takes_stacks(self, **params: Any) -> bool:
-        """Whether `evaluate_finite` also takes a stack of matrices."""
-        return False
+    def evaluate_stack(self, x: Any, **params: Any) -> list[Any] | None:
+        """The results for a stack of finite matrices, by a function of NumPy, if it has one."""
+        return None
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         (x,) = operands
-        if x.ndim == 2 or not (self.takes_stacks(**params) and np.isfinite(x).all()):
-            return super().evaluate(x, **params)
+        if x.ndim == 2:
+            return self.evaluate_one(x, **params)
         try:
-            return self.evaluate_finite(x, **params)
+            found = self.evaluate_stack(x, **params) if is_finite(x) else None
         except np.linalg.LinAlgError:
-            return super().evaluate(x, **params)
+            found = None
+        return super().evaluate(x, **params) if found is None else found
 
     def evaluate_one(self, *matrices: Any, **params: Any) -> Any:
         (x,) = matrices
-        if np.isfinite(x).all():
-            try:
-                return self.evaluate_finite(x, **params)
-            except np.linalg.LinAlgError:
-                pass
         results = self.results(x.dtype, x.shape, **params)
+        if not x.size:
+            # Vectors of a matrix without elements are those of the standard basis.
+            return [
+                np.eye(*shape, dtype=dtype) if len(shape) == 2 else np.empty(shape, dtype)
+                for shape, dtype in results
+            ]
+        if is_finite(x):
+            *found, failed = self.evaluate_finite(x, **params)
+            if not failed:
+                return [np.ascontiguousarray(one) for one in found]
         return [np.full(shape, _nan(np.dtype(dtype)), dtype) for shape, dtype in results]
+
+
+def is_finite(x: Any) -> bool:
+    """Whether all elements are finite."""
+    # The sum of squares, which is quick, tells so unless it overflows.
+    return isfinite(np.vdot(x, x)) or bool(np.isfinite(x).all())
 
 
 def _nan(dtype: Any) -> Any:

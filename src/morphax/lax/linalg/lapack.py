@@ -10,7 +10,7 @@ import numpy as np
 
 _LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
-_COMPLEX = {"orgqr": "ungqr", "ormqr": "unmqr", "sytrd": "hetrd"}
+_COMPLEX = {"orgqr": "ungqr", "ormqr": "unmqr", "sytrd": "hetrd", "syevd": "heevd"}
 
 BLOCK = 64
 """Columns that LAPACK works on at once, at most: work space is this many times the size."""

@@ -39,12 +39,9 @@ class Schur(IteratedFactorisation):
         return [(shapes[0], dtype)] * (1 + compute_schur_vectors)
 
     def evaluate_finite(self, x: Any, *, compute_schur_vectors: bool) -> list[Any]:
-        if not x.size:
-            return [x] * (1 + compute_schur_vectors)
-        found = lapack("gees", x.dtype)(_no_choice, x, compute_v=compute_schur_vectors)
-        if found[-1]:
-            raise np.linalg.LinAlgError
-        return [found[0], found[-3]][: 1 + compute_schur_vectors]
+        options = {"compute_v": compute_schur_vectors, "lwork": (BLOCK + 2) * len(x)}
+        t, *_, q, _, failed = lapack("gees", x.dtype)(_no_choice, x, **options)
+        return [t, q, failed] if compute_schur_vectors else [t, failed]
 
     def lower(
         self, b: Builder, out: Any, *values: Value, compute_schur_vectors: bool

@@ -20,6 +20,7 @@ from ..ground.families import compare
 from ..ground.linear_structure import zeros
 from ..shape.filling import full
 from .iterated import IteratedFactorisation, call_iterated
+from .lapack import BLOCK, lapack
 from .matrix_stacks import Result, adjoint, product
 from .spectra import (
     checked_subset,
@@ -66,10 +67,18 @@ class Svd(IteratedFactorisation):
         left, right = (m, n) if full_matrices else (rank, rank)
         return [values, ((m, left), dtype), ((right, n), dtype)]
 
-    def takes_stacks(self, **_: Any) -> bool:
-        return True
-
     def evaluate_finite(
+        self, x: Any, *, compute_uv: bool, full_matrices: bool, algorithm: SvdAlgorithm
+    ) -> list[Any]:
+        function = _function(algorithm)
+        options = {"compute_uv": compute_uv, "full_matrices": full_matrices}
+        if max(x.shape) > BLOCK:
+            needed, _ = lapack(f"{function}_lwork", x.dtype)(*x.shape, **options)
+            options["lwork"] = int(needed.real)
+        u, s, vh, failed = lapack(function, x.dtype)(x, **options)
+        return [s, u, vh, failed] if compute_uv else [s, failed]
+
+    def evaluate_stack(
         self, x: Any, *, compute_uv: bool, full_matrices: bool, algorithm: SvdAlgorithm
     ) -> list[Any]:
         if not compute_uv:
@@ -93,9 +102,8 @@ class Svd(IteratedFactorisation):
         sides = (m, n) if full_matrices else (rank, rank)
         u, vh = [x.aval.update(shape=(*stack, *s)) for s in ((m, sides[0]), (sides[1], n))]
         mode = ("A" if full_matrices else "S") if compute_uv else "N"
-        function = "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
         outs = [x.aval, out[0], u, vh]
-        found = call_iterated(b, function, outs, x, {0: 0}, mode=letter(mode))[1:]
+        found = call_iterated(b, _function(algorithm), outs, x, {0: 0}, mode=letter(mode))[1:]
         return found if compute_uv else found[:1]
 
     def jvp(
@@ -119,6 +127,10 @@ class Svd(IteratedFactorisation):
             return [s], [real_part(diagonal)]
         u_dot, v_dot = _vectors_moved(s, u, v, moved, tangents[0], diagonal)
         return [s, u, vh], [real_part(diagonal), u_dot, adjoint(v_dot)]
+
+
+def _function(algorithm: SvdAlgorithm) -> str:
+    return "gesvd" if algorithm is SvdAlgorithm.QR else "gesdd"
 
 
 _NO_FULL_DERIVATIVE = message(

@@ -1,11 +1,14 @@
 """Pseudo-inverses, least squares, and the rank on which both depend.
 
-Both come from singular values, of which those that count as 0 are left out.  Their derivatives are
-those of matrices of the same rank, and need neither gaps nor reciprocals of small values:
+Both come from singular values, of which those that count as 0 are left out.  With A⁺, what is left
+out is B = A − A A⁺ A.  The derivative needs no gaps among values that are kept: it is
 
-    dA⁺ = −A⁺ dA A⁺ + A⁺ A⁺ᴴ dAᴴ (1 − A A⁺) + (1 − A⁺ A) dAᴴ A⁺ᴴ A⁺.
+    −A⁺ dA A⁺ + A⁺ A⁺ᴴ dAᴴ (1 − A A⁺) + (1 − A⁺ A) dAᴴ A⁺ᴴ A⁺
 
-Where the rank changes, A⁺ jumps.
+where B = 0 and A changes so that its rank stays, which is the theorem of Golub and Pereyra; to
+first order in B there come A⁺ A⁺ᴴ A⁺ dA Bᴴ + Bᴴ dA A⁺ A⁺ᴴ A⁺, and the rest of `_remainder`.  So
+first derivatives are right whatever is left out, and second ones where that is as small as rounding
+errors, else NaN; those of higher order where the rank stays.  Where it changes, A⁺ jumps.
 
 Reference: G. H. Golub and V. Pereyra, "The differentiation of pseudo-inverses and nonlinear least
 squares problems whose variables separate", SIAM J. Numer. Anal. 10 (1973).
@@ -16,17 +19,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from ... import dtypes, lax
 from ...control.custom.custom_jvp import custom_jvp
 from ...core import aval_of
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
+from ...lax.elementwise.complex import real_dtype
 from ...lax.linalg.matrix_stacks import adjoint, product, symmetrized
-from ...lax.linalg.spectra import scaled_columns
+from ...lax.linalg.spectra import real_part, scaled_columns, weighted
 from ...util.messages import message
 from ..operands import as_array
 from ..reductions import any as any_
 from ..reductions import max as max_
+from ..reductions import min as min_
 from ..reductions import sum as sum_
 from ..shaping import broadcast_to
 from .operands import inexact_arrays, matrices, square_matrices
@@ -66,7 +73,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
         x = matrices("pinv", a)
         u, s, vh = lax.linalg.svd(lax.stop_gradient(x), full_matrices=False)
     counted = _counted("pinv", lax.abs(s), share, 10 * max(aval_of(x).shape[-2:]))
-    return _pseudo_inverse(x, u, _inverses(s, counted), vh)
+    return _pseudo_inverse(x, u, s, _as_numbers(counted, s), vh)
 
 
 def lstsq(
@@ -103,7 +110,7 @@ def lstsq(
     epsilon = float(dtypes.finfo(s.aval.dtype).eps)
     share = epsilon * max(m, n) if rcond is None else rcond
     counted = _counted("lstsq", s, epsilon if share < 0 else share, 0, strictly=False)
-    factors = [lax.stop_gradient(v) for v in (u, _inverses(s, counted), vh)]
+    factors = [lax.stop_gradient(v) for v in (u, s, _as_numbers(counted, s), vh)]
     found = _least_squares(a, *factors, columns)
     rank = sum_(counted)
     if numpy_resid and not (int(rank) == n < m):
@@ -202,46 +209,111 @@ def _bound(name: str, s: Any, share: Any) -> Any:
     return lax.mul(s, lax.stop_gradient(share))
 
 
-def _inverses(s: Any, counted: Any) -> Any:
-    """1 / s where it counts, else 0."""
-    one = lax.full_like(s, 1)
-    return lax.select(counted, lax.div(one, lax.select(counted, s, one)), lax.full_like(s, 0))
+def _as_numbers(counted: Any, s: Any) -> Any:
+    return lax.convert_element_type(counted, aval_of(s).dtype)
+
+
+def _inverses(s: Any, kept: Any) -> Any:
+    """1 / s where it is kept, else 0."""
+    counted = lax.ne(kept, lax.full_like(kept, 0))
+    return lax.div(kept, lax.select(counted, s, lax.full_like(s, 1)))
 
 
 @custom_jvp
-def _pseudo_inverse(a: Any, u: Any, inverses: Any, vh: Any) -> Any:
-    """A⁺ from the factors of A = U diag(s) Vᴴ and what s is divided by."""
-    return product(scaled_columns(adjoint(vh), inverses), adjoint(u))
+def _pseudo_inverse(a: Any, u: Any, s: Any, kept: Any, vh: Any) -> Any:
+    """A⁺ from the factors of A = U diag(s) Vᴴ, where `kept` is 1 for values that count, else 0."""
+    return product(scaled_columns(adjoint(vh), _inverses(s, kept)), adjoint(u))
 
 
 @_pseudo_inverse.defjvp
 def _pseudo_inverse_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    a, change = primals[0], tangents[0]
     found = _pseudo_inverse(*primals)
-    back = adjoint(change)
-    left = product(found, product(adjoint(found), back))
-    right = product(product(back, adjoint(found)), found)
-    moved = lax.sub(left, product(product(left, a), found))
-    moved = lax.add(moved, lax.sub(right, product(found, product(a, right))))
-    return found, lax.sub(moved, product(found, product(change, found)))
+    return found, _moved(found, primals, tangents[0])
 
 
 @custom_jvp
-def _least_squares(a: Any, u: Any, inverses: Any, vh: Any, b: Any) -> Any:
+def _least_squares(a: Any, u: Any, s: Any, kept: Any, vh: Any, b: Any) -> Any:
     """A⁺ b, which is more exact than the product of the two."""
     turned = product(adjoint(u), b)
-    aval = aval_of(turned)
-    scale = lax.broadcast_in_dim(inverses, aval.shape, (0,))
-    return product(adjoint(vh), lax.mul(turned, lax.convert_element_type(scale, aval.dtype)))
+    scale = lax.broadcast_in_dim(_inverses(s, kept), aval_of(turned).shape, (0,))
+    scaled = lax.mul(turned, lax.convert_element_type(scale, aval_of(turned).dtype))
+    return product(adjoint(vh), scaled)
 
 
 @_least_squares.defjvp
 def _least_squares_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
-    (a, *factors, b), (change, *_, b_dot) = primals, tangents
-    found = _least_squares(*primals)
-    inverse, back = _pseudo_inverse(a, *factors), adjoint(change)
-    missed = lax.sub(b, product(a, found))
-    along = product(inverse, product(adjoint(inverse), product(back, missed)))
-    across = product(back, product(adjoint(inverse), found))
-    moved = lax.add(along, lax.sub(across, product(inverse, product(a, across))))
-    return found, lax.add(moved, product(inverse, lax.sub(b_dot, product(change, found))))
+    (*factors, b), (change, *_, b_dot) = primals, tangents
+    inverse = _pseudo_inverse(*factors)
+    moved = product(_moved(inverse, factors, change), b)
+    return _least_squares(*primals), lax.add(moved, product(inverse, b_dot))
+
+
+def _moved(found: Any, factors: Sequence[Any], change: Any) -> Any:
+    """The tangent of A⁺ = `found`."""
+    a, back, across = factors[0], adjoint(change), adjoint(found)
+    left = product(found, product(across, back))
+    right = product(product(back, across), found)
+    moved = lax.sub(left, product(product(left, a), found))
+    moved = lax.add(moved, lax.sub(right, product(found, product(a, right))))
+    moved = lax.sub(moved, product(found, product(change, found)))
+    dropped = adjoint(lax.sub(a, product(a, product(found, a))))
+    cube = product(found, product(across, found))
+    moved = lax.add(moved, product(cube, product(change, dropped)))
+    moved = lax.add(moved, product(dropped, product(change, cube)))
+    return lax.add(moved, _remainder(factors, change))
+
+
+def _remainder(factors: Sequence[Any], change: Any) -> Any:
+    """What is of second and higher order in the values that are left out: V Y Uᴴ.
+
+    With X = Uᴴ dA V, Y[i, j] is (X[i, j] d/k + Xᴴ[i, j]) d² / (k² (k² − d²)) where one of the
+    two values is kept, k, and one is left out, d.
+    """
+    a, u, s, kept, vh = factors
+    shape = (*aval_of(s).shape, aval_of(s).shape[-1])
+    stack = tuple(range(len(shape) - 2))
+    rows, columns = [
+        [lax.broadcast_in_dim(x, shape, (*stack, axis)) for x in (s, kept)]
+        for axis in (len(stack), len(stack) + 1)
+    ]
+    is_mixed = lax.ne(rows[1], columns[1])
+    row_kept = lax.gt(rows[1], columns[1])
+    one = lax.full(shape, 1, aval_of(s).dtype)
+    k = lax.select(is_mixed, lax.select(row_kept, rows[0], columns[0]), one)
+    d = lax.select(is_mixed, lax.select(row_kept, columns[0], rows[0]), lax.full_like(one, 0))
+    ratio = lax.div(d, k)
+    squared = lax.mul(ratio, ratio)
+    scale = lax.div(squared, lax.mul(lax.sub(one, squared), lax.mul(k, k)))
+    scale = lax.mul(scale, _differentiable_once(a, _is_rounding_error(s, kept), shape))
+    inner = product(adjoint(u), product(change, adjoint(vh)))
+    both = lax.add(weighted(inner, ratio), adjoint(inner))
+    return product(adjoint(vh), product(weighted(both, scale), adjoint(u)))
+
+
+def _is_rounding_error(s: Any, kept: Any) -> Any:
+    """For each matrix, whether the values left out are tiny beside those that are kept."""
+    size, nothing = lax.abs(s), lax.full_like(s, 0)
+    counted = lax.ne(kept, nothing)
+    least = min_(lax.select(counted, size, lax.full_like(s, np.inf)), axis=-1, initial=np.inf)
+    dropped = max_(lax.select(counted, nothing, size), axis=-1, initial=0)
+    share = float(dtypes.finfo(aval_of(s).dtype).eps) ** 0.5
+    return lax.le(dropped, lax.mul(least, lax.full_like(least, share)))
+
+
+def _differentiable_once(a: Any, may_be: Any, shape: Any) -> Any:
+    """Ones, whose derivatives are NaN for the matrices that may not be differentiated again."""
+    aval = aval_of(may_be)
+    zero = lax.full(aval.shape, 0, real_dtype(aval_of(a).dtype))
+    factor = _one_with_slope(a, lax.select(may_be, zero, lax.full_like(zero, np.nan)))
+    return lax.broadcast_in_dim(factor, shape, tuple(range(aval.ndim)))
+
+
+@custom_jvp
+def _one_with_slope(a: Any, slope: Any) -> Any:
+    return lax.full_like(slope, 1)
+
+
+@_one_with_slope.defjvp
+def _one_with_slope_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+    total = sum_(real_part(tangents[0]), axis=(-2, -1))
+    return _one_with_slope(*primals), lax.mul(primals[1], total)

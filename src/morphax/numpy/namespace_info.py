@@ -10,7 +10,7 @@ from typing import Any, Final, final
 import numpy as np
 
 from .. import dtypes
-from ..engines.devices import devices as known_devices
+from ..runtime.devices import devices as known_devices
 from ..util.messages import message
 
 _KINDS: Final = {

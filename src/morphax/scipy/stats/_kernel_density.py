@@ -45,7 +45,7 @@ class gaussian_kde:
         >>> from morphax.scipy import stats
         >>> density = stats.gaussian_kde(np.array([-1.0, 0.0, 1.0]))
         >>> density(np.array([0.0])).round(4)
-        Array([0.3189], dtype=float32)
+        Array([0.3182], dtype=float32)
     """
 
     neff: Any

@@ -166,7 +166,7 @@ class Array(HasAval):
 
     @property
     def traceback(self) -> Any:
-        """Where the buffer was made, if jaxlib was told to note it (see `engines.xla.client`)."""
+        """Where the buffer was made, if jaxlib was told to note it (see `runtime.client`)."""
         return None if self._buffer is None else self._buffer.traceback
 
     def delete(self, why: object = "delete() was called") -> None:

@@ -40,15 +40,22 @@ References as_arrays(Signature& signature, const Plan& plan) {
 }
 
 Commitment commitment(const References& arrays, const Plan& plan) {
-  Commitment result = Commitment::kNone;
-  const std::size_t count = plan.takes_all ? arrays.size() : plan.binding.size();
-  for (std::size_t n = 0; n < count; ++n) {
-    const std::size_t i = plan.takes_all ? n : plan.binding[n];
-    if (core.committed(arrays[i]) != Py_True) continue;
-    if (core.place(arrays[i]) != place_of(plan, i)) return Commitment::kElsewhere;
-    result = Commitment::kHere;
+  bool here = false, elsewhere = false;
+  const auto see = [&](std::size_t i) {
+    if (core.committed(arrays[i]) != Py_True) return;
+    if (core.place(arrays[i]) == place_of(plan, i)) {
+      here = true;
+    } else {
+      elsewhere = true;
+    }
+  };
+  if (plan.takes_all) {
+    for (std::size_t i = 0; i < arrays.size(); ++i) see(i);
+  } else {
+    for (const std::size_t i : plan.binding) see(i);
   }
-  return result;
+  if (elsewhere) return Commitment::kElsewhere;
+  return here ? Commitment::kHere : Commitment::kNone;
 }
 
 nb::object buffers_of(const References& arrays, const Plan& plan) {

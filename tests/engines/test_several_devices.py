@@ -129,6 +129,17 @@ def test_donated_and_forwarded_operands_in_parts(two_devices: list[Any]) -> None
     np.testing.assert_array_equal(same, X)
 
 
+def test_memory_is_not_taken_over_at_another_place(two_devices: list[Any]) -> None:
+    rows, whole = Split(two_devices, 0), Split(two_devices, None)
+    aval = ShapedArray((4, 6), np.float32)
+    places = Places((rows,), (whole,), rows.device_assignment)
+    with pytest.warns(UserWarning, match=r"(?s)donation to f.*fix:"):
+        plan = compiled(lambda x: x * 2, [aval], places, donated=(0,))
+    x = rows.distribute(Array.from_host(X))
+    np.testing.assert_array_equal(plan.run([x], True)[0], 2 * X)
+    np.testing.assert_array_equal(x, X)
+
+
 def test_the_call_plan_has_a_place_for_each(two_devices: list[Any]) -> None:
     rows, whole = Split(two_devices, 0), Split(two_devices, None)
     places = Places((rows, whole), (whole,), rows.device_assignment)

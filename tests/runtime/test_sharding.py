@@ -14,7 +14,8 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax.array import Array
 from morphax.runtime import sharding
-from morphax.runtime.sharding import Index, Sharding, SingleDeviceSharding
+from morphax.runtime.places import Places
+from morphax.runtime.sharding import Index, Sharding, SingleDeviceSharding, repeated_on
 
 
 def test_facts(two_devices: list[Any]) -> None:
@@ -57,6 +58,34 @@ def test_places_are_interned(two_devices: list[Any]) -> None:
         assert pinned.own_memory is place.own_memory is place
     assert SingleDeviceSharding(two_devices[0]) is jnp.arange(3).sharding is sharding.home
     assert jax.jit(jnp.sin)(1.0).sharding is sharding.home
+
+
+def test_whole_on_each_of_several_devices(two_devices: list[Any]) -> None:
+    first, second = two_devices
+    place = repeated_on((first, second))
+    assert place is repeated_on((first, second)) is copy.copy(place)
+    assert place is not repeated_on((second, first))
+    assert repeated_on((second,)) is SingleDeviceSharding(second)
+    assert place.device_assignment == (first, second)
+    assert place.is_fully_replicated
+    assert place.shard_shape((2, 3)) == (2, 3)
+    pinned = place.with_memory_kind("pinned_host")
+    assert (pinned.memory_kind, pinned.own_memory is place) == ("pinned_host", True)
+    x = place.distribute(jnp.arange(3))
+    assert (x.sharding is place, x.committed, x.tolist()) == (True, True, [0, 1, 2])
+    assert "RepeatedSharding" in repr(place)
+
+
+def test_equal_places_of_programs_are_one_object(two_devices: list[Any]) -> None:
+    first, second = map(SingleDeviceSharding, two_devices)
+    places = Places.all_at(first, 2, 1)
+    assert places is Places((first, first), (first,), (two_devices[0],))
+    assert places is not Places.all_at(second, 2, 1)
+    assert places is not Places.all_at(first, 1, 2)
+    assert places.whole is first
+    both = Places.on_devices_of(repeated_on(tuple(two_devices)), [None, None], 1)
+    assert set(both.operands) == set(both.results) == {both.whole}
+    assert "devices=" in repr(both)
 
 
 def test_a_deleted_array_keeps_its_place(two_devices: list[Any]) -> None:

@@ -5,7 +5,7 @@ return a tuple.  It runs on whichever thread XLA computes on, outside all transf
 64-bit mode of the program, and computes on the host (another device is busy with the program that
 waits for the call).
 
-What a function raises is kept for whoever waits for the program (`xla.kept_exceptions`).
+What a function raises is kept for whoever waits for the program (`runtime.kept_exceptions`).
 
 Reference: docs/design/effects.md.
 """

@@ -268,6 +268,9 @@ class RepeatedSharding(Sharding):
     def distribute(self, x: Array, *, copy: bool = False) -> Array:
         return (x.copied() if copy else x).placed(self, committed=True)
 
+    def __reduce__(self) -> Any:
+        return repeated_on, (self._devices, self._memory_kind)
+
     def __repr__(self) -> str:
         return f"RepeatedSharding(devices={self._devices}, memory_kind={self._memory_kind})"
 

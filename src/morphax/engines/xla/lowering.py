@@ -21,6 +21,7 @@ from ...core.dce import eliminate_dead_code
 from ...runtime import sharding as shardings
 from ...runtime.client import fusions_are_chosen
 from ...runtime.places import Places
+from ...runtime.sharding import Sharding
 from ...util.messages import message
 from .annotations import Annotations, annotations_of
 from .library_fusions import may_fuse_reductions
@@ -113,9 +114,11 @@ def lower(
     # The memory of a forwarded operand goes to the results that it is.
     returned = Counter(f.operand for f in forwarded if f is not None)
     given = set(donated).difference(returned)
-    donations = _donations(name, entry, [k for k, i in enumerate(kept) if i in given])
     computed = [place for place, f in zip(places.results, forwarded, strict=True) if f is None]
-    annotated = annotations_of(entry, [places.operands[i] for i in kept], computed, donations)
+    taken = [places.operands[i] for i in kept]
+    donated_here = [k for k, i in enumerate(kept) if i in given]
+    donations = _donations(name, entry, donated_here, taken, computed)
+    annotated = annotations_of(entry, taken, computed, donations)
     module = Module(platform, locations=locations, meshes=annotated.meshes)
     text, main = _written(module, entry, name, annotated)
     is_plain = module.guards_extremes and fusions_are_chosen() and not may_fuse_reductions(text)
@@ -159,18 +162,30 @@ def _written(
     return f"module @{module.fresh_name('jit_' + name)} {{\n{body}\n}}\n", main
 
 
-def _donations(name: str, entry: Jaxpr, donated: Sequence[int]) -> dict[int, str]:
-    """Attributes of donated operands: the result they become, else that XLA may choose one."""
-    positions_of: dict[ShapedArray, list[int]] = {}
+def _donations(
+    name: str,
+    entry: Jaxpr,
+    donated: Sequence[int],
+    operands: Sequence[Sharding],
+    results: Sequence[Sharding],
+) -> dict[int, str]:
+    """Attributes of donated operands: the result they become, else that XLA may choose one.
+
+    A result takes over the memory of an operand at the same place only.
+    """
+    positions_of: dict[tuple[ShapedArray, Sharding], list[int]] = {}
     for i, var in reversed(list(enumerate(entry.outvars))):
-        positions_of.setdefault(physical_aval(var.aval), []).append(i)
+        positions_of.setdefault((physical_aval(var.aval), results[i]), []).append(i)
     attributes = {}
     unusable = []
     for position in donated:
-        aval = physical_aval(entry.invars[position].aval)
-        if positions_of.get(aval):
-            attributes[position] = f"tf.aliasing_output = {positions_of[aval].pop()} : i32"
-        elif any(free and _bytes(other) == _bytes(aval) for other, free in positions_of.items()):
+        aval, place = physical_aval(entry.invars[position].aval), operands[position]
+        if positions_of.get((aval, place)):
+            attributes[position] = f"tf.aliasing_output = {positions_of[aval, place].pop()} : i32"
+        elif any(
+            free and where is place and _bytes(other) == _bytes(aval)
+            for (other, where), free in positions_of.items()
+        ):
             attributes[position] = "jax.buffer_donor = true"
         else:
             unusable.append(aval.str_short())

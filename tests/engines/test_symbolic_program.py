@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from morphax import core, lax
+from morphax import numpy as jnp
 from morphax.array import Array
 from morphax.config import enable_x64
 from morphax.control.branches.branching import cond
@@ -132,6 +133,10 @@ PROGRAMS: dict[str, Callable[[Any], Any]] = {
     "sorted": lambda x: lax.sort([x, -x], dimension=0, num_keys=1),
     "counted": lambda x: lax.broadcasted_iota(np.int32, x.shape, 1),
     "bits": lambda x: lax.bitcast_convert_type(lax.bitcast_convert_type(x, np.uint8), np.float32),
+    "indices": lambda x: jnp.concatenate([x[::2, -1], x[1:, 0], x[:3, 0], x[::-1, 0], x[-3:, 0]]),
+    "updates": lambda x: x.at[0].set(1.0),
+    "gradient of indices": grad(lambda x: jnp.sum(x[::-2, 1:] ** 2) + jnp.sum(x[:2] ** 3)),
+    "flat": lambda x: jnp.zeros(x.shape).reshape(-1, x.shape[0]) + x.reshape(x.shape[1], -1),
     "branches": lambda x: cond(
         x[0, 0] > 0, lambda y: lax.sort(y, dimension=0), lambda y: y + 1.0, x
     ),

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError
-from ..lax.ground.axes import integer
+from ..core.dims import Shape
+from ..errors import InconclusiveDimensionOperation, ShapeError
+from ..lax.ground.axes import canonical_shape, integer
 from ..util.messages import described, message
 
 # Sizes are 64-bit numbers in programs.
@@ -53,10 +54,12 @@ def canonical_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
     )
 
 
-def canonical_size(where: str, shape: Any) -> tuple[int, ...]:
-    """A shape given as an int or a sequence of ints."""
+def canonical_size(where: str, shape: Any) -> Shape:
+    """A shape given as a size or a sequence of sizes."""
     try:
         sizes = tuple(map(index, shape)) if np.iterable(shape) else (index(shape),)
+    except InconclusiveDimensionOperation:
+        return canonical_shape(f"jnp.{where}, argument shape", shape)
     except TypeError:
         raise TypeError(_bad_size(where, shape)) from None
     if sizes and (min(sizes) < 0 or max(sizes) >= _TOO_LARGE):

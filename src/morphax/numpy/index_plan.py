@@ -26,6 +26,7 @@ import numpy as np
 from .. import dtypes, errors
 from ..array import Array
 from ..core import Tracer, aval_of, is_value
+from ..core.dims import Dim, Shape, SymbolicDim, clamp_dim, max_dim, min_dim
 from ..util.memo import memoize
 from ..util.messages import described, message
 from .creation import asarray
@@ -36,9 +37,9 @@ from .creation import asarray
 class SliceAxis:
     """An axis that is sliced: `count` elements from `start`, `step` apart (perhaps backwards)."""
 
-    start: int
+    start: Dim
     step: int
-    count: int
+    count: Dim
 
 
 @final
@@ -66,7 +67,7 @@ class IndexPlan:
         in_bounds: whether all static ints are in bounds.
     """
 
-    shape: tuple[int, ...]
+    shape: Shape
     added: tuple[int, ...]
     axes: tuple[SliceAxis | ArrayAxis, ...]
     batch_shape: tuple[int, ...]
@@ -240,7 +241,8 @@ def plan_index(shape: tuple[int, ...], signature: Signature) -> IndexPlan:
             in_bounds &= _is_array(part) or -size <= part < size
         elif type(part) is int:
             in_bounds &= -size <= part < size
-            start = min(max(part + size if part < 0 else part, 0), max(size - 1, 0))
+            start = part + size if part < 0 else part
+            start = min_dim(max_dim(start, 0), max_dim(size - 1, 0))
             dropped.append(len(axes))
             axes.append(SliceAxis(start, 1, 1))
         else:
@@ -296,8 +298,27 @@ def _slice_axis(part: tuple[Any, ...], size: int) -> SliceAxis:
                 fix="Leave out the step, or give 1 or -1.",
             )
         )
+    if type(size) is SymbolicDim:
+        return _symbolic_slice(*part, size)
     chosen = range(*builtins.slice(*part).indices(size))
     return SliceAxis(chosen.start if chosen else 0, chosen.step, len(chosen))
+
+
+def _symbolic_slice(
+    start: int | None, stop: int | None, step: int | None, size: SymbolicDim
+) -> SliceAxis:
+    """What `slice.indices` says, for all sizes."""
+    step = 1 if step is None else step
+    low, high = (0, size) if step > 0 else (-1, size - 1)
+
+    def bound(given: int | None, default: Dim) -> Dim:
+        if given is None:
+            return default
+        return clamp_dim(low, given + size if given < 0 else given, high)
+
+    first, last = (low, high) if step > 0 else (high, low)
+    start, stop = bound(start, first), bound(stop, last)
+    return SliceAxis(start, step, max_dim(-(-(stop - start) // step), 0))
 
 
 def _without_ellipsis(shape: tuple[int, ...], signature: Signature) -> Signature:

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import lax
 from ..core import aval_of
+from ..lax.ground.axes import dilated
 from ..lax.ground.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.ground.linear_structure import broadcast_in_dim_p
 from ..util.host_memory import MANY, pooled
@@ -78,14 +79,15 @@ def _sliced(x: Any, plan: IndexPlan) -> Any:
         if type(axis) is ArrayAxis:
             axis = SliceAxis(0, 1, size)
         assert isinstance(axis, SliceAxis), "an axis is sliced or indexed"
-        last = axis.start + (axis.count - 1) * axis.step
-        low, high = (axis.start, last) if axis.step > 0 else (last, axis.start)
-        starts.append(low if axis.count else 0)
-        limits.append(high + 1 if axis.count else 0)
+        span = dilated(axis.count, abs(axis.step))
+        start = axis.start if axis.step > 0 else axis.start + 1 - span
+        starts.append(0 if axis.count == 0 else start)
+        limits.append(starts[-1] + span)
         strides.append(abs(axis.step))
         if axis.step < 0:
             reversed_axes.append(i)
-    if tuple(limits) != plan.shape or any(starts) or any(s != 1 for s in strides):
+    is_whole = tuple(limits) == plan.shape and all([n == 0 for n in starts])
+    if not is_whole or any([s != 1 for s in strides]):
         x = lax.slice(x, starts, limits, None if all(s == 1 for s in strides) else strides)
     return lax.rev(x, reversed_axes) if reversed_axes else x
 

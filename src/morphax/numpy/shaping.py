@@ -10,10 +10,11 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..core.dims import Shape
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
-from ..lax.ground.axes import integer, integer_tuple, members
+from ..lax.ground.axes import integer, integer_tuple, members, size_tuple
 from ..lax.ground.placing import device_put, refuse_layout
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis, canonical_size
@@ -76,8 +77,8 @@ def _reversed_axes(a: Any) -> Any:
     return lax.transpose(a, tuple(range(aval_of(a).ndim))[::-1])
 
 
-def _worked_out(aval: Any, shape: Any) -> tuple[int, ...]:
-    sizes = integer_tuple("jnp.reshape, argument shape", shape if np.iterable(shape) else (shape,))
+def _worked_out(aval: Any, shape: Any) -> Shape:
+    sizes = size_tuple("jnp.reshape, argument shape", shape if np.iterable(shape) else (shape,))
     known = math.prod([n for n in sizes if n != -1])
     if sizes.count(-1) == 1 and known and aval.size % known == 0:
         sizes = tuple([aval.size // known if n == -1 else n for n in sizes])

@@ -124,7 +124,7 @@ def _region_update(
     backwards = tuple([i for i, axis in enumerate(axes) if axis.step < 0])
     values = lax.rev(values, backwards) if backwards else values
     lows = [a.start if a.step > 0 else a.start + (a.count - 1) * a.step for a in axes]
-    steps = [abs(a.step) if a.count > 1 else 1 for a in axes]
+    steps = [abs(a.step) if a.count not in (0, 1) else 1 for a in axes]
     if all(s == 1 for s in steps):
         highs = [low + n for low, n in zip(lows, shape, strict=True)]
         whole = shape == plan.shape

@@ -276,6 +276,8 @@ from .shape.joining import tile as tile
 from .shape.joining import tile_p as tile_p
 from .shape.joining import unstack as unstack
 from .shape.joining import unstack_p as unstack_p
+from .shape.likeness import broadcast_like as broadcast_like
+from .shape.likeness import dtype as dtype
 from .shape.optimization_barrier import optimization_barrier as optimization_barrier
 from .shape.optimization_barrier import optimization_barrier_p as optimization_barrier_p
 from .shape.shape_operations import broadcast as broadcast
@@ -331,6 +333,7 @@ if _TYPE_CHECKING:
     from ..control.branches.branching import cond as cond
     from ..control.branches.branching import switch as switch
     from ..control.branches.cond_primitive import cond_p as cond_p
+    from ..control.branches.platform_choice import platform_dependent as platform_dependent
     from ..control.custom.custom_linear_solve import custom_linear_solve as custom_linear_solve
     from ..control.custom.custom_linear_solve import linear_solve_p as linear_solve_p
     from ..control.custom.custom_root import custom_root as custom_root
@@ -361,6 +364,9 @@ if _TYPE_CHECKING:
     from ..parallel.reductions import psum as psum
     from ..parallel.reductions import psum_p as psum_p
     from ..parallel.varying import pcast as pcast
+    from .contraction.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
+    from .contraction.ragged import ragged_dot as ragged_dot
+    from .contraction.ragged import ragged_dot_general as ragged_dot_general
     from .elementwise.incomplete_beta import betainc as betainc
     from .elementwise.incomplete_beta import (
         regularized_incomplete_beta_p as regularized_incomplete_beta_p,
@@ -382,11 +388,17 @@ __getattr__, __dir__ = _on_demand(
     {
         "..control.branches.branching": ("cond", "switch"),
         "..control.branches.cond_primitive": ("cond_p",),
+        "..control.branches.platform_choice": ("platform_dependent",),
         "..control.custom.custom_linear_solve": ("custom_linear_solve", "linear_solve_p"),
         "..control.custom.custom_root": ("custom_root",),
         "..control.loops.loops": ("fori_loop", "map", "scan", "while_loop"),
         "..control.loops.scan_primitive": ("scan_p",),
         "..control.loops.while_primitive": ("while_p",),
+        "..lax.contraction.ragged": (
+            "RaggedDotDimensionNumbers",
+            "ragged_dot",
+            "ragged_dot_general",
+        ),
         "..lax.elementwise.incomplete_beta": (
             "betainc",
             "regularized_incomplete_beta_p",

@@ -116,7 +116,6 @@ from .elementwise.magnitude import nextafter as nextafter
 from .elementwise.magnitude import nextafter_p as nextafter_p
 from .elementwise.magnitude import sign as sign
 from .elementwise.magnitude import sign_p as sign_p
-from .elementwise.polynomial import polynomial as polynomial
 from .elementwise.powers import cbrt as cbrt
 from .elementwise.powers import cbrt_p as cbrt_p
 from .elementwise.powers import integer_pow as integer_pow
@@ -276,8 +275,6 @@ from .shape.joining import tile as tile
 from .shape.joining import tile_p as tile_p
 from .shape.joining import unstack as unstack
 from .shape.joining import unstack_p as unstack_p
-from .shape.likeness import broadcast_like as broadcast_like
-from .shape.likeness import dtype as dtype
 from .shape.optimization_barrier import optimization_barrier as optimization_barrier
 from .shape.optimization_barrier import optimization_barrier_p as optimization_barrier_p
 from .shape.shape_operations import broadcast as broadcast
@@ -334,6 +331,7 @@ if _TYPE_CHECKING:
     from ..control.branches.branching import switch as switch
     from ..control.branches.cond_primitive import cond_p as cond_p
     from ..control.branches.platform_choice import platform_dependent as platform_dependent
+    from ..control.composite import composite as composite
     from ..control.custom.custom_linear_solve import custom_linear_solve as custom_linear_solve
     from ..control.custom.custom_linear_solve import linear_solve_p as linear_solve_p
     from ..control.custom.custom_root import custom_root as custom_root
@@ -378,9 +376,12 @@ if _TYPE_CHECKING:
     from .elementwise.incomplete_gamma import igammac as igammac
     from .elementwise.incomplete_gamma import igammac_p as igammac_p
     from .elementwise.incomplete_gamma import random_gamma_grad as random_gamma_grad
+    from .elementwise.polynomial import polynomial as polynomial
     from .random.bit_generator import RandomAlgorithm as RandomAlgorithm
     from .random.bit_generator import rng_bit_generator as rng_bit_generator
     from .random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
+    from .shape.likeness import broadcast_like as broadcast_like
+    from .shape.likeness import dtype as dtype
 
 __getattr__, __dir__ = _on_demand(
     __name__,
@@ -389,6 +390,7 @@ __getattr__, __dir__ = _on_demand(
         "..control.branches.branching": ("cond", "switch"),
         "..control.branches.cond_primitive": ("cond_p",),
         "..control.branches.platform_choice": ("platform_dependent",),
+        "..control.composite": ("composite",),
         "..control.custom.custom_linear_solve": ("custom_linear_solve", "linear_solve_p"),
         "..control.custom.custom_root": ("custom_root",),
         "..control.loops.loops": ("fori_loop", "map", "scan", "while_loop"),
@@ -412,6 +414,8 @@ __getattr__, __dir__ = _on_demand(
             "igammac_p",
             "random_gamma_grad",
         ),
+        "..lax.elementwise.polynomial": ("polynomial",),
+        "..lax.shape.likeness": ("broadcast_like", "dtype"),
         "..lax.random.bit_generator": (
             "RandomAlgorithm",
             "rng_bit_generator",

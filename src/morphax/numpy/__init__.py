@@ -46,7 +46,6 @@ from .averages import average as average
 from .averages import mean as mean
 from .averages import std as std
 from .averages import var as var
-from .bessel import i0 as i0
 from .complex import angle as angle
 from .complex import conj as conj
 from .complex import conjugate as conjugate
@@ -78,8 +77,6 @@ from .differences import ediff1d as ediff1d
 from .differences import gradient as gradient
 from .differences import trapezoid as trapezoid
 from .differences import unwrap as unwrap
-from .divisors import gcd as gcd
-from .divisors import lcm as lcm
 from .einsum import einsum as einsum
 from .einsum import einsum_path as einsum_path
 from .exponential import exp as exp
@@ -378,6 +375,17 @@ from .trigonometric import tanh as tanh
 from .vectorize import vectorize as vectorize
 
 if _TYPE_CHECKING:
+    from ..numpy.bessel import i0 as i0
+    from ..numpy.divisors import gcd as gcd
+    from ..numpy.divisors import lcm as lcm
     from ..numpy.sine_cardinal import sinc as sinc
 
-__getattr__, __dir__ = _on_demand(__name__, (), {"..numpy.sine_cardinal": ("sinc",)})
+__getattr__, __dir__ = _on_demand(
+    __name__,
+    (),
+    {
+        "..numpy.bessel": ("i0",),
+        "..numpy.divisors": ("gcd", "lcm"),
+        "..numpy.sine_cardinal": ("sinc",),
+    },
+)

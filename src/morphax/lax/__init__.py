@@ -377,6 +377,8 @@ if _TYPE_CHECKING:
     from .elementwise.incomplete_gamma import igammac_p as igammac_p
     from .elementwise.incomplete_gamma import random_gamma_grad as random_gamma_grad
     from .elementwise.polynomial import polynomial as polynomial
+    from .ordering.approximate import approx_max_k as approx_max_k
+    from .ordering.approximate import approx_min_k as approx_min_k
     from .random.bit_generator import RandomAlgorithm as RandomAlgorithm
     from .random.bit_generator import rng_bit_generator as rng_bit_generator
     from .random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
@@ -416,6 +418,7 @@ __getattr__, __dir__ = _on_demand(
         ),
         "..lax.elementwise.polynomial": ("polynomial",),
         "..lax.shape.likeness": ("broadcast_like", "dtype"),
+        "..lax.ordering.approximate": ("approx_max_k", "approx_min_k"),
         "..lax.random.bit_generator": (
             "RandomAlgorithm",
             "rng_bit_generator",

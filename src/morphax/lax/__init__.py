@@ -116,7 +116,6 @@ from .elementwise.magnitude import nextafter as nextafter
 from .elementwise.magnitude import nextafter_p as nextafter_p
 from .elementwise.magnitude import sign as sign
 from .elementwise.magnitude import sign_p as sign_p
-from .elementwise.polynomial import polynomial as polynomial
 from .elementwise.powers import cbrt as cbrt
 from .elementwise.powers import cbrt_p as cbrt_p
 from .elementwise.powers import integer_pow as integer_pow
@@ -331,6 +330,8 @@ if _TYPE_CHECKING:
     from ..control.branches.branching import cond as cond
     from ..control.branches.branching import switch as switch
     from ..control.branches.cond_primitive import cond_p as cond_p
+    from ..control.branches.platform_choice import platform_dependent as platform_dependent
+    from ..control.composite import composite as composite
     from ..control.custom.custom_linear_solve import custom_linear_solve as custom_linear_solve
     from ..control.custom.custom_linear_solve import linear_solve_p as linear_solve_p
     from ..control.custom.custom_root import custom_root as custom_root
@@ -365,6 +366,9 @@ if _TYPE_CHECKING:
     from ..parallel.reductions import psum_p as psum_p
     from ..parallel.varying import pcast as pcast
     from . import linalg as linalg
+    from .contraction.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
+    from .contraction.ragged import ragged_dot as ragged_dot
+    from .contraction.ragged import ragged_dot_general as ragged_dot_general
     from .elementwise.incomplete_beta import betainc as betainc
     from .elementwise.incomplete_beta import (
         regularized_incomplete_beta_p as regularized_incomplete_beta_p,
@@ -376,9 +380,14 @@ if _TYPE_CHECKING:
     from .elementwise.incomplete_gamma import igammac as igammac
     from .elementwise.incomplete_gamma import igammac_p as igammac_p
     from .elementwise.incomplete_gamma import random_gamma_grad as random_gamma_grad
+    from .elementwise.polynomial import polynomial as polynomial
+    from .ordering.approximate import approx_max_k as approx_max_k
+    from .ordering.approximate import approx_min_k as approx_min_k
     from .random.bit_generator import RandomAlgorithm as RandomAlgorithm
     from .random.bit_generator import rng_bit_generator as rng_bit_generator
     from .random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
+    from .shape.likeness import broadcast_like as broadcast_like
+    from .shape.likeness import dtype as dtype
 
 __getattr__, __dir__ = _on_demand(
     __name__,
@@ -386,16 +395,19 @@ __getattr__, __dir__ = _on_demand(
     {
         "..control.branches.branching": ("cond", "switch"),
         "..control.branches.cond_primitive": ("cond_p",),
+        "..control.branches.platform_choice": ("platform_dependent",),
+        "..control.composite": ("composite",),
         "..control.custom.custom_linear_solve": ("custom_linear_solve", "linear_solve_p"),
         "..control.custom.custom_root": ("custom_root",),
         "..control.loops.loops": ("fori_loop", "map", "scan", "while_loop"),
         "..control.loops.scan_primitive": ("scan_p",),
         "..control.loops.while_primitive": ("while_p",),
-        "..lax.fourier.fft": ("FftType", "fft", "fft_p"),
-        "..lax.elementwise.incomplete_beta": (
-            "betainc",
-            "regularized_incomplete_beta_p",
+        "..lax.contraction.ragged": (
+            "RaggedDotDimensionNumbers",
+            "ragged_dot",
+            "ragged_dot_general",
         ),
+        "..lax.elementwise.incomplete_beta": ("betainc", "regularized_incomplete_beta_p"),
         "..lax.elementwise.incomplete_gamma": (
             "igamma",
             "igamma_grad_a",
@@ -405,11 +417,15 @@ __getattr__, __dir__ = _on_demand(
             "igammac_p",
             "random_gamma_grad",
         ),
+        "..lax.elementwise.polynomial": ("polynomial",),
+        "..lax.fourier.fft": ("FftType", "fft", "fft_p"),
+        "..lax.ordering.approximate": ("approx_max_k", "approx_min_k"),
         "..lax.random.bit_generator": (
             "RandomAlgorithm",
             "rng_bit_generator",
             "rng_bit_generator_p",
         ),
+        "..lax.shape.likeness": ("broadcast_like", "dtype"),
         "..parallel.exchange": ("all_to_all", "all_to_all_p", "pswapaxes"),
         "..parallel.gathering": ("all_gather", "all_gather_p", "psum_scatter"),
         "..parallel.permutation": ("pbroadcast", "ppermute", "ppermute_p", "pshuffle"),

@@ -37,7 +37,6 @@ from .averages import average as average
 from .averages import mean as mean
 from .averages import std as std
 from .averages import var as var
-from .bessel import i0 as i0
 from .complex import angle as angle
 from .complex import conj as conj
 from .complex import conjugate as conjugate
@@ -69,8 +68,6 @@ from .differences import ediff1d as ediff1d
 from .differences import gradient as gradient
 from .differences import trapezoid as trapezoid
 from .differences import unwrap as unwrap
-from .divisors import gcd as gcd
-from .divisors import lcm as lcm
 from .einsum import einsum as einsum
 from .einsum import einsum_path as einsum_path
 from .exponential import exp as exp
@@ -355,9 +352,12 @@ if _TYPE_CHECKING:
     from ..numpy.application import apply_along_axis as apply_along_axis
     from ..numpy.application import apply_over_axes as apply_over_axes
     from ..numpy.application import piecewise as piecewise
+    from ..numpy.bessel import i0 as i0
     from ..numpy.bit_packing import packbits as packbits
     from ..numpy.bit_packing import unpackbits as unpackbits
     from ..numpy.blocks import block as block
+    from ..numpy.divisors import gcd as gcd
+    from ..numpy.divisors import lcm as lcm
     from ..numpy.files import from_dlpack as from_dlpack
     from ..numpy.files import fromfile as fromfile
     from ..numpy.files import fromiter as fromiter
@@ -432,16 +432,11 @@ __getattr__, __dir__ = _on_demand(
     __name__,
     ("fft", "linalg"),
     {
-        "..numpy.application": (
-            "apply_along_axis",
-            "apply_over_axes",
-            "piecewise",
-        ),
-        "..numpy.bit_packing": (
-            "packbits",
-            "unpackbits",
-        ),
+        "..numpy.application": ("apply_along_axis", "apply_over_axes", "piecewise"),
+        "..numpy.bessel": ("i0",),
+        "..numpy.bit_packing": ("packbits", "unpackbits"),
         "..numpy.blocks": ("block",),
+        "..numpy.divisors": ("gcd", "lcm"),
         "..numpy.files": (
             "from_dlpack",
             "fromfile",
@@ -451,32 +446,10 @@ __getattr__, __dir__ = _on_demand(
             "save",
             "savez",
         ),
-        "..numpy.flat_indices": (
-            "ravel_multi_index",
-            "unravel_index",
-        ),
-        "..numpy.grids": (
-            "frombuffer",
-            "fromfunction",
-            "geomspace",
-            "indices",
-            "ix_",
-            "logspace",
-        ),
-        "..numpy.index_tricks": (
-            "c_",
-            "index_exp",
-            "mgrid",
-            "ogrid",
-            "r_",
-            "s_",
-        ),
-        "..numpy.insertion": (
-            "delete",
-            "insert",
-            "resize",
-            "trim_zeros",
-        ),
+        "..numpy.flat_indices": ("ravel_multi_index", "unravel_index"),
+        "..numpy.grids": ("frombuffer", "fromfunction", "geomspace", "indices", "ix_", "logspace"),
+        "..numpy.index_tricks": ("c_", "index_exp", "mgrid", "ogrid", "r_", "s_"),
+        "..numpy.insertion": ("delete", "insert", "resize", "trim_zeros"),
         "..numpy.interpolation": ("interp",),
         "..numpy.namespace_info": ("__array_namespace_info__",),
         "..numpy.padding": ("pad",),
@@ -506,11 +479,7 @@ __getattr__, __dir__ = _on_demand(
             "percentile",
             "quantile",
         ),
-        "..numpy.replacement": (
-            "place",
-            "put",
-            "put_along_axis",
-        ),
+        "..numpy.replacement": ("place", "put", "put_along_axis"),
         "..numpy.sets": (
             "intersect1d",
             "isin",
@@ -524,12 +493,6 @@ __getattr__, __dir__ = _on_demand(
             "unique_values",
         ),
         "..numpy.sine_cardinal": ("sinc",),
-        "..numpy.windows": (
-            "bartlett",
-            "blackman",
-            "hamming",
-            "hanning",
-            "kaiser",
-        ),
+        "..numpy.windows": ("bartlett", "blackman", "hamming", "hanning", "kaiser"),
     },
 )

@@ -72,14 +72,14 @@ def cond(
         return cond(
             pred, lambda x, _: of_first(x), lambda _, y: of_second(y), true_fun, operands[0]
         )
-    _check_functions("lax.cond", (true_fun, false_fun))
+    check_functions("lax.cond", (true_fun, false_fun))
     aval = _scalar_aval("lax.cond, argument pred", pred, "a boolean scalar")
     if current_config().disable_jit and is_concrete(pred):
         return true_fun(*operands) if pred else false_fun(*operands)
     if aval.dtype != np.bool_:
         pred = convert_element_type(pred, np.bool_)
     index = convert_element_type(pred, np.int32)
-    return _branch("lax.cond", index, (false_fun, true_fun), operands)
+    return chosen_branch("lax.cond", index, (false_fun, true_fun), operands)
 
 
 @frames_hidden
@@ -108,7 +108,7 @@ def switch(
     """
     operands = _all_operands("lax.switch", operands, operand)
     functions = tuple(members("lax.switch, argument branches", branches, "functions"))
-    _check_functions("lax.switch", functions)
+    check_functions("lax.switch", functions)
     aval = _scalar_aval("lax.switch, argument index", index, "an integer scalar")
     if not functions or not dtypes.issubdtype(aval.dtype, np.integer):
         error = TypeError if functions else ValueError
@@ -124,7 +124,9 @@ def switch(
         return functions[0](*operands)
     if current_config().disable_jit and is_concrete(index):
         return functions[min(max(int(index), 0), len(functions) - 1)](*operands)
-    return _branch("lax.switch", _clamped(index, aval.dtype, len(functions)), functions, operands)
+    return chosen_branch(
+        "lax.switch", _clamped(index, aval.dtype, len(functions)), functions, operands
+    )
 
 
 def _clamped(index: Any, dtype: Any, count: int) -> Any:
@@ -149,9 +151,10 @@ def _all_operands(where: str, operands: tuple[Any, ...], operand: Any) -> tuple[
     )
 
 
-def _branch(
+def chosen_branch(
     where: str, index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...]
 ) -> Any:
+    """Apply the function of number `index`, an int32 in range, to the operands."""
     leaves, in_tree = tree.flatten((operands, {}))
     check_values(where, lambda: argument_names(functions[0], in_tree), leaves)
     avals = avals_of(leaves)
@@ -171,7 +174,8 @@ def _branch(
     return out_tree.unflatten(cond_p.bind(index, *captured, *leaves, branches=branches))
 
 
-def _check_functions(where: str, functions: Sequence[Any]) -> None:
+def check_functions(where: str, functions: Sequence[Any]) -> None:
+    """Raise `TypeError` unless all branches can be called."""
     for f in functions:
         if not callable(f):
             raise TypeError(

@@ -70,6 +70,8 @@ class Cond(HasBodies):
         *operands: Value,
         branches: tuple[Jaxpr, ...],
     ) -> list[Value]:
+        if index.element is not None:
+            return b.inline(branches[int(index.element)], *operands)
         ordered = has_ordered(self.effects(branches=branches))
         regions = [
             b.region(

@@ -183,6 +183,7 @@ class Builder(SizeVerbs):
         self,
         name: str,
         outs: Sequence[Any],
+        /,
         *operands: Value,
         regions: Sequence[str] = (),
         takes_token: bool = False,
@@ -346,21 +347,26 @@ class Builder(SizeVerbs):
         """Large constants met so far, and the operands that stand for them."""
         return list(self._large.values())
 
-    def call(self, name: str, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
-        """Call `jaxpr` as a private function, written once per module."""
-        ordered = has_ordered(jaxpr.effects)
-        callee = self.module.callees.get((jaxpr, self.axes))
-        if callee is None:
-            callee = function(
+    def callee(self, name: str, jaxpr: Jaxpr) -> Function:
+        """`jaxpr` as a private function, written once per module."""
+        known = self.module.callees.get((jaxpr, self.axes))
+        if known is None:
+            known = function(
                 self.module,
                 self.module.fresh_name(name),
                 jaxpr.in_avals,
                 lambda inner, *values: inner.inline(jaxpr, *values),
-                passes_token=ordered,
+                passes_token=has_ordered(jaxpr.effects),
                 axes=self.axes,
             )
-            self.module.callees[jaxpr, self.axes] = callee
-            self.module.functions.append(callee.text)
+            self.module.callees[jaxpr, self.axes] = known
+            self.module.functions.append(known.text)
+        return known
+
+    def call(self, name: str, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
+        """Call `jaxpr` as a private function."""
+        ordered = has_ordered(jaxpr.effects)
+        callee = self.callee(name, jaxpr)
         constants = [self.closed_over(value, aval) for value, aval in callee.constants]
         return self.ops(
             "func.call",

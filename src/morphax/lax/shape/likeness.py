@@ -1,0 +1,64 @@
+"""Shapes and dtypes of values: as values, and taken over from others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import dtypes
+from ...core import aval_of, is_value
+from ...util.messages import described, message
+from .shape_operations import broadcast_in_dim
+
+
+def broadcast_like(arr: Any, like_arr: Any) -> Any:
+    """`arr`, broadcast to the shape of `like_arr` by NumPy's rules; it keeps its dtype.
+
+    Raises:
+        ValueError: the shapes do not fit.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.lax.broadcast_like(jnp.arange(2), jnp.zeros((3, 2))).shape
+        (3, 2)
+    """
+    shape, own = aval_of(like_arr).shape, aval_of(arr).shape
+    first = len(shape) - len(own)
+    if first < 0 or any(n not in (1, m) for n, m in zip(own, shape[first:], strict=True)):
+        raise ValueError(
+            message(
+                "lax.broadcast_like",
+                given=f"shape {own} to be broadcast to {shape}",
+                expected="sizes that agree or are 1, axes counted from the last",
+                fix="Insert axes of size 1 where arr should be repeated.",
+            )
+        )
+    return broadcast_in_dim(arr, shape, tuple(range(first, len(shape))))
+
+
+def dtype(x: Any) -> Any:
+    """The dtype of a value, or that a name or scalar type stands for.
+
+    Raises:
+        ValueError: `x` is `None`.
+        TypeError: `x` has no dtype.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.dtype(1.5)
+        dtype('float32')
+    """
+    if is_value(x):
+        return aval_of(x).dtype
+    if isinstance(x, (str, type, np.dtype)) or hasattr(x, "dtype"):
+        return dtypes.result_type(x)
+    error = ValueError if x is None else TypeError
+    raise error(
+        message(
+            "lax.dtype",
+            given=described(x),
+            expected="an array, a scalar, or a dtype",
+            fix="Convert lists and tuples with jnp.array.",
+        )
+    )

@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
+from . import fft as fft
 from . import special as special

@@ -17,6 +17,7 @@ import pytest
 import morphax as jax
 import morphax.nn.initializers
 import morphax.numpy as jnp
+import morphax.scipy.fft
 import morphax.scipy.special
 from morphax import lax
 
@@ -28,7 +29,9 @@ MODULES: dict[str, tuple[Any, str]] = {
     "nn": (jax.nn, "morphax.nn"),
     "nn.initializers": (jax.nn.initializers, "morphax.nn.initializers"),
     "numpy": (jnp, "morphax"),
+    "numpy.fft": (jnp.fft, "morphax.numpy.fft"),
     "random": (jax.random, "morphax.random"),
+    "scipy.fft": (jax.scipy.fft, "morphax.scipy.fft"),
     "scipy.special": (jax.scipy.special, "morphax.scipy.special"),
 }
 # `name: reason`.
@@ -44,6 +47,14 @@ EXEMPT = {
     "lax.reduce_window_shape_tuple": "takes specifications that other functions have checked",
     "numpy.apply_over_axes": "calls the function of the user, whose errors are the user's",
     "numpy.einsum_path": "opt_einsum reports its own errors",
+    **dict.fromkeys(
+        ("numpy.load", "numpy.save", "numpy.savez"),
+        "opens or makes a file of any name; the system reports its own errors",
+    ),
+    **dict.fromkeys(
+        ("numpy.array_repr", "numpy.array_str", "numpy.set_printoptions"),
+        "NumPy keeps the options of printing, and reports its own errors",
+    ),
     "numpy.fromfunction": "calls the function of the user, whose errors are the user's",
 }
 # What tells users of a wrong call; all but the first four where JAX and NumPy raise them.

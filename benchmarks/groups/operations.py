@@ -49,6 +49,8 @@ NUMPY = (
     Operation("transpose, copied", lambda np, x, a, i: a.T + 0.0),
     Operation("a @ a", lambda np, x, a, i: a @ a),
     Operation("einsum ij,kj->ik", lambda np, x, a, i: np.einsum("ij,kj->ik", a, a)),
+    Operation("rfft", lambda np, x, a, i: np.fft.rfft(x)),
+    Operation("fft of rows", lambda np, x, a, i: np.fft.fft(a)),
 )
 
 
@@ -112,6 +114,24 @@ LAX = (
         lambda jax, x, a, im: jax.random.normal(jax.random.key(0), x.shape) + x,
         lambda t, x, a, im: t.randn(x.shape) + x,
     ),
+    Operation(
+        "rfft", lambda jax, x, a, im: jax.numpy.fft.rfft(x), lambda t, x, a, im: t.fft.rfft(x)
+    ),
+    Operation(
+        "rfft of a prime size",
+        lambda jax, x, a, im: jax.numpy.fft.rfft(x[: _prime_below(x.size)]),
+        lambda t, x, a, im: t.fft.rfft(x[: _prime_below(x.numel())]),
+    ),
+    Operation(
+        "fft of columns",
+        lambda jax, x, a, im: jax.numpy.fft.fft(a, axis=0),
+        lambda t, x, a, im: t.fft.fft(a, dim=0),
+    ),
+    Operation(
+        "fft of rows and columns, inverted",
+        lambda jax, x, a, im: jax.numpy.fft.irfft2(jax.numpy.fft.rfft2(a), a.shape),
+        lambda t, x, a, im: t.fft.irfft2(t.fft.rfft2(a), a.shape),
+    ),
 )
 
 
@@ -173,3 +193,8 @@ def lax_table(package: ModuleType, scale: Scale) -> Figures:
             compiled = program if library == "torch" else package.jit(program)
             figures[f"jit {case.name}"] = best(lambda f=compiled: ready(f(x, a, images)), scale)
     return figures
+
+
+def _prime_below(size: int) -> int:
+    """The largest prime of at most `size`."""
+    return next(n for n in range(size, 1, -1) if all(n % d for d in range(2, int(n**0.5) + 1)))

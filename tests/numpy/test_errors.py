@@ -205,6 +205,10 @@ ROWS: list[tuple[str, Call, type[Exception], str]] = [
     ("poly", lambda: jnp.poly(X), ValueError, "jnp.poly"),
     ("repeat negative", lambda: jnp.repeat(V, -V), ValueError, "not negative"),
     ("choose nothing", lambda: jnp.choose(V, []), ValueError, "at least one"),
+    ("var of complex", lambda: jnp.var(C, dtype="float32"), ValueError, "a complex dtype"),
+    ("matvec", lambda: jnp.matvec(V, V), ValueError, "at least 2 and 1 axes"),
+    ("vecmat", lambda: jnp.vecmat(V, V), ValueError, "at least 1 and 2 axes"),
+    ("roll shifts", lambda: jnp.roll(X, X.astype(int), 0), ValueError, "a vector of them"),
 ]  # fmt: skip
 
 

@@ -230,3 +230,33 @@ def test_digitize_by_edges_with_nan() -> None:
         for right in (False, True):
             expected = np.digitize(x, edges, right)
             check(lambda x, e, r=right: jnp.digitize(x, e, r), (x, edges), expected)
+
+
+def test_shifts_of_one_axis_add_up() -> None:
+    x = np.arange(24.0).reshape(2, 3, 4)
+    for shift in ((1, 2), np.array([0, 2, 1, -2]), jnp.array([3, 4])):
+        for axis in (0, -1, None, (1,)):
+            assert np.array_equal(jnp.roll(x, shift, axis), np.roll(x, np.asarray(shift), axis))
+    shifted = jax.jit(lambda s: jnp.roll(x, s, 1))(jnp.array([1, 1]))
+    assert np.array_equal(shifted, np.roll(x, 2, 1))
+
+
+def test_nan_differs_from_nan_in_sets() -> None:
+    one, other = np.array([np.nan, 1, np.nan], np.float32), np.array([np.nan, 2, 2], np.float32)
+    assert np.array_equal(jnp.setxor1d(one, other), np.setxor1d(one, other), equal_nan=True)
+    assert jnp.setdiff1d(jnp.array([True, False]), jnp.array([1, 3])).dtype == bool
+    assert [r.shape for r in jnp.unique(jnp.ones((0, 3)), False, True)] == [(0,), (0, 3)]
+
+
+def test_extremes_of_complex_numbers_keep_nan_beside_an_initial_value() -> None:
+    x = np.array([complex(np.nan, 1), 2], np.complex64)
+    for name in ("max", "min"):
+        assert np.isnan(getattr(jnp, name)(x, initial=2.5))
+        assert getattr(jnp, name)(x[1:], initial=2.5) == getattr(np, name)(x[1:], initial=2.5)
+
+
+def test_quantiles_of_nothing() -> None:
+    for function in (jnp.median, jnp.nanmedian):
+        assert np.isnan(function(jnp.ones((0, 3)), axis=0)).tolist() == [True] * 3
+        assert function(jnp.ones((0, 3)), axis=1).shape == (0,)
+        assert np.isnan(function(jnp.ones(0)))

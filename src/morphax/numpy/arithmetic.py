@@ -166,7 +166,8 @@ def remainder(x1: Any, x2: Any, /) -> Any:
     """
     x1, x2 = _numbers("remainder", x1, x2)
     truncated = _truncated_remainder(x1, x2)
-    return chosen(_rounds_up(truncated, x2), lax.add(truncated, x2), truncated)
+    result = chosen(_rounds_up(truncated, x2), lax.add(truncated, x2), truncated)
+    return _as_weak_as(result, x1, x2)
 
 
 def _numbers(name: str, x: Any, y: Any) -> Any:
@@ -202,7 +203,14 @@ mod = remainder
 @replayed(2)
 def fmod(x1: Any, x2: Any, /) -> Any:
     """The remainder of x / y rounded towards zero: it has the sign of x."""
-    return _truncated_remainder(*_numbers("fmod", x1, x2))
+    x1, x2 = _numbers("fmod", x1, x2)
+    return _as_weak_as(_truncated_remainder(x1, x2), x1, x2)
+
+
+def _as_weak_as(result: Any, x: Any, y: Any) -> Any:
+    """`result`, weakly typed if both operands are."""
+    weak = aval_of(x).weak_type and aval_of(y).weak_type
+    return convert(result, result.aval.dtype, True) if weak else result
 
 
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:

@@ -13,6 +13,7 @@ from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..util.messages import described, message
 from .axes import canonical_axes
+from .complex import is_complex
 from .operands import as_array, promoted_inexact
 from .reductions import Axis, sum
 from .selection import where as where_
@@ -72,8 +73,22 @@ def var(
     mean: Any = None,
     correction: int | float | None = None,
 ) -> Any:
-    """Variance over axes: the mean of |x − x̄|², with n − `ddof` for n."""
+    """Variance over axes: the mean of |x − x̄|², with n − `ddof` for n.
+
+    Raises:
+        ValueError: complex numbers are to be taken as real ones.
+    """
+    a = as_array("var", a)
     wide, target = _inexact("var", a, dtype)
+    if is_complex(a) and not dtypes.issubdtype(target, np.complexfloating):
+        raise ValueError(
+            message(
+                "jnp.var, argument dtype",
+                given=f"{target} for {a.aval}",
+                expected="a complex dtype: imaginary parts count",
+                fix="Leave out dtype: the variance of complex numbers is real.",
+            )
+        )
     center = _mean_of(wide, axis, where) if mean is None else as_array("var", mean)
     center = convert(center, wide.aval.dtype)
     deviation = lax.sub(wide, broadcast_to(center, wide.aval.shape))

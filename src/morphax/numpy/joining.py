@@ -190,8 +190,8 @@ def repeat(
     if out_sharding is not None:
         refuse_layout("jnp.repeat", out_sharding)
     a = as_array("repeat", a)
-    if axis is None:
-        a, axis = ravel(a), 0
+    if axis is None or not a.aval.ndim:
+        a, axis = ravel(a), 0 if axis is None else axis
     axis = canonical_axis("repeat", axis, a.aval.ndim)
     size = a.aval.shape[axis]
     if total_repeat_length is None:
@@ -289,7 +289,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     # An axis may be named again: its shifts add up.
     named = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = [canonical_axis("roll", each, a.aval.ndim) for each in named]
-    shifts = list(shift) if isinstance(shift, (tuple, list)) else [shift] * len(axes)
+    shifts = _members_of_vector(shift)
+    if 1 in (len(shifts), len(axes)):
+        shifts, axes = shifts * len(axes), axes * len(shifts)
     if len(shifts) != len(axes):
         raise ValueError(
             message(
@@ -304,6 +306,23 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         if size:
             a = _rolled(a, amount, place, size)
     return a
+
+
+def _members_of_vector(shift: Any) -> list[Any]:
+    """The shifts that a number, a sequence or a vector stands for."""
+    if isinstance(shift, (tuple, list)):
+        return list(shift)
+    ndim = aval_of(shift).ndim
+    if ndim > 1:
+        raise ValueError(
+            message(
+                "jnp.roll, argument shift",
+                given=f"{aval_of(shift)}",
+                expected="an int, or a vector of them",
+                fix="Give one shift for each axis.",
+            )
+        )
+    return [shift[i] for i in range(len(shift))] if ndim else [shift]
 
 
 def _rolled(a: Any, amount: Any, axis: int, size: int) -> Any:

@@ -63,10 +63,10 @@ def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of two polynomials.
 
     Args:
-        a1, a2: coefficients (m,) and (n,), or constants.
+        a1, a2: coefficients (m, ...) and (n, ...), or constants.
 
     Returns:
-        Array (max(m, n),).
+        Array (max(m, n), ...).
 
     Example:
         >>> import morphax.numpy as jnp
@@ -82,14 +82,18 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 
 def _combined(name: str, function: Callable[[Any, Any], Any], *polynomials: Any) -> Any:
-    vectors = _vectors(name, *polynomials)
-    length = max(p.aval.size for p in vectors)
-    return function(*[_with_length(p, length) for p in vectors])
+    operands = [_leading_axis(p) for p in of_one_dtype(name, *polynomials)]
+    if len({p.aval.shape[1:] for p in operands}) > 1:
+        raise _not_a_vector(f"jnp.{name}", operands[0])
+    length = max(p.aval.shape[0] for p in operands)
+    return function(*[_with_length(p, length) for p in operands])
 
 
 def _with_length(p: Any, length: int) -> Any:
     """Coefficients with zeros for higher powers."""
-    return lax.pad(p, np.zeros((), p.aval.dtype)[()], [(length - p.aval.size, 0, 0)])
+    count, *rest = p.aval.shape
+    widths = [(length - count, 0, 0)] + [(0, 0, 0)] * len(rest)
+    return lax.pad(p, np.zeros((), p.aval.dtype)[()], widths)
 
 
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:

@@ -191,10 +191,24 @@ def vecdot(
     return plan(left, right, level, _element_type("vecdot", preferred_element_type, left))
 
 
+def _check_axes(name: str, x1: Any, first: int, x2: Any, second: int) -> None:
+    """Refuse operands with fewer axes than a product takes away."""
+    if x1.aval.ndim < first or x2.aval.ndim < second:
+        raise ShapeError(
+            message(
+                f"jnp.{name}",
+                given=f"{x1.aval} and {x2.aval}",
+                expected=f"at least {first} and {second} axes",
+                fix="Use jnp.vecdot for the product of vectors.",
+            )
+        )
+
+
 @replayed(2)
 def matvec(x1: Any, x2: Any, /) -> Any:
     """Matrix times vector: Σⱼ x₁[..., i, j] x₂[..., j], where leading axes broadcast."""
     x1, x2 = of_one_dtype("matvec", x1, x2)
+    _check_axes("matvec", x1, 2, x2, 1)
     product = _multiplied("matvec", x1, lax.expand_dims(x2, (x2.aval.ndim,)), None, None)
     return lax.squeeze(product, (product.aval.ndim - 1,))
 
@@ -203,6 +217,7 @@ def matvec(x1: Any, x2: Any, /) -> Any:
 def vecmat(x1: Any, x2: Any, /) -> Any:
     """Vector times matrix: Σᵢ x̄₁[..., i] x₂[..., i, j], where leading axes broadcast."""
     x1, x2 = of_one_dtype("vecmat", x1, x2)
+    _check_axes("vecmat", x1, 1, x2, 2)
     row = lax.expand_dims(_conjugate(x1), (x1.aval.ndim - 1,))
     product = _multiplied("vecmat", row, x2, None, None)
     return lax.squeeze(product, (product.aval.ndim - 2,))

@@ -230,9 +230,11 @@ def _merged(a: Any, axes: tuple[int, ...]) -> Any:
 
 def _of_sorted(values: Any, q: Any, method: str, nan_counts: bool) -> Any:
     """Quantiles along the last axis of sorted values; NaN is at their end."""
-    size = aval_of(values).shape[-1]
-    missing = lax.ne(values, values)
+    *rest, size = aval_of(values).shape
     dtype = aval_of(values).dtype
+    if not size:
+        return lax.full((*rest, aval_of(q).shape[0]), np.nan, dtype)
+    missing = lax.ne(values, values)
     if nan_counts:
         position = _position(q, np.asarray(size, dtype)[()], method)
         pick: Callable[[Any], Any] = lambda i: take(values, i, -1, mode="clip")  # noqa: E731

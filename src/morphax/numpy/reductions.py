@@ -150,8 +150,21 @@ def _product_over(a: Any, axes: tuple[int, ...]) -> Any:
 
 _SUM = Reduction("sum", _sum_over, lambda dtype: 0, add)
 _PROD = Reduction("prod", _product_over, lambda dtype: 1, multiply)
-_MAX = Reduction("max", lax.reduce_max, combine=lax.max, least=lowest)
-_MIN = Reduction("min", lax.reduce_min, combine=lax.min, least=highest)
+
+
+def _unless_nan(combine: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """An extreme of two that is NaN if the first is; complex numbers are compared by parts."""
+
+    def combined(x: Any, y: Any) -> Any:
+        if not dtypes.issubdtype(x.aval.dtype, np.complexfloating):
+            return combine(x, y)
+        return where_(lax.ne(x, x), x, combine(x, y))
+
+    return combined
+
+
+_MAX = Reduction("max", lax.reduce_max, combine=_unless_nan(lax.max), least=lowest)
+_MIN = Reduction("min", lax.reduce_min, combine=_unless_nan(lax.min), least=highest)
 _SHIFT = Reduction(
     "max", lambda a, axes: exp_shift_p.bind(a, axes=axes), lambda dtype: dtype.type(-np.inf)
 )

@@ -257,7 +257,7 @@ def take_along_axis(
     target = tuple([aval_of(indices).shape[axis] if i == axis else n for i, n in enumerate(rows)])
     source = tuple([arr.aval.shape[axis] if i == axis else n for i, n in enumerate(rows)])
     arr, indices = _repeated(arr, source), _repeated(indices, target)
-    if not source[axis]:
+    if 0 in target or not source[axis]:
         return nothing_taken("jnp.take_along_axis", arr, target)
     columns = index_columns([indices], [source[axis]], target, wrap_negative_indices)
     numbers = elements_along(axis, ndim)
@@ -300,7 +300,7 @@ def _check_chosen(a: Any, count: int, mode: Any) -> None:
     if not (count and is_integer and mode in ("raise", "clip", "wrap")):
         raise ValueError(
             message(
-                "jnp.choose",
+                "jnp.choose, arguments a, choices and mode",
                 given=f"{a.aval}, {count} choices and mode={mode!r}",
                 expected="integers, at least one choice, and the mode 'raise', 'clip' or 'wrap'",
                 fix="Convert a with astype('int32').",

@@ -115,7 +115,12 @@ def unique(
     count = aval_of(rows).shape[0]
     if count == 0:
         return _unique_of_nothing(
-            rows, size, fill_value, return_index, return_inverse, return_counts
+            rows,
+            size,
+            fill_value,
+            (return_index, (size or 0,)),
+            (return_inverse, ar.aval.shape if axis is None else (0,)),
+            (return_counts, (size or 0,)),
         )
     runs = _runs(rows, equal_nan and dtypes.issubdtype(ar.aval.dtype, np.inexact), size)
     number = aval_of(runs.starts).shape[0] - 1
@@ -139,8 +144,10 @@ def unique(
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _unique_of_nothing(rows: Any, size: int | None, fill_value: Any, *wanted: bool) -> Any:
-    """The results of `unique` for no elements: only filling."""
+def _unique_of_nothing(
+    rows: Any, size: int | None, fill_value: Any, *wanted: tuple[bool, tuple[int, ...]]
+) -> Any:
+    """The results of `unique` for no elements: only filling; further ones if wanted, of a shape."""
     number = size or 0
     if number and fill_value is None:
         raise ValueError(
@@ -153,8 +160,7 @@ def _unique_of_nothing(rows: Any, size: int | None, fill_value: Any, *wanted: bo
         )
     shape = (number, *aval_of(rows).shape[1:])
     values = lax.full(shape, 0 if fill_value is None else fill_value, aval_of(rows).dtype)
-    lengths = (number, 0, number)
-    extra = [lax.full((n,), 0, _index_dtype()) for n, w in zip(lengths, wanted, strict=True) if w]
+    extra = [lax.full(shape, 0, _index_dtype()) for is_wanted, shape in wanted if is_wanted]
     return (values, *extra) if extra else values
 
 
@@ -313,12 +319,14 @@ def setdiff1d(
         fill_value: what to return where there are fewer; 0 by default.
     """
     first, second = _vectors("setdiff1d", ar1, ar2)
+    dtype = as_array("setdiff1d", ar1).aval.dtype
     if assume_unique:
         mask = isin(first, second, invert=True)
     else:
         first, _, once = _sorted_once(first)
         mask = lax.bitwise_and(once, isin(first, second, invert=True))
-    return _chosen(first, mask, size, 0 if fill_value is None else fill_value)[0]
+    found, _ = _chosen(first, mask, size, 0 if fill_value is None else fill_value)
+    return lax.convert_element_type(found, dtype)
 
 
 def setxor1d(
@@ -331,6 +339,8 @@ def setxor1d(
 ) -> Any:
     """The different elements of one array that are not in the other, in sorted order.
 
+    NaN differs from NaN: where both arrays have it, it is returned twice.
+
     Args:
         ar1, ar2: arrays.
         assume_unique: accepted for compatibility.
@@ -338,8 +348,12 @@ def setxor1d(
         fill_value: what to return where there are fewer; the first one by default.
     """
     first, second = _vectors("setxor1d", ar1, ar2)
-    ordered, _, once = _sorted_once(concatenate([first, second]))
-    mask = lax.bitwise_and(once, lax.ne(isin(ordered, first), isin(ordered, second)))
+    values, masks = [], []
+    for own, other in ((first, second), (second, first)):
+        ordered, _, once = _sorted_once(own)
+        values.append(ordered)
+        masks.append(lax.bitwise_and(once, isin(ordered, other, invert=True)))
+    ordered, mask = lax_sort((concatenate(values), concatenate(masks)), 0, num_keys=1)
     return _chosen(ordered, mask, size, fill_value)[0]
 
 

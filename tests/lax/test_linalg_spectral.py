@@ -217,6 +217,8 @@ SQUARE = np.ones((3, 3), np.float32)
         (lambda: L.tridiagonal_solve(*SQUARE[:, :2], SQUARE), ValueError, "one length"),
         (lambda: L.tridiagonal_solve(*SQUARE, SQUARE[0]), TypeError, "a matrix"),
         (lambda: L.tridiagonal_solve(*SQUARE.astype(int), SQUARE), TypeError, "float32"),
+        (lambda: L.qdwh(SQUARE[:2]), ValueError, "as many rows"),
+        (lambda: L.qdwh(SQUARE[None]), ValueError, "one matrix"),
         (lambda: L.symmetric_product(SQUARE, SQUARE[:2]), ValueError, "(3, 3)"),
         (lambda: jax.jvp(L.schur, (SQUARE,), (SQUARE,)), NotImplementedError, "schur"),
         (lambda: jax.jvp(L.hessenberg, (SQUARE,), (SQUARE,)), NotImplementedError, "hessenberg"),
@@ -237,6 +239,29 @@ def test_misuse_is_refused(call: Callable[[], Any], error: type, told: str) -> N
     with pytest.raises(error) as caught:
         call()
     assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("name", sorted(MATRICES.keys() - {"huge", "tiny", "graded"}))
+def test_polar_decompositions(name: str) -> None:
+    a = MATRICES[name][:, : SIZE - 2]
+    for u, h, _, converged in _engines(L.qdwh, a):
+        assert converged
+        _assert_small(u @ h - a, np.linalg.norm(a))
+        assert np.linalg.eigvalsh(h).min() >= -10 * SIZE * EPS * np.linalg.norm(a)
+        if np.linalg.matrix_rank(a) == SIZE - 2:
+            _assert_unitary(u)
+
+
+def test_polar_decompositions_stop_where_they_are_told() -> None:
+    a = MATRICES["random"]
+    with enable_x64(True):
+        found = [L.qdwh(a, max_iterations=k)[2:] for k in (0, 2, 9)]
+        steps = [[int(n), bool(done)] for n, done in found]
+        assert steps == [[0, False], [2, False], [6, True]]
+        u, h, _, _ = L.qdwh(a, dynamic_shape=(5, 4))
+        np.testing.assert_allclose((u @ h)[:5, :4], a[:5, :4], atol=1e-13)
+        assert not np.any(u[5:])
+        assert not np.any(u[:, 4:])
 
 
 def test_singular_tridiagonal_systems() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 from tests.numpy.programs import PROGRAMS, text
 from tests.numpy.tables import (
     elementwise,
+    linalg,
     linalg_spectral,
     methods,
     products,
@@ -23,7 +24,7 @@ from tests.numpy.tables import (
 
 GOLDEN = Path(__file__).with_name("golden.json")
 PROGRAM_TEXTS = Path(__file__).with_name("golden_programs.txt")
-TABLES = (elementwise, structure, reductions, products, methods, linalg_spectral)
+TABLES = (elementwise, structure, reductions, products, methods, linalg, linalg_spectral)
 
 
 def facts(jax: Any, result: Any) -> list[list[Any]]:

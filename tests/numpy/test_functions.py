@@ -20,6 +20,7 @@ from tests.cases.op_case import TOLERANCE, widened
 from tests.numpy.case import JnpCase
 from tests.numpy.tables import (
     elementwise,
+    linalg,
     linalg_spectral,
     methods,
     products,
@@ -30,7 +31,7 @@ from tests.numpy.tables import (
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
 CASES: list[JnpCase] = [
     case
-    for table in (elementwise, structure, reductions, products, methods, linalg_spectral)
+    for table in (elementwise, structure, reductions, products, methods, linalg, linalg_spectral)
     for case in table.CASES
 ]
 BY_DTYPE = [pytest.param(c, d, id=f"{c.label}-{d}") for c in CASES for d in c.dtypes]

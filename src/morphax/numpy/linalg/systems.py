@@ -13,7 +13,7 @@ from ...lax.ground.axes import integer, integer_tuple
 from ...lax.linalg.linear_systems import solved_with_factors
 from ...lax.linalg.lu import lu_p
 from ...util.messages import message
-from ..axes import canonical_axis
+from ..axes import canonical_axes
 from ..matrices import eye
 from ..shaping import broadcast_to, moveaxis, reshape
 from .operands import check_square, inexact_arrays, square_matrices
@@ -116,9 +116,9 @@ def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Any:
     """
     a, b = inexact_arrays("tensorsolve", a, b)
     if axes is not None:
-        moved = integer_tuple("jnp.linalg.tensorsolve, argument axes", axes)
-        for axis in [canonical_axis("linalg.tensorsolve", i, a.aval.ndim) for i in moved]:
-            a = moveaxis(a, axis, -1)
+        given = integer_tuple("jnp.linalg.tensorsolve, argument axes", axes)
+        moved = canonical_axes("linalg.tensorsolve", given, a.aval.ndim)
+        a = moveaxis(a, moved, tuple(range(-len(moved), 0)))
     shape = a.aval.shape
     rows, columns = math.prod(shape[: b.aval.ndim]), math.prod(shape[b.aval.ndim :])
     if rows != columns or b.aval.size != rows:

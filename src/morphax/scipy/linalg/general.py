@@ -40,7 +40,7 @@ def lu(
         Array([[ 2.,  6.],
                [ 0., -1.]], dtype=float32)
     """
-    x = matrices("lu", a)
+    x = matrices("lu", jnp.asarray(a))
     if x.aval.ndim != 2:
         raise ShapeError(
             message(
@@ -78,7 +78,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
         >>> jax.scipy.linalg.lu_solve(factors, jnp.array([2.0, 4.0]))
         Array([1., 1.], dtype=float32)
     """
-    factors, pivots, _ = lax.linalg.lu(matrices("lu_factor", a))
+    factors, pivots, _ = lax.linalg.lu(matrices("lu_factor", jnp.asarray(a)))
     return factors, pivots
 
 
@@ -234,7 +234,7 @@ def qr(
         Array([[-5. , -2.2],
                [ 0. ,  0.4]], dtype=float32)
     """
-    (x,) = inexact_arrays("qr", a)
+    (x,) = inexact_arrays("qr", jnp.asarray(a))
     if mode not in ("full", "economic", "r"):
         raise ValueError(
             message(

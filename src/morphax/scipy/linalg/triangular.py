@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import lax
+from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...lax.linalg.matrix_stacks import adjoint
 from ...numpy.linalg.operands import square_matrices
@@ -34,7 +35,7 @@ def cholesky(
         Array([[2., 1.],
                [0., 2.]], dtype=float32)
     """
-    x = square_matrices("cholesky", a)
+    x = square_matrices("cholesky", jnp.asarray(a))
     factor = lax.linalg.cholesky(x if lower else adjoint(x), symmetrize_input=False)
     return factor if lower else adjoint(factor)
 
@@ -108,7 +109,7 @@ def solve_triangular(
         Array([2., 2.], dtype=float32)
     """
     how = how_transposed("solve_triangular", trans)
-    a, columns, is_vector = system("solve_triangular", a, b)
+    a, columns, is_vector = system("solve_triangular", *map(jnp.asarray, (a, b)))
     a, columns = of_one_stack(a, columns)
     found = _triangular(a, columns, lower, how > 0, conjugated=how == 2, unit=unit_diagonal)
     return without_column(found, is_vector)

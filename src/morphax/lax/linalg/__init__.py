@@ -24,6 +24,7 @@ from .lu import lu as lu
 from .lu import lu_p as lu_p
 from .lu import lu_pivots_to_permutation as lu_pivots_to_permutation
 from .lu import lu_pivots_to_permutation_p as lu_pivots_to_permutation_p
+from .polar import qdwh as qdwh
 from .qr import qr as qr
 from .qr import qr_p as qr_p
 from .similar_forms import hessenberg as hessenberg

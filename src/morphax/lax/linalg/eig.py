@@ -27,6 +27,7 @@ from ..shape.shape_operations import broadcast_in_dim
 from .iterated import IteratedFactorisation, call_iterated
 from .lapack import BLOCK, lapack
 from .linear_systems import solved
+from .magnitudes import in_units, unit_of
 from .matrix_stacks import Result, adjoint, product, square
 from .spectra import column_products, on_diagonal, reciprocal_gaps, scaled_columns, weighted
 
@@ -72,13 +73,16 @@ class Eig(IteratedFactorisation):
         compute_right_eigenvectors: bool,
         **_: Any,
     ) -> list[Any]:
+        unit = unit_of(x)
         *w, left, right, failed = lapack("geev", x.dtype)(
-            x,
+            x if unit == 1 else x / unit,
             compute_vl=compute_left_eigenvectors,
             compute_vr=compute_right_eigenvectors,
             lwork=(BLOCK + 2) * len(x),
         )
         sides = [left] * compute_left_eigenvectors + [right] * compute_right_eigenvectors
+        if unit != 1:
+            w = [part * unit for part in w]
         if len(w) == 1:
             return [*w, *sides, failed]
         return [w[0] + 1j * w[1], *[_unpacked(side, w[1]) for side in sides], failed]
@@ -91,7 +95,7 @@ class Eig(IteratedFactorisation):
         compute_right_eigenvectors: bool,
         **_: Any,
     ) -> list[Any] | None:
-        if compute_left_eigenvectors:
+        if compute_left_eigenvectors or (unit_of(x) != 1).any():
             return None
         found = np.linalg.eig(x) if compute_right_eigenvectors else [np.linalg.eigvals(x)]
         return [one.astype(complex_dtype(x.dtype), copy=False) for one in found]
@@ -116,6 +120,7 @@ class Eig(IteratedFactorisation):
             letter("V" if wanted else "N")
             for wanted in (compute_left_eigenvectors, compute_right_eigenvectors)
         ]
+        x, unit = in_units(b, x)
         *found, left, right = call_iterated(
             b,
             "geev",
@@ -125,6 +130,10 @@ class Eig(IteratedFactorisation):
             compute_left=flags[0],
             compute_right=flags[1],
         )
+        scale = b.broadcast(unit, w.update(dtype=unit.aval.dtype), range(w.ndim - 1))
+        if is_complex:
+            scale = b.op("stablehlo.complex", w, scale, b.full(0, scale.aval))
+        found = [b.elementwise("stablehlo.multiply", v.aval, v, scale) for v in found]
         eigenvalues = found[0] if is_complex else b.op("stablehlo.complex", w, *found)
         chosen = [left] * compute_left_eigenvectors + [right] * compute_right_eigenvectors
         return [eigenvalues, *chosen]

@@ -37,25 +37,25 @@ class IteratedFactorisation(MatrixOperation):
         if x.ndim == 2:
             return self.evaluate_one(x, **params)
         try:
-            found = self.evaluate_stack(x, **params) if is_finite(x) else None
+            found = self.evaluate_stack(x, **params) if x.size and is_finite(x) else None
         except np.linalg.LinAlgError:
             found = None
         return super().evaluate(x, **params) if found is None else found
 
     def evaluate_one(self, *matrices: Any, **params: Any) -> Any:
         (x,) = matrices
-        results = self.results(x.dtype, x.shape, **params)
-        if not x.size:
-            # Vectors of a matrix without elements are those of the standard basis.
-            return [
-                np.eye(*shape, dtype=dtype) if len(shape) == 2 else np.empty(shape, dtype)
-                for shape, dtype in results
-            ]
-        if is_finite(x):
+        if x.size and is_finite(x):
             *found, failed = self.evaluate_finite(x, **params)
             if not failed:
                 return [np.ascontiguousarray(one) for one in found]
-        return [np.full(shape, _nan(np.dtype(dtype)), dtype) for shape, dtype in results]
+        results = self.results(x.dtype, x.shape, **params)
+        if x.size:
+            return [np.full(shape, _nan(np.dtype(dtype)), dtype) for shape, dtype in results]
+        # Vectors of a matrix without elements are those of the standard basis.
+        return [
+            np.eye(*shape, dtype=dtype) if len(shape) == 2 else np.empty(shape, dtype)
+            for shape, dtype in results
+        ]
 
 
 def is_finite(x: Any) -> bool:

@@ -86,9 +86,9 @@ def _sliced(x: Any, plan: IndexPlan) -> Any:
         strides.append(abs(axis.step))
         if axis.step < 0:
             reversed_axes.append(i)
-    is_whole = tuple(limits) == plan.shape and all([n == 0 for n in starts])
-    if not is_whole or any([s != 1 for s in strides]):
-        x = lax.slice(x, starts, limits, None if all(s == 1 for s in strides) else strides)
+    in_steps = strides.count(1) < len(strides)
+    if in_steps or starts.count(0) < len(starts) or tuple(limits) != plan.shape:
+        x = lax.slice(x, starts, limits, strides if in_steps else None)
     return lax.rev(x, reversed_axes) if reversed_axes else x
 
 

@@ -82,7 +82,7 @@ def memory(x: Array, flags: int) -> memoryview:
     Raises:
         BufferError: if Python has no name for the dtype, as for bfloat16.
     """
-    host = to_numpy(x)
+    host: Any = to_numpy(x)
     try:
         return memoryview(host)
     except ValueError:

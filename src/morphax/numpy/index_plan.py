@@ -288,7 +288,7 @@ def _is_flag(part: Any) -> bool:
     return type(part) is tuple and part[0] == _FLAG
 
 
-def _slice_axis(part: tuple[Any, ...], size: int) -> SliceAxis:
+def _slice_axis(part: tuple[Any, ...], size: Dim) -> SliceAxis:
     if part[2] == 0:
         raise ValueError(
             message(

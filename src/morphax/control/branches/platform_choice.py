@@ -13,9 +13,9 @@ from typing import Any, final
 import numpy as np
 
 from ...core import ShapedArray
-from ...engines.devices import default_platform
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.shape.filling import Nullary
+from ...runtime.devices import default_platform
 from ...util.messages import message
 from .branching import check_functions, chosen_branch
 

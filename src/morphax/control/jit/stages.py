@@ -83,7 +83,7 @@ class Traced(Stage):
         self.captured = captured
         self._params = params
         self._committed = device is not None
-        self._place = default_place() if device is None else whole_on(device)
+        self._place: Where = default_place() if device is None else whole_on(device)
         self._binding: Sequence[int] = ()
         self._plans: dict[Where, Plan] = {}
         self._argument_names: Sequence[str] | None = None

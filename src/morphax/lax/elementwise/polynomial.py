@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ... import dtypes
-from ...core import aval_of, python_scalar_types
+from ...core import aval_of
+from ...core.values import python_scalar_types
 from ...errors import ShapeError
 from ...util.messages import described, message
 from ..ground.axes import integer

@@ -68,7 +68,7 @@ class Lu(MatrixOperation):
             ]
         info = pivots.update(shape=pivots.shape[:-1])
         # LAPACK's last result says only that a pivot is zero, which U shows.
-        found, places, _ = call_lapack(
+        found, places, *_rest = call_lapack(
             b, "getrf", [factors, pivots, info], a, ranks=(2, 2, 1, 0), aliases={0: 0}
         )
         from_zero = b.op("stablehlo.subtract", pivots, places, b.full(1, pivots))

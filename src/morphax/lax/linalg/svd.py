@@ -71,7 +71,7 @@ class Svd(IteratedFactorisation):
         self, x: Any, *, compute_uv: bool, full_matrices: bool, algorithm: SvdAlgorithm
     ) -> list[Any]:
         function = _function(algorithm)
-        options = {"compute_uv": compute_uv, "full_matrices": full_matrices}
+        options: dict[str, Any] = {"compute_uv": compute_uv, "full_matrices": full_matrices}
         if max(x.shape) > BLOCK:
             needed, _ = lapack(f"{function}_lwork", x.dtype)(*x.shape, **options)
             options["lwork"] = int(needed.real)

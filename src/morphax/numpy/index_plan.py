@@ -299,7 +299,8 @@ def _slice_axis(part: tuple[Any, ...], size: Dim) -> SliceAxis:
             )
         )
     if type(size) is SymbolicDim:
-        return _symbolic_slice(*part, size)
+        start, stop, step = part
+        return _symbolic_slice(start, stop, step, size)
     chosen = range(*builtins.slice(*part).indices(size))
     return SliceAxis(chosen.start if chosen else 0, chosen.step, len(chosen))
 

@@ -88,7 +88,7 @@ def place_of_call(
     jaxpr: Jaxpr,
     operands: Sequence[Array],
     binding: Sequence[int],
-    default: Where | None = None,
+    default: SingleDeviceSharding | None = None,
 ) -> tuple[Where, bool]:
     """Where a call runs, and whether its results are committed to their places.
 

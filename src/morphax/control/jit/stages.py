@@ -83,7 +83,8 @@ class Traced(Stage):
         self.captured = captured
         self._params = params
         self._committed = device is not None
-        self._place: Where = default_place() if device is None else whole_on(device)
+        # Of a call that is bound to places, these; else one place for all that it takes.
+        self._place: Any = default_place() if device is None else whole_on(device)
         self._binding: Sequence[int] = ()
         self._plans: dict[Where, Plan] = {}
         self._argument_names: Sequence[str] | None = None

@@ -157,7 +157,7 @@ class Traced(Stage):
         operands = leaves
         if not only_arrays(map(type, leaves)):
             operands = as_operands(leaves, self._flat_in_avals, (self._place,) * len(leaves))
-        where: Where = self._place
+        where: Any = self._place
         committed = self._committed
         if not committed and any_committed(operands):
             binding = self._binding or self._binding_operands()

@@ -11,7 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from ...core import NoRule
-from ...core.dims import Shape
+from ...core.dims import Shape, min_dim
 from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -35,7 +35,7 @@ class Geqrf(MatrixOperation):
     jvp = _NO_DERIVATIVE
 
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
-        return [(shapes[0], dtype), ((min(shapes[0]),), dtype)]
+        return [(shapes[0], dtype), ((min_dim(*shapes[0]),), dtype)]
 
     def evaluate_one(self, *matrices: Any, **_: Any) -> list[Any]:
         (a,) = matrices

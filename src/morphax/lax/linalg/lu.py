@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from ...core import Zero, aval_of, not_differentiable
-from ...core.dims import Shape
+from ...core.dims import Shape, min_dim
 from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
@@ -46,7 +46,7 @@ class Lu(MatrixOperation):
         ((rows, columns),) = shapes
         return [
             ((rows, columns), dtype),
-            ((min(rows, columns),), INT32),
+            ((min_dim(rows, columns),), INT32),
             ((rows,), INT32),
         ]
 

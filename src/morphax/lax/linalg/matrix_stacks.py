@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core import AxisFlow, BatchAxes, Primitive, aval_of, like, not_linear
-from ...core.dims import Shape
+from ...core.dims import Dim, Shape
 from ...errors import ShapeError
 from ...util.messages import message
 from ..contraction.dot import dot_general
@@ -116,7 +116,7 @@ def unfit(name: str, avals: Sequence[Any], ranks: Sequence[int]) -> ShapeError:
     )
 
 
-def square(name: str, shape: Shape) -> int:
+def square(name: str, shape: Shape) -> Dim:
     """The size of a square matrix; refuses others."""
     rows, columns = shape
     if rows != columns:
@@ -128,7 +128,7 @@ def square(name: str, shape: Shape) -> int:
                 fix="Pass a square matrix, or a stack of them.",
             )
         )
-    return int(rows)
+    return rows
 
 
 def adjoint(x: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from ...core import Zero, aval_of
-from ...core.dims import Shape
+from ...core.dims import Shape, min_dim
 from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ..elementwise.arithmetic import add, mul, sub
@@ -50,7 +50,7 @@ class Qr(MatrixOperation):
         self, dtype: Any, *shapes: Shape, pivoting: bool, full_matrices: bool
     ) -> list[Result]:
         ((rows, columns),) = shapes
-        inner = rows if full_matrices else min(rows, columns)
+        inner = rows if full_matrices else min_dim(rows, columns)
         factors: list[Result] = [((rows, inner), dtype), ((inner, columns), dtype)]
         return [*factors, ((columns,), INT32)] if pivoting else factors
 

@@ -8,7 +8,7 @@ from typing import Any, final
 import numpy as np
 
 from ...core import NoRule
-from ...core.dims import Shape
+from ...core.dims import Shape, max_dim
 from ...engines.xla.library_calls import call_lapack, letter
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
@@ -84,7 +84,7 @@ class Hessenberg(_Reduction):
     name = "hessenberg"
 
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
-        return [(shapes[0], dtype), ((max(square(self.name, shapes[0]) - 1, 0),), dtype)]
+        return [(shapes[0], dtype), ((max_dim(square(self.name, shapes[0]) - 1, 0),), dtype)]
 
     def evaluate_one(self, *matrices: Any, **_: Any) -> list[Any]:
         (x,) = matrices
@@ -117,7 +117,7 @@ class Tridiagonal(_Reduction):
 
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
         size = square(self.name, shapes[0])
-        others = max(size - 1, 0)
+        others = max_dim(size - 1, 0)
         part = real_dtype(dtype)
         return [(shapes[0], dtype), ((size,), part), ((others,), part), ((others,), dtype)]
 

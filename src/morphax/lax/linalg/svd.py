@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from ...core import aval_of
-from ...core.dims import Shape
+from ...core.dims import Shape, min_dim
 from ...engines.xla.library_calls import letter
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
@@ -60,7 +60,7 @@ class Svd(IteratedFactorisation):
         self, dtype: Any, *shapes: Shape, compute_uv: bool, full_matrices: bool, **_: Any
     ) -> list[Result]:
         m, n = shapes[0]
-        rank = min(m, n)
+        rank = min_dim(m, n)
         values = ((rank,), real_dtype(dtype))
         if not compute_uv:
             return [values]

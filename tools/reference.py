@@ -22,10 +22,12 @@ FOLDER = Path(__file__).parent.parent / "docs" / "reference"
 MODULES = (
     "morphax",
     "morphax.numpy",
+    "morphax.numpy.fft",
     "morphax.lax",
     "morphax.random",
     "morphax.nn",
     "morphax.nn.initializers",
+    "morphax.scipy.fft",
     "morphax.scipy.special",
     "morphax.tree",
     "morphax.tree_util",

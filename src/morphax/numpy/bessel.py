@@ -29,7 +29,7 @@ def i0(x: Any) -> Any:
     Example:
         >>> import morphax.numpy as jnp
         >>> jnp.i0(jnp.array([0.0, 1.0]))
-        Array([1.      , 1.266066], dtype=float32)
+        Array([1.       , 1.2660658], dtype=float32)
     """
     (x,) = promoted_inexact("i0", x)
     if is_complex(x):

@@ -55,6 +55,12 @@ from ...lax.elementwise.hyperbolic import atanh_p as atanh_p
 from ...lax.elementwise.hyperbolic import cosh_p as cosh_p
 from ...lax.elementwise.hyperbolic import sinh_p as sinh_p
 from ...lax.elementwise.hyperbolic import tanh_p as tanh_p
+from ...lax.elementwise.incomplete_beta import (
+    regularized_incomplete_beta_p as regularized_incomplete_beta_p,
+)
+from ...lax.elementwise.incomplete_gamma import igamma_grad_a_p as igamma_grad_a_p
+from ...lax.elementwise.incomplete_gamma import igamma_p as igamma_p
+from ...lax.elementwise.incomplete_gamma import igammac_p as igammac_p
 from ...lax.elementwise.integers import clz_p as clz_p
 from ...lax.elementwise.integers import population_count_p as population_count_p
 from ...lax.elementwise.magnitude import abs_p as abs_p

@@ -241,7 +241,9 @@ def test_misuse_is_refused(call: Callable[[], Any], error: type, told: str) -> N
     assert told in str(caught.value)
 
 
-@pytest.mark.parametrize("name", sorted(MATRICES.keys() - {"huge", "tiny", "graded"}))
+@pytest.mark.parametrize(
+    "name", ["random", "clustered", "degenerate", "zero", "orthogonal", "complex"]
+)
 def test_polar_decompositions(name: str) -> None:
     a = MATRICES[name][:, : SIZE - 2]
     for u, h, _, converged in _engines(L.qdwh, a):

@@ -13,6 +13,11 @@ from .general import lu_factor as lu_factor
 from .general import lu_solve as lu_solve
 from .general import qr as qr
 from .general import solve as solve
+from .spectra import eigh as eigh
+from .spectra import hessenberg as hessenberg
+from .spectra import polar as polar
+from .spectra import schur as schur
+from .spectra import svd as svd
 from .structured import block_diag as block_diag
 from .structured import toeplitz as toeplitz
 from .triangular import cho_factor as cho_factor

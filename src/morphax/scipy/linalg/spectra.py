@@ -1,0 +1,233 @@
+"""Spectral factorisations with SciPy's names and arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ... import lax
+from ... import numpy as jnp
+from ...lax.linalg.blocks import block
+from ...lax.linalg.matrix_stacks import adjoint, product
+from ...lax.linalg.spectra import scaled_columns
+from ...numpy.linalg.operands import matrices, square_matrices
+from ...util.messages import message
+
+
+def svd(
+    a: Any,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    overwrite_a: bool = False,
+    check_finite: bool = True,
+    lapack_driver: str = "gesdd",
+) -> Any:
+    """Singular value decompositions: U, s and Vᴴ of A = U diag(s) Vᴴ.
+
+    Args:
+        a: matrices `(..., m, n)`.
+        full_matrices: whether U and Vᴴ are square; otherwise they have k = min(m, n) columns and
+            rows.
+        compute_uv: whether vectors are returned.
+        overwrite_a, check_finite, lapack_driver: without meaning.
+
+    Returns:
+        `(U, s, Vᴴ)` of shapes `(..., m, k)`, `(..., k)` and `(..., k, n)`, or s alone.
+
+    Raises:
+        ShapeError: if `a` has fewer than two axes.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.svd(jnp.array([[3.0, 0.0], [4.0, 0.0]]), compute_uv=False)
+        Array([5., 0.], dtype=float32)
+    """
+    return lax.linalg.svd(matrices("svd", a), full_matrices=full_matrices, compute_uv=compute_uv)
+
+
+def eigh(
+    a: Any,
+    b: Any = None,
+    lower: bool = True,
+    eigvals_only: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    turbo: bool = True,
+    eigvals: None = None,
+    type: int = 1,
+    check_finite: bool = True,
+) -> Any:
+    """Eigenvalues and eigenvectors of Hermitian matrices: A V = V diag(w).
+
+    Args:
+        a: matrices `(..., n, n)`, of which (A + Aᴴ) / 2 counts.
+        b: must be `None`.
+        lower: which triangle of (A + Aᴴ) / 2 is read.
+        eigvals_only: whether w alone is returned.
+        overwrite_a, overwrite_b, turbo, check_finite: without meaning.
+        eigvals: must be `None`.
+        type: must be 1.
+
+    Returns:
+        `(w, V)`, of shapes `(..., n)` and `(..., n, n)`, or w.
+
+    Raises:
+        ShapeError: if the matrices are not square.
+        NotImplementedError: for generalised problems.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.eigh(jnp.array([[2.0, 1.0], [1.0, 2.0]]), eigvals_only=True)
+        Array([1., 3.], dtype=float32)
+    """
+    for name, value, expected in (("b", b, None), ("eigvals", eigvals, None), ("type", type, 1)):
+        if value is not expected and not (name == "type" and value == 1):
+            raise NotImplementedError(
+                message(
+                    f"scipy.linalg.eigh, argument {name}",
+                    given=f"{name} that is not {expected}",
+                    expected="the ordinary problem A v = w v, and all of its eigenvalues",
+                    fix="Leave the argument out.",
+                )
+            )
+    v, w = lax.linalg.eigh(square_matrices("eigh", a), lower=lower)
+    return w if eigvals_only else (w, v)
+
+
+def schur(a: Any, output: str = "real") -> list[Any]:
+    """Schur decompositions: T and Q, unitary, of A = Q T Qᴴ.
+
+    Args:
+        a: matrices `(..., n, n)`.
+        output: ``"real"``, where T of a real matrix is real and has a block of size 2 for each pair
+            of conjugate eigenvalues, or ``"complex"``, where T is triangular.
+
+    Returns:
+        `[T, Q]`.
+
+    Raises:
+        ShapeError: if the matrices are not square.
+        ValueError: if `output` is neither.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> T, Q = jax.scipy.linalg.schur(jnp.array([[1.0, 2.0], [0.0, 3.0]]))
+        >>> T
+        Array([[1., 2.],
+               [0., 3.]], dtype=float32)
+    """
+    if output not in ("real", "complex"):
+        raise ValueError(
+            message(
+                "scipy.linalg.schur, argument output",
+                given=f"{output!r}",
+                expected="'real' or 'complex'",
+                fix="Choose one of them.",
+            )
+        )
+    x = square_matrices("schur", a)
+    if output == "complex":
+        x = x.astype(jnp.result_type(x, jnp.complex64))
+    return lax.linalg.schur(x)
+
+
+def hessenberg(
+    a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> Any:
+    """Hessenberg decompositions: H, zero below its subdiagonal, and Q, unitary, of A = Q H Qᴴ.
+
+    Args:
+        a: matrices `(..., n, n)`.
+        calc_q: whether Q is returned.
+        overwrite_a, check_finite: without meaning.
+
+    Returns:
+        H, or `(H, Q)`.
+
+    Raises:
+        ShapeError: if the matrices are not square.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.hessenberg(jnp.array([[1.0, 2.0], [3.0, 4.0]]))
+        Array([[1., 2.],
+               [3., 4.]], dtype=float32)
+    """
+    x = square_matrices("hessenberg", a)
+    size = x.aval.shape[-1]
+    reduced, taus = lax.linalg.hessenberg(x)
+    h = jnp.triu(reduced, -1)
+    if not calc_q:
+        return h
+    q = jnp.broadcast_to(jnp.eye(size, dtype=x.aval.dtype), x.aval.shape)
+    if size > 1:
+        # The first row and column stay: reflections begin below them.
+        below = block(reduced, (1, size), (0, size - 1))
+        inner = lax.linalg.householder_product(below, taus)
+        axes = [*[(0, 0)] * (x.aval.ndim - 2), (1, 0), (1, 0)]
+        first = jnp.zeros((size,), x.aval.dtype).at[0].set(1)
+        q = jnp.pad(inner, axes) + jnp.diag(first)
+    return h, q
+
+
+def polar(
+    a: Any,
+    side: str = "right",
+    *,
+    method: str = "qdwh",
+    eps: float | None = None,
+    max_iterations: int | None = None,
+) -> tuple[Any, Any]:
+    """The polar decomposition: A = U P on the right, A = P U on the left.
+
+    Args:
+        a: matrix `(m, n)`.
+        side: ``"right"`` or ``"left"``: where P, positive semidefinite, stands.
+        method: ``"qdwh"``, for m ≥ n on the right and m ≤ n on the left, or ``"svd"``.
+        eps: precision of the iteration.
+        max_iterations: limit of its steps.
+
+    Returns:
+        `(U, P)`: U of the shape of `a`, P `(n, n)` on the right and `(m, m)` on the left.
+
+    Raises:
+        ValueError: if side or method are neither.
+        NotImplementedError: if the shape does not suit the method.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> U, P = jax.scipy.linalg.polar(jnp.array([[0.0, 2.0], [-3.0, 0.0]]), method="svd")
+        >>> P
+        Array([[3., 0.],
+               [0., 2.]], dtype=float32)
+    """
+    for name, value, choice in (
+        ("side", side, ("right", "left")),
+        ("method", method, ("qdwh", "svd")),
+    ):
+        if value not in choice:
+            raise ValueError(
+                message(
+                    f"scipy.linalg.polar, argument {name}",
+                    given=f"{value!r}",
+                    expected=" or ".join(map(repr, choice)),
+                    fix="Choose one of them.",
+                )
+            )
+    x = matrices("polar", a)
+    on_right = side == "right"
+    if method == "svd":
+        u, s, vh = lax.linalg.svd(x, full_matrices=False)
+        factor = adjoint(vh) if on_right else u
+        return product(u, vh), product(scaled_columns(factor, s), adjoint(factor))
+    rows, columns = x.aval.shape[-2:]
+    if rows < columns if on_right else rows > columns:
+        raise NotImplementedError(
+            message(
+                "scipy.linalg.polar with method='qdwh'",
+                given=f"{x.aval} and side={side!r}",
+                expected="no more columns than rows for the right, no more rows for the left",
+                fix="Pass method='svd'.",
+            )
+        )
+    found = lax.linalg.qdwh(x if on_right else adjoint(x), max_iterations=max_iterations, eps=eps)
+    return found[0] if on_right else adjoint(found[0]), found[1]

@@ -12,11 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from tests.numpy.programs import PROGRAMS, text
-from tests.numpy.tables import editing, elementwise, methods, products, reductions, structure
+from tests.numpy.tables import (
+    editing,
+    elementwise,
+    linalg_spectral,
+    methods,
+    products,
+    reductions,
+    structure,
+)
 
 GOLDEN = Path(__file__).with_name("golden.json")
 PROGRAM_TEXTS = Path(__file__).with_name("golden_programs.txt")
-TABLES = (elementwise, structure, reductions, products, methods, editing)
+TABLES = (elementwise, structure, reductions, products, methods, linalg_spectral, editing)
 
 
 def facts(jax: Any, result: Any) -> list[list[Any]]:

@@ -18,12 +18,20 @@ from morphax import config, enable_x64, jit, jvp, make_jaxpr, tree, vjp, vmap
 from morphax.core.check import check_jaxpr
 from tests.cases.op_case import TOLERANCE, widened
 from tests.numpy.case import JnpCase
-from tests.numpy.tables import editing, elementwise, methods, products, reductions, structure
+from tests.numpy.tables import (
+    editing,
+    elementwise,
+    linalg_spectral,
+    methods,
+    products,
+    reductions,
+    structure,
+)
 
 GOLDEN = json.loads(Path(__file__).with_name("golden.json").read_text())
 CASES: list[JnpCase] = [
     case
-    for table in (elementwise, structure, reductions, products, methods, editing)
+    for table in (elementwise, structure, reductions, products, methods, linalg_spectral, editing)
     for case in table.CASES
 ]
 BY_DTYPE = [pytest.param(c, d, id=f"{c.label}-{d}") for c in CASES for d in c.dtypes]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..util.on_demand import on_demand as _on_demand
+from . import linalg as linalg
 from .contraction.dot import DotDimensionNumbers as DotDimensionNumbers
 from .contraction.dot import batch_matmul as batch_matmul
 from .contraction.dot import dot as dot

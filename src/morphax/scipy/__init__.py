@@ -2,4 +2,5 @@
 
 from __future__ import annotations
 
+from . import linalg as linalg
 from . import special as special

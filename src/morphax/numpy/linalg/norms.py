@@ -17,7 +17,7 @@ from ..operands import as_array, promoted_inexact
 from ..reductions import max as max_
 from ..reductions import min as min_
 from ..reductions import sum as sum_
-from ..shaping import ravel
+from ..shaping import moveaxis, ravel
 
 
 @replayed(1)
@@ -27,8 +27,9 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     Args:
         x: array.
         ord: order: of vectors p, for (Σ |xᵢ|ᵖ)^(1/p), with ±∞ for the largest and smallest |xᵢ| and
-            0 for their number; of matrices ``"fro"``, ±1 (columns) or ±∞ (rows).  By default 2 for
-            vectors and ``"fro"`` for matrices.  At 0 the largest takes half of its subgradient.
+            0 for their number; of matrices ``"fro"``, ±1 (columns), ±∞ (rows), ±2 for the largest
+            and smallest singular value, ``"nuc"`` for their sum.  By default 2 for vectors and
+            ``"fro"`` for matrices.  At 0 the largest takes half of its subgradient.
         axis: axis or pair of axes; all of `x` without it.
         keepdims: keep reduced axes, with size 1.
 
@@ -55,6 +56,60 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
             fix="Name the axes with axis=.",
         )
     )
+
+
+@replayed(1)
+def vector_norm(
+    x: Any,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: Any = 2,
+) -> Any:
+    """The norm of vectors along one axis, or of the elements along several: (Σ |xᵢ|ᵖ)^(1/p).
+
+    Args:
+        x: array; integers become floating.
+        axis: axis or axes of the elements; all of `x` without it.
+        keepdims: keep reduced axes, with size 1.
+        ord: p, with ±∞ for the largest and smallest |xᵢ| and 0 for the number of those not zero.
+
+    Raises:
+        ValueError: if `ord` is no number.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.linalg.vector_norm(jnp.array([[3.0, 4.0], [0.0, 12.0]]))
+        Array(13., dtype=float32)
+    """
+    (x,) = promoted_inexact("linalg.vector_norm", as_array("linalg.vector_norm", x))
+    return _vector_norm(x, ord, canonical_axes("linalg.vector_norm", axis, x.aval.ndim), keepdims)
+
+
+@replayed(1)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """The norms of matrices.
+
+    Args:
+        x: matrices `(..., m, n)`; integers become floating.
+        keepdims: keep the last two axes, with size 1.
+        ord: order, as in `norm`.
+
+    Returns:
+        Real array `(...)`.
+
+    Raises:
+        ValueError: if `x` has fewer than two axes, or the order is unknown.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.linalg.matrix_norm(jnp.array([[3.0, 0.0], [0.0, 4.0]]), ord="nuc")
+        Array(7., dtype=float32)
+    """
+    (x,) = promoted_inexact("linalg.matrix_norm", as_array("linalg.matrix_norm", x))
+    axes = canonical_axes("linalg.matrix_norm", (-2, -1), x.aval.ndim)
+    return _matrix_norm(x, ord, axes, keepdims)
 
 
 def _squares(x: Any) -> Any:
@@ -91,8 +146,10 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
     rows, columns = axes
     if order is None or order in ("fro", "f"):
         return _euclidean(x, axes, keepdims)
+    if order in (2, -2, "nuc"):
+        return _spectral_norm(x, order, axes, keepdims)
     if order not in (1, -1, np.inf, -np.inf):
-        raise _order_error(order, "matrices", "'fro', 1, -1, inf or -inf")
+        raise _order_error(order, "matrices", "'fro', 'nuc', 1, -1, 2, -2, inf or -inf")
     summed, other = (rows, columns) if abs(order) == 1 else (columns, rows)
     sums = sum_(lax.abs(x), summed, keepdims=True)
     if order > 0:
@@ -100,6 +157,15 @@ def _matrix_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
     else:
         result = min_(sums, other, keepdims=True)
     return result if keepdims else lax.squeeze(result, axes)
+
+
+def _spectral_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> Any:
+    values = lax.linalg.svd(moveaxis(x, axes, (-2, -1)), compute_uv=False)
+    if order == "nuc":
+        result = sum_(values, -1)
+    else:
+        result = max_(values, -1, initial=0) if order > 0 else min_(values, -1)
+    return lax.expand_dims(result, sorted(axes)) if keepdims else result
 
 
 def _order_error(order: Any, what: str, expected: str) -> ValueError:

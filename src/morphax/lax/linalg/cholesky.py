@@ -1,0 +1,125 @@
+"""The Cholesky factorisation A = L Lᴴ of positive definite matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from ...core import aval_of
+from ...core.dims import Shape
+from ...engines.xla.library_calls import call_lapack, letter, nan_where_failed, transposed
+from ...engines.xla.stablehlo import Builder, Value
+from ..elementwise.arithmetic import add, mul
+from ..ground.families import compare
+from .matrix_stacks import MatrixOperation, Result, product, square, symmetrized
+from .triangular import triangle, triangular_solve_p
+
+
+@final
+class Cholesky(MatrixOperation):
+    """L of A = L Lᴴ, lower triangular; only the lower triangle of A is read.
+
+    A matrix that is not positive definite has NaN in its lower triangle.
+
+    Reference: of the derivative, I. Murray, "Differentiation of the Cholesky decomposition",
+    arXiv:1602.07527, 2016.
+    """
+
+    name = "cholesky"
+
+    def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
+        square(self.name, shapes[0])
+        return [(shapes[0], dtype)]
+
+    def evaluate(self, *operands: Any, **_: Any) -> Any:
+        try:
+            return np.linalg.cholesky(*operands)
+        except np.linalg.LinAlgError:
+            return super().evaluate(*operands)
+
+    def evaluate_one(self, *matrices: Any, **_: Any) -> Any:
+        try:
+            return np.linalg.cholesky(*matrices)
+        except np.linalg.LinAlgError:
+            return np.tril(np.full_like(matrices[0], np.nan))
+
+    def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
+        if not out.size:
+            return b.full(0, out)
+        # Of the transpose, which LAPACK sees, it factorises the upper triangle: A = (Uᴴ U)ᵀ = L Lᴴ.
+        seen = transposed(b, values[0])
+        info = out.update(shape=out.shape[:-2], dtype=np.dtype(np.int32))
+        factor, failed = call_lapack(
+            b, "potrf", [seen.aval, info], seen, ranks=(2, 2, 0), aliases={0: 0}, uplo=letter("U")
+        )
+        found = nan_where_failed(b, out, transposed(b, factor), failed)
+        return _lower_triangle(b, found)
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
+        """dL = L Φ(L⁻¹ dA L⁻ᴴ), where Φ takes the lower triangle and half of the diagonal."""
+        factor = self.bind(*primals)
+        inner = _solved(factor, _solved(factor, tangents[0], left_side=True), left_side=False)
+        return factor, product(factor, lower_half(inner))
+
+
+def _solved(factor: Any, x: Any, *, left_side: bool) -> Any:
+    """L⁻¹ x, or x L⁻ᴴ."""
+    return triangular_solve_p.bind(
+        factor,
+        x,
+        left_side=left_side,
+        lower=True,
+        transpose_a=not left_side,
+        conjugate_a=not left_side and aval_of(factor).dtype.kind == "c",
+        unit_diagonal=False,
+    )
+
+
+def lower_half(x: Any) -> Any:
+    """Φ: the lower triangle with half of the diagonal."""
+    both = add(triangle(x, lower=True), triangle(x, lower=True, diagonal=False))
+    return mul(both, np.asarray(0.5, aval_of(x).dtype))
+
+
+def _lower_triangle(b: Builder, x: Value) -> Value:
+    out = x.aval
+    places, kept = out.update(dtype=np.dtype(np.int32)), out.update(dtype=np.dtype(bool))
+    rows, columns = [
+        b.op("stablehlo.iota", places, iota_dimension=f"{out.ndim - i} : i64") for i in (2, 1)
+    ]
+    return b.op("stablehlo.select", out, compare(b, kept, "GE", rows, columns), x, b.full(0, out))
+
+
+cholesky_p = Cholesky()
+
+
+def cholesky(x: Any, *, symmetrize_input: bool = True) -> Any:
+    """The Cholesky factors of Hermitian positive definite matrices: L, lower, of A = L Lᴴ.
+
+    Args:
+        x: matrices of shape `(..., n, n)`: float32, float64, complex64 or complex128.
+        symmetrize_input: whether (A + Aᴴ) / 2 is factorised, so that derivatives are those on all
+            matrices; otherwise the lower triangle alone is read.
+
+    Returns:
+        Array of the shape and dtype of `x`; the lower triangle of a matrix that is not positive
+        definite is NaN.
+
+    Raises:
+        ShapeError: if the matrices are not square.
+
+    Reference:
+        LAPACK, potrf.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.linalg.cholesky(jnp.array([[4.0, 2.0], [2.0, 5.0]]))
+        Array([[2., 0.],
+               [1., 2.]], dtype=float32)
+    """
+    if symmetrize_input:
+        x = symmetrized("cholesky", x)
+    return cholesky_p.bind(x)

@@ -1,0 +1,117 @@
+"""Factorisations of one matrix that LAPACK finds by iteration.
+
+Iterations may not converge, and on NaN or infinity some of LAPACK's never end.  So only finite
+matrices go to it, others as zeros; the results are NaN for them, and for matrices on which it
+fails.
+"""
+
+from __future__ import annotations
+
+from cmath import isfinite
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...engines.xla.library_calls import call_lapack, nan_where_failed
+from ...engines.xla.stablehlo import Builder, Value
+from ..ground.linear_structure import reduce_with
+from .matrix_stacks import MatrixOperation
+
+
+class IteratedFactorisation(MatrixOperation):
+    """Several results for one matrix; a subclass defines `evaluate_finite`."""
+
+    multiple_results = True
+
+    def evaluate_finite(self, x: Any, **params: Any) -> list[Any]:
+        """The results for a finite matrix that has elements; the last is LAPACK's ``info``."""
+        raise AssertionError(f"{self.name} defines evaluate_finite")
+
+    def evaluate_stack(self, x: Any, **params: Any) -> list[Any] | None:
+        """The results for a stack of finite matrices, by a function of NumPy, if it has one."""
+        return None
+
+    def evaluate(self, *operands: Any, **params: Any) -> Any:
+        (x,) = operands
+        if x.ndim == 2:
+            return self.evaluate_one(x, **params)
+        try:
+            found = self.evaluate_stack(x, **params) if x.size and is_finite(x) else None
+        except np.linalg.LinAlgError:
+            found = None
+        return super().evaluate(x, **params) if found is None else found
+
+    def evaluate_one(self, *matrices: Any, **params: Any) -> Any:
+        (x,) = matrices
+        if x.size and is_finite(x):
+            *found, failed = self.evaluate_finite(x, **params)
+            if not failed:
+                return [np.ascontiguousarray(one) for one in found]
+        results = self.results(x.dtype, x.shape, **params)
+        if x.size:
+            return [np.full(shape, _nan(np.dtype(dtype)), dtype) for shape, dtype in results]
+        # Vectors of a matrix without elements are those of the standard basis.
+        return [
+            np.eye(*shape, dtype=dtype) if len(shape) == 2 else np.empty(shape, dtype)
+            for shape, dtype in results
+        ]
+
+
+def is_finite(x: Any) -> bool:
+    """Whether all elements are finite."""
+    # The sum of squares, which is quick, tells so unless it overflows.
+    return isfinite(np.vdot(x, x)) or bool(np.isfinite(x).all())
+
+
+def _nan(dtype: Any) -> Any:
+    return complex(np.nan, np.nan) if dtype.kind == "c" else np.nan
+
+
+def call_iterated(
+    b: Builder,
+    function: str,
+    outs: Sequence[Any],
+    x: Value,
+    aliases: Mapping[int, int],
+    **attributes: str,
+) -> list[Value]:
+    """Call a function of LAPACK whose operand is the matrix `x`; NaN where that is not finite.
+
+    Args:
+        b: of the block that calls.
+        function: name without the letter of the dtype.
+        outs: avals of the results; ``info``, which comes last, is not among them.
+        x: matrices.
+        aliases: as in `call_lapack`.
+        **attributes: MLIR text.
+    """
+    stack = x.aval.ndim - 2
+    finite = _finite_matrices(b, x)
+    chosen = b.broadcast(finite, x.aval.update(dtype=np.dtype(bool)), range(stack))
+    safe = b.op("stablehlo.select", x.aval, chosen, x, b.full(0, x.aval))
+    info = finite.aval.update(dtype=np.dtype(np.int32))
+    ranks = [2, *[out.ndim - stack for out in outs], 0]
+    *found, failed = call_lapack(
+        b, function, [*outs, info], safe, ranks=ranks, aliases=aliases, **attributes
+    )
+    failed = b.op("stablehlo.select", info, finite, failed, b.full(1, info))
+    return [
+        v if v.aval.dtype.kind == "i" else nan_where_failed(b, v.aval, v, failed) for v in found
+    ]
+
+
+def _finite_matrices(b: Builder, x: Value) -> Value:
+    """For each matrix, whether all of it is finite."""
+    aval = x.aval
+    each = aval.update(dtype=np.dtype(bool))
+    if aval.dtype.kind == "c":
+        part = aval.update(dtype=np.finfo(aval.dtype).dtype)
+        parts = [b.op(f"stablehlo.{name}", part, x) for name in ("real", "imag")]
+        tested = [b.op("stablehlo.is_finite", each, v) for v in parts]
+        finite = b.op("stablehlo.and", each, *tested)
+    else:
+        finite = b.op("stablehlo.is_finite", each, x)
+    one = each.update(shape=aval.shape[:-2])
+    axes = (aval.ndim - 2, aval.ndim - 1)
+    return reduce_with(b, "stablehlo.and", True, one, finite, axes)

@@ -1,0 +1,275 @@
+"""The LU factorisation P A = L U of matrices of any shape, with its row exchanges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from ...core import Zero, aval_of, not_differentiable
+from ...core.dims import Shape
+from ...engines.xla.library_calls import call_lapack, nan_where_failed
+from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...errors import ShapeError
+from ...util.messages import message
+from ..elementwise.arithmetic import add, sub
+from ..ground.axes import integer
+from ..ground.families import compare
+from ..ground.linear_structure import reduce_with
+from .blocks import above, beside, block, rows_at
+from .lapack import lapack
+from .lowered import BOOL, INT32, counted_loop, numbered
+from .matrix_stacks import MatrixOperation, Result, product
+from .triangular import triangle, triangular_solve_p
+
+
+@final
+class Lu(MatrixOperation):
+    """L and U of P A = L U in one matrix, the row exchanges, and P as a permutation of the rows.
+
+    L has a diagonal of ones, which is not stored.  A matrix of deficient rank has zeros on the
+    diagonal of U, where the derivative divides by zero; its last zero alone does no harm, and so a
+    matrix of m ≠ n has a derivative if its leading square part (after the exchanges) is regular.
+    Where two rows compete for a pivot the factors jump.
+
+    References:
+        M. B. Giles, "Collected matrix derivative results for forward and reverse mode algorithmic
+        differentiation", 2008; M. Seeger et al., "Auto-differentiating linear algebra",
+        arXiv:1710.08717, 2017.
+    """
+
+    name = "lu"
+    multiple_results = True
+
+    def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
+        ((rows, columns),) = shapes
+        return [
+            ((rows, columns), dtype),
+            ((min(rows, columns),), INT32),
+            ((rows,), INT32),
+        ]
+
+    def evaluate_one(self, *matrices: Any, **_: Any) -> list[Any]:
+        (a,) = matrices
+        if not a.size:
+            return [a, np.empty(0, INT32), np.arange(len(a), dtype=INT32)]
+        factors, pivots, _ = lapack("getrf", a.dtype)(a)
+        return [np.ascontiguousarray(factors), pivots, _exchanged(pivots, len(a))]
+
+    def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
+        (a,) = values
+        factors, pivots, permutation = outs
+        if not factors.size:
+            return [
+                b.full(0, factors),
+                b.full(0, pivots),
+                numbered(b, permutation, permutation.ndim - 1),
+            ]
+        info = pivots.update(shape=pivots.shape[:-1])
+        found, places, failed = call_lapack(
+            b, "getrf", [factors, pivots, info], a, ranks=(2, 2, 1, 0), aliases={0: 0}
+        )
+        from_zero = b.op("stablehlo.subtract", pivots, places, b.full(1, pivots))
+        return [
+            nan_where_failed(b, factors, found, failed),
+            from_zero,
+            lower_permutation(b, permutation, from_zero),
+        ]
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], **_: Any
+    ) -> tuple[list[Any], list[Any]]:
+        """With M = L⁻¹ P dA U⁻¹: dL = L Λ(M) and dU = Υ(M) U.
+
+        Λ takes what is below the diagonal, Υ the rest.  The blocks below and beside the leading
+        square part follow from dL U + L dU = P dA.
+        """
+        factors, pivots, permutation = self.bind(*primals)
+        change = rows_at(tangents[0], permutation)
+        rows, columns = aval_of(factors).shape[-2:]
+        size = min(rows, columns)
+        first = (0, size)
+        leading = block(factors, first, first)
+        inner = _over_lower(leading, _over_upper(leading, block(change, first, first)))
+        below, rest = triangle(inner, lower=True, diagonal=False), triangle(inner, lower=False)
+        moved = add(
+            add(product(triangle(leading, lower=True, diagonal=False), below), below),
+            product(rest, triangle(leading, lower=False)),
+        )
+        if rows > size:
+            last = (size, rows)
+            lower = sub(
+                _over_upper(leading, block(change, last, first)),
+                product(block(factors, last, first), rest),
+            )
+            moved = above(moved, lower)
+        if columns > size:
+            last = (size, columns)
+            right = sub(
+                _over_lower(leading, block(change, first, last)),
+                product(below, block(factors, first, last)),
+            )
+            moved = beside(moved, right)
+        still = [Zero(aval_of(x).to_tangent_aval()) for x in (pivots, permutation)]
+        return [factors, pivots, permutation], [moved, *still]
+
+
+def _over_lower(factors: Any, x: Any) -> Any:
+    """L⁻¹ x."""
+    return triangular_solve_p.bind(
+        factors,
+        x,
+        left_side=True,
+        lower=True,
+        transpose_a=False,
+        conjugate_a=False,
+        unit_diagonal=True,
+    )
+
+
+def _over_upper(factors: Any, x: Any) -> Any:
+    """x U⁻¹."""
+    return triangular_solve_p.bind(
+        factors,
+        x,
+        left_side=False,
+        lower=False,
+        transpose_a=False,
+        conjugate_a=False,
+        unit_diagonal=False,
+    )
+
+
+@final
+class LuPivotsToPermutation(MatrixOperation):
+    """The permutation that exchanges of row i with row ``pivots[i]``, one after another, amount to.
+
+    Places beyond the last row, or before the first, count as these.
+    """
+
+    name = "lu_pivots_to_permutation"
+    ranks = (1,)
+    places = (0,)
+    jvp = not_differentiable("its operand and its result are integers")
+
+    def results(self, dtype: Any, *shapes: Shape, permutation_size: int, **_: Any) -> list[Result]:
+        if shapes[0][0] > permutation_size:
+            raise ShapeError(
+                message(
+                    "lax.linalg.lu_pivots_to_permutation, argument permutation_size",
+                    given=f"{permutation_size} for {shapes[0][0]} exchanges",
+                    expected="at least as many rows as exchanges",
+                    fix="Pass the number of rows of the matrix.",
+                )
+            )
+        return [((permutation_size,), INT32)]
+
+    def evaluate_one(self, *matrices: Any, permutation_size: int, **_: Any) -> Any:
+        return _exchanged(matrices[0], permutation_size)
+
+    def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
+        return lower_permutation(b, out, values[0])
+
+
+def _exchanged(pivots: Any, rows: int) -> Any:
+    """The numbers of the rows after the exchanges."""
+    # LAPACK exchanges rows of floats; these hold their numbers exactly.
+    numbers = np.arange(rows, dtype=np.float64)[:, None]
+    if not pivots.size:
+        return numbers[:, 0].astype(INT32)
+    kept = np.minimum(np.maximum(pivots, 0), rows - 1)
+    return lapack("laswp", numbers.dtype)(numbers, kept)[:, 0].astype(INT32)
+
+
+def lower_permutation(b: Builder, out: Any, pivots: Value) -> Value:
+    """A loop over the exchanges; a row is found by comparing all, which is fast for stacks."""
+    numbers = numbered(b, out, out.ndim - 1)
+    count = pivots.aval.shape[-1]
+    if not (count and out.size):
+        return numbers
+    last = b.full(out.shape[-1] - 1, pivots.aval)
+    kept = b.op("stablehlo.clamp", pivots.aval, b.full(0, pivots.aval), pivots, last)
+    return counted_loop(b, count, _exchange, numbers, kept, numbers)[0]
+
+
+def _exchange(b: Builder, i: Value, order: Value, pivots: Value, numbers: Value) -> list[Value]:
+    """The order after rows i and ``pivots[i]`` change places."""
+    out = order.aval
+    stack, every = range(out.ndim - 1), range(out.ndim)
+    column, sums = out.update(shape=(*out.shape[:-1], 1)), out.update(shape=out.shape[:-1])
+    start, sizes = [*[b.constant(0, i.aval) for _ in stack], i], i64_array(column.shape)
+    here, other = [
+        b.broadcast(
+            b.op("stablehlo.dynamic_slice", column, x, *start, slice_sizes=sizes), out, every
+        )
+        for x in (order, pivots)
+    ]
+    is_other = compare(b, out.update(dtype=BOOL), "EQ", numbers, other)
+    chosen = b.op("stablehlo.select", out, is_other, order, b.full(0, out))
+    found = reduce_with(b, "stablehlo.add", 0, sums, chosen, (out.ndim - 1,))
+    moved = b.op("stablehlo.select", out, is_other, here, order)
+    placed = b.broadcast(found, column, stack)
+    order = b.op("stablehlo.dynamic_update_slice", out, moved, placed, *start)
+    return [order, pivots, numbers]
+
+
+lu_p = Lu()
+lu_pivots_to_permutation_p = LuPivotsToPermutation()
+
+
+def lu(x: Any) -> list[Any]:
+    """The LU factorisation with partial pivoting: P A = L U, that is ``A[permutation] = L U``.
+
+    Args:
+        x: matrices of shape `(..., m, n)`: float32, float64, complex64 or complex128.
+
+    Returns:
+        `[factors, pivots, permutation]`: L (below the diagonal, whose ones are not stored) and U
+        (on and above it) in one array `(..., m, n)`; int32 `(..., min(m, n))`: row i was exchanged
+        with row ``pivots[i]``, in this order; int32 `(..., m)`.
+
+    Raises:
+        ShapeError: if `x` has fewer than two axes.
+
+    Reference:
+        LAPACK, getrf.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> factors, pivots, permutation = lax.linalg.lu(jnp.array([[1.0, 2.0], [2.0, 6.0]]))
+        >>> factors
+        Array([[ 2. ,  6. ],
+               [ 0.5, -1. ]], dtype=float32)
+        >>> permutation
+        Array([1, 0], dtype=int32)
+    """
+    return lu_p.bind(x)
+
+
+def lu_pivots_to_permutation(pivots: Any, permutation_size: int) -> Any:
+    """The permutation that row exchanges amount to.
+
+    Args:
+        pivots: int32 of shape `(..., k)`: row i is exchanged with row ``pivots[i]``, one after
+            another.
+        permutation_size: number m of rows, at least k.
+
+    Returns:
+        int32 `(..., m)`: row i is finally row ``permutation[i]`` of the matrix.
+
+    Raises:
+        TypeError: if `pivots` is not int32.
+        ShapeError: if there are more exchanges than rows.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> lax.linalg.lu_pivots_to_permutation(jnp.array([2, 2], "int32"), 3)
+        Array([2, 0, 1], dtype=int32)
+    """
+    size = integer(
+        "lax.linalg.lu_pivots_to_permutation, argument permutation_size", permutation_size
+    )
+    return lu_pivots_to_permutation_p.bind(pivots, permutation_size=size)

@@ -1,0 +1,160 @@
+"""The family of operations on each matrix of a stack: the rules that they share.
+
+Operands have the shape `(..., m, n)`, or `(..., n)` where they are vectors, all with the same
+leading axes.  An operation states what becomes of one matrix; the family does so for stacks, eager
+and batched, and checks operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...core import AxisFlow, BatchAxes, Primitive, aval_of, like, not_linear
+from ...core.dims import Shape
+from ...errors import ShapeError
+from ...util.messages import message
+from ..contraction.dot import dot_general
+from ..contraction.precision import Precision
+from ..elementwise.arithmetic import add, mul
+from ..elementwise.complex import conj
+from ..ground.kinds import DtypeKind
+from ..ground.linear_structure import batched_first, transpose_p
+
+# What LAPACK computes in; narrower floats would have to be rounded at each step.
+FACTORED = DtypeKind(
+    ("float32", "float64", "complex64", "complex128"),
+    (np.float32, np.float64, np.complex64, np.complex128),
+)
+
+# Places of rows and columns, as LAPACK gives them.
+PLACES = DtypeKind(("int32",), (np.int32,))
+
+# Shape and dtype of one result for one matrix of the stack.
+Result = tuple[Shape, Any]
+
+
+class MatrixOperation(Primitive):
+    """Operations on each matrix of a stack; a subclass defines `results` and `evaluate_one`."""
+
+    ranks: ClassVar[tuple[int, ...]] = (2,)
+    """Of the operands, without the axes of the stack."""
+
+    places: ClassVar[tuple[int, ...]] = ()
+    """Which operands are int32; the others are of one dtype that LAPACK computes in."""
+
+    transpose = not_linear()
+
+    def results(self, dtype: Any, *shapes: Shape, **params: Any) -> list[Result]:
+        """Shapes and dtypes of the results for one matrix; raises if operands do not fit."""
+        raise AssertionError(f"{self.name} defines results")
+
+    def evaluate_one(self, *matrices: Any, **params: Any) -> Any:
+        """The result for one matrix, or the list of them, in NumPy."""
+        raise AssertionError(f"{self.name} defines evaluate_one")
+
+    def abstract_eval(self, *avals: Any, **params: Any) -> Any:
+        for position, (aval, rank) in enumerate(zip(avals, self.ranks, strict=True)):
+            is_place = position in self.places
+            (PLACES if is_place else FACTORED).check(f"linalg.{self.name}", position, aval)
+            if aval.ndim < rank or (aval.dtype != avals[0].dtype and not is_place):
+                raise unfit(self.name, avals, self.ranks)
+        stacks = [a.shape[: a.ndim - rank] for a, rank in zip(avals, self.ranks, strict=True)]
+        if any([stack != stacks[0] for stack in stacks]):
+            raise unfit(self.name, avals, self.ranks)
+        shapes = [a.shape[len(stacks[0]) :] for a in avals]
+        results = self.results(avals[0].dtype, *shapes, **params)
+        outs = [
+            like(*avals, shape=(*stacks[0], *shape), dtype=dtype, weak_type=False)
+            for shape, dtype in results
+        ]
+        return outs if self.multiple_results else outs[0]
+
+    def axis_flow(self, *avals: Any, **params: Any) -> AxisFlow:
+        """The axes of the stack go along; a matrix is whole."""
+        stack = avals[0].ndim - self.ranks[0]
+        shapes = [a.shape[stack:] for a in avals]
+        results = self.results(avals[0].dtype, *shapes, **params)
+        ranks = [*self.ranks, *[len(shape) for shape, _ in results]]
+        labels = [(*range(stack), *[None] * rank) for rank in ranks]
+        return AxisFlow(tuple(labels[: len(avals)]), tuple(labels[len(avals) :]))
+
+    def evaluate(self, *operands: Any, **params: Any) -> Any:
+        stack = operands[0].shape[: operands[0].ndim - self.ranks[0]]
+        if not stack:
+            return self.evaluate_one(*operands, **params)
+        shapes = [x.shape[len(stack) :] for x in operands]
+        results = self.results(operands[0].dtype, *shapes, **params)
+        outs = [np.empty((*stack, *shape), dtype) for shape, dtype in results]
+        for place in np.ndindex(stack):
+            found = self.evaluate_one(*[x[place] for x in operands], **params)
+            for out, one in zip(outs, found if self.multiple_results else [found], strict=True):
+                out[place] = one
+        return outs if self.multiple_results else outs[0]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+    ) -> tuple[Any, Any]:
+        moved = [batched_first(axes, x, d) for x, d in zip(operands, dims, strict=True)]
+        out = self.bind(*moved, **params)
+        return (out, [0] * len(out)) if self.multiple_results else (out, 0)
+
+
+def unfit(name: str, avals: Sequence[Any], ranks: Sequence[int]) -> ShapeError:
+    """The error for operands that are not stacks of one shape and dtype, of matrices or vectors."""
+    kinds = {1: "a vector", 2: "a matrix"}
+    return ShapeError(
+        message(
+            f"lax.linalg.{name}",
+            given=" and ".join([a.str_short(short_dtypes=False) for a in avals]),
+            expected=" and ".join([kinds[rank] for rank in ranks])
+            + ", or stacks of them: of one shape, and one dtype",
+            fix="Matrices are the last two axes; broadcast and convert the operands.",
+        )
+    )
+
+
+def square(name: str, shape: Shape) -> int:
+    """The size of a square matrix; refuses others."""
+    rows, columns = shape
+    if rows != columns:
+        raise ShapeError(
+            message(
+                f"lax.linalg.{name}",
+                given=f"matrices of shape {shape}",
+                expected="square matrices: the last two axes have equal sizes",
+                fix="Pass a square matrix, or a stack of them.",
+            )
+        )
+    return rows
+
+
+def adjoint(x: Any) -> Any:
+    """The conjugate transpose of each matrix."""
+    return conj(swapped(x)) if aval_of(x).dtype.kind == "c" else swapped(x)
+
+
+def swapped(x: Any) -> Any:
+    """The transpose of each matrix."""
+    ndim = aval_of(x).ndim
+    return transpose_p.bind(x, permutation=(*range(ndim - 2), ndim - 1, ndim - 2))
+
+
+def product(x: Any, y: Any) -> Any:
+    """The products of the matrices of two stacks of one shape, in full precision."""
+    stack = tuple(range(aval_of(x).ndim - 2))
+    axes = len(stack)
+    numbers = (((axes + 1,), (axes,)), (stack, stack))
+    return dot_general(x, y, numbers, precision=Precision.HIGHEST)
+
+
+def symmetrized(name: str, x: Any) -> Any:
+    """The Hermitian part (A + Aᴴ) / 2 of each matrix."""
+    aval = aval_of(x)
+    FACTORED.check(f"linalg.{name}", 0, aval)
+    if aval.ndim < 2:
+        raise unfit(name, [aval], (2,))
+    square(name, aval.shape[-2:])
+    return mul(add(x, adjoint(x)), np.asarray(0.5, aval.dtype))

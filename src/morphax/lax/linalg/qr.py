@@ -1,0 +1,255 @@
+"""The QR factorisation A = Q R, with exchanges of columns if asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from ...core import Zero, aval_of
+from ...core.dims import Shape
+from ...engines.xla.library_calls import call_lapack
+from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ..elementwise.arithmetic import add, mul, sub
+from ..elementwise.comparison import eq
+from ..elementwise.complex import conj
+from ..elementwise.selection import select
+from ..ground.linear_structure import zeros
+from ..shape.filling import broadcasted_iota
+from .blocks import above, beside, block, columns_at
+from .householder import lower_geqrf, lower_product
+from .lapack import BLOCK, lapack
+from .linear_systems import solved_with_factors
+from .lowered import INT32, identity, numbered, upper_triangle
+from .lu import lu_p
+from .matrix_stacks import MatrixOperation, Result, adjoint, product
+from .triangular import triangle, triangular_solve_p
+
+
+@final
+class Qr(MatrixOperation):
+    """Q and R of A = Q R (and the permutation p of A[:, p] = Q R, by falling diagonal of R).
+
+    The derivative exists where the first min(m, n) columns are independent (of A[:, p], while p
+    stays), and divides by zero elsewhere.  The columns of a full Q beyond those follow from the
+    representation by reflections that LAPACK uses, Q₂ = E₂ + (Q₁ − E₁) X.
+
+    References:
+        S. F. Walter and L. Lehmann, "Algorithmic differentiation of linear algebra functions with
+        application in optimum experimental design", arXiv:1001.1654, 2010; D. A. O. Roberts and
+        L. R. Roberts, "QR and LQ decomposition matrix backpropagation algorithms for square, wide,
+        and deep matrices", arXiv:2009.10071, 2020; X. Sun and C. Bischof, "A basis-kernel
+        representation of orthogonal matrices", SIAM J. Matrix Anal. Appl. 16, 1995.
+    """
+
+    name = "qr"
+    multiple_results = True
+
+    def results(
+        self, dtype: Any, *shapes: Shape, pivoting: bool, full_matrices: bool
+    ) -> list[Result]:
+        ((rows, columns),) = shapes
+        inner = rows if full_matrices else min(rows, columns)
+        factors: list[Result] = [((rows, inner), dtype), ((inner, columns), dtype)]
+        return [*factors, ((columns,), INT32)] if pivoting else factors
+
+    def evaluate_one(self, *matrices: Any, pivoting: bool, full_matrices: bool) -> list[Any]:
+        (a,) = matrices
+        rows, columns = a.shape
+        inner = rows if full_matrices else min(rows, columns)
+        order = [np.arange(columns, dtype=INT32)] if pivoting else []
+        if not a.size:
+            return [np.eye(rows, inner, dtype=a.dtype), np.zeros((inner, columns), a.dtype), *order]
+        work = {"lwork": BLOCK * (columns + 1)}
+        if pivoting:
+            reflections, places, taus, _, _ = lapack("geqp3", a.dtype)(a, **work)
+            order = [places - np.int32(1)]
+        else:
+            reflections, taus, _, _ = lapack("geqrf", a.dtype)(a, **work)
+        r = np.ascontiguousarray(np.triu(reflections[:inner]))
+        if inner > columns:
+            wide = np.zeros((rows, inner), a.dtype, order="F")
+            wide[:, :columns] = reflections
+            reflections = wide
+        q = lapack("orgqr", a.dtype)(reflections[:, :inner], taus, lwork=BLOCK * inner)[0]
+        return [np.ascontiguousarray(q), r, *order]
+
+    def lower(
+        self, b: Builder, outs: Any, *values: Value, pivoting: bool, full_matrices: bool
+    ) -> list[Value]:
+        (a,) = values
+        q, r, *order = outs
+        if not a.aval.size:
+            return [
+                identity(b, q),
+                b.full(0, r),
+                *[numbered(b, out, out.ndim - 1) for out in order],
+            ]
+        taus = a.aval.update(shape=(*a.aval.shape[:-2], min(a.aval.shape[-2:])))
+        places: list[Value] = []
+        if pivoting:
+            (out,) = order
+            reflections, found, scalars = call_lapack(
+                b,
+                "geqp3",
+                [a.aval, out, taus],
+                a,
+                b.full(0, out),
+                ranks=(2, 1, 2, 1, 1),
+                aliases={0: 0, 1: 1},
+            )
+            places = [b.op("stablehlo.subtract", out, found, b.full(1, out))]
+        else:
+            reflections, scalars = lower_geqrf(b, [a.aval, taus], a)
+        upper = upper_triangle(b, _resized(b, reflections, r))
+        return [lower_product(b, q, _resized(b, reflections, q), scalars), upper, *places]
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    ) -> tuple[list[Any], list[Any]]:
+        """With M = Qᴴ dA R⁻¹: dQ = dA R⁻¹ + Q (Ω − M) and dR = (M − Ω) R.
+
+        Ω = −Ωᴴ is M below its diagonal.  Of further columns, dR₂ = d(Qᴴ A₂).
+        """
+        (a,), (change,) = primals, tangents
+        q, r, *order = self.bind(a, **params)
+        if order:
+            a, change = columns_at(a, order[0]), columns_at(change, order[0])
+        rows, columns = aval_of(a).shape[-2:]
+        size = min(rows, columns)
+        every, first = (0, rows), (0, size)
+        thin, leading = block(q, every, first), block(r, first, first)
+        moved = _over_upper(leading, block(change, every, first))
+        inner = product(adjoint(thin), moved)
+        turned = _skew(inner)
+        q_dot = add(moved, product(thin, sub(turned, inner)))
+        r_dot = product(sub(inner, turned), leading)
+        if columns > size:
+            last = (size, columns)
+            right = add(
+                product(adjoint(q_dot), block(a, every, last)),
+                product(adjoint(thin), block(change, every, last)),
+            )
+            r_dot = beside(r_dot, right)
+        if aval_of(q).shape[-1] > size:
+            rest = aval_of(r).shape
+            r_dot = above(r_dot, zeros(aval_of(r).update(shape=(*rest[:-2], rows - size, columns))))
+            q_dot = beside(q_dot, _complement_tangent(thin, q_dot))
+        still = [Zero(aval_of(x).to_tangent_aval()) for x in order]
+        return [q, r, *order], [q_dot, r_dot, *still]
+
+
+def _over_upper(r: Any, x: Any) -> Any:
+    """x R⁻¹."""
+    return triangular_solve_p.bind(
+        r,
+        x,
+        left_side=False,
+        lower=False,
+        transpose_a=False,
+        conjugate_a=False,
+        unit_diagonal=False,
+    )
+
+
+def _skew(x: Any) -> Any:
+    """The skew-Hermitian matrix that is `x` below its diagonal, and imaginary as `x` on it."""
+    below = triangle(x, lower=True, diagonal=False)
+    skew = sub(below, adjoint(below))
+    if aval_of(x).dtype.kind != "c":
+        return skew
+    half = mul(sub(x, conj(x)), np.asarray(0.5, aval_of(x).dtype))
+    return add(skew, select(_is_diagonal(aval_of(x)), half, zeros(aval_of(x))))
+
+
+def _is_diagonal(aval: Any) -> Any:
+    return eq(*[broadcasted_iota(np.int32, aval.shape, aval.ndim - i) for i in (2, 1)])
+
+
+def _less_identity(x: Any) -> Any:
+    """`x` with 1 subtracted from its diagonal."""
+    aval = aval_of(x)
+    one = zeros(aval)
+    return sub(x, select(_is_diagonal(aval), add(one, np.asarray(1, aval.dtype)), one))
+
+
+def _complement_tangent(q: Any, q_dot: Any) -> Any:
+    """dQ₂ of the columns Q₂ = E₂ + (Q₁ − E₁) X that make Q₁, of n columns, square.
+
+    With Q₁ = [C; S], orthogonality says (1 − Cᴴ) X = −Sᴴ, and so (1 − Cᴴ) dX = dCᴴ X − dSᴴ.
+    """
+    rows, columns = aval_of(q).shape[-2:]
+    first, last = (0, columns), (columns, rows)
+    reflected = _less_identity(q)
+    matrix = adjoint(block(reflected, first, first))
+    factors, _, permutation = lu_p.bind(matrix)
+
+    def solved(right: Any) -> Any:
+        return solved_with_factors(matrix, factors, permutation, right, transpose_a=False)
+
+    x = solved(adjoint(block(q, last, first)))
+    c_dot, s_dot = [adjoint(block(q_dot, rows_, first)) for rows_ in (first, last)]
+    x_dot = solved(sub(s_dot, product(c_dot, x)))
+    return add(product(q_dot, x), product(reflected, x_dot))
+
+
+def _resized(b: Builder, x: Value, like: Any) -> Value:
+    """`x` cut, or extended by zeros, to the sizes of `like`."""
+    ndim = like.ndim
+    sizes = zip(x.aval.shape, like.shape, strict=True)
+    shape = tuple([min(pair) for pair in sizes])
+    if shape != x.aval.shape:
+        ranges = {
+            "start_indices": i64_array([0] * ndim),
+            "limit_indices": i64_array(shape),
+            "strides": i64_array([1] * ndim),
+        }
+        x = b.op("stablehlo.slice", like.update(shape=shape), x, **ranges)
+    if shape == like.shape:
+        return x
+    none = i64_array([0] * ndim)
+    missing = i64_array([n - m for n, m in zip(like.shape, shape, strict=True)])
+    zero = b.constant(0, like.update(shape=()))
+    padding = {"edge_padding_low": none, "edge_padding_high": missing, "interior_padding": none}
+    return b.op("stablehlo.pad", like, x, zero, **padding)
+
+
+qr_p = Qr()
+
+
+def qr(
+    x: Any,
+    *,
+    pivoting: bool = False,
+    full_matrices: bool = True,
+    use_magma: bool | None = None,
+) -> tuple[Any, ...]:
+    """The QR factorisation A = Q R: orthonormal columns times an upper triangle.
+
+    Args:
+        x: matrices of shape `(..., m, n)`: float32, float64, complex64 or complex128.
+        pivoting: whether columns are exchanged: A[:, p] = Q R with a diagonal of R that falls.
+        full_matrices: whether Q is square, `(..., m, m)`, and R `(..., m, n)`; otherwise they are
+            `(..., m, k)` and `(..., k, n)`, k = min(m, n).
+        use_magma: whether a GPU uses the library MAGMA; without meaning elsewhere.
+
+    Returns:
+        `(Q, R)`, or `(Q, R, p)` with int32 p `(..., n)` if `pivoting`.
+
+    Raises:
+        ShapeError: if `x` has fewer than two axes.
+
+    Reference:
+        LAPACK, geqrf, geqp3 and orgqr.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> q, r = lax.linalg.qr(jnp.array([[3.0, 1.0], [4.0, 2.0]]))
+        >>> r.round(4)
+        Array([[-5. , -2.2],
+               [ 0. ,  0.4]], dtype=float32)
+    """
+    found = qr_p.bind(x, pivoting=bool(pivoting), full_matrices=bool(full_matrices))
+    return tuple(found)

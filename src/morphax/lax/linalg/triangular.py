@@ -1,0 +1,224 @@
+"""Triangles of matrices, and linear systems with triangular matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+import numpy as np
+
+from ...core import BatchAxes, aval_of, is_undefined_primal, is_zero
+from ...core.dims import Shape
+from ...engines.xla.library_calls import call_lapack, letter, transposed
+from ...engines.xla.stablehlo import Builder, Value
+from ...errors import ShapeError
+from ...util.messages import message
+from ..elementwise.arithmetic import neg, sub
+from ..elementwise.comparison import ge, gt
+from ..elementwise.complex import conj
+from ..elementwise.convert import convert
+from ..elementwise.selection import select
+from ..ground.linear_structure import moved_axis, zeros
+from ..ground.narrow import COMPUTED_IN
+from ..shape.filling import broadcasted_iota
+from ..shape.shape_operations import expand_dims, reshape, squeeze
+from .matrix_stacks import MatrixOperation, Result, product, square, swapped
+
+
+def triangle(x: Any, *, lower: bool, diagonal: bool = True) -> Any:
+    """One triangle of each matrix, zero elsewhere; with or without the diagonal."""
+    aval = aval_of(x)
+    rows, columns = [broadcasted_iota(np.int32, aval.shape, aval.ndim - i) for i in (2, 1)]
+    larger, smaller = (rows, columns) if lower else (columns, rows)
+    kept = ge(larger, smaller) if diagonal else gt(larger, smaller)
+    return select(kept, x, zeros(aval))
+
+
+@final
+class TriangularSolve(MatrixOperation):
+    """X of op(A) X = B, or of X op(A) = B; op(A) may be Aᵀ, conj(A) or Aᴴ.
+
+    Only one triangle of A is read; its diagonal is taken for 1 where `unit_diagonal`.
+
+    Reference: of the derivatives, M. B. Giles, "Collected matrix derivative results for forward
+    and reverse mode algorithmic differentiation", 2008.
+    """
+
+    name = "triangular_solve"
+    ranks = (2, 2)
+
+    def results(self, dtype: Any, *shapes: Shape, left_side: bool, **_: Any) -> list[Result]:
+        a, b = shapes
+        if square(self.name, a) != b[0 if left_side else 1]:
+            raise ShapeError(
+                message(
+                    "lax.linalg.triangular_solve, argument b",
+                    given=f"matrices of shape {b} for triangular matrices of shape {a}",
+                    expected=f"{a[0]} {'rows' if left_side else 'columns'}",
+                    fix="left_side=True solves A X = B, left_side=False solves X A = B.",
+                )
+            )
+        return [(b, dtype)]
+
+    def evaluate_one(
+        self,
+        *matrices: Any,
+        left_side: bool,
+        lower: bool,
+        transpose_a: bool,
+        conjugate_a: bool,
+        unit_diagonal: bool,
+    ) -> Any:
+        from scipy.linalg import blas
+
+        a, b = matrices
+        if not b.size:
+            return np.empty_like(b)
+        if conjugate_a and not transpose_a:
+            a = a.conj()
+        # BLAS sees transposes, as it reads by columns: it solves the transposed system.
+        return getattr(blas, f"{_LETTER[a.dtype.char]}trsm")(
+            1,
+            a.T,
+            b.T,
+            side=left_side,
+            lower=not lower,
+            trans_a=(2 if conjugate_a else 1) if transpose_a else 0,
+            diag=unit_diagonal,
+        ).T
+
+    def lower(
+        self,
+        b: Builder,
+        out: Any,
+        *values: Value,
+        left_side: bool,
+        lower: bool,
+        transpose_a: bool,
+        conjugate_a: bool,
+        unit_diagonal: bool,
+    ) -> Value:
+        matrix, right = values
+        if not out.size:
+            return b.full(0, out)
+        if conjugate_a and not transpose_a:
+            matrix = b.op("chlo.conj", matrix.aval, matrix)
+        (found,) = call_lapack(
+            b,
+            "trsm",
+            [transposed(b, right).aval],
+            transposed(b, matrix),
+            transposed(b, right),
+            ranks=(2, 2, 2),
+            aliases={0: 1},
+            side=letter("R" if left_side else "L"),
+            uplo=letter("U" if lower else "L"),
+            trans_x=letter(("C" if conjugate_a else "T") if transpose_a else "N"),
+            diag=letter("U" if unit_diagonal else "N"),
+        )
+        return transposed(b, found)
+
+    def jvp(
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+    ) -> tuple[Any, Any]:
+        """dX = op(A)⁻¹ (dB − op(dA) X), and likewise on the other side."""
+        a, _ = primals
+        x = self.bind(*primals, **params)
+        a_dot, b_dot = tangents
+        right = None if is_zero(b_dot) else b_dot
+        if not is_zero(a_dot):
+            change = triangle(a_dot, lower=params["lower"], diagonal=not params["unit_diagonal"])
+            if params["transpose_a"]:
+                change = swapped(change)
+            if params["conjugate_a"]:
+                change = conj(change)
+            moved = product(change, x) if params["left_side"] else product(x, change)
+            right = neg(moved) if right is None else sub(right, moved)
+        return x, self.bind(a, right, **params)
+
+    def transpose(self, ct: Any, a: Any, b: Any, *, transpose_a: bool, **params: Any) -> list[Any]:
+        """op(A)⁻ᵀ applied to the cotangent."""
+        if is_undefined_primal(a):
+            raise TypeError(
+                message(
+                    "transposition of triangular_solve",
+                    given="a program that is to be transposed with respect to the matrix",
+                    expected="one that is linear: in the right-hand side",
+                    fix="Differentiate it with jax.vjp.",
+                )
+            )
+        return [None, self.bind(a, ct, transpose_a=not transpose_a, **params)]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+    ) -> tuple[Any, Any]:
+        (a, b), (a_dim, b_dim) = operands, dims
+        if a_dim is not None:
+            return super().batch(axes, operands, dims, **params)
+        # One matrix: the members are further right-hand sides of it.
+        side = 1 if params["left_side"] else 2
+        ndim = aval_of(a).ndim
+        b = moved_axis(b, b_dim, ndim - side)
+        shape = aval_of(b).shape
+        merged = shape[ndim - side] * shape[ndim - side + 1]
+        flat = reshape(b, (*shape[: ndim - side], merged, *shape[ndim - side + 2 :]))
+        return reshape(self.bind(a, flat, **params), shape), ndim - side
+
+
+_LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
+
+triangular_solve_p = TriangularSolve()
+
+
+def triangular_solve(
+    a: Any,
+    b: Any,
+    *,
+    left_side: bool = False,
+    lower: bool = False,
+    transpose_a: bool = False,
+    conjugate_a: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:
+    """Solve linear systems with a triangular matrix: ``op(A) X = B`` or ``X op(A) = B``.
+
+    Args:
+        a: triangular matrices of shape `(..., m, m)`; the other triangle is not read.
+        b: right-hand sides of shape `(..., m, n)` if `left_side`, else `(..., n, m)`; of one dtype
+            with `a`: float32, float64, complex64 or complex128.  Of shape `(..., m)`, with one axis
+            less than `a`, they are single vectors.
+        left_side: whether the matrix is on the left of X.
+        lower: whether `a` is lower triangular.
+        transpose_a: whether op transposes.
+        conjugate_a: whether op conjugates.
+        unit_diagonal: whether the diagonal is taken for ones, and not read.
+
+    Raises:
+        ShapeError: if the operands do not fit.
+
+    Reference:
+        BLAS, trsm.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax import lax
+        >>> a = jnp.array([[2.0, 0.0], [1.0, 4.0]])
+        >>> lax.linalg.triangular_solve(a, jnp.array([4.0, 10.0]), left_side=True, lower=True)
+        Array([2., 2.], dtype=float32)
+    """
+    dtype = aval_of(b).dtype
+    if dtype in COMPUTED_IN:
+        a, b = [convert(x, COMPUTED_IN[dtype]) if aval_of(x).dtype == dtype else x for x in (a, b)]
+    params = {
+        "left_side": bool(left_side),
+        "lower": bool(lower),
+        "transpose_a": bool(transpose_a),
+        "conjugate_a": bool(conjugate_a) and aval_of(a).dtype.kind == "c",
+        "unit_diagonal": bool(unit_diagonal),
+    }
+    ndim = aval_of(b).ndim
+    if ndim == 0 or ndim != aval_of(a).ndim - 1:
+        return convert(triangular_solve_p.bind(a, b, **params), dtype)
+    axis = ndim if left_side else ndim - 1
+    found = triangular_solve_p.bind(a, expand_dims(b, (axis,)), **params)
+    return convert(squeeze(found, (axis,)), dtype)

@@ -1,0 +1,248 @@
+"""General matrices: LU and QR factors, systems, inverses, determinants, with SciPy's arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...errors import ShapeError
+from ...lax.linalg.blocks import rows_at
+from ...numpy.linalg.operands import inexact_arrays, matrices
+from ...util.messages import message
+from .operands import how_transposed, system, without_column
+from .triangular import cho_factor, cho_solve
+
+
+def lu(
+    a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
+) -> tuple[Any, ...]:
+    """The factors P, L and U of A = P L U.
+
+    Args:
+        a: matrix `(m, n)`.
+        permute_l: whether P L is returned for P and L.
+        overwrite_a, check_finite: without meaning.
+
+    Returns:
+        `(P, L, U)` of shapes `(m, m)`, `(m, k)` and `(k, n)`, k = min(m, n), P being real; or
+        `(P L, U)`.
+
+    Raises:
+        ShapeError: if `a` is no matrix.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> P, L, U = jax.scipy.linalg.lu(jnp.array([[1.0, 2.0], [2.0, 6.0]]))
+        >>> U
+        Array([[ 2.,  6.],
+               [ 0., -1.]], dtype=float32)
+    """
+    x = matrices("lu", a)
+    if x.aval.ndim != 2:
+        raise ShapeError(
+            message(
+                "scipy.linalg.lu",
+                given=f"{x.aval}",
+                expected="one matrix",
+                fix="Use jax.vmap for stacks, or jax.lax.linalg.lu.",
+            )
+        )
+    factors, _, permutation = lax.linalg.lu(x)
+    size = min(x.aval.shape)
+    lower = jnp.tril(factors[:, :size], -1) + jnp.eye(x.aval.shape[0], size, dtype=x.aval.dtype)
+    upper = jnp.triu(factors[:size, :])
+    places = jnp.arange(x.aval.shape[0], dtype=permutation.aval.dtype)
+    if permute_l:
+        back = jnp.zeros_like(permutation).at[permutation].set(places)
+        return rows_at(lower, back), upper
+    real = np.real(np.zeros((), x.aval.dtype)).dtype
+    return jnp.equal(places[:, None], permutation[None, :]).astype(real), lower, upper
+
+
+def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
+    """LU factors for `lu_solve`: L and U in one array, and the row exchanges.
+
+    Args:
+        a: matrices `(..., m, n)`.
+        overwrite_a, check_finite: without meaning.
+
+    Returns:
+        `(factors, pivots)`, as of `jax.lax.linalg.lu`.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> factors = jax.scipy.linalg.lu_factor(jnp.array([[0.0, 2.0], [4.0, 0.0]]))
+        >>> jax.scipy.linalg.lu_solve(factors, jnp.array([2.0, 4.0]))
+        Array([1., 1.], dtype=float32)
+    """
+    factors, pivots, _ = lax.linalg.lu(matrices("lu_factor", a))
+    return factors, pivots
+
+
+def lu_solve(
+    lu_and_piv: tuple[Any, Any],
+    b: Any,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    check_finite: bool = True,
+) -> Any:
+    """X of op(A) X = B, from the LU factors of A.
+
+    Args:
+        lu_and_piv: factors `(..., n, n)` and int32 row exchanges `(..., n)`: what `lu_factor`
+            returns.
+        b: one vector `(n,)`, or right-hand sides as columns `(..., n, k)`.
+        trans: what op does: 0 nothing, 1 transpose, 2 transpose and conjugate.
+        overwrite_b, check_finite: without meaning.
+
+    Raises:
+        ShapeError: if the operands do not fit.
+        ValueError: if `trans` is none of these.
+        TypeError: if the row exchanges are not int32.
+    """
+    factors, pivots = lu_and_piv
+    how = how_transposed("lu_solve", trans)
+    factors, columns, is_vector = system("lu_solve", factors, b)
+    permutation = lax.linalg.lu_pivots_to_permutation(pivots, factors.aval.shape[-1])
+    stack = lax.broadcast_shapes(factors.aval.shape[:-2], columns.aval.shape[:-2])
+    size = factors.aval.shape[-1]
+    factors = jnp.broadcast_to(factors, (*stack, size, size))
+    columns = jnp.broadcast_to(columns, (*stack, *columns.aval.shape[-2:]))
+    permutation = jnp.broadcast_to(permutation, (*stack, size))
+    return without_column(_by_factors(factors, permutation, columns, how), is_vector)
+
+
+def _by_factors(factors: Any, permutation: Any, b: Any, how: int) -> Any:
+    """By triangular systems, which depend on the factors as functions should."""
+
+    def solved(x: Any, *, lower: bool) -> Any:
+        return lax.linalg.triangular_solve(
+            factors,
+            x,
+            left_side=True,
+            lower=lower,
+            transpose_a=how > 0,
+            conjugate_a=how == 2,
+            unit_diagonal=lower,
+        )
+
+    if not how:
+        return solved(solved(rows_at(b, permutation), lower=True), lower=False)
+    places = lax.broadcasted_iota(np.int32, permutation.aval.shape, permutation.aval.ndim - 1)
+    _, back = lax.sort([permutation, places], dimension=-1, num_keys=1)
+    return rows_at(solved(solved(b, lower=False), lower=True), back)
+
+
+def solve(
+    a: Any,
+    b: Any,
+    lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    debug: bool = False,
+    check_finite: bool = True,
+    assume_a: str = "gen",
+) -> Any:
+    """The solutions X of linear systems A X = B.
+
+    Args:
+        a: matrices `(..., n, n)`.
+        b: one vector `(n,)`, or right-hand sides as columns `(..., n, k)`; leading axes broadcast.
+        lower: which triangle is read if ``assume_a="pos"``.
+        overwrite_a, overwrite_b, debug, check_finite: without meaning.
+        assume_a: ``"gen"``; ``"pos"`` for Hermitian positive definite matrices, which are solved by
+            Cholesky factors; ``"sym"`` and ``"her"``, as ``"gen"``.
+
+    Raises:
+        ShapeError: if the operands do not fit.
+        ValueError: if `assume_a` is unknown.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> a = jnp.array([[4.0, 2.0], [2.0, 5.0]])
+        >>> jax.scipy.linalg.solve(a, jnp.array([8.0, 12.0]), assume_a="pos")
+        Array([1., 2.], dtype=float32)
+    """
+    if assume_a not in ("gen", "sym", "her", "pos"):
+        raise ValueError(
+            message(
+                "scipy.linalg.solve, argument assume_a",
+                given=f"{assume_a!r}",
+                expected="'gen', 'sym', 'her' or 'pos'",
+                fix="Triangular systems are solved by solve_triangular.",
+            )
+        )
+    if assume_a != "pos":
+        return jnp.linalg.solve(a, b)
+    return cho_solve(cho_factor(a, lower=lower), b)
+
+
+def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The inverses of square matrices, as `jnp.linalg.inv`.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.inv(jnp.array([[2.0]]))
+        Array([[0.5]], dtype=float32)
+    """
+    return jnp.linalg.inv(a)
+
+
+def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
+    """The determinants of square matrices, as `jnp.linalg.det`.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.det(jnp.array([[2.0, 1.0], [1.0, 3.0]]))
+        Array(5., dtype=float32)
+    """
+    return jnp.linalg.det(a)
+
+
+def qr(
+    a: Any,
+    overwrite_a: bool = False,
+    lwork: Any = None,
+    mode: str = "full",
+    pivoting: bool = False,
+    check_finite: bool = True,
+) -> tuple[Any, ...]:
+    """The QR factorisation A = Q R, or A[:, p] = Q R.
+
+    Args:
+        a: matrices `(..., m, n)`.
+        mode: with k = min(m, n), ``"full"`` for Q `(..., m, m)` and R `(..., m, n)`,
+            ``"economic"`` for Q `(..., m, k)` and R `(..., k, n)`, ``"r"`` for R `(..., m, n)`
+            alone.
+        pivoting: whether columns are exchanged, and p is returned too.
+        overwrite_a, lwork, check_finite: without meaning.
+
+    Returns:
+        `(Q, R)` or `(R,)`, with p, int32 `(..., n)`, at the end if `pivoting`.
+
+    Raises:
+        ShapeError: if `a` has fewer than two axes.
+        ValueError: if the mode is unknown.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> (R,) = jax.scipy.linalg.qr(jnp.array([[3.0, 1.0], [4.0, 2.0]]), mode="r")
+        >>> R.round(4)
+        Array([[-5. , -2.2],
+               [ 0. ,  0.4]], dtype=float32)
+    """
+    (x,) = inexact_arrays("qr", a)
+    if mode not in ("full", "economic", "r"):
+        raise ValueError(
+            message(
+                "scipy.linalg.qr, argument mode",
+                given=f"{mode!r}",
+                expected="'full', 'economic' or 'r'",
+                fix="Choose one of these modes.",
+            )
+        )
+    found = lax.linalg.qr(x, pivoting=pivoting, full_matrices=mode != "economic")
+    return found[1:] if mode == "r" else found

@@ -1,0 +1,84 @@
+"""Matrices that are made of others, or of vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from ...errors import ShapeError
+from ...numpy.operands import as_array, of_one_dtype
+from ...util.messages import message
+
+
+def block_diag(*arrs: Any) -> Any:
+    """One matrix with the given ones along its diagonal, and zeros elsewhere.
+
+    Args:
+        *arrs: matrices; a vector counts as one row, a scalar as a matrix 1 × 1.
+
+    Returns:
+        Matrix of the common dtype; of shape `(1, 0)` if there are none.
+
+    Raises:
+        ShapeError: if an array has more than two axes.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.block_diag(jnp.ones((1, 2)), 3.0)
+        Array([[1., 1., 0.],
+               [0., 0., 3.]], dtype=float32)
+    """
+    blocks = of_one_dtype("block_diag", *(arrs or (jnp.zeros((1, 0)),)))
+    for x in blocks:
+        if x.aval.ndim > 2:
+            raise ShapeError(
+                message(
+                    "scipy.linalg.block_diag",
+                    given=f"{x.aval}",
+                    expected="matrices, vectors and scalars",
+                    fix="Use jax.vmap for stacks of matrices.",
+                )
+            )
+    blocks = [jnp.atleast_2d(x) for x in blocks]
+    total = sum([x.aval.shape[1] for x in blocks])
+    rows, start = [], 0
+    for x in blocks:
+        columns = x.aval.shape[1]
+        rows.append(jnp.pad(x, ((0, 0), (start, total - start - columns))))
+        start += columns
+    return jnp.concatenate(rows)
+
+
+@replayed(2)
+def toeplitz(c: Any, r: Any = None) -> Any:
+    """Matrices with constant diagonals: ``T[i, j] = c[i - j]`` for i ≥ j, else ``r[j - i]``.
+
+    Args:
+        c: first columns `(..., m)`.
+        r: first rows `(..., n)`, whose first element is not read; by default the conjugate of `c`.
+
+    Returns:
+        Matrices `(..., m, n)` of the common dtype.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.toeplitz(jnp.array([1, 2, 3]), jnp.array([1, 4]))
+        Array([[1, 4],
+               [2, 1],
+               [3, 2]], dtype=int32)
+    """
+    c = jnp.atleast_1d(as_array("toeplitz", c))
+    r = jnp.conj(c) if r is None else jnp.atleast_1d(as_array("toeplitz", r))
+    c, r = of_one_dtype("toeplitz", c, r)
+    rows, columns = c.aval.shape[-1], r.aval.shape[-1]
+    stack = jnp.broadcast_shapes(c.aval.shape[:-1], r.aval.shape[:-1])
+    if not (rows and columns):
+        return jnp.zeros((*stack, rows, columns), c.aval.dtype)
+    c, r = [jnp.broadcast_to(x, (*stack, x.aval.shape[-1])) for x in (c, r)]
+    # Read backwards: row i of the result starts at the last but i of the elements of c.
+    elements = jnp.concatenate([c[..., ::-1], r[..., 1:]], axis=-1)
+    places = np.arange(rows - 1, -1, -1)[:, None] + np.arange(columns)[None, :]
+    return elements[..., places]

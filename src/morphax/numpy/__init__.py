@@ -372,6 +372,8 @@ if _TYPE_CHECKING:
     from ..numpy.insertion import trim_zeros as trim_zeros
     from ..numpy.interpolation import interp as interp
     from ..numpy.padding import pad as pad
+    from ..numpy.polynomial_fits import polyfit as polyfit
+    from ..numpy.polynomial_fits import roots as roots
     from ..numpy.polynomials import poly as poly
     from ..numpy.polynomials import polyadd as polyadd
     from ..numpy.polynomials import polyder as polyder
@@ -414,6 +416,7 @@ __getattr__, __dir__ = _on_demand(
         "..numpy.insertion": ("delete", "insert", "resize", "trim_zeros"),
         "..numpy.interpolation": ("interp",),
         "..numpy.padding": ("pad",),
+        "..numpy.polynomial_fits": ("polyfit", "roots"),
         "..numpy.polynomials": (
             "poly",
             "polyadd",

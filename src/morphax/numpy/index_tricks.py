@@ -137,12 +137,12 @@ class Concatenation:
         """With the settings of a directive."""
         try:
             numbers = [int(n) for n in directive.split(",")] if directive else []
-            settings = dict(zip(("axis", "ndmin", "first"), numbers, strict=False))
-            if len(numbers) > len(settings):
+            if len(numbers) > 3:
                 self._refuse(directive)
         except ValueError:
             self._refuse(directive)
-        return replace(self, **settings)
+        axis, ndmin, first = (*numbers, *(self.axis, self.ndmin, self.first)[len(numbers) :])
+        return replace(self, axis=axis, ndmin=ndmin, first=first)
 
     def _joined(self, members: Sequence[Any]) -> Any:
         arrays = [

@@ -118,7 +118,8 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
         factors = [trim_zeros(p, "f") for p in factors]
     # No coefficients are the polynomial 0.
     factors = [p if p.aval.size else _with_length(p, 1) for p in factors]
-    return convolve(*factors, mode="full", precision=lax.Precision.HIGHEST)
+    first, second = factors
+    return convolve(first, second, mode="full", precision=lax.Precision.HIGHEST)
 
 
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:

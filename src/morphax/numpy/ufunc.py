@@ -89,7 +89,7 @@ class ufunc:
         check_callable("jnp.ufunc, argument func", func)
         nin = index(nin)
         update_wrapper(self, func)
-        self.__name__ = name or getattr(func, "__name__", type(func).__name__)
+        self.__name__ = name or str(getattr(func, "__name__", type(func).__name__))
         self.__signature__ = _SIGNATURE
         self._func = func
         self._options = {

@@ -386,6 +386,8 @@ if _TYPE_CHECKING:
     from ..numpy.interpolation import interp as interp
     from ..numpy.namespace_info import __array_namespace_info__ as __array_namespace_info__
     from ..numpy.padding import pad as pad
+    from ..numpy.polynomial_fits import polyfit as polyfit
+    from ..numpy.polynomial_fits import roots as roots
     from ..numpy.polynomials import poly as poly
     from ..numpy.polynomials import polyadd as polyadd
     from ..numpy.polynomials import polyder as polyder
@@ -453,6 +455,7 @@ __getattr__, __dir__ = _on_demand(
         "..numpy.interpolation": ("interp",),
         "..numpy.namespace_info": ("__array_namespace_info__",),
         "..numpy.padding": ("pad",),
+        "..numpy.polynomial_fits": ("polyfit", "roots"),
         "..numpy.polynomials": (
             "poly",
             "polyadd",

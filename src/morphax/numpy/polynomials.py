@@ -22,6 +22,7 @@ from .at import AtIndex
 from .convolution import convolve
 from .indexing import getitem
 from .insertion import trim_zeros
+from .linalg.spectra import eigvals
 from .operands import as_array, concrete_values, inexact_type, of_one_dtype
 from .shaping import broadcast_to
 
@@ -252,7 +253,8 @@ def poly(seq_of_zeros: Any) -> Any:
     """The coefficients of Π (x − zₖ), in floating point.
 
     Args:
-        seq_of_zeros: the zeros zₖ (n,), or one of them.
+        seq_of_zeros: the zeros zₖ (n,), or one of them; or a matrix (n, n) whose eigenvalues they
+            are, which makes the coefficients complex.
 
     Returns:
         Array (n + 1,), of which the first is 1; the scalar 1 for no zeros.
@@ -262,7 +264,10 @@ def poly(seq_of_zeros: Any) -> Any:
         >>> jnp.poly(jnp.array([1, 2]))
         Array([ 1., -3.,  2.], dtype=float32)
     """
-    (zeros,) = _vectors("poly", *_inexact("poly", seq_of_zeros))
+    zeros = as_array("poly", seq_of_zeros)
+    if zeros.aval.ndim == 2:
+        zeros = eigvals(zeros)
+    (zeros,) = _vectors("poly", *_inexact("poly", zeros))
     if not zeros.aval.size:
         return lax.full((), 1, zeros.aval.dtype)
     start = AtIndex(lax.full((zeros.aval.size + 1,), 0, zeros.aval.dtype), 0).set(1)

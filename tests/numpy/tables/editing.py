@@ -16,6 +16,9 @@ ONE = Operand((1,))
 SCALAR = Operand(())
 LEADING = Operand((3,), 1.0, 3.0)
 COLUMN = Operand((3, 1))
+SQUARE = Operand((3, 3))
+APART = Operand((5,), distinct=True)
+HEAVY = Operand((5,), 0.5, 2.0)
 SOME = ("float32", "int32")
 REALS = ("float32", "complex64", "int32")
 MASK = Operand((3, 4), dtype="bool", differentiable=False)
@@ -174,5 +177,32 @@ POLYNOMIALS = [
     *functions("polyint", V, options=[{"m": m} for m in (0, 1, 3)], dtypes=REALS),
     expression("polyint constants", lambda xp, p, k: xp.polyint(p, 3, k), V, SHORT),
     *functions("poly", SHORT, dtypes=("float32", "int32")),
+    still("poly of a matrix", lambda xp, a: xp.poly(a) + 0j, SQUARE, dtypes=("float32",)),
+    *functions("polyfit", APART, V, options=({"deg": 0}, {"deg": 2}), dtypes=("float32",)),
+    *functions("polyfit", APART, Operand((5, 2)), options=({"deg": 1},), dtypes=("float32",)),
+    expression(
+        "polyfit weights",
+        lambda xp, x, y, w: xp.polyfit(x, y, 1, w=w),
+        APART,
+        V,
+        HEAVY,
+        dtypes=("float32",),
+    ),
+    expression(
+        "polyfit covariance",
+        lambda xp, x, y: xp.polyfit(x, y, 1, cov=True),
+        APART,
+        V,
+        dtypes=("float32",),
+    ),
+    still(
+        "polyfit full",
+        lambda xp, x, y: xp.polyfit(x, y, 1, full=True)[::2],
+        APART,
+        V,
+        dtypes=("float32",),
+    ),
+    constant("roots", lambda xp: xp.sort(xp.roots(xp.array([0.0, 1.0, -1.0, -2.0, 0.0])))),
+    constant("roots none", lambda xp: xp.roots(xp.array([0.0, 3.0])) + 0j),
 ]
 CASES: list[JnpCase] = [*REPLACED, *INSERTED, *PLACED, *PARTS, *POLYNOMIALS]

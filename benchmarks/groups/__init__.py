@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..timing import Figures, Scale
-from . import calls, eager, memory, models, operations, programs, start
+from . import calls, eager, families, memory, models, operations, programs, start
 
 BOTH = ("morphax", "jax")
 
@@ -55,6 +55,7 @@ GROUPS = {
         "Operations on many numbers, eager", operations.numpy_table, (*BOTH, "numpy", "torch")
     ),
     "lax": Group("Operations on many numbers, compiled", operations.lax_table, (*BOTH, "torch")),
+    "families": Group("Families of operations, compiled", families.compiled),
     "models": Group("Models", models.steps),
     "memory": Group("Memory", memory.jits, rounds=1),
 }

@@ -19,12 +19,29 @@ _MEMBERS = "it makes as many values as the axis has members"
 _DEPTH = "its recursion is as deep as the size says"
 _FORMULA = "a size of one operand is a formula in several of the other"
 _WORDS = "the only axes hold the words of a key, whose number belongs to the dtype"
+_LENGTHS = "its function names the lengths of the axes, or other axes are as long"
+_MATRIX = "its function makes a matrix of the size of the operand, or asks which side is longer"
+# Of records of transforms that have a symbol for an axis that is not transformed, or none.
+_TRANSFORMED = (" of 2x4", " of 2x6", " of 2x7", " of 1", " of 3x0", " of 2x1", " of 3x1")
 # Records of which no size can be a symbol.
 INHERENT = {
     **{"reshape": _NAMED, "reshape/dimensions": _NAMED, "broadcast_in_dim": _NAMED},
     **{"unstack/rank_1": _MEMBERS, "associative_scan/size 2": _DEPTH},
     "conv_general_dilated_local": _FORMULA,
     **{"random_split": _WORDS, "random_fold_in": _WORDS},
+    **{
+        case.label: _LENGTHS
+        for case in CASES
+        if case.label.startswith("fft/") and not case.label.endswith(_TRANSFORMED)
+    },
+    **{f"{name}/(4, 4)": _MATRIX for name in ("cholesky", "cholesky_update", "eig")},
+    **{f"{name}/(0, 2, 2)": _MATRIX for name in ("cholesky", "eig")},
+    **{
+        f"solve_with_factors/(3, 3) {shape}": _MATRIX for shape in ("(3, 1)", "(2, 3, 2)", "(3, 0)")
+    },
+    **{f"schur/{name}": _MATRIX for name in ("(5, 5)", "no vectors")},
+    **{f"svd/(0, 2, 2) {form}": _MATRIX for form in ("full", "thin")},
+    "triangular_solve/vector": _MATRIX,
     **{
         case.label: _WORDS
         for case in CASES

@@ -187,6 +187,8 @@ class Primitive:
     knows_words: ClassVar[bool] = False
     # The parameter whose program is all that it does outside of transformations.
     plain_program: ClassVar[str | None] = None
+    # Whether it can be compiled for sizes that are numbers only.
+    needs_numbers: ClassVar[bool] = False
     # Whether it is there to be transposed only: nothing can compute it.
     only_transposed: ClassVar[bool] = False
 

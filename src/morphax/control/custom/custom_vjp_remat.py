@@ -92,9 +92,11 @@ def replaceable_forward(forward: Forward, flat: FlatFunction) -> Forward:
 
         avals = [aval_of(x) for x in operands]
         info = debug_info("custom_vjp", flat.function, flat.in_tree)
-        forward, by_forward = stage_with_operands(results_and_residuals, avals, info)
-        plain, by_plain = stage_with_operands(flat, avals, info)
-        captured, (fwd_jaxpr, fun_jaxpr) = common_captures([forward, plain], [by_forward, by_plain])
+        of_rule, rule_captures = stage_with_operands(results_and_residuals, avals, info)
+        plain, captures = stage_with_operands(flat, avals, info)
+        captured, (fwd_jaxpr, fun_jaxpr) = common_captures(
+            [of_rule, plain], [rule_captures, captures]
+        )
         results = remat_opt_p.bind(*captured, *operands, fwd_jaxpr=fwd_jaxpr, fun_jaxpr=fun_jaxpr)
         count, pull = ran[-1]
         return results[:count], results[count:], pull

@@ -14,8 +14,10 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 from ...core import Equation, Jaxpr, Literal, abstract_token, has_ordered
-from ...core.dims import SymbolicDim
+from ...core.dims import SymbolicDim, is_static
 from ...core.source_info import scope_path
+from ...errors import InconclusiveDimensionOperation
+from ...util.messages import message
 from .key_words import lower_on_words, takes_words
 from .literals import dense_text, held, host_constant, quoted
 from .literals import element_type as element_type
@@ -236,6 +238,8 @@ class Builder(SizeVerbs):
             start = len(self.lines)
             inputs = [read(a) for a in eqn.invars]
             primitive, outs = eqn.primitive, tuple([v.aval for v in eqn.outvars])
+            if primitive.needs_numbers and self.module.symbols:
+                _check_numbers(eqn)
             if not primitive.knows_words and takes_words(inputs):
                 results = lower_on_words(self, primitive, eqn.params, outs, inputs)
                 env.update(zip(eqn.outvars, results, strict=True))
@@ -299,6 +303,21 @@ class Builder(SizeVerbs):
             gives_token=ordered,
             callee=f"@{callee.name}",
         )
+
+
+def _check_numbers(eqn: Equation) -> None:
+    """Raise if a size of this operation, which takes none, is a symbol."""
+    avals: list[Any] = [atom.aval for atom in (*eqn.invars, *eqn.outvars)]
+    if all([is_static(aval.shape) for aval in avals]):
+        return
+    raise InconclusiveDimensionOperation(
+        message(
+            f"compiling {eqn.primitive.name}",
+            given=" and ".join([str(aval) for aval in avals]),
+            expected="sizes that are numbers: the operation is a call of a library",
+            fix="Compile the program for each size.",
+        )
+    )
 
 
 def function(

@@ -1,4 +1,4 @@
-"""Calls of the LAPACK functions that jaxlib brings along, from compiled programs on the CPU.
+"""Calls of LAPACK from compiled programs: what jaxlib brings for the CPU, and of cuSOLVER for CUDA.
 
 LAPACK stores matrices by columns and we by rows, so that it sees the transpose of what lies in
 memory.  `call_lapack` asks XLA for columns: where a rule writes its operands as transposes (and
@@ -23,6 +23,17 @@ from .client import jaxlib_module, xla_client
 from .stablehlo import Builder, Value, i64_array
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
+# What the plugin for CUDA registers, with the operands, results and attributes of LAPACK's.
+_CUSOLVER = {
+    "getrf": "getrf",
+    "potrf": "potrf",
+    "geqrf": "geqrf",
+    "orgqr": "orgqr",
+    "ungqr": "orgqr",
+    "ormqr": "ormqr",
+    "unmqr": "ormqr",
+}
+_TRANSPOSES = {"N": "NO_TRANSPOSE", "T": "TRANSPOSE", "C": "ADJOINT"}
 _TYPED_HANDLERS = 1  # the version of XLA's interface to custom calls that all of them implement
 
 
@@ -45,29 +56,9 @@ def call_lapack(
 ) -> list[Value]:
     """Call the LAPACK function of the operands' dtype: ``potrf`` is ``spotrf`` for float32.
 
-    ``function`` is the name without the letter of the dtype, which is that of the first operand;
-    the rest is as in `call_library`.
-    """
-    prefix = _PREFIXES[operands[0].aval.dtype.name]
-    return call_library(
-        b, f"lapack_{prefix}{function}", outs, *operands, ranks=ranks, aliases=aliases, **attributes
-    )
-
-
-def call_library(
-    b: Builder,
-    function: str,
-    outs: Sequence[Any],
-    *operands: Value,
-    ranks: Sequence[int],
-    aliases: Mapping[int, int] | None = None,
-    **attributes: str,
-) -> list[Value]:
-    """Call a function of linear algebra that jaxlib brings along.
-
     Args:
         b: of the block that calls.
-        function: its name.
+        function: name without the letter of the dtype, which is that of the first operand.
         outs: avals of the results; all arrays have the same leading axes.
         *operands: of the call.
         ranks: of operands, then of results, without the leading axes; matrices lie by columns.
@@ -75,18 +66,11 @@ def call_library(
         **attributes: MLIR text.
 
     Raises:
-        NotImplementedError: if the program is not for the CPU.
+        NotImplementedError: if the platform of the program has no such function.
     """
-    if b.module.platform != "cpu":
-        raise NotImplementedError(
-            message(
-                f"compiling {function} for {b.module.platform}",
-                given="a program with a matrix factorisation",
-                expected="the platform cpu",
-                fix="Put the arguments on the CPU: jax.device_put(x, jax.devices('cpu')[0]).",
-            )
-        )
-    _load()
+    target = _target(b, function, operands[0].aval.dtype)
+    if b.module.platform == "cuda" and "uplo" in attributes:
+        attributes = {"lower": str(attributes["uplo"] == letter("L")).lower()}
     arrays = [*[v.aval for v in operands], *outs]
     layouts = [_layout(a.ndim, rank) for a, rank in zip(arrays, ranks, strict=True)]
     tuples = len(outs) > 1
@@ -95,13 +79,73 @@ def call_library(
         "stablehlo.custom_call",
         outs,
         *operands,
-        call_target_name=f'"{function}_ffi"',
+        call_target_name=f'"{target}"',
         api_version="4 : i32",
         backend_config=f"{{{', '.join([f'{k} = {v}' for k, v in attributes.items()])}}}",
         operand_layouts=f"[{', '.join(layouts[: len(operands)])}]",
         result_layouts=f"[{', '.join(layouts[len(operands) :])}]",
         output_operand_aliases=f"[{', '.join(overwritten)}]",
     )
+
+
+def _target(b: Builder, function: str, dtype: Any) -> str:
+    """The name that XLA knows the function by."""
+    if b.module.platform == "cpu":
+        _load()
+        if function == "tridiagonal_solve_perturbed":
+            return f"{function}_ffi"  # no function of LAPACK: it is for all dtypes
+        return f"lapack_{_PREFIXES[dtype.name]}{function}_ffi"
+    if b.module.platform == "cuda" and function in _CUSOLVER:
+        return f"cusolver_{_CUSOLVER[function]}_ffi"
+    raise NotImplementedError(
+        message(
+            f"compiling {function} of LAPACK for {b.module.platform}",
+            given="a program with a matrix factorisation",
+            expected="a platform that has it: the CPU does",
+            fix="Put the arguments on the CPU: jax.device_put(x, jax.devices('cpu')[0]).",
+        )
+    )
+
+
+def call_trsm(
+    b: Builder, a: Value, x: Value, *, left: bool, lower: bool, op: str, unit: bool
+) -> Value:
+    """The solution of a triangular system, op(A) X = B or X op(A) = B.
+
+    Args:
+        b: of the block that calls.
+        a: triangular matrices.
+        x: right-hand sides.
+        left: whether the matrix is on the left of X.
+        lower: whether the lower triangle is read.
+        op: ``"N"`` for A, ``"T"`` for Aᵀ, ``"C"`` for Aᴴ.
+        unit: whether the diagonal is taken for ones.
+    """
+    if b.module.platform != "cpu":
+        return b.op(
+            "stablehlo.triangular_solve",
+            x.aval,
+            a,
+            x,
+            left_side=str(left).lower(),
+            lower=str(lower).lower(),
+            unit_diagonal=str(unit).lower(),
+            transpose_a=f"#stablehlo<transpose {_TRANSPOSES[op]}>",
+        )
+    (found,) = call_lapack(
+        b,
+        "trsm",
+        [x.aval],
+        a,
+        x,
+        ranks=(2, 2, 2),
+        aliases={0: 1},
+        side=letter("L" if left else "R"),
+        uplo=letter("L" if lower else "U"),
+        trans_x=letter(op),
+        diag=letter("U" if unit else "N"),
+    )
+    return found
 
 
 def letter(character: str) -> str:

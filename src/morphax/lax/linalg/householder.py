@@ -42,7 +42,7 @@ class Geqrf(MatrixOperation):
         if not a.size:
             return [a, np.empty(0, a.dtype)]
         reflections, taus, _, _ = lapack("geqrf", a.dtype)(a, lwork=BLOCK * a.shape[1])
-        return [np.ascontiguousarray(reflections), taus]
+        return [reflections, taus]
 
     def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
         return lower_geqrf(b, outs, values[0])
@@ -76,7 +76,7 @@ class HouseholderProduct(MatrixOperation):
         if not taus.size:
             return np.eye(*a.shape, dtype=a.dtype)
         found = lapack("orgqr", a.dtype)(a, taus, lwork=BLOCK * a.shape[1])
-        return np.ascontiguousarray(found[0])
+        return found[0]
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         return lower_product(b, out, *values)
@@ -117,7 +117,7 @@ class Ormqr(MatrixOperation):
             c,
             lwork=BLOCK * max(c.shape),
         )
-        return np.ascontiguousarray(found[0])
+        return found[0]
 
     def lower(self, b: Builder, out: Any, *values: Value, left: bool, transpose: bool) -> Value:
         a, taus, c = values

@@ -14,7 +14,7 @@ import numpy as np
 
 from ...core import BatchAxes, aval_of, is_undefined_primal, is_zero
 from ...core.dims import Shape
-from ...engines.xla.library_calls import call_lapack, letter, transposed
+from ...engines.xla.library_calls import call_trsm, transposed
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
 from ...util.messages import message
@@ -64,7 +64,7 @@ class SolveWithFactors(MatrixOperation):
         solve = lapack("getrs", factors.dtype)
         in_order = np.arange(len(permutation), dtype=np.int32)
         if not transpose_a:
-            return np.ascontiguousarray(solve(factors, in_order, right[permutation])[0])
+            return solve(factors, in_order, right[permutation])[0]
         found = np.empty_like(right)
         found[permutation] = solve(factors, in_order, right, trans=1)[0]
         return found
@@ -78,18 +78,14 @@ class SolveWithFactors(MatrixOperation):
         # LAPACK sees Xᵀ of Xᵀ op(LU)ᵀ = Bᵀ: what XLA keeps by rows it reads by columns.
         x = transposed(b, right)
         for lower in (True, False) if not transpose_a else (False, True):
-            (x,) = call_lapack(
+            x = call_trsm(
                 b,
-                "trsm",
-                [x.aval],
                 factors,
                 x,
-                ranks=(2, 2, 2),
-                aliases={0: 1},
-                side=letter("R"),
-                uplo=letter("L" if lower else "U"),
-                trans_x=letter("N" if transpose_a else "T"),
-                diag=letter("U" if lower else "N"),
+                left=False,
+                lower=lower,
+                op="N" if transpose_a else "T",
+                unit=lower,
             )
         found = transposed(b, x)
         return _rows_at(b, found, _inverse(b, permutation)) if transpose_a else found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, final
 
 import numpy as np
@@ -55,7 +56,7 @@ class Lu(MatrixOperation):
         if not a.size:
             return [a, np.empty(0, INT32), np.arange(len(a), dtype=INT32)]
         factors, pivots, _ = lapack("getrf", a.dtype)(a)
-        return [np.ascontiguousarray(factors), pivots, _exchanged(pivots, len(a))]
+        return [factors, pivots, _exchanged(pivots, len(a))]
 
     def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
         (a,) = values
@@ -167,20 +168,25 @@ class LuPivotsToPermutation(MatrixOperation):
         return [((permutation_size,), INT32)]
 
     def evaluate_one(self, *matrices: Any, permutation_size: int, **_: Any) -> Any:
-        return _exchanged(matrices[0], permutation_size)
+        inside = np.minimum(np.maximum(matrices[0], 0), permutation_size - 1)
+        return _exchanged(inside, permutation_size)
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         return lower_permutation(b, out, values[0])
 
 
 def _exchanged(pivots: Any, rows: int) -> Any:
-    """The numbers of the rows after the exchanges."""
-    # LAPACK exchanges rows of floats; these hold their numbers exactly.
-    numbers = np.arange(rows, dtype=np.float64)[:, None]
+    """The numbers of the rows after the exchanges, all of which are with rows that exist."""
     if not pivots.size:
-        return numbers[:, 0].astype(INT32)
-    kept = np.minimum(np.maximum(pivots, 0), rows - 1)
-    return lapack("laswp", numbers.dtype)(numbers, kept)[:, 0].astype(INT32)
+        return np.arange(rows, dtype=INT32)
+    numbers = _row_numbers(rows)
+    return lapack("laswp", numbers.dtype)(numbers, pivots)[:, 0].astype(INT32)
+
+
+@cache
+def _row_numbers(rows: int) -> Any:
+    """0, 1, … as a column of floats, which hold them exactly: LAPACK exchanges rows of floats."""
+    return np.arange(rows, dtype=np.float64)[:, None]
 
 
 def lower_permutation(b: Builder, out: Any, pivots: Value) -> Value:

@@ -7,6 +7,7 @@ and batched, and checks operands.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
@@ -84,15 +85,24 @@ class MatrixOperation(Primitive):
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         stack = operands[0].shape[: operands[0].ndim - self.ranks[0]]
         if not stack:
-            return self.evaluate_one(*operands, **params)
+            found = self.evaluate_one(*operands, **params)
+            in_rows = np.ascontiguousarray
+            return list(map(in_rows, found)) if self.multiple_results else in_rows(found)
         shapes = [x.shape[len(stack) :] for x in operands]
         results = self.results(operands[0].dtype, *shapes, **params)
         outs = [np.empty((*stack, *shape), dtype) for shape, dtype in results]
-        for place in np.ndindex(stack):
-            found = self.evaluate_one(*[x[place] for x in operands], **params)
-            for out, one in zip(outs, found if self.multiple_results else [found], strict=True):
-                out[place] = one
-        return outs if self.multiple_results else outs[0]
+        count = math.prod(stack)
+        members = [x.reshape(count, *shape) for x, shape in zip(operands, shapes, strict=True)]
+        places = [o.reshape(count, *shape) for o, (shape, _) in zip(outs, results, strict=True)]
+        if not self.multiple_results:
+            (place,) = places
+            for i, matrices in enumerate(zip(*members, strict=True)):
+                place[i] = self.evaluate_one(*matrices, **params)
+            return outs[0]
+        for i, matrices in enumerate(zip(*members, strict=True)):
+            for place, one in zip(places, self.evaluate_one(*matrices, **params), strict=True):
+                place[i] = one
+        return outs
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any

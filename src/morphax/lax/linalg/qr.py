@@ -54,6 +54,10 @@ class Qr(MatrixOperation):
         factors: list[Result] = [((rows, inner), dtype), ((inner, columns), dtype)]
         return [*factors, ((columns,), INT32)] if pivoting else factors
 
+    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+        q, r, *order = super().evaluate(*operands, **params)
+        return [q, np.triu(r), *order]
+
     def evaluate_one(self, *matrices: Any, pivoting: bool, full_matrices: bool) -> list[Any]:
         (a,) = matrices
         rows, columns = a.shape
@@ -67,13 +71,13 @@ class Qr(MatrixOperation):
             order = [places - np.int32(1)]
         else:
             reflections, taus, _, _ = lapack("geqrf", a.dtype)(a, **work)
-        r = np.ascontiguousarray(np.triu(reflections[:inner]))
-        if inner > columns:
+        r = reflections[:inner]
+        if inner > columns:  # reflections beyond those of the matrix are 1
             wide = np.zeros((rows, inner), a.dtype, order="F")
             wide[:, :columns] = reflections
             reflections = wide
         q = lapack("orgqr", a.dtype)(reflections[:, :inner], taus, lwork=BLOCK * inner)[0]
-        return [np.ascontiguousarray(q), r, *order]
+        return [q, r, *order]
 
     def lower(
         self, b: Builder, outs: Any, *values: Value, pivoting: bool, full_matrices: bool

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core import BatchAxes, aval_of, is_undefined_primal, is_zero
 from ...core.dims import Shape
-from ...engines.xla.library_calls import call_lapack, letter, transposed
+from ...engines.xla.library_calls import call_trsm, transposed
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -103,18 +103,14 @@ class TriangularSolve(MatrixOperation):
             return b.full(0, out)
         if conjugate_a and not transpose_a:
             matrix = b.op("chlo.conj", matrix.aval, matrix)
-        (found,) = call_lapack(
+        found = call_trsm(
             b,
-            "trsm",
-            [transposed(b, right).aval],
             transposed(b, matrix),
             transposed(b, right),
-            ranks=(2, 2, 2),
-            aliases={0: 1},
-            side=letter("R" if left_side else "L"),
-            uplo=letter("U" if lower else "L"),
-            trans_x=letter(("C" if conjugate_a else "T") if transpose_a else "N"),
-            diag=letter("U" if unit_diagonal else "N"),
+            left=not left_side,
+            lower=not lower,
+            op=("C" if conjugate_a else "T") if transpose_a else "N",
+            unit=unit_diagonal,
         )
         return transposed(b, found)
 

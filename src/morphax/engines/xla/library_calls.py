@@ -56,29 +56,9 @@ def call_lapack(
 ) -> list[Value]:
     """Call the LAPACK function of the operands' dtype: ``potrf`` is ``spotrf`` for float32.
 
-    ``function`` is the name without the letter of the dtype, which is that of the first operand;
-    the rest is as in `call_library`.  On CUDA it is the function of cuSOLVER.
-    """
-    target = _target(b, function, operands[0].aval.dtype)
-    if b.module.platform == "cuda" and "uplo" in attributes:
-        attributes = {"lower": str(attributes["uplo"] == letter("L")).lower()}
-    return _call(b, target, outs, operands, ranks, aliases, attributes)
-
-
-def call_library(
-    b: Builder,
-    function: str,
-    outs: Sequence[Any],
-    *operands: Value,
-    ranks: Sequence[int],
-    aliases: Mapping[int, int] | None = None,
-    **attributes: str,
-) -> list[Value]:
-    """Call a function of linear algebra that jaxlib brings along for the CPU.
-
     Args:
         b: of the block that calls.
-        function: its name.
+        function: name without the letter of the dtype, which is that of the first operand.
         outs: avals of the results; all arrays have the same leading axes.
         *operands: of the call.
         ranks: of operands, then of results, without the leading axes; matrices lie by columns.
@@ -88,21 +68,9 @@ def call_library(
     Raises:
         NotImplementedError: if the platform of the program has no such function.
     """
-    if b.module.platform != "cpu":
-        raise _unknown(b, function)
-    _load()
-    return _call(b, f"{function}_ffi", outs, operands, ranks, aliases, attributes)
-
-
-def _call(
-    b: Builder,
-    target: str,
-    outs: Sequence[Any],
-    operands: Sequence[Value],
-    ranks: Sequence[int],
-    aliases: Mapping[int, int] | None,
-    attributes: Mapping[str, str],
-) -> list[Value]:
+    target = _target(b, function, operands[0].aval.dtype)
+    if b.module.platform == "cuda" and "uplo" in attributes:
+        attributes = {"lower": str(attributes["uplo"] == letter("L")).lower()}
     arrays = [*[v.aval for v in operands], *outs]
     layouts = [_layout(a.ndim, rank) for a, rank in zip(arrays, ranks, strict=True)]
     tuples = len(outs) > 1
@@ -124,14 +92,12 @@ def _target(b: Builder, function: str, dtype: Any) -> str:
     """The name that XLA knows the function by."""
     if b.module.platform == "cpu":
         _load()
+        if function == "tridiagonal_solve_perturbed":
+            return f"{function}_ffi"  # no function of LAPACK: it is for all dtypes
         return f"lapack_{_PREFIXES[dtype.name]}{function}_ffi"
     if b.module.platform == "cuda" and function in _CUSOLVER:
         return f"cusolver_{_CUSOLVER[function]}_ffi"
-    raise _unknown(b, function)
-
-
-def _unknown(b: Builder, function: str) -> NotImplementedError:
-    return NotImplementedError(
+    raise NotImplementedError(
         message(
             f"compiling {function} of LAPACK for {b.module.platform}",
             given="a program with a matrix factorisation",

@@ -1,7 +1,9 @@
 """`morphax.lax.linalg`: factorisations of matrices, and linear systems.
 
 Start with `matrix_stacks`, the rules that all share; a file holds a factorisation, its rules side
-by side, and the functions that bind it.  `engines.xla.library_calls` calls LAPACK.
+by side, and the functions that bind it.  `iterated` is for those that LAPACK finds by iteration,
+`spectra` for derivatives by the gaps of a spectrum.  `engines.xla.library_calls` calls LAPACK from
+compiled programs, `lapack` from eager ones.
 """
 
 from __future__ import annotations

@@ -36,10 +36,13 @@ class IteratedFactorisation(MatrixOperation):
         (x,) = operands
         if x.ndim == 2:
             return self.evaluate_one(x, **params)
-        try:
-            found = self.evaluate_stack(x, **params) if x.size and is_finite(x) else None
-        except np.linalg.LinAlgError:
-            found = None
+        found = None
+        # NumPy has double precision only, where signs and orders may be others than in single.
+        if x.size and x.dtype.char in "dD" and is_finite(x):
+            try:
+                found = self.evaluate_stack(x, **params)
+            except np.linalg.LinAlgError:
+                pass
         return super().evaluate(x, **params) if found is None else found
 
     def evaluate_one(self, *matrices: Any, **params: Any) -> Any:

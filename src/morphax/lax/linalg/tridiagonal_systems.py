@@ -13,7 +13,7 @@ import numpy as np
 
 from ...core import aval_of, is_undefined_primal, is_zero
 from ...core.dims import Shape
-from ...engines.xla.library_calls import call_lapack, call_library, nan_where_failed
+from ...engines.xla.library_calls import call_lapack, nan_where_failed
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -71,7 +71,7 @@ class TridiagonalSolve(MatrixOperation):
             return b.full(0, out)
         ranks = (1, 1, 1, 2)
         if perturb_singular:
-            (x,) = call_library(b, "tridiagonal_solve_perturbed", [out], *values, ranks=(*ranks, 2))
+            (x,) = call_lapack(b, "tridiagonal_solve_perturbed", [out], *values, ranks=(*ranks, 2))
             return x
         info = out.update(shape=out.shape[:-2], dtype=np.dtype(np.int32))
         *_, x, failed = call_lapack(

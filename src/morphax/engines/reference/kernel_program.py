@@ -22,30 +22,41 @@ from .float_errors import ignore_float_errors, restore_float_errors
 from .kernels import are_large, kernel_of
 
 _LARGEST_CONSTANT = 4096
+Collect = Callable[[list[Array]], Any]
 
 
 @final
 class KernelProgram:
-    """The kernels of a jaxpr with one result, to be called on NumPy arrays."""
+    """The kernels of a jaxpr, to be called on NumPy arrays.
 
-    __slots__ = ("_aval", "_function")
+    Args:
+        jaxpr: the program.
+        collect: makes the result of the Arrays, where it is not the only one of them.
+    """
 
-    def __init__(self, jaxpr: Jaxpr) -> None:
-        (self._aval,) = jaxpr.out_avals
+    __slots__ = ("_aval", "_avals", "_collect", "_function")
+
+    def __init__(self, jaxpr: Jaxpr, collect: Collect | None) -> None:
+        self._avals = jaxpr.out_avals
+        self._aval = self._avals[0] if collect is None else None
+        self._collect = collect
         is_large = are_large([v.aval for eqn in jaxpr.eqns for v in eqn.outvars])
-        function = _function(jaxpr, _last_uses(jaxpr) if is_large else {})
+        function = _function(jaxpr, _last_uses(jaxpr) if is_large else {}, collect is not None)
         self._function = pooled(function) if is_large else function
 
-    def __call__(self, operands: Sequence[np.ndarray[Any, Any]]) -> Array:
+    def __call__(self, operands: Sequence[np.ndarray[Any, Any]]) -> Any:
         setting = ignore_float_errors()
         try:
             result = self._function(*operands)
         finally:
             restore_float_errors(setting)
-        return Array(self._aval, result)
+        if self._aval is not None:
+            return Array(self._aval, result)
+        assert self._collect is not None, "there is no one result"
+        return self._collect(list(map(Array, self._avals, result)))
 
 
-def kernel_program(jaxpr: Jaxpr) -> KernelProgram | None:
+def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelProgram | None:
     """The program of a jaxpr, or `None` if an operation of it is no plain call of NumPy.
 
     Of a function with a derivative of its own the program is read: nothing will differentiate the
@@ -57,7 +68,7 @@ def kernel_program(jaxpr: Jaxpr) -> KernelProgram | None:
         eqn.primitive.execute is None and eqn.primitive.process_eval is None and not eqn.effects
         for eqn in jaxpr.eqns
     ]
-    return KernelProgram(jaxpr) if all(plain) else None
+    return KernelProgram(jaxpr, collect) if all(plain) else None
 
 
 def _without_calls(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
@@ -89,8 +100,8 @@ def _last_uses(jaxpr: Jaxpr) -> dict[Equation, list[Var]]:
 
 
 def _function(
-    jaxpr: Jaxpr, last_uses: Mapping[Equation, Sequence[Var]]
-) -> Callable[..., np.ndarray[Any, Any]]:
+    jaxpr: Jaxpr, last_uses: Mapping[Equation, Sequence[Var]], is_tuple: bool
+) -> Callable[..., Any]:
     """The program as a function that drops arrays where `last_uses` says so."""
     space: dict[str, Any] = {"asarray": np.asarray}
     names: dict[int, str] = {}
@@ -130,7 +141,8 @@ def _function(
             lines.append(f"    {outs} = {call if out.shape else f'asarray({call})'}")
         dropped = [names[id(v)] for v in last_uses.get(eqn, ()) if v not in constants]
         lines += [f"    del {', '.join(dropped)}"] if dropped else []
-    lines.append(f"    return {name_of(jaxpr.outvars[0])}")
+    results = [name_of(v) for v in jaxpr.outvars]
+    lines.append(f"    return {', '.join(results)}{',' if is_tuple else ''}")
     exec("\n".join(lines), space)
     return space["program"]
 

@@ -19,7 +19,7 @@ import numpy as np
 from ... import dtypes
 from ...array import Array
 from ...config import current as current_config
-from ...core import aval_of, current_trace, hide_frames, root_trace, stage_closed
+from ...core import HasAval, aval_of, current_trace, hide_frames, root_trace, stage_closed
 from ...runtime.devices import host_is_default
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import key_of
@@ -39,7 +39,7 @@ def replayed(operands: int) -> Callable[[F], F]:
 
     Args:
         operands: how many leading parameters may be arrays or scalars; the others are static.  The
-            function must not look at numbers; calls that return several arrays are not replayed.
+            function must not look at numbers, and returns an array or a tuple of arrays.
     """
 
     def decorate(function: F) -> F:
@@ -116,7 +116,9 @@ def _program(
     if any([isinstance(a.dtype, np.dtype) and dtypes.itemsize_bits(a.dtype) < 8 for a in avals]):
         return None
 
-    kinds = []
+    # What makes the result of several arrays, if there are several, and whether that is all it is.
+    collectors: list[Any] = []
+    plain: list[bool] = []
 
     def on_operands(*operands: Any) -> Sequence[Any]:
         rest = iter(operands)
@@ -127,8 +129,11 @@ def _program(
         ]
         named = dict(zip(kwargs, values[len(args) :], strict=True))
         result = function(*values[: len(args)], **named)
-        kinds.append(type(result))
-        return result if type(result) is tuple else [result]
+        if not isinstance(result, (tuple, list)):
+            return [result]
+        collectors.append(getattr(result, "_make", type(result)))
+        plain.append(all([isinstance(x, HasAval) for x in result]))
+        return result
 
     jaxpr = stage_closed(on_operands, avals)
-    return None if tuple in kinds else kernel_program(jaxpr)
+    return kernel_program(jaxpr, *collectors) if all(plain) else None

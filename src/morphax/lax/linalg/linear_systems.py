@@ -24,10 +24,10 @@ from ..ground.families import compare
 from ..ground.linear_structure import moved_axis, reduce_with
 from ..shape.shape_operations import reshape
 from ..shape.stop_gradient import stop_gradient
-from .lapack import lapack
 from .lowered import BOOL, numbered
 from .lu import lu_p
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
+from .triangular import trsm
 
 
 @final
@@ -57,16 +57,27 @@ class SolveWithFactors(MatrixOperation):
             )
         return [(right, dtype)]
 
+    def evaluate(self, *operands: Any, transpose_a: bool) -> Any:
+        a, _, _, right = operands
+        if a.ndim > 2 and right.size:
+            # NumPy factorises again, but goes through the stack in C.
+            try:
+                return np.linalg.solve(a.swapaxes(-1, -2) if transpose_a else a, right)
+            except np.linalg.LinAlgError:
+                pass
+        return super().evaluate(*operands, transpose_a=transpose_a)
+
     def evaluate_one(self, *matrices: Any, transpose_a: bool) -> Any:
         _, factors, permutation, right = matrices
         if not right.size:
             return np.empty_like(right)
-        solve = lapack("getrs", factors.dtype)
-        in_order = np.arange(len(permutation), dtype=np.int32)
+        # LAPACK's getrs would wake its threads for the smallest systems.
         if not transpose_a:
-            return solve(factors, in_order, right[permutation])[0]
+            half = trsm(factors, right[permutation], left=True, lower=True, op=0, unit=True)
+            return trsm(factors, half, left=True, lower=False, op=0, unit=False)
+        half = trsm(factors, right, left=True, lower=False, op=1, unit=False)
         found = np.empty_like(right)
-        found[permutation] = solve(factors, in_order, right, trans=1)[0]
+        found[permutation] = trsm(factors, half, left=True, lower=True, op=1, unit=True)
         return found
 
     def lower(self, b: Builder, out: Any, *values: Value, transpose_a: bool) -> Value:

@@ -34,6 +34,15 @@ def triangle(x: Any, *, lower: bool, diagonal: bool = True) -> Any:
     return select(kept, x, zeros(aval))
 
 
+def trsm(a: Any, b: Any, *, left: bool, lower: bool, op: int, unit: bool) -> Any:
+    """X of op(A) X = B, or of X op(A) = B, by BLAS; op is 1 for Aᵀ, 2 for Aᴴ."""
+    from scipy.linalg import blas
+
+    # BLAS sees transposes, as it reads by columns: it solves the transposed system.
+    solve = getattr(blas, f"{_LETTER[a.dtype.char]}trsm")
+    return solve(1, a.T, b.T, side=left, lower=not lower, trans_a=op, diag=unit).T
+
+
 @final
 class TriangularSolve(MatrixOperation):
     """X of op(A) X = B, or of X op(A) = B; op(A) may be Aᵀ, conj(A) or Aᴴ.
@@ -69,23 +78,13 @@ class TriangularSolve(MatrixOperation):
         conjugate_a: bool,
         unit_diagonal: bool,
     ) -> Any:
-        from scipy.linalg import blas
-
         a, b = matrices
         if not b.size:
             return np.empty_like(b)
         if conjugate_a and not transpose_a:
             a = a.conj()
-        # BLAS sees transposes, as it reads by columns: it solves the transposed system.
-        return getattr(blas, f"{_LETTER[a.dtype.char]}trsm")(
-            1,
-            a.T,
-            b.T,
-            side=left_side,
-            lower=not lower,
-            trans_a=(2 if conjugate_a else 1) if transpose_a else 0,
-            diag=unit_diagonal,
-        ).T
+        op = (2 if conjugate_a else 1) if transpose_a else 0
+        return trsm(a, b, left=left_side, lower=lower, op=op, unit=unit_diagonal)
 
     def lower(
         self,

@@ -178,6 +178,7 @@ def _relative_change(a: Any, factors: Any, permutation: Any, change: Any) -> Any
     return sum_(diagonals(moved), axis=-1)
 
 
+@replayed(1)
 def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     """The signs of determinants and the logarithms of their absolute values.
 

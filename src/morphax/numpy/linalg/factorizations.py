@@ -49,6 +49,7 @@ def cholesky(a: Any, *, upper: bool = False, symmetrize_input: bool = True) -> A
     return adjoint(found) if upper else found
 
 
+@replayed(1)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """The QR factorisation A = Q R: orthonormal columns times an upper triangle.
 

@@ -19,6 +19,7 @@ from .operands import check_matrices, check_square
 from .systems import inv
 
 
+@replayed(1)
 def matrix_power(a: Any, n: int) -> Any:
     """The n-th power of square matrices, in O(log n) products.
 

@@ -38,6 +38,7 @@ class EigResult(NamedTuple):
     eigenvectors: Any
 
 
+@replayed(1)
 def svd(
     a: Any,
     full_matrices: bool = True,
@@ -126,6 +127,7 @@ def svdvals(x: Any, /) -> Any:
     return lax.linalg.svd(matrices("svdvals", x), compute_uv=False)
 
 
+@replayed(1)
 def eigh(a: Any, UPLO: str | None = None, symmetrize_input: bool = True) -> EighResult:
     """Eigenvalues w and eigenvectors of Hermitian matrices: A V = V diag(w).
 
@@ -199,6 +201,7 @@ def _eigh(name: str, a: Any, triangle: str | None, symmetrize_input: bool) -> tu
     )
 
 
+@replayed(1)
 def eig(a: Any) -> EigResult:
     """Eigenvalues w and right eigenvectors of matrices of no special form: A V = V diag(w).
 

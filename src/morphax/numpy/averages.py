@@ -167,7 +167,8 @@ def average(
     if weights is None:
         result = mean(a, axis, keepdims=keepdims)
         axes = canonical_axes("average", axis, a.aval.ndim)
-        total: Any = lax.full_like(result, math.prod([a.aval.shape[i] for i in axes]))
+        # A float: there may be more elements than an int32 counts.
+        total: Any = lax.full_like(result, float(math.prod([a.aval.shape[i] for i in axes])))
     else:
         a, weights = promoted_inexact("average", a, _along(weights, a, axis))
         total = sum(broadcast_to(weights, a.aval.shape), axis, keepdims=keepdims)

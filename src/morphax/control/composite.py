@@ -28,6 +28,7 @@ from ..core import (
 from ..engines.xla.literals import dense_text, element_type, quoted
 from ..engines.xla.stablehlo import Builder, Value
 from ..errors import UnexpectedTracerError
+from ..lax.ground.axes import check_callable
 from ..transforms.batching import open_batch
 from ..transforms.flattening import (
     FlatFunction,
@@ -122,7 +123,8 @@ def composite(decomposition: Callable[..., Any], name: str, version: int = 0) ->
         >>> twice(jnp.arange(3.0))
         Array([0., 2., 4.], dtype=float32)
     """
-    if not _OPERATION.fullmatch(name):
+    check_callable("lax.composite, argument decomposition", decomposition)
+    if not isinstance(name, str) or not _OPERATION.fullmatch(name):
         raise ValueError(
             message(
                 "lax.composite, argument name",

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ...core import not_differentiable
+from ...util.messages import message
 from ..ground.formulas import ByFormula
 from ..ground.operands import standardize
 from . import incomplete_gamma_formulas as formulas
@@ -187,5 +188,14 @@ def random_gamma_grad(*args: Any) -> Any:
         >>> jax.lax.random_gamma_grad(1.0, 2.0)
         Array(1.6316915, dtype=float32, weak_type=True)
     """
+    if len(args) != 2:
+        raise TypeError(
+            message(
+                "lax.random_gamma_grad",
+                given=f"{len(args)} arguments",
+                expected="the parameter a and the number x",
+                fix="Call random_gamma_grad(a, x).",
+            )
+        )
     a, x = args
     return random_gamma_grad_p.bind(*standardize(a, x))

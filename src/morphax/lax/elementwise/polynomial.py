@@ -10,7 +10,7 @@ from ...core import aval_of
 from ...core.values import python_scalar_types
 from ...errors import ShapeError
 from ...util.messages import described, message
-from ..ground.axes import integer
+from ..ground.axes import integer, members
 from ..ground.linear_structure import broadcast_to
 from ..ground.operands import standardize
 from .arithmetic import add, mul
@@ -47,7 +47,9 @@ def polynomial(x: Any, coeffs: Sequence[Any], *, unroll: int | None = None) -> A
                 fix="Leave it out.",
             )
         )
-    operands = [x, *coeffs]
+    operands = [x, *members("lax.polynomial, argument coeffs", coeffs)]
+    for operand in operands:
+        aval_of(operand)
     common = dtypes.result_type(*operands)
     operands = [
         v if type(v) in python_scalar_types else convert(v, common, aval_of(v).weak_type)

@@ -234,6 +234,8 @@ def plan_index(shape: tuple[int, ...], signature: Signature) -> IndexPlan:
             added.append(len(axes))
             shape = (*shape[: len(axes)], 1, *shape[len(axes) :])
         size = shape[len(axes)]
+        if type(part) is int and size == 0:
+            raise _no_elements(len(axes), shape)
         if _is_array(part) or (arrays and type(part) is int):
             places.append(result_ndim)
             batch_shapes.append(part[1] if _is_array(part) else ())
@@ -262,6 +264,17 @@ def plan_index(shape: tuple[int, ...], signature: Signature) -> IndexPlan:
         dropped=tuple(dropped),
         new_axes=tuple([n + width if arrays and n >= place else n for n in new_axes]),
         in_bounds=in_bounds,
+    )
+
+
+def _no_elements(axis: int, shape: Shape) -> IndexError:
+    return IndexError(
+        message(
+            "x[...], index",
+            given=f"a number for axis {axis}, of size 0, of an array of shape {shape}",
+            expected="no number: the axis has no elements",
+            fix="Test the size of the axis first.",
+        )
     )
 
 

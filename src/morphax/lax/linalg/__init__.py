@@ -3,7 +3,7 @@
 Start with `matrix_stacks`, the rules that all share; a file holds a factorisation, its rules side
 by side, and the functions that bind it.  `iterated` is for those that LAPACK finds by iteration,
 `spectra` for derivatives by the gaps of a spectrum.  `engines.xla.library_calls` calls LAPACK from
-compiled programs, `lapack` from eager ones.
+compiled programs, `lapack` from eager ones.  Why it is so: docs/design/linear-algebra.md.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class HoldsProgram(Primitive):
     """An operation that is what the parameter named `program` is."""
 
     multiple_results = True
-    knows_words = True
+    lowers_key_data = True
     program: ClassVar[str] = "jaxpr"
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Sequence[Any]:
@@ -61,7 +61,7 @@ class HoldsProgram(Primitive):
         *,
         shared: bool = False,
     ) -> dict[str, Any]:
-        """The parameters of a call of another program; see `HasBodies.about_operands`."""
+        """The parameters of a call of another program; see `HasBodies.operand_params`."""
         return params | {self.program: jaxpr}
 
     def batch(
@@ -133,7 +133,7 @@ class Call(HoldsProgram, HasBodies):
         *,
         shared: bool = False,
     ) -> dict[str, Any]:
-        about = self.about_operands(params, numbers, shared=shared)
+        about = self.operand_params(params, numbers, shared=shared)
         return params | {self.program: jaxpr} | about
 
     def jvp(
@@ -182,7 +182,7 @@ class Call(HoldsProgram, HasBodies):
             dict.fromkeys([a for a in jaxpr.outvars if type(a) is Var and a not in operands])
         )
         call = self._call(jaxpr.replace(outvars=computed), params)
-        outside: dict[Atom, Atom] = dict(zip(jaxpr.invars, call.invars, strict=True))
-        outside.update(zip(computed, call.outvars, strict=True))
-        forwarding = call.replace(outvars=tuple([outside.get(a, a) for a in jaxpr.outvars]))
+        outer: dict[Atom, Atom] = dict(zip(jaxpr.invars, call.invars, strict=True))
+        outer.update(zip(computed, call.outvars, strict=True))
+        forwarding = call.replace(outvars=tuple([outer.get(a, a) for a in jaxpr.outvars]))
         return operands_as_captures(forwarding, captured)

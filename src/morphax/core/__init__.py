@@ -282,7 +282,7 @@ __all__ = [
     "without_source",
 ]
 
-# What only code outside asks for, by the module that has it.
+# What only user code asks for, by the module that has it.
 __getattr__, __dir__ = _on_demand(
     __name__,
     (),

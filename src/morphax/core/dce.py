@@ -48,7 +48,7 @@ def without_dead_code(eqn: Equation, demand: Demand) -> Partition:
     The rule is an attribute of the primitive, with the arguments and results of `dce_call`.
     """
     rule = getattr(eqn.primitive, "dce", None)
-    if rule is None or demand.unknown or any(demand.asked):
+    if rule is None or demand.unknown or any(demand.live_second):
         return whole(eqn, demand)
     rest: Equation | None = rule(list(demand.live), eqn)[1]
     return Partition(() if rest is None else (rest,))

@@ -183,8 +183,8 @@ class Primitive:
     linear: ClassVar[bool] = False
     # Whether the parameters `name` and `jaxpr` are a call, printed with the caller's variables.
     is_call: ClassVar[bool] = False
-    # Whether `lower` copes with keys that are rows of words (`engines.xla.key_words`).
-    knows_words: ClassVar[bool] = False
+    # Whether `lower` itself handles keys held as key data (`engines.xla.key_data_lowering`).
+    lowers_key_data: ClassVar[bool] = False
     # The parameter whose program is all that it does outside of transformations.
     plain_program: ClassVar[str | None] = None
     # Whether it is there to be transposed only: nothing can compute it.
@@ -249,7 +249,7 @@ class NoResults(Primitive):
     """
 
     multiple_results = True
-    knows_words = True
+    lowers_key_data = True
     transpose = not_linear("it has no results")
 
     def abstract_eval(self, *avals: AbstractValue, **params: Any) -> list[Any]:

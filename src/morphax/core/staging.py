@@ -177,7 +177,7 @@ class StagingTrace(Trace):
         return StagingTracer(self, self.lift(value))
 
     def lift(self, x: Any) -> Atom:
-        """A value from outside as a literal or a constant variable."""
+        """A value that the program closes over, as a literal or a constant variable."""
         if type(x) in literalable_types or isinstance(x, np.generic):
             aval = aval_of(x)
             kind = type_of_pinned.get((type(x), aval))

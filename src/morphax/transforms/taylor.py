@@ -77,8 +77,8 @@ def tangent_of(
     """The tangent of one operation, for one signature."""
     fragment = jvp_jaxpr(call_program(primitive, avals, dict(params)), active)
     count = len(fragment.out_active)
-    wanted = [i >= count for i in range(len(fragment.jaxpr.outvars))]
-    program, used = eliminate_dead_code(fragment.jaxpr, wanted)
+    live = [i >= count for i in range(len(fragment.jaxpr.outvars))]
+    program, used = eliminate_dead_code(fragment.jaxpr, live)
     affine = not any(on and u for on, u in zip(active, used, strict=False))
     return Tangent(program, fragment.out_active, affine)
 

@@ -69,8 +69,8 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
     waiting = dependence(jaxpr, linear)
     # What no result reads is computed too: dead code is for compilers.
     live = [v for eqn in jaxpr.eqns if eqn not in waiting.equations for v in eqn.outvars]
-    asked = [a for a in jaxpr.outvars if a in waiting.variables]
-    parts = partition(jaxpr, live, asked, waiting.equations)
+    live_second = [a for a in jaxpr.outvars if a in waiting.variables]
+    parts = partition(jaxpr, live, live_second, waiting.equations)
     for eqn in parts.first:
         _evaluate(eqn, known)
     totals: dict[Any, Any] = {}

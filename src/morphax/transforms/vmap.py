@@ -31,7 +31,7 @@ from .flattening import (
     debug_info,
     function_label,
 )
-from .mapped_references import hand_back, member_reference
+from .mapped_references import member_reference, write_back
 from .vmappable import (
     from_member,
     is_axis_size,
@@ -108,7 +108,7 @@ def vmap(
         with named, new_trace(trace):
             members = [_member(trace, x, d) for x, d in zip(leaves, dims, strict=True)]
             outs = flat(*members)
-        hand_back(trace, leaves, members, dims)
+        write_back(trace, leaves, members, dims)
         places = tree.flatten_axes("vmap, argument out_axes", flat.out_tree, out_axes, "out_axes")
         return flat.out_tree.unflatten(
             [

@@ -58,7 +58,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         bodies = [jaxpr for body in self.wiring.bodies for jaxpr in body.programs(params)]
         return tuple(dict.fromkeys([name for jaxpr in bodies for name in jaxpr_axis_names(jaxpr)]))
 
-    def about_operands(
+    def operand_params(
         self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
     ) -> dict[str, Any]:
         """The parameters that say something of each operand, for other operands.
@@ -81,11 +81,11 @@ class HasBodies(RunsOnArrays, TakesReferences):
         Args:
             operands: by role.
             params: other parameters.
-            numbers: see `about_operands`; needed if the parameters are those of other operands.
+            numbers: see `operand_params`; needed if the parameters are those of other operands.
         """
         params = params | self.wiring.counts(operands)
         if numbers is not None:
-            params |= self.about_operands(params, numbers)
+            params |= self.operand_params(params, numbers)
         return self.bind(*operands.flat, **params)
 
     def staged(self, functions: Mapping[str, Any], operands: Parts, **params: Any) -> list[Any]:
@@ -111,9 +111,9 @@ class HasBodies(RunsOnArrays, TakesReferences):
     def discharge(self, *operands: Any, **params: Any) -> list[Any]:
         """References that the bodies change are carried, stacked, or results of all branches."""
         call = on_values(self.wiring, tuple(params.items()), first_places(operands))
-        values, about = values_of(operands), self.about_operands(params, call.operands)
+        values, about = values_of(operands), self.operand_params(params, call.operands)
         outs = self.bind(*[values[i] for i in call.operands], **call.params | about)
-        return call.hand_back(outs, operands)
+        return call.write_back(outs, operands)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
@@ -145,7 +145,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         known = [i for i, on in enumerate(linear, first) if not on]
         given = [ct for ct in cts if not is_zero(ct)]
         numbers = [*range(first), *[None] * len(captured), *known, *[None] * len(given)]
-        params |= self.about_operands(params, numbers, shared=True)
+        params |= self.operand_params(params, numbers, shared=True)
         params |= wiring.giving.holding(transposed, params)
         values = [*operands[:first], *captured, *[operands[i] for i in known], *given]
         results = iter(self.bind(*values, **params))
@@ -162,7 +162,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
             place = (eqn.source, eqn.name_stack)
             first = Equation(self, known, results, part.params, part.effects, *place)
             return Partition((first,), (eqn,))
-        if self.wiring.deciding or not any(demand.asked):
+        if self.wiring.deciding or not any(demand.live_second):
             return whole(eqn, demand)
         return divided(self, eqn, demand)
 
@@ -224,7 +224,7 @@ def _known_part(
     known, results = call.operands.map(_not), call.results.map(_not)
     numbers = [i for i, on in enumerate(known.flat) if on]
     changed = call.params | wiring.counts(known.where(known))
-    changed |= primitive.about_operands(named, numbers, shared=True)
+    changed |= primitive.operand_params(named, numbers, shared=True)
     effects = primitive.effects(**changed)
     return _KnownPart(tuple(known.flat), tuple(results.flat), changed, effects)
 
@@ -333,7 +333,7 @@ class _Known(Lift):
 
     def program(self, jaxpr: Jaxpr, operands: Masks, results: Masks) -> Jaxpr:
         known = known_program(jaxpr, joined(operands))
-        wanted = tuple([not on for on in joined(results)])
-        if known.results != wanted:
-            known = known_program(jaxpr, joined(operands), wanted)
+        live = tuple([not on for on in joined(results)])
+        if known.results != live:
+            known = known_program(jaxpr, joined(operands), live)
         return known.jaxpr

@@ -29,7 +29,7 @@ class OnValues(NamedTuple):
     operands: tuple[int, ...]
     results: tuple[int | None, ...]
 
-    def hand_back(self, outs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    def write_back(self, outs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
         """The results proper, after the others have become the values of references."""
         for x, i in zip(outs, self.results, strict=True):
             if i is not None:
@@ -37,7 +37,7 @@ class OnValues(NamedTuple):
         return [x for x, i in zip(outs, self.results, strict=True) if i is None]
 
 
-def handed_back(
+def write_back(
     results: Sequence[Any], operands: Sequence[Any], changed: Sequence[int]
 ) -> list[Any]:
     """The results proper, after the last ones have become the values of changed references."""

@@ -113,8 +113,8 @@ def detached(frames: Sequence[StackFrame]) -> tuple[list[Any], Callable[..., lis
             leaves, structure = _opened(value)
             traced = tuple(map(_is_traced, leaves))
             everything += [x for x, on in zip(leaves, traced, strict=True) if on]
-            kept = [None if on else x for x, on in zip(leaves, traced, strict=True)]
-            variables.append(_Variable(name, tuple(kept), traced, structure))
+            static = [None if on else x for x, on in zip(leaves, traced, strict=True)]
+            variables.append(_Variable(name, tuple(static), traced, structure))
         emptied.append((replace(frame, variables={}), variables))
 
     def filled(*numbers: Any) -> list[StackFrame]:

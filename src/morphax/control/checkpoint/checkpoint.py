@@ -49,7 +49,7 @@ def checkpoint(
     static_argnames: str | Iterable[str] = (),
     concrete: Any = _not_given,
 ) -> Callable[..., Any]:
-    """`fun`, whose intermediate values reverse-mode differentiation computes again.
+    """`fun`, whose intermediate values reverse-mode differentiation recomputes.
 
     The forward pass keeps the arguments, and what `policy` says; the backward pass recomputes the
     rest.  So memory for L layers of a chain falls from O(L) intermediate values to those of one

@@ -1,4 +1,4 @@
-"""Policies of `jax.checkpoint`: which values of the forward pass are kept for the backward pass.
+"""Policies of `jax.checkpoint`: which values of the forward pass are saved for the backward pass.
 
 A policy is a function ``policy(prim, *avals, **params)`` of one equation: its primitive, the avals
 of its operands and its parameters.  It answers for the results: `Saveable` (or ``True``) keeps them
@@ -27,7 +27,7 @@ from .checkpoint_name import name_p
 
 @final
 class RecomputeType:
-    """The answer that the backward pass computes a value again."""
+    """The answer that the backward pass recomputes a value."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class RecomputeType:
 
 @final
 class SaveableType:
-    """The answer that a value is kept."""
+    """The answer that a value is saved."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class SaveableType:
 
 
 class Offloadable(NamedTuple):
-    """The answer that a value is kept in the memory `dst`, away from `src` where it is used.
+    """The answer that a value is saved in the memory `dst`, away from `src` where it is used.
 
     Args:
         src, dst: kinds of memory, such as ``"device"`` and ``"pinned_host"``.
@@ -65,11 +65,11 @@ Policy = Callable[..., Answer]
 
 @memoize
 def saved_by(policy: Policy | None) -> Callable[[Equation], bool] | None:
-    """Whether the results of an equation are kept: see `core.partition.Demand`."""
-    return None if policy is None else functools.partial(_is_kept, policy)
+    """Whether the results of an equation are saved: see `core.partition.Demand`."""
+    return None if policy is None else functools.partial(_is_saved, policy)
 
 
-def _is_kept(policy: Policy, eqn: Equation) -> bool:
+def _is_saved(policy: Policy, eqn: Equation) -> bool:
     avals = [atom.aval for atom in eqn.invars]
     answer = policy(eqn.primitive, *avals, **eqn.params)
     if isinstance(answer, (bool, np.bool_)):
@@ -92,7 +92,7 @@ def everything_saveable(*_: Any, **__: Any) -> bool:
 
 
 def nothing_saveable(*_: Any, **__: Any) -> bool:
-    """Compute everything again from the operands; this is what `checkpoint` does by itself."""
+    """Recompute everything from the operands; this is what `checkpoint` does by itself."""
     return False
 
 

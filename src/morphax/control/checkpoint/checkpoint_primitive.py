@@ -1,4 +1,4 @@
-"""The primitive behind `jax.checkpoint`: a program whose intermediate values are not kept.
+"""The primitive behind `jax.checkpoint`: a program whose intermediate values are not saved.
 
 Undifferentiated it is a call of its program.  Its linearization divides the linearized program by
 the policy: the forward program is inlined and hands out the results, the saved values, and the
@@ -39,7 +39,7 @@ PreventCSE = bool | tuple[bool, ...]
 
 @final
 class Checkpoint(Call, ProgramCall):
-    """Apply `jaxpr`; differentiation computes its intermediate values again.
+    """Apply `jaxpr`; differentiation recomputes its intermediate values.
 
     Params:
         jaxpr: the program.
@@ -68,7 +68,7 @@ class Checkpoint(Call, ProgramCall):
         given = [next(passed) if on else x for x, on in zip(operands, barriers, strict=True)]
         return b.call("rematted_computation", jaxpr, *given)
 
-    def about_operands(
+    def operand_params(
         self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
     ) -> dict[str, Any]:
         """What is new, saved values and tangents, passes a barrier."""

@@ -240,11 +240,11 @@ def check_check(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]
     """A check becomes an entry of the ledger, or nothing if its category is not asked for."""
     sites = eqn.params["sites"]
     state, _ = CheckState.unpack(operands, layout_of(sites))
-    wanted = [site.category in interpreter.errors for site in sites]
-    if not any(wanted):
+    enabled = [site.category in interpreter.errors for site in sites]
+    if not any(enabled):
         return []
-    if not all(wanted):
-        codes = np.flatnonzero(wanted).astype(np.int32)
+    if not all(enabled):
+        codes = np.flatnonzero(enabled).astype(np.int32)
         state = state._replace(pred=bitwise_and(state.pred, _is_one_of(state.code, codes)))
     interpreter.ledger.add(state, sites)
     return []

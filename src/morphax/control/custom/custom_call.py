@@ -29,7 +29,7 @@ from ...lax.reference.references import as_references
 from ...transforms.batching import BatchTrace, SameAxis
 from ...transforms.known_parts import known_program
 from ...util.messages import message
-from ..bodies.reference_values import handed_back
+from ..bodies.reference_values import write_back
 from ..program_call import ProgramCall, batched_in_front
 from .batched_rules import BatchedResults, trace_of_members
 
@@ -76,7 +76,7 @@ class CustomCall(ProgramCall, TakesReferences):
         if Cell in map(type, operands):
             params[self.rule_name] = _refuse_derivative
         results = self.bind(*values_of(operands), call_jaxpr=pure, **params)
-        return handed_back(results, operands, changed)
+        return write_back(results, operands, changed)
 
     def process_jvp(
         self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]

@@ -101,13 +101,13 @@ class custom_vjp(HasRules):
             avals = [aval_of(x) for x in operands]
             given = map(CustomVJPPrimal, operands, perturbed) if symbolic else operands
             arguments = _with_fixed(in_tree.unflatten(given)[0], positions, fixed)
-            outs, kept = checked_pair(label, fwd(*arguments), flat)
-            residuals, residual_tree = tree.flatten(kept)
+            outs, given_residuals = checked_pair(label, fwd(*arguments), flat)
+            residuals, residual_tree = tree.flatten(given_residuals)
             out_tree = flat.out_tree
 
-            def pull(kept: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+            def pull(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
                 shown = cts if symbolic else map(tangent_output, cts)
-                given = bwd(*fixed, residual_tree.unflatten(kept), out_tree.unflatten(shown))
+                given = bwd(*fixed, residual_tree.unflatten(residuals), out_tree.unflatten(shown))
                 return checked_cotangents(label, given, flat, avals)
 
             return outs, residuals, pull

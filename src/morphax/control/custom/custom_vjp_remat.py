@@ -63,7 +63,7 @@ class RematOpt(ProgramCall):
 
     def partition(self, eqn: Equation, demand: Demand) -> Partition:
         """Where the first pass needs no residuals, the function takes the place of its rule."""
-        if not any(demand.asked):
+        if not any(demand.live_second):
             return whole(eqn, demand)
         function: Jaxpr = eqn.params["fun_jaxpr"]
         count = len(function.outvars)
@@ -92,9 +92,9 @@ def replaceable_forward(forward: Forward, flat: FlatFunction) -> Forward:
 
         avals = [aval_of(x) for x in operands]
         info = debug_info("custom_vjp", flat.function, flat.in_tree)
-        forward, by_forward = stage_with_operands(results_and_residuals, avals, info)
+        ruled, by_ruled = stage_with_operands(results_and_residuals, avals, info)
         plain, by_plain = stage_with_operands(flat, avals, info)
-        captured, (fwd_jaxpr, fun_jaxpr) = common_captures([forward, plain], [by_forward, by_plain])
+        captured, (fwd_jaxpr, fun_jaxpr) = common_captures([ruled, plain], [by_ruled, by_plain])
         results = remat_opt_p.bind(*captured, *operands, fwd_jaxpr=fwd_jaxpr, fun_jaxpr=fun_jaxpr)
         count, pull = ran[-1]
         return results[:count], results[count:], pull

@@ -7,7 +7,7 @@ The equation holds the function as a program and the rule as a *flat rule*, a fu
 with batch axes in front.  Derivatives keep both in step: the derivative of the equation is an
 equation whose program is the derivative of the program and whose rule is the derivative of the
 rule.  For reverse mode the residuals are the operands themselves, for program and rule need not
-have other residuals in common; what is left of the function is computed again.  See
+have other residuals in common; what is left of the function is recomputed.  See
 ``docs/design/collectives.md``.
 """
 

@@ -64,7 +64,7 @@ class Jit(Call, ProgramCall):
     ) -> list[Value]:
         return b.call(name, jaxpr, *operands)
 
-    def about_operands(
+    def operand_params(
         self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
     ) -> dict[str, Any]:
         """Memory that others read is not given away."""

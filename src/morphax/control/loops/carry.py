@@ -38,7 +38,7 @@ class Carry(NamedTuple):
         return self._replace(captured=())
 
 
-def settle_carry(
+def carry_fixpoint(
     avals: Sequence[Any], trace: Callable[[Sequence[Any]], tuple[Jaxpr, list[Any], Any]]
 ) -> Carry:
     """Trace the body until the carry comes back as weakly typed as it went in.

@@ -40,7 +40,7 @@ from ...transforms.vmap import vmap
 from ...util.messages import message
 from ..bodies.wiring import slice_aval
 from ..remembered import remembered
-from .carry import Carry, check_carry, converted, end_carry, settle_carry, stacked, start_carry
+from .carry import Carry, carry_fixpoint, check_carry, converted, end_carry, stacked, start_carry
 from .loop_sizes import batch_length, check_bounds, unrolled
 from .scan_primitive import scan_p
 from .while_bounds import bounds_in_force
@@ -106,12 +106,12 @@ def scan(
         check_carry("lax.scan", f, init_tree, carry_tree, carry_avals, jaxpr.out_avals)
         return jaxpr, captured, flat.out_tree
 
-    def settle() -> tuple[Carry, list[Any]]:
-        traced = settle_carry(avals, trace)
+    def trace_loop() -> tuple[Carry, list[Any]]:
+        traced = carry_fixpoint(avals, trace)
         return traced.without_captured(), list(traced.captured)
 
     signature = ("scan", avals, slice_avals)
-    loop, captured = remembered((f,), signature, settle, (init_tree, xs_tree))
+    loop, captured = remembered((f,), signature, trace_loop, (init_tree, xs_tree))
     outs = scan_p.bind(
         *captured,
         *start_carry(init_leaves, loop.avals),
@@ -238,15 +238,15 @@ def while_loop(
         check_carry("lax.while_loop", body_fun, structure, *results)
         return jaxpr, captured, None
 
-    def settle() -> tuple[tuple[Carry, Jaxpr, int], list[Any]]:
-        traced = settle_carry(avals, trace)
+    def trace_loop() -> tuple[tuple[Carry, Jaxpr, int], list[Any]]:
+        traced = carry_fixpoint(avals, trace)
         condition, captured = _condition(cond_fun, in_tree, traced.avals)
-        settled = (traced.without_captured(), condition, len(captured))
-        return settled, [*captured, *traced.captured]
+        program = (traced.without_captured(), condition, len(captured))
+        return program, [*captured, *traced.captured]
 
     functions, signature = (cond_fun, body_fun), ("while_loop", avals)
     (loop, condition, cond_nconsts), captured = remembered(
-        functions, signature, settle, (structure,)
+        functions, signature, trace_loop, (structure,)
     )
     bounds = bounds_in_force()
     primitive = while_p if bounds is None else reversible_while_p

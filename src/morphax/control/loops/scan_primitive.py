@@ -169,13 +169,13 @@ class Scan(HasBodies):
         """
         jaxpr = params["jaxpr"]
         values = self.wiring.parts(operands, params)
-        asked = values.map(is_undefined_primal)
+        undefined = values.map(is_undefined_primal)
         # A component of the carry that starts with a known value (zero, in a linearization) is
         # linear all the same if a step makes it so.
         linear, _ = spread(
             self.wiring,
             params,
-            asked,
+            undefined,
             lambda jaxpr, on: [not known for known in known_program(jaxpr, on).results],
         )
         n = len(values["carry"])
@@ -204,7 +204,7 @@ class Scan(HasBodies):
         )
         results = iter(outs)
         cotangents = [next(results) if on else None for on in linear.flat]
-        return [x if on else None for x, on in zip(cotangents, asked.flat, strict=True)]
+        return [x if on else None for x, on in zip(cotangents, undefined.flat, strict=True)]
 
     def _transpose_linear_part(
         self, cts: Sequence[Any], values: Parts, linear: Sequence[bool], params: dict[str, Any]
@@ -218,8 +218,8 @@ class Scan(HasBodies):
         is_known = [not on for on in linear]
         mask = values.map(lambda x: not is_undefined_primal(x)).replaced(carry=is_known)
         known = values.where(mask)
-        wanted = (*is_known, *[False] * (len(jaxpr.outvars) - n))
-        step = known_program(jaxpr, tuple([not on for on in mask.flat]), wanted).jaxpr
+        live = (*is_known, *[False] * (len(jaxpr.outvars) - n))
+        step = known_program(jaxpr, tuple([not on for on in mask.flat]), live).jaxpr
         before = known.cut(step.invars)["carry"]
         step = step.replace(outvars=(*step.outvars, *before))
         stacks = self.apply(known, params | {"jaxpr": step})[len(before) :]

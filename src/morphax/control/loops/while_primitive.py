@@ -32,7 +32,7 @@ from ...util.memo import memoize
 from ...util.messages import message
 from ..batched_effects import batch_with_checks, check_repeatable
 from ..bodies.body_primitive import HasBodies
-from ..bodies.reference_values import first_places, handed_back
+from ..bodies.reference_values import first_places, write_back
 from ..bodies.wiring import Body, Parts, Role, Wiring
 from ..calls import bound, interpreted_operations, no_scope, run_compiled
 from ..checks.check_primitive import has_checks
@@ -96,7 +96,7 @@ class Loops(HasBodies):
             return super().discharge(*operands, **params)
         parts = self.wiring.parts(operands, params)
         tested = [*parts["cond_consts"], *parts["carry"]]
-        goes_on = handed_back(apply_jaxpr(pure, *values_of(tested)), tested, changed)
+        goes_on = write_back(apply_jaxpr(pure, *values_of(tested)), tested, changed)
         consts = [*parts["cond_consts"], *parts["body_consts"]]
         same = first_places(consts)
         named = _carrying_condition(tuple(params.items()), same)
@@ -138,7 +138,7 @@ class Loops(HasBodies):
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
     ) -> Linearization:
-        """The linear program runs the loop again, now with tangents."""
+        """The linear program runs a second loop, with tangents."""
         forward = call_program(self, avals, params)
         forward = forward.replace(outvars=(*forward.outvars, *forward.invars))
         fragment = jvp_jaxpr(call_program(self, avals, params), active)

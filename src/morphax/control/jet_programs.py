@@ -15,6 +15,7 @@ from ..core import (
     Equation,
     Jaxpr,
     Literal,
+    Operand,
     Primitive,
     attributed_to,
     current_trace,
@@ -71,7 +72,7 @@ def _jet_jaxpr(
     """The program under these rules of users."""
     out_varies: list[bool] = []
 
-    def function(*flat: Any) -> list[Any]:
+    def function(*flat: Operand) -> list[Any]:
         outs = run(jaxpr, unbundled(flat, varies, order), order)
         must = forced or (False,) * len(outs)
         out_varies.extend([x.varies or on for x, on in zip(outs, must, strict=True)])

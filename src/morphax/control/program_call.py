@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..core import (
+    AbstractValue,
     Atom,
     BatchAxes,
     Jaxpr,
+    Operand,
+    Param,
     Primitive,
     Var,
     apply_jaxpr,
@@ -44,13 +47,13 @@ class HoldsProgram(Primitive):
     lowers_key_data = True
     program: ClassVar[str] = "jaxpr"
 
-    def abstract_eval(self, *avals: Any, **params: Any) -> Sequence[Any]:
+    def abstract_eval(self, *avals: AbstractValue, **params: Param) -> Sequence[Any]:
         return params[self.program].out_avals
 
-    def effects(self, **params: Any) -> Effects:
+    def effects(self, **params: Param) -> Effects:
         return params[self.program].effects
 
-    def axis_names(self, **params: Any) -> tuple[Any, ...]:
+    def axis_names(self, **params: Param) -> tuple[Any, ...]:
         return jaxpr_axis_names(params[self.program])
 
     def calling(
@@ -69,7 +72,7 @@ class HoldsProgram(Primitive):
         axes: BatchAxes,
         operands: Sequence[Any],
         dims: tuple[int | None, ...],
-        **params: Any,
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         """Batch axes stay where they are."""
         fragment = open_batch(params[self.program], dims, axes)
@@ -78,21 +81,21 @@ class HoldsProgram(Primitive):
         outs = self.bind(*captured, *operands, **self.calling(program, params, numbers))
         return outs, fragment.out_dims
 
-    def collect(self, *args: Any, **params: Any) -> Any:
+    def collect(self, *args: Any, **params: Param) -> Any:
         return self.batch(*args, **params)
 
 
 class ProgramCall(HoldsProgram, RunsOnArrays):
     """Apply the program."""
 
-    def interpret(self, *operands: Any, **params: Any) -> list[Any]:
+    def interpret(self, *operands: Operand, **params: Param) -> list[Any]:
         return apply_jaxpr(without_references(params[self.program]), *operands)
 
-    def execute(self, *operands: Any, **params: Any) -> list[Any]:
+    def execute(self, *operands: Operand, **params: Param) -> list[Any]:
         return [as_array(x) for x in self.interpret(*operands, **params)]
 
     def lower(
-        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any
+        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
     ) -> list[Value]:
         return b.inline(params[self.program], *operands)
 
@@ -105,7 +108,7 @@ def batched_in_front(
     `dims` are those of their first operands; the others have theirs in front.
     """
 
-    def batched(value: Any) -> Any:
+    def batched(value: Operand) -> Any:
         if type(value) is not Jaxpr:
             return value
         in_dims = (*dims, *[0] * (len(value.invars) - len(dims)))
@@ -137,7 +140,7 @@ class Call(HoldsProgram, HasBodies):
         return params | {self.program: jaxpr} | about
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         """As that of operations with bodies, without the search for what has a tangent in the end.
 

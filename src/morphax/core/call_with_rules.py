@@ -18,14 +18,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from .trace import Trace
+
 
 class CallWithRules(Protocol):
     """A function with its rules; each method applies it to operands, in a trace."""
 
-    def run(self, trace: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    def run(self, trace: Trace, operands: Sequence[Any]) -> Sequence[Any]:
         """Run the function itself."""
 
-    def stage(self, trace: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    def stage(self, trace: Trace, operands: Sequence[Any]) -> Sequence[Any]:
         """Apply the equation that holds the function as a program, and the rule."""
 
     def push(self, trace: Any, operands: Sequence[Any]) -> Sequence[Any]:

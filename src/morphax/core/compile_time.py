@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, final
 
+from .aval import Operand
 from .primitive import Primitive
 from .trace import Trace, Tracer, current_trace, new_trace, root_trace
 
@@ -28,7 +29,7 @@ class CompileTimeTrace(Trace):
         assert self.parent is not None, "the context is inside some trace"
         return self.parent if any([isinstance(x, Tracer) for x in operands]) else root_trace()
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Operand) -> Any:
         return value if isinstance(value, Tracer) else root_trace().constant(value)
 
 

@@ -65,7 +65,7 @@ from weakref import WeakSet
 from ..util.memo import MemoTable, missing
 from ..util.messages import message
 from ..util.parameter_keys import params_key
-from .aval import AbstractValue
+from .aval import AbstractValue, Operand, Param
 from .axis_flow import AxisFlow, on_mesh
 from .effects import Effects, no_effects
 from .jaxpr import jaxprs_in_params
@@ -92,7 +92,7 @@ class BatchAxes:
 class Rule(Protocol):
     """What interpreters call: arguments as the table above says, parameters by keyword."""
 
-    def __call__(self, *args: Any, **params: Any) -> Any: ...
+    def __call__(self, *args: Any, **params: Param) -> Any: ...
 
 
 # Who calls a rule, in the words of users.
@@ -128,13 +128,13 @@ class NoRule:
         self.fix = fix
         self.error = error
 
-    def __get__(self, instance: Any, owner: type) -> Rule:
+    def __get__(self, instance: object, owner: type) -> Rule:
         name = getattr(owner if instance is None else instance, "name", owner.__name__)
         fix = self.fix or f"Define the method `{self.kind}` of the class {owner.__name__}."
         if self.reason is not None:
             fix = f"Write the program without {name} here: {self.reason}."
 
-        def refuse(*args: Any, **params: Any) -> Any:
+        def refuse(*args: object, **params: Param) -> Any:
             raise self.error(
                 message(
                     f"{_ASKED_BY[self.kind]} of {name}",
@@ -215,18 +215,18 @@ class Primitive:
         _known.add(primitive)
         return primitive
 
-    def effects(self, **params: Any) -> Effects:
+    def effects(self, **params: Param) -> Effects:
         return no_effects
 
-    def typed(self, *avals: AbstractValue, **params: Any) -> tuple[Any, Effects]:
+    def typed(self, *avals: AbstractValue, **params: Param) -> tuple[Any, Effects]:
         """Aval(s) of the result(s), and effects."""
         return self.abstract_eval(*avals, **params), self.effects(**params)
 
-    def axis_names(self, **params: Any) -> tuple[Hashable, ...]:
+    def axis_names(self, **params: Param) -> tuple[Hashable, ...]:
         """Names of mapped axes that the operation communicates over."""
         return ()
 
-    def bind(self, *operands: Any, **params: Any) -> Any:
+    def bind(self, *operands: Operand, **params: Param) -> Any:
         """Apply the primitive in the current trace."""
         return _current.trace.process(self, operands, params)
 
@@ -252,17 +252,17 @@ class NoResults(Primitive):
     lowers_key_data = True
     transpose = not_linear("it has no results")
 
-    def abstract_eval(self, *avals: AbstractValue, **params: Any) -> list[Any]:
+    def abstract_eval(self, *avals: AbstractValue, **params: Param) -> list[Any]:
         return []
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         self.bind(*primals, **params)
         return [], []
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         self.bind(*operands, **params)
         return [], []

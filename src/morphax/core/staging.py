@@ -18,7 +18,7 @@ from ..config import current as current_config
 from ..util.frames import UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal, Var
-from .aval import AbstractValue
+from .aval import AbstractValue, Operand
 from .check import check_jaxpr
 from .debug_info import DebugInfo, unknown_function
 from .jaxpr import Equation, Jaxpr, joined_effects, make_template
@@ -169,14 +169,14 @@ class StagingTrace(Trace):
         )
         env.update(zip(eqn.outvars, outvars, strict=True))
 
-    def atom(self, x: Any) -> Atom:
+    def atom(self, x: Operand) -> Atom:
         """The variable or literal that stands for `x` in this jaxpr."""
         return x.atom if type(x) is StagingTracer and x._trace is self else self.lift(x)
 
-    def constant(self, value: Any) -> StagingTracer:
+    def constant(self, value: Operand) -> StagingTracer:
         return StagingTracer(self, self.lift(value))
 
-    def lift(self, x: Any) -> Atom:
+    def lift(self, x: Operand) -> Atom:
         """A value that the program closes over, as a literal or a constant variable."""
         if type(x) in literalable_types or isinstance(x, np.generic):
             aval = aval_of(x)
@@ -288,7 +288,7 @@ def check_closed(jaxpr: Jaxpr) -> None:
             raise errors.UnexpectedTracerError(_captured_message(jaxpr, var, value))
 
 
-def _captured_message(jaxpr: Jaxpr, var: Var, value: Any) -> str:
+def _captured_message(jaxpr: Jaxpr, var: Var, value: Operand) -> str:
     places = [eqn.source for eqn in jaxpr.eqns if var in eqn.invars and eqn.source is not None]
     line = f", which reads it at {places[0]}" if places else ""
     origin = value.origin() if isinstance(value, Tracer) else "a reference"
@@ -328,7 +328,7 @@ def stage_open(
     return close_open(*stage(function, avals, debug_info))
 
 
-def is_captured(value: Any) -> bool:
+def is_captured(value: Operand) -> bool:
     """Whether a constant belongs to a trace, so that no operation may hold it."""
     return isinstance(value, (Tracer, Cell))
 

@@ -14,7 +14,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import Zero, aval_of, current_trace, frames_hidden, is_zero
+from ..core import Operand, ShapedArray, Zero, aval_of, current_trace, frames_hidden, is_zero
 from ..lax.elementwise.convert import convert
 from ..lax.ground.linear_structure import instantiate
 from ..lax.reference.ref_access import add_to
@@ -227,12 +227,12 @@ def check_tangents(
         )
 
 
-def as_output(x: Any) -> Any:
+def as_output(x: Operand) -> Any:
     """A result as an array or tracer."""
     return x if hasattr(x, "aval") else current_trace().constant(x)
 
 
-def tangent_output(t: Any) -> Any:
+def tangent_output(t: Operand) -> Any:
     """A tangent (or cotangent) as the user sees it."""
     if not is_zero(t):
         return as_output(t)
@@ -242,7 +242,7 @@ def tangent_output(t: Any) -> Any:
     return as_output(0.0 if aval_of(0.0) is t.aval else instantiate(t))
 
 
-def cotangent_of(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
+def cotangent_of(results: dict[int, Any], slot: int | None, aval: ShapedArray) -> Any:
     """The cotangent of one argument, or `Zero`."""
     known = results.get(slot) if slot is not None else None
     if known is None or aval.dtype == dtypes.float0:
@@ -253,12 +253,12 @@ def cotangent_of(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
     return convert(known, aval.dtype, True) if is_lost else known
 
 
-def cotangent_output(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
+def cotangent_output(results: dict[int, Any], slot: int | None, aval: ShapedArray) -> Any:
     """The cotangent of one argument as the user sees it."""
     return tangent_output(cotangent_of(results, slot, aval))
 
 
-def delivered(target: Any, cotangent: Any) -> Any:
+def delivered(target: Any, cotangent: Operand) -> Any:
     """What the user gets for an argument, after the cotangent has been added to a reference."""
     if isinstance(target, GradValue):
         return tangent_output(cotangent)

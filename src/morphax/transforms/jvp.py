@@ -14,6 +14,7 @@ from .. import dtypes
 from ..core import (
     DebugInfo,
     Jaxpr,
+    Operand,
     Primitive,
     Tracer,
     Zero,
@@ -77,7 +78,7 @@ class JVPTracer(PrimalTracer):
     __slots__ = ("tangent",)
     mode = "forward"
 
-    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:
+    def __init__(self, trace: JVPTrace, primal: Operand, tangent: Operand) -> None:
         self._trace = trace
         self.primal = primal
         self.tangent = tangent
@@ -127,7 +128,7 @@ class JVPTrace(Trace):
             for primal, active in zip(results, fragment.out_active, strict=False)
         ]
 
-    def split(self, x: Any) -> tuple[Any, Any]:
+    def split(self, x: Operand) -> tuple[Any, Any]:
         """Primal and tangent of a value, `Zero` if it has none."""
         if type(x) is JVPTracer and x._trace is self:
             return x.primal, x.tangent
@@ -149,7 +150,7 @@ def apply_rule(
     return list(outs), [_tangent_of(out, t) for t, out in pairs]
 
 
-def _tangent_of(out: Any, tangent: Any) -> Any:
+def _tangent_of(out: Operand, tangent: Operand) -> Any:
     """A tangent as further rules expect it: of the weak type of its primal, without float0."""
     if is_zero(tangent):
         return tangent
@@ -224,7 +225,7 @@ def _stage_with_tangents(
     tangent_avals = [a.to_tangent_aval() for a in avals]
     out_active: list[bool] = []
 
-    def flat(*operands: Any) -> list[Any]:
+    def flat(*operands: Operand) -> list[Any]:
         given = iter(operands[len(avals) :])
         tangents = [
             next(given) if is_active else Zero(aval)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, final
 
 from ..core import (
     Jaxpr,
+    Operand,
     Primitive,
     StagingTrace,
     StagingTracer,
@@ -159,7 +160,7 @@ class PartialTrace(StagingTrace):
     def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
         return Trace.splice(self, jaxpr, operands)
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Operand) -> Any:
         return self.parent.constant(value)
 
 
@@ -220,7 +221,7 @@ class LinearizeTracer(PrimalTracer):
     __slots__ = ("slot",)
     mode = "reverse"
 
-    def __init__(self, trace: LinearizeTrace, primal: Any, slot: int) -> None:
+    def __init__(self, trace: LinearizeTrace, primal: Operand, slot: int) -> None:
         self._trace = trace
         self.primal = primal
         self.slot = slot
@@ -238,7 +239,7 @@ class LinearizeTrace(Trace):
         super().__init__(parent)
         self.tape = Tape()
 
-    def new_argument(self, primal: Any) -> LinearizeTracer:
+    def new_argument(self, primal: Operand) -> LinearizeTracer:
         return LinearizeTracer(self, primal, self.tape.new_slot())
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -273,7 +274,7 @@ class LinearizeTrace(Trace):
             for x, on in zip(results, rule.out_active, strict=False)
         ]
 
-    def split(self, x: Any) -> tuple[Any, int | None]:
+    def split(self, x: Operand) -> tuple[Any, int | None]:
         """Primal and slot of a value, no slot if it does not depend on the inputs."""
         if type(x) is LinearizeTracer and x._trace is self:
             return x.primal, x.slot

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
 
-from ..core import attributed_to, current_trace
+from ..core import Operand, attributed_to, current_trace
 from ..lax.ground.linear_structure import add_tangents
 from ..util.frames import UserFrame
 
@@ -68,7 +68,7 @@ class OnValues:
         with attributed_to(place):
             return entry.linearization.pull_back(entry.residuals, cotangents)
 
-    def add(self, x: Any, y: Any, place: UserFrame | None) -> Any:
+    def add(self, x: Operand, y: Operand, place: UserFrame | None) -> Any:
         with attributed_to(place):
             return add_tangents(x, y)
 

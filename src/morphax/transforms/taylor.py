@@ -23,10 +23,12 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, final
 
 from ..core import (
+    AbstractValue,
     Atom,
     Equation,
     Jaxpr,
     Literal,
+    Operand,
     Primitive,
     Zero,
     apply_jaxpr,
@@ -91,7 +93,7 @@ class Series:
     aval: Any
     varies: bool
 
-    def __init__(self, aval: Any, varies: bool) -> None:
+    def __init__(self, aval: AbstractValue, varies: bool) -> None:
         self.aval = aval
         self.varies = varies
         self._known: dict[int, Any] = {}
@@ -146,7 +148,9 @@ class Result(Series):
 
     __slots__ = ("_application", "_position")
 
-    def __init__(self, application: Application, position: int, aval: Any, varies: bool) -> None:
+    def __init__(
+        self, application: Application, position: int, aval: AbstractValue, varies: bool
+    ) -> None:
         super().__init__(aval, varies)
         self._application = application
         self._position = position
@@ -227,7 +231,7 @@ class Application:
                 total = term if is_zero(total) else add_tangents(total, term)
         return total
 
-    def _multiply(self, x: Any, y: Any) -> Any:
+    def _multiply(self, x: Operand, y: Operand) -> Any:
         if self._primitive is div_p:
             return mul(x, y)
         return current_trace().process(self._primitive, (x, y), self._params)
@@ -302,7 +306,7 @@ class Graph:
         key = key_of((atom.val, atom.aval))
         return Given([atom.val]) if key is None else self._constant(key, atom.val)
 
-    def _constant(self, key: Any, value: Any) -> Given:
+    def _constant(self, key: Any, value: Operand) -> Given:
         known = self._constants.get(key)
         if known is None:
             known = self._constants[key] = Given([value])

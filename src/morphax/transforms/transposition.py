@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ..core import (
+    Atom,
     Equation,
     Jaxpr,
     Literal,
+    Operand,
     Primitive,
     UndefinedPrimal,
     UndefinedValueError,
@@ -96,7 +98,7 @@ def _evaluate(eqn: Equation, known: dict[Any, Any]) -> None:
     known.update(zip(eqn.outvars, results, strict=True))
 
 
-def _accumulate(totals: dict[Any, Any], var: Any, ct: Any) -> None:
+def _accumulate(totals: dict[Any, Any], var: Atom, ct: Operand) -> None:
     if not is_zero(ct):
         totals[var] = add_tangents(totals[var], ct) if var in totals else ct
 
@@ -142,7 +144,7 @@ def transpose_fragment(
     """The transpose of one primitive for one signature."""
     active: list[bool] = []
 
-    def function(*values: Any) -> list[Any]:
+    def function(*values: Operand) -> list[Any]:
         given = iter(values)
         operands = [
             UndefinedPrimal(aval) if lin else next(given)
@@ -228,7 +230,7 @@ def open_transpose(
     """
     active: list[bool] = []
 
-    def function(*values: Any) -> list[Any]:
+    def function(*values: Operand) -> list[Any]:
         given = iter(values)
         operands = [
             UndefinedPrimal(v.aval) if lin else next(given)

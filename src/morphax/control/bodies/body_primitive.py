@@ -7,10 +7,13 @@ from itertools import islice
 from typing import Any, ClassVar, NamedTuple, final
 
 from ...core import (
+    AbstractValue,
     BatchAxes,
     Effects,
     Equation,
     Jaxpr,
+    Operand,
+    Param,
     Zero,
     aval_of,
     is_undefined_primal,
@@ -47,14 +50,14 @@ class HasBodies(RunsOnArrays, TakesReferences):
     multiple_results = True
     wiring: ClassVar[Wiring]
 
-    def abstract_eval(self, *avals: Any, **params: Any) -> Sequence[Any]:
+    def abstract_eval(self, *avals: AbstractValue, **params: Param) -> Sequence[Any]:
         check_application(self.name, self.wiring, avals, params)
         return self.wiring.result_avals(params)
 
-    def effects(self, **params: Any) -> Effects:
+    def effects(self, **params: Param) -> Effects:
         return self.wiring.effects(params)
 
-    def axis_names(self, **params: Any) -> tuple[Any, ...]:
+    def axis_names(self, **params: Param) -> tuple[Any, ...]:
         bodies = [jaxpr for body in self.wiring.bodies for jaxpr in body.programs(params)]
         return tuple(dict.fromkeys([name for jaxpr in bodies for name in jaxpr_axis_names(jaxpr)]))
 
@@ -88,7 +91,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
             params |= self.operand_params(params, numbers)
         return self.bind(*operands.flat, **params)
 
-    def staged(self, functions: Mapping[str, Any], operands: Parts, **params: Any) -> list[Any]:
+    def staged(self, functions: Mapping[str, Any], operands: Parts, **params: Param) -> list[Any]:
         """Bind the operation to the programs of functions; what they close over is an operand."""
         avals = operands.map(aval_of)
         for name in operands.keys() & self.wiring.stacked:
@@ -108,7 +111,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
             params |= body.holding(programs, functions)
         return self.apply(captured.beside(operands), params)
 
-    def discharge(self, *operands: Any, **params: Any) -> list[Any]:
+    def discharge(self, *operands: Operand, **params: Param) -> list[Any]:
         """References that the bodies change are carried, stacked, or results of all branches."""
         call = on_values(self.wiring, tuple(params.items()), first_places(operands))
         values, about = values_of(operands), self.operand_params(params, call.operands)
@@ -116,7 +119,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         return call.write_back(outs, operands)
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         """One operation on primals and tangents together."""
         values = self.wiring.parts(primals, params)
@@ -127,7 +130,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         outs = self.apply(call.captured.beside(values).beside(pushed), call.params)
         return _unpaired(outs, call.results)
 
-    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+    def transpose(self, cts: Sequence[Any], *operands: Operand, **params: Param) -> list[Any]:
         """The transposes of the programs, one of which is chosen as before.
 
         Loops have rules of their own: their steps go the other way.
@@ -167,7 +170,11 @@ class HasBodies(RunsOnArrays, TakesReferences):
         return divided(self, eqn, demand)
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         values, changed, out_dims = self.batched(axes, operands, dims, params)
         return self.apply(values, changed), out_dims

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...core import Cell, Jaxpr, apply_jaxpr, discharge, stage_closed
+from ...core import Cell, Jaxpr, Operand, apply_jaxpr, discharge, stage_closed
 from ...util.memo import memoize
 from .wiring import Wiring
 
@@ -134,7 +134,7 @@ def _program_on_values(
         outs: numbers of the references whose values it gives, `None` for results proper.
     """
 
-    def function(*values: Any) -> list[Any]:
+    def function(*values: Operand) -> list[Any]:
         pure, changed = discharge(jaxpr)
         known = dict(zip(given, values, strict=True))
         found = apply_jaxpr(pure, *[known[i] if i in known else known[same[i]] for i in taken])

@@ -10,6 +10,8 @@ from ...array.colocation import any_committed, placement_of
 from ...core import (
     BatchAxes,
     Jaxpr,
+    Operand,
+    Param,
     apply_jaxpr,
     call_program,
     extended_name_stack,
@@ -49,7 +51,9 @@ class Cond(HasBodies):
         chooses="index",
     )
 
-    def interpret(self, index: Any, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[Any]:
+    def interpret(
+        self, index: Operand, *operands: Operand, branches: tuple[Jaxpr, ...]
+    ) -> list[Any]:
         chosen = min(max(int(index), 0), len(branches) - 1)
         with extended_name_stack(f"branch {chosen} of cond"):
             return apply_jaxpr(without_references(branches[chosen]), *operands)
@@ -122,7 +126,11 @@ class Cond(HasBodies):
         )
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         if dims[0] is None:
             return super().batch(axes, operands, dims, **params)
@@ -149,7 +157,7 @@ class Cond(HasBodies):
         return selected, [0] * len(selected)
 
 
-def _select(index: Any, cases: list[Any]) -> Any:
+def _select(index: Operand, cases: list[Any]) -> Any:
     """Members of `cases`, chosen by a vector of indices along axis 0."""
     shape = cases[0].aval.shape
     which = broadcast_in_dim_p.bind(index, shape=shape, broadcast_dimensions=(0,), sharding=None)

@@ -144,7 +144,7 @@ def _holds_checkpoints(jaxpr: Jaxpr) -> bool:
 
 
 def _params_under(policy: Policy, eqn: Equation) -> dict[str, Any]:
-    def ruled(value: Any) -> Any:
+    def ruled(value: object) -> Any:
         if type(value) is tuple:
             return tuple(map(ruled, value))
         return under_policy(value, policy) if type(value) is Jaxpr else value

@@ -22,6 +22,7 @@ from ...core import (
     Equation,
     Jaxpr,
     Literal,
+    Operand,
     attributed_to,
     aval_of,
     close,
@@ -48,7 +49,7 @@ def check_program(jaxpr: Jaxpr, errors: Errors, automatic: Errors) -> CheckedPro
     sites: tuple[Site, ...] = ()
 
     # The ledger holds tracers, so nothing that outlives the trace may hold it.
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         nonlocal sites
         interpreter = Interpreter(errors, automatic)
         outs = interpreter.run(jaxpr, operands)
@@ -85,7 +86,7 @@ class Interpreter:
         """
         results: list[Any] = []
 
-        def of_values(*values: Any) -> list[Any]:
+        def of_values(*values: Operand) -> list[Any]:
             given = iter(values)
             results.extend(function([x if _is_absent(x) else next(given) for x in operands]))
             return [x for x in results if not _is_absent(x)]
@@ -116,5 +117,5 @@ class Interpreter:
         return outs
 
 
-def _is_absent(x: Any) -> bool:
+def _is_absent(x: object) -> bool:
     return x is None or is_zero(x)

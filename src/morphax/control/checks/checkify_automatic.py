@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dtypes
-from ...core import Equation, aval_of
+from ...core import Equation, Operand, aval_of
 from ...lax.elementwise.arithmetic import rem
 from ...lax.elementwise.bitwise import bitwise_or
 from ...lax.elementwise.comparison import eq, gt, lt, ne
@@ -107,7 +107,7 @@ def _first_outside(shape: tuple[int, ...], windows: Windows) -> Finding:
     return Finding(reduce_or(outside, (0,)), (shape, tuple(windows.axes)), values)
 
 
-def _rows(indices: Any) -> Any:
+def _rows(indices: Operand) -> Any:
     """Indices as a matrix, in the widest integers there are."""
     *batch, rank = aval_of(indices).shape
     wide = dtypes.canonicalize(np.dtype(np.int64))
@@ -144,7 +144,7 @@ _WINDOWS: dict[str, Callable[[dict[str, Any], Sequence[Any]], Windows]] = {
 }
 
 
-def _anywhere(x: Any) -> Any:
+def _anywhere(x: Operand) -> Any:
     """Whether any element is true."""
     return reduce_or(x, tuple(range(x.aval.ndim)))
 

@@ -16,6 +16,8 @@ import numpy as np
 from ...core import (
     Equation,
     Jaxpr,
+    Operand,
+    Param,
     Primitive,
     Zero,
     apply_jaxpr,
@@ -63,7 +65,7 @@ class CheckedProgram:
         """How many of the results are the state."""
         return 2 + sum(map(len, self.layout))
 
-    def run(self, *operands: Any) -> tuple[CheckState, list[Any]]:
+    def run(self, *operands: Operand) -> tuple[CheckState, list[Any]]:
         """State and results, in the current trace."""
         return CheckState.unpack(apply_jaxpr(self.jaxpr, *operands), self.layout)
 
@@ -137,7 +139,7 @@ def _before_carry(wiring: Wiring, body: Body, parts: Parts) -> int:
 def _in_layout(program: CheckedProgram, offset: int, layout: Layout) -> Jaxpr:
     """The program with its state in a larger table of sites."""
 
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         state, outs = program.run(*operands)
         return [*renumbered(state, offset).pack(layout), *outs]
 
@@ -148,7 +150,7 @@ def _in_layout(program: CheckedProgram, offset: int, layout: Layout) -> Jaxpr:
 def _with_carried_state(program: CheckedProgram, place: int) -> Jaxpr:
     """The program with the state of the steps before among its operands."""
 
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         earlier, rest = CheckState.unpack(operands[place:], program.layout)
         later, outs = program.run(*operands[:place], *rest)
         return [*first_failure(earlier, later).pack(program.layout), *outs]
@@ -220,7 +222,7 @@ def _apply_custom(
     eqn: Equation,
     operands: Sequence[Any],
     program: CheckedProgram,
-    **rule: Any,
+    **rule: Param,
 ) -> list[Any]:
     """A function with a rule that sees all operands, the constants too."""
     results = apply_changed(eqn, operands, call_jaxpr=program.jaxpr, num_consts=0, **rule)
@@ -232,7 +234,7 @@ def _state_of(program: CheckedProgram, operands: Sequence[Any]) -> list[Any]:
     return state.pack(program.layout)
 
 
-def _no_tangent(x: Any) -> Zero:
+def _no_tangent(x: Operand) -> Zero:
     return Zero(aval_of(x).to_tangent_aval())
 
 
@@ -250,7 +252,7 @@ def check_check(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]
     return []
 
 
-def _is_one_of(code: Any, codes: Any) -> Any:
+def _is_one_of(code: Operand, codes: Operand) -> Any:
     return reduce_or(eq(broadcast(code, codes.shape), codes), (0,))
 
 

@@ -11,6 +11,8 @@ from ...core import (
     BatchAxes,
     Cell,
     Jaxpr,
+    Operand,
+    Param,
     attributed_to_running_line,
     aval_of,
     current_trace,
@@ -56,7 +58,7 @@ class CustomCall(ProgramCall, TakesReferences):
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return {"name": params["name"], "call_jaxpr": params["call_jaxpr"]}
 
-    def bind(self, *operands: Any, **params: Any) -> Any:
+    def bind(self, *operands: Operand, **params: Param) -> Any:
         """The rule sees references, so differentiation does not discharge them."""
         trace, contents = current_trace(), unwrapped(operands)
         if (trace.maps or trace is root_trace()) and any(map(is_reference, contents)):
@@ -70,7 +72,7 @@ class CustomCall(ProgramCall, TakesReferences):
             return self.discharge(*operands, **params)
         return self.execute(*map(as_array, operands), **params)
 
-    def discharge(self, *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    def discharge(self, *operands: Operand, call_jaxpr: Jaxpr, **params: Param) -> list[Any]:
         """A rule that takes references is lost, so the operation on values has none."""
         pure, changed = discharge(call_jaxpr)
         if Cell in map(type, operands):
@@ -123,7 +125,11 @@ class CustomCall(ProgramCall, TakesReferences):
         return [trace.wrap(x, d) for x, d in zip(outs, dims, strict=True)]
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         return self._batched(None, axes, operands, dims, **params)
 
@@ -136,7 +142,7 @@ class CustomCall(ProgramCall, TakesReferences):
         *,
         call_jaxpr: Jaxpr,
         num_consts: int,
-        **params: Any,
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         # Rules outlive the mapped function, in programs; its trace must not.
         mapped = None if origin is None else weakref.ref(origin)
@@ -155,7 +161,7 @@ def _same(jaxpr: Jaxpr, axes: BatchAxes, dims: Sequence[int | None]) -> Sequence
     return known_program(jaxpr, tuple([d is not None for d in dims])).results
 
 
-def _refuse_derivative(*arguments: Any) -> Any:
+def _refuse_derivative(*arguments: object) -> Any:
     """In place of a rule that takes references."""
     raise TypeError(
         message(

@@ -11,6 +11,7 @@ from typing import Any, final
 
 from ... import tree
 from ...core import (
+    Operand,
     Zero,
     aval_of,
     is_zero,
@@ -79,7 +80,7 @@ def batched_jvp_rule(
     return batched
 
 
-def _member(trace: BatchTrace, t: Any, dim: int | None) -> Any:
+def _member(trace: BatchTrace, t: Operand, dim: int | None) -> Any:
     """The tangent of one member, of a batch of tangents."""
     if not is_zero(t):
         return trace.wrap(t, dim)
@@ -208,7 +209,7 @@ class custom_jvp(HasRules):
         return rule
 
 
-def _check_tangent_aval(where: str, out: Any, tangent: Any) -> None:
+def _check_tangent_aval(where: str, out: Operand, tangent: Operand) -> None:
     expected = aval_of(out).to_tangent_aval()
     given = tangent.aval if is_zero(tangent) else aval_of(tangent)
     if given.shape != expected.shape or given.dtype != expected.dtype:

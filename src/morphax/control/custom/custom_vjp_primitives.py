@@ -10,8 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ...core import (
+    AbstractValue,
     BatchAxes,
+    Operand,
+    Param,
     Primitive,
+    ShapedArray,
     Zero,
     attributed_to_running_line,
     aval_of,
@@ -59,26 +63,30 @@ class CustomVJPLinear(Primitive):
 
     jvp = not_differentiable(_NO_FORWARD_MODE)
 
-    def abstract_eval(self, *avals: Any, out_avals: tuple[Any, ...], **_: Any) -> Sequence[Any]:
+    def abstract_eval(
+        self, *avals: AbstractValue, out_avals: tuple[Any, ...], **_: Param
+    ) -> Sequence[Any]:
         return out_avals
 
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+    def evaluate(self, *operands: Operand, **params: Param) -> list[Any]:
         raise TypeError(_forward_mode_text())
 
-    def lower(self, b: Builder, outs: Any, *operands: Value, **params: Any) -> list[Value]:
+    def lower(
+        self, b: Builder, outs: Sequence[ShapedArray], *operands: Value, **params: Param
+    ) -> list[Value]:
         raise TypeError(_forward_mode_text())
 
-    def batch(self, *arguments: Any, **params: Any) -> Any:
+    def batch(self, *arguments: Operand, **params: Param) -> Any:
         raise TypeError(_forward_mode_text())
 
     def transpose(
         self,
         cts: Sequence[Any],
-        *operands: Any,
+        *operands: Operand,
         pull: Pull,
         num_residuals: int,
         active: tuple[bool, ...],
-        **_: Any,
+        **_: Param,
     ) -> list[Any]:
         residuals = operands[:num_residuals]
         assert not any(map(is_undefined_primal, residuals)), "residuals are known"
@@ -195,7 +203,7 @@ def _batched_pull(
     return batched
 
 
-def _member(trace: BatchTrace, ct: Any) -> Any:
+def _member(trace: BatchTrace, ct: Operand) -> Any:
     """The cotangent of one member, of a batch of cotangents along axis 0."""
     if is_zero(ct):
         return Zero(unbatched_aval(ct.aval, 0))
@@ -203,7 +211,7 @@ def _member(trace: BatchTrace, ct: Any) -> Any:
 
 
 def _unmapped(
-    axes: BatchAxes, ct: Any, ct_dim: int | None, dim: int | None, outs_batched: bool
+    axes: BatchAxes, ct: Operand, ct_dim: int | None, dim: int | None, outs_batched: bool
 ) -> Any:
     """A batch of cotangents where the operand has its batch axis; summed if it has none."""
     if not outs_batched and ct_dim is None and dim is None:

@@ -14,6 +14,8 @@ from ...core import (
     BatchAxes,
     Equation,
     Jaxpr,
+    Operand,
+    Param,
     apply_jaxpr,
     aval_of,
     is_zero,
@@ -48,7 +50,7 @@ class RematOpt(ProgramCall):
         return {"fwd_jaxpr": params["fwd_jaxpr"]}
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], *, fwd_jaxpr: Jaxpr, **_: Any
+        self, primals: Sequence[Any], tangents: Sequence[Any], *, fwd_jaxpr: Jaxpr, **_: Param
     ) -> tuple[list[Any], list[Any]]:
         fragment = jvp_jaxpr(fwd_jaxpr, tuple([not is_zero(t) for t in tangents]))
         given = [t for t in tangents if not is_zero(t)]
@@ -56,7 +58,11 @@ class RematOpt(ProgramCall):
         return split_tangents(results, fragment.out_active, fwd_jaxpr.out_avals)
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int]]:
         outs = self.bind(*operands, **batched_in_front(axes, dims, params))
         return outs, [0] * len(outs)
@@ -85,7 +91,7 @@ def replaceable_forward(forward: Forward, flat: FlatFunction) -> Forward:
     ) -> tuple[list[Any], list[Any], Pull]:
         ran: list[tuple[int, Pull]] = []
 
-        def results_and_residuals(*values: Any) -> list[Any]:
+        def results_and_residuals(*values: Operand) -> list[Any]:
             outs, residuals, pull = forward(values, perturbed)
             ran.append((len(outs), pull))
             return [*outs, *residuals]

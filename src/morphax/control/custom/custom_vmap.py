@@ -92,7 +92,7 @@ class UserRule:
             self._check_leaf(size, i, x, bool(flag))
         return outs, [bool(flag) for flag in flags]
 
-    def _check_leaf(self, size: int, position: int, x: Any, batched: bool) -> None:
+    def _check_leaf(self, size: int, position: int, x: object, batched: bool) -> None:
         """Raise an error unless the members of `x` are what the function returns."""
         expected = self.out_avals[position]
         shape = (size, *expected.shape) if batched else expected.shape

@@ -21,6 +21,8 @@ from ... import dtypes, tree
 from ...core import (
     BatchAxes,
     Equation,
+    Operand,
+    Param,
     UndefinedPrimal,
     Zero,
     aval_of,
@@ -39,6 +41,7 @@ from ...transforms.jvp import JVPTrace, JVPTracer, jvp_jaxpr
 from ...transforms.known_parts import known_program
 from ...transforms.linearize import Linearization
 from ...transforms.transposition import backward_pass, transpose_jaxpr
+from ...tree import PyTreeDef
 from ..bodies.division import applied
 from ..calls import split_tangents
 from ..program_call import ProgramCall
@@ -72,7 +75,7 @@ class CustomVmapCall(ProgramCall):
         return [trace.wrap(x, 0 if on else None) for x, on in zip(outs, batched, strict=True)]
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         active = tuple([not is_zero(t) for t in tangents])
         given = [t for t in tangents if not is_zero(t)]
@@ -94,7 +97,7 @@ class CustomVmapCall(ProgramCall):
             num_residuals=len(avals),
         )
 
-    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+    def transpose(self, cts: Sequence[Any], *operands: Operand, **params: Param) -> list[Any]:
         call, rule = params["call"], params["rule"]
         linear = tuple([is_undefined_primal(x) for x in operands])
         ct_active = tuple([not is_zero(ct) for ct in cts])
@@ -153,7 +156,7 @@ def _derivative(
     }, out_active
 
 
-def _present(structure: Any, present: Sequence[bool]) -> Any:
+def _present(structure: PyTreeDef, present: Sequence[bool]) -> Any:
     """A structure with `None` for leaves that are absent."""
     return tree.structure(structure.unflatten([0 if on else None for on in present]))
 
@@ -227,7 +230,7 @@ class TransposedRule:
             inputs.append(x)
             flags.append(flag)
 
-        def forward(*values: Any) -> list[Any]:
+        def forward(*values: Operand) -> list[Any]:
             outs, out_flags = self.rule(size, flags, values)
             return [_in_front(axes, x, flag) for x, flag in zip(outs, out_flags, strict=True)]
 
@@ -243,5 +246,5 @@ class TransposedRule:
         return found, [True] * len(found)
 
 
-def _in_front(axes: BatchAxes, x: Any, batched: bool) -> Any:
+def _in_front(axes: BatchAxes, x: Operand, batched: bool) -> Any:
     return batched_first(axes, x, 0 if batched else None)

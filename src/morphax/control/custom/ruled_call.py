@@ -10,6 +10,7 @@ from typing import Any, final
 
 from ...core import (
     DebugInfo,
+    Operand,
     aval_of,
     set_current_trace,
     stage_with_operands,
@@ -90,7 +91,7 @@ def _function_of_batches(
     dims: Sequence[int | None],
     results: BatchedResults,
 ) -> Function:
-    def of_batches(*operands: Any) -> list[Any]:
+    def of_batches(*operands: Operand) -> list[Any]:
         with members() as trace:
             outs = function(*[trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)])
         return results.values(trace, outs)

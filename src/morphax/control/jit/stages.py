@@ -24,6 +24,7 @@ from ...engines.reference.eager import EvalTrace, as_array
 from ...engines.xla import inspection
 from ...engines.xla.lowering import LoweredProgram, lower
 from ...runtime.sharding import default_place, whole_on
+from ...tree import PyTreeDef
 from ...util.messages import message
 from .compiled import Compiled
 from .jit_primitive import jit_p
@@ -71,8 +72,8 @@ class Traced(Stage):
     def __init__(
         self,
         jaxpr: Jaxpr,
-        in_tree: Any,
-        out_tree: Any,
+        in_tree: PyTreeDef,
+        out_tree: PyTreeDef,
         donate_argnums: tuple[int, ...],
         *,
         captured: Sequence[Any],

@@ -37,6 +37,7 @@ from ...transforms.flattening import (
     function_label,
 )
 from ...transforms.vmap import vmap
+from ...tree import PyTreeDef
 from ...util.messages import message
 from ..bodies.wiring import slice_aval
 from ..remembered import remembered
@@ -149,7 +150,7 @@ def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
     )
 
 
-def _carry_tree(f: Callable[..., Any], out_tree: Any) -> Any:
+def _carry_tree(f: Callable[..., Any], out_tree: PyTreeDef) -> Any:
     children = out_tree.children()
     if out_tree == tree.structure((0, 0)) or (len(children) == 2 and _is_pair(out_tree)):
         return children[0]
@@ -163,13 +164,18 @@ def _carry_tree(f: Callable[..., Any], out_tree: Any) -> Any:
     )
 
 
-def _is_pair(out_tree: Any) -> bool:
+def _is_pair(out_tree: PyTreeDef) -> bool:
     example = out_tree.unflatten([0] * out_tree.num_leaves)
     return isinstance(example, (tuple, list)) and len(example) == 2
 
 
 def _python_scan(
-    f: Callable[..., Any], init: Any, leaves: Sequence[Any], xs_tree: Any, steps: int, reverse: bool
+    f: Callable[..., Any],
+    init: Any,
+    leaves: Sequence[Any],
+    xs_tree: PyTreeDef,
+    steps: int,
+    reverse: bool,
 ) -> tuple[Any, Any]:
     """The loop itself, for ``jax_disable_jit``."""
     carry, rows = init, []
@@ -263,7 +269,7 @@ def while_loop(
 
 
 def _condition(
-    cond_fun: Callable[..., Any], in_tree: Any, avals: Sequence[Any]
+    cond_fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any]
 ) -> tuple[Jaxpr, list[Any]]:
     flat = FlatFunction(cond_fun, in_tree, "lax.while_loop")
     info = debug_info("while_loop", cond_fun, in_tree)

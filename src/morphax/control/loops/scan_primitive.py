@@ -18,6 +18,8 @@ import numpy as np
 from ...array import Array
 from ...array.colocation import placement_of
 from ...core import (
+    Operand,
+    Param,
     apply_jaxpr,
     aval_of,
     captures_as_operands,
@@ -67,7 +69,7 @@ class Scan(HasBodies):
         length="length",
     )
 
-    def interpret(self, *operands: Any, **params: Any) -> list[Any]:
+    def interpret(self, *operands: Operand, **params: Param) -> list[Any]:
         operands_by_role = self.wiring.parts(operands, params)
         carry, columns = _steps(
             operands_by_role,
@@ -79,7 +81,7 @@ class Scan(HasBodies):
             return [*carry, *map(zeros, self.wiring.result_avals(params)[len(carry) :])]
         return [*carry, *map(stack, columns)]
 
-    def execute(self, *operands: Array, **params: Any) -> list[Array]:
+    def execute(self, *operands: Array, **params: Param) -> list[Array]:
         jaxpr, length = without_references(params["jaxpr"]), params["length"]
         cost = length * (len(jaxpr.eqns) + 1)
         place, committed = placement_of(operands, self.name)
@@ -96,7 +98,7 @@ class Scan(HasBodies):
         return bound([*carry, *map(Array, avals, ys)], place, committed)
 
     def lower(
-        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any
+        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
     ) -> list[Value]:
         return b.inline(scan_as_while(tuple(params.items())), *operands)
 
@@ -124,7 +126,7 @@ class Scan(HasBodies):
         outvars = (*source.outvars[:num_results], *[residuals[i] for i in computed])
         body = source.replace(outvars=outvars)
 
-        def forward(*operands: Any) -> list[Any]:
+        def forward(*operands: Operand) -> list[Any]:
             parts = self.wiring.parts([*captured, *operands], sizes)
             outs = self.apply(parts, params | {"jaxpr": body})
             known = dict(zip(computed, outs[num_results:], strict=True))
@@ -141,7 +143,7 @@ class Scan(HasBodies):
         invars = _residuals_before(once, rule.linear.invars, taken)
         linear_body = with_operands(rule.linear, tuple(invars.flat))
 
-        def linear(*values: Any) -> list[Any]:
+        def linear(*values: Operand) -> list[Any]:
             pushed = iter(values[len(once) :])
             # A component of the carry may have a tangent in the end, but start with none.
             started = Parts(
@@ -162,7 +164,7 @@ class Scan(HasBodies):
         program = stage_closed(linear, [*residual_avals, *tangents.where(given).flat])
         return Linearization(forward_program, program, rule.out_active, len(residuals))
 
-    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+    def transpose(self, cts: Sequence[Any], *operands: Operand, **params: Param) -> list[Any]:
         """The steps in the other direction.
 
         Cotangents of the carry are carried, those of the constants summed, those of xs stacked.
@@ -189,7 +191,7 @@ class Scan(HasBodies):
         sums = [zeros(aval_of(x).to_tangent_aval()) for x in values.where(linear)["consts"]]
         roles = Parts(consts=known["consts"], carry=[*sums, *ct_carry], xs=[*known["xs"], *ct_ys])
 
-        def body(*flat: Any) -> list[Any]:
+        def body(*flat: Operand) -> list[Any]:
             consts, carry, xs = roles.cut(flat).values()
             totals, carried = carry[: len(sums)], carry[len(sums) :]
             known_xs, ys = xs[: len(known["xs"])], xs[len(known["xs"]) :]

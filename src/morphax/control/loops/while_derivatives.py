@@ -16,6 +16,7 @@ import numpy as np
 
 from ...core import (
     Jaxpr,
+    Operand,
     apply_jaxpr,
     aval_of,
     call_program,
@@ -105,7 +106,7 @@ class _Reversal:
         linear = call_program(linear_call_p, [*residual_avals, *given], pushed)
         return Linearization(forward, linear, self.carry_active, len(residual_avals))
 
-    def forward(self, *operands: Any) -> list[Any]:
+    def forward(self, *operands: Operand) -> list[Any]:
         """The loop, part by part: last carry, operands, number of steps, first carries of parts."""
         cond_consts, body_consts, carry = self.by_role(operands).values()
         length, n = prod(self.parts[1:]), len(carry)
@@ -116,7 +117,7 @@ class _Reversal:
         def step(values: Sequence[Any]) -> list[Any]:
             return apply_jaxpr(self.body, *body_consts, *values)
 
-        def one_part(steps: Any, *state: Any) -> list[Any]:
+        def one_part(steps: Operand, *state: Operand) -> list[Any]:
             values, checkpoints = list(state[:n]), list(state[n:])
             place = div(steps, np.int32(length))
             checkpoints = [
@@ -140,13 +141,13 @@ class _Reversal:
         )
         return [*state[:n], *operands, steps, *state[n:]]
 
-    def push(self, *values: Any) -> list[Any]:
+    def push(self, *values: Operand) -> list[Any]:
         """The loop, recomputed with tangents."""
         tangents = values[len(values) - sum(self.active) :]
         outs = apply_jaxpr(self.jvp.jaxpr, *values[: len(self.avals)], *tangents)
         return outs[len(self.carry_avals) :]
 
-    def pull(self, *values: Any) -> list[Any]:
+    def pull(self, *values: Operand) -> list[Any]:
         """Cotangents of the active operands, from those of the active results."""
         operands, (steps, *rest) = values[: len(self.avals)], values[len(self.avals) :]
         checkpoints, cts = rest[: len(self.carry_avals)], rest[len(self.carry_avals) :]
@@ -160,7 +161,7 @@ class _Reversal:
             if on
         ]
 
-        def one_part(part: Any, *state: Any) -> list[Any]:
+        def one_part(part: Operand, *state: Operand) -> list[Any]:
             part = sub(part, _ONE)
             carry = [dynamic_index_in_dim(x, part, 0, keepdims=False) for x in checkpoints]
             first = mul(part, np.int32(length))

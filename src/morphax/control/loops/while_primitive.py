@@ -12,6 +12,8 @@ from ...array.colocation import placement_of
 from ...core import (
     BatchAxes,
     Jaxpr,
+    Operand,
+    Param,
     Var,
     apply_jaxpr,
     call_program,
@@ -56,7 +58,7 @@ class Loops(HasBodies):
         carried="carry",
     )
 
-    def interpret(self, *operands: Any, **params: Any) -> list[Any]:
+    def interpret(self, *operands: Operand, **params: Param) -> list[Any]:
         parts = self.wiring.parts(operands, params)
         condition = without_references(params["cond_jaxpr"])
         body = without_references(params["body_jaxpr"])
@@ -64,7 +66,7 @@ class Loops(HasBodies):
             0
         ]
 
-    def execute(self, *operands: Array, **params: Any) -> list[Array]:
+    def execute(self, *operands: Array, **params: Param) -> list[Array]:
         parts = self.wiring.parts(operands, params)
         condition = without_references(params["cond_jaxpr"])
         body = without_references(params["body_jaxpr"])
@@ -89,7 +91,7 @@ class Loops(HasBodies):
         results: list[Any] = self.bind(*consts, *goes_on, *parts["carry"], **named)
         return results[1:]
 
-    def discharge(self, *operands: Any, **params: Any) -> list[Any]:
+    def discharge(self, *operands: Operand, **params: Param) -> list[Any]:
         """A condition that changes references becomes part of the body."""
         pure, changed = discharge(params["cond_jaxpr"])
         if not changed:
@@ -104,7 +106,7 @@ class Loops(HasBodies):
         return super().discharge(*distinct, *goes_on, *parts["carry"], **named)[1:]
 
     def lower(
-        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any
+        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
     ) -> list[Value]:
         if has_ordered(params["cond_jaxpr"].effects):
             program = stage_closed(
@@ -146,7 +148,7 @@ class Loops(HasBodies):
         linear = fragment.jaxpr.replace(outvars=fragment.jaxpr.outvars[count:])
         return Linearization(forward, linear, fragment.out_active, len(avals))
 
-    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+    def transpose(self, cts: Sequence[Any], *operands: Operand, **params: Param) -> list[Any]:
         raise ValueError(
             message(
                 "reverse-mode derivative of lax.while_loop (or of fori_loop with bounds that are "
@@ -160,7 +162,11 @@ class Loops(HasBodies):
         )
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         if has_checks(self.effects(**params)):
             return batch_with_checks(self, axes, operands, dims, params)
@@ -210,7 +216,7 @@ def _carrying_condition(
     avals = [*cond_jaxpr.in_avals[:n], *body_jaxpr.in_avals]
     state_avals = [*cond_jaxpr.out_avals, *avals[n + m :]]
 
-    def body(*operands: Any) -> list[Any]:
+    def body(*operands: Operand) -> list[Any]:
         known = dict(zip(taken, operands, strict=False))
         consts = [known[i] for i in numbers]
         carry = apply_jaxpr(body_jaxpr, *consts[n:], *operands[len(taken) + 1 :])
@@ -262,7 +268,7 @@ def _any_member(condition: Jaxpr) -> Jaxpr:
 def _stopping_members(condition: Jaxpr, body: Jaxpr, cond_n: int, body_n: int) -> Jaxpr:
     """The body for members that stop at different times: those that have stopped stay."""
 
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         cond_consts, rest = operands[:cond_n], operands[cond_n:]
         body_consts, carry = rest[:body_n], rest[body_n:]
         goes_on = apply_jaxpr(condition, *cond_consts, *carry)[0]
@@ -273,7 +279,7 @@ def _stopping_members(condition: Jaxpr, body: Jaxpr, cond_n: int, body_n: int) -
     return stage_closed(function, in_avals)
 
 
-def _keep(goes_on: Any, old: Any, new: Any) -> Any:
+def _keep(goes_on: Operand, old: Operand, new: Operand) -> Any:
     which = broadcast_in_dim_p.bind(
         goes_on, shape=new.aval.shape, broadcast_dimensions=(0,), sharding=None
     )

@@ -3,7 +3,7 @@
 `scan`, `cond`, `jit`, … trace functions that users like to write in place, new objects at every
 call.  What such a function traced to is found again by its structural identity (see
 `transforms.function_identity`), by what is known of its arguments, and by what else tracing depends
-on.  Tracers that it closes over are operands of its program: they are found again by their place in
+on.  Tracers that it closes over are operands of its program: they are found by their place in
 the identity.
 
 Not remembered are functions without an identity, functions that change what they read (a list that
@@ -133,10 +133,10 @@ def _unchanged(before: Identity, after: Identity | Unidentified) -> bool:
     )
 
 
-def _places(wanted: Sequence[Any], met: Sequence[Any]) -> tuple[int, ...] | None:
+def _places(values: Sequence[Any], met: Sequence[Any]) -> tuple[int, ...] | None:
     """Where the objects stand among those that were met, or `None` if one does not."""
     positions = {id(value): i for i, value in enumerate(met)}
-    places = [positions.get(id(value)) for value in wanted]
+    places = [positions.get(id(value)) for value in values]
     return None if None in places else tuple(places)  # type: ignore[arg-type]
 
 

@@ -28,8 +28,8 @@ def eliminate_dead_code(
     outvars = jaxpr.outvars
     if used_outputs is not None:
         outvars = selected(outvars, used_outputs)
-    kept = partition(jaxpr, outvars).first
-    return program(jaxpr, kept, jaxpr.invars, outvars), needed(jaxpr.invars, kept, outvars)
+    live = partition(jaxpr, outvars).first
+    return program(jaxpr, live, jaxpr.invars, outvars), needed(jaxpr.invars, live, outvars)
 
 
 @memoize

@@ -170,14 +170,14 @@ def program(
     source: Jaxpr, eqns: Sequence[Equation], invars: Sequence[Var], outvars: Sequence[Atom]
 ) -> Jaxpr:
     """A program that consists of equations of `source`, with the constants that it needs."""
-    kept = needed(source.constvars, eqns, outvars) if source.constvars else ()
-    constvars = selected(source.constvars, kept)
+    read = needed(source.constvars, eqns, outvars) if source.constvars else ()
+    constvars = selected(source.constvars, read)
     return Jaxpr(
         invars=tuple(invars),
         outvars=tuple(outvars),
         eqns=tuple(eqns),
         constvars=constvars,
-        consts=selected(source.consts, kept),
+        consts=selected(source.consts, read),
         effects=joined_effects(eqns, (*invars, *constvars)),
         debug_info=source.debug_info,
     )

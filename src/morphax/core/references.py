@@ -186,7 +186,7 @@ def is_reference(x: object) -> bool:
 
 
 def check_is_reference(x: Operand) -> None:
-    """Raise `TypeError` for a reference where an array is wanted."""
+    """Raise `TypeError` for a reference where an array is needed."""
     if not is_reference(x):
         raise TypeError(
             message(

@@ -141,11 +141,11 @@ class VJP(DerivativeMap):
         results = map(tangent_output, self._pull_back(cotangents))
         return self._facts.in_tree.unflatten(results)[0]
 
-    def with_refs(self, *wanted: Any) -> Callable[[Any], Any]:
+    def with_refs(self, *chosen: Any) -> Callable[[Any], Any]:
         """The map that adds cotangents to references instead of returning them.
 
         Args:
-            *wanted: like the arguments of the function, with a reference for each array whose
+            *chosen: like the arguments of the function, with a reference for each array whose
                 cotangent is to be added to it, and else `jax.ad.GradValue()` (return the
                 cotangent) or `jax.ad.DontWant()`.
 
@@ -160,7 +160,7 @@ class VJP(DerivativeMap):
             >>> f_vjp.with_refs(total, jax.ad.DontWant())(1.0), total[...]
             ((GradRef(), DidntWant()), Array(4., dtype=float32, weak_type=True))
         """
-        targets = targets_of(wanted, self._facts.in_tree)
+        targets = targets_of(chosen, self._facts.in_tree)
 
         def pullback(cotangents: Any) -> Any:
             results = self._pull_back(cotangents)

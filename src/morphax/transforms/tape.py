@@ -107,12 +107,12 @@ class Tape:
 
     def keep_entries_of(self, outputs: Iterable[int]) -> None:
         """Drop the entries that the tangents of `outputs` do not depend on."""
-        live, kept = set(outputs), []
+        live, live_entries = set(outputs), []
         for entry in reversed(self.entries):
             if not live.isdisjoint(entry.outputs):
                 live.update(entry.inputs)
-                kept.append(entry)
-        self.entries = kept[::-1]
+                live_entries.append(entry)
+        self.entries = live_entries[::-1]
 
     def push_forward(self, inputs: dict[int, T], player: Player[T] = on_values) -> dict[int, T]:
         """Tangents of all slots from those of all inputs."""

@@ -156,9 +156,9 @@ class _Division:
         taken = self.taken.cut(any_of(rows))
         if wiring.carried is not None:
             taken[wiring.carried] = list(live_second[: self.num_carry])
-        kept = Parts(self.operands.map(lambda _: True) | taken)
-        operands = self.operands.where(kept)
-        numbers = wiring.parts(range(len(eqn.invars)), eqn.params).where(kept)
+        passed = Parts(self.operands.map(lambda _: True) | taken)
+        operands = self.operands.where(passed)
+        numbers = wiring.parts(range(len(eqn.invars)), eqn.params).where(passed)
         last = wiring.giving.takes[-1]
         programs = []
         if len(self.programs) == 1:

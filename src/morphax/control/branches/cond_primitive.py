@@ -108,7 +108,7 @@ class Cond(HasBodies):
         linears = [taking_places(linear, i, places) for i, (_, linear) in enumerate(pairs)]
         in_avals = [avals[0], *forwards[0].in_avals]
         forward = call_program(self, in_avals, {"branches": tuple(forwards)})
-        kept = [v for v, on in zip(forward.invars, (True, *given), strict=True) if on]
+        residual_operands = [v for v, on in zip(forward.invars, (True, *given), strict=True) if on]
         in_avals = [avals[0], *linears[0].in_avals]
         linear = call_program(self, in_avals, {"branches": tuple(linears)})
         index, *others = linear.invars
@@ -116,13 +116,14 @@ class Cond(HasBodies):
         choice, *operands = forward.invars
         k = len(captured)
         forward = forward.replace(
-            invars=(*operands[:k], choice, *operands[k:]), outvars=(*forward.outvars, *kept)
+            invars=(*operands[:k], choice, *operands[k:]),
+            outvars=(*forward.outvars, *residual_operands),
         )
         return Linearization(
             operands_as_captures(forward, captured),
             linear.replace(invars=(*others[:n], index, *others[n:])),
             forced,
-            n + len(kept),
+            n + len(residual_operands),
         )
 
     def batch(

@@ -3,9 +3,9 @@
 Undifferentiated it is a call of its program.  Its linearization divides the linearized program by
 the policy: the forward program is inlined and hands out the results, the saved values, and the
 operands that the rest needs; the linear program is one equation of the same primitive, marked
-`differentiated`, that repeats the other equations and then applies the linear map.  Transposed, it
-repeats them once per backward pass.  A `differentiated` call is compiled behind an optimization
-barrier, or the compiler would merge it with the forward pass.
+`differentiated`, that recomputes the other equations and then applies the linear map.  Transposed,
+it recomputes them once per backward pass.  A `differentiated` call is compiled behind an
+optimization barrier, or the compiler would merge it with the forward pass.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ class Checkpoint(Call, ProgramCall):
 
     Params:
         jaxpr: the program.
-        policy: tells which values are kept all the same; see `checkpoint_policies`.
-        prevent_cse: whether the operands of a repeated program pass a barrier, each or all.
-        differentiated: whether the program is part of a derivative, and so repeats another.
+        policy: tells which values are saved all the same; see `checkpoint_policies`.
+        prevent_cse: whether the operands of a recomputed program pass a barrier, each or all.
+        differentiated: whether the program is part of a derivative, and so recomputes another.
     """
 
     name = "remat2"
@@ -85,28 +85,28 @@ class Checkpoint(Call, ProgramCall):
         assert rule.forward is not None, "a program is split, it is not run"
         source, captured = captures_as_operands(rule.forward)
         count = len(rule.out_active)
-        results, asked = source.outvars[:count], source.outvars[count:]
-        used = tuple([i < count for i in range(len(source.outvars))])
-        part = divide(source, used, tuple([not on for on in used]), saved_by(policy))
-        operands = needed(source.invars, part.second, asked)
+        results, residuals = source.outvars[:count], source.outvars[count:]
+        live = tuple([i < count for i in range(len(source.outvars))])
+        part = divide(source, live, tuple([not on for on in live]), saved_by(policy))
+        operands = needed(source.invars, part.second, residuals)
         forward = program(source, part.first, source.invars, (*results, *part.saved))
         recomputed = program(
-            source, part.second, (*selected(source.invars, operands), *part.saved), asked
+            source, part.second, (*selected(source.invars, operands), *part.saved), residuals
         )
         linear = _composed(recomputed, rule.linear)
         numbers = [*[None] * len(captured), *range(len(avals))]
-        kept_numbers = selected(numbers, operands)
-        further = (None,) * (len(linear.invars) - len(kept_numbers))
-        repeated = self.calling(linear, params, kept_numbers + further, shared=True)
+        operand_numbers = selected(numbers, operands)
+        further = (None,) * (len(linear.invars) - len(operand_numbers))
+        differentiated = self.calling(linear, params, operand_numbers + further, shared=True)
         if params["differentiated"]:
-            # What repeats a program stays behind its barrier in further derivatives.
+            # What recomputes a program stays behind its barrier in further derivatives.
             behind = self.calling(forward, params, numbers, shared=True)
             forward = call_program(self, forward.in_avals, behind)
-        kept = selected(forward.invars, operands)
-        outs = (*forward.outvars[:count], *kept, *forward.outvars[count:])
+        saved = selected(forward.invars, operands)
+        outs = (*forward.outvars[:count], *saved, *forward.outvars[count:])
         return Linearization(
             operands_as_captures(forward.replace(outvars=outs), captured),
-            call_program(self, linear.in_avals, repeated | {"differentiated": True}),
+            call_program(self, linear.in_avals, differentiated | {"differentiated": True}),
             rule.out_active,
             num_residuals=len(recomputed.invars),
         )

@@ -2,7 +2,7 @@
 
 A rule of `custom_vjp` must not close over values that are being differentiated or staged: it runs
 when their trace is over.  Here the function is staged for given argument types and the tracers that
-it captured are handed out, to be passed back when it is called.
+it captured are returned, to be passed back when it is called.
 """
 
 from __future__ import annotations

@@ -147,7 +147,7 @@ def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forwar
     params = _linear_params(outs, residuals, active, pull)
     tangent_avals = [aval_of(p).to_tangent_aval() for p, slot in pairs if slot is not None]
     linear = call_program(custom_vjp_linear_p, [*map(aval_of, residuals), *tangent_avals], params)
-    kept = selected(linear.outvars, out_active)
+    tangents_out = selected(linear.outvars, out_active)
 
     def pull_active(given: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
         active_cts = iter(cts)
@@ -157,7 +157,7 @@ def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forwar
         return [r for r, on in zip(results, active, strict=True) if on]
 
     entry = Linearization(
-        None, linear.replace(outvars=kept), out_active, len(residuals), pull_active
+        None, linear.replace(outvars=tangents_out), out_active, len(residuals), pull_active
     )
     return trace.record(entry, operands, [*outs, *residuals])
 
@@ -174,10 +174,10 @@ def batched_forward(
             outs, residuals, pull = forward(
                 [trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)], perturbed
             )
-        kept = [trace.split(x) for x in residuals]
+        split_residuals = [trace.split(x) for x in residuals]
         values = results.values(trace, outs)
-        pull = _batched_pull(pull, members, dims, [d for _, d in kept], results.batched)
-        return values, [x for x, _ in kept], pull
+        pull = _batched_pull(pull, members, dims, [d for _, d in split_residuals], results.batched)
+        return values, [x for x, _ in split_residuals], pull
 
     return batched
 

@@ -68,7 +68,7 @@ _bindings: WeakKeyDictionary[Jaxpr, tuple[int, ...]] = WeakKeyDictionary()
 
 
 def binding_operands(jaxpr: Jaxpr, keeps_unused: bool) -> Sequence[int]:
-    """The operands whose places bind a call: those that the program uses, or hands on as results.
+    """The operands whose places bind a call: those that the program uses, or forwards as results.
 
     Args:
         jaxpr: the program.

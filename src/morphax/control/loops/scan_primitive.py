@@ -236,8 +236,8 @@ class Scan(HasBodies):
             carry=selected(values["carry"], linear), xs=[*stacks, *values["xs"]]
         )
         named = params | self.wiring.counts(parts) | {"jaxpr": body}
-        kept = [*selected(cts[:n], linear), *cts[n:]]
-        results = parts.cut(self.transpose(kept, *parts.flat, **named))
+        cts = [*selected(cts[:n], linear), *cts[n:]]
+        results = parts.cut(self.transpose(cts, *parts.flat, **named))
         of_carry = iter(results["carry"])
         carry = [next(of_carry) if on else None for on in linear]
         return [*results["consts"], *carry, *results["xs"][len(stacks) :]]
@@ -274,12 +274,12 @@ def _steps(
 def _residuals_before(once: Sequence[bool], values: Sequence[Any], tangents: Parts) -> Parts:
     """Residuals and then tangents in each role; residuals are constants or, if not `once`, xs."""
     residuals = list(zip(values, once, strict=False))
-    kept = {
+    beside = {
         "consts": [x for x, on in residuals if on],
         "carry": [],
         "xs": [x for x, on in residuals if not on],
     }
-    return Parts(kept).beside(tangents.cut(values[len(once) :]))
+    return Parts(beside).beside(tangents.cut(values[len(once) :]))
 
 
 def _body_avals(operands: Parts) -> list[Any]:

@@ -1,7 +1,7 @@
 """Compile a jaxpr and call the result.
 
 A compiled program leaves out what need not be computed: operands that no result depends on are not
-passed, and results that are operands or constants are handed back as they are.  Constants above
+passed, and results that are operands or constants are forwarded as they are.  Constants above
 64 KB are passed as operands instead of being written into the module's text.
 
 jaxlib checks neither the dtype of an operand nor, for programs on several devices, its size: wrong
@@ -161,7 +161,7 @@ class Executable(Plan):
         )
 
     def _binding(self) -> tuple[int, ...]:
-        """The operands that are taken, or handed on as results."""
+        """The operands that are taken, or forwarded as results."""
         forwarded = [f.operand for f in self.program.forwarded if f is not None]
         forwarded_operands = [operand for operand in forwarded if operand is not None]
         return tuple(sorted({*self.program.kept_operands, *forwarded_operands}))

@@ -108,7 +108,7 @@ class Cond(HasBodies):
         linears = [taking_places(linear, i, places) for i, (_, linear) in enumerate(pairs)]
         in_avals = [avals[0], *forwards[0].in_avals]
         forward = call_program(self, in_avals, {"branches": tuple(forwards)})
-        residual_operands = [v for v, on in zip(forward.invars, (True, *given), strict=True) if on]
+        saved_operands = [v for v, on in zip(forward.invars, (True, *given), strict=True) if on]
         in_avals = [avals[0], *linears[0].in_avals]
         linear = call_program(self, in_avals, {"branches": tuple(linears)})
         index, *others = linear.invars
@@ -117,13 +117,13 @@ class Cond(HasBodies):
         k = len(captured)
         forward = forward.replace(
             invars=(*operands[:k], choice, *operands[k:]),
-            outvars=(*forward.outvars, *residual_operands),
+            outvars=(*forward.outvars, *saved_operands),
         )
         return Linearization(
             operands_as_captures(forward, captured),
             linear.replace(invars=(*others[:n], index, *others[n:])),
             forced,
-            n + len(residual_operands),
+            n + len(saved_operands),
         )
 
     def batch(

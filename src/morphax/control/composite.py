@@ -18,6 +18,7 @@ from .. import tree
 from ..core import (
     BatchAxes,
     Jaxpr,
+    Operand,
     Param,
     Tracer,
     apply_jaxpr,
@@ -60,7 +61,12 @@ class Composite(ProgramCall):
     transpose = not_linear("its derivative is that of the decomposition")
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Jaxpr, **params: Param
+        self,
+        primals: Sequence[Operand],
+        tangents: Sequence[Operand],
+        *,
+        jaxpr: Jaxpr,
+        **params: Param,
     ) -> tuple[list[Any], list[Any]]:
         fragment = open_jvp(jaxpr, tuple([not is_zero(t) for t in tangents]))
         given = [t for t in tangents if not is_zero(t)]
@@ -70,7 +76,7 @@ class Composite(ProgramCall):
     def batch(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:

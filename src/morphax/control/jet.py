@@ -42,7 +42,7 @@ from .jet_programs import jet_rules, run
 @frames_hidden
 def jet(
     fun: Callable[..., Any],
-    primals: Sequence[Any],
+    primals: Sequence[Operand],
     series: Sequence[Sequence[Any]],
     factorial_scaled: bool = True,
     **_: Any,
@@ -93,7 +93,7 @@ def jet(
     return flat.out_tree.unflatten(values), flat.out_tree.unflatten(terms)
 
 
-def _check_arguments(primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> int:
+def _check_arguments(primals: Sequence[Operand], series: Sequence[Sequence[Any]]) -> int:
     """The order, if primals and series fit."""
     for position, x in enumerate(primals):
         if not is_value(x):
@@ -165,7 +165,7 @@ def deflinear(prim: Primitive) -> None:
         [2.0, 0.0, 0.0]
     """
 
-    def rule(primals: Sequence[Any], series: Sequence[Sequence[Any]], **params: Param) -> Any:
+    def rule(primals: Sequence[Operand], series: Sequence[Sequence[Any]], **params: Param) -> Any:
         outs = [prim.bind(*operands, **params) for operands in zip(*series, strict=True)]
         value = prim.bind(*primals, **params)
         return value, [list(t) for t in zip(*outs, strict=True)] if prim.multiple_results else outs
@@ -190,7 +190,7 @@ def defzero(prim: Primitive) -> None:
         [0.0, 0.0, 0.0]
     """
 
-    def rule(primals: Sequence[Any], series: Sequence[Sequence[Any]], **params: Param) -> Any:
+    def rule(primals: Sequence[Operand], series: Sequence[Sequence[Any]], **params: Param) -> Any:
         value = prim.bind(*primals, **params)
         zero = zeros(aval_of(value).to_tangent_aval())
         return value, [zero for _ in series[0]]
@@ -217,7 +217,7 @@ def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: Any) -> None:
         [1.0, 0.0, -1.0]
     """
 
-    def rule(primals: Sequence[Any], series: Sequence[Sequence[Any]], **params: Param) -> Any:
+    def rule(primals: Sequence[Operand], series: Sequence[Sequence[Any]], **params: Param) -> Any:
         return jet(comp, primals, series, factorial_scaled=False, **kwargs)
 
     jet_rules[prim] = rule
@@ -243,7 +243,7 @@ def def_deriv(prim: Primitive, deriv: Callable[[Any], Any]) -> None:
         [1.0, 0.0, -1.0]
     """
 
-    def rule(primals: Sequence[Any], series: Sequence[Sequence[Any]], **params: Param) -> Any:
+    def rule(primals: Sequence[Operand], series: Sequence[Sequence[Any]], **params: Param) -> Any:
         (terms,) = series
         value = prim.bind(*primals, **params)
         first, others = jet(deriv, primals, [terms[:-1]], factorial_scaled=False)

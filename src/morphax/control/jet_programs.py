@@ -16,6 +16,7 @@ from ..core import (
     Jaxpr,
     Literal,
     Operand,
+    Param,
     Primitive,
     attributed_to,
     current_trace,
@@ -142,7 +143,7 @@ def _values(series: Sequence[Series]) -> list[Any]:
     return [x.coefficient(0) for x in series]
 
 
-def _bind(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+def _bind(primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]) -> list[Any]:
     result = current_trace().process(primitive, operands, params)
     return list(result) if primitive.multiple_results else [result]
 
@@ -160,7 +161,7 @@ def _varies(series: Sequence[Series]) -> Mask:
 
 
 def _jet_of_bodies(
-    primitive: HasBodies, params: dict[str, Any], inputs: Sequence[Series], order: int
+    primitive: HasBodies, params: dict[str, Param], inputs: Sequence[Series], order: int
 ) -> list[Series]:
     wiring = primitive.wiring
     parts = wiring.parts(inputs, params)

@@ -59,7 +59,7 @@ class HoldsProgram(Primitive):
     def calling(
         self,
         jaxpr: Jaxpr,
-        params: dict[str, Any],
+        params: dict[str, Param],
         numbers: Sequence[int | None],
         *,
         shared: bool = False,
@@ -70,7 +70,7 @@ class HoldsProgram(Primitive):
     def batch(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
@@ -101,7 +101,7 @@ class ProgramCall(HoldsProgram, RunsOnArrays):
 
 
 def batched_in_front(
-    axes: BatchAxes, dims: Sequence[int | None], params: dict[str, Any]
+    axes: BatchAxes, dims: Sequence[int | None], params: dict[str, Param]
 ) -> dict[str, Any]:
     """Parameters with all programs batched, all of whose results have their batch axis in front.
 
@@ -131,7 +131,7 @@ class Call(HoldsProgram, HasBodies):
     def calling(
         self,
         jaxpr: Jaxpr,
-        params: dict[str, Any],
+        params: dict[str, Param],
         numbers: Sequence[int | None],
         *,
         shared: bool = False,
@@ -140,7 +140,7 @@ class Call(HoldsProgram, HasBodies):
         return params | {self.program: jaxpr} | about
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Param
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         """As that of operations with bodies, without the search for what has a tangent in the end.
 
@@ -154,7 +154,7 @@ class Call(HoldsProgram, HasBodies):
         return split_tangents(results, fragment.out_active, jaxpr.out_avals)
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         inner = linearize_jaxpr(params[self.program], active)
 
@@ -171,13 +171,13 @@ class Call(HoldsProgram, HasBodies):
             transpose=transpose,
         )
 
-    def _call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
+    def _call(self, jaxpr: Jaxpr, params: dict[str, Param]) -> Jaxpr:
         """A program that consists of one call of `jaxpr`; it is open if that is."""
         closed, captured = captures_as_operands(jaxpr)
         named = self.calling(closed, params, [None] * len(closed.invars), shared=True)
         return operands_as_captures(call_program(self, closed.in_avals, named), captured)
 
-    def _forwarding_call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
+    def _forwarding_call(self, jaxpr: Jaxpr, params: dict[str, Param]) -> Jaxpr:
         """The same, but what is an operand, or the same result again, does not pass through it."""
         jaxpr, captured = captures_as_operands(jaxpr)
         operands = set(jaxpr.invars)

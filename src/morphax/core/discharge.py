@@ -77,7 +77,7 @@ def stage_discharged(
     return without_references(jaxpr), captured
 
 
-def _carried_out(trace: Trace, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+def _carried_out(trace: Trace, jaxpr: Jaxpr, operands: Sequence[Operand]) -> list[Any]:
     """The results of `jaxpr`, some of whose operands are cells."""
     env: dict[Any, Any] = dict(zip(jaxpr.invars, operands, strict=True))
     env.update(zip(jaxpr.constvars, jaxpr.consts, strict=True))

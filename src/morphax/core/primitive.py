@@ -234,7 +234,7 @@ class Primitive:
         """The parameters that the text of an equation shows, in their order."""
         return dict(sorted(params.items()))
 
-    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+    def get_bind_params(self, params: dict[str, Param]) -> dict[str, Any]:
         """The params with which an interpreter calls `bind` again, from those of an equation."""
         return params
 
@@ -256,13 +256,17 @@ class NoResults(Primitive):
         return []
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Param
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         self.bind(*primals, **params)
         return [], []
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Param
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: Sequence[int | None],
+        **params: Param,
     ) -> tuple[list[Any], list[Any]]:
         self.bind(*operands, **params)
         return [], []
@@ -272,7 +276,7 @@ Inferred = tuple[tuple[AbstractValue, ...], Effects]
 
 
 def infer(
-    primitive: Primitive, params: dict[str, Any], avals: tuple[AbstractValue, ...]
+    primitive: Primitive, params: dict[str, Param], avals: tuple[AbstractValue, ...]
 ) -> Inferred:
     """Result avals and effects of one application; worked out once per signature."""
     parameters = params_key(params) if params else ()
@@ -286,7 +290,7 @@ def infer(
 
 
 def _infer(
-    primitive: Primitive, params: dict[str, Any], avals: tuple[AbstractValue, ...]
+    primitive: Primitive, params: dict[str, Param], avals: tuple[AbstractValue, ...]
 ) -> Inferred:
     result, effects = primitive.typed(*avals, **params)
     results = tuple(result) if primitive.multiple_results else (result,)
@@ -297,7 +301,7 @@ def _infer(
 
 
 def _on_mesh(
-    primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...], results: tuple[Any, ...]
+    primitive: Primitive, params: dict[str, Param], avals: tuple[Any, ...], results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     if primitive.axis_flow is not None:
         flow = primitive.axis_flow(*avals, **params)

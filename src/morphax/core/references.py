@@ -198,6 +198,6 @@ def check_is_reference(x: Operand) -> None:
         )
 
 
-def values_of(operands: Sequence[Any]) -> list[Any]:
+def values_of(operands: Sequence[Operand]) -> list[Any]:
     """Operands with the values of references in place of their cells."""
     return [x.value if type(x) is Cell else x for x in operands]

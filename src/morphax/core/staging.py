@@ -18,7 +18,7 @@ from ..config import current as current_config
 from ..util.frames import UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal, Var
-from .aval import AbstractValue, Operand
+from .aval import AbstractValue, Operand, Param
 from .check import check_jaxpr
 from .debug_info import DebugInfo, unknown_function
 from .jaxpr import Equation, Jaxpr, joined_effects, make_template
@@ -87,7 +87,9 @@ class StagingTrace(Trace):
         self.invars.append(var)
         return var
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         lift = self.lift
         atoms = tuple(
             [x.atom if type(x) is StagingTracer and x._trace is self else lift(x) for x in operands]
@@ -102,10 +104,12 @@ class StagingTrace(Trace):
             return [StagingTracer(self, var) for var in outvars]
         return StagingTracer(self, outvars[0])
 
-    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_call(
+        self, call: CallWithRules, operands: Sequence[Operand]
+    ) -> Sequence[Any]:
         return call.stage(self, operands)
 
-    def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+    def splice(self, jaxpr: Jaxpr, operands: Sequence[Operand]) -> list[Any]:
         """Copy the equations of `jaxpr`; nothing is inferred anew."""
         outs = self.copy(jaxpr, [self.atom(x) for x in operands], equation_source(3))
         return [StagingTracer(self, a) for a in outs]
@@ -259,7 +263,7 @@ def stage(
 
 
 def call_program(
-    primitive: Primitive, avals: Sequence[AbstractValue], params: dict[str, Any]
+    primitive: Primitive, avals: Sequence[AbstractValue], params: dict[str, Param]
 ) -> Jaxpr:
     """The program that consists of one application of `primitive`."""
     out_avals, effects = infer(primitive, params, tuple(avals))

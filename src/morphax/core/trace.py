@@ -29,7 +29,7 @@ from ..config import current as current_config
 from ..util.frames import NOWHERE, UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal
-from .aval import AbstractValue, HasAval, Operand
+from .aval import AbstractValue, HasAval, Operand, Param
 from .jaxpr import Jaxpr
 from .leaks import check_leaks
 
@@ -50,15 +50,19 @@ class Trace:
         self.parent = parent
         self.live = True
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         """Apply `primitive`; one result, or a list if the primitive has multiple results."""
         raise TypeError(f"{type(self).__name__} is abstract")
 
-    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_call(
+        self, call: CallWithRules, operands: Sequence[Operand]
+    ) -> Sequence[Any]:
         """Apply a function that brings its own rules: the function, if nobody asks for them."""
         return call.run(self, operands)
 
-    def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+    def splice(self, jaxpr: Jaxpr, operands: Sequence[Operand]) -> list[Any]:
         """Apply a whole jaxpr, equation by equation."""
         env: dict[Atom, Any] = dict(zip(jaxpr.invars, operands, strict=True))
         if jaxpr.constvars:

@@ -20,6 +20,7 @@ from ..core import (
     DebugInfo,
     Jaxpr,
     Operand,
+    Param,
     Primitive,
     ShapedArray,
     Tracer,
@@ -135,7 +136,9 @@ class BatchTrace(Trace):
         self.arguments.append(id(tracer))
         return tracer
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         dims: list[int | None] = []
         values: list[Any] = []
         sources = 0
@@ -176,7 +179,9 @@ class BatchTrace(Trace):
         ]
         return outs if primitive.multiple_results else outs[0]
 
-    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_call(
+        self, call: CallWithRules, operands: Sequence[Operand]
+    ) -> Sequence[Any]:
         return call.batch(self, operands)
 
     def wrap(self, value: Operand, dim: int | None, sources: int = _DIFFERS) -> Any:

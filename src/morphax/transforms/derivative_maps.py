@@ -84,7 +84,7 @@ class DerivativeMap:
         return residuals, (tuple(shapes), self._facts)
 
     @classmethod
-    def unflattened(cls, structure: Any, residuals: Sequence[Any]) -> Self:
+    def unflattened(cls, structure: Any, residuals: Sequence[Operand]) -> Self:
         """The map with other residuals."""
         shapes, facts = structure
         values = list(residuals)

@@ -202,7 +202,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
 
 def _recorded(
-    where: str, fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool
+    where: str, fun: Callable[..., Any], primals: Sequence[Operand], has_aux: bool
 ) -> tuple[Any, MapFacts, LinearizeTrace, FlatFunction]:
     """Run a function; its result, and the tape with what is known of its ends."""
     leaves, flat = prepare(where, fun, primals, has_aux)

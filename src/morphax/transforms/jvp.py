@@ -15,6 +15,7 @@ from ..core import (
     DebugInfo,
     Jaxpr,
     Operand,
+    Param,
     Primitive,
     Tracer,
     Zero,
@@ -101,7 +102,9 @@ class JVPTrace(Trace):
         super().__init__(parent_trace)
         self.tag = tag
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         active = tuple([type(x) is JVPTracer and x._trace is self for x in operands])
         if not any(active):
             return self.parent.process(primitive, operands, params)
@@ -115,7 +118,9 @@ class JVPTrace(Trace):
         outs = self.wrap(fragment, self.parent.splice(fragment.jaxpr, [*primals, *tangents]))
         return outs if primitive.multiple_results else outs[0]
 
-    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_call(
+        self, call: CallWithRules, operands: Sequence[Operand]
+    ) -> Sequence[Any]:
         if any([type(x) is JVPTracer and x._trace is self for x in operands]):
             return call.push(self, operands)
         return self.parent.process_custom_call(call, operands)
@@ -136,7 +141,10 @@ class JVPTrace(Trace):
 
 
 def apply_rule(
-    primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]
+    primitive: Primitive,
+    primals: Sequence[Operand],
+    tangents: Sequence[Operand],
+    params: dict[str, Param],
 ) -> tuple[list[Any], list[Any]]:
     """Results and tangents by the rule of a primitive, as lists, in the current trace."""
     if primitive.linear:
@@ -199,7 +207,7 @@ def open_jvp(
         The program, which is open if a rule of the user closes over a tracer.
     """
 
-    def function(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    def function(primals: Sequence[Operand], tangents: Sequence[Operand]) -> Any:
         trace = JVPTrace(current_trace())
         pairs = zip(primals, tangents, strict=True)
         inputs = [p if is_zero(t) else JVPTracer(trace, p, t) for p, t in pairs]

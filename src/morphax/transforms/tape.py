@@ -28,7 +28,7 @@ class TapeEntry:
     """One linear program on the tape: residuals, slots of its tangents, the user's line."""
 
     linearization: Linearization
-    residuals: Sequence[Any]
+    residuals: Sequence[Operand]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     source: UserFrame | None
@@ -58,12 +58,12 @@ class OnValues:
 
     __slots__ = ()
 
-    def push(self, entry: TapeEntry, tangents: Sequence[Any]) -> list[Any]:
+    def push(self, entry: TapeEntry, tangents: Sequence[Operand]) -> list[Any]:
         with attributed_to(entry.source):
             return current_trace().splice(entry.linearization.linear, [*entry.residuals, *tangents])
 
     def pull(
-        self, entry: TapeEntry, cotangents: Sequence[Any], place: UserFrame | None
+        self, entry: TapeEntry, cotangents: Sequence[Operand], place: UserFrame | None
     ) -> Sequence[Any]:
         with attributed_to(place):
             return entry.linearization.pull_back(entry.residuals, cotangents)
@@ -93,7 +93,7 @@ class Tape:
     def record(
         self,
         rule: Linearization,
-        residuals: Sequence[Any],
+        residuals: Sequence[Operand],
         inputs: tuple[int, ...],
         source: UserFrame | None,
     ) -> tuple[int, ...]:

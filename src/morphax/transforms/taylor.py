@@ -29,6 +29,7 @@ from ..core import (
     Jaxpr,
     Literal,
     Operand,
+    Param,
     Primitive,
     Zero,
     apply_jaxpr,
@@ -164,7 +165,11 @@ class Application:
     """One application of an operation to series."""
 
     def __init__(
-        self, graph: Graph, primitive: Primitive, params: dict[str, Any], operands: Sequence[Series]
+        self,
+        graph: Graph,
+        primitive: Primitive,
+        params: dict[str, Param],
+        operands: Sequence[Series],
     ) -> None:
         self._graph = graph
         self._primitive = primitive
@@ -259,7 +264,7 @@ class Graph:
         self._derivatives: dict[int, Derivative] = {}
 
     def apply(
-        self, primitive: Primitive, params: dict[str, Any], operands: Sequence[Series]
+        self, primitive: Primitive, params: dict[str, Param], operands: Sequence[Series]
     ) -> list[Series]:
         """The results of an operation."""
         body = _CALLS.get(primitive.name)

@@ -54,7 +54,9 @@ class TransposeFragment(NamedTuple):
         return [next(given) if on else None for on in active]
 
 
-def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+def backward_pass(
+    jaxpr: Jaxpr, operands: Sequence[Operand], cotangents: Sequence[Operand]
+) -> list[Any]:
     """Cotangents of the operands that are `UndefinedPrimal`, `Zero` for the others.
 
     Args:

@@ -62,7 +62,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         return tuple(dict.fromkeys([name for jaxpr in bodies for name in jaxpr_axis_names(jaxpr)]))
 
     def operand_params(
-        self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
+        self, params: dict[str, Param], numbers: Sequence[int | None], *, shared: bool = False
     ) -> dict[str, Any]:
         """The parameters that say something of each operand, for other operands.
 
@@ -76,7 +76,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
     def apply(
         self,
         operands: Parts,
-        params: dict[str, Any],
+        params: dict[str, Param],
         numbers: Sequence[int | None] | None = None,
     ) -> list[Any]:
         """Bind the operation to operands by role, which the parameters need not count.
@@ -119,7 +119,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         return call.write_back(outs, operands)
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Param
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         """One operation on primals and tangents together."""
         values = self.wiring.parts(primals, params)
@@ -130,7 +130,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         outs = self.apply(call.captured.beside(values).beside(pushed), call.params)
         return _unpaired(outs, call.results)
 
-    def transpose(self, cts: Sequence[Any], *operands: Operand, **params: Param) -> list[Any]:
+    def transpose(self, cts: Sequence[Operand], *operands: Operand, **params: Param) -> list[Any]:
         """The transposes of the programs, one of which is chosen as before.
 
         Loops have rules of their own: their steps go the other way.
@@ -172,7 +172,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
     def batch(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
@@ -184,9 +184,9 @@ class HasBodies(RunsOnArrays, TakesReferences):
     def batched(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
-        params: dict[str, Any],
+        params: dict[str, Param],
     ) -> tuple[Parts, dict[str, Any], list[int | None]]:
         """Operands and parameters for whole batches, and the batch axes of results.
 
@@ -215,7 +215,7 @@ class _KnownPart(NamedTuple):
 
     operands: Mask
     results: Mask
-    params: dict[str, Any]
+    params: dict[str, Param]
     effects: Effects
 
 

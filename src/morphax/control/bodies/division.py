@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core import Atom, Equation, Jaxpr, Var, infer
+from ...core import Atom, Equation, Jaxpr, Param, Var, infer
 from ...core.partition import Demand, Partition, needed, partition, program, selected, split
 from ...util.memo import memoize
 from .fixpoint import Mask, any_of, fixpoint
@@ -195,7 +195,7 @@ class _Division:
 
 
 def applied(
-    eqn: Equation, invars: Sequence[Atom], outvars: Sequence[Var], params: dict[str, Any]
+    eqn: Equation, invars: Sequence[Atom], outvars: Sequence[Var], params: dict[str, Param]
 ) -> Equation:
     """The operation of an equation on other operands, with other parameters."""
     _, effects = infer(eqn.primitive, params, tuple([a.aval for a in invars]))

@@ -88,7 +88,7 @@ class Cond(HasBodies):
         return b.ops("stablehlo.case", outs, index, regions=regions, gives_token=ordered)
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         """Residuals are what branches hand out in places, operands, and the choice itself."""
         branches = params["branches"]
@@ -129,7 +129,7 @@ class Cond(HasBodies):
     def batch(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
@@ -146,7 +146,7 @@ class Cond(HasBodies):
     def _batch_by_selection(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         branches: tuple[Jaxpr, ...],
     ) -> tuple[list[Any], Sequence[int]]:

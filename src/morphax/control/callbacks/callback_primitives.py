@@ -124,7 +124,11 @@ class PureCallback(CallsPython):
         )
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Param
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: Sequence[int | None],
+        **params: Param,
     ) -> tuple[list[Any], list[int | None]]:
         method = params["vmap_method"]
         if method is None:
@@ -156,7 +160,11 @@ class IOCallback(CallsPython):
         )
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Param
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: Sequence[int | None],
+        **params: Param,
     ) -> tuple[list[Any], list[int | None]]:
         if params["ordered"]:
             raise ValueError(
@@ -173,9 +181,9 @@ class IOCallback(CallsPython):
 def _one_by_one(
     primitive: Primitive,
     axes: BatchAxes,
-    operands: Sequence[Any],
+    operands: Sequence[Operand],
     dims: Sequence[int | None],
-    params: dict[str, Any],
+    params: dict[str, Param],
     unroll: int = 1,
 ) -> tuple[list[Any], list[int | None]]:
     """A call for each member of the batch, in turn."""
@@ -196,9 +204,9 @@ def _one_by_one(
 def _unrolled(
     primitive: Primitive,
     axes: BatchAxes,
-    operands: Sequence[Any],
+    operands: Sequence[Operand],
     dims: Sequence[int | None],
-    params: dict[str, Any],
+    params: dict[str, Param],
 ) -> tuple[list[Any], list[int | None]]:
     return _one_by_one(primitive, axes, operands, dims, params, unroll=max(axes.size, 1))
 
@@ -211,9 +219,9 @@ def _at_once(
     def method(
         primitive: Primitive,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: Sequence[int | None],
-        params: dict[str, Any],
+        params: dict[str, Param],
     ) -> tuple[list[Any], list[int | None]]:
         batches = [
             prepare(axes, x) if d is None else moved_axis(x, d, 0)

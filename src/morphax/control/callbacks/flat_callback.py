@@ -58,7 +58,7 @@ def split_leaves(
     return arrays, StaticLeaves(static), in_tree
 
 
-def joined_leaves(in_tree: PyTreeDef, static: StaticLeaves, operands: Sequence[Any]) -> Any:
+def joined_leaves(in_tree: PyTreeDef, static: StaticLeaves, operands: Sequence[Operand]) -> Any:
     """``(args, kwargs)`` from what `split_leaves` gave."""
     given, others = iter(operands), dict(static)
     leaves = [others[i] if i in others else next(given) for i in range(in_tree.num_leaves)]

@@ -59,7 +59,11 @@ class Watches(NoResults, RunsOnArrays):
         return call_python(b, call, outs, *operands, ordered=has_ordered(self.effects(**params)))
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Param
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: Sequence[int | None],
+        **params: Param,
     ) -> tuple[list[Any], list[Any]]:
         for i in range(axes.size):
             member = [

@@ -31,11 +31,13 @@ class Name(Primitive):
     def lower(self, b: Builder, out: ShapedArray, x: Value, *, name: str) -> Value:
         return x
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, name: str) -> tuple[Any, Any]:
+    def jvp(
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], *, name: str
+    ) -> tuple[Any, Any]:
         return self.bind(*primals, name=name), tangents[0]
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, name: str
+        self, axes: BatchAxes, operands: Sequence[Operand], dims: Sequence[Any], *, name: str
     ) -> tuple[Any, Any]:
         return self.bind(*operands, name=name), dims[0]
 

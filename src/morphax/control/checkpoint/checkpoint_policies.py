@@ -106,7 +106,7 @@ def dots_with_no_batch_dims_saveable(prim: Primitive, *_: object, **params: Para
     return prim is dot_general_p and _is_without_batch_axes(params)
 
 
-def _is_without_batch_axes(params: dict[str, Any]) -> bool:
+def _is_without_batch_axes(params: dict[str, Param]) -> bool:
     _, (lhs_batch, rhs_batch) = params["dimension_numbers"]
     return not lhs_batch and not rhs_batch
 

@@ -16,6 +16,7 @@ from typing import Any, final
 from ...core import (
     Equation,
     Jaxpr,
+    Param,
     apply_jaxpr,
     call_program,
     captures_as_operands,
@@ -69,7 +70,7 @@ class Checkpoint(Call, ProgramCall):
         return b.call("rematted_computation", jaxpr, *given)
 
     def operand_params(
-        self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
+        self, params: dict[str, Param], numbers: Sequence[int | None], *, shared: bool = False
     ) -> dict[str, Any]:
         """What is new, saved values and tangents, passes a barrier."""
         barriers = params["prevent_cse"]
@@ -78,7 +79,7 @@ class Checkpoint(Call, ProgramCall):
         return {"prevent_cse": tuple([i is None or barriers[i] for i in numbers])}
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         policy = params["policy"]
         rule = linearize_jaxpr(under_policy(params["jaxpr"], policy), active)

@@ -92,7 +92,11 @@ class Check(NoResults, RunsOnArrays):
         )
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Param
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: Sequence[int | None],
+        **params: Param,
     ) -> tuple[list[Any], list[Any]]:
         """Raise the failure of the first member that failed."""
         pred = operands[0]

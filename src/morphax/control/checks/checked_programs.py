@@ -78,7 +78,7 @@ class Interpreter:
         return checked_program(jaxpr, self.errors, self._automatic)
 
     def without_checks(
-        self, function: Callable[[Sequence[Any]], Sequence[Any]], operands: Sequence[Any]
+        self, function: Callable[[Sequence[Any]], Sequence[Any]], operands: Sequence[Operand]
     ) -> list[Any]:
         """Apply a function in the current trace, its checks dropped.
 
@@ -97,7 +97,7 @@ class Interpreter:
         computed = iter(quiet.run(constants_as_arguments(jaxpr), [*consts, *values]))
         return [x if _is_absent(x) else next(computed) for x in results]
 
-    def run(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+    def run(self, jaxpr: Jaxpr, operands: Sequence[Operand]) -> list[Any]:
         """The results of the program."""
         env: dict[Atom, Any] = dict(zip(jaxpr.invars, operands, strict=True))
         env.update(zip(jaxpr.constvars, jaxpr.consts, strict=True))
@@ -107,7 +107,7 @@ class Interpreter:
                 env.update(zip(eqn.outvars, self._apply(eqn, inputs), strict=True))
         return [a.val if type(a) is Literal else env[a] for a in jaxpr.outvars]
 
-    def _apply(self, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+    def _apply(self, eqn: Equation, operands: Sequence[Operand]) -> list[Any]:
         rule = rule_of(eqn.primitive)
         if rule is not None:
             return rule(self, eqn, operands)

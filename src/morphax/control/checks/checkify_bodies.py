@@ -74,18 +74,18 @@ class CheckedProgram:
 Rule = Callable[["Interpreter", Equation, Sequence[Any]], list[Any]]
 
 
-def apply_unchanged(eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def apply_unchanged(eqn: Equation, operands: Sequence[Operand]) -> list[Any]:
     """The results of an equation, in the current trace."""
     result = current_trace().process(eqn.primitive, operands, eqn.params)
     return list(result) if eqn.primitive.multiple_results else [result]
 
 
-def apply_changed(eqn: Equation, operands: Sequence[Any], **changes: Any) -> list[Any]:
+def apply_changed(eqn: Equation, operands: Sequence[Operand], **changes: Any) -> list[Any]:
     """The results of an operation with other parameters."""
     return apply_unchanged(eqn.replace(params=eqn.params | changes), operands)
 
 
-def check_bodies(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_bodies(interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]) -> list[Any]:
     """The state of a loop is carried, that of branches is a result.
 
     Branches number their sites one after the other, and pack states in one layout.
@@ -161,14 +161,18 @@ def _with_carried_state(program: CheckedProgram, place: int) -> Jaxpr:
     return stage_closed(function, in_avals, program.jaxpr.debug_info)
 
 
-def check_custom_jvp(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_custom_jvp(
+    interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]
+) -> list[Any]:
     """The state comes from the function, and has no derivative; the rule has no checks."""
     program = interpreter.program(eqn.params["call_jaxpr"])
     if not program.changed:
         return apply_unchanged(eqn, operands)
     n, rule = eqn.params["num_consts"], eqn.params["jvp_rule"]
 
-    def checked_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], Any]:
+    def checked_rule(
+        primals: Sequence[Operand], tangents: Sequence[Operand]
+    ) -> tuple[list[Any], Any]:
         count = len(primals) - n
 
         def flat_rule(values: Sequence[Any]) -> list[Any]:
@@ -183,7 +187,9 @@ def check_custom_jvp(interpreter: Interpreter, eqn: Equation, operands: Sequence
     return _apply_custom(interpreter, eqn, operands, program, jvp_rule=checked_rule)
 
 
-def check_custom_vjp(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_custom_vjp(
+    interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]
+) -> list[Any]:
     """As for `custom_jvp`."""
     program = interpreter.program(eqn.params["call_jaxpr"])
     if not program.changed:
@@ -192,7 +198,7 @@ def check_custom_vjp(interpreter: Interpreter, eqn: Equation, operands: Sequence
     num_outs = len(eqn.outvars)
 
     def checked_forward(
-        primals: Sequence[Any], perturbed: Sequence[bool]
+        primals: Sequence[Operand], perturbed: Sequence[bool]
     ) -> tuple[list[Any], list[Any], Any]:
         pulls = []
 
@@ -204,7 +210,7 @@ def check_custom_vjp(interpreter: Interpreter, eqn: Equation, operands: Sequence
         state = _state_of(program, primals)
         results = interpreter.without_checks(flat_forward, primals[n:])
 
-        def checked_pull(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        def checked_pull(residuals: Sequence[Operand], cts: Sequence[Operand]) -> list[Any]:
             count = len(residuals)
             own = interpreter.without_checks(
                 lambda values: pulls[0](values[:count], values[count:]),
@@ -220,7 +226,7 @@ def check_custom_vjp(interpreter: Interpreter, eqn: Equation, operands: Sequence
 def _apply_custom(
     interpreter: Interpreter,
     eqn: Equation,
-    operands: Sequence[Any],
+    operands: Sequence[Operand],
     program: CheckedProgram,
     **rule: Param,
 ) -> list[Any]:
@@ -229,7 +235,7 @@ def _apply_custom(
     return interpreter.ledger.take(results, program.sites, program.layout)
 
 
-def _state_of(program: CheckedProgram, operands: Sequence[Any]) -> list[Any]:
+def _state_of(program: CheckedProgram, operands: Sequence[Operand]) -> list[Any]:
     state, _ = program.run(*operands)
     return state.pack(program.layout)
 
@@ -238,7 +244,7 @@ def _no_tangent(x: Operand) -> Zero:
     return Zero(aval_of(x).to_tangent_aval())
 
 
-def check_check(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_check(interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]) -> list[Any]:
     """A check becomes an entry of the ledger, or nothing if its category is not asked for."""
     sites = eqn.params["sites"]
     state, _ = CheckState.unpack(operands, layout_of(sites))

@@ -66,7 +66,7 @@ class CustomCall(ProgramCall, TakesReferences):
         return trace.process(self, contents, params)
 
     def process_eval(
-        self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]
+        self, trace: Trace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         if any(map(is_reference, operands)):
             return self.discharge(*operands, **params)
@@ -81,25 +81,25 @@ class CustomCall(ProgramCall, TakesReferences):
         return write_back(results, operands, changed)
 
     def process_jvp(
-        self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]
+        self, trace: Trace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         rule, operands = self._rule_and_operands(operands, params)
         with attributed_to_running_line():
             return self._checked(self.push(trace, operands, rule), params)
 
     def process_linearize(
-        self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]
+        self, trace: Trace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         rule, operands = self._rule_and_operands(operands, params)
         with attributed_to_running_line():
             return self._checked(self.record(trace, operands, rule), params)
 
     def _rule_and_operands(
-        self, operands: Sequence[Any], params: dict[str, Any]
+        self, operands: Sequence[Operand], params: dict[str, Param]
     ) -> tuple[Any, list[Any]]:
         return params[self.rule_name], as_references(operands[params["num_consts"] :])
 
-    def _checked(self, outs: list[Any], params: dict[str, Any]) -> list[Any]:
+    def _checked(self, outs: list[Any], params: dict[str, Param]) -> list[Any]:
         """The results of a rule, which must have the shapes and dtypes of the function's."""
         expected = params["call_jaxpr"].out_avals
         for i, (given, aval) in enumerate(zip(map(aval_of, outs), expected, strict=True)):
@@ -115,7 +115,7 @@ class CustomCall(ProgramCall, TakesReferences):
         return outs
 
     def process_batch(
-        self, trace: BatchTrace, operands: Sequence[Any], params: dict[str, Any]
+        self, trace: BatchTrace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         pairs = [trace.split(x) for x in operands]
         with set_current_trace(trace.parent):
@@ -127,7 +127,7 @@ class CustomCall(ProgramCall, TakesReferences):
     def batch(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
@@ -137,7 +137,7 @@ class CustomCall(ProgramCall, TakesReferences):
         self,
         origin: BatchTrace | None,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         *,
         call_jaxpr: Jaxpr,

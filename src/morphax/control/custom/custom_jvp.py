@@ -32,7 +32,7 @@ from .custom_rules import HasRules, checked_result, flatten_like
 JVPRule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
 
 
-def apply_jvp_rule(trace: JVPTrace, operands: Sequence[Any], rule: JVPRule) -> list[Any]:
+def apply_jvp_rule(trace: JVPTrace, operands: Sequence[Operand], rule: JVPRule) -> list[Any]:
     """Run a rule in forward mode."""
     pairs = [trace.split(x) for x in operands]
     assert trace.parent is not None, "differentiation has a parent"
@@ -43,7 +43,9 @@ def apply_jvp_rule(trace: JVPTrace, operands: Sequence[Any], rule: JVPRule) -> l
     ]
 
 
-def linearize_jvp_rule(trace: LinearizeTrace, operands: Sequence[Any], rule: JVPRule) -> list[Any]:
+def linearize_jvp_rule(
+    trace: LinearizeTrace, operands: Sequence[Operand], rule: JVPRule
+) -> list[Any]:
     """Run a rule with known primals, and record what it does to tangents."""
     pairs = [trace.split(x) for x in operands]
     primals = [p for p, _ in pairs]
@@ -64,7 +66,9 @@ def batched_jvp_rule(
 ) -> JVPRule:
     """The rule of a batched function."""
 
-    def batched(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def batched(
+        primals: Sequence[Operand], tangents: Sequence[Operand]
+    ) -> tuple[list[Any], list[Any]]:
         with members() as trace:
             outs, out_tangents = rule(
                 [trace.wrap(x, d) for x, d in zip(primals, dims, strict=True)],
@@ -159,7 +163,7 @@ class custom_jvp(HasRules):
                 )
             )
 
-        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        def jvp(primals: Sequence[Operand], tangents: Sequence[Operand]) -> tuple[Any, Any]:
             out = self(*primals)
             terms = [
                 rule(t, out, *primals)
@@ -187,7 +191,9 @@ class custom_jvp(HasRules):
         jvp, in_tree, symbolic = self.jvp, flat.in_tree, self.symbolic_zeros
         assert jvp is not None, "the rule is defined"
 
-        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        def rule(
+            primals: Sequence[Operand], tangents: Sequence[Operand]
+        ) -> tuple[list[Any], list[Any]]:
             given = tangents if symbolic else map(tangent_output, tangents)
             result = jvp(*fixed, in_tree.unflatten(primals)[0], in_tree.unflatten(given)[0])
             if not (isinstance(result, (tuple, list)) and len(result) == 2):

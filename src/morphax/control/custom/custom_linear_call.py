@@ -49,7 +49,7 @@ class LinearCall(ProgramCall):
         return {name: params[name] for name in ("callee", "num_res")}
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Param
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         num_res, callee = params["num_res"], params["callee"]
         if all([is_zero(t) for t in tangents[:num_res]]):
@@ -60,7 +60,7 @@ class LinearCall(ProgramCall):
         return split_tangents(results, fragment.out_active, callee.out_avals)
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         """The linear program is the call; a derivative by residuals goes through the function."""
         num_res, callee = params["num_res"], params["callee"]
@@ -84,7 +84,7 @@ class LinearCall(ProgramCall):
 
     def transpose(
         self,
-        cts: Sequence[Any],
+        cts: Sequence[Operand],
         *operands: Operand,
         callee: Jaxpr,
         callee_transpose: Jaxpr,
@@ -112,7 +112,7 @@ class LinearCall(ProgramCall):
     def batch(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int]]:

@@ -93,7 +93,9 @@ def _root(program: Jaxpr, solver: Jaxpr, implicit: Jaxpr, num_consts: int, count
     def root(*operands: Operand) -> list[Any]:
         return apply_jaxpr(solver, *operands)
 
-    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def rule(
+        primals: Sequence[Operand], tangents: Sequence[Operand]
+    ) -> tuple[list[Any], list[Any]]:
         consts = primals[:num_consts]
         outs = root(*primals)
         x, aux = outs[:count], outs[count:]

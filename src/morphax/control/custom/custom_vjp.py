@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import errors, tree
-from ...core import Tracer, aval_of
+from ...core import Operand, Tracer, aval_of
 from ...transforms.derivative_maps import tangent_output
 from ...transforms.flattening import FlatFunction, function_label
 from ...util.messages import message
@@ -96,7 +96,7 @@ class custom_vjp(HasRules):
         positions = self.nondiff_argnums
 
         def forward(
-            operands: Sequence[Any], perturbed: Sequence[bool]
+            operands: Sequence[Operand], perturbed: Sequence[bool]
         ) -> tuple[list[Any], list[Any], Pull]:
             avals = [aval_of(x) for x in operands]
             given = map(CustomVJPPrimal, operands, perturbed) if symbolic else operands
@@ -105,7 +105,7 @@ class custom_vjp(HasRules):
             residuals, residual_tree = tree.flatten(given_residuals)
             out_tree = flat.out_tree
 
-            def pull(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+            def pull(residuals: Sequence[Operand], cts: Sequence[Operand]) -> list[Any]:
                 shown = cts if symbolic else map(tangent_output, cts)
                 given = bwd(*fixed, residual_tree.unflatten(residuals), out_tree.unflatten(shown))
                 return checked_cotangents(label, given, flat, avals)

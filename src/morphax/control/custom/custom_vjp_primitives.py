@@ -81,7 +81,7 @@ class CustomVJPLinear(Primitive):
 
     def transpose(
         self,
-        cts: Sequence[Any],
+        cts: Sequence[Operand],
         *operands: Operand,
         pull: Pull,
         num_residuals: int,
@@ -107,10 +107,12 @@ def _forward_mode_text() -> str:
 custom_vjp_linear_p = CustomVJPLinear()
 
 
-def push_through(trace: JVPTrace, operands: Sequence[Any], forward: Forward) -> list[Any]:
+def push_through(trace: JVPTrace, operands: Sequence[Operand], forward: Forward) -> list[Any]:
     """Forward mode: the tangent is left to the linear map, which only transposition can use."""
 
-    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def rule(
+        primals: Sequence[Operand], tangents: Sequence[Operand]
+    ) -> tuple[list[Any], list[Any]]:
         active = tuple([not is_zero(t) for t in tangents])
         outs, residuals, pull = forward(primals, active)
         given = [t for t in tangents if not is_zero(t)]
@@ -125,7 +127,7 @@ def push_through(trace: JVPTrace, operands: Sequence[Any], forward: Forward) -> 
 
 
 def _linear_params(
-    outs: Sequence[Any], residuals: Sequence[Any], active: tuple[bool, ...], pull: Pull
+    outs: Sequence[Any], residuals: Sequence[Operand], active: tuple[bool, ...], pull: Pull
 ) -> dict[str, Any]:
     """The parameters of the linear map of a function that gave these results and residuals."""
     return {
@@ -136,7 +138,7 @@ def _linear_params(
     }
 
 
-def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forward) -> list[Any]:
+def record_rules(trace: LinearizeTrace, operands: Sequence[Operand], forward: Forward) -> list[Any]:
     """Reverse mode: run the forward rule, put the pullback on the tape."""
     pairs = [trace.split(x) for x in operands]
     assert trace.parent is not None, "differentiation has a parent"
@@ -149,7 +151,7 @@ def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forwar
     linear = call_program(custom_vjp_linear_p, [*map(aval_of, residuals), *tangent_avals], params)
     tangents_out = selected(linear.outvars, out_active)
 
-    def pull_active(given: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+    def pull_active(given: Sequence[Any], cts: Sequence[Operand]) -> list[Any]:
         active_cts = iter(cts)
         full = [next(active_cts) if on else None for on in out_active]
         pairs = zip(full, params["out_avals"], strict=True)
@@ -168,7 +170,7 @@ def batched_forward(
     """The rules of a batched function."""
 
     def batched(
-        operands: Sequence[Any], perturbed: Sequence[bool]
+        operands: Sequence[Operand], perturbed: Sequence[bool]
     ) -> tuple[list[Any], list[Any], Pull]:
         with members() as trace:
             outs, residuals, pull = forward(
@@ -189,7 +191,7 @@ def _batched_pull(
     residual_dims: Sequence[int | None],
     outs_batched: bool,
 ) -> Pull:
-    def batched(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+    def batched(residuals: Sequence[Operand], cts: Sequence[Operand]) -> list[Any]:
         with members() as trace:
             results = pull(
                 [trace.wrap(x, d) for x, d in zip(residuals, residual_dims, strict=True)],

@@ -50,7 +50,12 @@ class RematOpt(ProgramCall):
         return {"fwd_jaxpr": params["fwd_jaxpr"]}
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], *, fwd_jaxpr: Jaxpr, **_: Param
+        self,
+        primals: Sequence[Operand],
+        tangents: Sequence[Operand],
+        *,
+        fwd_jaxpr: Jaxpr,
+        **_: Param,
     ) -> tuple[list[Any], list[Any]]:
         fragment = jvp_jaxpr(fwd_jaxpr, tuple([not is_zero(t) for t in tangents]))
         given = [t for t in tangents if not is_zero(t)]
@@ -60,7 +65,7 @@ class RematOpt(ProgramCall):
     def batch(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int]]:
@@ -87,7 +92,7 @@ def replaceable_forward(forward: Forward, flat: FlatFunction) -> Forward:
     """A forward rule as one operation `remat_opt`, beside the program of the function."""
 
     def staged(
-        operands: Sequence[Any], perturbed: Sequence[bool]
+        operands: Sequence[Operand], perturbed: Sequence[bool]
     ) -> tuple[list[Any], list[Any], Pull]:
         ran: list[tuple[int, Pull]] = []
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ... import tree
-from ...core import aval_of, frames_hidden, is_value, stage_discharged
+from ...core import Operand, aval_of, frames_hidden, is_value, stage_discharged
 from ...core.compile_time import trace_of
 from ...core.trace import Trace
 from ...transforms.flattening import debug_info, function_label
@@ -45,7 +45,7 @@ class UserRule:
         return repr(self.function)
 
     def __call__(
-        self, size: int, batched: Sequence[bool], operands: Sequence[Any]
+        self, size: int, batched: Sequence[bool], operands: Sequence[Operand]
     ) -> tuple[list[Any], list[bool]]:
         n = self.num_consts
         if any(batched[:n]):

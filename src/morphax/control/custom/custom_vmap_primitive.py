@@ -63,7 +63,7 @@ class CustomVmapCall(ProgramCall):
     program = "call"
 
     def process_batch(
-        self, trace: BatchTrace, operands: Sequence[Any], params: dict[str, Any]
+        self, trace: BatchTrace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         pairs = [trace.split(x) for x in operands]
         with set_current_trace(trace.parent):
@@ -75,7 +75,7 @@ class CustomVmapCall(ProgramCall):
         return [trace.wrap(x, 0 if on else None) for x, on in zip(outs, batched, strict=True)]
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Param
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         active = tuple([not is_zero(t) for t in tangents])
         given = [t for t in tangents if not is_zero(t)]
@@ -84,7 +84,7 @@ class CustomVmapCall(ProgramCall):
         return split_tangents(results, out_active, params["call"].out_avals)
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         forward = call_program(self, avals, params)
         pushed, out_active = _derivative(active, params)
@@ -97,7 +97,7 @@ class CustomVmapCall(ProgramCall):
             num_residuals=len(avals),
         )
 
-    def transpose(self, cts: Sequence[Any], *operands: Operand, **params: Param) -> list[Any]:
+    def transpose(self, cts: Sequence[Operand], *operands: Operand, **params: Param) -> list[Any]:
         call, rule = params["call"], params["rule"]
         linear = tuple([is_undefined_primal(x) for x in operands])
         ct_active = tuple([not is_zero(ct) for ct in cts])
@@ -139,7 +139,7 @@ custom_vmap_call_p = CustomVmapCall()
 
 
 def _derivative(
-    active: tuple[bool, ...], params: dict[str, Any]
+    active: tuple[bool, ...], params: dict[str, Param]
 ) -> tuple[dict[str, Any], tuple[bool, ...]]:
     """Parameters of the equation for results and tangents; which results have a tangent.
 
@@ -178,7 +178,7 @@ class DerivativeRule:
         return f"derivative of {self.rule!r}"
 
     def __call__(
-        self, size: int, batched: Sequence[bool], operands: Sequence[Any]
+        self, size: int, batched: Sequence[bool], operands: Sequence[Operand]
     ) -> tuple[list[Any], list[bool]]:
         count, axes = len(self.active), BatchAxes(size)
         flags = list(batched[:count])
@@ -218,7 +218,7 @@ class TransposedRule:
         return f"transpose of {self.rule!r}"
 
     def __call__(
-        self, size: int, batched: Sequence[bool], operands: Sequence[Any]
+        self, size: int, batched: Sequence[bool], operands: Sequence[Operand]
     ) -> tuple[list[Any], list[bool]]:
         axes = BatchAxes(size)
         given = iter(zip(operands, batched, strict=True))

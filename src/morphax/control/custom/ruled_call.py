@@ -46,11 +46,11 @@ class RuledCall:
     name: str
     info: DebugInfo
 
-    def run(self, trace: Trace, operands: Sequence[Any]) -> Sequence[Any]:
+    def run(self, trace: Trace, operands: Sequence[Operand]) -> Sequence[Any]:
         with set_current_trace(trace):
             return self.function(*operands)
 
-    def stage(self, trace: Trace, operands: Sequence[Any]) -> Sequence[Any]:
+    def stage(self, trace: Trace, operands: Sequence[Operand]) -> Sequence[Any]:
         with set_current_trace(trace):
             avals = [aval_of(x) for x in operands]
             jaxpr, captured = stage_with_operands(self.function, avals, self.info)
@@ -62,13 +62,13 @@ class RuledCall:
             }
             return self.primitive.bind(*captured, *operands, **params)
 
-    def push(self, trace: JVPTrace, operands: Sequence[Any]) -> list[Any]:
+    def push(self, trace: JVPTrace, operands: Sequence[Operand]) -> list[Any]:
         return self.primitive.push(trace, operands, self.rule)
 
-    def record(self, trace: LinearizeTrace, operands: Sequence[Any]) -> list[Any]:
+    def record(self, trace: LinearizeTrace, operands: Sequence[Operand]) -> list[Any]:
         return self.primitive.record(trace, operands, self.rule)
 
-    def batch(self, trace: BatchTrace, operands: Sequence[Any]) -> Sequence[Any]:
+    def batch(self, trace: BatchTrace, operands: Sequence[Operand]) -> Sequence[Any]:
         if any([isinstance(x, Reference) for x in operands]):
             return self.stage(trace, operands)
         pairs = [trace.split(x) for x in operands]

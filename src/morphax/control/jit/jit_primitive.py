@@ -65,7 +65,7 @@ class Jit(Call, ProgramCall):
         return b.call(name, jaxpr, *operands)
 
     def operand_params(
-        self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
+        self, params: dict[str, Param], numbers: Sequence[int | None], *, shared: bool = False
     ) -> dict[str, Any]:
         """Memory that others read is not given away."""
         given = params["donated_invars"]

@@ -15,7 +15,7 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from ...array import Array
 from ...array.colocation import any_committed
-from ...core import Cell, Jaxpr, StagingTrace, current_trace, root_trace
+from ...core import Cell, Jaxpr, Param, StagingTrace, current_trace, root_trace
 from ...core.trace import Trace
 from ...engines.build_events import LOWERING, reported
 from ...engines.call_plan import CallPlan
@@ -77,7 +77,7 @@ class Traced(Stage):
         donate_argnums: tuple[int, ...],
         *,
         captured: Sequence[Any],
-        params: dict[str, Any],
+        params: dict[str, Param],
         device: Any,
     ) -> None:
         super().__init__(in_tree, out_tree, jaxpr, donate_argnums)

@@ -103,7 +103,7 @@ class Scan(HasBodies):
         return b.inline(scan_as_while(tuple(params.items())), *operands)
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         """A scan that stacks residuals, and a linear scan that reads them."""
         jaxpr = params["jaxpr"]
@@ -164,7 +164,7 @@ class Scan(HasBodies):
         program = stage_closed(linear, [*residual_avals, *tangents.where(given).flat])
         return Linearization(forward_program, program, rule.out_active, len(residuals))
 
-    def transpose(self, cts: Sequence[Any], *operands: Operand, **params: Param) -> list[Any]:
+    def transpose(self, cts: Sequence[Operand], *operands: Operand, **params: Param) -> list[Any]:
         """The steps in the other direction.
 
         Cotangents of the carry are carried, those of the constants summed, those of xs stacked.
@@ -209,7 +209,11 @@ class Scan(HasBodies):
         return [x if on else None for x, on in zip(cotangents, undefined.flat, strict=True)]
 
     def _transpose_linear_part(
-        self, cts: Sequence[Any], values: Parts, linear: Sequence[bool], params: dict[str, Any]
+        self,
+        cts: Sequence[Operand],
+        values: Parts,
+        linear: Sequence[bool],
+        params: dict[str, Param],
     ) -> list[Any]:
         """The transpose of a scan that is linear in some components of its carry only.
 
@@ -245,7 +249,7 @@ class Scan(HasBodies):
 
 def _steps(
     operands: Parts,
-    params: dict[str, Any],
+    params: dict[str, Param],
     slices: Callable[[int], Sequence[Any]],
     scope: Callable[[int], AbstractContextManager[Any]],
 ) -> tuple[list[Any], list[tuple[Any, ...]]]:

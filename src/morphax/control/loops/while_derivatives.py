@@ -17,6 +17,7 @@ import numpy as np
 from ...core import (
     Jaxpr,
     Operand,
+    Param,
     apply_jaxpr,
     aval_of,
     call_program,
@@ -51,7 +52,7 @@ class ReversibleWhile(Loops):
     name = "reversible_while"
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         return _Reversal(avals, active, params).linearization()
 
@@ -67,7 +68,7 @@ class _Reversal:
     """
 
     def __init__(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> None:
         self.avals = avals
         self.active = active

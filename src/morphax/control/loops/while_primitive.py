@@ -77,7 +77,9 @@ class Loops(HasBodies):
         carry = bound(values, place, committed)
         return carry if is_over else run_compiled(self, parts.replaced(carry=carry).flat, params)
 
-    def with_carried_condition(self, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    def with_carried_condition(
+        self, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> list[Any]:
         """The results, by a loop that works out the condition in its body, and carries it.
 
         There a condition may do more than decide: in a StableHLO loop it can take a token but not
@@ -138,7 +140,7 @@ class Loops(HasBodies):
         )
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         """The linear program runs a second loop, with tangents."""
         forward = call_program(self, avals, params)
@@ -148,7 +150,7 @@ class Loops(HasBodies):
         linear = fragment.jaxpr.replace(outvars=fragment.jaxpr.outvars[count:])
         return Linearization(forward, linear, fragment.out_active, len(avals))
 
-    def transpose(self, cts: Sequence[Any], *operands: Operand, **params: Param) -> list[Any]:
+    def transpose(self, cts: Sequence[Operand], *operands: Operand, **params: Param) -> list[Any]:
         raise ValueError(
             message(
                 "reverse-mode derivative of lax.while_loop (or of fori_loop with bounds that are "
@@ -164,7 +166,7 @@ class Loops(HasBodies):
     def batch(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:

@@ -131,7 +131,7 @@ def _scan(
     )
 
 
-def _if(condition: Operand, function: Callable[..., Any], operands: Sequence[Any]) -> list[Any]:
+def _if(condition: Operand, function: Callable[..., Any], operands: Sequence[Operand]) -> list[Any]:
     """`function` of the operands where the condition holds, else the operands."""
     index = convert_element_type(condition, np.int32)
     parts = Parts(index=[index], operands=list(operands))

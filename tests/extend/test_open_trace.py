@@ -1,4 +1,4 @@
-"""The interface of traces and tracers for code outside."""
+"""The interface of traces and tracers for user code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What code outside asks of values, traces and tables."""
+"""What user code asks of values, traces and tables."""
 
 from __future__ import annotations
 

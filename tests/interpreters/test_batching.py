@@ -106,7 +106,7 @@ def test_rules_that_take_the_axis() -> None:
 
 
 def test_operation_over_a_named_axis() -> None:
-    """An outside sum over mapped axes: it acts though its operand is not mapped."""
+    """A user-defined sum over mapped axes: it acts though its operand is not mapped."""
     p = Primitive("sum_over")
     p.def_impl(lambda x, *, axis_name: x)
     p.def_abstract_eval(lambda x, *, axis_name: x)

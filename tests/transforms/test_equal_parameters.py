@@ -139,7 +139,7 @@ batching.primitive_batchers[opened] = lambda args, dims, p: (
 )
 
 ONE = np.ones((), np.float32)
-PRIMITIVES = {"a class": coded, "from outside": opened}
+PRIMITIVES = {"a class": coded, "user-defined": opened}
 
 PATHS: dict[str, Callable[[Callable[[Any], Any]], Any]] = {
     "eager": lambda f: f(ONE),

@@ -14,6 +14,8 @@ from typing import Any
 from ..core import (
     BatchAxes,
     Effects,
+    Operand,
+    Param,
     Primitive,
     apply_jaxpr,
     aval_of,
@@ -32,9 +34,9 @@ _EVERY_CATEGORY = frozenset({DivisionByZeroError, FailedCheckError, NaNError, OO
 def batch_with_checks(
     primitive: Primitive,
     axes: BatchAxes,
-    operands: Sequence[Any],
+    operands: Sequence[Operand],
     dims: Sequence[int | None],
-    params: dict[str, Any],
+    params: dict[str, Param],
 ) -> tuple[list[Any], Sequence[int | None]]:
     """The `batch` rule for an operation whose programs contain checks."""
     avals = [

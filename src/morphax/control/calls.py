@@ -8,7 +8,7 @@ from typing import Any
 
 from ..array import Array
 from ..array.colocation import placement_of
-from ..core import Jaxpr, Primitive, Zero
+from ..core import Jaxpr, Param, Primitive, Zero
 from ..engines.choice import engine_for
 from ..engines.reference.eager import as_array
 from ..engines.reference.engine import MOST_INTERPRETED, REFERENCE
@@ -37,7 +37,7 @@ def no_scope(step: int) -> AbstractContextManager[Any]:
 
 
 def run_compiled(
-    primitive: Primitive, operands: Sequence[Array], params: dict[str, Any]
+    primitive: Primitive, operands: Sequence[Array], params: dict[str, Param]
 ) -> list[Array]:
     """Apply one operation as a whole, however many it is made of."""
     place, committed = placement_of(operands, primitive.name)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..core import (
     Jaxpr,
+    Operand,
     Var,
     apply_jaxpr,
     aval_of,
@@ -47,7 +48,7 @@ def converted_results(jaxpr: Jaxpr, weak: Sequence[bool]) -> Jaxpr:
     if all(a.weak_type == w for a, w in zip(jaxpr.out_avals, weak, strict=True)):
         return jaxpr
 
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         return [
             convert(x, aval.dtype, w) if aval.weak_type != w else x
             for x, aval, w in zip(apply_jaxpr(jaxpr, *operands), jaxpr.out_avals, weak, strict=True)

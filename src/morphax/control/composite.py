@@ -18,6 +18,8 @@ from .. import tree
 from ..core import (
     BatchAxes,
     Jaxpr,
+    Operand,
+    Param,
     Tracer,
     apply_jaxpr,
     has_ordered,
@@ -60,7 +62,12 @@ class Composite(ProgramCall):
     transpose = not_linear("its derivative is that of the decomposition")
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], *, jaxpr: Jaxpr, **params: Any
+        self,
+        primals: Sequence[Operand],
+        tangents: Sequence[Operand],
+        *,
+        jaxpr: Jaxpr,
+        **params: Param,
     ) -> tuple[list[Any], list[Any]]:
         fragment = open_jvp(jaxpr, tuple([not is_zero(t) for t in tangents]))
         given = [t for t in tangents if not is_zero(t)]
@@ -70,15 +77,15 @@ class Composite(ProgramCall):
     def batch(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
-        **params: Any,
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         fragment = open_batch(params["jaxpr"], dims, axes)
         return apply_jaxpr(fragment.jaxpr, *operands), fragment.out_dims
 
     def lower(
-        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any
+        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
     ) -> list[Value]:
         jaxpr, attributes = params["jaxpr"], params["attributes"]
         if has_ordered(jaxpr.effects):

@@ -18,6 +18,9 @@ import numpy as np
 
 from .. import dtypes, tree
 from ..core import (
+    DType,
+    Operand,
+    Param,
     Primitive,
     aval_of,
     constants_as_arguments,
@@ -39,7 +42,7 @@ from .jet_programs import jet_rules, run
 @frames_hidden
 def jet(
     fun: Callable[..., Any],
-    primals: Sequence[Any],
+    primals: Sequence[Operand],
     series: Sequence[Sequence[Any]],
     factorial_scaled: bool = True,
     **_: Any,
@@ -90,7 +93,7 @@ def jet(
     return flat.out_tree.unflatten(values), flat.out_tree.unflatten(terms)
 
 
-def _check_arguments(primals: Sequence[Any], series: Sequence[Sequence[Any]]) -> int:
+def _check_arguments(primals: Sequence[Operand], series: Sequence[Sequence[Any]]) -> int:
     """The order, if primals and series fit."""
     for position, x in enumerate(primals):
         if not is_value(x):
@@ -115,7 +118,7 @@ def _check_arguments(primals: Sequence[Any], series: Sequence[Sequence[Any]]) ->
     )
 
 
-def _conform(primal: Any, terms: Sequence[Any]) -> tuple[Any, list[Any]]:
+def _conform(primal: Operand, terms: Sequence[Any]) -> tuple[Any, list[Any]]:
     """A primal and its terms in one inexact dtype and the shape of the primal."""
     dtype, weak_type = dtypes.result_type(primal, *terms), aval_of(primal).weak_type
     if not dtypes.issubdtype(dtype, np.inexact):
@@ -125,23 +128,23 @@ def _conform(primal: Any, terms: Sequence[Any]) -> tuple[Any, list[Any]]:
     return primal, [broadcast_to(_converted(t, dtype, weak_type), shape) for t in terms]
 
 
-def _converted(x: Any, dtype: Any, weak_type: bool) -> Any:
+def _converted(x: Operand, dtype: DType, weak_type: bool) -> Any:
     aval = aval_of(x)
     if aval.dtype == dtype and aval.weak_type == weak_type:
         return x
     return convert_element_type_p.bind(x, new_dtype=dtype, weak_type=weak_type, sharding=None)
 
 
-def _seen(x: Any) -> Any:
+def _seen(x: Operand) -> Any:
     """A result as user code may see it."""
     return x if hasattr(x, "aval") else current_trace().constant(x)
 
 
-def _divided(x: Any, n: int) -> Any:
+def _divided(x: Operand, n: int) -> Any:
     return x if n == 1 else div(x, scalar_like(n, x))
 
 
-def _multiplied(x: Any, n: int) -> Any:
+def _multiplied(x: Operand, n: int) -> Any:
     return x if n == 1 else mul(x, scalar_like(n, x))
 
 
@@ -162,7 +165,7 @@ def deflinear(prim: Primitive) -> None:
         [2.0, 0.0, 0.0]
     """
 
-    def rule(primals: Sequence[Any], series: Sequence[Sequence[Any]], **params: Any) -> Any:
+    def rule(primals: Sequence[Operand], series: Sequence[Sequence[Any]], **params: Param) -> Any:
         outs = [prim.bind(*operands, **params) for operands in zip(*series, strict=True)]
         value = prim.bind(*primals, **params)
         return value, [list(t) for t in zip(*outs, strict=True)] if prim.multiple_results else outs
@@ -187,7 +190,7 @@ def defzero(prim: Primitive) -> None:
         [0.0, 0.0, 0.0]
     """
 
-    def rule(primals: Sequence[Any], series: Sequence[Sequence[Any]], **params: Any) -> Any:
+    def rule(primals: Sequence[Operand], series: Sequence[Sequence[Any]], **params: Param) -> Any:
         value = prim.bind(*primals, **params)
         zero = zeros(aval_of(value).to_tangent_aval())
         return value, [zero for _ in series[0]]
@@ -214,7 +217,7 @@ def def_comp(prim: Primitive, comp: Callable[..., Any], **kwargs: Any) -> None:
         [1.0, 0.0, -1.0]
     """
 
-    def rule(primals: Sequence[Any], series: Sequence[Sequence[Any]], **params: Any) -> Any:
+    def rule(primals: Sequence[Operand], series: Sequence[Sequence[Any]], **params: Param) -> Any:
         return jet(comp, primals, series, factorial_scaled=False, **kwargs)
 
     jet_rules[prim] = rule
@@ -240,7 +243,7 @@ def def_deriv(prim: Primitive, deriv: Callable[[Any], Any]) -> None:
         [1.0, 0.0, -1.0]
     """
 
-    def rule(primals: Sequence[Any], series: Sequence[Sequence[Any]], **params: Any) -> Any:
+    def rule(primals: Sequence[Operand], series: Sequence[Sequence[Any]], **params: Param) -> Any:
         (terms,) = series
         value = prim.bind(*primals, **params)
         first, others = jet(deriv, primals, [terms[:-1]], factorial_scaled=False)

@@ -15,6 +15,8 @@ from ..core import (
     Equation,
     Jaxpr,
     Literal,
+    Operand,
+    Param,
     Primitive,
     attributed_to,
     current_trace,
@@ -71,7 +73,7 @@ def _jet_jaxpr(
     """The program under these rules of users."""
     out_varies: list[bool] = []
 
-    def function(*flat: Any) -> list[Any]:
+    def function(*flat: Operand) -> list[Any]:
         outs = run(jaxpr, unbundled(flat, varies, order), order)
         must = forced or (False,) * len(outs)
         out_varies.extend([x.varies or on for x, on in zip(outs, must, strict=True)])
@@ -141,7 +143,7 @@ def _values(series: Sequence[Series]) -> list[Any]:
     return [x.coefficient(0) for x in series]
 
 
-def _bind(primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+def _bind(primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]) -> list[Any]:
     result = current_trace().process(primitive, operands, params)
     return list(result) if primitive.multiple_results else [result]
 
@@ -159,7 +161,7 @@ def _varies(series: Sequence[Series]) -> Mask:
 
 
 def _jet_of_bodies(
-    primitive: HasBodies, params: dict[str, Any], inputs: Sequence[Series], order: int
+    primitive: HasBodies, params: dict[str, Param], inputs: Sequence[Series], order: int
 ) -> list[Series]:
     wiring = primitive.wiring
     parts = wiring.parts(inputs, params)

@@ -38,7 +38,7 @@ _CALLABLES: Final = frozenset({FunctionType, MethodType, functools.partial})
 _CONSTANTS: Final = (Primitive, enum.Enum)
 
 
-def kept_objects(program: Any) -> tuple[Any, ...] | None:
+def kept_objects(program: object) -> tuple[Any, ...] | None:
     """The user's objects in a program and in what comes with it; `None` if there are tracers.
 
     Args:

@@ -11,9 +11,12 @@ from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..core import (
+    AbstractValue,
     Atom,
     BatchAxes,
     Jaxpr,
+    Operand,
+    Param,
     Primitive,
     Var,
     apply_jaxpr,
@@ -41,35 +44,35 @@ class HoldsProgram(Primitive):
     """An operation that is what the parameter named `program` is."""
 
     multiple_results = True
-    knows_words = True
+    lowers_key_data = True
     program: ClassVar[str] = "jaxpr"
 
-    def abstract_eval(self, *avals: Any, **params: Any) -> Sequence[Any]:
+    def abstract_eval(self, *avals: AbstractValue, **params: Param) -> Sequence[Any]:
         return params[self.program].out_avals
 
-    def effects(self, **params: Any) -> Effects:
+    def effects(self, **params: Param) -> Effects:
         return params[self.program].effects
 
-    def axis_names(self, **params: Any) -> tuple[Any, ...]:
+    def axis_names(self, **params: Param) -> tuple[Any, ...]:
         return jaxpr_axis_names(params[self.program])
 
     def calling(
         self,
         jaxpr: Jaxpr,
-        params: dict[str, Any],
+        params: dict[str, Param],
         numbers: Sequence[int | None],
         *,
         shared: bool = False,
     ) -> dict[str, Any]:
-        """The parameters of a call of another program; see `HasBodies.about_operands`."""
+        """The parameters of a call of another program; see `HasBodies.operand_params`."""
         return params | {self.program: jaxpr}
 
     def batch(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
-        **params: Any,
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         """Batch axes stay where they are."""
         fragment = open_batch(params[self.program], dims, axes)
@@ -78,34 +81,34 @@ class HoldsProgram(Primitive):
         outs = self.bind(*captured, *operands, **self.calling(program, params, numbers))
         return outs, fragment.out_dims
 
-    def collect(self, *args: Any, **params: Any) -> Any:
+    def collect(self, *args: Any, **params: Param) -> Any:
         return self.batch(*args, **params)
 
 
 class ProgramCall(HoldsProgram, RunsOnArrays):
     """Apply the program."""
 
-    def interpret(self, *operands: Any, **params: Any) -> list[Any]:
+    def interpret(self, *operands: Operand, **params: Param) -> list[Any]:
         return apply_jaxpr(without_references(params[self.program]), *operands)
 
-    def execute(self, *operands: Any, **params: Any) -> list[Any]:
+    def execute(self, *operands: Operand, **params: Param) -> list[Any]:
         return [as_array(x) for x in self.interpret(*operands, **params)]
 
     def lower(
-        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any
+        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
     ) -> list[Value]:
         return b.inline(params[self.program], *operands)
 
 
 def batched_in_front(
-    axes: BatchAxes, dims: Sequence[int | None], params: dict[str, Any]
+    axes: BatchAxes, dims: Sequence[int | None], params: dict[str, Param]
 ) -> dict[str, Any]:
     """Parameters with all programs batched, all of whose results have their batch axis in front.
 
     `dims` are those of their first operands; the others have theirs in front.
     """
 
-    def batched(value: Any) -> Any:
+    def batched(value: Operand) -> Any:
         if type(value) is not Jaxpr:
             return value
         in_dims = (*dims, *[0] * (len(value.invars) - len(dims)))
@@ -128,16 +131,16 @@ class Call(HoldsProgram, HasBodies):
     def calling(
         self,
         jaxpr: Jaxpr,
-        params: dict[str, Any],
+        params: dict[str, Param],
         numbers: Sequence[int | None],
         *,
         shared: bool = False,
     ) -> dict[str, Any]:
-        about = self.about_operands(params, numbers, shared=shared)
+        about = self.operand_params(params, numbers, shared=shared)
         return params | {self.program: jaxpr} | about
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         """As that of operations with bodies, without the search for what has a tangent in the end.
 
@@ -151,7 +154,7 @@ class Call(HoldsProgram, HasBodies):
         return split_tangents(results, fragment.out_active, jaxpr.out_avals)
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         inner = linearize_jaxpr(params[self.program], active)
 
@@ -168,13 +171,13 @@ class Call(HoldsProgram, HasBodies):
             transpose=transpose,
         )
 
-    def _call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
+    def _call(self, jaxpr: Jaxpr, params: dict[str, Param]) -> Jaxpr:
         """A program that consists of one call of `jaxpr`; it is open if that is."""
         closed, captured = captures_as_operands(jaxpr)
         named = self.calling(closed, params, [None] * len(closed.invars), shared=True)
         return operands_as_captures(call_program(self, closed.in_avals, named), captured)
 
-    def _forwarding_call(self, jaxpr: Jaxpr, params: dict[str, Any]) -> Jaxpr:
+    def _forwarding_call(self, jaxpr: Jaxpr, params: dict[str, Param]) -> Jaxpr:
         """The same, but what is an operand, or the same result again, does not pass through it."""
         jaxpr, captured = captures_as_operands(jaxpr)
         operands = set(jaxpr.invars)
@@ -182,7 +185,7 @@ class Call(HoldsProgram, HasBodies):
             dict.fromkeys([a for a in jaxpr.outvars if type(a) is Var and a not in operands])
         )
         call = self._call(jaxpr.replace(outvars=computed), params)
-        outside: dict[Atom, Atom] = dict(zip(jaxpr.invars, call.invars, strict=True))
-        outside.update(zip(computed, call.outvars, strict=True))
-        forwarding = call.replace(outvars=tuple([outside.get(a, a) for a in jaxpr.outvars]))
+        outer: dict[Atom, Atom] = dict(zip(jaxpr.invars, call.invars, strict=True))
+        outer.update(zip(computed, call.outvars, strict=True))
+        forwarding = call.replace(outvars=tuple([outer.get(a, a) for a in jaxpr.outvars]))
         return operands_as_captures(forwarding, captured)

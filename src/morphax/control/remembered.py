@@ -3,7 +3,7 @@
 `scan`, `cond`, `jit`, … trace functions that users like to write in place, new objects at every
 call.  What such a function traced to is found again by its structural identity (see
 `transforms.function_identity`), by what is known of its arguments, and by what else tracing depends
-on.  Tracers that it closes over are operands of its program: they are found again by their place in
+on.  Tracers that it closes over are operands of its program: they are found by their place in
 the identity.
 
 Not remembered are functions without an identity, functions that change what they read (a list that
@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..array import Array
+from ..config import Config
 from ..config import current as current_config
 from ..core import (
     Jaxpr,
@@ -101,7 +102,7 @@ def remembered(
     return program, captured
 
 
-def _surroundings(config: Any) -> Hashable | None:
+def _surroundings(config: Config) -> Hashable | None:
     """What tracing depends on besides functions and arguments, `None` if that has no key.
 
     Among it, which classes are nodes of trees, and of which abstract classes they are instances.
@@ -113,7 +114,7 @@ def _surroundings(config: Any) -> Hashable | None:
     return *places, number_of_registrations(), get_cache_token()
 
 
-def _entry(program: Any, captured: Sequence[Tracer], identity: Identity) -> _Entry | None:
+def _entry(program: object, captured: Sequence[Tracer], identity: Identity) -> _Entry | None:
     """What to remember, or `None` if the identity does not account for all that the program has."""
     places = _places(captured, identity.tracers)
     kept = kept_objects(program)
@@ -132,14 +133,14 @@ def _unchanged(before: Identity, after: Identity | Unidentified) -> bool:
     )
 
 
-def _places(wanted: Sequence[Any], met: Sequence[Any]) -> tuple[int, ...] | None:
+def _places(values: Sequence[Any], met: Sequence[Any]) -> tuple[int, ...] | None:
     """Where the objects stand among those that were met, or `None` if one does not."""
     positions = {id(value): i for i, value in enumerate(met)}
-    places = [positions.get(id(value)) for value in wanted]
+    places = [positions.get(id(value)) for value in values]
     return None if None in places else tuple(places)  # type: ignore[arg-type]
 
 
-def _bytes_kept(identity: Identity, program: Any) -> int:
+def _bytes_kept(identity: Identity, program: object) -> int:
     """Memory of the arrays and the programs that an entry keeps alive."""
     arrays = {id(p.value): p.value for p in identity.key if type(p) is Same}
     programs = {id(jaxpr): jaxpr for jaxpr in _jaxprs_in(program)}.values()
@@ -148,7 +149,7 @@ def _bytes_kept(identity: Identity, program: Any) -> int:
     return size + sum([x.nbytes for x in arrays.values() if isinstance(x, (Array, np.ndarray))])
 
 
-def _jaxprs_in(program: Any) -> Iterator[Jaxpr]:
+def _jaxprs_in(program: object) -> Iterator[Jaxpr]:
     """The jaxprs of what was traced; those in them have entries of their own."""
     if isinstance(program, tuple):
         for part in program:

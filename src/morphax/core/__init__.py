@@ -14,7 +14,10 @@ from .atoms import Atom, DropVar, Literal, Var
 from .aval import (
     AbstractToken,
     AbstractValue,
+    DType,
     HasAval,
+    Operand,
+    Param,
     ShapedArray,
     abstract_token,
     like,
@@ -167,6 +170,7 @@ __all__ = [
     "AxisFlow",
     "BatchAxes",
     "Cell",
+    "DType",
     "DebugEffect",
     "DebugInfo",
     "Discharged",
@@ -186,8 +190,10 @@ __all__ = [
     "NameStack",
     "NoResults",
     "NoRule",
+    "Operand",
     "OrderedDebugEffect",
     "OrderedIOEffect",
+    "Param",
     "Primitive",
     "ReadEffect",
     "RefEffect",
@@ -282,7 +288,7 @@ __all__ = [
     "without_source",
 ]
 
-# What only code outside asks for, by the module that has it.
+# What only user code asks for, by the module that has it.
 __getattr__, __dir__ = _on_demand(
     __name__,
     (),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
 
-from .aval import AbstractValue, ShapedArray
+from .aval import AbstractValue, Operand, ShapedArray
 
 
 class Var:
@@ -34,7 +34,7 @@ class Literal:
 
     __slots__ = ("aval", "val")
 
-    def __init__(self, val: Any, aval: ShapedArray) -> None:
+    def __init__(self, val: Operand, aval: ShapedArray) -> None:
         self.val = val
         self.aval = aval
 

@@ -7,6 +7,7 @@ identity, hashing is free, and every cache of the system may be keyed on avals.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from itertools import repeat
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,13 @@ from .. import dtypes
 from ..util.messages import message
 from .dims import Dim, Shape, dims, is_static
 from .mesh import AbstractSharding, split_text
+
+# An array, a tracer, a NumPy array, a scalar, or what else has an aval: they share no base class.
+Operand = Any
+# A parameter of an equation: each primitive knows the types of its own.
+Param = Any
+# A dtype of NumPy or an extended one, which share no base class, or what names one.
+DType = Any
 
 
 class AbstractValue:
@@ -137,8 +145,8 @@ class ShapedArray(AbstractValue):
 
     def __new__(
         cls,
-        shape: Any,
-        dtype: Any,
+        shape: Iterable[Dim],
+        dtype: DType,
         weak_type: bool = False,
         *,
         sharding: AbstractSharding | None = None,
@@ -154,7 +162,12 @@ class ShapedArray(AbstractValue):
 
     @classmethod
     def _build(
-        cls, shape: tuple[Any, ...], dtype: Any, weak_type: bool, sharding: Any, vma: Any
+        cls,
+        shape: tuple[Any, ...],
+        dtype: DType,
+        weak_type: bool,
+        sharding: AbstractSharding | None,
+        vma: frozenset[Any],
     ) -> ShapedArray:
         if sharding is not None and len(sharding.spec) != len(shape):
             raise ValueError(
@@ -177,7 +190,7 @@ class ShapedArray(AbstractValue):
         set_field(self, "size", math.prod(shape))
         return self
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"ShapedArray is immutable; use aval.update({name}=...)")
 
     def __reduce__(self) -> Any:
@@ -193,7 +206,11 @@ class ShapedArray(AbstractValue):
         return index(self.shape[0])
 
     def update(
-        self, shape: Any = None, dtype: Any = None, weak_type: bool | None = None, **changes: Any
+        self,
+        shape: Sequence[Dim] | None = None,
+        dtype: DType | None = None,
+        weak_type: bool | None = None,
+        **changes: Any,
     ) -> ShapedArray:
         """The same aval with some fields changed; `sharding` and `vma` by keyword.
 
@@ -258,8 +275,8 @@ class ShapedArray(AbstractValue):
 
 def like(
     *operands: ShapedArray,
-    shape: Any = None,
-    dtype: Any = None,
+    shape: Iterable[Dim] | None = None,
+    dtype: DType | None = None,
     weak_type: bool | None = None,
     sharding: AbstractSharding | None = None,
 ) -> ShapedArray:
@@ -288,5 +305,11 @@ def like(
 _interned: WeakValueDictionary[Any, ShapedArray] = WeakValueDictionary()
 
 
-def _rebuild(shape: Any, dtype: Any, weak_type: bool, sharding: Any, vma: Any) -> ShapedArray:
+def _rebuild(
+    shape: Shape,
+    dtype: DType,
+    weak_type: bool,
+    sharding: AbstractSharding | None,
+    vma: frozenset[Any],
+) -> ShapedArray:
     return ShapedArray(shape, dtype, weak_type, sharding=sharding, vma=vma)

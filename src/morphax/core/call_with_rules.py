@@ -18,21 +18,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from .aval import Operand
+from .trace import Trace
+
 
 class CallWithRules(Protocol):
     """A function with its rules; each method applies it to operands, in a trace."""
 
-    def run(self, trace: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    def run(self, trace: Trace, operands: Sequence[Operand]) -> Sequence[Any]:
         """Run the function itself."""
 
-    def stage(self, trace: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    def stage(self, trace: Trace, operands: Sequence[Operand]) -> Sequence[Any]:
         """Apply the equation that holds the function as a program, and the rule."""
 
-    def push(self, trace: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    def push(self, trace: Any, operands: Sequence[Operand]) -> Sequence[Any]:
         """Run the rule of forward mode, in the parent of a `JVPTrace`."""
 
-    def record(self, trace: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    def record(self, trace: Any, operands: Sequence[Operand]) -> Sequence[Any]:
         """Run the rule of reverse mode, in the parent of a `LinearizeTrace`."""
 
-    def batch(self, trace: Any, operands: Sequence[Any]) -> Sequence[Any]:
+    def batch(self, trace: Any, operands: Sequence[Operand]) -> Sequence[Any]:
         """Hand function and rule of whole batches to the parent of a `BatchTrace`."""

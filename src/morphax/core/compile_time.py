@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, final
 
+from .aval import Operand, Param
 from .primitive import Primitive
 from .trace import Trace, Tracer, current_trace, new_trace, root_trace
 
@@ -20,19 +21,21 @@ class CompileTimeTrace(Trace):
 
     __slots__ = ()
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         return self.responsible_for(operands).process(primitive, operands, params)
 
-    def responsible_for(self, operands: Sequence[Any]) -> Trace:
+    def responsible_for(self, operands: Sequence[Operand]) -> Trace:
         """The trace that gives meaning to an operation on `operands`."""
         assert self.parent is not None, "the context is inside some trace"
         return self.parent if any([isinstance(x, Tracer) for x in operands]) else root_trace()
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Operand) -> Any:
         return value if isinstance(value, Tracer) else root_trace().constant(value)
 
 
-def trace_of(operands: Sequence[Any]) -> Trace:
+def trace_of(operands: Sequence[Operand]) -> Trace:
     """The current trace, or that to which a `CompileTimeTrace` leaves operations on `operands`."""
     trace = current_trace()
     while isinstance(trace, CompileTimeTrace):

@@ -28,8 +28,8 @@ def eliminate_dead_code(
     outvars = jaxpr.outvars
     if used_outputs is not None:
         outvars = selected(outvars, used_outputs)
-    kept = partition(jaxpr, outvars).first
-    return program(jaxpr, kept, jaxpr.invars, outvars), needed(jaxpr.invars, kept, outvars)
+    live = partition(jaxpr, outvars).first
+    return program(jaxpr, live, jaxpr.invars, outvars), needed(jaxpr.invars, live, outvars)
 
 
 @memoize
@@ -48,7 +48,7 @@ def without_dead_code(eqn: Equation, demand: Demand) -> Partition:
     The rule is an attribute of the primitive, with the arguments and results of `dce_call`.
     """
     rule = getattr(eqn.primitive, "dce", None)
-    if rule is None or demand.unknown or any(demand.asked):
+    if rule is None or demand.unknown or any(demand.live_second):
         return whole(eqn, demand)
     rest: Equation | None = rule(list(demand.live), eqn)[1]
     return Partition(() if rest is None else (rest,))

@@ -231,7 +231,7 @@ def _common(sizes: Iterable[Dim]) -> Dim:
     return others.pop() if others else 1
 
 
-def _is_dim(x: Any) -> bool:
+def _is_dim(x: object) -> bool:
     return isinstance(x, (int, SymbolicDim))
 
 

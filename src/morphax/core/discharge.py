@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ..util.memo import memoize
 from .atoms import Literal
-from .aval import AbstractValue
+from .aval import AbstractValue, Operand
 from .debug_info import DebugInfo, unknown_function
 from .jaxpr import Jaxpr
 from .ref_effects import AccumEffect, WriteEffect, concerns_references
@@ -45,7 +45,7 @@ def discharge(jaxpr: Jaxpr) -> Discharged:
         sorted({e.input_index for e in jaxpr.effects if isinstance(e, (WriteEffect, AccumEffect))})
     )
 
-    def function(*values: Any) -> list[Any]:
+    def function(*values: Operand) -> list[Any]:
         operands = [
             Cell(v.aval, x) if type(v.aval) is AbstractRef else x
             for v, x in zip(jaxpr.invars, values, strict=True)
@@ -77,7 +77,7 @@ def stage_discharged(
     return without_references(jaxpr), captured
 
 
-def _carried_out(trace: Trace, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+def _carried_out(trace: Trace, jaxpr: Jaxpr, operands: Sequence[Operand]) -> list[Any]:
     """The results of `jaxpr`, some of whose operands are cells."""
     env: dict[Any, Any] = dict(zip(jaxpr.invars, operands, strict=True))
     env.update(zip(jaxpr.constvars, jaxpr.consts, strict=True))

@@ -7,13 +7,14 @@ from typing import Any
 
 from ..util.messages import described, message
 from .atoms import Atom, Literal
+from .aval import Operand
 from .jaxpr import Jaxpr
 from .sources import attributed_to
 from .trace import _current, set_name_stack
 
 
 def eval_jaxpr(
-    jaxpr: Jaxpr, consts: Sequence[Any], *args: Any, propagate_source_info: bool = True
+    jaxpr: Jaxpr, consts: Sequence[Any], *args: Operand, propagate_source_info: bool = True
 ) -> list[Any]:
     """The results of `jaxpr`, each equation bound in the current trace.
 
@@ -57,7 +58,7 @@ def eval_jaxpr(
     return [read(atom) for atom in jaxpr.outvars]
 
 
-def _check_values(jaxpr: Jaxpr, consts: Any, args: Sequence[Any]) -> None:
+def _check_values(jaxpr: Jaxpr, consts: object, args: Sequence[Any]) -> None:
     if not isinstance(consts, list | tuple):
         raise TypeError(
             message(

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from ..util.frames import UserFrame
 from .atoms import Atom, Literal, Var
+from .aval import Param
 from .debug_info import DebugInfo, unknown_function
 from .effects import Effects, no_effects
 from .printing import Program, equation_text
@@ -60,7 +61,7 @@ class Equation:
         primitive: Primitive,
         invars: tuple[Atom, ...],
         outvars: tuple[Var, ...],
-        params: dict[str, Any],
+        params: dict[str, Param],
         effects: Effects = no_effects,
         source: UserFrame | None = None,
         name_stack: tuple[str, ...] = (),
@@ -91,7 +92,7 @@ class Equation:
         invars: Sequence[Atom] | None = None,
         outvars: Sequence[Var] | None = None,
         primitive: Primitive | None = None,
-        params: dict[str, Any] | None = None,
+        params: dict[str, Param] | None = None,
         effects: Effects | None = None,
         source_info: SourceInfo | None = None,
         ctx: EquationContext | None = None,

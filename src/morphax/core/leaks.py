@@ -112,12 +112,12 @@ def _referrers(node: _Node) -> list[_Node]:
     ]
 
 
-def _is_root(holder: Any) -> bool:
+def _is_root(holder: object) -> bool:
     """Whether a holder is reason enough: it lives as long as the user's program likes."""
     return isinstance(holder, (CellType, ModuleType, type)) or _module_of(holder) is not None
 
 
-def _module_of(holder: Any) -> str | None:
+def _module_of(holder: object) -> str | None:
     """The name of the module whose variables a dict holds."""
     if type(holder) is dict and "__name__" in holder and "__builtins__" in holder:
         return str(holder["__name__"])

@@ -47,20 +47,20 @@ class Partition:
 
 
 class Demand(NamedTuple):
-    """What the hook `partition` of a primitive is asked of an equation.
+    """The question that the hook `partition` of a primitive answers for an equation.
 
     Args:
         live: results that the first pass computes.
-        asked: results that the second pass needs; empty where there is no second pass.
+        live_second: results that the second pass needs; empty where there is no second pass.
         saves: whether the results of an equation, here or in a program that the operation holds,
-            are handed from the first pass to the second; none are, if left out.
+            are saved by the first pass for the second; none are, if left out.
         unknown: operands that the first pass is not given.  Then it computes all results that need
             none of them, the second pass carries out the whole, and the rest of the demand is
             empty.
     """
 
     live: Sequence[bool] = ()
-    asked: Sequence[bool] = ()
+    live_second: Sequence[bool] = ()
     saves: Callable[[Equation], bool] | None = None
     unknown: Sequence[bool] = ()
 
@@ -83,19 +83,19 @@ def whole(eqn: Equation, demand: Demand) -> Partition:
     if demand.unknown:
         return Partition((), (eqn,))
     used = any(demand.live)
-    if not any(demand.asked):
+    if not any(demand.live_second):
         return Partition((eqn,) if used or not is_removable(eqn) else ())
     # What depends on nothing is not worth its memory.
     depends = any([type(a) is Var for a in eqn.invars])
     if eqn.effects or (depends and demand.saves is not None and demand.saves(eqn)):
-        return Partition((eqn,), (), selected(eqn.outvars, demand.asked))
+        return Partition((eqn,), (), selected(eqn.outvars, demand.live_second))
     return Partition((eqn,) if used else (), (eqn,))
 
 
 def partition(
     jaxpr: Jaxpr,
     live: Iterable[Atom],
-    asked: Iterable[Atom] = (),
+    live_second: Iterable[Atom] = (),
     waiting: Mapping[Equation, Equation | None] | None = None,
     divide: Divide | None = None,
 ) -> Partition:
@@ -104,12 +104,12 @@ def partition(
     Args:
         jaxpr: the program.
         live: results that the first pass computes.
-        asked: results that the second pass computes, or goes back from.
+        live_second: results that the second pass computes, or goes back from.
         waiting: equations that the first pass cannot carry out, and of each the part that it can.
         divide: decides about an equation of the first pass that the second needs results of; these
             are saved if it is left out.
     """
-    needed_first, needed_second = set(live), set(asked)
+    needed_first, needed_second = set(live), set(live_second)
     first: list[Equation] = []
     second: list[Equation] = []
     saved: list[Var] = []
@@ -170,14 +170,14 @@ def program(
     source: Jaxpr, eqns: Sequence[Equation], invars: Sequence[Var], outvars: Sequence[Atom]
 ) -> Jaxpr:
     """A program that consists of equations of `source`, with the constants that it needs."""
-    kept = needed(source.constvars, eqns, outvars) if source.constvars else ()
-    constvars = selected(source.constvars, kept)
+    read = needed(source.constvars, eqns, outvars) if source.constvars else ()
+    constvars = selected(source.constvars, read)
     return Jaxpr(
         invars=tuple(invars),
         outvars=tuple(outvars),
         eqns=tuple(eqns),
         constvars=constvars,
-        consts=selected(source.consts, kept),
+        consts=selected(source.consts, read),
         effects=joined_effects(eqns, (*invars, *constvars)),
         debug_info=source.debug_info,
     )

@@ -65,7 +65,7 @@ from weakref import WeakSet
 from ..util.memo import MemoTable, missing
 from ..util.messages import message
 from ..util.parameter_keys import params_key
-from .aval import AbstractValue
+from .aval import AbstractValue, Operand, Param
 from .axis_flow import AxisFlow, on_mesh
 from .effects import Effects, no_effects
 from .jaxpr import jaxprs_in_params
@@ -92,7 +92,7 @@ class BatchAxes:
 class Rule(Protocol):
     """What interpreters call: arguments as the table above says, parameters by keyword."""
 
-    def __call__(self, *args: Any, **params: Any) -> Any: ...
+    def __call__(self, *args: Any, **params: Param) -> Any: ...
 
 
 # Who calls a rule, in the words of users.
@@ -128,13 +128,13 @@ class NoRule:
         self.fix = fix
         self.error = error
 
-    def __get__(self, instance: Any, owner: type) -> Rule:
+    def __get__(self, instance: object, owner: type) -> Rule:
         name = getattr(owner if instance is None else instance, "name", owner.__name__)
         fix = self.fix or f"Define the method `{self.kind}` of the class {owner.__name__}."
         if self.reason is not None:
             fix = f"Write the program without {name} here: {self.reason}."
 
-        def refuse(*args: Any, **params: Any) -> Any:
+        def refuse(*args: object, **params: Param) -> Any:
             raise self.error(
                 message(
                     f"{_ASKED_BY[self.kind]} of {name}",
@@ -183,8 +183,8 @@ class Primitive:
     linear: ClassVar[bool] = False
     # Whether the parameters `name` and `jaxpr` are a call, printed with the caller's variables.
     is_call: ClassVar[bool] = False
-    # Whether `lower` copes with keys that are rows of words (`engines.xla.key_words`).
-    knows_words: ClassVar[bool] = False
+    # Whether `lower` itself handles keys held as key data (`engines.xla.key_data_lowering`).
+    lowers_key_data: ClassVar[bool] = False
     # The parameter whose program is all that it does outside of transformations.
     plain_program: ClassVar[str | None] = None
     # Whether it can be compiled for sizes that are numbers only.
@@ -217,18 +217,18 @@ class Primitive:
         _known.add(primitive)
         return primitive
 
-    def effects(self, **params: Any) -> Effects:
+    def effects(self, **params: Param) -> Effects:
         return no_effects
 
-    def typed(self, *avals: AbstractValue, **params: Any) -> tuple[Any, Effects]:
+    def typed(self, *avals: AbstractValue, **params: Param) -> tuple[Any, Effects]:
         """Aval(s) of the result(s), and effects."""
         return self.abstract_eval(*avals, **params), self.effects(**params)
 
-    def axis_names(self, **params: Any) -> tuple[Hashable, ...]:
+    def axis_names(self, **params: Param) -> tuple[Hashable, ...]:
         """Names of mapped axes that the operation communicates over."""
         return ()
 
-    def bind(self, *operands: Any, **params: Any) -> Any:
+    def bind(self, *operands: Operand, **params: Param) -> Any:
         """Apply the primitive in the current trace."""
         return _current.trace.process(self, operands, params)
 
@@ -236,7 +236,7 @@ class Primitive:
         """The parameters that the text of an equation shows, in their order."""
         return dict(sorted(params.items()))
 
-    def get_bind_params(self, params: dict[str, Any]) -> dict[str, Any]:
+    def get_bind_params(self, params: dict[str, Param]) -> dict[str, Any]:
         """The params with which an interpreter calls `bind` again, from those of an equation."""
         return params
 
@@ -251,20 +251,24 @@ class NoResults(Primitive):
     """
 
     multiple_results = True
-    knows_words = True
+    lowers_key_data = True
     transpose = not_linear("it has no results")
 
-    def abstract_eval(self, *avals: AbstractValue, **params: Any) -> list[Any]:
+    def abstract_eval(self, *avals: AbstractValue, **params: Param) -> list[Any]:
         return []
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         self.bind(*primals, **params)
         return [], []
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: Sequence[int | None],
+        **params: Param,
     ) -> tuple[list[Any], list[Any]]:
         self.bind(*operands, **params)
         return [], []
@@ -274,7 +278,7 @@ Inferred = tuple[tuple[AbstractValue, ...], Effects]
 
 
 def infer(
-    primitive: Primitive, params: dict[str, Any], avals: tuple[AbstractValue, ...]
+    primitive: Primitive, params: dict[str, Param], avals: tuple[AbstractValue, ...]
 ) -> Inferred:
     """Result avals and effects of one application; worked out once per signature."""
     parameters = params_key(params) if params else ()
@@ -288,7 +292,7 @@ def infer(
 
 
 def _infer(
-    primitive: Primitive, params: dict[str, Any], avals: tuple[AbstractValue, ...]
+    primitive: Primitive, params: dict[str, Param], avals: tuple[AbstractValue, ...]
 ) -> Inferred:
     result, effects = primitive.typed(*avals, **params)
     results = tuple(result) if primitive.multiple_results else (result,)
@@ -299,7 +303,7 @@ def _infer(
 
 
 def _on_mesh(
-    primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...], results: tuple[Any, ...]
+    primitive: Primitive, params: dict[str, Param], avals: tuple[Any, ...], results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     if primitive.axis_flow is not None:
         flow = primitive.axis_flow(*avals, **params)

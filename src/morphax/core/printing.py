@@ -18,7 +18,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, final
 
 from ..util.layout import (
     LINE_END,
@@ -140,7 +140,7 @@ def _without_clashes(proposed: dict[Program, str]) -> dict[Program, str]:
     return names
 
 
-def _programs_in(value: Any) -> Sequence[Program]:
+def _programs_in(value: object) -> Sequence[Program]:
     """The programs that a parameter is, or is a tuple of."""
     if isinstance(value, Program):
         return (value,)
@@ -267,7 +267,7 @@ class Printer:
                 self._names[inner] = self.atom(outer)
                 given.add(outer)
 
-    def _value(self, value: Any) -> Document:
+    def _value(self, value: object) -> Document:
         programs = _programs_in(value)
         if not programs:
             return _ADDRESS.sub("X" * 12, str(value))

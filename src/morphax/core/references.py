@@ -15,7 +15,7 @@ from typing import Any, final
 from weakref import WeakValueDictionary
 
 from ..util.messages import message
-from .aval import AbstractValue, ShapedArray
+from .aval import AbstractValue, Operand, ShapedArray
 from .dims import Dim, Shape
 from .trace import Tracer, current_trace
 
@@ -42,7 +42,9 @@ class AbstractRef(AbstractValue):
     _memory_space: Any
     _kind: Any
 
-    def __new__(cls, inner_aval: Any, memory_space: Any = None, kind: Any = None) -> AbstractRef:
+    def __new__(
+        cls, inner_aval: ShapedArray, memory_space: Any = None, kind: Any = None
+    ) -> AbstractRef:
         key = (inner_aval, memory_space, kind)
         found = _interned.get(key)
         if found is None:
@@ -120,7 +122,7 @@ class AbstractRef(AbstractValue):
         return len(self.inner_aval)
 
     def update(  # type: ignore[override]
-        self, inner_aval: Any = None, memory_space: Any = None, kind: Any = None
+        self, inner_aval: ShapedArray | None = None, memory_space: Any = None, kind: Any = None
     ) -> AbstractRef:
         """The same aval with some fields changed; `None` keeps a field."""
         return AbstractRef(
@@ -165,7 +167,7 @@ class Cell:
 
     __slots__ = ("__weakref__", "aval", "home", "value")
 
-    def __init__(self, aval: AbstractRef, value: Any) -> None:
+    def __init__(self, aval: AbstractRef, value: Operand) -> None:
         self.aval = aval
         self.value = value
         self.home = current_trace()
@@ -178,13 +180,13 @@ class Cell:
         return f"Cell({self.aval})"
 
 
-def is_reference(x: Any) -> bool:
+def is_reference(x: object) -> bool:
     """Whether an operand stands for a reference: a cell, or a variable of a program."""
     return type(x) is Cell or (isinstance(x, Tracer) and type(x.aval) is AbstractRef)
 
 
-def check_is_reference(x: Any) -> None:
-    """Raise `TypeError` for a reference where an array is wanted."""
+def check_is_reference(x: Operand) -> None:
+    """Raise `TypeError` for a reference where an array is needed."""
     if not is_reference(x):
         raise TypeError(
             message(
@@ -196,6 +198,6 @@ def check_is_reference(x: Any) -> None:
         )
 
 
-def values_of(operands: Sequence[Any]) -> list[Any]:
+def values_of(operands: Sequence[Operand]) -> list[Any]:
     """Operands with the values of references in place of their cells."""
     return [x.value if type(x) is Cell else x for x in operands]

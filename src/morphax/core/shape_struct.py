@@ -132,7 +132,7 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct({shown})"
 
 
-def _check_layout(sharding: Any) -> None:
+def _check_layout(sharding: object) -> None:
     if sharding is None or isinstance(sharding, Format) or hasattr(sharding, "device_set"):
         return
     raise ValueError(
@@ -145,7 +145,7 @@ def _check_layout(sharding: Any) -> None:
     )
 
 
-def _sizes(shape: Any) -> tuple[Any, ...]:
+def _sizes(shape: object) -> tuple[Any, ...]:
     """The sizes, which may be symbols or static indices: whatever a sequence holds."""
     if isinstance(shape, Iterable):
         return tuple(shape)

@@ -18,7 +18,7 @@ from ..config import current as current_config
 from ..util.frames import UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal, Var
-from .aval import AbstractValue
+from .aval import AbstractValue, Operand, Param
 from .check import check_jaxpr
 from .debug_info import DebugInfo, unknown_function
 from .jaxpr import Equation, Jaxpr, joined_effects, make_template
@@ -87,7 +87,9 @@ class StagingTrace(Trace):
         self.invars.append(var)
         return var
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         lift = self.lift
         atoms = tuple(
             [x.atom if type(x) is StagingTracer and x._trace is self else lift(x) for x in operands]
@@ -102,10 +104,12 @@ class StagingTrace(Trace):
             return [StagingTracer(self, var) for var in outvars]
         return StagingTracer(self, outvars[0])
 
-    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_call(
+        self, call: CallWithRules, operands: Sequence[Operand]
+    ) -> Sequence[Any]:
         return call.stage(self, operands)
 
-    def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+    def splice(self, jaxpr: Jaxpr, operands: Sequence[Operand]) -> list[Any]:
         """Copy the equations of `jaxpr`; nothing is inferred anew."""
         outs = self.copy(jaxpr, [self.atom(x) for x in operands], equation_source(3))
         return [StagingTracer(self, a) for a in outs]
@@ -169,15 +173,15 @@ class StagingTrace(Trace):
         )
         env.update(zip(eqn.outvars, outvars, strict=True))
 
-    def atom(self, x: Any) -> Atom:
+    def atom(self, x: Operand) -> Atom:
         """The variable or literal that stands for `x` in this jaxpr."""
         return x.atom if type(x) is StagingTracer and x._trace is self else self.lift(x)
 
-    def constant(self, value: Any) -> StagingTracer:
+    def constant(self, value: Operand) -> StagingTracer:
         return StagingTracer(self, self.lift(value))
 
-    def lift(self, x: Any) -> Atom:
-        """A value from outside as a literal or a constant variable."""
+    def lift(self, x: Operand) -> Atom:
+        """A value that the program closes over, as a literal or a constant variable."""
         if type(x) in literalable_types or isinstance(x, np.generic):
             aval = aval_of(x)
             kind = type_of_pinned.get((type(x), aval))
@@ -259,7 +263,7 @@ def stage(
 
 
 def call_program(
-    primitive: Primitive, avals: Sequence[AbstractValue], params: dict[str, Any]
+    primitive: Primitive, avals: Sequence[AbstractValue], params: dict[str, Param]
 ) -> Jaxpr:
     """The program that consists of one application of `primitive`."""
     out_avals, effects = infer(primitive, params, tuple(avals))
@@ -288,7 +292,7 @@ def check_closed(jaxpr: Jaxpr) -> None:
             raise errors.UnexpectedTracerError(_captured_message(jaxpr, var, value))
 
 
-def _captured_message(jaxpr: Jaxpr, var: Var, value: Any) -> str:
+def _captured_message(jaxpr: Jaxpr, var: Var, value: Operand) -> str:
     places = [eqn.source for eqn in jaxpr.eqns if var in eqn.invars and eqn.source is not None]
     line = f", which reads it at {places[0]}" if places else ""
     origin = value.origin() if isinstance(value, Tracer) else "a reference"
@@ -328,7 +332,7 @@ def stage_open(
     return close_open(*stage(function, avals, debug_info))
 
 
-def is_captured(value: Any) -> bool:
+def is_captured(value: Operand) -> bool:
     """Whether a constant belongs to a trace, so that no operation may hold it."""
     return isinstance(value, (Tracer, Cell))
 

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard, final
 
 import numpy as np
 
-from .aval import AbstractValue, HasAval
+from .aval import AbstractValue, HasAval, Operand
 from .trace import current_trace
 from .values import aval_of
 
@@ -26,7 +26,7 @@ class Zero(HasAval):
     aval: Any
 
     @staticmethod
-    def from_primal_value(val: Any) -> Zero:
+    def from_primal_value(val: Operand) -> Zero:
         """The zero among the tangents of a value.
 
         Example:
@@ -58,17 +58,17 @@ class UndefinedPrimal:
     def __repr__(self) -> str:
         return f"UndefinedPrimal({self.aval})"
 
-    def _refuse(self, *_: Any) -> Any:
+    def _refuse(self, *_: object) -> Any:
         raise UndefinedValueError(f"the value of {self}")
 
     __array__ = __complex__ = __float__ = __int__ = __index__ = __bool__ = _refuse
 
 
-def is_undefined_primal(x: Any) -> TypeGuard[UndefinedPrimal]:
+def is_undefined_primal(x: object) -> TypeGuard[UndefinedPrimal]:
     """Whether a transpose rule is to give a cotangent for `x`."""
     return type(x) is UndefinedPrimal
 
 
-def is_zero(x: Any) -> TypeGuard[Zero]:
+def is_zero(x: object) -> TypeGuard[Zero]:
     """Whether a tangent or cotangent is zero by the structure of the program."""
     return type(x) is Zero

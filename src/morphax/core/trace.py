@@ -29,7 +29,7 @@ from ..config import current as current_config
 from ..util.frames import NOWHERE, UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal
-from .aval import HasAval
+from .aval import AbstractValue, HasAval, Operand, Param
 from .jaxpr import Jaxpr
 from .leaks import check_leaks
 
@@ -50,15 +50,19 @@ class Trace:
         self.parent = parent
         self.live = True
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         """Apply `primitive`; one result, or a list if the primitive has multiple results."""
         raise TypeError(f"{type(self).__name__} is abstract")
 
-    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_call(
+        self, call: CallWithRules, operands: Sequence[Operand]
+    ) -> Sequence[Any]:
         """Apply a function that brings its own rules: the function, if nobody asks for them."""
         return call.run(self, operands)
 
-    def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+    def splice(self, jaxpr: Jaxpr, operands: Sequence[Operand]) -> list[Any]:
         """Apply a whole jaxpr, equation by equation."""
         env: dict[Atom, Any] = dict(zip(jaxpr.invars, operands, strict=True))
         if jaxpr.constvars:
@@ -79,7 +83,7 @@ class Trace:
             current.source = place
         return [env[a] if type(a) is not Literal else self.constant(a.val) for a in jaxpr.outvars]
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Operand) -> Any:
         """A number as user code may see it: an array or a tracer."""
         below = root_trace() if self.parent is None else self.parent
         return below.constant(value)
@@ -199,7 +203,7 @@ def extended_name_stack(name: str) -> Iterator[None]:
         _current.name_stack = previous
 
 
-def apply_jaxpr(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
+def apply_jaxpr(jaxpr: Jaxpr, *operands: Operand) -> list[Any]:
     """Apply `jaxpr` to values, in the current trace."""
     return _current.trace.splice(jaxpr, operands)
 
@@ -218,7 +222,7 @@ class Tracer(HasAval):
     _trace: Trace
     aval: Any
 
-    def __init__(self, trace: Trace, aval: Any) -> None:
+    def __init__(self, trace: Trace, aval: AbstractValue) -> None:
         self._trace = trace
         self.aval = aval
 
@@ -316,19 +320,19 @@ class Tracer(HasAval):
             )
         )
 
-    def __setitem__(self, index: Any, value: Any) -> None:
+    def __setitem__(self, index: object, value: object) -> None:
         raise TypeError(immutable_message(self))
 
-    def __delitem__(self, index: Any) -> None:
+    def __delitem__(self, index: object) -> None:
         raise TypeError(immutable_message(self, "del x[index]"))
 
 
-def is_concrete(x: Any) -> bool:
+def is_concrete(x: Operand) -> bool:
     """Whether there is a number behind `x` now."""
     return not isinstance(x, Tracer) or x.concrete() is not None
 
 
-def immutable_message(x: Any, attempt: str = "x[index] = value") -> str:
+def immutable_message(x: Operand, attempt: str = "x[index] = value") -> str:
     """Error text for in-place assignment and deletion."""
     fix = "Write x = x.at[index].set(value)."
     if attempt.startswith("del"):

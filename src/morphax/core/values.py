@@ -16,7 +16,7 @@ from .. import dtypes
 from ..config import current as current_config
 from ..util.memo import ResultTable
 from ..util.messages import described, message
-from .aval import AbstractValue, ShapedArray
+from .aval import AbstractValue, DType, Operand, ShapedArray
 
 _aval_by_type: dict[type, Callable[[Any], Any]] = {}
 conversions: dict[type, Callable[[Any], Any]] = {}
@@ -28,7 +28,7 @@ def register_value_type(type_: type, aval_of_value: Callable[[Any], AbstractValu
     _aval_by_type[type_] = aval_of_value
 
 
-def aval_of(x: Any) -> Any:
+def aval_of(x: Operand) -> Any:
     """What tracing knows of `x`; `TypeError` if `x` cannot be an operand."""
     rule = _aval_by_type.get(type(x))
     if rule is not None:
@@ -39,7 +39,7 @@ def aval_of(x: Any) -> Any:
         return _aval_of_subclass(x)
 
 
-def _aval_of_subclass(x: Any) -> Any:
+def _aval_of_subclass(x: Operand) -> Any:
     for base in type(x).__mro__[1:]:
         if base in _aval_by_type:
             # The next value of this type is found at once.
@@ -55,7 +55,7 @@ def _aval_of_subclass(x: Any) -> Any:
     )
 
 
-def is_value(x: Any) -> bool:
+def is_value(x: object) -> bool:
     """Whether `x` may be an operand."""
     kind = type(x)
     return (
@@ -65,7 +65,7 @@ def is_value(x: Any) -> bool:
     )
 
 
-def host_value(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
+def host_value(x: Operand, dtype: DType) -> np.ndarray[Any, Any]:
     """A value that may be an operand as a NumPy array of a dtype, not always a new one."""
     try:
         return np.asarray(x, dtype)
@@ -75,11 +75,11 @@ def host_value(x: Any, dtype: Any) -> np.ndarray[Any, Any]:
         return np.asarray(conversions[type(x)](x), dtype)
 
 
-def _array_aval(x: Any) -> ShapedArray:
+def _array_aval(x: Operand) -> ShapedArray:
     return _array_avals[x.shape, x.dtype, current_config().enable_x64]
 
 
-def _canonical_aval(shape: tuple[int, ...], dtype: Any, x64: bool) -> ShapedArray:
+def _canonical_aval(shape: tuple[int, ...], dtype: DType, x64: bool) -> ShapedArray:
     canonical = dtypes.canonicalize(np.dtype(dtype))
     return ShapedArray(shape, dtypes.check_numeric(canonical, "array operand"))
 
@@ -95,7 +95,7 @@ def _scalar_aval(type_: type, x64: bool) -> ShapedArray:
 _scalar_avals = ResultTable(_scalar_aval)
 
 
-def _python_scalar_aval(x: Any) -> ShapedArray:
+def _python_scalar_aval(x: Operand) -> ShapedArray:
     return _scalar_avals[type(x), current_config().enable_x64]
 
 
@@ -114,7 +114,7 @@ def _int_aval(x: int) -> ShapedArray:
     )
 
 
-def _numpy_scalar_aval(x: Any) -> ShapedArray:
+def _numpy_scalar_aval(x: Operand) -> ShapedArray:
     return _array_avals[(), type(x), current_config().enable_x64]
 
 
@@ -181,7 +181,7 @@ python_scalar_types = frozenset({bool, int, float, complex}) | frozenset(
 """Types of numbers without a dtype of their own, and their counterparts in programs."""
 
 
-def pinned(x: Any, aval: ShapedArray) -> Any:
+def pinned(x: Operand, aval: ShapedArray) -> Any:
     """A scalar as a program keeps it: of the dtype it has today, whatever options say later.
 
     Programs are applied long after they were written, and numbers in them must fit the variables,
@@ -200,7 +200,7 @@ def pinned(x: Any, aval: ShapedArray) -> Any:
     return x.astype(aval.dtype) if isinstance(x, np.generic) and x.dtype != aval.dtype else x
 
 
-def weak_scalar(value: Any, aval: Any) -> Any:
+def weak_scalar(value: Operand, aval: ShapedArray) -> Any:
     """A number of the dtype of an aval whose dtype is weak, as a program keeps it."""
     kind = _weak_types.get(aval.dtype)
     return aval.dtype.type(value) if kind is None else kind(value)

@@ -5,7 +5,7 @@ return a tuple.  It runs on whichever thread XLA computes on, outside all transf
 64-bit mode of the program, and computes on the host (another device is busy with the program that
 waits for the call).
 
-What a function raises is kept for whoever waits for the program (`runtime.kept_exceptions`).
+What a function raises is kept for whoever waits for the program (`runtime.callback_exceptions`).
 
 Reference: docs/design/effects.md.
 """
@@ -20,11 +20,11 @@ import numpy as np
 from ..config import current as current_config
 from ..config import override
 from ..core import outside_transformations
+from ..runtime.callback_exceptions import keep_exception
 from ..runtime.devices import host_device, host_is_default
-from ..runtime.kept_exceptions import keep_exception
 from ..runtime.opaque import opaque_of, words_of
 from ..util.messages import message
-from .xla.literals import lies_in_words
+from .xla.literals import held_as_key_data
 from .xla.stablehlo import Builder, Value
 
 _TARGETS = {
@@ -63,7 +63,7 @@ def call_python(
             )
         )
     avals = [v.aval for v in operands]
-    if any(map(lies_in_words, [*avals, *outs])):
+    if any(map(held_as_key_data, [*avals, *outs])):
         function = _on_keys(function, avals, outs)
     index = len(b.module.callbacks)
     b.module.callbacks.append(_Call(function, len(operands), ordered))
@@ -87,11 +87,11 @@ def _on_keys(
 
     def on_words(*operands: Any) -> list[Any]:
         keys = [
-            opaque_of(x, aval.dtype) if lies_in_words(aval) else x
+            opaque_of(x, aval.dtype) if held_as_key_data(aval) else x
             for x, aval in zip(operands, avals, strict=True)
         ]
         results = zip(function(*keys), outs, strict=True)
-        return [words_of(x) if lies_in_words(aval) else x for x, aval in results]
+        return [words_of(x) if held_as_key_data(aval) else x for x, aval in results]
 
     return on_words
 

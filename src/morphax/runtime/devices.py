@@ -5,7 +5,7 @@ living there, and move there when a compiled program first needs them.  On the C
 are the same memory, and to find out that the CPU is the default platform takes no jaxlib unless a
 plugin is installed.
 
-The default platform is settled when it is first asked for: changing ``jax_platforms`` afterwards
+The default platform is resolved when it is first asked for: changing ``jax_platforms`` afterwards
 has no effect, because programs and arrays of the old one exist.
 """
 

@@ -10,8 +10,8 @@ from typing import NoReturn
 
 from ..errors import JaxRuntimeError
 from ..util.messages import message
+from .callback_exceptions import raised_in_callback
 from .client import extension
-from .kept_exceptions import raised_in_callback
 
 _ADVICE = {
     "RESOURCE_EXHAUSTED": "Use smaller arrays, donate arguments that are not needed afterwards, or "

@@ -169,7 +169,7 @@ class SingleDeviceSharding(Sharding):
     def device(self) -> Device:
         """The device that holds the array."""
         if self._device is None:
-            _settle(self)
+            _resolve_home(self)
         return self._device  # type: ignore[return-value]
 
     @property
@@ -187,7 +187,7 @@ class SingleDeviceSharding(Sharding):
     @property
     def memory_kind(self) -> str:
         if self._memory_kind is None:
-            _settle(self)
+            _resolve_home(self)
         return self._memory_kind  # type: ignore[return-value]
 
     @property
@@ -292,7 +292,7 @@ def _interned(device: Device, kind: str) -> SingleDeviceSharding:
         return known
     is_own_memory = kind == _default_kind(device)
     if is_own_memory and device is home_device():
-        return _settle(home)
+        return _resolve_home(home)
     with _lock:
         return _places.setdefault((device, kind), _new(device, kind, is_own_memory))
 
@@ -314,7 +314,7 @@ One whose device is known is replaced when the platforms are forgotten, so read 
 """
 
 
-def _settle(place: SingleDeviceSharding) -> SingleDeviceSharding:
+def _resolve_home(place: SingleDeviceSharding) -> SingleDeviceSharding:
     """Find the device of `home`."""
     device = home_device()
     kind = _default_kind(device)

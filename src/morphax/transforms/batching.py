@@ -15,9 +15,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, final
 
 from ..core import (
+    AbstractValue,
     BatchAxes,
     DebugInfo,
     Jaxpr,
+    Operand,
+    Param,
     Primitive,
     ShapedArray,
     Tracer,
@@ -82,7 +85,9 @@ class BatchTracer(Tracer):
 
     _trace: BatchTrace
 
-    def __init__(self, trace: BatchTrace, value: Any, dim: int, aval: Any, sources: int) -> None:
+    def __init__(
+        self, trace: BatchTrace, value: Operand, dim: int, aval: AbstractValue, sources: int
+    ) -> None:
         self._trace = trace
         self.value = value
         self.dim = dim
@@ -125,13 +130,15 @@ class BatchTrace(Trace):
         # Their identities, for the tracers hold the trace: a cycle would keep batches alive.
         self.arguments: list[int] = []
 
-    def new_argument(self, value: Any, dim: int | None) -> Any:
+    def new_argument(self, value: Operand, dim: int | None) -> Any:
         """A leaf of the arguments of the mapped function, in their order."""
         tracer = self.wrap(value, dim, _DIFFERS | 2 << len(self.arguments))
         self.arguments.append(id(tracer))
         return tracer
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         dims: list[int | None] = []
         values: list[Any] = []
         sources = 0
@@ -172,10 +179,12 @@ class BatchTrace(Trace):
         ]
         return outs if primitive.multiple_results else outs[0]
 
-    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_call(
+        self, call: CallWithRules, operands: Sequence[Operand]
+    ) -> Sequence[Any]:
         return call.batch(self, operands)
 
-    def wrap(self, value: Any, dim: int | None, sources: int = _DIFFERS) -> Any:
+    def wrap(self, value: Operand, dim: int | None, sources: int = _DIFFERS) -> Any:
         """A batch as one member, or the value itself if it is not mapped."""
         if dim is None:
             return value
@@ -183,13 +192,13 @@ class BatchTrace(Trace):
             dim, sources = int(dim), sources & ~_DIFFERS
         return BatchTracer(self, value, dim, unbatched_aval(aval_of(value), dim), sources)
 
-    def split(self, x: Any) -> tuple[Any, int | None]:
+    def split(self, x: Operand) -> tuple[Any, int | None]:
         """Batched value and batch axis."""
         if type(x) is BatchTracer and x._trace is self:
             return x.value, x.dim
         return x, None
 
-    def out_dim(self, x: Any) -> int | None:
+    def out_dim(self, x: Operand) -> int | None:
         """The batch axis of a result, a `SameAxis` if all members are known to be the same."""
         if type(x) is not BatchTracer or x._trace is not self:
             return None
@@ -239,7 +248,7 @@ def batch_fragment(
     named = dict(params)
     out_dims: list[int | None] = []
 
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         rule = primitive.batch if scope is None else primitive.collect
         outs, where = rule(axes, operands, dims, **named)
         out_dims.extend(where if primitive.multiple_results else [where])
@@ -283,7 +292,7 @@ def open_batch(
     """
     out_dims: list[int | None] = []
 
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         trace = BatchTrace(current_trace(), axes)
         inputs = [trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)]
         results = trace.splice(without_references(jaxpr), inputs)
@@ -309,7 +318,7 @@ def batched_aval(aval: Any, dim: int, axes: BatchAxes) -> Any:
     return aval.with_axis(dim, axes.size, axes.sharding)
 
 
-def to_axis(axes: BatchAxes, x: Any, dim: int | None, destination: int) -> Any:
+def to_axis(axes: BatchAxes, x: Operand, dim: int | None, destination: int) -> Any:
     """A batch with its batch axis moved (or made, by repetition) at `destination`."""
     if dim is not None:
         return moved_axis(x, dim, destination)

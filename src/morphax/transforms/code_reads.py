@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from string import Formatter
 from types import CodeType
-from typing import Any, final
+from typing import final
 
 from ..util.memo import memoize
 
@@ -165,7 +165,7 @@ def _is_understood(
     return instruction.opname == "IS_OP" and _compares_objects(code, before, last)
 
 
-def _names_no_attributes(text: Any) -> bool:
+def _names_no_attributes(text: object) -> bool:
     """Whether a format consists of fields such as ``{}`` and ``{x:.3f}``, not ``{x.y}``."""
     if type(text) is not str:
         return False

@@ -12,6 +12,7 @@ from typing import Any, final
 
 from .. import tree
 from ..lax.reference.references import Ref, TransformedRef
+from ..tree import PyTreeDef
 from ..util.messages import message
 
 
@@ -45,9 +46,9 @@ for _mark in (GradRef, DontWant, DidntWant):
 _TARGETS = (GradValue, DontWant, Ref, TransformedRef)
 
 
-def targets_of(wanted: tuple[Any, ...], in_tree: Any) -> list[Any]:
+def targets_of(chosen: tuple[Any, ...], in_tree: PyTreeDef) -> list[Any]:
     """One target for each leaf of ``(arguments, {})``."""
-    leaves, given_tree = tree.flatten((wanted, {}), is_leaf=lambda x: isinstance(x, _TARGETS))
+    leaves, given_tree = tree.flatten((chosen, {}), is_leaf=lambda x: isinstance(x, _TARGETS))
     strange = [x for x in leaves if not isinstance(x, _TARGETS)]
     if given_tree == in_tree and not strange:
         return leaves

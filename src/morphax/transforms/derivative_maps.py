@@ -14,7 +14,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import Zero, aval_of, current_trace, frames_hidden, is_zero
+from ..core import Operand, ShapedArray, Zero, aval_of, current_trace, frames_hidden, is_zero
 from ..lax.elementwise.convert import convert
 from ..lax.ground.linear_structure import instantiate
 from ..lax.reference.ref_access import add_to
@@ -84,7 +84,7 @@ class DerivativeMap:
         return residuals, (tuple(shapes), self._facts)
 
     @classmethod
-    def unflattened(cls, structure: Any, residuals: Sequence[Any]) -> Self:
+    def unflattened(cls, structure: Any, residuals: Sequence[Operand]) -> Self:
         """The map with other residuals."""
         shapes, facts = structure
         values = list(residuals)
@@ -141,11 +141,11 @@ class VJP(DerivativeMap):
         results = map(tangent_output, self._pull_back(cotangents))
         return self._facts.in_tree.unflatten(results)[0]
 
-    def with_refs(self, *wanted: Any) -> Callable[[Any], Any]:
+    def with_refs(self, *chosen: Any) -> Callable[[Any], Any]:
         """The map that adds cotangents to references instead of returning them.
 
         Args:
-            *wanted: like the arguments of the function, with a reference for each array whose
+            *chosen: like the arguments of the function, with a reference for each array whose
                 cotangent is to be added to it, and else `jax.ad.GradValue()` (return the
                 cotangent) or `jax.ad.DontWant()`.
 
@@ -160,7 +160,7 @@ class VJP(DerivativeMap):
             >>> f_vjp.with_refs(total, jax.ad.DontWant())(1.0), total[...]
             ((GradRef(), DidntWant()), Array(4., dtype=float32, weak_type=True))
         """
-        targets = targets_of(wanted, self._facts.in_tree)
+        targets = targets_of(chosen, self._facts.in_tree)
 
         def pullback(cotangents: Any) -> Any:
             results = self._pull_back(cotangents)
@@ -227,12 +227,12 @@ def check_tangents(
         )
 
 
-def as_output(x: Any) -> Any:
+def as_output(x: Operand) -> Any:
     """A result as an array or tracer."""
     return x if hasattr(x, "aval") else current_trace().constant(x)
 
 
-def tangent_output(t: Any) -> Any:
+def tangent_output(t: Operand) -> Any:
     """A tangent (or cotangent) as the user sees it."""
     if not is_zero(t):
         return as_output(t)
@@ -242,7 +242,7 @@ def tangent_output(t: Any) -> Any:
     return as_output(0.0 if aval_of(0.0) is t.aval else instantiate(t))
 
 
-def cotangent_of(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
+def cotangent_of(results: dict[int, Any], slot: int | None, aval: ShapedArray) -> Any:
     """The cotangent of one argument, or `Zero`."""
     known = results.get(slot) if slot is not None else None
     if known is None or aval.dtype == dtypes.float0:
@@ -253,12 +253,12 @@ def cotangent_of(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
     return convert(known, aval.dtype, True) if is_lost else known
 
 
-def cotangent_output(results: dict[int, Any], slot: int | None, aval: Any) -> Any:
+def cotangent_output(results: dict[int, Any], slot: int | None, aval: ShapedArray) -> Any:
     """The cotangent of one argument as the user sees it."""
     return tangent_output(cotangent_of(results, slot, aval))
 
 
-def delivered(target: Any, cotangent: Any) -> Any:
+def delivered(target: Any, cotangent: Operand) -> Any:
     """What the user gets for an argument, after the cotangent has been added to a reference."""
     if isinstance(target, GradValue):
         return tangent_output(cotangent)

@@ -16,6 +16,8 @@ from .. import dtypes, tree
 from ..array import Array
 from ..core import (
     AbstractRef,
+    Jaxpr,
+    Operand,
     ShapedArray,
     UndefinedPrimal,
     aval_of,
@@ -28,6 +30,7 @@ from ..core import (
 from ..lax.ground.linear_structure import instantiate
 from ..lax.reference.references import Ref
 from ..lax.shape.resharding import tied
+from ..tree import PyTreeDef
 from ..util.messages import message
 from .derivative_maps import JVP, VJP, MapFacts, as_output, check_tangents, tangent_output
 from .flattening import (
@@ -57,7 +60,7 @@ def prepare(
 
 
 def _refuse_references(
-    where: str, function: Callable[..., Any], in_tree: Any, leaves: Sequence[Any]
+    where: str, function: Callable[..., Any], in_tree: PyTreeDef, leaves: Sequence[Any]
 ) -> None:
     for position, leaf in enumerate(leaves):
         if isinstance(leaf, Ref):
@@ -73,12 +76,12 @@ def _refuse_references(
             )
 
 
-def _owned(x: Any) -> Any:
+def _owned(x: Operand) -> Any:
     """A copy of the user's NumPy array, which may change while residuals refer to it."""
     return Array.from_host(x) if isinstance(x, np.ndarray) else x
 
 
-def is_differentiable(x: Any) -> bool:
+def is_differentiable(x: Operand) -> bool:
     """Whether a value has a tangent space other than `float0`."""
     return bool(dtypes.issubdtype(aval_of(x).dtype, np.inexact))
 
@@ -199,7 +202,7 @@ def linearize(fun: Callable[..., Any], *primals: Any, has_aux: bool = False) -> 
 
 
 def _recorded(
-    where: str, fun: Callable[..., Any], primals: Sequence[Any], has_aux: bool
+    where: str, fun: Callable[..., Any], primals: Sequence[Operand], has_aux: bool
 ) -> tuple[Any, MapFacts, LinearizeTrace, FlatFunction]:
     """Run a function; its result, and the tape with what is known of its ends."""
     leaves, flat = prepare(where, fun, primals, has_aux)
@@ -313,7 +316,7 @@ def _check_one_kind(avals: Sequence[Any]) -> None:
     )
 
 
-def _refuse_cotangents(cotangents: Any, program: Any, out_tree: Any) -> None:
+def _refuse_cotangents(cotangents: Any, program: Jaxpr, out_tree: PyTreeDef) -> None:
     given = tree.map(lambda ct: str(aval_of(ct)), cotangents)
     expected = out_tree.unflatten([str(a) for a in program.out_avals])
     same = [a.str_short() for a in avals_of(tree.leaves(cotangents))] == [
@@ -331,7 +334,7 @@ def _refuse_cotangents(cotangents: Any, program: Any, out_tree: Any) -> None:
     )
 
 
-def shape_aval(x: Any) -> Any:
+def shape_aval(x: object) -> Any:
     """The aval of a value, or of anything that has a shape and a dtype."""
     if hasattr(x, "aval") or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return aval_of(x)

@@ -11,8 +11,9 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, final
 
 from .. import tree
-from ..core import DebugInfo, aval_of, held_for_a_while, is_value
+from ..core import DebugInfo, Operand, aval_of, held_for_a_while, is_value
 from ..lax.reference.references import Ref, as_references
+from ..tree import PyTreeDef
 from ..util.messages import described, message
 
 Complete = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
@@ -42,7 +43,7 @@ class FlatFunction:
     def __init__(
         self,
         function: Callable[..., Any],
-        in_tree: Any,
+        in_tree: PyTreeDef,
         where: str,
         *,
         has_aux: bool = False,
@@ -58,7 +59,7 @@ class FlatFunction:
         self.out_tree: Any = None
         self.aux: Any = None
 
-    def __call__(self, *leaves: Any) -> list[Any]:
+    def __call__(self, *leaves: Operand) -> list[Any]:
         args, kwargs = self.in_tree.unflatten(as_references(leaves))
         if self.complete is not None:
             args, kwargs = self.complete(args, kwargs)
@@ -73,7 +74,7 @@ class FlatFunction:
                 raise ValueError(self._returned_reference(result, position))
         return flat
 
-    def _split_aux(self, result: Any) -> tuple[Any, Any]:
+    def _split_aux(self, result: object) -> tuple[Any, Any]:
         if isinstance(result, (tuple, list)) and len(result) == 2:
             return result[0], result[1]
         raise TypeError(
@@ -85,7 +86,7 @@ class FlatFunction:
             )
         )
 
-    def _returned_reference(self, result: Any, position: int) -> str:
+    def _returned_reference(self, result: object, position: int) -> str:
         path, leaf = tree.leaves_with_path(result)[position]
         return message(
             f"{self.where}, result{tree.keystr(path)} of {function_label(self.function)}",
@@ -94,7 +95,7 @@ class FlatFunction:
             fix="Return what the reference holds, ref[...], or make it outside and pass it in.",
         )
 
-    def _not_an_array(self, result: Any, position: int) -> str:
+    def _not_an_array(self, result: object, position: int) -> str:
         path, leaf = tree.leaves_with_path(result)[position]
         return message(
             f"{self.where}, result{tree.keystr(path)} of {function_label(self.function)}",
@@ -122,7 +123,10 @@ def function_name(function: Callable[..., Any]) -> str:
 
 
 def debug_info(
-    transform: str, function: Callable[..., Any], in_tree: Any, complete: Complete | None = None
+    transform: str,
+    function: Callable[..., Any],
+    in_tree: PyTreeDef,
+    complete: Complete | None = None,
 ) -> DebugInfo:
     """Who is traced; argument names are worked out only if an error needs them."""
     names = names_on_demand(function, in_tree, complete)
@@ -130,7 +134,7 @@ def debug_info(
 
 
 def names_on_demand(
-    function: Callable[..., Any], in_tree: Any, complete: Complete | None = None
+    function: Callable[..., Any], in_tree: PyTreeDef, complete: Complete | None = None
 ) -> Callable[[], Sequence[str]]:
     """What works out names of arguments when an error needs them; it holds `function` weakly."""
     return _NamesOnDemand(_weakly(function), in_tree, complete)
@@ -169,7 +173,7 @@ def _shell(code: CodeType, num_defaults: int) -> Callable[..., Any]:
 
 
 def argument_names(
-    function: Callable[..., Any] | None, in_tree: Any, complete: Complete | None = None
+    function: Callable[..., Any] | None, in_tree: PyTreeDef, complete: Complete | None = None
 ) -> Sequence[str]:
     """One path per leaf of ``(args, kwargs)``, such as ``params['w']``."""
     try:
@@ -199,7 +203,7 @@ def _paths(
     return names
 
 
-def check_callable(where: str, fun: Any) -> None:
+def check_callable(where: str, fun: object) -> None:
     """Raise `TypeError` unless `fun` can be called."""
     if not callable(fun):
         raise TypeError(
@@ -232,7 +236,7 @@ def check_avals(where: str, names: Callable[[], Sequence[str]], leaves: Sequence
             raise TypeError(_not_an_operand(place, leaf)) from None
 
 
-def _not_an_operand(place: str, leaf: Any) -> str:
+def _not_an_operand(place: str, leaf: object) -> str:
     dtype = f" and dtype {leaf.dtype}" if hasattr(leaf, "dtype") else ""
     return message(
         place,

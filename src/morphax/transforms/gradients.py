@@ -10,7 +10,8 @@ from typing import Any, final
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import aval_of, frames_hidden_in
+from ..core import Operand, ShapedArray, aval_of, frames_hidden_in
+from ..tree import PyTreeDef
 from ..util.messages import message
 from .derivative_maps import as_output, cotangent_output
 from .derivatives import (
@@ -125,7 +126,7 @@ def _value_and_grad(
     return value_and_gradient
 
 
-def _one_like(aval: Any) -> Any:
+def _one_like(aval: ShapedArray) -> Any:
     """The number 1 with dtype and weakness of `aval`."""
     return 1.0 if aval_of(1.0) is aval else np.ones((), aval.dtype)[()]
 
@@ -212,7 +213,7 @@ class _OthersFixed:
 def check_inputs(
     where: str,
     fun: Callable[..., Any],
-    in_tree: Any,
+    in_tree: PyTreeDef,
     leaves: Sequence[Any],
     kind: Any,
     allow_int: bool = False,
@@ -250,7 +251,7 @@ FIX_OUTPUT = {
 }
 
 
-def _check_scalar(where: str, fun: Callable[..., Any], value: Any, holomorphic: bool) -> None:
+def _check_scalar(where: str, fun: Callable[..., Any], value: Operand, holomorphic: bool) -> None:
     leaves, structure = tree.flatten(value)
     aval = aval_of(leaves[0]) if len(leaves) == 1 and tree.structure(0) == structure else None
     kind = np.complexfloating if holomorphic else np.floating

@@ -77,7 +77,7 @@ def _visit_globals(walk: Walk, function: FunctionType, reads: CodeReads) -> None
             _visit_variable(walk, name, value, reads, chains)
 
 
-def _visit_variable(walk: Walk, name: str, value: Any, reads: CodeReads, chains: Chains) -> None:
+def _visit_variable(walk: Walk, name: str, value: object, reads: CodeReads, chains: Chains) -> None:
     """What a global or a cell holds; a module by what is read of it."""
     if isinstance(value, ModuleType):
         for chain in chains:
@@ -158,7 +158,7 @@ def _visit_members(walk: Walk, value: type) -> None:
         walk.visit(member)
 
 
-def _can_be_reached(name: str, member: Any) -> bool:
+def _can_be_reached(name: str, member: object) -> bool:
     """Whether code can get at a member of a class: by its name, or because Python calls it."""
     if name in _BOOKKEEPING:
         return False

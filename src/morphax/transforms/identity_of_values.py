@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import enum
+import functools
+from collections import defaultdict, deque
+from collections.abc import Collection
 from types import SimpleNamespace
 from typing import Any
+
+import numpy as np
 
 from ..core import Primitive, Tracer
 from ..lax.reference.references import Ref
@@ -19,7 +24,7 @@ _MAX_BYTES = 16384
 def attributes(*names: str) -> Visitor:
     """The visitor of objects that are what some of their attributes are."""
 
-    def visit(walk: Walk, value: Any) -> None:
+    def visit(walk: Walk, value: object) -> None:
         walk.parts.append(type(value))
         for name in names:
             walk.visit(getattr(value, name))
@@ -27,7 +32,7 @@ def attributes(*names: str) -> Visitor:
     return visit
 
 
-def visit_set(walk: Walk, values: Any) -> None:
+def visit_set(walk: Walk, values: Collection[Any]) -> None:
     """A set, with the order in which it is gone through."""
     if not all([type(value) in BY_VALUE for value in values]):
         raise Unknown("a set of objects")
@@ -39,19 +44,19 @@ def visit_range(walk: Walk, value: range) -> None:
     walk.parts += (range, value.start, value.stop, value.step)
 
 
-def visit_default_dict(walk: Walk, value: Any) -> None:
+def visit_default_dict(walk: Walk, value: defaultdict[Any, Any]) -> None:
     """A mapping with the function that makes what is missing."""
     walk.visit(value.default_factory)
     walk.visit_mapping(value)
 
 
-def visit_deque(walk: Walk, value: Any) -> None:
+def visit_deque(walk: Walk, value: deque[Any]) -> None:
     """A queue with its bound."""
     walk.parts.append(value.maxlen)
     walk.visit_all(value)
 
 
-def visit_partial(walk: Walk, value: Any) -> None:
+def visit_partial(walk: Walk, value: functools.partial[Any]) -> None:
     """A function with some of its arguments."""
     walk.parts.append(type(value))
     walk.visit_all((value.func, value.args, value.keywords, vars(value)))
@@ -69,14 +74,14 @@ def visit_field_of_tuples(walk: Walk, value: Any) -> None:
     walk.parts += (type(value), place)
 
 
-def visit_numpy(walk: Walk, value: Any) -> None:
+def visit_numpy(walk: Walk, value: np.ndarray[Any, Any] | np.generic) -> None:
     """A small array or a scalar, by its bytes: it may change."""
     if value.dtype.hasobject or value.dtype.names or value.nbytes > _MAX_BYTES:
         raise Unknown(f"a NumPy array of shape {value.shape}, which may change")
     walk.parts += (type(value), value.dtype, value.shape, value.tobytes())
 
 
-def visit_dtype(walk: Walk, value: Any) -> None:
+def visit_dtype(walk: Walk, value: np.dtype[Any]) -> None:
     """A dtype of numbers."""
     if value.hasobject or value.names:
         raise Unknown(f"the dtype {value}")
@@ -95,7 +100,7 @@ def visit_reference(walk: Walk, value: Ref) -> None:
     walk.tracers.append(value.content)
 
 
-def visit_treedef(walk: Walk, value: Any) -> None:
+def visit_treedef(walk: Walk, value: PyTreeDef) -> None:
     """A structure; where users registered its nodes, with their classes, functions and data."""
     nodes = nodes_of_users(value)
     walk.parts += (PyTreeDef, len(nodes))
@@ -130,11 +135,11 @@ def visit_primitive(walk: Walk, value: Primitive) -> None:
     visit(walk, value)
 
 
-def _visit_constant(walk: Walk, value: Any) -> None:
+def _visit_constant(walk: Walk, value: object) -> None:
     walk.parts.append(value)
 
 
-def visit_object(walk: Walk, value: Any) -> None:
+def visit_object(walk: Walk, value: object) -> None:
     """Any other object: a declared constant, or its class and its state."""
     if is_pure(value):
         _visit_constant(walk, value)

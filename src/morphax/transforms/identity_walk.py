@@ -7,7 +7,7 @@ way.  Which kinds there are is the table of `function_identity`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from struct import pack
 from types import NoneType
 from typing import Any, NamedTuple, final
@@ -34,7 +34,7 @@ class Same:
 
     __slots__ = ("value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self.value = value
 
     def __hash__(self) -> int:
@@ -97,7 +97,7 @@ class Walk:
         else:
             self._visitor_by_base(value)(self, value)
 
-    def _visitor_by_base(self, value: Any) -> Visitor:
+    def _visitor_by_base(self, value: object) -> Visitor:
         # What a class says of itself by `__class__` is no evidence.
         for base, visitor in self._bases:
             if issubclass(type(value), base):
@@ -113,14 +113,14 @@ class Walk:
         """Let a value count by itself."""
         self.parts.append(Same(value))
 
-    def visit_all(self, values: Any) -> None:
+    def visit_all(self, values: Collection[Any]) -> None:
         """A sequence, or what else has a length and an order, with its type."""
         self.check_room(len(values))
         self.parts += (type(values), len(values))
         for value in values:
             self.visit(value)
 
-    def visit_mapping(self, values: Any) -> None:
+    def visit_mapping(self, values: Mapping[Any, Any]) -> None:
         """A mapping, in its order."""
         self.check_room(len(values))
         self.parts += (type(values), len(values))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import aval_of, frames_hidden_in
+from ..core import Operand, aval_of, frames_hidden_in
 from ..lax.elementwise.convert import convert
 from ..lax.shape.shape_operations import reshape
 from ..lax.shape.slicing import slice_in_dim
@@ -131,13 +131,13 @@ def hessian(
 
 
 def _check_chosen(
-    where: str, fun: Callable[..., Any], chosen: Any, kind: Any, allow_int: bool = False
+    where: str, fun: Callable[..., Any], chosen: object, kind: Any, allow_int: bool = False
 ) -> None:
     leaves, in_tree = tree.flatten((chosen, {}))
     check_inputs(where, fun, in_tree, leaves, kind, allow_int)
 
 
-def _check_outputs(where: str, fun: Callable[..., Any], value: Any, kind: Any) -> None:
+def _check_outputs(where: str, fun: Callable[..., Any], value: object, kind: Any) -> None:
     for path, x in tree.leaves_with_path(value):
         aval = aval_of(x)
         if not dtypes.issubdtype(aval.dtype, kind):
@@ -168,7 +168,7 @@ def _basis(example: Any) -> Any:
     return structure.unflatten(basis)
 
 
-def _blocks(example: Any, stacked: Any, axis: int) -> list[Any]:
+def _blocks(example: Any, stacked: Operand, axis: int) -> list[Any]:
     """`stacked`, cut along `axis` into one block per leaf of `example`, in that leaf's shape."""
     avals = [aval_of(x) for x in tree.leaves(example)]
     bounds = np.cumsum([0, *[a.size for a in avals]])
@@ -178,7 +178,7 @@ def _blocks(example: Any, stacked: Any, axis: int) -> list[Any]:
     ]
 
 
-def _unfolded(x: Any, axis: int, shape: Sequence[int]) -> Any:
+def _unfolded(x: Operand, axis: int, shape: Sequence[int]) -> Any:
     """`x` with one axis unfolded to `shape`."""
     before, after = aval_of(x).shape[:axis], aval_of(x).shape[axis + 1 :]
     unfolded = (*before, *shape, *after)
@@ -187,12 +187,12 @@ def _unfolded(x: Any, axis: int, shape: Sequence[int]) -> Any:
     return reshape(x, unfolded)
 
 
-def _split_rows(value: Any, rows: Any) -> Any:
+def _split_rows(value: Operand, rows: Any) -> Any:
     structure = tree.structure(value)
     leaves, row_structure = tree.flatten(rows)
     cut = [_blocks(value, leaf, 0) for leaf in leaves]
     return structure.unflatten([row_structure.unflatten(list(c)) for c in zip(*cut, strict=True)])
 
 
-def _split_columns(example: Any, stacked: Any) -> Any:
+def _split_columns(example: Any, stacked: Operand) -> Any:
     return tree.structure(example).unflatten(_blocks(example, stacked, aval_of(stacked).ndim - 1))

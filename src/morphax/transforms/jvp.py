@@ -14,6 +14,8 @@ from .. import dtypes
 from ..core import (
     DebugInfo,
     Jaxpr,
+    Operand,
+    Param,
     Primitive,
     Tracer,
     Zero,
@@ -77,7 +79,7 @@ class JVPTracer(PrimalTracer):
     __slots__ = ("tangent",)
     mode = "forward"
 
-    def __init__(self, trace: JVPTrace, primal: Any, tangent: Any) -> None:
+    def __init__(self, trace: JVPTrace, primal: Operand, tangent: Operand) -> None:
         self._trace = trace
         self.primal = primal
         self.tangent = tangent
@@ -100,7 +102,9 @@ class JVPTrace(Trace):
         super().__init__(parent_trace)
         self.tag = tag
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         active = tuple([type(x) is JVPTracer and x._trace is self for x in operands])
         if not any(active):
             return self.parent.process(primitive, operands, params)
@@ -114,7 +118,9 @@ class JVPTrace(Trace):
         outs = self.wrap(fragment, self.parent.splice(fragment.jaxpr, [*primals, *tangents]))
         return outs if primitive.multiple_results else outs[0]
 
-    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_call(
+        self, call: CallWithRules, operands: Sequence[Operand]
+    ) -> Sequence[Any]:
         if any([type(x) is JVPTracer and x._trace is self for x in operands]):
             return call.push(self, operands)
         return self.parent.process_custom_call(call, operands)
@@ -127,7 +133,7 @@ class JVPTrace(Trace):
             for primal, active in zip(results, fragment.out_active, strict=False)
         ]
 
-    def split(self, x: Any) -> tuple[Any, Any]:
+    def split(self, x: Operand) -> tuple[Any, Any]:
         """Primal and tangent of a value, `Zero` if it has none."""
         if type(x) is JVPTracer and x._trace is self:
             return x.primal, x.tangent
@@ -135,7 +141,10 @@ class JVPTrace(Trace):
 
 
 def apply_rule(
-    primitive: Primitive, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]
+    primitive: Primitive,
+    primals: Sequence[Operand],
+    tangents: Sequence[Operand],
+    params: dict[str, Param],
 ) -> tuple[list[Any], list[Any]]:
     """Results and tangents by the rule of a primitive, as lists, in the current trace."""
     if primitive.linear:
@@ -149,7 +158,7 @@ def apply_rule(
     return list(outs), [_tangent_of(out, t) for t, out in pairs]
 
 
-def _tangent_of(out: Any, tangent: Any) -> Any:
+def _tangent_of(out: Operand, tangent: Operand) -> Any:
     """A tangent as further rules expect it: of the weak type of its primal, without float0."""
     if is_zero(tangent):
         return tangent
@@ -198,7 +207,7 @@ def open_jvp(
         The program, which is open if a rule of the user closes over a tracer.
     """
 
-    def function(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    def function(primals: Sequence[Operand], tangents: Sequence[Operand]) -> Any:
         trace = JVPTrace(current_trace())
         pairs = zip(primals, tangents, strict=True)
         inputs = [p if is_zero(t) else JVPTracer(trace, p, t) for p, t in pairs]
@@ -224,7 +233,7 @@ def _stage_with_tangents(
     tangent_avals = [a.to_tangent_aval() for a in avals]
     out_active: list[bool] = []
 
-    def flat(*operands: Any) -> list[Any]:
+    def flat(*operands: Operand) -> list[Any]:
         given = iter(operands[len(avals) :])
         tangents = [
             next(given) if is_active else Zero(aval)

@@ -61,19 +61,19 @@ def dependence(jaxpr: Jaxpr, unknown: Mask) -> Dependence:
 
 
 @memoize
-def known_program(jaxpr: Jaxpr, unknown: Mask, wanted: Mask | None = None) -> KnownProgram:
+def known_program(jaxpr: Jaxpr, unknown: Mask, live: Mask | None = None) -> KnownProgram:
     """The part of a program that needs no unknown operand.
 
     Args:
         jaxpr: the program.
         unknown: which operands are not known.
-        wanted: results to compute if they are known; all, if left out.
+        live: results to compute if they are known; all, if left out.
     """
     jaxpr = without_references(jaxpr)
     waiting = dependence(jaxpr, unknown)
     results = tuple([a not in waiting.variables for a in jaxpr.outvars])
-    if wanted is not None:
-        results = tuple([a and b for a, b in zip(results, wanted, strict=True)])
+    if live is not None:
+        results = tuple([a and b for a, b in zip(results, live, strict=True)])
     invars = selected(jaxpr.invars, [not on for on in unknown])
     outvars = selected(jaxpr.outvars, results)
     eqns = partition(jaxpr, outvars, waiting=waiting.equations).first

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any, final
 
 from ..core import (
     Jaxpr,
+    Operand,
+    Param,
     Primitive,
     StagingTrace,
     StagingTracer,
@@ -109,7 +111,9 @@ class Linearization:
         linear = (False,) * n + (True,) * (len(self.linear.invars) - n)
         return open_transpose(self.linear, linear, ct_active)
 
-    def pull_back(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> Sequence[Any]:
+    def pull_back(
+        self, residuals: Sequence[Operand], cotangents: Sequence[Operand]
+    ) -> Sequence[Any]:
         """Cotangents of the active operands, `None` where they are zero."""
         if self.pull is not None:
             with attributed_to_running_line():
@@ -134,7 +138,9 @@ class PartialTrace(StagingTrace):
         super().__init__()
         self.parent = parent
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         unknown = tuple([type(x) is StagingTracer and x._trace is self for x in operands])
         if True not in unknown:
             return self.parent.process(primitive, operands, params)
@@ -151,20 +157,22 @@ class PartialTrace(StagingTrace):
         known = dict(zip(part.outvars, results, strict=True))
         return [known.get(v, x) for v, x in zip(eqn.outvars, staged, strict=True)]
 
-    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_call(
+        self, call: CallWithRules, operands: Sequence[Operand]
+    ) -> Sequence[Any]:
         if any([type(x) is StagingTracer and x._trace is self for x in operands]):
             return call.stage(self, operands)
         return self.parent.process_custom_call(call, operands)
 
-    def splice(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+    def splice(self, jaxpr: Jaxpr, operands: Sequence[Operand]) -> list[Any]:
         return Trace.splice(self, jaxpr, operands)
 
-    def constant(self, value: Any) -> Any:
+    def constant(self, value: Operand) -> Any:
         return self.parent.constant(value)
 
 
 def split_linear(
-    parent: Trace, function: Callable[..., Any], tangents: Sequence[Any]
+    parent: Trace, function: Callable[..., Any], tangents: Sequence[Operand]
 ) -> tuple[list[Any], tuple[bool, ...], Jaxpr, list[Any]]:
     """Run a jvp function with known primals, staging what depends on tangents.
 
@@ -220,7 +228,7 @@ class LinearizeTracer(PrimalTracer):
     __slots__ = ("slot",)
     mode = "reverse"
 
-    def __init__(self, trace: LinearizeTrace, primal: Any, slot: int) -> None:
+    def __init__(self, trace: LinearizeTrace, primal: Operand, slot: int) -> None:
         self._trace = trace
         self.primal = primal
         self.slot = slot
@@ -238,10 +246,12 @@ class LinearizeTrace(Trace):
         super().__init__(parent)
         self.tape = Tape()
 
-    def new_argument(self, primal: Any) -> LinearizeTracer:
+    def new_argument(self, primal: Operand) -> LinearizeTracer:
         return LinearizeTracer(self, primal, self.tape.new_slot())
 
-    def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    def process(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
         active = tuple([type(x) is LinearizeTracer and x._trace is self for x in operands])
         if not any(active):
             return self.parent.process(primitive, operands, params)
@@ -254,13 +264,15 @@ class LinearizeTrace(Trace):
         outs = self.record(rule, operands, results)
         return outs if primitive.multiple_results else outs[0]
 
-    def process_custom_call(self, call: CallWithRules, operands: Sequence[Any]) -> Sequence[Any]:
+    def process_custom_call(
+        self, call: CallWithRules, operands: Sequence[Operand]
+    ) -> Sequence[Any]:
         if any([type(x) is LinearizeTracer and x._trace is self for x in operands]):
             return call.record(self, operands)
         return self.parent.process_custom_call(call, operands)
 
     def record(
-        self, rule: Linearization, operands: Sequence[Any], results: Sequence[Any]
+        self, rule: Linearization, operands: Sequence[Operand], results: Sequence[Any]
     ) -> list[Any]:
         """Write an entry; `results` are those of the forward program, residuals included."""
         inputs = tuple(
@@ -273,7 +285,7 @@ class LinearizeTrace(Trace):
             for x, on in zip(results, rule.out_active, strict=False)
         ]
 
-    def split(self, x: Any) -> tuple[Any, int | None]:
+    def split(self, x: Operand) -> tuple[Any, int | None]:
         """Primal and slot of a value, no slot if it does not depend on the inputs."""
         if type(x) is LinearizeTracer and x._trace is self:
             return x.primal, x.slot

@@ -19,6 +19,7 @@ from ..core import (
     stage,
 )
 from ..lax.ground.axes import integer_tuple
+from ..tree import PyTreeDef
 from ..util.messages import message
 from .derivatives import shape_aval
 from .flattening import FlatFunction, check_callable, debug_info
@@ -118,7 +119,7 @@ def _axes_in_scope(axis_env: Sequence[tuple[Any, int]]) -> ExitStack:
     return stack
 
 
-def _shapes(jaxpr: Jaxpr, out_tree: Any) -> Any:
+def _shapes(jaxpr: Jaxpr, out_tree: PyTreeDef) -> Any:
     return out_tree.unflatten([_shape_struct(aval) for aval in jaxpr.out_avals])
 
 

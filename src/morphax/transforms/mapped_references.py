@@ -20,7 +20,7 @@ def member_reference(trace: BatchTrace, ref: Ref, axis: int) -> Ref:
     return Ref(aval, Cell(aval, member))
 
 
-def hand_back(
+def write_back(
     trace: BatchTrace, leaves: Sequence[Any], members: Sequence[Any], axes: Sequence[Any]
 ) -> None:
     """Set the references that were mapped to what the function has left in those of the members."""

@@ -172,7 +172,7 @@ def _declared() -> Iterator[Any]:
     yield from (ml_dtypes.finfo, ml_dtypes.iinfo)
 
 
-def _is_notation(value: Any) -> bool:
+def _is_notation(value: object) -> bool:
     """Whether a member of `typing` serves to write types down."""
     return type(value).__module__ == "typing" or value in (typing.Generic, typing.cast, typing.Any)
 
@@ -210,7 +210,7 @@ def is_pure(value: Any) -> bool:
     return isinstance(value, type) and is_our_own(value)
 
 
-def _is_of_fft(value: Any) -> bool:
+def _is_of_fft(value: object) -> bool:
     """Whether a function of NumPy is one of `numpy.fft`, which is imported by who uses it only.
 
     An interrupt while it is imported leaves it half loaded, and the process without it for good.
@@ -255,7 +255,7 @@ def is_our_own(value: type | FunctionType) -> bool:
     return found is value
 
 
-def _is_our_module(module: Any) -> bool:
+def _is_our_module(module: object) -> bool:
     """Whether the name is that of a module of morphax which is on the list."""
     if type(module) is not str or not module.startswith(f"{_PACKAGE}."):
         return False

@@ -23,6 +23,7 @@ from ..core import (
     Equation,
     Jaxpr,
     Literal,
+    Operand,
     StagingTrace,
     StagingTracer,
     Var,
@@ -288,7 +289,7 @@ class _OnVariables:
         known = self.known
         return [known[a] if a in known else self._constant(a) for a in entry.residuals]
 
-    def _constant(self, residual: Any) -> Atom:
+    def _constant(self, residual: Operand) -> Atom:
         """A residual that is a literal or a constant of the program."""
         if type(residual) is Literal:
             return residual

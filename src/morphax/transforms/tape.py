@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
 
-from ..core import attributed_to, current_trace
+from ..core import Operand, attributed_to, current_trace
 from ..lax.ground.linear_structure import add_tangents
 from ..util.frames import UserFrame
 
@@ -28,7 +28,7 @@ class TapeEntry:
     """One linear program on the tape: residuals, slots of its tangents, the user's line."""
 
     linearization: Linearization
-    residuals: Sequence[Any]
+    residuals: Sequence[Operand]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     source: UserFrame | None
@@ -58,17 +58,17 @@ class OnValues:
 
     __slots__ = ()
 
-    def push(self, entry: TapeEntry, tangents: Sequence[Any]) -> list[Any]:
+    def push(self, entry: TapeEntry, tangents: Sequence[Operand]) -> list[Any]:
         with attributed_to(entry.source):
             return current_trace().splice(entry.linearization.linear, [*entry.residuals, *tangents])
 
     def pull(
-        self, entry: TapeEntry, cotangents: Sequence[Any], place: UserFrame | None
+        self, entry: TapeEntry, cotangents: Sequence[Operand], place: UserFrame | None
     ) -> Sequence[Any]:
         with attributed_to(place):
             return entry.linearization.pull_back(entry.residuals, cotangents)
 
-    def add(self, x: Any, y: Any, place: UserFrame | None) -> Any:
+    def add(self, x: Operand, y: Operand, place: UserFrame | None) -> Any:
         with attributed_to(place):
             return add_tangents(x, y)
 
@@ -93,7 +93,7 @@ class Tape:
     def record(
         self,
         rule: Linearization,
-        residuals: Sequence[Any],
+        residuals: Sequence[Operand],
         inputs: tuple[int, ...],
         source: UserFrame | None,
     ) -> tuple[int, ...]:
@@ -107,12 +107,12 @@ class Tape:
 
     def keep_entries_of(self, outputs: Iterable[int]) -> None:
         """Drop the entries that the tangents of `outputs` do not depend on."""
-        live, kept = set(outputs), []
+        live, live_entries = set(outputs), []
         for entry in reversed(self.entries):
             if not live.isdisjoint(entry.outputs):
                 live.update(entry.inputs)
-                kept.append(entry)
-        self.entries = kept[::-1]
+                live_entries.append(entry)
+        self.entries = live_entries[::-1]
 
     def push_forward(self, inputs: dict[int, T], player: Player[T] = on_values) -> dict[int, T]:
         """Tangents of all slots from those of all inputs."""

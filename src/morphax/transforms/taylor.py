@@ -23,10 +23,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, final
 
 from ..core import (
+    AbstractValue,
     Atom,
     Equation,
     Jaxpr,
     Literal,
+    Operand,
+    Param,
     Primitive,
     Zero,
     apply_jaxpr,
@@ -77,8 +80,8 @@ def tangent_of(
     """The tangent of one operation, for one signature."""
     fragment = jvp_jaxpr(call_program(primitive, avals, dict(params)), active)
     count = len(fragment.out_active)
-    wanted = [i >= count for i in range(len(fragment.jaxpr.outvars))]
-    program, used = eliminate_dead_code(fragment.jaxpr, wanted)
+    live = [i >= count for i in range(len(fragment.jaxpr.outvars))]
+    program, used = eliminate_dead_code(fragment.jaxpr, live)
     affine = not any(on and u for on, u in zip(active, used, strict=False))
     return Tangent(program, fragment.out_active, affine)
 
@@ -91,7 +94,7 @@ class Series:
     aval: Any
     varies: bool
 
-    def __init__(self, aval: Any, varies: bool) -> None:
+    def __init__(self, aval: AbstractValue, varies: bool) -> None:
         self.aval = aval
         self.varies = varies
         self._known: dict[int, Any] = {}
@@ -146,7 +149,9 @@ class Result(Series):
 
     __slots__ = ("_application", "_position")
 
-    def __init__(self, application: Application, position: int, aval: Any, varies: bool) -> None:
+    def __init__(
+        self, application: Application, position: int, aval: AbstractValue, varies: bool
+    ) -> None:
         super().__init__(aval, varies)
         self._application = application
         self._position = position
@@ -160,7 +165,11 @@ class Application:
     """One application of an operation to series."""
 
     def __init__(
-        self, graph: Graph, primitive: Primitive, params: dict[str, Any], operands: Sequence[Series]
+        self,
+        graph: Graph,
+        primitive: Primitive,
+        params: dict[str, Param],
+        operands: Sequence[Series],
     ) -> None:
         self._graph = graph
         self._primitive = primitive
@@ -227,7 +236,7 @@ class Application:
                 total = term if is_zero(total) else add_tangents(total, term)
         return total
 
-    def _multiply(self, x: Any, y: Any) -> Any:
+    def _multiply(self, x: Operand, y: Operand) -> Any:
         if self._primitive is div_p:
             return mul(x, y)
         return current_trace().process(self._primitive, (x, y), self._params)
@@ -255,7 +264,7 @@ class Graph:
         self._derivatives: dict[int, Derivative] = {}
 
     def apply(
-        self, primitive: Primitive, params: dict[str, Any], operands: Sequence[Series]
+        self, primitive: Primitive, params: dict[str, Param], operands: Sequence[Series]
     ) -> list[Series]:
         """The results of an operation."""
         body = _CALLS.get(primitive.name)
@@ -302,7 +311,7 @@ class Graph:
         key = key_of((atom.val, atom.aval))
         return Given([atom.val]) if key is None else self._constant(key, atom.val)
 
-    def _constant(self, key: Any, value: Any) -> Given:
+    def _constant(self, key: Any, value: Operand) -> Given:
         known = self._constants.get(key)
         if known is None:
             known = self._constants[key] = Given([value])

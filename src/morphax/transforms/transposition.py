@@ -11,9 +11,11 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 from ..core import (
+    Atom,
     Equation,
     Jaxpr,
     Literal,
+    Operand,
     Primitive,
     UndefinedPrimal,
     UndefinedValueError,
@@ -52,7 +54,9 @@ class TransposeFragment(NamedTuple):
         return [next(given) if on else None for on in active]
 
 
-def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+def backward_pass(
+    jaxpr: Jaxpr, operands: Sequence[Operand], cotangents: Sequence[Operand]
+) -> list[Any]:
     """Cotangents of the operands that are `UndefinedPrimal`, `Zero` for the others.
 
     Args:
@@ -69,8 +73,8 @@ def backward_pass(jaxpr: Jaxpr, operands: Sequence[Any], cotangents: Sequence[An
     waiting = dependence(jaxpr, linear)
     # What no result reads is computed too: dead code is for compilers.
     live = [v for eqn in jaxpr.eqns if eqn not in waiting.equations for v in eqn.outvars]
-    asked = [a for a in jaxpr.outvars if a in waiting.variables]
-    parts = partition(jaxpr, live, asked, waiting.equations)
+    live_second = [a for a in jaxpr.outvars if a in waiting.variables]
+    parts = partition(jaxpr, live, live_second, waiting.equations)
     for eqn in parts.first:
         _evaluate(eqn, known)
     totals: dict[Any, Any] = {}
@@ -96,7 +100,7 @@ def _evaluate(eqn: Equation, known: dict[Any, Any]) -> None:
     known.update(zip(eqn.outvars, results, strict=True))
 
 
-def _accumulate(totals: dict[Any, Any], var: Any, ct: Any) -> None:
+def _accumulate(totals: dict[Any, Any], var: Atom, ct: Operand) -> None:
     if not is_zero(ct):
         totals[var] = add_tangents(totals[var], ct) if var in totals else ct
 
@@ -142,7 +146,7 @@ def transpose_fragment(
     """The transpose of one primitive for one signature."""
     active: list[bool] = []
 
-    def function(*values: Any) -> list[Any]:
+    def function(*values: Operand) -> list[Any]:
         given = iter(values)
         operands = [
             UndefinedPrimal(aval) if lin else next(given)
@@ -228,7 +232,7 @@ def open_transpose(
     """
     active: list[bool] = []
 
-    def function(*values: Any) -> list[Any]:
+    def function(*values: Operand) -> list[Any]:
         given = iter(values)
         operands = [
             UndefinedPrimal(v.aval) if lin else next(given)

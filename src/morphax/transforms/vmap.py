@@ -13,6 +13,7 @@ from .. import tree
 from ..core import (
     AbstractSharding,
     BatchAxes,
+    Operand,
     aval_of,
     current_trace,
     extended_axis_env,
@@ -31,7 +32,7 @@ from .flattening import (
     debug_info,
     function_label,
 )
-from .mapped_references import hand_back, member_reference
+from .mapped_references import member_reference, write_back
 from .vmappable import (
     from_member,
     is_axis_size,
@@ -108,7 +109,7 @@ def vmap(
         with named, new_trace(trace):
             members = [_member(trace, x, d) for x, d in zip(leaves, dims, strict=True)]
             outs = flat(*members)
-        hand_back(trace, leaves, members, dims)
+        write_back(trace, leaves, members, dims)
         places = tree.flatten_axes("vmap, argument out_axes", flat.out_tree, out_axes, "out_axes")
         return flat.out_tree.unflatten(
             [
@@ -151,20 +152,20 @@ def _unmeshed(name: Any) -> NotImplementedError:
     )
 
 
-def _check_in_axes(in_axes: Any) -> None:
+def _check_in_axes(in_axes: object) -> None:
     if not (in_axes is None or isinstance(in_axes, (int, tuple)) or is_spec(in_axes)):
         raise TypeError(_axes_message("in_axes", in_axes, "an int, None, or a tuple with an entry"))
     _check_axes("in_axes", in_axes)
 
 
-def _check_axes(name: str, axes: Any) -> None:
+def _check_axes(name: str, axes: object) -> None:
     for leaf in tree.leaves(axes):
         if type(leaf) is not int and not is_spec(leaf):
             expected = "an int, None, or a tree (tuples, lists, dicts) of these, with an entry"
             raise TypeError(_axes_message(name, axes, expected))
 
 
-def _axes_message(name: str, axes: Any, expected: str) -> str:
+def _axes_message(name: str, axes: object, expected: str) -> str:
     each = "positional argument" if name == "in_axes" else "result"
     return message(
         f"vmap, argument {name}",
@@ -190,7 +191,7 @@ def _checked_size(axis_size: Any) -> Any:
     )
 
 
-def _check_hashable(name: str, value: Any) -> None:
+def _check_hashable(name: str, value: object) -> None:
     try:
         hash(value)
     except TypeError:
@@ -292,17 +293,17 @@ def _mapped_axis(
     )
 
 
-def _member(trace: BatchTrace, x: Any, axis: Any) -> Any:
+def _member(trace: BatchTrace, x: Operand, axis: Any) -> Any:
     """What the user's function gets for a leaf."""
     if isinstance(x, Ref):
         return x if axis is None else member_reference(trace, x, axis)
     return to_member(trace, x, axis) if is_vmappable(x) else trace.new_argument(x, axis)
 
 
-def _whole(trace: BatchTrace, flat: FlatFunction, position: int, x: Any, where: Any) -> Any:
+def _whole(trace: BatchTrace, flat: FlatFunction, position: int, x: Operand, where: Any) -> Any:
     """A result with its batch axis where `out_axes` wants it."""
 
-    def place(size: Any, x: Any, where: Any) -> Any:
+    def place(size: Any, x: Operand, where: Any) -> Any:
         value, dim = trace.split(x)
         if where is None and dim is None:
             return value if hasattr(value, "aval") else current_trace().constant(value)

@@ -90,22 +90,22 @@ def unregister_vmappable(data_type: type) -> None:
     _registered.pop(data_type, None)
 
 
-def is_vmappable(x: Any) -> bool:
+def is_vmappable(x: object) -> bool:
     """Whether `x` is of a registered type."""
     return type(x) in _registered
 
 
-def is_mappable(x: Any) -> bool:
+def is_mappable(x: object) -> bool:
     """Whether `vmap` can map over `x`: an array, or of a registered type."""
     return is_value(x) or type(x) in _registered
 
 
-def is_spec(axis: Any) -> bool:
+def is_spec(axis: object) -> bool:
     """Whether `axis` is a spec of a registered type."""
     return bool(_registered) and type(axis) in {v.spec_type for v in _registered.values()}
 
 
-def is_axis_size(size: Any) -> bool:
+def is_axis_size(size: object) -> bool:
     """Whether `size` is of the sizes of a registered type."""
     return type(size) in {v.axis_size_type for v in _registered.values()}
 

@@ -7,10 +7,13 @@ from itertools import islice
 from typing import Any, ClassVar, NamedTuple, final
 
 from ...core import (
+    AbstractValue,
     BatchAxes,
     Effects,
     Equation,
     Jaxpr,
+    Operand,
+    Param,
     Zero,
     aval_of,
     is_undefined_primal,
@@ -47,19 +50,19 @@ class HasBodies(RunsOnArrays, TakesReferences):
     multiple_results = True
     wiring: ClassVar[Wiring]
 
-    def abstract_eval(self, *avals: Any, **params: Any) -> Sequence[Any]:
+    def abstract_eval(self, *avals: AbstractValue, **params: Param) -> Sequence[Any]:
         check_application(self.name, self.wiring, avals, params)
         return self.wiring.result_avals(params)
 
-    def effects(self, **params: Any) -> Effects:
+    def effects(self, **params: Param) -> Effects:
         return self.wiring.effects(params)
 
-    def axis_names(self, **params: Any) -> tuple[Any, ...]:
+    def axis_names(self, **params: Param) -> tuple[Any, ...]:
         bodies = [jaxpr for body in self.wiring.bodies for jaxpr in body.programs(params)]
         return tuple(dict.fromkeys([name for jaxpr in bodies for name in jaxpr_axis_names(jaxpr)]))
 
-    def about_operands(
-        self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
+    def operand_params(
+        self, params: dict[str, Param], numbers: Sequence[int | None], *, shared: bool = False
     ) -> dict[str, Any]:
         """The parameters that say something of each operand, for other operands.
 
@@ -73,7 +76,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
     def apply(
         self,
         operands: Parts,
-        params: dict[str, Any],
+        params: dict[str, Param],
         numbers: Sequence[int | None] | None = None,
     ) -> list[Any]:
         """Bind the operation to operands by role, which the parameters need not count.
@@ -81,14 +84,14 @@ class HasBodies(RunsOnArrays, TakesReferences):
         Args:
             operands: by role.
             params: other parameters.
-            numbers: see `about_operands`; needed if the parameters are those of other operands.
+            numbers: see `operand_params`; needed if the parameters are those of other operands.
         """
         params = params | self.wiring.counts(operands)
         if numbers is not None:
-            params |= self.about_operands(params, numbers)
+            params |= self.operand_params(params, numbers)
         return self.bind(*operands.flat, **params)
 
-    def staged(self, functions: Mapping[str, Any], operands: Parts, **params: Any) -> list[Any]:
+    def staged(self, functions: Mapping[str, Any], operands: Parts, **params: Param) -> list[Any]:
         """Bind the operation to the programs of functions; what they close over is an operand."""
         avals = operands.map(aval_of)
         for name in operands.keys() & self.wiring.stacked:
@@ -108,15 +111,15 @@ class HasBodies(RunsOnArrays, TakesReferences):
             params |= body.holding(programs, functions)
         return self.apply(captured.beside(operands), params)
 
-    def discharge(self, *operands: Any, **params: Any) -> list[Any]:
+    def discharge(self, *operands: Operand, **params: Param) -> list[Any]:
         """References that the bodies change are carried, stacked, or results of all branches."""
         call = on_values(self.wiring, tuple(params.items()), first_places(operands))
-        values, about = values_of(operands), self.about_operands(params, call.operands)
+        values, about = values_of(operands), self.operand_params(params, call.operands)
         outs = self.bind(*[values[i] for i in call.operands], **call.params | about)
-        return call.hand_back(outs, operands)
+        return call.write_back(outs, operands)
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         """One operation on primals and tangents together."""
         values = self.wiring.parts(primals, params)
@@ -127,7 +130,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         outs = self.apply(call.captured.beside(values).beside(pushed), call.params)
         return _unpaired(outs, call.results)
 
-    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+    def transpose(self, cts: Sequence[Operand], *operands: Operand, **params: Param) -> list[Any]:
         """The transposes of the programs, one of which is chosen as before.
 
         Loops have rules of their own: their steps go the other way.
@@ -145,7 +148,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         known = [i for i, on in enumerate(linear, first) if not on]
         given = [ct for ct in cts if not is_zero(ct)]
         numbers = [*range(first), *[None] * len(captured), *known, *[None] * len(given)]
-        params |= self.about_operands(params, numbers, shared=True)
+        params |= self.operand_params(params, numbers, shared=True)
         params |= wiring.giving.holding(transposed, params)
         values = [*operands[:first], *captured, *[operands[i] for i in known], *given]
         results = iter(self.bind(*values, **params))
@@ -162,12 +165,16 @@ class HasBodies(RunsOnArrays, TakesReferences):
             place = (eqn.source, eqn.name_stack)
             first = Equation(self, known, results, part.params, part.effects, *place)
             return Partition((first,), (eqn,))
-        if self.wiring.deciding or not any(demand.asked):
+        if self.wiring.deciding or not any(demand.live_second):
             return whole(eqn, demand)
         return divided(self, eqn, demand)
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         values, changed, out_dims = self.batched(axes, operands, dims, params)
         return self.apply(values, changed), out_dims
@@ -177,9 +184,9 @@ class HasBodies(RunsOnArrays, TakesReferences):
     def batched(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
-        params: dict[str, Any],
+        params: dict[str, Param],
     ) -> tuple[Parts, dict[str, Any], list[int | None]]:
         """Operands and parameters for whole batches, and the batch axes of results.
 
@@ -208,7 +215,7 @@ class _KnownPart(NamedTuple):
 
     operands: Mask
     results: Mask
-    params: dict[str, Any]
+    params: dict[str, Param]
     effects: Effects
 
 
@@ -224,7 +231,7 @@ def _known_part(
     known, results = call.operands.map(_not), call.results.map(_not)
     numbers = [i for i, on in enumerate(known.flat) if on]
     changed = call.params | wiring.counts(known.where(known))
-    changed |= primitive.about_operands(named, numbers, shared=True)
+    changed |= primitive.operand_params(named, numbers, shared=True)
     effects = primitive.effects(**changed)
     return _KnownPart(tuple(known.flat), tuple(results.flat), changed, effects)
 
@@ -333,7 +340,7 @@ class _Known(Lift):
 
     def program(self, jaxpr: Jaxpr, operands: Masks, results: Masks) -> Jaxpr:
         known = known_program(jaxpr, joined(operands))
-        wanted = tuple([not on for on in joined(results)])
-        if known.results != wanted:
-            known = known_program(jaxpr, joined(operands), wanted)
+        live = tuple([not on for on in joined(results)])
+        if known.results != live:
+            known = known_program(jaxpr, joined(operands), live)
         return known.jaxpr

@@ -2,8 +2,8 @@
 
 Each program is divided.  The operation of the first pass computes the results that are live and
 hands out what is saved: a loop stacks it, a branch puts it into a place.  The operation of the
-second pass takes that, carries the components that asked results depend on, from their first
-values, and computes the rest again.
+second pass takes that, carries the components that its live results depend on, from their first
+values, and recomputes the rest.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ...core import Atom, Equation, Jaxpr, Var, infer
+from ...core import Atom, Equation, Jaxpr, Param, Var, infer
 from ...core.partition import Demand, Partition, needed, partition, program, selected, split
 from ...util.memo import memoize
 from .fixpoint import Mask, any_of, fixpoint
@@ -25,22 +25,24 @@ Saves = Callable[[Equation], bool] | None
 
 
 @memoize
-def divide(jaxpr: Jaxpr, live: Mask, asked: Mask, saves: Saves) -> Partition:
+def divide(jaxpr: Jaxpr, live: Mask, live_second: Mask, saves: Saves) -> Partition:
     """Divide a program.
 
     Args:
         jaxpr: the program.
         live: results that the first pass needs.
-        asked: results that the second pass needs.
+        live_second: results that the second pass needs.
         saves: see `Demand`.
     """
 
-    def divide_equation(eqn: Equation, live: Sequence[bool], asked: Sequence[bool]) -> Partition:
-        return split(eqn, Demand(live, asked, saves))
+    def divide_equation(
+        eqn: Equation, live: Sequence[bool], live_second: Sequence[bool]
+    ) -> Partition:
+        return split(eqn, Demand(live, live_second, saves))
 
     results = jaxpr.outvars
     return partition(
-        jaxpr, selected(results, live), selected(results, asked), divide=divide_equation
+        jaxpr, selected(results, live), selected(results, live_second), divide=divide_equation
     )
 
 
@@ -55,7 +57,7 @@ class _Division:
     Args:
         primitive: its operation.
         eqn: the equation.
-        demand: what is asked of it.
+        demand: see `core.partition`.
     """
 
     def __init__(self, primitive: HasBodies, eqn: Equation, demand: Demand) -> None:
@@ -65,42 +67,44 @@ class _Division:
         self.operands = wiring.parts(eqn.invars, eqn.params)
         self.taken = Parts({name: self.operands[name] for name in wiring.giving.takes})
         self.num_carry = 0 if wiring.carried is None else len(self.operands[wiring.carried])
-        self.live, self.asked = tuple(demand.live), tuple(demand.asked)
+        self.live, self.live_second = tuple(demand.live), tuple(demand.live_second)
         self.direct: Mask = (False,) * len(self.live)
         if len(self.programs) == 1:
             self._save_directly()
         n = self.num_carry
         # The first pass carries everything; the second what it needs, and stacks no carry.
         self.live_in_body = (True,) * n + self.live[n:]
-        self.asked_in_body = self._asked_in_body()
-        self.parts = [self._divide(jaxpr, self.asked_in_body) for jaxpr in self.programs]
+        self.live_second_in_body = self._live_second_in_body()
+        self.parts = [self._divide(jaxpr, self.live_second_in_body) for jaxpr in self.programs]
 
-    def _divide(self, jaxpr: Jaxpr, asked: Mask) -> Partition:
-        return divide(jaxpr, self.live_in_body, asked, self.saves)
+    def _divide(self, jaxpr: Jaxpr, live_second: Mask) -> Partition:
+        return divide(jaxpr, self.live_in_body, live_second, self.saves)
 
     def _save_directly(self) -> None:
-        """Results that are saved are live, and no more asked for."""
+        """Results that are saved are live, and no longer live in the second pass."""
         (jaxpr,) = self.programs
-        saved = divide(jaxpr, self.direct, self.asked, self.saves).saved
-        pairs = zip(jaxpr.outvars, self.asked, strict=True)
+        saved = divide(jaxpr, self.direct, self.live_second, self.saves).saved
+        pairs = zip(jaxpr.outvars, self.live_second, strict=True)
         self.direct = tuple([on and v in saved for v, on in pairs])
         self.live = tuple(map(any, zip(self.live, self.direct, strict=True)))
-        self.asked = tuple([a and not b for a, b in zip(self.asked, self.direct, strict=True)])
+        self.live_second = tuple(
+            [a and not b for a, b in zip(self.live_second, self.direct, strict=True)]
+        )
 
-    def _asked_in_body(self) -> Mask:
-        """What a step of the second pass computes: what is asked for, and what later steps need."""
-        carried, stacked = self.primitive.wiring.carried, self.asked[self.num_carry :]
+    def _live_second_in_body(self) -> Mask:
+        """What a step of the second pass computes: what is live after it or read by later steps."""
+        carried, stacked = self.primitive.wiring.carried, self.live_second[self.num_carry :]
         if carried is None:
-            return self.asked
+            return self.live_second
         (jaxpr,) = self.programs
         before = self.taken.cut(jaxpr.invars)[carried]
 
         def step(carry: list[bool]) -> list[bool]:
-            asked = (*carry, *stacked)
-            second = self._divide(jaxpr, asked).second
-            return needed(before, second, selected(jaxpr.outvars, asked))
+            live_second = (*carry, *stacked)
+            second = self._divide(jaxpr, live_second).second
+            return needed(before, second, selected(jaxpr.outvars, live_second))
 
-        return (*fixpoint(self.asked[: self.num_carry], step), *stacked)
+        return (*fixpoint(self.live_second[: self.num_carry], step), *stacked)
 
     def partition(self) -> Partition:
         """The operations of the two passes."""
@@ -125,7 +129,7 @@ class _Division:
         runs = any(self.live) or bool(further) or bool(first.effects)
         return Partition(
             (first,) if runs else (),
-            (self._second(places, saved),) if any(self.asked) else (),
+            (self._second(places, saved),) if any(self.live_second) else (),
             tuple(dict.fromkeys([*selected(eqn.outvars, self.direct), *saved])),
         )
 
@@ -142,8 +146,8 @@ class _Division:
         return self._applied(self.operands, range(len(eqn.invars)), results, programs)
 
     def _second(self, places: Places, saved: Sequence[Var]) -> Equation:
-        eqn, asked, wiring = self.eqn, self.asked_in_body, self.primitive.wiring
-        outs = [selected(jaxpr.outvars, asked) for jaxpr in self.programs]
+        eqn, live_second, wiring = self.eqn, self.live_second_in_body, self.primitive.wiring
+        outs = [selected(jaxpr.outvars, live_second) for jaxpr in self.programs]
         rows = [
             needed(jaxpr.invars, part.second, out)
             for jaxpr, part, out in zip(self.programs, self.parts, outs, strict=True)
@@ -151,10 +155,10 @@ class _Division:
         # An operand that one program needs is given to all.
         taken = self.taken.cut(any_of(rows))
         if wiring.carried is not None:
-            taken[wiring.carried] = list(asked[: self.num_carry])
-        kept = Parts(self.operands.map(lambda _: True) | taken)
-        operands = self.operands.where(kept)
-        numbers = wiring.parts(range(len(eqn.invars)), eqn.params).where(kept)
+            taken[wiring.carried] = list(live_second[: self.num_carry])
+        passed = Parts(self.operands.map(lambda _: True) | taken)
+        operands = self.operands.where(passed)
+        numbers = wiring.parts(range(len(eqn.invars)), eqn.params).where(passed)
         last = wiring.giving.takes[-1]
         programs = []
         if len(self.programs) == 1:
@@ -166,12 +170,14 @@ class _Division:
         else:
             for i, (jaxpr, part) in enumerate(zip(self.programs, self.parts, strict=True)):
                 invars = (*part.saved, *selected(jaxpr.invars, taken.flat))
-                again = program(jaxpr, part.second, invars, outs[i])
-                programs.append(taking_places(again, i, places))
+                recomputed = program(jaxpr, part.second, invars, outs[i])
+                programs.append(taking_places(recomputed, i, places))
             operands[last] = [*saved, *operands[last]]
             numbers[last] = [*[None] * len(saved), *numbers[last]]
-        results = [v if on else Var(v.aval) for v, on in zip(eqn.outvars, self.asked, strict=True)]
-        return self._applied(operands, numbers.flat, selected(results, asked), programs)
+        results = [
+            v if on else Var(v.aval) for v, on in zip(eqn.outvars, self.live_second, strict=True)
+        ]
+        return self._applied(operands, numbers.flat, selected(results, live_second), programs)
 
     def _applied(
         self,
@@ -180,16 +186,16 @@ class _Division:
         results: Sequence[Var],
         programs: Sequence[Jaxpr],
     ) -> Equation:
-        """The operation on other operands; `numbers` as in `HasBodies.about_operands`."""
+        """The operation on other operands; `numbers` as in `HasBodies.operand_params`."""
         primitive, params = self.primitive, self.eqn.params
         changed = primitive.wiring.giving.holding(programs, params)
         changed |= primitive.wiring.counts(operands)
-        changed |= primitive.about_operands(params, numbers, shared=True)
+        changed |= primitive.operand_params(params, numbers, shared=True)
         return applied(self.eqn, operands.flat, results, params | changed)
 
 
 def applied(
-    eqn: Equation, invars: Sequence[Atom], outvars: Sequence[Var], params: dict[str, Any]
+    eqn: Equation, invars: Sequence[Atom], outvars: Sequence[Var], params: dict[str, Param]
 ) -> Equation:
     """The operation of an equation on other operands, with other parameters."""
     _, effects = infer(eqn.primitive, params, tuple([a.aval for a in invars]))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
 
-from ...core import Jaxpr, apply_jaxpr, stage_closed
+from ...core import Jaxpr, Param, apply_jaxpr, stage_closed
 from ...util.memo import memoize
 from ..closing import closed_programs
 from .fixpoint import Mask, spread
@@ -65,7 +65,7 @@ class Lifted(NamedTuple):
         operands, results: which ones have the property.
     """
 
-    params: dict[str, Any]
+    params: dict[str, Param]
     captured: Parts
     operands: Parts
     results: Parts

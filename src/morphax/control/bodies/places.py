@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ...core import Jaxpr, Var, apply_jaxpr, stage_closed
+from ...core import Jaxpr, Operand, Var, apply_jaxpr, stage_closed
 from ...lax.ground.linear_structure import zeros
 
 
@@ -47,7 +47,7 @@ def with_places(forward: Jaxpr, branch: int, places: Places) -> Jaxpr:
     """
     own = places.of_branches[branch]
 
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         results = apply_jaxpr(forward, *operands)
         count = len(results) - len(own)
         values = dict(zip(own, results[count:], strict=True))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from ...core import Cell, Jaxpr, apply_jaxpr, discharge, stage_closed
+from ...core import Cell, Jaxpr, Operand, Param, apply_jaxpr, discharge, stage_closed
 from ...util.memo import memoize
 from .wiring import Wiring
 
@@ -25,11 +25,11 @@ class OnValues(NamedTuple):
             proper.
     """
 
-    params: dict[str, Any]
+    params: dict[str, Param]
     operands: tuple[int, ...]
     results: tuple[int | None, ...]
 
-    def hand_back(self, outs: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+    def write_back(self, outs: Sequence[Any], operands: Sequence[Operand]) -> list[Any]:
         """The results proper, after the others have become the values of references."""
         for x, i in zip(outs, self.results, strict=True):
             if i is not None:
@@ -37,8 +37,8 @@ class OnValues(NamedTuple):
         return [x for x, i in zip(outs, self.results, strict=True) if i is None]
 
 
-def handed_back(
-    results: Sequence[Any], operands: Sequence[Any], changed: Sequence[int]
+def write_back(
+    results: Sequence[Any], operands: Sequence[Operand], changed: Sequence[int]
 ) -> list[Any]:
     """The results proper, after the last ones have become the values of changed references."""
     count = len(results) - len(changed)
@@ -47,7 +47,7 @@ def handed_back(
     return list(results[:count])
 
 
-def first_places(operands: Sequence[Any]) -> tuple[int, ...]:
+def first_places(operands: Sequence[Operand]) -> tuple[int, ...]:
     """For each operand the number of the first that is the same reference, or its own number."""
     first: dict[int, int] = {}
     return tuple(
@@ -134,7 +134,7 @@ def _program_on_values(
         outs: numbers of the references whose values it gives, `None` for results proper.
     """
 
-    def function(*values: Any) -> list[Any]:
+    def function(*values: Operand) -> list[Any]:
         pure, changed = discharge(jaxpr)
         known = dict(zip(given, values, strict=True))
         found = apply_jaxpr(pure, *[known[i] if i in known else known[same[i]] for i in taken])

@@ -14,7 +14,14 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple, final
 
-from ...core import AbstractRef, Effects, Jaxpr, ShapedArray, moved_effects, no_effects
+from ...core import (
+    AbstractRef,
+    Effects,
+    Jaxpr,
+    ShapedArray,
+    moved_effects,
+    no_effects,
+)
 from ...util.messages import message
 
 
@@ -203,10 +210,14 @@ def stacked_aval(aval: ShapedArray, length: int) -> ShapedArray:
     return aval.with_axis(0, length)
 
 
-def slice_aval(aval: Any) -> Any:
+def slice_aval(aval: ShapedArray | AbstractRef) -> ShapedArray | AbstractRef:
     """The aval of one slice of a stack."""
     if type(aval) is AbstractRef:
-        return aval.update(slice_aval(aval.inner_aval))
+        return aval.update(_slice_of_array(aval.inner_aval))
+    return _slice_of_array(aval)
+
+
+def _slice_of_array(aval: ShapedArray) -> ShapedArray:
     if aval.sharding is not None and aval.sharding.spec[0]:
         raise TypeError(
             message(

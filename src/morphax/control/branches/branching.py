@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import dtypes, tree
 from ...config import current as current_config
-from ...core import Jaxpr, aval_of, frames_hidden, is_concrete, stage_with_operands
+from ...core import DType, Jaxpr, Operand, aval_of, frames_hidden, is_concrete, stage_with_operands
 from ...lax.elementwise.convert import convert_element_type
 from ...lax.elementwise.selection import clamp
 from ...lax.ground.axes import members
@@ -129,7 +129,7 @@ def switch(
     )
 
 
-def _clamped(index: Any, dtype: Any, count: int) -> Any:
+def _clamped(index: Operand, dtype: DType, count: int) -> Any:
     """The number of a branch: clamped in its own dtype, since another may not hold it."""
     last = min(count - 1, int(dtypes.iinfo(dtype).max))
     return convert_element_type(clamp(dtype.type(0), index, dtype.type(last)), np.int32)
@@ -152,7 +152,7 @@ def _all_operands(where: str, operands: tuple[Any, ...], operand: Any) -> tuple[
 
 
 def chosen_branch(
-    where: str, index: Any, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...]
+    where: str, index: Operand, functions: Sequence[Callable[..., Any]], operands: tuple[Any, ...]
 ) -> Any:
     """Apply the function of number `index`, an int32 in range, to the operands."""
     leaves, in_tree = tree.flatten((operands, {}))
@@ -188,7 +188,7 @@ def check_functions(where: str, functions: Sequence[Any]) -> None:
             )
 
 
-def _scalar_aval(where: str, x: Any, expected: str) -> Any:
+def _scalar_aval(where: str, x: Operand, expected: str) -> Any:
     aval = aval_of(x) if not isinstance(x, (list, tuple, dict)) else None
     if aval is not None and aval.shape == ():
         return aval

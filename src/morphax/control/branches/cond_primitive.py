@@ -10,6 +10,8 @@ from ...array.colocation import any_committed, placement_of
 from ...core import (
     BatchAxes,
     Jaxpr,
+    Operand,
+    Param,
     apply_jaxpr,
     call_program,
     extended_name_stack,
@@ -49,7 +51,9 @@ class Cond(HasBodies):
         chooses="index",
     )
 
-    def interpret(self, index: Any, *operands: Any, branches: tuple[Jaxpr, ...]) -> list[Any]:
+    def interpret(
+        self, index: Operand, *operands: Operand, branches: tuple[Jaxpr, ...]
+    ) -> list[Any]:
         chosen = min(max(int(index), 0), len(branches) - 1)
         with extended_name_stack(f"branch {chosen} of cond"):
             return apply_jaxpr(without_references(branches[chosen]), *operands)
@@ -84,7 +88,7 @@ class Cond(HasBodies):
         return b.ops("stablehlo.case", outs, index, regions=regions, gives_token=ordered)
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         """Residuals are what branches hand out in places, operands, and the choice itself."""
         branches = params["branches"]
@@ -104,7 +108,7 @@ class Cond(HasBodies):
         linears = [taking_places(linear, i, places) for i, (_, linear) in enumerate(pairs)]
         in_avals = [avals[0], *forwards[0].in_avals]
         forward = call_program(self, in_avals, {"branches": tuple(forwards)})
-        kept = [v for v, on in zip(forward.invars, (True, *given), strict=True) if on]
+        saved_operands = [v for v, on in zip(forward.invars, (True, *given), strict=True) if on]
         in_avals = [avals[0], *linears[0].in_avals]
         linear = call_program(self, in_avals, {"branches": tuple(linears)})
         index, *others = linear.invars
@@ -112,17 +116,22 @@ class Cond(HasBodies):
         choice, *operands = forward.invars
         k = len(captured)
         forward = forward.replace(
-            invars=(*operands[:k], choice, *operands[k:]), outvars=(*forward.outvars, *kept)
+            invars=(*operands[:k], choice, *operands[k:]),
+            outvars=(*forward.outvars, *saved_operands),
         )
         return Linearization(
             operands_as_captures(forward, captured),
             linear.replace(invars=(*others[:n], index, *others[n:])),
             forced,
-            n + len(kept),
+            n + len(saved_operands),
         )
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         if dims[0] is None:
             return super().batch(axes, operands, dims, **params)
@@ -137,7 +146,7 @@ class Cond(HasBodies):
     def _batch_by_selection(
         self,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         branches: tuple[Jaxpr, ...],
     ) -> tuple[list[Any], Sequence[int]]:
@@ -149,7 +158,7 @@ class Cond(HasBodies):
         return selected, [0] * len(selected)
 
 
-def _select(index: Any, cases: list[Any]) -> Any:
+def _select(index: Operand, cases: list[Any]) -> Any:
     """Members of `cases`, chosen by a vector of indices along axis 0."""
     shape = cases[0].aval.shape
     which = broadcast_in_dim_p.bind(index, shape=shape, broadcast_dimensions=(0,), sharding=None)

@@ -61,7 +61,7 @@ class PlatformIndex(Nullary):
     def evaluate(self, *, platforms: Platforms) -> Any:
         return np.array(_chosen(platforms, default_platform()), np.int32)
 
-    def lower(self, b: Builder, out: Any, *, platforms: Platforms) -> Value:
+    def lower(self, b: Builder, out: ShapedArray, *, platforms: Platforms) -> Value:
         return b.constant(_chosen(platforms, b.module.platform), out)
 
 

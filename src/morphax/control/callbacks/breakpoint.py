@@ -11,6 +11,7 @@ import threading
 from typing import Any
 
 from ... import tree
+from ...core import Operand
 from ...util.messages import message
 from .debugger import Debugger
 from .flat_callback import FlatCallback
@@ -67,7 +68,7 @@ def breakpoint(
     frames = user_frames(all_frames=not filter_frames, limit=num_frames)
     traced, filled = detached(frames)
 
-    def stop(*values: Any) -> None:
+    def stop(*values: Operand) -> None:
         with _prompt:
             Debugger(filled(*values), **kwargs).run()
 

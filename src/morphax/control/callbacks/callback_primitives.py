@@ -17,7 +17,9 @@ from ...core import (
     BatchAxes,
     Effects,
     IOEffect,
+    Operand,
     OrderedIOEffect,
+    Param,
     Primitive,
     aval_of,
     has_ordered,
@@ -51,12 +53,12 @@ class CallsPython(RunsOnArrays):
     public_name: str
 
     def abstract_eval(
-        self, *avals: Any, result_avals: tuple[Any, ...], **_: Any
+        self, *avals: Any, result_avals: tuple[Any, ...], **_: Param
     ) -> tuple[Any, ...]:
         return result_avals
 
     def execute(
-        self, *operands: Array, callback: FlatCallback, result_avals: Sequence[Any], **params: Any
+        self, *operands: Array, callback: FlatCallback, result_avals: Sequence[Any], **params: Param
     ) -> list[Array]:
         if not result_avals and not self.effects(**params):
             return []
@@ -75,7 +77,7 @@ class CallsPython(RunsOnArrays):
         *operands: Value,
         callback: FlatCallback,
         result_avals: Sequence[Any],
-        **params: Any,
+        **params: Param,
     ) -> list[Value]:
         def call(*values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
             result = callback(*owned(values, operands))
@@ -111,10 +113,10 @@ class PureCallback(CallsPython):
     name = "pure_callback"
     public_name = "jax.pure_callback"
 
-    def effects(self, **_: Any) -> Effects:
+    def effects(self, **_: Param) -> Effects:
         return no_effects
 
-    def jvp(self, primals: Any, tangents: Any, **_: Any) -> NoReturn:
+    def jvp(self, primals: Sequence[Operand], tangents: Sequence[Operand], **_: Param) -> NoReturn:
         _refuse_derivative(
             self.public_name,
             "Give the function that calls it a derivative with jax.custom_jvp or jax.custom_vjp, "
@@ -122,7 +124,11 @@ class PureCallback(CallsPython):
         )
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: Sequence[int | None],
+        **params: Param,
     ) -> tuple[list[Any], list[int | None]]:
         method = params["vmap_method"]
         if method is None:
@@ -145,16 +151,20 @@ class IOCallback(CallsPython):
     name = "io_callback"
     public_name = "jax.experimental.io_callback"
 
-    def effects(self, *, ordered: bool, **_: Any) -> Effects:
+    def effects(self, *, ordered: bool, **_: Param) -> Effects:
         return frozenset({OrderedIOEffect() if ordered else IOEffect()})
 
-    def jvp(self, primals: Any, tangents: Any, **_: Any) -> NoReturn:
+    def jvp(self, primals: Sequence[Operand], tangents: Sequence[Operand], **_: Param) -> NoReturn:
         _refuse_derivative(
             self.public_name, "Wrap the operands of the call in jax.lax.stop_gradient."
         )
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: Sequence[int | None],
+        **params: Param,
     ) -> tuple[list[Any], list[int | None]]:
         if params["ordered"]:
             raise ValueError(
@@ -171,9 +181,9 @@ class IOCallback(CallsPython):
 def _one_by_one(
     primitive: Primitive,
     axes: BatchAxes,
-    operands: Sequence[Any],
+    operands: Sequence[Operand],
     dims: Sequence[int | None],
-    params: dict[str, Any],
+    params: dict[str, Param],
     unroll: int = 1,
 ) -> tuple[list[Any], list[int | None]]:
     """A call for each member of the batch, in turn."""
@@ -181,7 +191,7 @@ def _one_by_one(
     consts = [x for x, on in zip(operands, mapped, strict=True) if not on]
     slices = [moved_axis(x, d, 0) for x, d in zip(operands, dims, strict=True) if d is not None]
 
-    def step(*values: Any) -> list[Any]:
+    def step(*values: Operand) -> list[Any]:
         same, own = iter(values[: len(consts)]), iter(values[len(consts) :])
         return primitive.bind(*[next(own if on else same) for on in mapped], **params)
 
@@ -194,9 +204,9 @@ def _one_by_one(
 def _unrolled(
     primitive: Primitive,
     axes: BatchAxes,
-    operands: Sequence[Any],
+    operands: Sequence[Operand],
     dims: Sequence[int | None],
-    params: dict[str, Any],
+    params: dict[str, Param],
 ) -> tuple[list[Any], list[int | None]]:
     return _one_by_one(primitive, axes, operands, dims, params, unroll=max(axes.size, 1))
 
@@ -209,9 +219,9 @@ def _at_once(
     def method(
         primitive: Primitive,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: Sequence[int | None],
-        params: dict[str, Any],
+        params: dict[str, Param],
     ) -> tuple[list[Any], list[int | None]]:
         batches = [
             prepare(axes, x) if d is None else moved_axis(x, d, 0)
@@ -226,7 +236,7 @@ def _at_once(
     return method
 
 
-def _with_size_one(axes: BatchAxes, x: Any) -> Any:
+def _with_size_one(axes: BatchAxes, x: Operand) -> Any:
     shape = aval_of(x).shape
     return broadcast_in_dim_p.bind(
         x,

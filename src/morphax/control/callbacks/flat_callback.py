@@ -15,8 +15,9 @@ import numpy as np
 
 from ... import tree
 from ...array import Array
-from ...core import ShapedArray, aval_of
+from ...core import Operand, ShapedArray, aval_of
 from ...engines.xla.stablehlo import Value
+from ...tree import PyTreeDef
 from ...util import host_memory
 from ...util.messages import described, message
 from ...util.parameter_keys import key_of
@@ -57,14 +58,14 @@ def split_leaves(
     return arrays, StaticLeaves(static), in_tree
 
 
-def joined_leaves(in_tree: Any, static: StaticLeaves, operands: Sequence[Any]) -> Any:
+def joined_leaves(in_tree: PyTreeDef, static: StaticLeaves, operands: Sequence[Operand]) -> Any:
     """``(args, kwargs)`` from what `split_leaves` gave."""
     given, others = iter(operands), dict(static)
     leaves = [others[i] if i in others else next(given) for i in range(in_tree.num_leaves)]
     return in_tree.unflatten(leaves)
 
 
-def _is_operand(leaf: Any) -> bool:
+def _is_operand(leaf: object) -> bool:
     try:
         aval_of(leaf)
     except (TypeError, OverflowError):
@@ -88,16 +89,16 @@ class FlatCallback:
     def __init__(
         self,
         callback_func: Callable[..., Any],
-        in_tree: Any,
+        in_tree: PyTreeDef,
         static: StaticLeaves | None = None,
-        out_tree: Any = None,
+        out_tree: PyTreeDef | None = None,
     ) -> None:
         self.callback_func = callback_func
         self.in_tree = in_tree
         self.static = StaticLeaves() if static is None else static
         self.out_tree = out_tree
 
-    def __call__(self, *operands: Any) -> Any:
+    def __call__(self, *operands: Operand) -> Any:
         args, kwargs = joined_leaves(self.in_tree, self.static, operands)
         return self.callback_func(*args, **kwargs)
 
@@ -129,7 +130,7 @@ def owned(values: Sequence[np.ndarray[Any, Any]], operands: Sequence[Value]) -> 
 
 
 def checked_results(
-    where: str, callback: FlatCallback, result: Any, avals: Sequence[Any]
+    where: str, callback: FlatCallback, result: object, avals: Sequence[Any]
 ) -> list[np.ndarray[Any, Any]]:
     """The leaves of what a callback returned, if they are what the program was promised.
 
@@ -154,7 +155,7 @@ def checked_results(
 
 
 def _checked_leaf(
-    where: str, callback: FlatCallback, position: int, leaf: Any, aval: ShapedArray
+    where: str, callback: FlatCallback, position: int, leaf: object, aval: ShapedArray
 ) -> np.ndarray[Any, Any]:
     try:
         given = aval_of(leaf)
@@ -162,6 +163,7 @@ def _checked_leaf(
         given = None
     if given is not None and (given.shape, given.dtype) == (aval.shape, aval.dtype):
         return leaf.to_host() if type(leaf) is Array else np.asarray(leaf, aval.dtype)
+    assert callback.out_tree is not None, "the structure says what is expected"
     numbered = callback.out_tree.unflatten(range(callback.out_tree.num_leaves))
     path, _ = tree.leaves_with_path(numbered)[position]
     is_shape = given is not None and given.shape != aval.shape

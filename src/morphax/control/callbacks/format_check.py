@@ -24,7 +24,7 @@ def has_placeholders(fmt: str) -> bool:
         return True
 
 
-def check_format(where: str, fmt: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+def check_format(where: str, fmt: object, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
     """Raise an error unless each place of `fmt` has an argument, and each argument a place."""
     if not isinstance(fmt, str):
         raise TypeError(
@@ -76,8 +76,8 @@ class _UsedFields(string.Formatter):
         self.seen.add(key)
         return value, key
 
-    def format_field(self, value: Any, format_spec: str) -> str:
+    def format_field(self, value: object, format_spec: str) -> str:
         return ""
 
-    def convert_field(self, value: Any, conversion: Any) -> Any:
+    def convert_field(self, value: object, conversion: object) -> Any:
         return value

@@ -145,7 +145,7 @@ def _call(
     return leaves, {"callback": flat, "result_avals": avals, "sharding": sharding}, out_tree
 
 
-def check_callback(where: str, callback: Any) -> None:
+def check_callback(where: str, callback: object) -> None:
     """Raise `TypeError` unless `callback` can be called."""
     if not callable(callback):
         raise TypeError(

@@ -6,12 +6,12 @@ been compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ... import tree
 from ...array import Array
-from ...core import DebugEffect, Effects, NoResults
+from ...core import DebugEffect, Effects, NoResults, Param, ShapedArray
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.sharding import Sharding
@@ -24,7 +24,7 @@ class InspectSharding(NoResults, RunsOnArrays):
 
     name = "inspect_sharding"
 
-    def effects(self, **_: Any) -> Effects:
+    def effects(self, **_: Param) -> Effects:
         return frozenset({DebugEffect()})
 
     def execute(self, x: Array, *, callback: Callable[[Sharding], Any]) -> list[Any]:
@@ -32,7 +32,12 @@ class InspectSharding(NoResults, RunsOnArrays):
         return []
 
     def lower(
-        self, b: Builder, outs: Any, x: Value, *, callback: Callable[[Sharding], Any]
+        self,
+        b: Builder,
+        outs: Sequence[ShapedArray],
+        x: Value,
+        *,
+        callback: Callable[[Sharding], Any],
     ) -> list[Value]:
         b.module.inspections.append(callback)
         return []

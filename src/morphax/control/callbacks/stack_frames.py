@@ -11,7 +11,7 @@ from types import FrameType
 from typing import Any, final
 
 from ... import tree
-from ...core import ShapedArray, Tracer
+from ...core import Operand, ShapedArray, Tracer
 from ...util.frames import is_users
 
 _LINES_BEFORE = 3
@@ -113,11 +113,11 @@ def detached(frames: Sequence[StackFrame]) -> tuple[list[Any], Callable[..., lis
             leaves, structure = _opened(value)
             traced = tuple(map(_is_traced, leaves))
             everything += [x for x, on in zip(leaves, traced, strict=True) if on]
-            kept = [None if on else x for x, on in zip(leaves, traced, strict=True)]
-            variables.append(_Variable(name, tuple(kept), traced, structure))
+            static = [None if on else x for x, on in zip(leaves, traced, strict=True)]
+            variables.append(_Variable(name, tuple(static), traced, structure))
         emptied.append((replace(frame, variables={}), variables))
 
-    def filled(*numbers: Any) -> list[StackFrame]:
+    def filled(*numbers: Operand) -> list[StackFrame]:
         values = iter(numbers)
         return [
             replace(frame, variables={v.name: v.filled(values) for v in variables})
@@ -127,7 +127,7 @@ def detached(frames: Sequence[StackFrame]) -> tuple[list[Any], Callable[..., lis
     return everything, filled
 
 
-def _opened(value: Any) -> tuple[list[Any], Any]:
+def _opened(value: object) -> tuple[list[Any], Any]:
     """The leaves of a variable; one without traced leaves, or of unclear structure, is a leaf."""
     try:
         leaves, structure = tree.flatten(value)
@@ -136,6 +136,6 @@ def _opened(value: Any) -> tuple[list[Any], Any]:
     return (leaves, structure) if any(map(_is_traced, leaves)) else ([value], _leaf)
 
 
-def _is_traced(x: Any) -> bool:
+def _is_traced(x: object) -> bool:
     """Whether `x` can be passed to the breakpoint as an operand."""
     return isinstance(x, Tracer) and x._trace.live and type(x.aval) is ShapedArray

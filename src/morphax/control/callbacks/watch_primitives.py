@@ -18,7 +18,10 @@ from ...core import (
     DebugEffect,
     Effects,
     NoResults,
+    Operand,
     OrderedDebugEffect,
+    Param,
+    ShapedArray,
     has_ordered,
     outside_transformations,
 )
@@ -26,6 +29,7 @@ from ...engines.callbacks import call_python
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.shape.slicing import index_in_dim
+from ...tree import PyTreeDef
 from .flat_callback import StaticLeaves, joined_leaves, owned
 
 logger = logging.getLogger("morphax.debug")
@@ -34,16 +38,18 @@ logger = logging.getLogger("morphax.debug")
 class Watches(NoResults, RunsOnArrays):
     """Hands the operands to a function in Python, which `watcher` gives."""
 
-    def watcher(self, **params: Any) -> Callable[..., Any]:
+    def watcher(self, **params: Param) -> Callable[..., Any]:
         """The function of arrays that is to be called."""
         raise TypeError(f"{type(self).__name__} is abstract")
 
-    def execute(self, *operands: Array, **params: Any) -> list[Any]:
+    def execute(self, *operands: Array, **params: Param) -> list[Any]:
         with outside_transformations():
             self.watcher(**params)(*operands)
         return []
 
-    def lower(self, b: Builder, outs: Any, *operands: Value, **params: Any) -> list[Value]:
+    def lower(
+        self, b: Builder, outs: Sequence[ShapedArray], *operands: Value, **params: Param
+    ) -> list[Value]:
         watcher = self.watcher(**params)
 
         def call(*values: np.ndarray[Any, Any]) -> tuple[()]:
@@ -53,7 +59,11 @@ class Watches(NoResults, RunsOnArrays):
         return call_python(b, call, outs, *operands, ordered=has_ordered(self.effects(**params)))
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: Sequence[int | None],
+        **params: Param,
     ) -> tuple[list[Any], list[Any]]:
         for i in range(axes.size):
             member = [
@@ -81,10 +91,10 @@ class DebugCallback(Watches):
 
     name = "debug_callback"
 
-    def effects(self, *, effect: Any, **_: Any) -> Effects:
+    def effects(self, *, effect: Any, **_: Param) -> Effects:
         return frozenset({effect})
 
-    def watcher(self, *, callback: Callable[..., Any], **_: Any) -> Callable[..., Any]:
+    def watcher(self, *, callback: Callable[..., Any], **_: Param) -> Callable[..., Any]:
         return callback
 
 
@@ -104,21 +114,21 @@ class DebugPrint(Watches):
 
     name = "debug_print"
 
-    def effects(self, *, ordered: bool, **_: Any) -> Effects:
+    def effects(self, *, ordered: bool, **_: Param) -> Effects:
         return frozenset({debug_effect(ordered)})
 
     def watcher(
         self,
         *,
         fmt: str,
-        in_tree: Any,
+        in_tree: PyTreeDef,
         static_args: StaticLeaves,
         has_placeholders: bool,
         np_printoptions: tuple[tuple[str, Any], ...],
         logging_record: logging.LogRecord | None,
-        **_: Any,
+        **_: Param,
     ) -> Callable[..., Any]:
-        def show(*operands: Any) -> None:
+        def show(*operands: Operand) -> None:
             args, kwargs = joined_leaves(in_tree, static_args, operands)
             with np.printoptions(**dict(np_printoptions)):
                 text = fmt.format(*args, **kwargs) if has_placeholders else fmt

@@ -1,1 +1,1 @@
-"""`checkpoint`: values that the backward pass computes again instead of keeping them."""
+"""`checkpoint`: values that the backward pass recomputes instead of saving them."""

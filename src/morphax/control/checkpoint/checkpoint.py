@@ -22,6 +22,7 @@ from ...transforms.flattening import (
     debug_info,
     function_label,
 )
+from ...tree import PyTreeDef
 from ...util.messages import described, message
 from ..chosen_arguments import Choice, StaticArguments, split_static
 from ..remembered import remembered
@@ -49,7 +50,7 @@ def checkpoint(
     static_argnames: str | Iterable[str] = (),
     concrete: Any = _not_given,
 ) -> Callable[..., Any]:
-    """`fun`, whose intermediate values reverse-mode differentiation computes again.
+    """`fun`, whose intermediate values reverse-mode differentiation recomputes.
 
     The forward pass keeps the arguments, and what `policy` says; the backward pass recomputes the
     rest.  So memory for L layers of a chain falls from O(L) intermediate values to those of one
@@ -142,7 +143,7 @@ def remat(
     )
 
 
-def _check_options(policy: Any, concrete: Any) -> None:
+def _check_options(policy: object, concrete: object) -> None:
     if concrete is not _not_given:
         raise NotImplementedError(
             message(
@@ -177,7 +178,7 @@ def _check_numbers(fun: Callable[..., Any], numbers: Sequence[int], count: int) 
 
 
 def _traced(
-    fun: Callable[..., Any], avals: tuple[Any, ...], in_tree: Any, static: StaticArguments
+    fun: Callable[..., Any], avals: tuple[Any, ...], in_tree: PyTreeDef, static: StaticArguments
 ) -> tuple[tuple[Jaxpr, Any], list[Any]]:
     """The program of a call and the structure of its result; the tracers that it captures."""
 

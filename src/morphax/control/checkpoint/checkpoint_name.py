@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from ... import tree
-from ...core import BatchAxes, Primitive, not_linear
+from ...core import BatchAxes, Operand, Primitive, ShapedArray, not_linear
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 
@@ -22,20 +22,22 @@ class Name(Primitive):
     name = "name"
     transpose = not_linear("tangents have no names")
 
-    def abstract_eval(self, x: Any, *, name: str) -> Any:
+    def abstract_eval(self, x: ShapedArray, *, name: str) -> Any:
         return x
 
-    def evaluate(self, x: Any, *, name: str) -> Any:
+    def evaluate(self, x: Operand, *, name: str) -> Any:
         return x
 
-    def lower(self, b: Builder, out: Any, x: Value, *, name: str) -> Value:
+    def lower(self, b: Builder, out: ShapedArray, x: Value, *, name: str) -> Value:
         return x
 
-    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, name: str) -> tuple[Any, Any]:
+    def jvp(
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], *, name: str
+    ) -> tuple[Any, Any]:
         return self.bind(*primals, name=name), tangents[0]
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, name: str
+        self, axes: BatchAxes, operands: Sequence[Operand], dims: Sequence[Any], *, name: str
     ) -> tuple[Any, Any]:
         return self.bind(*operands, name=name), dims[0]
 

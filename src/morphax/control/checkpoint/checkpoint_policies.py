@@ -1,4 +1,4 @@
-"""Policies of `jax.checkpoint`: which values of the forward pass are kept for the backward pass.
+"""Policies of `jax.checkpoint`: which values of the forward pass are saved for the backward pass.
 
 A policy is a function ``policy(prim, *avals, **params)`` of one equation: its primitive, the avals
 of its operands and its parameters.  It answers for the results: `Saveable` (or ``True``) keeps them
@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from ...core import Equation, Primitive
+from ...core import AbstractValue, Equation, Param, Primitive
 from ...lax.contraction.dot import dot_general_p
 from ...util.memo import memoize
 from ...util.messages import described, message
@@ -27,7 +27,7 @@ from .checkpoint_name import name_p
 
 @final
 class RecomputeType:
-    """The answer that the backward pass computes a value again."""
+    """The answer that the backward pass recomputes a value."""
 
     __slots__ = ()
 
@@ -37,7 +37,7 @@ class RecomputeType:
 
 @final
 class SaveableType:
-    """The answer that a value is kept."""
+    """The answer that a value is saved."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class SaveableType:
 
 
 class Offloadable(NamedTuple):
-    """The answer that a value is kept in the memory `dst`, away from `src` where it is used.
+    """The answer that a value is saved in the memory `dst`, away from `src` where it is used.
 
     Args:
         src, dst: kinds of memory, such as ``"device"`` and ``"pinned_host"``.
@@ -65,11 +65,11 @@ Policy = Callable[..., Answer]
 
 @memoize
 def saved_by(policy: Policy | None) -> Callable[[Equation], bool] | None:
-    """Whether the results of an equation are kept: see `core.partition.Demand`."""
-    return None if policy is None else functools.partial(_is_kept, policy)
+    """Whether the results of an equation are saved: see `core.partition.Demand`."""
+    return None if policy is None else functools.partial(_is_saved, policy)
 
 
-def _is_kept(policy: Policy, eqn: Equation) -> bool:
+def _is_saved(policy: Policy, eqn: Equation) -> bool:
     avals = [atom.aval for atom in eqn.invars]
     answer = policy(eqn.primitive, *avals, **eqn.params)
     if isinstance(answer, (bool, np.bool_)):
@@ -86,27 +86,27 @@ def _is_kept(policy: Policy, eqn: Equation) -> bool:
     )
 
 
-def everything_saveable(*_: Any, **__: Any) -> bool:
+def everything_saveable(*_: object, **__: Param) -> bool:
     """Keep all values, as if there were no checkpoint."""
     return True
 
 
-def nothing_saveable(*_: Any, **__: Any) -> bool:
-    """Compute everything again from the operands; this is what `checkpoint` does by itself."""
+def nothing_saveable(*_: object, **__: Param) -> bool:
+    """Recompute everything from the operands; this is what `checkpoint` does by itself."""
     return False
 
 
-def dots_saveable(prim: Primitive, *_: Any, **__: Any) -> bool:
+def dots_saveable(prim: Primitive, *_: object, **__: Param) -> bool:
     """Keep the results of matrix products."""
     return prim is dot_general_p
 
 
-def dots_with_no_batch_dims_saveable(prim: Primitive, *_: Any, **params: Any) -> bool:
+def dots_with_no_batch_dims_saveable(prim: Primitive, *_: object, **params: Param) -> bool:
     """Keep the results of matrix products without batch axes, such as ``x @ weights``."""
     return prim is dot_general_p and _is_without_batch_axes(params)
 
 
-def _is_without_batch_axes(params: dict[str, Any]) -> bool:
+def _is_without_batch_axes(params: dict[str, Param]) -> bool:
     _, (lhs_batch, rhs_batch) = params["dimension_numbers"]
     return not lhs_batch and not rhs_batch
 
@@ -119,7 +119,7 @@ def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy
     """
     answer = Offloadable(offload_src, offload_dst)
 
-    def policy(prim: Primitive, *_: Any, **params: Any) -> Answer:
+    def policy(prim: Primitive, *_: object, **params: Param) -> Answer:
         return answer if dots_with_no_batch_dims_saveable(prim, **params) else Recompute
 
     return policy
@@ -129,7 +129,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
     """The policy that keeps all values but those with these names (see `checkpoint_name`)."""
     names = frozenset(names_not_to_save)
 
-    def policy(prim: Primitive, *_: Any, **params: Any) -> bool:
+    def policy(prim: Primitive, *_: object, **params: Param) -> bool:
         return prim is not name_p or params["name"] not in names
 
     return policy
@@ -139,7 +139,7 @@ def save_any_names_but_these(*names_not_to_save: str) -> Policy:
     """The policy that keeps the values with a name, except these names."""
     names = frozenset(names_not_to_save)
 
-    def policy(prim: Primitive, *_: Any, **params: Any) -> bool:
+    def policy(prim: Primitive, *_: object, **params: Param) -> bool:
         return prim is name_p and params["name"] not in names
 
     return policy
@@ -149,7 +149,7 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
     """The policy that keeps the values with one of these names."""
     names = frozenset(names_which_can_be_saved)
 
-    def policy(prim: Primitive, *_: Any, **params: Any) -> bool:
+    def policy(prim: Primitive, *_: object, **params: Param) -> bool:
         return prim is name_p and params["name"] in names
 
     return policy
@@ -158,7 +158,7 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
 def save_from_both_policies(policy_1: Policy, policy_2: Policy) -> Policy:
     """The policy that keeps what either of two policies keeps; both must answer with a bool."""
 
-    def policy(prim: Primitive, *avals: Any, **params: Any) -> bool:
+    def policy(prim: Primitive, *avals: AbstractValue, **params: Param) -> bool:
         answers = policy_1(prim, *avals, **params), policy_2(prim, *avals, **params)
         if not all([isinstance(answer, (bool, np.bool_)) for answer in answers]):
             raise ValueError(
@@ -203,7 +203,7 @@ def save_and_offload_only_these_names(
         )
     answer = Offloadable(offload_src, offload_dst)
 
-    def policy(prim: Primitive, *_: Any, **params: Any) -> Answer:
+    def policy(prim: Primitive, *_: object, **params: Param) -> Answer:
         name = params["name"] if prim is name_p else None
         if name in saved:
             return Saveable

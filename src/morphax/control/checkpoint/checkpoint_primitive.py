@@ -1,11 +1,11 @@
-"""The primitive behind `jax.checkpoint`: a program whose intermediate values are not kept.
+"""The primitive behind `jax.checkpoint`: a program whose intermediate values are not saved.
 
 Undifferentiated it is a call of its program.  Its linearization divides the linearized program by
 the policy: the forward program is inlined and hands out the results, the saved values, and the
 operands that the rest needs; the linear program is one equation of the same primitive, marked
-`differentiated`, that repeats the other equations and then applies the linear map.  Transposed, it
-repeats them once per backward pass.  A `differentiated` call is compiled behind an optimization
-barrier, or the compiler would merge it with the forward pass.
+`differentiated`, that recomputes the other equations and then applies the linear map.  Transposed,
+it recomputes them once per backward pass.  A `differentiated` call is compiled behind an
+optimization barrier, or the compiler would merge it with the forward pass.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, final
 from ...core import (
     Equation,
     Jaxpr,
+    Param,
     apply_jaxpr,
     call_program,
     captures_as_operands,
@@ -39,13 +40,13 @@ PreventCSE = bool | tuple[bool, ...]
 
 @final
 class Checkpoint(Call, ProgramCall):
-    """Apply `jaxpr`; differentiation computes its intermediate values again.
+    """Apply `jaxpr`; differentiation recomputes its intermediate values.
 
     Params:
         jaxpr: the program.
-        policy: tells which values are kept all the same; see `checkpoint_policies`.
-        prevent_cse: whether the operands of a repeated program pass a barrier, each or all.
-        differentiated: whether the program is part of a derivative, and so repeats another.
+        policy: tells which values are saved all the same; see `checkpoint_policies`.
+        prevent_cse: whether the operands of a recomputed program pass a barrier, each or all.
+        differentiated: whether the program is part of a derivative, and so recomputes another.
     """
 
     name = "remat2"
@@ -68,8 +69,8 @@ class Checkpoint(Call, ProgramCall):
         given = [next(passed) if on else x for x, on in zip(operands, barriers, strict=True)]
         return b.call("rematted_computation", jaxpr, *given)
 
-    def about_operands(
-        self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
+    def operand_params(
+        self, params: dict[str, Param], numbers: Sequence[int | None], *, shared: bool = False
     ) -> dict[str, Any]:
         """What is new, saved values and tangents, passes a barrier."""
         barriers = params["prevent_cse"]
@@ -78,35 +79,35 @@ class Checkpoint(Call, ProgramCall):
         return {"prevent_cse": tuple([i is None or barriers[i] for i in numbers])}
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         policy = params["policy"]
         rule = linearize_jaxpr(under_policy(params["jaxpr"], policy), active)
         assert rule.forward is not None, "a program is split, it is not run"
         source, captured = captures_as_operands(rule.forward)
         count = len(rule.out_active)
-        results, asked = source.outvars[:count], source.outvars[count:]
-        used = tuple([i < count for i in range(len(source.outvars))])
-        part = divide(source, used, tuple([not on for on in used]), saved_by(policy))
-        operands = needed(source.invars, part.second, asked)
+        results, residuals = source.outvars[:count], source.outvars[count:]
+        live = tuple([i < count for i in range(len(source.outvars))])
+        part = divide(source, live, tuple([not on for on in live]), saved_by(policy))
+        operands = needed(source.invars, part.second, residuals)
         forward = program(source, part.first, source.invars, (*results, *part.saved))
         recomputed = program(
-            source, part.second, (*selected(source.invars, operands), *part.saved), asked
+            source, part.second, (*selected(source.invars, operands), *part.saved), residuals
         )
         linear = _composed(recomputed, rule.linear)
         numbers = [*[None] * len(captured), *range(len(avals))]
-        kept_numbers = selected(numbers, operands)
-        further = (None,) * (len(linear.invars) - len(kept_numbers))
-        repeated = self.calling(linear, params, kept_numbers + further, shared=True)
+        operand_numbers = selected(numbers, operands)
+        further = (None,) * (len(linear.invars) - len(operand_numbers))
+        differentiated = self.calling(linear, params, operand_numbers + further, shared=True)
         if params["differentiated"]:
-            # What repeats a program stays behind its barrier in further derivatives.
+            # What recomputes a program stays behind its barrier in further derivatives.
             behind = self.calling(forward, params, numbers, shared=True)
             forward = call_program(self, forward.in_avals, behind)
-        kept = selected(forward.invars, operands)
-        outs = (*forward.outvars[:count], *kept, *forward.outvars[count:])
+        saved = selected(forward.invars, operands)
+        outs = (*forward.outvars[:count], *saved, *forward.outvars[count:])
         return Linearization(
             operands_as_captures(forward.replace(outvars=outs), captured),
-            call_program(self, linear.in_avals, repeated | {"differentiated": True}),
+            call_program(self, linear.in_avals, differentiated | {"differentiated": True}),
             rule.out_active,
             num_residuals=len(recomputed.invars),
         )
@@ -144,7 +145,7 @@ def _holds_checkpoints(jaxpr: Jaxpr) -> bool:
 
 
 def _params_under(policy: Policy, eqn: Equation) -> dict[str, Any]:
-    def ruled(value: Any) -> Any:
+    def ruled(value: object) -> Any:
         if type(value) is tuple:
             return tuple(map(ruled, value))
         return under_policy(value, policy) if type(value) is Jaxpr else value

@@ -50,13 +50,15 @@ def saved_residuals(f: Callable[..., Any], *args: Any, **kwargs: Any) -> list[tu
     rule = linearize_jaxpr(jaxpr, active)
     forward = rule.forward
     assert forward is not None, "a program is split, it is not run"
-    kept = set(forward.outvars[len(rule.out_active) :])
+    residuals = set(forward.outvars[len(rule.out_active) :])
     found = [(aval_of(x), "from a constant") for x in _constants(rule.linear).values()]
-    found += [(v.aval, "from a constant") for v in forward.invars[: len(captured)] if v in kept]
+    found += [
+        (v.aval, "from a constant") for v in forward.invars[: len(captured)] if v in residuals
+    ]
     for i, v in enumerate(forward.invars[len(captured) :]):
-        if v in kept:
+        if v in residuals:
             found.append((v.aval, f"from the argument {info.argument_name(i)}"))
-    return found + _computed(forward, kept)
+    return found + _computed(forward, residuals)
 
 
 def _constants(jaxpr: Jaxpr) -> dict[int, Any]:
@@ -68,7 +70,7 @@ def _constants(jaxpr: Jaxpr) -> dict[int, Any]:
     return found
 
 
-def _computed(forward: Jaxpr, kept: set[Any]) -> list[tuple[Any, str]]:
+def _computed(forward: Jaxpr, residuals: set[Any]) -> list[tuple[Any, str]]:
     """Residuals that equations of the forward program give, in their order."""
     names = {a: eqn.params["name"] for eqn in forward.eqns if eqn.primitive is name_p
              for a in (*eqn.invars, *eqn.outvars) if type(a) is not Literal}  # fmt: skip
@@ -76,7 +78,7 @@ def _computed(forward: Jaxpr, kept: set[Any]) -> list[tuple[Any, str]]:
         (v.aval, f"{_origin(eqn, names.get(v))} from {eqn.source or 'an unknown place'}")
         for eqn in forward.eqns
         for v in eqn.outvars
-        if v in kept
+        if v in residuals
     ]
 
 

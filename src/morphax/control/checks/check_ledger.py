@@ -7,7 +7,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ...core import held_for_a_while
+from ...core import Operand, held_for_a_while
 from ...lax.elementwise.arithmetic import add
 from ...lax.elementwise.bitwise import bitwise_or
 from ...lax.elementwise.selection import select
@@ -26,7 +26,7 @@ def first_failure(earlier: CheckState, later: CheckState) -> CheckState:
     )
 
 
-def _selected(pred: Any, on_true: Sequence[Any], on_false: Sequence[Any]) -> list[Any]:
+def _selected(pred: Operand, on_true: Sequence[Any], on_false: Sequence[Any]) -> list[Any]:
     return [select(pred, x, y) for x, y in zip(on_true, on_false, strict=True)]
 
 
@@ -48,7 +48,7 @@ class Ledger:
         self._sites: list[Site] = []
         self._state: CheckState | None = None
 
-    def record(self, failed: Any, site: Site, values: Sequence[Any] = ()) -> None:
+    def record(self, failed: Operand, site: Site, values: Sequence[Any] = ()) -> None:
         """Enter one check: whether it failed, and what its text needs to know."""
         given = {site.signature: values} if site.signature else {}
         self.add(CheckState(failed, np.int32(0), given), (site,))

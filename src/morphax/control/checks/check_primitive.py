@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, final
 
 from ...array import Array
-from ...core import BatchAxes, Effect, NoResults
+from ...core import BatchAxes, Effect, NoResults, Operand, Param, ShapedArray
 from ...core.effects import Effects
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
@@ -60,7 +60,7 @@ class Check(NoResults, RunsOnArrays):
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return {"debug": params["debug"]}
 
-    def effects(self, **_: Any) -> Effects:
+    def effects(self, **_: Param) -> Effects:
         return _effects
 
     def execute(
@@ -72,7 +72,12 @@ class Check(NoResults, RunsOnArrays):
         return []
 
     def lower(
-        self, b: Builder, outs: Any, *operands: Value, sites: tuple[Site, ...], debug: bool
+        self,
+        b: Builder,
+        outs: Sequence[ShapedArray],
+        *operands: Value,
+        sites: tuple[Site, ...],
+        debug: bool,
     ) -> list[Value]:
         if debug:
             return []
@@ -87,7 +92,11 @@ class Check(NoResults, RunsOnArrays):
         )
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: Sequence[int | None],
+        **params: Param,
     ) -> tuple[list[Any], list[Any]]:
         """Raise the failure of the first member that failed."""
         pred = operands[0]
@@ -97,7 +106,7 @@ class Check(NoResults, RunsOnArrays):
         return [], []
 
 
-def _of_member(x: Any, dim: int | None, member: Any) -> Any:
+def _of_member(x: Operand, dim: int | None, member: Operand) -> Any:
     """The part of an operand that belongs to a member of the batch; any will do for `None`."""
     if dim is None:
         return x

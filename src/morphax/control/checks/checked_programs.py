@@ -22,6 +22,7 @@ from ...core import (
     Equation,
     Jaxpr,
     Literal,
+    Operand,
     attributed_to,
     aval_of,
     close,
@@ -48,7 +49,7 @@ def check_program(jaxpr: Jaxpr, errors: Errors, automatic: Errors) -> CheckedPro
     sites: tuple[Site, ...] = ()
 
     # The ledger holds tracers, so nothing that outlives the trace may hold it.
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         nonlocal sites
         interpreter = Interpreter(errors, automatic)
         outs = interpreter.run(jaxpr, operands)
@@ -77,7 +78,7 @@ class Interpreter:
         return checked_program(jaxpr, self.errors, self._automatic)
 
     def without_checks(
-        self, function: Callable[[Sequence[Any]], Sequence[Any]], operands: Sequence[Any]
+        self, function: Callable[[Sequence[Any]], Sequence[Any]], operands: Sequence[Operand]
     ) -> list[Any]:
         """Apply a function in the current trace, its checks dropped.
 
@@ -85,7 +86,7 @@ class Interpreter:
         """
         results: list[Any] = []
 
-        def of_values(*values: Any) -> list[Any]:
+        def of_values(*values: Operand) -> list[Any]:
             given = iter(values)
             results.extend(function([x if _is_absent(x) else next(given) for x in operands]))
             return [x for x in results if not _is_absent(x)]
@@ -96,7 +97,7 @@ class Interpreter:
         computed = iter(quiet.run(constants_as_arguments(jaxpr), [*consts, *values]))
         return [x if _is_absent(x) else next(computed) for x in results]
 
-    def run(self, jaxpr: Jaxpr, operands: Sequence[Any]) -> list[Any]:
+    def run(self, jaxpr: Jaxpr, operands: Sequence[Operand]) -> list[Any]:
         """The results of the program."""
         env: dict[Atom, Any] = dict(zip(jaxpr.invars, operands, strict=True))
         env.update(zip(jaxpr.constvars, jaxpr.consts, strict=True))
@@ -106,7 +107,7 @@ class Interpreter:
                 env.update(zip(eqn.outvars, self._apply(eqn, inputs), strict=True))
         return [a.val if type(a) is Literal else env[a] for a in jaxpr.outvars]
 
-    def _apply(self, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+    def _apply(self, eqn: Equation, operands: Sequence[Operand]) -> list[Any]:
         rule = rule_of(eqn.primitive)
         if rule is not None:
             return rule(self, eqn, operands)
@@ -116,5 +117,5 @@ class Interpreter:
         return outs
 
 
-def _is_absent(x: Any) -> bool:
+def _is_absent(x: object) -> bool:
     return x is None or is_zero(x)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dtypes
-from ...core import Equation, aval_of
+from ...core import Equation, Operand, Param, aval_of
 from ...lax.elementwise.arithmetic import rem
 from ...lax.elementwise.bitwise import bitwise_or
 from ...lax.elementwise.comparison import eq, gt, lt, ne
@@ -53,7 +53,9 @@ _GIVE_NO_NAN = frozenset(
 )
 
 
-def nan_check(eqn: Equation, operands: Sequence[Any], results: Sequence[Any]) -> Iterator[Finding]:
+def nan_check(
+    eqn: Equation, operands: Sequence[Operand], results: Sequence[Any]
+) -> Iterator[Finding]:
     """Results that are not equal to themselves."""
     if eqn.primitive.name not in _GIVE_NO_NAN:
         for out in results:
@@ -62,7 +64,7 @@ def nan_check(eqn: Equation, operands: Sequence[Any], results: Sequence[Any]) ->
 
 
 def division_check(
-    eqn: Equation, operands: Sequence[Any], results: Sequence[Any]
+    eqn: Equation, operands: Sequence[Operand], results: Sequence[Any]
 ) -> Iterator[Finding]:
     """Divisors that are zero."""
     if eqn.primitive.name == "div":
@@ -71,7 +73,7 @@ def division_check(
 
 
 def index_check(
-    eqn: Equation, operands: Sequence[Any], results: Sequence[Any]
+    eqn: Equation, operands: Sequence[Operand], results: Sequence[Any]
 ) -> Iterator[Finding]:
     """Windows that do not lie in the array, whatever the operation then does about them."""
     windows_of = _WINDOWS.get(eqn.primitive.name)
@@ -107,19 +109,19 @@ def _first_outside(shape: tuple[int, ...], windows: Windows) -> Finding:
     return Finding(reduce_or(outside, (0,)), (shape, tuple(windows.axes)), values)
 
 
-def _rows(indices: Any) -> Any:
+def _rows(indices: Operand) -> Any:
     """Indices as a matrix, in the widest integers there are."""
     *batch, rank = aval_of(indices).shape
     wide = dtypes.canonicalize(np.dtype(np.int64))
     return convert_element_type(reshape(indices, (math.prod(batch), rank)), wide)
 
 
-def _of_gather(params: dict[str, Any], operands: Sequence[Any]) -> Windows:
+def _of_gather(params: dict[str, Param], operands: Sequence[Operand]) -> Windows:
     axes = params["dimension_numbers"].start_index_map
     return Windows(_rows(operands[1]), axes, params["slice_sizes"])
 
 
-def _of_scatter(params: dict[str, Any], operands: Sequence[Any]) -> Windows:
+def _of_scatter(params: dict[str, Param], operands: Sequence[Operand]) -> Windows:
     x, indices, updates = operands
     numbers = params["dimension_numbers"]
     sizes = slice_sizes_of_updates(aval_of(x).shape, aval_of(updates).shape, numbers)
@@ -144,7 +146,7 @@ _WINDOWS: dict[str, Callable[[dict[str, Any], Sequence[Any]], Windows]] = {
 }
 
 
-def _anywhere(x: Any) -> Any:
+def _anywhere(x: Operand) -> Any:
     """Whether any element is true."""
     return reduce_or(x, tuple(range(x.aval.ndim)))
 
@@ -158,7 +160,7 @@ AUTOMATIC_CHECKS: dict[type[JaxException], AutomaticCheck] = {
 
 
 def automatic_sites(
-    eqn: Equation, operands: Sequence[Any], results: Sequence[Any], errors: Errors
+    eqn: Equation, operands: Sequence[Operand], results: Sequence[Any], errors: Errors
 ) -> Iterator[tuple[Any, Site, tuple[Any, ...]]]:
     """For each check that an equation gets: whether it failed, its site, and the site's values."""
     for category, automatic_check in AUTOMATIC_CHECKS.items():

@@ -16,6 +16,8 @@ import numpy as np
 from ...core import (
     Equation,
     Jaxpr,
+    Operand,
+    Param,
     Primitive,
     Zero,
     apply_jaxpr,
@@ -63,7 +65,7 @@ class CheckedProgram:
         """How many of the results are the state."""
         return 2 + sum(map(len, self.layout))
 
-    def run(self, *operands: Any) -> tuple[CheckState, list[Any]]:
+    def run(self, *operands: Operand) -> tuple[CheckState, list[Any]]:
         """State and results, in the current trace."""
         return CheckState.unpack(apply_jaxpr(self.jaxpr, *operands), self.layout)
 
@@ -72,18 +74,18 @@ class CheckedProgram:
 Rule = Callable[["Interpreter", Equation, Sequence[Any]], list[Any]]
 
 
-def apply_unchanged(eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def apply_unchanged(eqn: Equation, operands: Sequence[Operand]) -> list[Any]:
     """The results of an equation, in the current trace."""
     result = current_trace().process(eqn.primitive, operands, eqn.params)
     return list(result) if eqn.primitive.multiple_results else [result]
 
 
-def apply_changed(eqn: Equation, operands: Sequence[Any], **changes: Any) -> list[Any]:
+def apply_changed(eqn: Equation, operands: Sequence[Operand], **changes: Any) -> list[Any]:
     """The results of an operation with other parameters."""
     return apply_unchanged(eqn.replace(params=eqn.params | changes), operands)
 
 
-def check_bodies(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_bodies(interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]) -> list[Any]:
     """The state of a loop is carried, that of branches is a result.
 
     Branches number their sites one after the other, and pack states in one layout.
@@ -137,7 +139,7 @@ def _before_carry(wiring: Wiring, body: Body, parts: Parts) -> int:
 def _in_layout(program: CheckedProgram, offset: int, layout: Layout) -> Jaxpr:
     """The program with its state in a larger table of sites."""
 
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         state, outs = program.run(*operands)
         return [*renumbered(state, offset).pack(layout), *outs]
 
@@ -148,7 +150,7 @@ def _in_layout(program: CheckedProgram, offset: int, layout: Layout) -> Jaxpr:
 def _with_carried_state(program: CheckedProgram, place: int) -> Jaxpr:
     """The program with the state of the steps before among its operands."""
 
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         earlier, rest = CheckState.unpack(operands[place:], program.layout)
         later, outs = program.run(*operands[:place], *rest)
         return [*first_failure(earlier, later).pack(program.layout), *outs]
@@ -159,14 +161,18 @@ def _with_carried_state(program: CheckedProgram, place: int) -> Jaxpr:
     return stage_closed(function, in_avals, program.jaxpr.debug_info)
 
 
-def check_custom_jvp(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_custom_jvp(
+    interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]
+) -> list[Any]:
     """The state comes from the function, and has no derivative; the rule has no checks."""
     program = interpreter.program(eqn.params["call_jaxpr"])
     if not program.changed:
         return apply_unchanged(eqn, operands)
     n, rule = eqn.params["num_consts"], eqn.params["jvp_rule"]
 
-    def checked_rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], Any]:
+    def checked_rule(
+        primals: Sequence[Operand], tangents: Sequence[Operand]
+    ) -> tuple[list[Any], Any]:
         count = len(primals) - n
 
         def flat_rule(values: Sequence[Any]) -> list[Any]:
@@ -181,7 +187,9 @@ def check_custom_jvp(interpreter: Interpreter, eqn: Equation, operands: Sequence
     return _apply_custom(interpreter, eqn, operands, program, jvp_rule=checked_rule)
 
 
-def check_custom_vjp(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_custom_vjp(
+    interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]
+) -> list[Any]:
     """As for `custom_jvp`."""
     program = interpreter.program(eqn.params["call_jaxpr"])
     if not program.changed:
@@ -190,7 +198,7 @@ def check_custom_vjp(interpreter: Interpreter, eqn: Equation, operands: Sequence
     num_outs = len(eqn.outvars)
 
     def checked_forward(
-        primals: Sequence[Any], perturbed: Sequence[bool]
+        primals: Sequence[Operand], perturbed: Sequence[bool]
     ) -> tuple[list[Any], list[Any], Any]:
         pulls = []
 
@@ -202,7 +210,7 @@ def check_custom_vjp(interpreter: Interpreter, eqn: Equation, operands: Sequence
         state = _state_of(program, primals)
         results = interpreter.without_checks(flat_forward, primals[n:])
 
-        def checked_pull(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+        def checked_pull(residuals: Sequence[Operand], cts: Sequence[Operand]) -> list[Any]:
             count = len(residuals)
             own = interpreter.without_checks(
                 lambda values: pulls[0](values[:count], values[count:]),
@@ -218,39 +226,39 @@ def check_custom_vjp(interpreter: Interpreter, eqn: Equation, operands: Sequence
 def _apply_custom(
     interpreter: Interpreter,
     eqn: Equation,
-    operands: Sequence[Any],
+    operands: Sequence[Operand],
     program: CheckedProgram,
-    **rule: Any,
+    **rule: Param,
 ) -> list[Any]:
     """A function with a rule that sees all operands, the constants too."""
     results = apply_changed(eqn, operands, call_jaxpr=program.jaxpr, num_consts=0, **rule)
     return interpreter.ledger.take(results, program.sites, program.layout)
 
 
-def _state_of(program: CheckedProgram, operands: Sequence[Any]) -> list[Any]:
+def _state_of(program: CheckedProgram, operands: Sequence[Operand]) -> list[Any]:
     state, _ = program.run(*operands)
     return state.pack(program.layout)
 
 
-def _no_tangent(x: Any) -> Zero:
+def _no_tangent(x: Operand) -> Zero:
     return Zero(aval_of(x).to_tangent_aval())
 
 
-def check_check(interpreter: Interpreter, eqn: Equation, operands: Sequence[Any]) -> list[Any]:
+def check_check(interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]) -> list[Any]:
     """A check becomes an entry of the ledger, or nothing if its category is not asked for."""
     sites = eqn.params["sites"]
     state, _ = CheckState.unpack(operands, layout_of(sites))
-    wanted = [site.category in interpreter.errors for site in sites]
-    if not any(wanted):
+    enabled = [site.category in interpreter.errors for site in sites]
+    if not any(enabled):
         return []
-    if not all(wanted):
-        codes = np.flatnonzero(wanted).astype(np.int32)
+    if not all(enabled):
+        codes = np.flatnonzero(enabled).astype(np.int32)
         state = state._replace(pred=bitwise_and(state.pred, _is_one_of(state.code, codes)))
     interpreter.ledger.add(state, sites)
     return []
 
 
-def _is_one_of(code: Any, codes: Any) -> Any:
+def _is_one_of(code: Operand, codes: Operand) -> Any:
     return reduce_or(eq(broadcast(code, codes.shape), codes), (0,))
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import tree
 from ...array import Array
-from ...core import Tracer, aval_of, is_value
+from ...core import Operand, Tracer, aval_of, is_value
 from ...engines.reference.eager import as_array
 from ...lax.elementwise.bitwise import bitwise_not
 from ...lax.elementwise.convert import convert_element_type
@@ -117,7 +117,7 @@ class Error:
         return [dynamic_index_in_dim(x, member, keepdims=False) for x in flat]
 
 
-def _number(x: Any) -> int:
+def _number(x: Operand) -> int:
     value: Any = x.concrete() if isinstance(x, Tracer) else x
     return int(value)
 
@@ -221,7 +221,7 @@ def check_error(error: Error) -> None:
         check_p.bind(*error._of_first_member(), sites=error._metadata, debug=False)
 
 
-def _check_predicate(pred: Any) -> None:
+def _check_predicate(pred: object) -> None:
     if is_value(pred):
         aval = aval_of(pred)
         if aval.shape == () and aval.dtype == bool:
@@ -236,7 +236,7 @@ def _check_predicate(pred: Any) -> None:
     )
 
 
-def _check_format_argument(leaf: Any) -> None:
+def _check_format_argument(leaf: object) -> None:
     if not is_value(leaf):
         raise TypeError(
             message(

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from itertools import zip_longest
 from typing import Any, final
 
-from ...core import BatchAxes, current_trace, is_zero, new_trace, set_current_trace
+from ...core import BatchAxes, Operand, current_trace, is_zero, new_trace, set_current_trace
 from ...lax.ground.linear_structure import batched_first
 from ...transforms.batching import BatchTrace, SameAxis
 
@@ -56,7 +56,7 @@ class BatchedResults:
         self.out_dims: Sequence[int | None] = ()
 
     def values(
-        self, trace: BatchTrace, outs: Sequence[Any], tangents: Sequence[Any] = ()
+        self, trace: BatchTrace, outs: Sequence[Any], tangents: Sequence[Operand] = ()
     ) -> list[Any]:
         """The results, or results and tangents, of one member as batches; notes their axes."""
         pairs = [trace.split(x) for x in (*outs, *[t for t in tangents if not is_zero(t)])]

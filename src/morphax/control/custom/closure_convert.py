@@ -2,7 +2,7 @@
 
 A rule of `custom_vjp` must not close over values that are being differentiated or staged: it runs
 when their trace is over.  Here the function is staged for given argument types and the tracers that
-it captured are handed out, to be passed back when it is called.
+it captured are returned, to be passed back when it is called.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, tree
-from ...core import Jaxpr, Tracer, aval_of, close_open, eval_jaxpr, frames_hidden, stage
+from ...core import Jaxpr, Operand, Tracer, aval_of, close_open, eval_jaxpr, frames_hidden, stage
 from ...transforms.derivatives import shape_aval
 from ...transforms.flattening import FlatFunction, check_callable, debug_info
 from ...util.messages import message
@@ -90,7 +90,7 @@ def custom_gradient(fun: Callable[..., Any]) -> Callable[..., Any]:
             "custom_gradient", pullback, (result,), lambda x: isinstance(x, Tracer)
         )
 
-        def pull(*operands: Any) -> Any:
+        def pull(*operands: Operand) -> Any:
             *values, ct = operands
             cts = out_tree.unflatten(eval_jaxpr(jaxpr, jaxpr.consts, *values, *tree.leaves(ct)))
             return (cts,) if len(args) == 1 and not _is_single(cts) else cts
@@ -120,7 +120,7 @@ def _is_single(cts: Any) -> bool:
     return isinstance(cts, (tuple, list)) and len(cts) == 1
 
 
-def _is_inexact(x: Any) -> bool:
+def _is_inexact(x: Operand) -> bool:
     return isinstance(x, Tracer) and bool(dtypes.issubdtype(aval_of(x).dtype, np.inexact))
 
 

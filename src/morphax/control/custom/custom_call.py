@@ -11,6 +11,8 @@ from ...core import (
     BatchAxes,
     Cell,
     Jaxpr,
+    Operand,
+    Param,
     attributed_to_running_line,
     aval_of,
     current_trace,
@@ -29,7 +31,7 @@ from ...lax.reference.references import as_references
 from ...transforms.batching import BatchTrace, SameAxis
 from ...transforms.known_parts import known_program
 from ...util.messages import message
-from ..bodies.reference_values import handed_back
+from ..bodies.reference_values import write_back
 from ..program_call import ProgramCall, batched_in_front
 from .batched_rules import BatchedResults, trace_of_members
 
@@ -56,7 +58,7 @@ class CustomCall(ProgramCall, TakesReferences):
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         return {"name": params["name"], "call_jaxpr": params["call_jaxpr"]}
 
-    def bind(self, *operands: Any, **params: Any) -> Any:
+    def bind(self, *operands: Operand, **params: Param) -> Any:
         """The rule sees references, so differentiation does not discharge them."""
         trace, contents = current_trace(), unwrapped(operands)
         if (trace.maps or trace is root_trace()) and any(map(is_reference, contents)):
@@ -64,40 +66,40 @@ class CustomCall(ProgramCall, TakesReferences):
         return trace.process(self, contents, params)
 
     def process_eval(
-        self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]
+        self, trace: Trace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         if any(map(is_reference, operands)):
             return self.discharge(*operands, **params)
         return self.execute(*map(as_array, operands), **params)
 
-    def discharge(self, *operands: Any, call_jaxpr: Jaxpr, **params: Any) -> list[Any]:
+    def discharge(self, *operands: Operand, call_jaxpr: Jaxpr, **params: Param) -> list[Any]:
         """A rule that takes references is lost, so the operation on values has none."""
         pure, changed = discharge(call_jaxpr)
         if Cell in map(type, operands):
             params[self.rule_name] = _refuse_derivative
         results = self.bind(*values_of(operands), call_jaxpr=pure, **params)
-        return handed_back(results, operands, changed)
+        return write_back(results, operands, changed)
 
     def process_jvp(
-        self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]
+        self, trace: Trace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         rule, operands = self._rule_and_operands(operands, params)
         with attributed_to_running_line():
             return self._checked(self.push(trace, operands, rule), params)
 
     def process_linearize(
-        self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]
+        self, trace: Trace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         rule, operands = self._rule_and_operands(operands, params)
         with attributed_to_running_line():
             return self._checked(self.record(trace, operands, rule), params)
 
     def _rule_and_operands(
-        self, operands: Sequence[Any], params: dict[str, Any]
+        self, operands: Sequence[Operand], params: dict[str, Param]
     ) -> tuple[Any, list[Any]]:
         return params[self.rule_name], as_references(operands[params["num_consts"] :])
 
-    def _checked(self, outs: list[Any], params: dict[str, Any]) -> list[Any]:
+    def _checked(self, outs: list[Any], params: dict[str, Param]) -> list[Any]:
         """The results of a rule, which must have the shapes and dtypes of the function's."""
         expected = params["call_jaxpr"].out_avals
         for i, (given, aval) in enumerate(zip(map(aval_of, outs), expected, strict=True)):
@@ -113,7 +115,7 @@ class CustomCall(ProgramCall, TakesReferences):
         return outs
 
     def process_batch(
-        self, trace: BatchTrace, operands: Sequence[Any], params: dict[str, Any]
+        self, trace: BatchTrace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         pairs = [trace.split(x) for x in operands]
         with set_current_trace(trace.parent):
@@ -123,7 +125,11 @@ class CustomCall(ProgramCall, TakesReferences):
         return [trace.wrap(x, d) for x, d in zip(outs, dims, strict=True)]
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         return self._batched(None, axes, operands, dims, **params)
 
@@ -131,12 +137,12 @@ class CustomCall(ProgramCall, TakesReferences):
         self,
         origin: BatchTrace | None,
         axes: BatchAxes,
-        operands: Sequence[Any],
+        operands: Sequence[Operand],
         dims: tuple[int | None, ...],
         *,
         call_jaxpr: Jaxpr,
         num_consts: int,
-        **params: Any,
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         # Rules outlive the mapped function, in programs; its trace must not.
         mapped = None if origin is None else weakref.ref(origin)
@@ -155,7 +161,7 @@ def _same(jaxpr: Jaxpr, axes: BatchAxes, dims: Sequence[int | None]) -> Sequence
     return known_program(jaxpr, tuple([d is not None for d in dims])).results
 
 
-def _refuse_derivative(*arguments: Any) -> Any:
+def _refuse_derivative(*arguments: object) -> Any:
     """In place of a rule that takes references."""
     raise TypeError(
         message(

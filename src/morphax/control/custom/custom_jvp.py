@@ -11,6 +11,7 @@ from typing import Any, final
 
 from ... import tree
 from ...core import (
+    Operand,
     Zero,
     aval_of,
     is_zero,
@@ -31,7 +32,7 @@ from .custom_rules import HasRules, checked_result, flatten_like
 JVPRule = Callable[[Sequence[Any], Sequence[Any]], tuple[list[Any], list[Any]]]
 
 
-def apply_jvp_rule(trace: JVPTrace, operands: Sequence[Any], rule: JVPRule) -> list[Any]:
+def apply_jvp_rule(trace: JVPTrace, operands: Sequence[Operand], rule: JVPRule) -> list[Any]:
     """Run a rule in forward mode."""
     pairs = [trace.split(x) for x in operands]
     assert trace.parent is not None, "differentiation has a parent"
@@ -42,7 +43,9 @@ def apply_jvp_rule(trace: JVPTrace, operands: Sequence[Any], rule: JVPRule) -> l
     ]
 
 
-def linearize_jvp_rule(trace: LinearizeTrace, operands: Sequence[Any], rule: JVPRule) -> list[Any]:
+def linearize_jvp_rule(
+    trace: LinearizeTrace, operands: Sequence[Operand], rule: JVPRule
+) -> list[Any]:
     """Run a rule with known primals, and record what it does to tangents."""
     pairs = [trace.split(x) for x in operands]
     primals = [p for p, _ in pairs]
@@ -63,7 +66,9 @@ def batched_jvp_rule(
 ) -> JVPRule:
     """The rule of a batched function."""
 
-    def batched(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def batched(
+        primals: Sequence[Operand], tangents: Sequence[Operand]
+    ) -> tuple[list[Any], list[Any]]:
         with members() as trace:
             outs, out_tangents = rule(
                 [trace.wrap(x, d) for x, d in zip(primals, dims, strict=True)],
@@ -79,7 +84,7 @@ def batched_jvp_rule(
     return batched
 
 
-def _member(trace: BatchTrace, t: Any, dim: int | None) -> Any:
+def _member(trace: BatchTrace, t: Operand, dim: int | None) -> Any:
     """The tangent of one member, of a batch of tangents."""
     if not is_zero(t):
         return trace.wrap(t, dim)
@@ -158,7 +163,7 @@ class custom_jvp(HasRules):
                 )
             )
 
-        def jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]:
+        def jvp(primals: Sequence[Operand], tangents: Sequence[Operand]) -> tuple[Any, Any]:
             out = self(*primals)
             terms = [
                 rule(t, out, *primals)
@@ -186,7 +191,9 @@ class custom_jvp(HasRules):
         jvp, in_tree, symbolic = self.jvp, flat.in_tree, self.symbolic_zeros
         assert jvp is not None, "the rule is defined"
 
-        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        def rule(
+            primals: Sequence[Operand], tangents: Sequence[Operand]
+        ) -> tuple[list[Any], list[Any]]:
             given = tangents if symbolic else map(tangent_output, tangents)
             result = jvp(*fixed, in_tree.unflatten(primals)[0], in_tree.unflatten(given)[0])
             if not (isinstance(result, (tuple, list)) and len(result) == 2):
@@ -208,7 +215,7 @@ class custom_jvp(HasRules):
         return rule
 
 
-def _check_tangent_aval(where: str, out: Any, tangent: Any) -> None:
+def _check_tangent_aval(where: str, out: Operand, tangent: Operand) -> None:
     expected = aval_of(out).to_tangent_aval()
     given = tangent.aval if is_zero(tangent) else aval_of(tangent)
     if given.shape != expected.shape or given.dtype != expected.dtype:

@@ -9,6 +9,8 @@ from ... import tree
 from ...core import (
     BatchAxes,
     Jaxpr,
+    Operand,
+    Param,
     Zero,
     apply_jaxpr,
     aval_of,
@@ -47,7 +49,7 @@ class LinearCall(ProgramCall):
         return {name: params[name] for name in ("callee", "num_res")}
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         num_res, callee = params["num_res"], params["callee"]
         if all([is_zero(t) for t in tangents[:num_res]]):
@@ -58,7 +60,7 @@ class LinearCall(ProgramCall):
         return split_tangents(results, fragment.out_active, callee.out_avals)
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         """The linear program is the call; a derivative by residuals goes through the function."""
         num_res, callee = params["num_res"], params["callee"]
@@ -69,7 +71,7 @@ class LinearCall(ProgramCall):
         everything = [a.to_tangent_aval() for a in avals[num_res:]]
         given = [a for a, on in zip(everything, active[num_res:], strict=True) if on]
 
-        def linear(*values: Any) -> list[Any]:
+        def linear(*values: Operand) -> list[Any]:
             pushed = iter(values[num_res:])
             full = [
                 next(pushed) if on else zeros(a)
@@ -82,8 +84,8 @@ class LinearCall(ProgramCall):
 
     def transpose(
         self,
-        cts: Sequence[Any],
-        *operands: Any,
+        cts: Sequence[Operand],
+        *operands: Operand,
         callee: Jaxpr,
         callee_transpose: Jaxpr,
         num_res: int,
@@ -108,7 +110,11 @@ class LinearCall(ProgramCall):
         return [None] * num_res + results
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int]]:
         """Linear operands are all batched, so that their cotangents are."""
         n = params["num_res"]

@@ -13,6 +13,8 @@ from ... import tree
 from ...core import (
     BatchAxes,
     Jaxpr,
+    Operand,
+    Param,
     Zero,
     apply_jaxpr,
     aval_of,
@@ -72,7 +74,12 @@ class LinearSolve(ProgramCall):
         return {n: params[n] for n in SolvePrograms._fields if params[n] is not None}
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], *, num_consts: int, **programs: Any
+        self,
+        primals: Sequence[Operand],
+        tangents: Sequence[Operand],
+        *,
+        num_consts: int,
+        **programs: Param,
     ) -> tuple[list[Any], list[Any]]:
         consts, given = primals[:num_consts], tangents[:num_consts]
         outs = self.bind(*primals, num_consts=num_consts, **programs)
@@ -91,7 +98,7 @@ class LinearSolve(ProgramCall):
         return outs, [*moved[: len(x)], *map(Zero.from_primal_value, aux)]
 
     def transpose(
-        self, cts: Sequence[Any], *operands: Any, num_consts: int, **programs: Any
+        self, cts: Sequence[Operand], *operands: Operand, num_consts: int, **programs: Param
     ) -> list[Any]:
         consts, count = operands[:num_consts], len(operands) - num_consts
         assert not any(map(is_undefined_primal, consts)), "the solution is linear in b alone"
@@ -101,7 +108,11 @@ class LinearSolve(ProgramCall):
         return [None] * num_consts + results[:count]
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int]]:
         n = params["num_consts"]
         pairs = zip(operands[n:], dims[n:], strict=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import tree
-from ...core import Jaxpr, Zero, apply_jaxpr, aval_of, frames_hidden
+from ...core import Jaxpr, Operand, Zero, apply_jaxpr, aval_of, frames_hidden
 from ...lax.elementwise.arithmetic import neg
 from ...transforms.derivative_maps import tangent_output
 from ...transforms.derivatives import jvp, linearize
@@ -90,10 +90,12 @@ def _root(program: Jaxpr, solver: Jaxpr, implicit: Jaxpr, num_consts: int, count
     """The solution as a function of constants and guess, with its derivative."""
 
     @custom_jvp
-    def root(*operands: Any) -> list[Any]:
+    def root(*operands: Operand) -> list[Any]:
         return apply_jaxpr(solver, *operands)
 
-    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def rule(
+        primals: Sequence[Operand], tangents: Sequence[Operand]
+    ) -> tuple[list[Any], list[Any]]:
         consts = primals[:num_consts]
         outs = root(*primals)
         x, aux = outs[:count], outs[count:]

@@ -20,6 +20,7 @@ from ...transforms.flattening import (
     debug_info,
     function_label,
 )
+from ...tree import PyTreeDef
 from ...util.messages import message
 from .custom_call import CustomCall
 from .ruled_call import RuledCall
@@ -176,7 +177,7 @@ def nondiff_positions(
     return tuple(sorted({*argnums, *[names.index(n) for n in argnames]}))
 
 
-def flatten_like(where: str, value: Any, out_tree: Any, what: str) -> list[Any]:
+def flatten_like(where: str, value: Any, out_tree: PyTreeDef, what: str) -> list[Any]:
     """The leaves of a rule's result, which must have the structure of the function's."""
     leaves, given = tree.flatten(value)
     if given == out_tree:

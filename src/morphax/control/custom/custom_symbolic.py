@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, final
 
-from ...core import Zero
+from ...core import Operand, Zero
 from ...transforms.derivative_maps import tangent_output
 from ...tree import map as map_tree
 from ...util.messages import described, message
@@ -49,7 +49,7 @@ def custom_vjp_primal_tree_values(tree: Any) -> Any:
     return map_tree(_value, tree)
 
 
-def _value(leaf: Any) -> Any:
+def _value(leaf: Operand) -> Any:
     if type(leaf) is CustomVJPPrimal:
         return leaf.value
     raise TypeError(
@@ -62,7 +62,7 @@ def _value(leaf: Any) -> Any:
     )
 
 
-def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+def zero_from_primal(val: Operand, symbolic_zeros: bool = False) -> Any:
     """The zero among the tangents of a value.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import errors, tree
-from ...core import Tracer, aval_of
+from ...core import Operand, Tracer, aval_of
 from ...transforms.derivative_maps import tangent_output
 from ...transforms.flattening import FlatFunction, function_label
 from ...util.messages import message
@@ -96,18 +96,18 @@ class custom_vjp(HasRules):
         positions = self.nondiff_argnums
 
         def forward(
-            operands: Sequence[Any], perturbed: Sequence[bool]
+            operands: Sequence[Operand], perturbed: Sequence[bool]
         ) -> tuple[list[Any], list[Any], Pull]:
             avals = [aval_of(x) for x in operands]
             given = map(CustomVJPPrimal, operands, perturbed) if symbolic else operands
             arguments = _with_fixed(in_tree.unflatten(given)[0], positions, fixed)
-            outs, kept = checked_pair(label, fwd(*arguments), flat)
-            residuals, residual_tree = tree.flatten(kept)
+            outs, given_residuals = checked_pair(label, fwd(*arguments), flat)
+            residuals, residual_tree = tree.flatten(given_residuals)
             out_tree = flat.out_tree
 
-            def pull(kept: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+            def pull(residuals: Sequence[Operand], cts: Sequence[Operand]) -> list[Any]:
                 shown = cts if symbolic else map(tangent_output, cts)
-                given = bwd(*fixed, residual_tree.unflatten(kept), out_tree.unflatten(shown))
+                given = bwd(*fixed, residual_tree.unflatten(residuals), out_tree.unflatten(shown))
                 return checked_cotangents(label, given, flat, avals)
 
             return outs, residuals, pull

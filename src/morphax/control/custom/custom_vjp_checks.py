@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import dtypes, tree
 from ...config import current as current_config
-from ...core import aval_of, is_value, is_zero
+from ...core import Operand, ShapedArray, aval_of, is_value, is_zero
 from ...lax.elementwise.convert import convert
 from ...transforms.flattening import FlatFunction, argument_names
 from ...util.messages import described, message
@@ -58,7 +58,9 @@ def _wrong_structure(where: str, given: Any, positions: Any) -> TypeError:
     )
 
 
-def _checked_cotangent(where: str, flat: FlatFunction, position: int, ct: Any, aval: Any) -> Any:
+def _checked_cotangent(
+    where: str, flat: FlatFunction, position: int, ct: Operand, aval: ShapedArray
+) -> Any:
     expected = aval.to_tangent_aval()
     if is_zero(ct) or expected.dtype == dtypes.float0:
         return None

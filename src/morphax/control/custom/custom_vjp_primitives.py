@@ -10,8 +10,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ...core import (
+    AbstractValue,
     BatchAxes,
+    Operand,
+    Param,
     Primitive,
+    ShapedArray,
     Zero,
     attributed_to_running_line,
     aval_of,
@@ -59,26 +63,30 @@ class CustomVJPLinear(Primitive):
 
     jvp = not_differentiable(_NO_FORWARD_MODE)
 
-    def abstract_eval(self, *avals: Any, out_avals: tuple[Any, ...], **_: Any) -> Sequence[Any]:
+    def abstract_eval(
+        self, *avals: AbstractValue, out_avals: tuple[Any, ...], **_: Param
+    ) -> Sequence[Any]:
         return out_avals
 
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
+    def evaluate(self, *operands: Operand, **params: Param) -> list[Any]:
         raise TypeError(_forward_mode_text())
 
-    def lower(self, b: Builder, outs: Any, *operands: Value, **params: Any) -> list[Value]:
+    def lower(
+        self, b: Builder, outs: Sequence[ShapedArray], *operands: Value, **params: Param
+    ) -> list[Value]:
         raise TypeError(_forward_mode_text())
 
-    def batch(self, *arguments: Any, **params: Any) -> Any:
+    def batch(self, *arguments: Operand, **params: Param) -> Any:
         raise TypeError(_forward_mode_text())
 
     def transpose(
         self,
-        cts: Sequence[Any],
-        *operands: Any,
+        cts: Sequence[Operand],
+        *operands: Operand,
         pull: Pull,
         num_residuals: int,
         active: tuple[bool, ...],
-        **_: Any,
+        **_: Param,
     ) -> list[Any]:
         residuals = operands[:num_residuals]
         assert not any(map(is_undefined_primal, residuals)), "residuals are known"
@@ -99,10 +107,12 @@ def _forward_mode_text() -> str:
 custom_vjp_linear_p = CustomVJPLinear()
 
 
-def push_through(trace: JVPTrace, operands: Sequence[Any], forward: Forward) -> list[Any]:
+def push_through(trace: JVPTrace, operands: Sequence[Operand], forward: Forward) -> list[Any]:
     """Forward mode: the tangent is left to the linear map, which only transposition can use."""
 
-    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+    def rule(
+        primals: Sequence[Operand], tangents: Sequence[Operand]
+    ) -> tuple[list[Any], list[Any]]:
         active = tuple([not is_zero(t) for t in tangents])
         outs, residuals, pull = forward(primals, active)
         given = [t for t in tangents if not is_zero(t)]
@@ -117,7 +127,7 @@ def push_through(trace: JVPTrace, operands: Sequence[Any], forward: Forward) -> 
 
 
 def _linear_params(
-    outs: Sequence[Any], residuals: Sequence[Any], active: tuple[bool, ...], pull: Pull
+    outs: Sequence[Any], residuals: Sequence[Operand], active: tuple[bool, ...], pull: Pull
 ) -> dict[str, Any]:
     """The parameters of the linear map of a function that gave these results and residuals."""
     return {
@@ -128,7 +138,7 @@ def _linear_params(
     }
 
 
-def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forward) -> list[Any]:
+def record_rules(trace: LinearizeTrace, operands: Sequence[Operand], forward: Forward) -> list[Any]:
     """Reverse mode: run the forward rule, put the pullback on the tape."""
     pairs = [trace.split(x) for x in operands]
     assert trace.parent is not None, "differentiation has a parent"
@@ -139,9 +149,9 @@ def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forwar
     params = _linear_params(outs, residuals, active, pull)
     tangent_avals = [aval_of(p).to_tangent_aval() for p, slot in pairs if slot is not None]
     linear = call_program(custom_vjp_linear_p, [*map(aval_of, residuals), *tangent_avals], params)
-    kept = selected(linear.outvars, out_active)
+    tangents_out = selected(linear.outvars, out_active)
 
-    def pull_active(given: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+    def pull_active(given: Sequence[Any], cts: Sequence[Operand]) -> list[Any]:
         active_cts = iter(cts)
         full = [next(active_cts) if on else None for on in out_active]
         pairs = zip(full, params["out_avals"], strict=True)
@@ -149,7 +159,7 @@ def record_rules(trace: LinearizeTrace, operands: Sequence[Any], forward: Forwar
         return [r for r, on in zip(results, active, strict=True) if on]
 
     entry = Linearization(
-        None, linear.replace(outvars=kept), out_active, len(residuals), pull_active
+        None, linear.replace(outvars=tangents_out), out_active, len(residuals), pull_active
     )
     return trace.record(entry, operands, [*outs, *residuals])
 
@@ -160,16 +170,16 @@ def batched_forward(
     """The rules of a batched function."""
 
     def batched(
-        operands: Sequence[Any], perturbed: Sequence[bool]
+        operands: Sequence[Operand], perturbed: Sequence[bool]
     ) -> tuple[list[Any], list[Any], Pull]:
         with members() as trace:
             outs, residuals, pull = forward(
                 [trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)], perturbed
             )
-        kept = [trace.split(x) for x in residuals]
+        split_residuals = [trace.split(x) for x in residuals]
         values = results.values(trace, outs)
-        pull = _batched_pull(pull, members, dims, [d for _, d in kept], results.batched)
-        return values, [x for x, _ in kept], pull
+        pull = _batched_pull(pull, members, dims, [d for _, d in split_residuals], results.batched)
+        return values, [x for x, _ in split_residuals], pull
 
     return batched
 
@@ -181,7 +191,7 @@ def _batched_pull(
     residual_dims: Sequence[int | None],
     outs_batched: bool,
 ) -> Pull:
-    def batched(residuals: Sequence[Any], cts: Sequence[Any]) -> list[Any]:
+    def batched(residuals: Sequence[Operand], cts: Sequence[Operand]) -> list[Any]:
         with members() as trace:
             results = pull(
                 [trace.wrap(x, d) for x, d in zip(residuals, residual_dims, strict=True)],
@@ -195,7 +205,7 @@ def _batched_pull(
     return batched
 
 
-def _member(trace: BatchTrace, ct: Any) -> Any:
+def _member(trace: BatchTrace, ct: Operand) -> Any:
     """The cotangent of one member, of a batch of cotangents along axis 0."""
     if is_zero(ct):
         return Zero(unbatched_aval(ct.aval, 0))
@@ -203,7 +213,7 @@ def _member(trace: BatchTrace, ct: Any) -> Any:
 
 
 def _unmapped(
-    axes: BatchAxes, ct: Any, ct_dim: int | None, dim: int | None, outs_batched: bool
+    axes: BatchAxes, ct: Operand, ct_dim: int | None, dim: int | None, outs_batched: bool
 ) -> Any:
     """A batch of cotangents where the operand has its batch axis; summed if it has none."""
     if not outs_batched and ct_dim is None and dim is None:

@@ -14,6 +14,8 @@ from ...core import (
     BatchAxes,
     Equation,
     Jaxpr,
+    Operand,
+    Param,
     apply_jaxpr,
     aval_of,
     is_zero,
@@ -48,7 +50,12 @@ class RematOpt(ProgramCall):
         return {"fwd_jaxpr": params["fwd_jaxpr"]}
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], *, fwd_jaxpr: Jaxpr, **_: Any
+        self,
+        primals: Sequence[Operand],
+        tangents: Sequence[Operand],
+        *,
+        fwd_jaxpr: Jaxpr,
+        **_: Param,
     ) -> tuple[list[Any], list[Any]]:
         fragment = jvp_jaxpr(fwd_jaxpr, tuple([not is_zero(t) for t in tangents]))
         given = [t for t in tangents if not is_zero(t)]
@@ -56,14 +63,18 @@ class RematOpt(ProgramCall):
         return split_tangents(results, fragment.out_active, fwd_jaxpr.out_avals)
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int]]:
         outs = self.bind(*operands, **batched_in_front(axes, dims, params))
         return outs, [0] * len(outs)
 
     def partition(self, eqn: Equation, demand: Demand) -> Partition:
         """Where the first pass needs no residuals, the function takes the place of its rule."""
-        if not any(demand.asked):
+        if not any(demand.live_second):
             return whole(eqn, demand)
         function: Jaxpr = eqn.params["fun_jaxpr"]
         count = len(function.outvars)
@@ -81,22 +92,20 @@ def replaceable_forward(forward: Forward, flat: FlatFunction) -> Forward:
     """A forward rule as one operation `remat_opt`, beside the program of the function."""
 
     def staged(
-        operands: Sequence[Any], perturbed: Sequence[bool]
+        operands: Sequence[Operand], perturbed: Sequence[bool]
     ) -> tuple[list[Any], list[Any], Pull]:
         ran: list[tuple[int, Pull]] = []
 
-        def results_and_residuals(*values: Any) -> list[Any]:
+        def results_and_residuals(*values: Operand) -> list[Any]:
             outs, residuals, pull = forward(values, perturbed)
             ran.append((len(outs), pull))
             return [*outs, *residuals]
 
         avals = [aval_of(x) for x in operands]
         info = debug_info("custom_vjp", flat.function, flat.in_tree)
-        of_rule, rule_captures = stage_with_operands(results_and_residuals, avals, info)
-        plain, captures = stage_with_operands(flat, avals, info)
-        captured, (fwd_jaxpr, fun_jaxpr) = common_captures(
-            [of_rule, plain], [rule_captures, captures]
-        )
+        ruled, by_ruled = stage_with_operands(results_and_residuals, avals, info)
+        plain, by_plain = stage_with_operands(flat, avals, info)
+        captured, (fwd_jaxpr, fun_jaxpr) = common_captures([ruled, plain], [by_ruled, by_plain])
         results = remat_opt_p.bind(*captured, *operands, fwd_jaxpr=fwd_jaxpr, fun_jaxpr=fun_jaxpr)
         count, pull = ran[-1]
         return results[:count], results[count:], pull

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ... import tree
-from ...core import aval_of, frames_hidden, is_value, stage_discharged
+from ...core import Operand, aval_of, frames_hidden, is_value, stage_discharged
 from ...core.compile_time import trace_of
 from ...core.trace import Trace
 from ...transforms.flattening import debug_info, function_label
@@ -45,7 +45,7 @@ class UserRule:
         return repr(self.function)
 
     def __call__(
-        self, size: int, batched: Sequence[bool], operands: Sequence[Any]
+        self, size: int, batched: Sequence[bool], operands: Sequence[Operand]
     ) -> tuple[list[Any], list[bool]]:
         n = self.num_consts
         if any(batched[:n]):
@@ -92,7 +92,7 @@ class UserRule:
             self._check_leaf(size, i, x, bool(flag))
         return outs, [bool(flag) for flag in flags]
 
-    def _check_leaf(self, size: int, position: int, x: Any, batched: bool) -> None:
+    def _check_leaf(self, size: int, position: int, x: object, batched: bool) -> None:
         """Raise an error unless the members of `x` are what the function returns."""
         expected = self.out_avals[position]
         shape = (size, *expected.shape) if batched else expected.shape

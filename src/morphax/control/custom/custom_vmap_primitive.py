@@ -7,7 +7,7 @@ The equation holds the function as a program and the rule as a *flat rule*, a fu
 with batch axes in front.  Derivatives keep both in step: the derivative of the equation is an
 equation whose program is the derivative of the program and whose rule is the derivative of the
 rule.  For reverse mode the residuals are the operands themselves, for program and rule need not
-have other residuals in common; what is left of the function is computed again.  See
+have other residuals in common; what is left of the function is recomputed.  See
 ``docs/design/collectives.md``.
 """
 
@@ -21,6 +21,8 @@ from ... import dtypes, tree
 from ...core import (
     BatchAxes,
     Equation,
+    Operand,
+    Param,
     UndefinedPrimal,
     Zero,
     aval_of,
@@ -39,6 +41,7 @@ from ...transforms.jvp import JVPTrace, JVPTracer, jvp_jaxpr
 from ...transforms.known_parts import known_program
 from ...transforms.linearize import Linearization
 from ...transforms.transposition import backward_pass, transpose_jaxpr
+from ...tree import PyTreeDef
 from ..bodies.division import applied
 from ..calls import split_tangents
 from ..program_call import ProgramCall
@@ -60,7 +63,7 @@ class CustomVmapCall(ProgramCall):
     program = "call"
 
     def process_batch(
-        self, trace: BatchTrace, operands: Sequence[Any], params: dict[str, Any]
+        self, trace: BatchTrace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         pairs = [trace.split(x) for x in operands]
         with set_current_trace(trace.parent):
@@ -72,7 +75,7 @@ class CustomVmapCall(ProgramCall):
         return [trace.wrap(x, 0 if on else None) for x, on in zip(outs, batched, strict=True)]
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any
+        self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param
     ) -> tuple[list[Any], list[Any]]:
         active = tuple([not is_zero(t) for t in tangents])
         given = [t for t in tangents if not is_zero(t)]
@@ -81,7 +84,7 @@ class CustomVmapCall(ProgramCall):
         return split_tangents(results, out_active, params["call"].out_avals)
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         forward = call_program(self, avals, params)
         pushed, out_active = _derivative(active, params)
@@ -94,7 +97,7 @@ class CustomVmapCall(ProgramCall):
             num_residuals=len(avals),
         )
 
-    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+    def transpose(self, cts: Sequence[Operand], *operands: Operand, **params: Param) -> list[Any]:
         call, rule = params["call"], params["rule"]
         linear = tuple([is_undefined_primal(x) for x in operands])
         ct_active = tuple([not is_zero(ct) for ct in cts])
@@ -136,7 +139,7 @@ custom_vmap_call_p = CustomVmapCall()
 
 
 def _derivative(
-    active: tuple[bool, ...], params: dict[str, Any]
+    active: tuple[bool, ...], params: dict[str, Param]
 ) -> tuple[dict[str, Any], tuple[bool, ...]]:
     """Parameters of the equation for results and tangents; which results have a tangent.
 
@@ -153,7 +156,7 @@ def _derivative(
     }, out_active
 
 
-def _present(structure: Any, present: Sequence[bool]) -> Any:
+def _present(structure: PyTreeDef, present: Sequence[bool]) -> Any:
     """A structure with `None` for leaves that are absent."""
     return tree.structure(structure.unflatten([0 if on else None for on in present]))
 
@@ -175,7 +178,7 @@ class DerivativeRule:
         return f"derivative of {self.rule!r}"
 
     def __call__(
-        self, size: int, batched: Sequence[bool], operands: Sequence[Any]
+        self, size: int, batched: Sequence[bool], operands: Sequence[Operand]
     ) -> tuple[list[Any], list[bool]]:
         count, axes = len(self.active), BatchAxes(size)
         flags = list(batched[:count])
@@ -215,7 +218,7 @@ class TransposedRule:
         return f"transpose of {self.rule!r}"
 
     def __call__(
-        self, size: int, batched: Sequence[bool], operands: Sequence[Any]
+        self, size: int, batched: Sequence[bool], operands: Sequence[Operand]
     ) -> tuple[list[Any], list[bool]]:
         axes = BatchAxes(size)
         given = iter(zip(operands, batched, strict=True))
@@ -227,7 +230,7 @@ class TransposedRule:
             inputs.append(x)
             flags.append(flag)
 
-        def forward(*values: Any) -> list[Any]:
+        def forward(*values: Operand) -> list[Any]:
             outs, out_flags = self.rule(size, flags, values)
             return [_in_front(axes, x, flag) for x, flag in zip(outs, out_flags, strict=True)]
 
@@ -243,5 +246,5 @@ class TransposedRule:
         return found, [True] * len(found)
 
 
-def _in_front(axes: BatchAxes, x: Any, batched: bool) -> Any:
+def _in_front(axes: BatchAxes, x: Operand, batched: bool) -> Any:
     return batched_first(axes, x, 0 if batched else None)

@@ -10,6 +10,7 @@ from typing import Any, final
 
 from ...core import (
     DebugInfo,
+    Operand,
     aval_of,
     set_current_trace,
     stage_with_operands,
@@ -45,11 +46,11 @@ class RuledCall:
     name: str
     info: DebugInfo
 
-    def run(self, trace: Trace, operands: Sequence[Any]) -> Sequence[Any]:
+    def run(self, trace: Trace, operands: Sequence[Operand]) -> Sequence[Any]:
         with set_current_trace(trace):
             return self.function(*operands)
 
-    def stage(self, trace: Trace, operands: Sequence[Any]) -> Sequence[Any]:
+    def stage(self, trace: Trace, operands: Sequence[Operand]) -> Sequence[Any]:
         with set_current_trace(trace):
             avals = [aval_of(x) for x in operands]
             jaxpr, captured = stage_with_operands(self.function, avals, self.info)
@@ -61,13 +62,13 @@ class RuledCall:
             }
             return self.primitive.bind(*captured, *operands, **params)
 
-    def push(self, trace: JVPTrace, operands: Sequence[Any]) -> list[Any]:
+    def push(self, trace: JVPTrace, operands: Sequence[Operand]) -> list[Any]:
         return self.primitive.push(trace, operands, self.rule)
 
-    def record(self, trace: LinearizeTrace, operands: Sequence[Any]) -> list[Any]:
+    def record(self, trace: LinearizeTrace, operands: Sequence[Operand]) -> list[Any]:
         return self.primitive.record(trace, operands, self.rule)
 
-    def batch(self, trace: BatchTrace, operands: Sequence[Any]) -> Sequence[Any]:
+    def batch(self, trace: BatchTrace, operands: Sequence[Operand]) -> Sequence[Any]:
         if any([isinstance(x, Reference) for x in operands]):
             return self.stage(trace, operands)
         pairs = [trace.split(x) for x in operands]
@@ -90,7 +91,7 @@ def _function_of_batches(
     dims: Sequence[int | None],
     results: BatchedResults,
 ) -> Function:
-    def of_batches(*operands: Any) -> list[Any]:
+    def of_batches(*operands: Operand) -> list[Any]:
         with members() as trace:
             outs = function(*[trace.wrap(x, d) for x, d in zip(operands, dims, strict=True)])
         return results.values(trace, outs)

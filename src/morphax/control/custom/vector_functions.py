@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ... import tree
-from ...core import Jaxpr, stage_discharged
+from ...core import Jaxpr, Operand, stage_discharged
 from ...transforms.flattening import FlatFunction, debug_info
+from ...tree import PyTreeDef
 from ...util.messages import message
 
 
@@ -15,7 +16,7 @@ def staged_on_vectors(
     operation: str,
     name: str,
     function: Callable[..., Any],
-    structure: Any,
+    structure: PyTreeDef,
     avals: Sequence[Any],
     has_aux: bool = False,
 ) -> tuple[Jaxpr, list[Any], FlatFunction]:
@@ -36,7 +37,7 @@ def staged_on_vectors(
     in_tree = tree.structure((tuple(vectors), {}))
     flat = FlatFunction(function, in_tree, where, has_aux=has_aux)
 
-    def with_aux(*leaves: Any) -> list[Any]:
+    def with_aux(*leaves: Operand) -> list[Any]:
         outs = flat(*leaves)
         aux, flat.aux = tree.flatten(flat.aux)
         return [*outs, *aux]

@@ -9,10 +9,11 @@ from ... import tree
 from ...array import Array
 from ...array.colocation import placement_of
 from ...config import current as current_config
-from ...core import AbstractRef, Tracer, aval_of, is_value
+from ...core import AbstractRef, ShapedArray, Tracer, aval_of, is_value
 from ...engines.call_plan import CallPlan
 from ...engines.engine import Plan
 from ...runtime.sharding import Sharding
+from ...tree import PyTreeDef
 from ...util.compiled import part
 from ...util.messages import described, message
 from .operands import as_operands
@@ -133,7 +134,7 @@ class Compiled(Stage):
     def _label(self) -> str:
         return f"compiled {self._program.debug_info.function}"
 
-    def _wrong_structure(self, in_tree: Any) -> str:
+    def _wrong_structure(self, in_tree: PyTreeDef) -> str:
         return message(
             f"{self._label}, arguments",
             given=f"(args, kwargs) of the structure {in_tree}",
@@ -142,7 +143,7 @@ class Compiled(Stage):
             "but static arguments not at all.",
         )
 
-    def _check(self, position: int, x: Any, aval: Any) -> None:
+    def _check(self, position: int, x: Any, aval: ShapedArray) -> None:
         """Raise `TypeError` if `x` is not an argument that the program was compiled for."""
         if isinstance(x, Tracer):
             given = x.origin()

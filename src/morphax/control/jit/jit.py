@@ -18,8 +18,8 @@ import numpy as np
 
 from ... import tree
 from ...array import Array
+from ...config import Config, state
 from ...config import current as current_config
-from ...config import state
 from ...core import AbstractRef, aval_of, axis_env, hide_frames, stage_with_operands
 from ...core.trace import _current as this_thread
 from ...engines.build_events import TRACING, reported
@@ -87,7 +87,7 @@ class JitFunction:
             hide_frames(error)
             raise
 
-    def _call_debugged(self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Any) -> Any:
+    def _call_debugged(self, args: tuple[Any, ...], kwargs: dict[str, Any], config: Config) -> Any:
         """A call under the options that watch execution, or forbid to compile."""
         if config.disable_jit:
             return self._fun(*args, **kwargs)
@@ -98,7 +98,7 @@ class JitFunction:
         self,
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
-        config: Any,
+        config: Config,
         to_aval: Callable[[Any], Any],
     ) -> tuple[list[Any], Traced]:
         """The leaves of a call and the program for its signature, traced if it is new."""
@@ -154,7 +154,7 @@ class JitFunction:
             raise
 
     def _traced(
-        self, avals: tuple[Any, ...], in_tree: Any, static: StaticArguments | None
+        self, avals: tuple[Any, ...], in_tree: tree.PyTreeDef, static: StaticArguments | None
     ) -> Traced:
         """The program for a signature that is new to this object, if not to its function."""
         if not _may_be_rebuilt(self._fun):
@@ -169,7 +169,7 @@ class JitFunction:
         return traced.capturing(captured)
 
     def _trace(
-        self, avals: tuple[Any, ...], in_tree: Any, static: StaticArguments | None
+        self, avals: tuple[Any, ...], in_tree: tree.PyTreeDef, static: StaticArguments | None
     ) -> Traced:
         fun, options = self._fun, self._options
         note_trace(fun, options, avals, in_tree, static)
@@ -238,7 +238,7 @@ class JitFunction:
     def __identity_state__(self) -> dict[str, Any]:
         return {"fun": self._fun, "options": self._options}
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
+    def __get__(self, instance: object, owner: object = None) -> Any:
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> Any:
@@ -343,7 +343,7 @@ def jit(
     return JitFunction(fun, options)
 
 
-def _may_be_rebuilt(fun: Any) -> bool:
+def _may_be_rebuilt(fun: object) -> bool:
     """Whether programs may meet the function again as another object.
 
     One that is defined in a module keeps its programs by itself.
@@ -351,7 +351,7 @@ def _may_be_rebuilt(fun: Any) -> bool:
     return type(fun) is not FunctionType or "<" in fun.__qualname__
 
 
-def _check_function(fun: Any) -> None:
+def _check_function(fun: object) -> None:
     kind = None
     if not callable(fun):
         kind = described(fun)
@@ -392,7 +392,7 @@ def _device(device: Any, backend: str | None) -> Any:
     return check_device("jit, argument device", device)
 
 
-def _chosen_device(device: Any, backend: str | None, *shardings: Any) -> Any:
+def _chosen_device(device: object, backend: str | None, *shardings: object) -> Any:
     """The device that a program must run on, if its options name one."""
     if device is None and backend is None and shardings == (None, None):
         return None

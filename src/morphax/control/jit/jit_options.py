@@ -115,7 +115,7 @@ def _strings(names: Any, what: str) -> tuple[str, ...]:
     return given
 
 
-def _wrong_kind(argument: str, value: Any, expected: str) -> TypeError:
+def _wrong_kind(argument: str, value: object, expected: str) -> TypeError:
     return TypeError(
         message(
             f"jit, argument {argument}",

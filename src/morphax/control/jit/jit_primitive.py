@@ -7,7 +7,7 @@ from typing import Any, final
 
 from ...array import Array
 from ...array.colocation import any_committed
-from ...core import Jaxpr, current_trace, discharge, root_trace
+from ...core import Jaxpr, Operand, Param, current_trace, discharge, root_trace
 from ...engines.engine import Options
 from ...engines.xla.stablehlo import Builder, Value
 from ..program_call import Call, ProgramCall
@@ -44,7 +44,7 @@ class Jit(Call, ProgramCall):
         donated_invars: tuple[bool, ...],
         compiler_options: tuple[tuple[str, Any], ...],
         keep_unused: bool,
-        **_: Any,
+        **_: Param,
     ) -> list[Array]:
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
         binding = binding_operands(jaxpr, keep_unused) if any_committed(operands) else ()
@@ -52,7 +52,7 @@ class Jit(Call, ProgramCall):
         options = Options(name, donated, keep_unused, compiler_options)
         return plan_of(jaxpr, options, where).run(operands, committed)
 
-    def discharge(self, *operands: Any, **params: Any) -> list[Any]:
+    def discharge(self, *operands: Operand, **params: Param) -> list[Any]:
         """The values that references have before are given away where nobody else has them."""
         if current_trace() is root_trace():
             changed, donated = discharge(params["jaxpr"]).changed, params["donated_invars"]
@@ -60,12 +60,12 @@ class Jit(Call, ProgramCall):
         return super().discharge(*operands, **params)
 
     def lower(
-        self, b: Builder, outs: Sequence[Any], *operands: Value, jaxpr: Jaxpr, name: str, **_: Any
+        self, b: Builder, outs: Sequence[Any], *operands: Value, jaxpr: Jaxpr, name: str, **_: Param
     ) -> list[Value]:
         return b.call(name, jaxpr, *operands)
 
-    def about_operands(
-        self, params: dict[str, Any], numbers: Sequence[int | None], *, shared: bool = False
+    def operand_params(
+        self, params: dict[str, Param], numbers: Sequence[int | None], *, shared: bool = False
     ) -> dict[str, Any]:
         """Memory that others read is not given away."""
         given = params["donated_invars"]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...array import Array
+from ...core import Operand, ShapedArray
 from ...dtypes import float0
 from ...engines.reference.eager import as_array
 from ...runtime.buffers import copied_to_device
@@ -26,7 +27,7 @@ if compiled is not None:
     on_clear(compiled.clear_numbers)
 
 
-def put(x: Any, aval: Any, place: Sharding) -> Array:
+def put(x: Operand, aval: ShapedArray, place: Sharding) -> Array:
     """An operand that is no `Array` yet; numbers go straight to their place."""
     if (type(x) not in _NUMBERS and not isinstance(x, np.generic)) or aval.dtype == float0:
         return as_array(x)

@@ -68,7 +68,7 @@ _bindings: WeakKeyDictionary[Jaxpr, tuple[int, ...]] = WeakKeyDictionary()
 
 
 def binding_operands(jaxpr: Jaxpr, keeps_unused: bool) -> Sequence[int]:
-    """The operands whose places bind a call: those that the program uses, or hands on as results.
+    """The operands whose places bind a call: those that the program uses, or forwards as results.
 
     Args:
         jaxpr: the program.
@@ -141,7 +141,7 @@ def _compiled(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
     return plan
 
 
-def _report(jaxpr: Jaxpr, name: str, device: Any, seconds: float) -> None:
+def _report(jaxpr: Jaxpr, name: str, device: object, seconds: float) -> None:
     """Tell users who ask for it (``jax_log_compiles``) what was compiled."""
     level = logging.WARNING if current_config().log_compiles else logging.DEBUG
     if _logger.isEnabledFor(level):

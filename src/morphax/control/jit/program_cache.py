@@ -12,7 +12,7 @@ forgotten.  A program that is asked for while it is set aside counts as added ag
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from types import MethodType
 from typing import Any, Generic, TypeVar, final
 from weakref import WeakKeyDictionary, WeakSet
@@ -47,12 +47,12 @@ class ProgramCache(Generic[P]):
     def __len__(self) -> int:
         return len(self.programs) + len(self._set_aside)
 
-    def add(self, signature: Any, program: P) -> P:
+    def add(self, signature: Hashable, program: P) -> P:
         """Keep a program; if another thread was first, its program is the one to use."""
         _count_one()
         return self.programs.setdefault(signature, program)
 
-    def revived(self, signature: Any) -> P | None:
+    def revived(self, signature: Hashable) -> P | None:
         """A program that was set aside, if there is one: it is in `programs` again."""
         program = self._set_aside.pop(signature, None)
         return None if program is None else self.add(signature, program)
@@ -79,7 +79,7 @@ _all: WeakSet[ProgramCache[Any]] = WeakSet()
 _by_function: WeakKeyDictionary[Any, dict[Any, ProgramCache[Any]]] = WeakKeyDictionary()
 
 
-def cache_of(fun: Callable[..., Any], options: Any) -> ProgramCache[Any]:
+def cache_of(fun: Callable[..., Any], options: Hashable) -> ProgramCache[Any]:
     """The programs of a function under these options, shared by all who ask."""
     if isinstance(fun, MethodType):  # made anew at each ``object.method``
         return ProgramCache()

@@ -30,6 +30,7 @@ from ...config.options import FACTS
 from ...core import axis_env, current_trace, root_trace
 from ...transforms.flattening import argument_names, function_label
 from ...transforms.function_identity import Unidentified, identify
+from ...tree import PyTreeDef
 from ...util.frames import is_users
 from ...util.memo import on_clear
 from ...util.messages import message
@@ -60,7 +61,7 @@ class Seen(NamedTuple):
     mark: Any
 
     @classmethod
-    def of(cls, value: Any) -> Seen:
+    def of(cls, value: object) -> Seen:
         """Runs no code of the user but the hash of a static argument."""
         if isinstance(value, (bool, int, float, complex, str, bytes, NoneType)):
             return cls(f"{value!r:.40}", hash(repr(value)))
@@ -126,7 +127,7 @@ def note_trace(
     fun: Callable[..., Any],
     options: JitOptions,
     avals: Sequence[Any],
-    in_tree: Any,
+    in_tree: PyTreeDef,
     static: StaticArguments | None,
 ) -> None:
     """Take note that a jitted function is about to be traced, and explain it if that is called for.
@@ -169,7 +170,7 @@ def _call(
     fun: Callable[..., Any],
     options: JitOptions,
     avals: Sequence[Any],
-    in_tree: Any,
+    in_tree: PyTreeDef,
     static: StaticArguments | None,
 ) -> Call:
     chosen: Sequence[Any] = () if static is None else (*static.positional, *static.named)
@@ -200,7 +201,7 @@ def _parameter(fun: Callable[..., Any], place: int | str) -> str:
     return names[place] if place < len(names) else f"number {place}"
 
 
-def _seen_static(value: Any) -> Seen:
+def _seen_static(value: object) -> Seen:
     """A static argument; two of one key are one to `jit`."""
     return Seen(Seen.of(value).text, _StaticMark(value))
 
@@ -215,7 +216,7 @@ class _StaticMark:
     __slots__ = ("_hash", "_value")
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: object) -> None:
         self._hash = hash((type(value), key_of(value)))
         try:
             self._value: Callable[[], Any] | None = weakref.ref(value)
@@ -232,7 +233,7 @@ class _StaticMark:
         return both_exist and bool(key_of(mine) == key_of(others))
 
 
-def _weakly(fun: Any) -> Callable[[], Any]:
+def _weakly(fun: object) -> Callable[[], Any]:
     try:
         return weakref.ref(fun)
     except TypeError:

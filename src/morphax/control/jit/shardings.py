@@ -15,7 +15,7 @@ from ...runtime.sharding import Sharding, SingleDeviceSharding
 from ...util.messages import described, message
 
 
-def device_of_shardings(argument: str, shardings: Any) -> Device | None:
+def device_of_shardings(argument: str, shardings: object) -> Device | None:
     """The one device that a tree of shardings names, if it names any.
 
     Raises:
@@ -26,7 +26,7 @@ def device_of_shardings(argument: str, shardings: Any) -> Device | None:
     return agreed_device([_device_of(argument, sharding) for sharding in leaves])
 
 
-def _device_of(argument: str, sharding: Any) -> Device:
+def _device_of(argument: str, sharding: object) -> Device:
     if type(sharding) is SingleDeviceSharding and sharding is sharding.own_memory:
         return sharding.device
     kind = NotImplementedError if isinstance(sharding, Sharding) else TypeError
@@ -55,7 +55,7 @@ def agreed_device(devices: Iterable[Device | None]) -> Device | None:
     )
 
 
-def check_device(where: str, device: Any) -> Device | None:
+def check_device(where: str, device: object) -> Device | None:
     """`device`, if it is one or None; `TypeError` otherwise."""
     if device is None or isinstance(device, Device):
         return device
@@ -69,7 +69,7 @@ def check_device(where: str, device: Any) -> Device | None:
     )
 
 
-def checked_compiler_options(options: Any) -> tuple[tuple[str, Any], ...]:
+def checked_compiler_options(options: object) -> tuple[tuple[str, Any], ...]:
     """XLA flags and their values, sorted by name; `TypeError` unless they are in a dictionary."""
     if options is None:
         return ()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ...core import Jaxpr, ShapeDtypeStruct
+from ...tree import PyTreeDef
 
 
 @final
@@ -40,7 +41,7 @@ class Stage:
     __slots__ = ("_flat_in_avals", "_program", "donate_argnums", "in_tree", "out_tree")
 
     def __init__(
-        self, in_tree: Any, out_tree: Any, jaxpr: Jaxpr, donate_argnums: tuple[int, ...]
+        self, in_tree: PyTreeDef, out_tree: PyTreeDef, jaxpr: Jaxpr, donate_argnums: tuple[int, ...]
     ) -> None:
         self.in_tree = in_tree
         self.out_tree = out_tree

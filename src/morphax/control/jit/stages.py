@@ -15,7 +15,7 @@ from typing import Any, Protocol, final, runtime_checkable
 
 from ...array import Array
 from ...array.colocation import any_committed
-from ...core import Cell, Jaxpr, StagingTrace, current_trace, root_trace
+from ...core import Cell, Jaxpr, Param, StagingTrace, current_trace, root_trace
 from ...core.trace import Trace
 from ...engines.build_events import LOWERING, reported
 from ...engines.call_plan import CallPlan
@@ -24,6 +24,7 @@ from ...engines.reference.eager import EvalTrace, as_array
 from ...engines.xla import inspection
 from ...engines.xla.lowering import LoweredProgram, lower
 from ...runtime.sharding import default_place, whole_on
+from ...tree import PyTreeDef
 from ...util.messages import message
 from .compiled import Compiled
 from .jit_primitive import jit_p
@@ -71,12 +72,12 @@ class Traced(Stage):
     def __init__(
         self,
         jaxpr: Jaxpr,
-        in_tree: Any,
-        out_tree: Any,
+        in_tree: PyTreeDef,
+        out_tree: PyTreeDef,
         donate_argnums: tuple[int, ...],
         *,
         captured: Sequence[Any],
-        params: dict[str, Any],
+        params: dict[str, Param],
         device: Any,
     ) -> None:
         super().__init__(in_tree, out_tree, jaxpr, donate_argnums)

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import dtypes, tree
-from ...core import Jaxpr, aval_of
+from ...core import DType, Jaxpr, Operand, ShapedArray, aval_of
 from ...lax.elementwise.convert import convert, convert_element_type
 from ...lax.shape.joining import stack
 from ...transforms.flattening import function_label
+from ...tree import PyTreeDef
 from ...util.messages import message
 from ..closing import converted_results
 
@@ -38,7 +39,7 @@ class Carry(NamedTuple):
         return self._replace(captured=())
 
 
-def settle_carry(
+def carry_fixpoint(
     avals: Sequence[Any], trace: Callable[[Sequence[Any]], tuple[Jaxpr, list[Any], Any]]
 ) -> Carry:
     """Trace the body until the carry comes back as weakly typed as it went in.
@@ -63,7 +64,7 @@ def settle_carry(
         carry = promoted
 
 
-def _promoted(aval: Any, out: Any) -> Any:
+def _promoted(aval: ShapedArray, out: ShapedArray) -> Any:
     if not aval.weak_type or (out.weak_type and out.dtype == aval.dtype):
         return aval
     return out.strip_weak_type()
@@ -86,7 +87,7 @@ def end_carry(outs: Sequence[Any], loop: Carry) -> list[Any]:
     return [*carry, *outs[len(carry) :]]
 
 
-def converted(x: Any, dtype: Any) -> Any:
+def converted(x: Operand, dtype: DType) -> Any:
     """A value of a dtype, strongly typed."""
     # A Python number stays a literal of the program.
     is_number = type(x) in (bool, int, float, complex)
@@ -96,8 +97,8 @@ def converted(x: Any, dtype: Any) -> Any:
 def check_carry(
     where: str,
     body: Callable[..., Any],
-    in_tree: Any,
-    out_tree: Any,
+    in_tree: PyTreeDef,
+    out_tree: PyTreeDef,
     in_avals: Sequence[Any],
     out_avals: Sequence[Any],
 ) -> None:
@@ -127,7 +128,7 @@ def check_carry(
         )
 
 
-def _fix_shape(before: Any, after: Any) -> str:
+def _fix_shape(before: ShapedArray, after: ShapedArray) -> str:
     start = f"Start with a value of shape {after.shape}"
     if after.ndim < before.ndim:
         return f"{start}, or give the result the shape {before.shape} with jnp.broadcast_to."
@@ -136,20 +137,20 @@ def _fix_shape(before: Any, after: Any) -> str:
     return f"{start}, or keep the shape in every step: a loop cannot grow or shrink an array."
 
 
-def _fix_dtype(before: Any, after: Any) -> str:
+def _fix_dtype(before: ShapedArray, after: ShapedArray) -> str:
     if any(isinstance(a.dtype, dtypes.ExtendedDType) for a in (before, after)):
         return "Return a value of the kind that the loop starts with; keys and numbers differ."
     return f"Start with a value of {after.dtype}, or convert the result with astype."
 
 
-def _same_dtype(before: Any, after: Any) -> bool:
+def _same_dtype(before: ShapedArray, after: ShapedArray) -> bool:
     """Equal dtypes; a weakly typed start may become what it promotes to beside the result."""
     if before.dtype == after.dtype:
         return True
     return before.weak_type and dtypes.result_type(before, after) == after.dtype
 
 
-def stacked(*ys: Any) -> Any:
+def stacked(*ys: Operand) -> Any:
     """Slices in one array; the first may be of the dtype of a weak carry."""
     avals = set(map(aval_of, ys))
     if len(avals) > 1:

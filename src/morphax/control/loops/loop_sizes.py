@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...core import aval_of
+from ...core import Operand, aval_of
 from ...lax.ground.axes import counted, integer
 from ...util.messages import message
 
 
-def unrolled(unroll: Any, steps: int) -> int:
+def unrolled(unroll: object, steps: int) -> int:
     """How many of `steps` steps one iteration of the compiled loop takes.
 
     Raises:
@@ -34,12 +34,12 @@ def unrolled(unroll: Any, steps: int) -> int:
     )
 
 
-def batch_length(batch_size: Any) -> int:
+def batch_length(batch_size: object) -> int:
     """How many slices `lax.map` computes together; 0 stands for one by one."""
     return counted("lax.map, argument batch_size", batch_size)
 
 
-def check_bounds(lower: Any, upper: Any) -> None:
+def check_bounds(lower: Operand, upper: Operand) -> None:
     """Raise `TypeError` unless the bounds are integer scalars, of one dtype where it counts."""
     first, last = _bound("lower", lower), _bound("upper", upper)
     if first.dtype == last.dtype or first.weak_type or last.weak_type:
@@ -54,7 +54,7 @@ def check_bounds(lower: Any, upper: Any) -> None:
     )
 
 
-def _bound(name: str, bound: Any) -> Any:
+def _bound(name: str, bound: Operand) -> Any:
     aval = aval_of(bound)
     if aval.shape == () and dtypes.issubdtype(aval.dtype, np.integer):
         return aval

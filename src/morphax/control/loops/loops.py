@@ -37,10 +37,11 @@ from ...transforms.flattening import (
     function_label,
 )
 from ...transforms.vmap import vmap
+from ...tree import PyTreeDef
 from ...util.messages import message
 from ..bodies.wiring import slice_aval
 from ..remembered import remembered
-from .carry import Carry, check_carry, converted, end_carry, settle_carry, stacked, start_carry
+from .carry import Carry, carry_fixpoint, check_carry, converted, end_carry, stacked, start_carry
 from .loop_sizes import batch_length, check_bounds, unrolled
 from .scan_primitive import scan_p
 from .while_bounds import bounds_in_force
@@ -106,12 +107,12 @@ def scan(
         check_carry("lax.scan", f, init_tree, carry_tree, carry_avals, jaxpr.out_avals)
         return jaxpr, captured, flat.out_tree
 
-    def settle() -> tuple[Carry, list[Any]]:
-        traced = settle_carry(avals, trace)
+    def trace_loop() -> tuple[Carry, list[Any]]:
+        traced = carry_fixpoint(avals, trace)
         return traced.without_captured(), list(traced.captured)
 
     signature = ("scan", avals, slice_avals)
-    loop, captured = remembered((f,), signature, settle, (init_tree, xs_tree))
+    loop, captured = remembered((f,), signature, trace_loop, (init_tree, xs_tree))
     outs = scan_p.bind(
         *captured,
         *start_carry(init_leaves, loop.avals),
@@ -149,7 +150,7 @@ def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
     )
 
 
-def _carry_tree(f: Callable[..., Any], out_tree: Any) -> Any:
+def _carry_tree(f: Callable[..., Any], out_tree: PyTreeDef) -> Any:
     children = out_tree.children()
     if out_tree == tree.structure((0, 0)) or (len(children) == 2 and _is_pair(out_tree)):
         return children[0]
@@ -163,13 +164,18 @@ def _carry_tree(f: Callable[..., Any], out_tree: Any) -> Any:
     )
 
 
-def _is_pair(out_tree: Any) -> bool:
+def _is_pair(out_tree: PyTreeDef) -> bool:
     example = out_tree.unflatten([0] * out_tree.num_leaves)
     return isinstance(example, (tuple, list)) and len(example) == 2
 
 
 def _python_scan(
-    f: Callable[..., Any], init: Any, leaves: Sequence[Any], xs_tree: Any, steps: int, reverse: bool
+    f: Callable[..., Any],
+    init: Any,
+    leaves: Sequence[Any],
+    xs_tree: PyTreeDef,
+    steps: int,
+    reverse: bool,
 ) -> tuple[Any, Any]:
     """The loop itself, for ``jax_disable_jit``."""
     carry, rows = init, []
@@ -238,15 +244,15 @@ def while_loop(
         check_carry("lax.while_loop", body_fun, structure, *results)
         return jaxpr, captured, None
 
-    def settle() -> tuple[tuple[Carry, Jaxpr, int], list[Any]]:
-        traced = settle_carry(avals, trace)
+    def trace_loop() -> tuple[tuple[Carry, Jaxpr, int], list[Any]]:
+        traced = carry_fixpoint(avals, trace)
         condition, captured = _condition(cond_fun, in_tree, traced.avals)
-        settled = (traced.without_captured(), condition, len(captured))
-        return settled, [*captured, *traced.captured]
+        program = (traced.without_captured(), condition, len(captured))
+        return program, [*captured, *traced.captured]
 
     functions, signature = (cond_fun, body_fun), ("while_loop", avals)
     (loop, condition, cond_nconsts), captured = remembered(
-        functions, signature, settle, (structure,)
+        functions, signature, trace_loop, (structure,)
     )
     bounds = bounds_in_force()
     primitive = while_p if bounds is None else reversible_while_p
@@ -263,7 +269,7 @@ def while_loop(
 
 
 def _condition(
-    cond_fun: Callable[..., Any], in_tree: Any, avals: Sequence[Any]
+    cond_fun: Callable[..., Any], in_tree: PyTreeDef, avals: Sequence[Any]
 ) -> tuple[Jaxpr, list[Any]]:
     flat = FlatFunction(cond_fun, in_tree, "lax.while_loop")
     info = debug_info("while_loop", cond_fun, in_tree)

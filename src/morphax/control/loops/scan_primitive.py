@@ -18,6 +18,8 @@ import numpy as np
 from ...array import Array
 from ...array.colocation import placement_of
 from ...core import (
+    Operand,
+    Param,
     apply_jaxpr,
     aval_of,
     captures_as_operands,
@@ -67,7 +69,7 @@ class Scan(HasBodies):
         length="length",
     )
 
-    def interpret(self, *operands: Any, **params: Any) -> list[Any]:
+    def interpret(self, *operands: Operand, **params: Param) -> list[Any]:
         operands_by_role = self.wiring.parts(operands, params)
         carry, columns = _steps(
             operands_by_role,
@@ -79,7 +81,7 @@ class Scan(HasBodies):
             return [*carry, *map(zeros, self.wiring.result_avals(params)[len(carry) :])]
         return [*carry, *map(stack, columns)]
 
-    def execute(self, *operands: Array, **params: Any) -> list[Array]:
+    def execute(self, *operands: Array, **params: Param) -> list[Array]:
         jaxpr, length = without_references(params["jaxpr"]), params["length"]
         cost = length * (len(jaxpr.eqns) + 1)
         place, committed = placement_of(operands, self.name)
@@ -96,12 +98,12 @@ class Scan(HasBodies):
         return bound([*carry, *map(Array, avals, ys)], place, committed)
 
     def lower(
-        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any
+        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
     ) -> list[Value]:
         return b.inline(scan_as_while(tuple(params.items())), *operands)
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         """A scan that stacks residuals, and a linear scan that reads them."""
         jaxpr = params["jaxpr"]
@@ -124,7 +126,7 @@ class Scan(HasBodies):
         outvars = (*source.outvars[:num_results], *[residuals[i] for i in computed])
         body = source.replace(outvars=outvars)
 
-        def forward(*operands: Any) -> list[Any]:
+        def forward(*operands: Operand) -> list[Any]:
             parts = self.wiring.parts([*captured, *operands], sizes)
             outs = self.apply(parts, params | {"jaxpr": body})
             known = dict(zip(computed, outs[num_results:], strict=True))
@@ -141,7 +143,7 @@ class Scan(HasBodies):
         invars = _residuals_before(once, rule.linear.invars, taken)
         linear_body = with_operands(rule.linear, tuple(invars.flat))
 
-        def linear(*values: Any) -> list[Any]:
+        def linear(*values: Operand) -> list[Any]:
             pushed = iter(values[len(once) :])
             # A component of the carry may have a tangent in the end, but start with none.
             started = Parts(
@@ -162,20 +164,20 @@ class Scan(HasBodies):
         program = stage_closed(linear, [*residual_avals, *tangents.where(given).flat])
         return Linearization(forward_program, program, rule.out_active, len(residuals))
 
-    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+    def transpose(self, cts: Sequence[Operand], *operands: Operand, **params: Param) -> list[Any]:
         """The steps in the other direction.
 
         Cotangents of the carry are carried, those of the constants summed, those of xs stacked.
         """
         jaxpr = params["jaxpr"]
         values = self.wiring.parts(operands, params)
-        asked = values.map(is_undefined_primal)
+        undefined = values.map(is_undefined_primal)
         # A component of the carry that starts with a known value (zero, in a linearization) is
         # linear all the same if a step makes it so.
         linear, _ = spread(
             self.wiring,
             params,
-            asked,
+            undefined,
             lambda jaxpr, on: [not known for known in known_program(jaxpr, on).results],
         )
         n = len(values["carry"])
@@ -189,7 +191,7 @@ class Scan(HasBodies):
         sums = [zeros(aval_of(x).to_tangent_aval()) for x in values.where(linear)["consts"]]
         roles = Parts(consts=known["consts"], carry=[*sums, *ct_carry], xs=[*known["xs"], *ct_ys])
 
-        def body(*flat: Any) -> list[Any]:
+        def body(*flat: Operand) -> list[Any]:
             consts, carry, xs = roles.cut(flat).values()
             totals, carried = carry[: len(sums)], carry[len(sums) :]
             known_xs, ys = xs[: len(known["xs"])], xs[len(known["xs"]) :]
@@ -204,10 +206,14 @@ class Scan(HasBodies):
         )
         results = iter(outs)
         cotangents = [next(results) if on else None for on in linear.flat]
-        return [x if on else None for x, on in zip(cotangents, asked.flat, strict=True)]
+        return [x if on else None for x, on in zip(cotangents, undefined.flat, strict=True)]
 
     def _transpose_linear_part(
-        self, cts: Sequence[Any], values: Parts, linear: Sequence[bool], params: dict[str, Any]
+        self,
+        cts: Sequence[Operand],
+        values: Parts,
+        linear: Sequence[bool],
+        params: dict[str, Param],
     ) -> list[Any]:
         """The transpose of a scan that is linear in some components of its carry only.
 
@@ -218,8 +224,8 @@ class Scan(HasBodies):
         is_known = [not on for on in linear]
         mask = values.map(lambda x: not is_undefined_primal(x)).replaced(carry=is_known)
         known = values.where(mask)
-        wanted = (*is_known, *[False] * (len(jaxpr.outvars) - n))
-        step = known_program(jaxpr, tuple([not on for on in mask.flat]), wanted).jaxpr
+        live = (*is_known, *[False] * (len(jaxpr.outvars) - n))
+        step = known_program(jaxpr, tuple([not on for on in mask.flat]), live).jaxpr
         before = known.cut(step.invars)["carry"]
         step = step.replace(outvars=(*step.outvars, *before))
         stacks = self.apply(known, params | {"jaxpr": step})[len(before) :]
@@ -234,8 +240,8 @@ class Scan(HasBodies):
             carry=selected(values["carry"], linear), xs=[*stacks, *values["xs"]]
         )
         named = params | self.wiring.counts(parts) | {"jaxpr": body}
-        kept = [*selected(cts[:n], linear), *cts[n:]]
-        results = parts.cut(self.transpose(kept, *parts.flat, **named))
+        cts = [*selected(cts[:n], linear), *cts[n:]]
+        results = parts.cut(self.transpose(cts, *parts.flat, **named))
         of_carry = iter(results["carry"])
         carry = [next(of_carry) if on else None for on in linear]
         return [*results["consts"], *carry, *results["xs"][len(stacks) :]]
@@ -243,7 +249,7 @@ class Scan(HasBodies):
 
 def _steps(
     operands: Parts,
-    params: dict[str, Any],
+    params: dict[str, Param],
     slices: Callable[[int], Sequence[Any]],
     scope: Callable[[int], AbstractContextManager[Any]],
 ) -> tuple[list[Any], list[tuple[Any, ...]]]:
@@ -272,12 +278,12 @@ def _steps(
 def _residuals_before(once: Sequence[bool], values: Sequence[Any], tangents: Parts) -> Parts:
     """Residuals and then tangents in each role; residuals are constants or, if not `once`, xs."""
     residuals = list(zip(values, once, strict=False))
-    kept = {
+    beside = {
         "consts": [x for x, on in residuals if on],
         "carry": [],
         "xs": [x for x, on in residuals if not on],
     }
-    return Parts(kept).beside(tangents.cut(values[len(once) :]))
+    return Parts(beside).beside(tangents.cut(values[len(once) :]))
 
 
 def _body_avals(operands: Parts) -> list[Any]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from ...array import Array
-from ...core import NoResults
+from ...core import NoResults, Operand, Param, ShapedArray
 from ...core.effects import DebugEffect, Effects
 from ...engines.callbacks import call_python
 from ...engines.reference.eager import RunsOnArrays
@@ -20,22 +20,24 @@ class StepLimit(NoResults, RunsOnArrays):
 
     name = "step_limit"
 
-    def effects(self, **_: Any) -> Effects:
+    def effects(self, **_: Param) -> Effects:
         return frozenset({DebugEffect()})
 
     def execute(self, steps: Array, *, max_steps: int) -> list[Any]:
         _check(steps.to_host(), max_steps)
         return []
 
-    def lower(self, b: Builder, outs: Any, steps: Value, *, max_steps: int) -> list[Value]:
-        def check(counts: Any) -> Sequence[Any]:
+    def lower(
+        self, b: Builder, outs: Sequence[ShapedArray], steps: Value, *, max_steps: int
+    ) -> list[Value]:
+        def check(counts: Operand) -> Sequence[Any]:
             _check(counts, max_steps)
             return ()
 
         return call_python(b, check, (), steps)
 
 
-def _check(steps: Any, max_steps: int) -> None:
+def _check(steps: Operand, max_steps: int) -> None:
     most = int(steps.max(initial=0))
     if most > max_steps:
         raise RuntimeError(

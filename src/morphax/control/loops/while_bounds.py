@@ -2,7 +2,7 @@
 
 Reverse mode visits the steps of a loop from the last to the first.  With m carries in memory a loop
 of n steps is cut into r₁ parts, these into r₂ parts, …, with r₁ r₂ ⋯ ≥ n and r₁ + r₂ + ⋯ ≤ m; only
-the carries at the beginning of parts are kept, the others computed again, at most once for each
+the carries at the beginning of parts are kept, the others recomputed, at most once for each
 level but the first.
 
 Reference: Griewank, "Achieving logarithmic growth of temporal and spatial complexity in reverse
@@ -42,7 +42,7 @@ def reverse_while(max_steps: int, memory: int | None = None) -> AbstractContextM
     Args:
         max_steps: the most steps that a loop takes.
         memory: bytes for the carries that one loop remembers (under `vmap`, for each member of the
-            batch); the less, the more steps are computed again.  If left out, about 2 √max_steps
+            batch); the less, the more steps are recomputed.  If left out, about 2 √max_steps
             carries, and each step is computed once more.
 
     Raises:

@@ -2,7 +2,7 @@
 
 The primitive `reversible_while` is a `while` with `ReverseBounds`.  Its forward pass counts steps
 and keeps the carry at the beginning of each part of the loop; the pullback goes through the parts
-from the last to the first, computes the carries in between again, level by level, and pulls the
+from the last to the first, recomputes the carries in between, level by level, and pulls the
 cotangent back through one step after the other.  See ``docs/design/reverse-while.md``.
 """
 
@@ -16,6 +16,8 @@ import numpy as np
 
 from ...core import (
     Jaxpr,
+    Operand,
+    Param,
     apply_jaxpr,
     aval_of,
     call_program,
@@ -50,7 +52,7 @@ class ReversibleWhile(Loops):
     name = "reversible_while"
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
         return _Reversal(avals, active, params).linearization()
 
@@ -66,7 +68,7 @@ class _Reversal:
     """
 
     def __init__(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> None:
         self.avals = avals
         self.active = active
@@ -105,7 +107,7 @@ class _Reversal:
         linear = call_program(linear_call_p, [*residual_avals, *given], pushed)
         return Linearization(forward, linear, self.carry_active, len(residual_avals))
 
-    def forward(self, *operands: Any) -> list[Any]:
+    def forward(self, *operands: Operand) -> list[Any]:
         """The loop, part by part: last carry, operands, number of steps, first carries of parts."""
         cond_consts, body_consts, carry = self.by_role(operands).values()
         length, n = prod(self.parts[1:]), len(carry)
@@ -116,12 +118,12 @@ class _Reversal:
         def step(values: Sequence[Any]) -> list[Any]:
             return apply_jaxpr(self.body, *body_consts, *values)
 
-        def one_part(steps: Any, *state: Any) -> list[Any]:
-            values, kept = list(state[:n]), list(state[n:])
+        def one_part(steps: Operand, *state: Operand) -> list[Any]:
+            values, checkpoints = list(state[:n]), list(state[n:])
             place = div(steps, np.int32(length))
-            kept = [
+            checkpoints = [
                 dynamic_update_index_in_dim(stack, x, place, 0)
-                for stack, x in zip(kept, values, strict=True)
+                for stack, x in zip(checkpoints, values, strict=True)
             ]
             done, *values = _loop(
                 lambda i, *x: bitwise_and(lt(i, np.int32(length)), goes_on(x)),
@@ -129,27 +131,27 @@ class _Reversal:
                 [np.int32(0), *values],
                 length,
             )
-            return [add(steps, done), *values, *kept]
+            return [add(steps, done), *values, *checkpoints]
 
-        kept = [zeros(a.update(shape=(self.parts[0], *a.shape))) for a in self.carry_avals]
+        checkpoints = [zeros(a.update(shape=(self.parts[0], *a.shape))) for a in self.carry_avals]
         steps, *state = _loop(
             lambda _, *state: goes_on(state[:n]),
             one_part,
-            [np.int32(0), *carry, *kept],
+            [np.int32(0), *carry, *checkpoints],
             self.parts[0],
         )
         return [*state[:n], *operands, steps, *state[n:]]
 
-    def push(self, *values: Any) -> list[Any]:
-        """The loop again, with tangents."""
+    def push(self, *values: Operand) -> list[Any]:
+        """The loop, recomputed with tangents."""
         tangents = values[len(values) - sum(self.active) :]
         outs = apply_jaxpr(self.jvp.jaxpr, *values[: len(self.avals)], *tangents)
         return outs[len(self.carry_avals) :]
 
-    def pull(self, *values: Any) -> list[Any]:
+    def pull(self, *values: Operand) -> list[Any]:
         """Cotangents of the active operands, from those of the active results."""
         operands, (steps, *rest) = values[: len(self.avals)], values[len(self.avals) :]
-        kept, cts = rest[: len(self.carry_avals)], rest[len(self.carry_avals) :]
+        checkpoints, cts = rest[: len(self.carry_avals)], rest[len(self.carry_avals) :]
         consts = self.by_role(operands)["body_consts"]
         step_limit_p.bind(steps, max_steps=self.bounds.max_steps)
         length = prod(self.parts[1:])
@@ -160,9 +162,9 @@ class _Reversal:
             if on
         ]
 
-        def one_part(part: Any, *state: Any) -> list[Any]:
+        def one_part(part: Operand, *state: Operand) -> list[Any]:
             part = sub(part, _ONE)
-            carry = [dynamic_index_in_dim(x, part, 0, keepdims=False) for x in kept]
+            carry = [dynamic_index_in_dim(x, part, 0, keepdims=False) for x in checkpoints]
             first = mul(part, np.int32(length))
             return [part, *unwinding.through(self.parts[1:], carry, first, list(state))]
 
@@ -174,9 +176,9 @@ class _Reversal:
         )
         carried = iter(state[len(sums) :])
         carry = [next(carried) if on else None for on in self.carry_active]
-        asked = [ct for ct, on in zip(carry, self.given, strict=True) if on]
+        active_cts = [ct for ct, on in zip(carry, self.given, strict=True) if on]
         # The condition has no derivative.
-        return [*self.of_condition(), *state[: len(sums)], *asked]
+        return [*self.of_condition(), *state[: len(sums)], *active_cts]
 
     def of_condition(self) -> list[Any]:
         """Zeros for the constants of the condition that have a tangent."""

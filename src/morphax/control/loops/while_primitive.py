@@ -12,6 +12,8 @@ from ...array.colocation import placement_of
 from ...core import (
     BatchAxes,
     Jaxpr,
+    Operand,
+    Param,
     Var,
     apply_jaxpr,
     call_program,
@@ -32,7 +34,7 @@ from ...util.memo import memoize
 from ...util.messages import message
 from ..batched_effects import batch_with_checks, check_repeatable
 from ..bodies.body_primitive import HasBodies
-from ..bodies.reference_values import first_places, handed_back
+from ..bodies.reference_values import first_places, write_back
 from ..bodies.wiring import Body, Parts, Role, Wiring
 from ..calls import bound, interpreted_operations, no_scope, run_compiled
 from ..checks.check_primitive import has_checks
@@ -56,7 +58,7 @@ class Loops(HasBodies):
         carried="carry",
     )
 
-    def interpret(self, *operands: Any, **params: Any) -> list[Any]:
+    def interpret(self, *operands: Operand, **params: Param) -> list[Any]:
         parts = self.wiring.parts(operands, params)
         condition = without_references(params["cond_jaxpr"])
         body = without_references(params["body_jaxpr"])
@@ -64,7 +66,7 @@ class Loops(HasBodies):
             0
         ]
 
-    def execute(self, *operands: Array, **params: Any) -> list[Array]:
+    def execute(self, *operands: Array, **params: Param) -> list[Array]:
         parts = self.wiring.parts(operands, params)
         condition = without_references(params["cond_jaxpr"])
         body = without_references(params["body_jaxpr"])
@@ -75,7 +77,9 @@ class Loops(HasBodies):
         carry = bound(values, place, committed)
         return carry if is_over else run_compiled(self, parts.replaced(carry=carry).flat, params)
 
-    def with_carried_condition(self, operands: Sequence[Any], params: dict[str, Any]) -> list[Any]:
+    def with_carried_condition(
+        self, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> list[Any]:
         """The results, by a loop that works out the condition in its body, and carries it.
 
         There a condition may do more than decide: in a StableHLO loop it can take a token but not
@@ -89,14 +93,14 @@ class Loops(HasBodies):
         results: list[Any] = self.bind(*consts, *goes_on, *parts["carry"], **named)
         return results[1:]
 
-    def discharge(self, *operands: Any, **params: Any) -> list[Any]:
+    def discharge(self, *operands: Operand, **params: Param) -> list[Any]:
         """A condition that changes references becomes part of the body."""
         pure, changed = discharge(params["cond_jaxpr"])
         if not changed:
             return super().discharge(*operands, **params)
         parts = self.wiring.parts(operands, params)
         tested = [*parts["cond_consts"], *parts["carry"]]
-        goes_on = handed_back(apply_jaxpr(pure, *values_of(tested)), tested, changed)
+        goes_on = write_back(apply_jaxpr(pure, *values_of(tested)), tested, changed)
         consts = [*parts["cond_consts"], *parts["body_consts"]]
         same = first_places(consts)
         named = _carrying_condition(tuple(params.items()), same)
@@ -104,7 +108,7 @@ class Loops(HasBodies):
         return super().discharge(*distinct, *goes_on, *parts["carry"], **named)[1:]
 
     def lower(
-        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Any
+        self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
     ) -> list[Value]:
         if has_ordered(params["cond_jaxpr"].effects):
             program = stage_closed(
@@ -136,9 +140,9 @@ class Loops(HasBodies):
         )
 
     def linearize(
-        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Any]
+        self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]
     ) -> Linearization:
-        """The linear program runs the loop again, now with tangents."""
+        """The linear program runs a second loop, with tangents."""
         forward = call_program(self, avals, params)
         forward = forward.replace(outvars=(*forward.outvars, *forward.invars))
         fragment = jvp_jaxpr(call_program(self, avals, params), active)
@@ -146,7 +150,7 @@ class Loops(HasBodies):
         linear = fragment.jaxpr.replace(outvars=fragment.jaxpr.outvars[count:])
         return Linearization(forward, linear, fragment.out_active, len(avals))
 
-    def transpose(self, cts: Sequence[Any], *operands: Any, **params: Any) -> list[Any]:
+    def transpose(self, cts: Sequence[Operand], *operands: Operand, **params: Param) -> list[Any]:
         raise ValueError(
             message(
                 "reverse-mode derivative of lax.while_loop (or of fori_loop with bounds that are "
@@ -160,7 +164,11 @@ class Loops(HasBodies):
         )
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: tuple[int | None, ...], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Operand],
+        dims: tuple[int | None, ...],
+        **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
         if has_checks(self.effects(**params)):
             return batch_with_checks(self, axes, operands, dims, params)
@@ -210,7 +218,7 @@ def _carrying_condition(
     avals = [*cond_jaxpr.in_avals[:n], *body_jaxpr.in_avals]
     state_avals = [*cond_jaxpr.out_avals, *avals[n + m :]]
 
-    def body(*operands: Any) -> list[Any]:
+    def body(*operands: Operand) -> list[Any]:
         known = dict(zip(taken, operands, strict=False))
         consts = [known[i] for i in numbers]
         carry = apply_jaxpr(body_jaxpr, *consts[n:], *operands[len(taken) + 1 :])
@@ -262,7 +270,7 @@ def _any_member(condition: Jaxpr) -> Jaxpr:
 def _stopping_members(condition: Jaxpr, body: Jaxpr, cond_n: int, body_n: int) -> Jaxpr:
     """The body for members that stop at different times: those that have stopped stay."""
 
-    def function(*operands: Any) -> list[Any]:
+    def function(*operands: Operand) -> list[Any]:
         cond_consts, rest = operands[:cond_n], operands[cond_n:]
         body_consts, carry = rest[:body_n], rest[body_n:]
         goes_on = apply_jaxpr(condition, *cond_consts, *carry)[0]
@@ -273,7 +281,7 @@ def _stopping_members(condition: Jaxpr, body: Jaxpr, cond_n: int, body_n: int) -
     return stage_closed(function, in_avals)
 
 
-def _keep(goes_on: Any, old: Any, new: Any) -> Any:
+def _keep(goes_on: Operand, old: Operand, new: Operand) -> Any:
     which = broadcast_in_dim_p.bind(
         goes_on, shape=new.aval.shape, broadcast_dimensions=(0,), sharding=None
     )

@@ -11,7 +11,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ...core import Jaxpr, apply_jaxpr, aval_of
+from ...core import Jaxpr, Operand, apply_jaxpr, aval_of
 from ...lax.elementwise.arithmetic import add, mul
 from ...lax.elementwise.bitwise import bitwise_and
 from ...lax.elementwise.comparison import lt
@@ -42,7 +42,7 @@ class Unwinding:
         const_active: tuple[bool, ...],
         carry_active: tuple[bool, ...],
         consts: Sequence[Any],
-        steps: Any,
+        steps: Operand,
     ) -> None:
         self.body = body
         self.consts = consts
@@ -51,7 +51,7 @@ class Unwinding:
         self.rule = linearize_jaxpr(body, (*const_active, *carry_active), carry_active)
 
     def through(
-        self, parts: Sequence[int], carry: list[Any], first: Any, state: list[Any]
+        self, parts: Sequence[int], carry: list[Any], first: Operand, state: list[Any]
     ) -> list[Any]:
         """Pull cotangents back through a part of the loop.
 
@@ -69,7 +69,7 @@ class Unwinding:
         count, length = parts[0], prod(parts[1:])
         places = np.arange(count, dtype=np.int32)
 
-        def start(i: Any) -> Any:
+        def start(i: Operand) -> Any:
             return add(first, mul(i, np.int32(length)))
 
         def record(carry: list[Any], xs: Sequence[Any]) -> list[Any]:
@@ -88,7 +88,7 @@ class Unwinding:
         starts = _scan(record, count, carry, [places])[len(carry) :]
         return _scan(back, count, state, [places, *starts], reverse=True)
 
-    def reaches(self, step: Any) -> Any:
+    def reaches(self, step: Operand) -> Any:
         """Whether the loop took the step of this number."""
         return lt(step, self.steps)
 
@@ -131,7 +131,7 @@ def _scan(
     )
 
 
-def _if(condition: Any, function: Callable[..., Any], operands: Sequence[Any]) -> list[Any]:
+def _if(condition: Operand, function: Callable[..., Any], operands: Sequence[Operand]) -> list[Any]:
     """`function` of the operands where the condition holds, else the operands."""
     index = convert_element_type(condition, np.int32)
     parts = Parts(index=[index], operands=list(operands))

@@ -142,7 +142,7 @@ def as_array(x: Any) -> Array:
 class RunsOnArrays(Primitive):
     """Base of operations with several results whose meaning is `execute`."""
 
-    knows_words = True
+    lowers_key_data = True
     execute: Callable[..., list[Array]]
 
     def evaluate(self, *operands: Any, **params: Any) -> list[Any]:

@@ -47,7 +47,7 @@ class Donation:
                 self.given[i] = x = _unshared(x, program.places.operands[i])
             # A NumPy view of the buffer would keep XLA from using its memory.
             x._host = None
-        self._were_shared = [_is_shared(operands[i]) for i in program.handed_over]
+        self._were_shared = [_is_shared(operands[i]) for i in program.aliased]
 
     def complete(self) -> None:
         """Mark the operands whose memory is gone as deleted, once the results are there."""
@@ -56,7 +56,7 @@ class Donation:
         for i in program.donated:
             if self.given[i]._buffer.is_deleted():
                 operands[i].give_up(gone)
-        for i, was_shared in zip(program.handed_over, self._were_shared, strict=True):
+        for i, was_shared in zip(program.aliased, self._were_shared, strict=True):
             # One result is all that is left of the operand: its memory is not shared any more.
             if not was_shared and _is_shared(operands[i]):
                 del operands[i]._buffer.is_shared

@@ -1,7 +1,7 @@
 """Compile a jaxpr and call the result.
 
 A compiled program leaves out what need not be computed: operands that no result depends on are not
-passed, and results that are operands or constants are handed back as they are.  Constants above
+passed, and results that are operands or constants are forwarded as they are.  Constants above
 64 KB are passed as operands instead of being written into the module's text.
 
 jaxlib checks neither the dtype of an operand nor, for programs on several devices, its size: wrong
@@ -56,7 +56,7 @@ class Executable(Plan):
         self.places = places = program.places
         self._takes_all = program.kept_operands == tuple(range(len(program.in_avals)))
         self._taken_places = [places.operands[i] for i in program.kept_operands]
-        self._gives_away = bool(program.donated or program.handed_over)
+        self._donates = bool(program.donated or program.aliased)
         self._forwards = any(source is not None for source in program.forwarded)
         # XLA runs short programs, and all loops of cheap steps, on the thread that calls them.
         self._loops = "stablehlo.while" in program.text
@@ -107,7 +107,7 @@ class Executable(Plan):
 
     def run(self, operands: Sequence[Array], committed: bool) -> list[Array]:
         program = self.program
-        donation = Donation(program, operands) if self._gives_away else None
+        donation = Donation(program, operands) if self._donates else None
         if donation is not None:
             operands = donation.given
         if not self._takes_all:
@@ -141,7 +141,7 @@ class Executable(Plan):
 
     def call_plan(self) -> CallPlan | None:
         program, places = self.program, self.places
-        if program.handed_over:
+        if program.aliased:
             return None
         execute = self._looping if self._loops else None
         return CallPlan(
@@ -161,10 +161,10 @@ class Executable(Plan):
         )
 
     def _binding(self) -> tuple[int, ...]:
-        """The operands that are taken, or handed on as results."""
+        """The operands that are taken, or forwarded as results."""
         forwarded = [f.operand for f in self.program.forwarded if f is not None]
-        handed_on = [operand for operand in forwarded if operand is not None]
-        return tuple(sorted({*self.program.kept_operands, *handed_on}))
+        forwarded_operands = [operand for operand in forwarded if operand is not None]
+        return tuple(sorted({*self.program.kept_operands, *forwarded_operands}))
 
     def as_text(self) -> str:
         """The HLO text of the program, as XLA optimised it."""

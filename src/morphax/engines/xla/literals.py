@@ -4,8 +4,9 @@ Finite floats are written in decimal with enough digits to give the same bits; N
 are written as their bits, and large arrays as the bytes of their memory.
 
 A random key of two words is one 64-bit integer.  A key of another number of words has no such
-integer: in a program it is a row of 32-bit words, along an axis behind all others; in host memory
-it is one opaque element of as many bytes.  The bytes are the same, so neither way copies.
+integer: in a program it is its key data, a row of 32-bit words, along an axis behind all others; in
+host memory it is one opaque element of as many bytes.  The bytes are the same, so neither way
+copies.
 
 Reference: docs/design/keys.md.
 """
@@ -54,8 +55,8 @@ def physical_dtype(dtype: Any) -> np.dtype[Any]:
     return np.dtype(bool) if dtype == dtypes.float0 else dtype
 
 
-def lies_in_words(aval: Any) -> bool:
-    """Whether an element is a row of words in programs, and opaque in host memory."""
+def held_as_key_data(aval: Any) -> bool:
+    """Whether an element is key data in programs, a row of words, and opaque in host memory."""
     return type(aval) is ShapedArray and is_opaque(aval.dtype)
 
 

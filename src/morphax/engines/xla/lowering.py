@@ -60,7 +60,7 @@ class LoweredProgram:
         forwarded: for each result of the program, `None` if the module computes it.
         callbacks: Python functions that the module calls, by index.
         donated: operands whose memory the module's results may take over.
-        handed_over: operands that the caller gives away and gets back as one result.
+        aliased: operands that the caller gives away and gets back as one result.
         inspections: Python functions that are to know of the sharding of a value, once compiled.
         guards_extremes: whether maxima and minima of floats are right by the kernel library too.
     """
@@ -77,7 +77,7 @@ class LoweredProgram:
     forwarded: tuple[Forwarded | None, ...]
     callbacks: tuple[Callable[..., Any], ...]
     donated: tuple[int, ...] = ()
-    handed_over: tuple[int, ...] = ()
+    aliased: tuple[int, ...] = ()
     inspections: tuple[Callable[[Any], Any], ...] = ()
     guards_extremes: bool = False
 
@@ -139,7 +139,7 @@ def lower(
         callbacks=tuple(module.callbacks),
         inspections=tuple(module.inspections),
         donated=tuple([kept[k] for k in donations]),
-        handed_over=tuple([i for i in donated if returned[i] == 1]),
+        aliased=tuple([i for i in donated if returned[i] == 1]),
         guards_extremes=not is_plain,
     )
 

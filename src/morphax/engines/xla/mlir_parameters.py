@@ -34,7 +34,7 @@ class ShardingContext:
 
     Args:
         num_devices: how many.
-        device_assignment: which, if that is settled.
+        device_assignment: which, if that is known.
         abstract_mesh: their mesh, if they form one.
     """
 

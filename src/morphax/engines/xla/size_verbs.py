@@ -21,7 +21,7 @@ from ... import dtypes
 from ...core import ShapedArray
 from ...core.dims import Dim, SymbolicDim, is_static
 from ...core.polynomials import Polynomial, value_of
-from .literals import i64_array, i64_matrix, lies_in_words, physical_aval, physical_dtype
+from .literals import held_as_key_data, i64_array, i64_matrix, physical_aval, physical_dtype
 
 if TYPE_CHECKING:
     from .stablehlo import Value
@@ -88,7 +88,7 @@ class SizeVerbs:
 
     def broadcast(self, x: Value, out: Any, dimensions: Sequence[int]) -> Value:
         """Broadcast `x`, whose axes become the axes `dimensions` of the result."""
-        if lies_in_words(out):
+        if held_as_key_data(out):
             dimensions = [*dimensions, len(out.shape)]
         axes = i64_array(dimensions)
         if out.is_static:

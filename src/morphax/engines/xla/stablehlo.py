@@ -18,7 +18,7 @@ from ...core.dims import SymbolicDim, is_static
 from ...core.source_info import scope_path
 from ...errors import InconclusiveDimensionOperation
 from ...util.messages import message
-from .key_words import lower_on_words, takes_words
+from .key_data_lowering import lower_on_key_data, takes_key_data
 from .literals import dense_text, held, host_constant, quoted
 from .literals import element_type as element_type
 from .literals import i64_array as i64_array
@@ -80,7 +80,7 @@ class Builder(SizeVerbs):
         return self._token
 
     def argument_token(self) -> Value:
-        """A token from outside, to be bound by the caller, as that of this block."""
+        """A token that the caller binds, as that of this block."""
         self._token = self.new_value(abstract_token)
         return self._token
 
@@ -240,8 +240,8 @@ class Builder(SizeVerbs):
             primitive, outs = eqn.primitive, tuple([v.aval for v in eqn.outvars])
             if primitive.needs_numbers and self.module.symbols:
                 _check_numbers(eqn)
-            if not primitive.knows_words and takes_words(inputs):
-                results = lower_on_words(self, primitive, eqn.params, outs, inputs)
+            if not primitive.lowers_key_data and takes_key_data(inputs):
+                results = lower_on_key_data(self, primitive, eqn.params, outs, inputs)
                 env.update(zip(eqn.outvars, results, strict=True))
             elif primitive.multiple_results:
                 results = primitive.lower(self, outs, *inputs, **eqn.params)

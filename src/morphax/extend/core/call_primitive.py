@@ -95,7 +95,7 @@ class CallPrimitive(Call, Primitive):
         return rest | {"subfuns": (function_of(rest.pop("call_jaxpr")),)}
 
     def partition(self, eqn: Equation, demand: Demand) -> Partition:
-        if any(demand.asked) or demand.unknown:
+        if any(demand.live_second) or demand.unknown:
             return super().partition(eqn, demand)
         return without_dead_code(eqn, demand)
 

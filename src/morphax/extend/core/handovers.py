@@ -1,4 +1,4 @@
-"""What traces from outside are told of functions with derivative rules of the user.
+"""What user-defined traces are told of functions with derivative rules of the user.
 
 Such a function is one primitive here, whose parameters hold its program and its rule.  A trace
 that defines `process_custom_jvp_call` or `process_custom_vjp_call` gets both as functions of flat

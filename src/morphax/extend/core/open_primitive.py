@@ -1,4 +1,4 @@
-"""`Primitive("name")`: an operation whose rules are set one by one, from outside.
+"""`Primitive("name")`: a user-defined operation, whose rules are set one by one.
 
 Primitives of morphax are classes (see `core.primitive`).  This one has no class of its own: each
 rule is an attribute of the object.  `def_impl` and `def_abstract_eval` set the first two, and the
@@ -6,7 +6,7 @@ tables of `interpreters` the others.  A rule of the user may look at the values 
 may have effects of its own, so it runs at each application, in the trace below, instead of being
 staged once per signature.
 
-`isinstance(p, Primitive)` is true of all primitives.  See docs/design/outside-primitives.md.
+`isinstance(p, Primitive)` is true of all primitives.  See docs/design/user-primitives.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""`jax.core.Trace`: the base of traces that are written outside.
+"""`jax.core.Trace`: the base of user-defined traces.
 
-A trace from outside defines `process_primitive` alone, and is made current by `set_current_trace`.
+A user-defined trace defines `process_primitive` alone, and is made current by `set_current_trace`.
 Operations that run functions of the user (calls, custom derivative rules) reach it as
 `process_call`, `process_custom_jvp_call` and `process_custom_vjp_call` if it defines these, with
 the functions as arguments.  Otherwise it meets them as primitives like any other, whose parameters
@@ -18,7 +18,7 @@ from .interface import OfAnyKind
 
 
 def hand_over_as(primitive: Primitive, method: str, hand_over: Callable[..., Any]) -> None:
-    """Let traces from outside that define `method` process `primitive` by it.
+    """Let user-defined traces that define `method` process `primitive` by it.
 
     Args:
         primitive: an operation that runs functions.
@@ -29,7 +29,7 @@ def hand_over_as(primitive: Primitive, method: str, hand_over: Callable[..., Any
 
 
 class Trace(trace.Trace, metaclass=OfAnyKind):
-    """A trace that is written outside; `isinstance` is true of every trace.
+    """A user-defined trace; `isinstance` is true of every trace.
 
     Args:
         parent: the trace below, for those that want it remembered.

@@ -1,4 +1,4 @@
-"""Setting rules of primitives from outside, one at a time.
+"""Setting rules of user-defined primitives, one at a time.
 
 A rule set on the object takes precedence over that of its class.  What was derived from an earlier
 rule is remembered in many places, so replacing one empties all caches.

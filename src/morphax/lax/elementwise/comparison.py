@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 
 import numpy as np
 
-from ...engines.xla.literals import lies_in_words, physical_aval
+from ...engines.xla.literals import held_as_key_data, physical_aval
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Predicate, compare, expanded
 from ..ground.kinds import ANY, FLOATING, ORDERED
@@ -47,17 +47,17 @@ class Equality(Comparison):
     """
 
     accepts = ANY
-    knows_words = True
+    lowers_key_data = True
     operator: ClassVar[Callable[[Any, Any], Any]]
 
     def evaluate(self, x: Any, y: Any) -> Any:
         return type(self).operator(x, y)
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
-        return None if lies_in_words(avals[0]) else type(self).numpy
+        return None if held_as_key_data(avals[0]) else type(self).numpy
 
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
-        if not lies_in_words(x.aval):
+        if not held_as_key_data(x.aval):
             return super().lower(b, out, x, y)
         x, y = [v.seen_as(physical_aval(v.aval)) for v in expanded(b, out.shape, (x, y))]
         words = compare(b, x.aval.update(dtype=bool), self.direction, x, y)

@@ -55,7 +55,7 @@ _FEW_KEYS = 1024
 class KeyOperation(Primitive):
     """Operations that make, change or read keys."""
 
-    knows_words = True
+    lowers_key_data = True
     jvp = not_differentiable("keys, and the bits drawn from them, are discrete")
     transpose = not_linear()
 

@@ -99,7 +99,7 @@ class TakesReferences(Primitive):
         infer(self, params, tuple(map(aval_of, operands)))
         results = self.discharge(*cells, **params)
         for reference in opened.values():
-            reference.settle()
+            reference.write_back()
         return results
 
 
@@ -145,15 +145,15 @@ class _Opened:
             self.cell = Cell(reference.aval, value)
         self._before = self.cell.value
 
-    def settle(self) -> None:
-        """Check the value that the operation has left, and hand it on."""
+    def write_back(self) -> None:
+        """Check the value that the operation has left, and write it back."""
         value = self.cell.value
         if value is self._before:
             return
         for trace in self._passed:
             if trace.maps or (isinstance(value, Tracer) and value._trace is trace):
                 self.cell.value = self._before
-                raise TypeError(_kept_outside(self.cell.aval, trace))
+                raise TypeError(_escaped_value(self.cell.aval, trace))
         if self.cell is not self._reference:
             self._root.process(swap_p, [self._reference, value], {"indexers": ()})
 
@@ -195,7 +195,7 @@ def _leaked(aval: AbstractRef) -> str:
     )
 
 
-def _kept_outside(aval: AbstractRef, trace: Trace) -> str:
+def _escaped_value(aval: AbstractRef, trace: Trace) -> str:
     what = "a value that differs between members of a batch (vmap)"
     fix = "Make the reference an argument of the mapped function, or make it inside."
     if not trace.maps:

@@ -16,7 +16,7 @@ class OptimizationBarrier(Primitive):
 
     name = "optimization_barrier"
     multiple_results = True
-    knows_words = True
+    lowers_key_data = True
 
     def abstract_eval(self, *avals: Any) -> Sequence[Any]:
         return avals

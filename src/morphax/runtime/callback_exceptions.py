@@ -1,7 +1,7 @@
 """What Python functions raise that compiled programs call.
 
 XLA passes on only the text of what a function raises.  So the exception is kept under a number,
-which that text shows, and is raised again by whoever waits for the program (`failures`).
+which that text shows, and is re-raised by whoever waits for the program (`failures`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ import threading
 from typing import final
 
 # Exceptions of programs whose results nobody waits for are forgotten when there are so many.
-_MOST_KEPT = 256
+_MOST_PENDING = 256
 
 
 @final
-class _Kept:
-    """What callbacks raised, until it is raised again."""
+class _Pending:
+    """What callbacks raised, until it is re-raised."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -29,7 +29,7 @@ class _Kept:
         with self._lock:
             number = next(self._numbers)
             self._errors[number] = error
-            if len(self._errors) > _MOST_KEPT:
+            if len(self._errors) > _MOST_PENDING:
                 del self._errors[min(self._errors)]
         return f"exception {number} of a callback of morphax"
 
@@ -42,6 +42,6 @@ class _Kept:
             return self._errors.pop(int(found[1]), None)
 
 
-_kept = _Kept()
-keep_exception = _kept.keep
-raised_in_callback = _kept.take
+_pending = _Pending()
+keep_exception = _pending.keep
+raised_in_callback = _pending.take

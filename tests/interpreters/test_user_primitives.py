@@ -16,14 +16,14 @@ from morphax import lax
 from morphax.core import check_jaxpr
 from morphax.test_util import check_grads
 
-from .outside import halves_primitive, multiply_add_primitive
+from .user_primitives import halves_primitive, multiply_add_primitive
 
 multiply_add_p, halves_p = multiply_add_primitive(), halves_primitive()
 VECTOR = np.linspace(0.5, 2.0, 4, dtype=np.float32)
 
 
 def f(x: Any, y: Any) -> Any:
-    """x y + x, by one outside operation."""
+    """x y + x, by one user-defined operation."""
     return multiply_add_p.bind(x, y, x)
 
 
@@ -33,7 +33,7 @@ def plain(x: Any, y: Any) -> Any:
 
 
 def g(x: Any) -> Any:
-    """x/2 · 3x, by an outside operation with two results."""
+    """x/2 · 3x, by a user-defined operation with two results."""
     half, scaled = halves_p.bind(x, scale=3.0)
     return half * scaled
 

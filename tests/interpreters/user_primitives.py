@@ -1,4 +1,4 @@
-"""Primitives written from outside, for the tests: x y + z, and one with two results."""
+"""User-defined primitives for the tests: x y + z, and one with two results."""
 
 from __future__ import annotations
 

@@ -388,6 +388,8 @@ if _TYPE_CHECKING:
     from .random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
     from .shape.likeness import broadcast_like as broadcast_like
     from .shape.likeness import dtype as dtype
+    from .shape.sharding_constraint import sharding_constraint_p as sharding_constraint_p
+    from .shape.sharding_constraint import with_sharding_constraint as with_sharding_constraint
 
 __getattr__, __dir__ = _on_demand(
     __name__,
@@ -426,6 +428,7 @@ __getattr__, __dir__ = _on_demand(
             "rng_bit_generator_p",
         ),
         "..lax.shape.likeness": ("broadcast_like", "dtype"),
+        "..lax.shape.sharding_constraint": ("sharding_constraint_p", "with_sharding_constraint"),
         "..parallel.exchange": ("all_to_all", "all_to_all_p", "pswapaxes"),
         "..parallel.gathering": ("all_gather", "all_gather_p", "psum_scatter"),
         "..parallel.permutation": ("pbroadcast", "ppermute", "ppermute_p", "pshuffle"),

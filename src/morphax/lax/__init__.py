@@ -369,6 +369,7 @@ if _TYPE_CHECKING:
     from .contraction.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
     from .contraction.ragged import ragged_dot as ragged_dot
     from .contraction.ragged import ragged_dot_general as ragged_dot_general
+    from .contraction.scaled import scaled_dot as scaled_dot
     from .elementwise.incomplete_beta import betainc as betainc
     from .elementwise.incomplete_beta import (
         regularized_incomplete_beta_p as regularized_incomplete_beta_p,
@@ -386,8 +387,12 @@ if _TYPE_CHECKING:
     from .random.bit_generator import RandomAlgorithm as RandomAlgorithm
     from .random.bit_generator import rng_bit_generator as rng_bit_generator
     from .random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
+    from .random.uniform import rng_uniform as rng_uniform
+    from .random.uniform import rng_uniform_p as rng_uniform_p
     from .shape.likeness import broadcast_like as broadcast_like
     from .shape.likeness import dtype as dtype
+    from .shape.likeness import shape_as_value as shape_as_value
+    from .shape.likeness import stage as stage
     from .shape.sharding_constraint import sharding_constraint_p as sharding_constraint_p
     from .shape.sharding_constraint import with_sharding_constraint as with_sharding_constraint
 
@@ -409,6 +414,7 @@ __getattr__, __dir__ = _on_demand(
             "ragged_dot",
             "ragged_dot_general",
         ),
+        "..lax.contraction.scaled": ("scaled_dot",),
         "..lax.elementwise.incomplete_beta": ("betainc", "regularized_incomplete_beta_p"),
         "..lax.elementwise.incomplete_gamma": (
             "igamma",
@@ -427,7 +433,8 @@ __getattr__, __dir__ = _on_demand(
             "rng_bit_generator",
             "rng_bit_generator_p",
         ),
-        "..lax.shape.likeness": ("broadcast_like", "dtype"),
+        "..lax.random.uniform": ("rng_uniform", "rng_uniform_p"),
+        "..lax.shape.likeness": ("broadcast_like", "dtype", "shape_as_value", "stage"),
         "..lax.shape.sharding_constraint": ("sharding_constraint_p", "with_sharding_constraint"),
         "..parallel.exchange": ("all_to_all", "all_to_all_p", "pswapaxes"),
         "..parallel.gathering": ("all_gather", "all_gather_p", "psum_scatter"),

@@ -384,6 +384,7 @@ if _TYPE_CHECKING:
     from .elementwise.polynomial import polynomial as polynomial
     from .ordering.approximate import approx_max_k as approx_max_k
     from .ordering.approximate import approx_min_k as approx_min_k
+    from .ordering.approximate import approx_top_k_p as approx_top_k_p
     from .random.bit_generator import RandomAlgorithm as RandomAlgorithm
     from .random.bit_generator import rng_bit_generator as rng_bit_generator
     from .random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
@@ -427,7 +428,7 @@ __getattr__, __dir__ = _on_demand(
         ),
         "..lax.elementwise.polynomial": ("polynomial",),
         "..lax.fourier.fft": ("FftType", "fft", "fft_p"),
-        "..lax.ordering.approximate": ("approx_max_k", "approx_min_k"),
+        "..lax.ordering.approximate": ("approx_max_k", "approx_min_k", "approx_top_k_p"),
         "..lax.random.bit_generator": (
             "RandomAlgorithm",
             "rng_bit_generator",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from morphax.lax.ordering.approximate import approx_max_k, approx_min_k
 from morphax.lax.ordering.sorting import sort, sort_key_val, top_k
 
 from .op_case import ALL, BOOL, FLOATS, INTEGERS, OpCase, Operand
@@ -93,5 +94,18 @@ CASES = (
             dtypes=ORDERED,
         )
         for k, axis in ((2, 1), (5, 1), (0, 1), (1, 0), (2, -1))
+    ],
+    *[
+        OpCase(
+            f"{function.__name__}/{k} along {axis}",
+            partial(function, k=k, reduction_dimension=axis),
+            truth,
+            (DISTINCT,),
+            dtypes=FLOATS,
+        )
+        for function, k, axis, truth in (
+            (approx_max_k, 2, -1, partial(_largest, 2, -1)),
+            (approx_min_k, 1, 0, lambda x: [-_largest(1, 0, -x)[0], _largest(1, 0, -x)[1]]),
+        )
     ],
 )

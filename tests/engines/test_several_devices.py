@@ -11,6 +11,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax import lax
 from morphax.array import Array
 from morphax.control.jit.compiled import Compiled
 from morphax.core import ShapedArray
@@ -172,3 +173,40 @@ def test_one_place_for_all(two_devices: list[Any]) -> None:
     assert places.platform == "cpu"
     text = partial(compiled, jnp.negative, [1.0])(Places.all_at(place, 1, 1)).program.text
     assert "sdy" not in text
+
+
+def test_sharding_constraint_in_a_program(two_devices: list[Any]) -> None:
+    rows, columns = Split(two_devices, 0), Split(two_devices, 1)
+
+    def f(x: Any) -> Any:
+        return lax.with_sharding_constraint(jnp.sin(x), columns) * 2
+
+    x = rows.distribute(Array.from_host(X))
+    for function, truth in ((f, 2 * np.sin(X)), (jax.grad(lambda x: f(x).sum()), 2 * np.cos(X))):
+        program = jax.jit(function)
+        for _ in range(2):
+            np.testing.assert_allclose(program(x), truth, rtol=1e-6)
+        assert program.lower(x).as_text().count("sdy.sharding_constraint") == 1
+    with pytest.raises(ValueError, match=r"(?s)compiled program.*runs on.*fix:.*device_put"):
+        jax.jit(f)(X)
+    with pytest.raises(ValueError, match="vmap"):
+        jax.vmap(f)(X[None])
+
+
+def test_sharding_constraint_of_a_batch_leaves_its_axis_open(two_devices: list[Any]) -> None:
+    whole = Split(two_devices, None)
+    f = jax.vmap(lambda x: lax.with_sharding_constraint(jnp.sin(x), whole), 1)
+    x = whole.distribute(Array.from_host(X))
+    program = jax.jit(f)
+    np.testing.assert_allclose(program(x), np.sin(X.T), rtol=1e-6)
+    assert "[{?}, {}]" in program.lower(x).as_text()
+
+
+def test_sharding_constraint_at_once(two_devices: list[Any]) -> None:
+    rows = Split(two_devices, 0)
+    y = lax.with_sharding_constraint(X, rows)
+    assert (y.place, y.committed) == (rows, True)
+    np.testing.assert_array_equal(y, X)
+    here = jax.device_put(X, two_devices[0])
+    with pytest.raises(ValueError, match=r"committed to.*(?s:.*)fix:.*device_put"):
+        lax.with_sharding_constraint(here, rows)

@@ -61,3 +61,28 @@ def test_the_number_of_candidates(shape: Any, k: int, recall: float, count: int)
 def test_what_is_refused(x: Any, options: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"lax\.approx_min_k"):
         lax.approx_min_k(x, **options)
+
+
+def test_the_equation() -> None:
+    (eqn,) = jax.make_jaxpr(lambda x: lax.approx_min_k(x, 2))(X).eqns
+    assert eqn.primitive is lax.approx_top_k_p
+    assert eqn.params == {
+        "aggregate_to_topk": True,
+        "is_max_k": False,
+        "k": 2,
+        "recall_target": 0.95,
+        "reduction_dimension": -1,
+        "reduction_input_size_override": -1,
+    }
+
+
+@pytest.mark.parametrize("aggregate", [True, False])
+@pytest.mark.parametrize("function", [lax.approx_max_k, lax.approx_min_k])
+def test_a_batch_has_the_candidates_of_its_members(function: Any, aggregate: bool) -> None:
+    x = np.random.default_rng(1).normal(size=(2, 3000)).astype("f4")
+
+    def found(x: Any) -> Any:
+        return function(x, 2, aggregate_to_topk=aggregate)
+
+    for given, member in zip(jax.vmap(found)(x), zip(*map(found, x), strict=True), strict=True):
+        np.testing.assert_array_equal(given, np.stack(member))

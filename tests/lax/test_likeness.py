@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import ml_dtypes
 import numpy as np
 import pytest
 
 import morphax as jax
+import morphax.numpy as jnp
 from morphax import lax
 
 
@@ -32,3 +35,31 @@ def test_dtype() -> None:
     for x, error in [(None, ValueError), ([1.0], TypeError)]:
         with pytest.raises(error, match=r"lax\.dtype"):
             lax.dtype(x)
+
+
+def test_shape_as_value() -> None:
+    for shape in ((2, 3), [], (np.int64(4), -1)):
+        out = lax.shape_as_value(shape)
+        assert (out.dtype, out.tolist()) == (np.int32, list(shape))
+    assert jax.jit(lambda n: lax.shape_as_value((n, 3)))(2).tolist() == [2, 3]
+    assert jax.jit(lambda x: lax.shape_as_value(x.shape))(np.ones((2, 5))).tolist() == [2, 5]
+    for wrong in ((2.0,), ("a",), 3):
+        with pytest.raises(TypeError):
+            lax.shape_as_value(wrong)
+
+
+def test_stage() -> None:
+    assert lax.stage(1.5).aval == jnp.asarray(1.5).aval
+    assert isinstance(lax.stage(np.arange(3)), jax.Array)
+    seen = []
+
+    def f(x: float) -> Any:
+        seen.extend([isinstance(lax.stage(v), jax.core.Tracer) for v in (x, 2.0, np.arange(3))])
+        return lax.stage(np.float32(3)) + lax.stage(x)
+
+    assert jax.jit(f)(1.0) == 4
+    assert seen == [True, True, True]
+    assert jax.grad(lax.stage)(2.0) == 1
+    for wrong in ("a", None, (1.0, 2.0)):
+        with pytest.raises(TypeError, match=r"(?s)lax.stage.*expected:.*fix:"):
+            lax.stage(wrong)

@@ -47,3 +47,13 @@ def test_integers_have_no_tangent() -> None:
 def test_wrong_place() -> None:
     with pytest.raises(ValueError, match="argument device"):
         jax.jit(lambda x: jax.device_put(x, "nowhere"))(1.0)
+
+
+def test_a_program_that_can_run_on_one_device_only(two_devices: list[Any]) -> None:
+    there = two_devices[1]
+    f = jax.jit(lambda x: jax.device_put(2 * x, there))
+    x = jax.device_put(np.ones(3), there)
+    for _ in range(3):
+        assert f(x).devices() == {there}
+    with pytest.raises(ValueError, match="argument device"):
+        f(np.ones(3))

@@ -22,6 +22,7 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     "entr": (UNIT,),
     "erf": (REAL,),
     "erfc": (REAL,),
+    "erfcinv": (np.array([0.05, 0.3, 1.0, 1.95]),),
     "erfinv": (UNIT,),
     "expit": (REAL,),
     "factorial": (POSITIVE,),
@@ -56,6 +57,7 @@ def test_values_and_derivatives(name: str) -> None:
         ("entr", (-1.0,)),
         ("entr", (0.0,)),
         ("gammasgn", (np.array([-2.5, -1.5, 3.0, 0.0]),)),
+        ("erfcinv", (np.array([0.0, -0.0, 1.0, 2.0, -1.0, 2.5, np.nan, np.inf]),)),
         ("logit", (np.array([0.0, 1.0]),)),
         ("rel_entr", (np.array([0.0, 0.0, 1.0, -1.0]), np.array([0.0, 1.0, 0.0, 1.0]))),
         ("xlogy", (0.0, np.array([0.0, 1.0]))),
@@ -70,6 +72,22 @@ def test_derivative_where_the_first_factor_is_zero() -> None:
     assert jax.grad(special.xlogy)(0.0, 2.0) == np.float32(np.log(2.0))
     assert jax.grad(special.xlogy, 1)(0.0, 2.0) == 0
     assert jax.grad(special.rel_entr)(0.0, 1.0) == 0
+
+
+def test_complex_numbers_have_no_erfcinv() -> None:
+    with pytest.raises(ValueError, match=r"(?s)erfcinv.*expected:.*fix:"):
+        special.erfcinv(1j)
+
+
+@pytest.mark.parametrize("name", ["i0", "i1"])
+def test_bessel_functions_near_the_end_of_the_range(name: str) -> None:
+    x = np.array([0.0, -0.0, 85.0, 90.0, 91.5, -91.5, 95.0, -95.0, np.inf, -np.inf, np.nan])
+    with np.errstate(over="ignore"):
+        # SciPy gives NaN at infinity.
+        truth = np.float32(getattr(reference, name)(np.clip(x, -500, 500)))
+    function = getattr(special, name)
+    for run in (function, jax.jit(function)):
+        np.testing.assert_allclose(run(np.float32(x)), truth, rtol=2e-5)
 
 
 def test_sums_of_exponentials() -> None:

@@ -32,6 +32,10 @@ class AbstractMesh:
     axis_sizes: tuple[int, ...]
     axis_names: tuple[str, ...]
 
+    def __str__(self) -> str:
+        axes = zip(self.axis_names, self.axis_sizes, strict=True)
+        return f"Mesh({', '.join([f'{name!r}: {size}' for name, size in axes])})"
+
     def parts(self, split: Split) -> int:
         """Into how many parts an axis of an array is cut that is split so."""
         return math.prod([self.axis_sizes[self.axis_names.index(name)] for name in split])

@@ -270,6 +270,8 @@ class Printer:
     def _value(self, value: object) -> Document:
         programs = _programs_in(value)
         if not programs:
+            if type(value) is frozenset and not value:
+                return "frozenset({})"
             return _ADDRESS.sub("X" * 12, str(value))
         documents = [self._shared.get(p) or self.program(p) for p in programs]
         if value is programs[0]:

@@ -369,6 +369,7 @@ if _TYPE_CHECKING:
     from .contraction.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
     from .contraction.ragged import ragged_dot as ragged_dot
     from .contraction.ragged import ragged_dot_general as ragged_dot_general
+    from .contraction.scaled import scaled_dot as scaled_dot
     from .elementwise.incomplete_beta import betainc as betainc
     from .elementwise.incomplete_beta import (
         regularized_incomplete_beta_p as regularized_incomplete_beta_p,
@@ -383,11 +384,18 @@ if _TYPE_CHECKING:
     from .elementwise.polynomial import polynomial as polynomial
     from .ordering.approximate import approx_max_k as approx_max_k
     from .ordering.approximate import approx_min_k as approx_min_k
+    from .ordering.approximate import approx_top_k_p as approx_top_k_p
     from .random.bit_generator import RandomAlgorithm as RandomAlgorithm
     from .random.bit_generator import rng_bit_generator as rng_bit_generator
     from .random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
+    from .random.uniform import rng_uniform as rng_uniform
+    from .random.uniform import rng_uniform_p as rng_uniform_p
     from .shape.likeness import broadcast_like as broadcast_like
     from .shape.likeness import dtype as dtype
+    from .shape.likeness import shape_as_value as shape_as_value
+    from .shape.likeness import stage as stage
+    from .shape.sharding_constraint import sharding_constraint_p as sharding_constraint_p
+    from .shape.sharding_constraint import with_sharding_constraint as with_sharding_constraint
 
 __getattr__, __dir__ = _on_demand(
     __name__,
@@ -407,6 +415,7 @@ __getattr__, __dir__ = _on_demand(
             "ragged_dot",
             "ragged_dot_general",
         ),
+        "..lax.contraction.scaled": ("scaled_dot",),
         "..lax.elementwise.incomplete_beta": ("betainc", "regularized_incomplete_beta_p"),
         "..lax.elementwise.incomplete_gamma": (
             "igamma",
@@ -419,13 +428,15 @@ __getattr__, __dir__ = _on_demand(
         ),
         "..lax.elementwise.polynomial": ("polynomial",),
         "..lax.fourier.fft": ("FftType", "fft", "fft_p"),
-        "..lax.ordering.approximate": ("approx_max_k", "approx_min_k"),
+        "..lax.ordering.approximate": ("approx_max_k", "approx_min_k", "approx_top_k_p"),
         "..lax.random.bit_generator": (
             "RandomAlgorithm",
             "rng_bit_generator",
             "rng_bit_generator_p",
         ),
-        "..lax.shape.likeness": ("broadcast_like", "dtype"),
+        "..lax.random.uniform": ("rng_uniform", "rng_uniform_p"),
+        "..lax.shape.likeness": ("broadcast_like", "dtype", "shape_as_value", "stage"),
+        "..lax.shape.sharding_constraint": ("sharding_constraint_p", "with_sharding_constraint"),
         "..parallel.exchange": ("all_to_all", "all_to_all_p", "pswapaxes"),
         "..parallel.gathering": ("all_gather", "all_gather_p", "psum_scatter"),
         "..parallel.permutation": ("pbroadcast", "ppermute", "ppermute_p", "pshuffle"),

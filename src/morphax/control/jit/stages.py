@@ -173,7 +173,12 @@ class Traced(Stage):
             how the program is called on the device, None if only Python can do it; whether its
             results are committed in any case; and their structure.
         """
-        plan = self._plans.get(self._place) or self._compile(self._place)
+        plan = self._plans.get(self._place)
+        if plan is None:
+            if self._plans:
+                # It has run elsewhere only, and there may be places where it cannot run.
+                return None, self._committed, self.out_tree
+            plan = self._compile(self._place)
         steps = None if self.captured else plan.call_plan()
         return steps, self._committed, self.out_tree
 

@@ -7,7 +7,7 @@ one over which the parts are repeated.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...core import Atom, Jaxpr
@@ -52,13 +52,32 @@ def annotations_of(
 def _sharded(place: Sharding, ndim: int, meshes: dict[str, str]) -> list[str]:
     if place.num_devices == 1:
         return []
+
+    def mesh_name(text: str) -> str:
+        return meshes.setdefault(text, f"mesh{len(meshes)}")
+
+    return [f"sdy.sharding = {sharding_attribute(place, ndim, mesh_name)}"]
+
+
+def sharding_attribute(
+    place: Sharding, ndim: int, mesh_name: Callable[[str], str], free: Container[int] = ()
+) -> str:
+    """A place of several devices as an attribute of Shardy.
+
+    Args:
+        place: of arrays.
+        ndim: how many axes they have.
+        mesh_name: declares a mesh, given its text, and says its name.
+        free: axes of which the place says nothing; they are whole in it.
+    """
     parts, copies, order = tiling(place, ndim)
     axes = ", ".join([f'"{i}"={size}' for i, size in enumerate((*parts, copies))])
     numbers = "" if order == tuple(range(len(order))) else f", device_ids={list(order)}"
-    mesh = f"<[{axes}]{numbers}>"
-    name = meshes.setdefault(mesh, f"mesh{len(meshes)}")
-    split = ", ".join([f'{{"{i}"}}' if size > 1 else "{}" for i, size in enumerate(parts)])
-    return [f"sdy.sharding = #sdy.sharding<@{name}, [{split}]>"]
+    name = mesh_name(f"<[{axes}]{numbers}>")
+    split = ", ".join(
+        ["{?}" if i in free else f'{{"{i}"}}' if size > 1 else "{}" for i, size in enumerate(parts)]
+    )
+    return f"#sdy.sharding<@{name}, [{split}]>"
 
 
 def _attributes(parts: Sequence[Sequence[str]]) -> dict[int, str]:

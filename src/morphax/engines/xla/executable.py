@@ -29,7 +29,6 @@ from ...runtime.client import (
 from ...runtime.failures import raise_failure, reported_by_xla
 from ...runtime.interruptible import interruptible
 from ...runtime.layouts import layout_of
-from ...runtime.sharding import whole_on
 from ..call_plan import CallPlan
 from ..engine import Plan
 from . import pending
@@ -102,7 +101,7 @@ class Executable(Plan):
         except reported_by_xla() as error:
             raise_failure(error, f"compiling the program {program.name}")
         for inspection in program.inspections:
-            inspection(whole_on(devices[0]))
+            inspection(program.places.whole)
         return cls(program, loaded)
 
     def run(self, operands: Sequence[Array], committed: bool) -> list[Array]:

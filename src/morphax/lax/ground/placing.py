@@ -96,14 +96,13 @@ class DevicePut(RunsOnArrays):
 
 def _check_reached(place: Any, program: Any) -> None:
     """Raise `ValueError` unless values of a program of this sharding lie at `place`."""
-    (device,) = program.device_set
     wanted = placement.sharding_of(place, program)
-    if wanted.device_set != {device}:
+    if wanted.device_set != program.device_set:
         raise ValueError(
             message(
                 "device_put in a compiled program, argument device",
-                given=f"{place!r}, where the program runs on {device!r}",
-                expected="the device of the program, which computes on one",
+                given=f"{place!r}, where the program runs on {program.brief!r}",
+                expected="the device of the program, or all of them",
                 fix="Call device_put outside of jit, or run the whole program on that device.",
             )
         )

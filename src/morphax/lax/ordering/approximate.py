@@ -15,17 +15,88 @@ peak FLOP/s", NeurIPS 2022.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, final
 
-from ...core import aval_of
-from ...util.messages import described, message
-from ..elementwise.arithmetic import neg
+from ...core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    Zero,
+    aval_of,
+    is_zero,
+    not_linear,
+    same_axes,
+)
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.messages import message
 from ..ground.axes import canonical_axis, integer
 from ..ground.kinds import FLOATING
-from .sorting import top_k
+from ..ground.linear_structure import moved_axis
+from .sorting import taken_along, top_k_p
 
 _LANES = 128
 _LANES_OF_VECTORS = 1024
+
+
+@final
+class ApproxTopK(Primitive):
+    """The k largest or smallest elements, and their places, found by an exact search.
+
+    Params:
+        k, reduction_dimension, recall_target, reduction_input_size_override, aggregate_to_topk: as
+            of `approx_max_k`.
+        is_max_k: whether the largest are searched.
+    """
+
+    name = "approx_top_k"
+    multiple_results = True
+
+    transpose = not_linear()
+
+    def abstract_eval(self, x: Any, **params: Any) -> list[ShapedArray]:
+        axis, count = _candidates(x, **params)
+        return top_k_p.abstract_eval(x, k=count, axis=axis)
+
+    def axis_flow(self, x: Any, **params: Any) -> AxisFlow:
+        return same_axes(x, results=2, whole=(_candidates(x, **params)[0],))
+
+    def evaluate(self, x: Any, *, is_max_k: bool, **params: Any) -> list[Any]:
+        axis, count = _candidates(x, is_max_k=is_max_k, **params)
+        values, places = top_k_p.evaluate(x if is_max_k else -x, k=count, axis=axis)
+        return [values if is_max_k else -values, places]
+
+    def lower(
+        self, b: Builder, outs: Any, x: Value, *, is_max_k: bool, **params: Any
+    ) -> list[Value]:
+        axis, count = _candidates(x.aval, is_max_k=is_max_k, **params)
+        if is_max_k:
+            return top_k_p.lower(b, outs, x, k=count, axis=axis)
+        negated = b.elementwise("stablehlo.negate", x.aval, x)
+        values, places = top_k_p.lower(b, outs, negated, k=count, axis=axis)
+        return [b.elementwise("stablehlo.negate", outs[0], values), places]
+
+    def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
+        (x,), (t,) = primals, tangents
+        values, places = self.bind(x, **params)
+        axis, _ = _candidates(aval_of(x), **params)
+        moved = Zero(values.aval.to_tangent_aval()) if is_zero(t) else taken_along(t, places, axis)
+        return [values, places], [moved, Zero(places.aval.to_tangent_aval())]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+    ) -> tuple[list[Any], list[int]]:
+        x = moved_axis(operands[0], dims[0], 0)
+        axis, count = _candidates(aval_of(x).without_axis(0), **params)
+        options = params | {"reduction_dimension": axis + 1}
+        if _candidates(aval_of(x), **options)[1] != count:
+            # A vector has other candidates than a row of a matrix.
+            options |= {"k": count, "aggregate_to_topk": True}
+        return self.bind(x, **options), [0, 0]
+
+
+approx_top_k_p = ApproxTopK()
 
 
 def approx_max_k(
@@ -58,16 +129,20 @@ def approx_max_k(
         >>> jax.lax.approx_max_k(jnp.array([1.0, 5.0, 2.0]), 2)
         [Array([5., 2.], dtype=float32), Array([1, 2], dtype=int32)]
     """
-    axis, count = _candidates(
-        "lax.approx_max_k",
+    return approx_top_k_p.bind(
         operand,
-        k,
-        reduction_dimension,
-        recall_target,
-        reduction_input_size_override,
-        aggregate=aggregate_to_topk,
+        k=integer("lax.approx_max_k, argument k", k),
+        reduction_dimension=integer(
+            "lax.approx_max_k, argument reduction_dimension", reduction_dimension
+        ),
+        recall_target=recall_target,
+        is_max_k=True,
+        reduction_input_size_override=integer(
+            "lax.approx_max_k, argument reduction_input_size_override",
+            reduction_input_size_override,
+        ),
+        aggregate_to_topk=bool(aggregate_to_topk),
     )
-    return top_k(operand, count, axis=axis)
 
 
 def approx_min_k(
@@ -87,50 +162,52 @@ def approx_min_k(
         >>> jax.lax.approx_min_k(jnp.array([1.0, 5.0, 2.0]), 2)
         [Array([1., 2.], dtype=float32), Array([0, 2], dtype=int32)]
     """
-    axis, count = _candidates(
-        "lax.approx_min_k",
+    return approx_top_k_p.bind(
         operand,
-        k,
-        reduction_dimension,
-        recall_target,
-        reduction_input_size_override,
-        aggregate=aggregate_to_topk,
+        k=integer("lax.approx_min_k, argument k", k),
+        reduction_dimension=integer(
+            "lax.approx_min_k, argument reduction_dimension", reduction_dimension
+        ),
+        recall_target=recall_target,
+        is_max_k=False,
+        reduction_input_size_override=integer(
+            "lax.approx_min_k, argument reduction_input_size_override",
+            reduction_input_size_override,
+        ),
+        aggregate_to_topk=bool(aggregate_to_topk),
     )
-    values, places = top_k(neg(operand), count, axis=axis)
-    return [neg(values), places]
 
 
 def _candidates(
-    where: str,
-    operand: Any,
-    k: int,
-    dimension: int,
-    recall: float,
-    size_override: int,
+    x: Any,
     *,
-    aggregate: bool,
+    k: int,
+    reduction_dimension: int,
+    recall_target: float,
+    is_max_k: bool,
+    reduction_input_size_override: int,
+    aggregate_to_topk: bool,
 ) -> tuple[int, int]:
-    """The axis, and how many elements to return."""
-    aval = aval_of(operand)
-    axis = canonical_axis(f"{where}, argument reduction_dimension", dimension, aval.ndim)
-    size, count = aval.shape[axis], integer(f"{where}, argument k", k)
-    override = integer(f"{where}, argument reduction_input_size_override", size_override)
-    is_sound = aval.dtype in FLOATING and 0 < count <= size and 0 < recall <= 1
+    """The axis, and how many elements of an array like `x` to return."""
+    where = f"lax.approx_{'max' if is_max_k else 'min'}_k"
+    axis = canonical_axis(f"{where}, argument reduction_dimension", reduction_dimension, x.ndim)
+    size, override = x.shape[axis], reduction_input_size_override
+    is_sound = x.dtype in FLOATING and 0 < k <= size and 0 < recall_target <= 1
     if not is_sound or not (override == -1 or override >= size):
         raise ValueError(
             message(
                 where,
-                given=f"{described(operand)} with k={count}, axis {axis}, recall_target={recall}, "
-                f"reduction_input_size_override={override}",
+                given=f"{x.dtype}{list(x.shape)} with k={k}, axis {axis}, "
+                f"recall_target={recall_target}, reduction_input_size_override={override}",
                 expected="a floating array, 0 < k ≤ the size of the axis, 0 < recall_target ≤ 1, "
                 "and an override that is −1 or no smaller than the axis",
                 fix="Use lax.top_k for integers, or choose k anew.",
             )
         )
-    if aggregate:
-        return axis, count
-    lanes = _LANES if aval.ndim > 1 else _LANES_OF_VECTORS
-    return axis, min(_number_of_candidates(max(size, override), count, recall, lanes), size)
+    if aggregate_to_topk:
+        return axis, k
+    lanes = _LANES if x.ndim > 1 else _LANES_OF_VECTORS
+    return axis, min(_number_of_candidates(max(size, override), k, recall_target, lanes), size)
 
 
 def _number_of_candidates(size: int, k: int, recall: float, lanes: int) -> int:

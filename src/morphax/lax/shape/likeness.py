@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from ... import dtypes
-from ...core import aval_of, is_value
+from ...core import Tracer, aval_of, current_trace, is_value
+from ...core.dims import SymbolicDim
 from ...util.messages import described, message
-from .shape_operations import broadcast_in_dim
+from ..elementwise.convert import convert
+from ..ground.axes import integer
+from .filling import size_value
+from .joining import concatenate
+from .shape_operations import broadcast_in_dim, reshape
 
 
 def broadcast_like(arr: Any, like_arr: Any) -> Any:
@@ -62,3 +68,47 @@ def dtype(x: Any) -> Any:
             fix="Convert lists and tuples with jnp.array.",
         )
     )
+
+
+def stage(x: Any, /) -> Any:
+    """`x` as an array: a tracer of the program that is being traced, if there is one.
+
+    Raises:
+        TypeError: `x` is no array of numbers, and no number.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.make_jaxpr(lambda: jax.lax.stage(2.0))()
+        { lambda ; . let  in (2.0:f32[],) }
+    """
+    if not is_value(x):
+        raise TypeError(
+            message(
+                "lax.stage",
+                given=described(x),
+                expected="an array or a number",
+                fix="Convert lists and tuples with jnp.array.",
+            )
+        )
+    return x if isinstance(x, Tracer) else current_trace().constant(x)
+
+
+def shape_as_value(shape: Iterable[Any]) -> Any:
+    """A shape as a vector of integers; its sizes may be traced or symbolic.
+
+    Raises:
+        TypeError: a size is no integer.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.shape_as_value((2, 3))
+        Array([2, 3], dtype=int32)
+    """
+    sizes = tuple(shape)
+    where = "lax.shape_as_value, argument shape"
+    dtype = dtypes.canonicalize(np.int64)
+    if not any([isinstance(n, (Tracer, SymbolicDim)) for n in sizes]):
+        numbers = [integer(where, n) for n in sizes]
+        return current_trace().constant(np.array(numbers, dtype))
+    each = [convert(n, dtype) if isinstance(n, Tracer) else size_value(n, dtype) for n in sizes]
+    return concatenate([reshape(n, (1,)) for n in each], 0)

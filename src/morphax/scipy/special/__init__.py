@@ -17,6 +17,7 @@ from ._entropy import xlog1py as xlog1py
 from ._entropy import xlogy as xlogy
 from ._errors import erf as erf
 from ._errors import erfc as erfc
+from ._errors import erfcinv as erfcinv
 from ._errors import erfcx as erfcx
 from ._errors import erfinv as erfinv
 from ._errors import log_ndtr as log_ndtr

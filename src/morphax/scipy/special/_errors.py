@@ -12,6 +12,9 @@ from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
+from ...lax.elementwise.inverse_erfc import erfc_inv_p
+from ...numpy.complex import is_complex
+from ...util.messages import described, message
 from ._operands import operands, polynomial, strong
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -149,6 +152,37 @@ def erfc(x: Any) -> Any:
 def erfinv(x: Any) -> Any:
     """The inverse of `erf`, on (−1, 1)."""
     return lax.erf_inv(*operands("erfinv", x))
+
+
+def erfcinv(y: Any) -> Any:
+    """The inverse of `erfc`, on (0, 2): ∞ at 0, −∞ at 2, NaN beyond.
+
+    Args:
+        y: real array (...).
+
+    Returns:
+        Array (...), floating.
+
+    Raises:
+        ValueError: `y` is complex.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.scipy.special import erfcinv
+        >>> erfcinv(jnp.array([0.0, 0.5, 1.0, 2.0]))
+        Array([       inf, 0.47693628, 0.        ,       -inf], dtype=float32)
+    """
+    (y,) = operands("erfcinv", y)
+    if is_complex(y):
+        raise ValueError(
+            message(
+                "scipy.special.erfcinv, argument y",
+                given=described(y),
+                expected="real numbers",
+                fix="Pass the real part.",
+            )
+        )
+    return erfc_inv_p.bind(strong(y))
 
 
 def ndtr(x: Any) -> Any:

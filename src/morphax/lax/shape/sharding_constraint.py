@@ -1,0 +1,188 @@
+"""`with_sharding_constraint`: the identity, whose result lies as a sharding says.
+
+Outside of programs it moves the array there at once.  A compiled program runs where its operands
+are, and a constraint cannot send it elsewhere: the sharding must be one of the program's devices.
+On one device nothing is left to be said then; for several, Shardy is told.
+
+Reference: Shardy's `sdy.sharding_constraint`, https://openxla.org/shardy/sdy_dialect.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, final
+
+from ... import tree
+from ...array import Array
+from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, like, same_axes
+from ...core.mesh import AbstractMesh
+from ...engines.xla.annotations import sharding_attribute
+from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.sharding import Sharding
+from ...util.messages import described, message
+
+_WHERE = "lax.with_sharding_constraint"
+
+
+@final
+class ShardingConstraint(Primitive):
+    """The operand, laid out as a sharding says.
+
+    Params:
+        sharding: of the result.
+        layout: `None`, for the order of axes in memory is left to the compiler.
+        context_mesh: the mesh that is set where the constraint is written; the empty one.
+        unconstrained_dims: axes of which the sharding says nothing: those of batches.
+    """
+
+    name = "sharding_constraint"
+    linear = True
+
+    def abstract_eval(self, x: Any, **_: Any) -> ShapedArray:
+        return like(x)
+
+    def axis_flow(self, x: Any, **_: Any) -> AxisFlow:
+        return same_axes(x)
+
+    def execute(self, x: Array, *, sharding: Sharding, **_: Any) -> Array:
+        if x.committed and x.sharding.device_set != sharding.device_set:
+            raise ValueError(
+                message(
+                    f"{_WHERE}, argument shardings",
+                    given=f"{sharding!r} for an array committed to {x.sharding!r}",
+                    expected="a sharding over the devices that the array is committed to",
+                    fix="Move the array to other devices with jax.device_put.",
+                )
+            )
+        return sharding.distribute(x)
+
+    def evaluate(self, x: Any, **_: Any) -> Any:
+        return x
+
+    def lower(
+        self,
+        b: Builder,
+        out: Any,
+        x: Value,
+        *,
+        sharding: Sharding,
+        unconstrained_dims: frozenset[int],
+        **_: Any,
+    ) -> Value:
+        b.module.inspections.append(partial(_check_program, sharding))
+        if sharding.num_devices == 1:
+            return x
+        text = sharding_attribute(sharding, len(out.shape), b.module.mesh_name, unconstrained_dims)
+        return b.op("sdy.sharding_constraint", out, x, sharding=text)
+
+    def transpose(self, ct: Any, x: Any, **params: Any) -> list[Any]:
+        return [self.bind(ct, **params)]
+
+    def batch(
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: Sequence[Any],
+        *,
+        sharding: Sharding,
+        unconstrained_dims: frozenset[int],
+        **rest: Any,
+    ) -> tuple[Any, int]:
+        (x,), (dim,) = operands, dims
+        if not sharding.is_fully_replicated:
+            raise ValueError(
+                message(
+                    f"batching (vmap) of {_WHERE}, argument shardings",
+                    given=f"{sharding!r}, which splits the axes of the members",
+                    expected="a sharding that says how the batch axis lies too, or none split",
+                    fix="Constrain the whole batch, outside of vmap.",
+                )
+            )
+        shifted = {axis + (axis >= dim) for axis in unconstrained_dims}
+        free = frozenset({dim, *shifted})
+        return self.bind(x, sharding=sharding, unconstrained_dims=free, **rest), dim
+
+
+def _check_program(sharding: Sharding, program: Sharding) -> None:
+    """Raise `ValueError` unless values of a program can lie as `sharding` says.
+
+    Args:
+        sharding: that a constraint asks for.
+        program: of what each device that runs the program holds whole.
+    """
+    if sharding.device_assignment == program.device_assignment and sharding.own_memory is sharding:
+        return
+    raise ValueError(
+        message(
+            f"{_WHERE} in a compiled program, argument shardings",
+            given=f"{sharding!r}, where the program runs on {list(program.device_assignment)}",
+            expected="a sharding over the devices of the program, in their order, in their default "
+            "memory",
+            fix="Put the operands of the program on these devices with jax.device_put.",
+        )
+    )
+
+
+sharding_constraint_p = ShardingConstraint()
+
+
+def with_sharding_constraint(x: Any, shardings: Any) -> Any:
+    """`x`, whose arrays lie as `shardings` says; also inside a compiled program.
+
+    Outside of programs the results are committed to their shardings.
+
+    Args:
+        x: an array, a number, or a tree of them.
+        shardings: a `jax.sharding.Sharding`, or a tree of them that is a prefix of `x`.
+
+    Returns:
+        A tree like `x` of arrays with the same shapes and dtypes.
+
+    Raises:
+        TypeError: if a leaf of `shardings` is no sharding.
+        ValueError: if one is `None`, or does not fit the shape or the devices of its array.
+
+    Example:
+        >>> import morphax as jax
+        >>> here = jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0])
+        >>> jax.jit(lambda x: jax.lax.with_sharding_constraint(2 * x, here))(1.0)
+        Array(2., dtype=float32, weak_type=True)
+    """
+    leaves, structure = tree.flatten(x)
+    wanted = tree.broadcast_prefix(
+        shardings,
+        x,
+        lambda value: value is None,
+        where=_WHERE,
+        prefix_name="shardings",
+        full_name="x",
+    )
+    for sharding, leaf in zip(wanted, leaves, strict=True):
+        _check_sharding(sharding, leaf)
+    return structure.unflatten(
+        [
+            sharding_constraint_p.bind(
+                leaf,
+                sharding=sharding,
+                layout=None,
+                context_mesh=AbstractMesh((), ()),
+                unconstrained_dims=frozenset(),
+            )
+            for leaf, sharding in zip(leaves, wanted, strict=True)
+        ]
+    )
+
+
+def _check_sharding(sharding: Any, x: Any) -> None:
+    if not isinstance(sharding, Sharding):
+        raise (ValueError if sharding is None else TypeError)(
+            message(
+                f"{_WHERE}, argument shardings",
+                given=described(sharding),
+                expected="a jax.sharding.Sharding for each array",
+                fix="Pass, for instance, jax.sharding.SingleDeviceSharding(jax.devices()[0]).",
+            )
+        )
+    # A sharding refuses shapes that it cannot split.
+    sharding.shard_shape(aval_of(x).shape)

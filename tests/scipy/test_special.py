@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,11 @@ REAL = np.array([-3.5, -1.2, -0.3, 0.4, 1.0, 2.5])
 POSITIVE = np.array([0.1, 0.5, 1.0, 2.5, 7.0])
 DOMAINS: dict[str, tuple[Any, ...]] = {
     "beta": (POSITIVE, POSITIVE[::-1]),
+    "betainc": (POSITIVE[:4], POSITIVE[3::-1], UNIT),
     "betaln": (POSITIVE, POSITIVE[::-1]),
+    "boxcox": (POSITIVE, np.array([0.0, 1e-3, -0.5, 2.0, 1.0])),
+    "boxcox1p": (UNIT - 0.5, np.array([0.0, 1e-3, -0.5, 2.0])),
+    "comb": (np.array([5.0, 7.5, 40.0]), np.array([2.5, 1.2, 20.0])),
     "digamma": (POSITIVE,),
     "entr": (UNIT,),
     "erf": (REAL,),
@@ -26,6 +32,8 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     "expit": (REAL,),
     "factorial": (POSITIVE,),
     "gamma": (REAL,),
+    "gammainc": (POSITIVE, POSITIVE[::-1]),
+    "gammaincc": (POSITIVE, POSITIVE[::-1]),
     "gammaln": (POSITIVE,),
     "i0": (REAL,),
     "i0e": (REAL,),
@@ -34,9 +42,18 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     "kl_div": (UNIT, UNIT[::-1]),
     "logit": (UNIT,),
     "ndtr": (REAL,),
+    "poch": (np.array([0.3, 5.0, -2.5, 40.0]), np.array([2.5, 3.0, 0.7, -3.5])),
     "rel_entr": (UNIT, UNIT[::-1]),
     "xlog1py": (REAL, POSITIVE[[0, 1, 2, 3, 4, 0]]),
     "xlogy": (REAL, POSITIVE[[0, 1, 2, 3, 4, 0]]),
+}
+# Leading operands without a derivative.
+HELD = {"betainc": 2}
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, np.inf, -np.inf, np.nan])
+# Of how many operands, and where SciPy says something else.
+EVERYWHERE: dict[str, tuple[int, tuple[Any, ...]]] = {
+    "boxcox": (2, ()),
+    "boxcox1p": (2, ()),
 }
 
 
@@ -47,7 +64,20 @@ def test_values_and_derivatives(name: str) -> None:
     with jax.enable_x64(True):
         for run in (function, jax.jit(function)):
             np.testing.assert_allclose(run(*args), expected, 1e-10, 1e-14)
-        check_grads(function, args, order=1)
+        held = HELD.get(name, 0)
+        check_grads(lambda *rest: function(*args[:held], *rest), args[held:], order=1)
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_special_points(name: str) -> None:
+    count, unlike = EVERYWHERE[name]
+    points = [p for p in itertools.product(SPECIAL, repeat=count) if p not in unlike]
+    args = np.array(points).T
+    with np.errstate(all="ignore"):
+        expected = getattr(reference, name)(*args)
+    with jax.enable_x64(True):
+        for run in (getattr(special, name), jax.jit(getattr(special, name))):
+            np.testing.assert_allclose(run(*args), expected, 1e-14)
 
 
 @pytest.mark.parametrize(
@@ -87,3 +117,35 @@ def test_zeta_and_polygamma() -> None:
 def test_exact_factorials_are_refused() -> None:
     with pytest.raises(ValueError, match="argument exact"):
         special.factorial(3, exact=True)
+
+
+def test_integers_are_exact() -> None:
+    n, k = [50.0, 300.0, 7.0, 2.0, np.inf], [25.0, 5.0, 8.0, -1.0, 0.0]
+    expected = [math.comb(50, 25), math.comb(300, 5), 0, 0, 1]
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(special.comb(np.array(n), np.array(k)), np.double(expected))
+        rising = special.poch(np.array([-3.0, 3.0, 4.0, -3.0]), np.array([2.0, -5.0, -5.0, 5.0]))
+    np.testing.assert_array_equal(rising, [6.0, np.inf, np.inf, 0.0])
+    assert special.comb(3, 2, repetition=True) == 6
+    assert special.comb(0, 0, repetition=True) == 1
+
+
+def test_bernoulli_numbers() -> None:
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(special.bernoulli(100), reference.bernoulli(100), 1e-11)
+        assert special.bernoulli(262)[-1] == np.inf
+    assert special.bernoulli(0).shape == (1,)
+    with pytest.raises(ValueError, match="argument n"):
+        special.bernoulli(-1)
+
+
+def test_multivariate_gamma_function() -> None:
+    x = np.array([2.5, 7.0, 30.0])
+    with jax.enable_x64(True):
+        for d in (0, 1, 5):
+            expected = reference.multigammaln(x, max(d, 1)) if d else 0 * x
+            np.testing.assert_allclose(special.multigammaln(x, d), expected, 1e-14)
+    with pytest.raises(TypeError, match="argument d"):
+        special.multigammaln(2.5, np.array([1, 2]))
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="multigammaln"):
+        jax.jit(special.multigammaln)(2.5, 2)

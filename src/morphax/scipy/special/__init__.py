@@ -10,6 +10,10 @@ from ._bessel import i0 as i0
 from ._bessel import i0e as i0e
 from ._bessel import i1 as i1
 from ._bessel import i1e as i1e
+from ._combinatorial import bernoulli as bernoulli
+from ._combinatorial import comb as comb
+from ._combinatorial import multigammaln as multigammaln
+from ._combinatorial import poch as poch
 from ._entropy import entr as entr
 from ._entropy import kl_div as kl_div
 from ._entropy import rel_entr as rel_entr
@@ -31,6 +35,11 @@ from ._gamma import gammaln as gammaln
 from ._gamma import gammasgn as gammasgn
 from ._gamma import polygamma as polygamma
 from ._gamma import zeta as zeta
+from ._incomplete import betainc as betainc
+from ._incomplete import gammainc as gammainc
+from ._incomplete import gammaincc as gammaincc
+from ._powers import boxcox as boxcox
+from ._powers import boxcox1p as boxcox1p
 from ._sums import expit as expit
 from ._sums import log_softmax as log_softmax
 from ._sums import logit as logit

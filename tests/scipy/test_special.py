@@ -29,7 +29,10 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     "erf": (REAL,),
     "erfc": (REAL,),
     "erfinv": (UNIT,),
+    "exp1": (np.array([0.3, 1.0, 2.5, 30.0]),),
+    "expi": (np.array([-30.0, -0.3, 0.2, 0.3725, 0.9, 7.0, 39.0, 41.0, 600.0]),),
     "expit": (REAL,),
+    "expn": (np.array([0.0, 1.0, 2.0, 5.0, 2.0, 30.0]), np.array([0.2, 0.9, 0.5, 3.0, 20.0, 0.1])),
     "factorial": (POSITIVE,),
     "gamma": (REAL,),
     "gammainc": (POSITIVE, POSITIVE[::-1]),
@@ -48,12 +51,14 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     "xlogy": (REAL, POSITIVE[[0, 1, 2, 3, 4, 0]]),
 }
 # Leading operands without a derivative.
-HELD = {"betainc": 2}
+HELD = {"betainc": 2, "expn": 1}
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, np.inf, -np.inf, np.nan])
 # Of how many operands, and where SciPy says something else.
 EVERYWHERE: dict[str, tuple[int, tuple[Any, ...]]] = {
     "boxcox": (2, ()),
     "boxcox1p": (2, ()),
+    "exp1": (1, ()),
+    "expi": (1, ()),
 }
 
 
@@ -149,3 +154,27 @@ def test_multivariate_gamma_function() -> None:
         special.multigammaln(2.5, np.array([1, 2]))
     with pytest.raises(jax.errors.ConcretizationTypeError, match="multigammaln"):
         jax.jit(special.multigammaln)(2.5, 2)
+
+
+@pytest.mark.parametrize("x", [0.25, 3.0])
+def test_orders_of_exponential_integrals_between_integers(x: float) -> None:
+    with jax.enable_x64(True):
+        for n in (0.25, 1.5, 2.75):
+            # n E(n + 1) = exp(−x) − x E(n); DLMF 8.19.12.
+            left = n * special.expn(n + 1, x)
+            np.testing.assert_allclose(left, np.exp(-x) - x * special.expn(n, x), 1e-13)
+        # Near an integer, where two terms of the series have poles that cancel.
+        near = special.expn(2 + 1e-13, x)
+        np.testing.assert_allclose(near, special.expn(2.0, x), 1e-12)
+
+
+@pytest.mark.parametrize("name", ["fresnel", "sici"])
+def test_pairs_of_oscillating_integrals(name: str) -> None:
+    ours, theirs = getattr(special, name), getattr(reference, name)
+    smooth = np.array([0.2, 1.5, 1.7, 3.9, 4.1, 30.0])
+    x = np.concatenate([smooth, SPECIAL])
+    with jax.enable_x64(True):
+        for run in (ours, jax.jit(ours)):
+            for given, expected in zip(run(x), theirs(x), strict=True):
+                np.testing.assert_allclose(given, expected, 1e-12)
+        check_grads(ours, (smooth[:5],), order=1)

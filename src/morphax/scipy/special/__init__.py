@@ -26,6 +26,9 @@ from ._errors import erfinv as erfinv
 from ._errors import log_ndtr as log_ndtr
 from ._errors import ndtr as ndtr
 from ._errors import ndtri as ndtri
+from ._exponential_integrals import exp1 as exp1
+from ._exponential_integrals import expi as expi
+from ._exponential_integrals import expn as expn
 from ._gamma import beta as beta
 from ._gamma import betaln as betaln
 from ._gamma import digamma as digamma
@@ -38,6 +41,8 @@ from ._gamma import zeta as zeta
 from ._incomplete import betainc as betainc
 from ._incomplete import gammainc as gammainc
 from ._incomplete import gammaincc as gammaincc
+from ._oscillating_integrals import fresnel as fresnel
+from ._oscillating_integrals import sici as sici
 from ._powers import boxcox as boxcox
 from ._powers import boxcox1p as boxcox1p
 from ._sums import expit as expit

@@ -24,6 +24,7 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     "boxcox": (POSITIVE, np.array([0.0, 1e-3, -0.5, 2.0, 1.0])),
     "boxcox1p": (UNIT - 0.5, np.array([0.0, 1e-3, -0.5, 2.0])),
     "comb": (np.array([5.0, 7.5, 40.0]), np.array([2.5, 1.2, 20.0])),
+    "dawsn": (np.array([-9.0, -3.0, 0.2, 1.4, 1.6, 7.9, 8.1]),),
     "digamma": (POSITIVE,),
     "entr": (UNIT,),
     "erf": (REAL,),
@@ -45,8 +46,10 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     "kl_div": (UNIT, UNIT[::-1]),
     "logit": (UNIT,),
     "ndtr": (REAL,),
+    "owens_t": (np.array([-3.0, 0.2, 1.0, 6.0, 2.0]), np.array([0.3, -2.0, 1.0, 0.9, 40.0])),
     "poch": (np.array([0.3, 5.0, -2.5, 40.0]), np.array([2.5, 3.0, 0.7, -3.5])),
     "rel_entr": (UNIT, UNIT[::-1]),
+    "spence": (np.array([0.01, 0.4, 0.6, 1.0, 1.5, 3.0, 1e9]),),
     "xlog1py": (REAL, POSITIVE[[0, 1, 2, 3, 4, 0]]),
     "xlogy": (REAL, POSITIVE[[0, 1, 2, 3, 4, 0]]),
 }
@@ -57,8 +60,12 @@ SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, np.inf, -np.inf, np.na
 EVERYWHERE: dict[str, tuple[int, tuple[Any, ...]]] = {
     "boxcox": (2, ()),
     "boxcox1p": (2, ()),
+    "dawsn": (1, ()),
     "exp1": (1, ()),
     "expi": (1, ()),
+    "owens_t": (2, ()),
+    # At ∞ SciPy gives NaN, not the limit −∞.
+    "spence": (1, ((np.inf,),)),
 }
 
 
@@ -178,3 +185,11 @@ def test_pairs_of_oscillating_integrals(name: str) -> None:
             for given, expected in zip(run(x), theirs(x), strict=True):
                 np.testing.assert_allclose(given, expected, 1e-12)
         check_grads(ours, (smooth[:5],), order=1)
+
+
+def test_spence_takes_float32_and_float64() -> None:
+    with pytest.raises(TypeError, match="spence, argument x"):
+        special.spence(2)
+    assert special.spence(np.float32(np.inf)) == -np.inf
+    slope = jax.grad(jax.grad(special.spence))(1.0)
+    np.testing.assert_allclose(slope, 0.5, 1e-6)

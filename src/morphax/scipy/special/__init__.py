@@ -14,6 +14,7 @@ from ._combinatorial import bernoulli as bernoulli
 from ._combinatorial import comb as comb
 from ._combinatorial import multigammaln as multigammaln
 from ._combinatorial import poch as poch
+from ._dilogarithm import spence as spence
 from ._entropy import entr as entr
 from ._entropy import kl_div as kl_div
 from ._entropy import rel_entr as rel_entr
@@ -38,6 +39,8 @@ from ._gamma import gammaln as gammaln
 from ._gamma import gammasgn as gammasgn
 from ._gamma import polygamma as polygamma
 from ._gamma import zeta as zeta
+from ._gaussian_integrals import dawsn as dawsn
+from ._gaussian_integrals import owens_t as owens_t
 from ._incomplete import betainc as betainc
 from ._incomplete import gammainc as gammainc
 from ._incomplete import gammaincc as gammaincc

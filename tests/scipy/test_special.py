@@ -193,3 +193,61 @@ def test_spence_takes_float32_and_float64() -> None:
     assert special.spence(np.float32(np.inf)) == -np.inf
     slope = jax.grad(jax.grad(special.spence))(1.0)
     np.testing.assert_allclose(slope, 0.5, 1e-6)
+
+
+def test_legendre_functions() -> None:
+    z = np.linspace(-1, 1, 9)
+    with np.errstate(all="ignore"):
+        expected = np.swapaxes(reference.assoc_legendre_p_all(6, 6, z, diff_n=1)[:, :, :7], 1, 2)
+    normal = np.swapaxes(reference.sph_legendre_p_all(6, 6, np.arccos(z[1:-1])), 1, 2)[0, :7]
+    with jax.enable_x64(True):
+        for given, truth in zip(special.lpmn(6, 6, z), expected, strict=True):
+            np.testing.assert_allclose(given, truth, 1e-11, 1e-11)
+        np.testing.assert_array_equal(special.lpmn_values(2, 6, z, False), special.lpmn(2, 6, z)[0])
+        inner = jax.numpy.asarray(z[1:-1])
+        np.testing.assert_allclose(special.lpmn_values(6, 6, inner, True), normal, 1e-12, 1e-14)
+        slopes = jax.jvp(lambda z: special.lpmn(6, 6, z)[0], (inner,), (np.ones(7),))[1]
+        np.testing.assert_allclose(slopes, expected[1][..., 1:-1], 1e-11, 1e-11)
+    with pytest.raises(ValueError, match="argument z"):
+        special.lpmn(1, 1, np.float32(0.5))
+    with pytest.raises(TypeError, match="argument z"):
+        special.lpmn_values(1, 1, np.arange(2), True)
+
+
+def test_spherical_harmonics() -> None:
+    n, m = [x.ravel() for x in np.meshgrid(np.arange(-1, 7), np.arange(-7, 8))]
+    theta, phi = np.linspace(-1, 4, n.size), np.linspace(-4, 7, n.size)
+    with jax.enable_x64(True):
+        expected = reference.sph_harm_y(n, m, theta, phi)
+        np.testing.assert_allclose(special.sph_harm_y(n, m, theta, phi), expected, 1e-12, 1e-14)
+        compiled = jax.jit(special.sph_harm_y, static_argnames="n_max")
+        np.testing.assert_allclose(compiled(n, m, theta, phi, n_max=6), expected, 1e-12, 1e-14)
+        assert np.isnan(compiled(5, 0, 0.5, 0.5, n_max=4))
+
+        def parts(theta: Any, phi: Any) -> Any:
+            value = special.sph_harm_y(np.array([3, 2]), np.array([2, -1]), theta, phi)
+            return value.real, value.imag
+
+        check_grads(parts, (np.array([0.5, 2.0]), np.array([0.3, 4.0])), order=1)
+    with pytest.raises(NotImplementedError, match="diff_n"):
+        special.sph_harm_y(1, 0, 0.5, 0.5, diff_n=1)
+    with pytest.raises(TypeError, match="argument m"):
+        special.sph_harm_y(1, 0.5, 0.5, 0.5)
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="n_max"):
+        jax.jit(special.sph_harm_y)(1, 0, 0.5, 0.5)
+
+
+def test_bessel_functions_of_several_orders() -> None:
+    z = np.array([0.0, 1e-30, -0.05, 0.2, -3.0, 24.9, 25.1, -60.0, 1e4])
+    with jax.enable_x64(True):
+        for v in (0, 1, 40):
+            expected = np.array([reference.jv(k, z) for k in range(v + 1)])
+            np.testing.assert_allclose(special.bessel_jn(z, v=v), expected, 1e-11, 1e-14)
+        np.testing.assert_array_equal(special.bessel_jn(np.array([np.inf]), v=1), 0)
+        assert np.isnan(special.bessel_jn(np.nan, v=2)).all()
+        smooth = np.array([-3.0, 0.05, 7.0, 40.0])
+        check_grads(lambda z: special.bessel_jn(z, v=3), (smooth,), order=2)
+    narrow = special.bessel_jn(z.astype(np.float32), v=40)
+    np.testing.assert_allclose(narrow, expected, 1e-5, 1e-6)
+    with pytest.raises(ValueError, match="argument v"):
+        special.bessel_jn(1.0, v=-1)

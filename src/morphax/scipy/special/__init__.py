@@ -10,6 +10,7 @@ from ._bessel import i0 as i0
 from ._bessel import i0e as i0e
 from ._bessel import i1 as i1
 from ._bessel import i1e as i1e
+from ._bessel_orders import bessel_jn as bessel_jn
 from ._combinatorial import bernoulli as bernoulli
 from ._combinatorial import comb as comb
 from ._combinatorial import multigammaln as multigammaln
@@ -44,6 +45,9 @@ from ._gaussian_integrals import owens_t as owens_t
 from ._incomplete import betainc as betainc
 from ._incomplete import gammainc as gammainc
 from ._incomplete import gammaincc as gammaincc
+from ._legendre import lpmn as lpmn
+from ._legendre import lpmn_values as lpmn_values
+from ._legendre import sph_harm_y as sph_harm_y
 from ._oscillating_integrals import fresnel as fresnel
 from ._oscillating_integrals import sici as sici
 from ._powers import boxcox as boxcox

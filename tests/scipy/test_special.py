@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -17,16 +19,26 @@ REAL = np.array([-3.5, -1.2, -0.3, 0.4, 1.0, 2.5])
 POSITIVE = np.array([0.1, 0.5, 1.0, 2.5, 7.0])
 DOMAINS: dict[str, tuple[Any, ...]] = {
     "beta": (POSITIVE, POSITIVE[::-1]),
+    "betainc": (POSITIVE[:4], POSITIVE[3::-1], UNIT),
     "betaln": (POSITIVE, POSITIVE[::-1]),
+    "boxcox": (POSITIVE, np.array([0.0, 1e-3, -0.5, 2.0, 1.0])),
+    "boxcox1p": (UNIT - 0.5, np.array([0.0, 1e-3, -0.5, 2.0])),
+    "comb": (np.array([5.0, 7.5, 40.0]), np.array([2.5, 1.2, 20.0])),
+    "dawsn": (np.array([-9.0, -3.0, 0.2, 1.4, 1.6, 7.9, 8.1]),),
     "digamma": (POSITIVE,),
     "entr": (UNIT,),
     "erf": (REAL,),
     "erfc": (REAL,),
     "erfcinv": (np.array([0.05, 0.3, 1.0, 1.95]),),
     "erfinv": (UNIT,),
+    "exp1": (np.array([0.3, 1.0, 2.5, 30.0]),),
+    "expi": (np.array([-30.0, -0.3, 0.2, 0.3725, 0.9, 7.0, 39.0, 41.0, 600.0]),),
     "expit": (REAL,),
+    "expn": (np.array([0.0, 1.0, 2.0, 5.0, 2.0, 30.0]), np.array([0.2, 0.9, 0.5, 3.0, 20.0, 0.1])),
     "factorial": (POSITIVE,),
     "gamma": (REAL,),
+    "gammainc": (POSITIVE, POSITIVE[::-1]),
+    "gammaincc": (POSITIVE, POSITIVE[::-1]),
     "gammaln": (POSITIVE,),
     "i0": (REAL,),
     "i0e": (REAL,),
@@ -35,9 +47,26 @@ DOMAINS: dict[str, tuple[Any, ...]] = {
     "kl_div": (UNIT, UNIT[::-1]),
     "logit": (UNIT,),
     "ndtr": (REAL,),
+    "owens_t": (np.array([-3.0, 0.2, 1.0, 6.0, 2.0]), np.array([0.3, -2.0, 1.0, 0.9, 40.0])),
+    "poch": (np.array([0.3, 5.0, -2.5, 40.0]), np.array([2.5, 3.0, 0.7, -3.5])),
     "rel_entr": (UNIT, UNIT[::-1]),
+    "spence": (np.array([0.01, 0.4, 0.6, 1.0, 1.5, 3.0, 1e9]),),
     "xlog1py": (REAL, POSITIVE[[0, 1, 2, 3, 4, 0]]),
     "xlogy": (REAL, POSITIVE[[0, 1, 2, 3, 4, 0]]),
+}
+# Leading operands without a derivative.
+HELD = {"betainc": 2, "expn": 1}
+SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 2.0, -2.0, 0.5, np.inf, -np.inf, np.nan])
+# Of how many operands, and where SciPy says something else.
+EVERYWHERE: dict[str, tuple[int, tuple[Any, ...]]] = {
+    "boxcox": (2, ()),
+    "boxcox1p": (2, ()),
+    "dawsn": (1, ()),
+    "exp1": (1, ()),
+    "expi": (1, ()),
+    "owens_t": (2, ()),
+    # At ∞ SciPy gives NaN, not the limit −∞.
+    "spence": (1, ((np.inf,),)),
 }
 
 
@@ -48,7 +77,20 @@ def test_values_and_derivatives(name: str) -> None:
     with jax.enable_x64(True):
         for run in (function, jax.jit(function)):
             np.testing.assert_allclose(run(*args), expected, 1e-10, 1e-14)
-        check_grads(function, args, order=1)
+        held = HELD.get(name, 0)
+        check_grads(lambda *rest: function(*args[:held], *rest), args[held:], order=1)
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_special_points(name: str) -> None:
+    count, unlike = EVERYWHERE[name]
+    points = [p for p in itertools.product(SPECIAL, repeat=count) if p not in unlike]
+    args = np.array(points).T
+    with np.errstate(all="ignore"):
+        expected = getattr(reference, name)(*args)
+    with jax.enable_x64(True):
+        for run in (getattr(special, name), jax.jit(getattr(special, name))):
+            np.testing.assert_allclose(run(*args), expected, 1e-14)
 
 
 @pytest.mark.parametrize(
@@ -105,3 +147,125 @@ def test_zeta_and_polygamma() -> None:
 def test_exact_factorials_are_refused() -> None:
     with pytest.raises(ValueError, match="argument exact"):
         special.factorial(3, exact=True)
+
+
+def test_integers_are_exact() -> None:
+    n, k = [50.0, 300.0, 7.0, 2.0, np.inf], [25.0, 5.0, 8.0, -1.0, 0.0]
+    expected = [math.comb(50, 25), math.comb(300, 5), 0, 0, 1]
+    with jax.enable_x64(True):
+        np.testing.assert_array_equal(special.comb(np.array(n), np.array(k)), np.double(expected))
+        rising = special.poch(np.array([-3.0, 3.0, 4.0, -3.0]), np.array([2.0, -5.0, -5.0, 5.0]))
+    np.testing.assert_array_equal(rising, [6.0, np.inf, np.inf, 0.0])
+    assert special.comb(3, 2, repetition=True) == 6
+    assert special.comb(0, 0, repetition=True) == 1
+
+
+def test_bernoulli_numbers() -> None:
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(special.bernoulli(100), reference.bernoulli(100), 1e-11)
+        assert special.bernoulli(262)[-1] == np.inf
+    assert special.bernoulli(0).shape == (1,)
+    with pytest.raises(ValueError, match="argument n"):
+        special.bernoulli(-1)
+
+
+def test_multivariate_gamma_function() -> None:
+    x = np.array([2.5, 7.0, 30.0])
+    with jax.enable_x64(True):
+        for d in (0, 1, 5):
+            expected = reference.multigammaln(x, max(d, 1)) if d else 0 * x
+            np.testing.assert_allclose(special.multigammaln(x, d), expected, 1e-14)
+    with pytest.raises(TypeError, match="argument d"):
+        special.multigammaln(2.5, np.array([1, 2]))
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="multigammaln"):
+        jax.jit(special.multigammaln)(2.5, 2)
+
+
+@pytest.mark.parametrize("x", [0.25, 3.0])
+def test_orders_of_exponential_integrals_between_integers(x: float) -> None:
+    with jax.enable_x64(True):
+        for n in (0.25, 1.5, 2.75):
+            # n E(n + 1) = exp(−x) − x E(n); DLMF 8.19.12.
+            left = n * special.expn(n + 1, x)
+            np.testing.assert_allclose(left, np.exp(-x) - x * special.expn(n, x), 1e-13)
+        # Near an integer, where two terms of the series have poles that cancel.
+        near = special.expn(2 + 1e-13, x)
+        np.testing.assert_allclose(near, special.expn(2.0, x), 1e-12)
+
+
+@pytest.mark.parametrize("name", ["fresnel", "sici"])
+def test_pairs_of_oscillating_integrals(name: str) -> None:
+    ours, theirs = getattr(special, name), getattr(reference, name)
+    smooth = np.array([0.2, 1.5, 1.7, 3.9, 4.1, 30.0])
+    x = np.concatenate([smooth, SPECIAL])
+    with jax.enable_x64(True):
+        for run in (ours, jax.jit(ours)):
+            for given, expected in zip(run(x), theirs(x), strict=True):
+                np.testing.assert_allclose(given, expected, 1e-12)
+        check_grads(ours, (smooth[:5],), order=1)
+
+
+def test_spence_takes_float32_and_float64() -> None:
+    with pytest.raises(TypeError, match="spence, argument x"):
+        special.spence(2)
+    assert special.spence(np.float32(np.inf)) == -np.inf
+    slope = jax.grad(jax.grad(special.spence))(1.0)
+    np.testing.assert_allclose(slope, 0.5, 1e-6)
+
+
+def test_legendre_functions() -> None:
+    z = np.linspace(-1, 1, 9)
+    with np.errstate(all="ignore"):
+        expected = np.swapaxes(reference.assoc_legendre_p_all(6, 6, z, diff_n=1)[:, :, :7], 1, 2)
+    normal = np.swapaxes(reference.sph_legendre_p_all(6, 6, np.arccos(z[1:-1])), 1, 2)[0, :7]
+    with jax.enable_x64(True):
+        for given, truth in zip(special.lpmn(6, 6, z), expected, strict=True):
+            np.testing.assert_allclose(given, truth, 1e-11, 1e-11)
+        np.testing.assert_array_equal(special.lpmn_values(2, 6, z, False), special.lpmn(2, 6, z)[0])
+        inner = jax.numpy.asarray(z[1:-1])
+        np.testing.assert_allclose(special.lpmn_values(6, 6, inner, True), normal, 1e-12, 1e-14)
+        slopes = jax.jvp(lambda z: special.lpmn(6, 6, z)[0], (inner,), (np.ones(7),))[1]
+        np.testing.assert_allclose(slopes, expected[1][..., 1:-1], 1e-11, 1e-11)
+    with pytest.raises(ValueError, match="argument z"):
+        special.lpmn(1, 1, np.float32(0.5))
+    with pytest.raises(TypeError, match="argument z"):
+        special.lpmn_values(1, 1, np.arange(2), True)
+
+
+def test_spherical_harmonics() -> None:
+    n, m = [x.ravel() for x in np.meshgrid(np.arange(-1, 7), np.arange(-7, 8))]
+    theta, phi = np.linspace(-1, 4, n.size), np.linspace(-4, 7, n.size)
+    with jax.enable_x64(True):
+        expected = reference.sph_harm_y(n, m, theta, phi)
+        np.testing.assert_allclose(special.sph_harm_y(n, m, theta, phi), expected, 1e-12, 1e-14)
+        compiled = jax.jit(special.sph_harm_y, static_argnames="n_max")
+        np.testing.assert_allclose(compiled(n, m, theta, phi, n_max=6), expected, 1e-12, 1e-14)
+        assert np.isnan(compiled(5, 0, 0.5, 0.5, n_max=4))
+
+        def parts(theta: Any, phi: Any) -> Any:
+            value = special.sph_harm_y(np.array([3, 2]), np.array([2, -1]), theta, phi)
+            return value.real, value.imag
+
+        check_grads(parts, (np.array([0.5, 2.0]), np.array([0.3, 4.0])), order=1)
+    with pytest.raises(NotImplementedError, match="diff_n"):
+        special.sph_harm_y(1, 0, 0.5, 0.5, diff_n=1)
+    with pytest.raises(TypeError, match="argument m"):
+        special.sph_harm_y(1, 0.5, 0.5, 0.5)
+    with pytest.raises(jax.errors.ConcretizationTypeError, match="n_max"):
+        jax.jit(special.sph_harm_y)(1, 0, 0.5, 0.5)
+
+
+def test_bessel_functions_of_several_orders() -> None:
+    z = np.array([0.0, 1e-30, -0.05, 0.2, -3.0, 24.9, 25.1, -60.0, 1e4])
+    with jax.enable_x64(True):
+        for v in (0, 1, 40):
+            expected = np.array([reference.jv(k, z) for k in range(v + 1)])
+            np.testing.assert_allclose(special.bessel_jn(z, v=v), expected, 1e-11, 1e-14)
+        np.testing.assert_array_equal(special.bessel_jn(np.array([np.inf]), v=1), 0)
+        assert np.isnan(special.bessel_jn(np.nan, v=2)).all()
+        smooth = np.array([-3.0, 0.05, 7.0, 40.0])
+        check_grads(lambda z: special.bessel_jn(z, v=3), (smooth,), order=2)
+    narrow = special.bessel_jn(z.astype(np.float32), v=40)
+    np.testing.assert_allclose(narrow, expected, 1e-5, 1e-6)
+    with pytest.raises(ValueError, match="argument v"):
+        special.bessel_jn(1.0, v=-1)

@@ -10,9 +10,11 @@ from typing import Any, final
 
 import numpy as np
 import pytest
+from scipy import special
 from scipy import stats as reference
 
 import morphax as jax
+from morphax.scipy.stats import beta, chi2, gamma, poisson
 from morphax.test_util import check_grads
 
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan)
@@ -35,6 +37,7 @@ class Distribution:
         more: further points: ends and outside of the support, far tails.
         places: of what follows then, `loc` and `scale` for most.
         unlike: points where SciPy says something else.
+        held: positions of arguments of which distribution functions have no derivative.
     """
 
     name: str
@@ -44,6 +47,7 @@ class Distribution:
     more: tuple[float, ...] = ()
     places: tuple[tuple[float, ...], ...] = ((0.0, 1.0), (-1.5, 0.7))
     unlike: tuple[float, ...] = ()
+    held: tuple[int, ...] = ()
 
 
 COUNTS = (-3.0, 0.3, 1.0, 2.0, 5.0, 6.0, 250.0)
@@ -98,6 +102,47 @@ DISTRIBUTIONS = (
         more=(-1.0, 7.0),
         places=((),),
     ),
+    Distribution(
+        "gamma",
+        "logpdf pdf cdf logcdf sf logsf",
+        points=(0.2, 1.5, 7.0),
+        parameters=((2.5,), (0.3,), (1.0,), (0.0,)),
+        more=(-3.0, 1e-9, 30.0),
+        unlike=(np.inf,),
+    ),
+    Distribution(
+        "chi2",
+        "logpdf pdf cdf logcdf sf logsf",
+        points=(0.2, 1.5, 7.0),
+        parameters=((5.0,), (0.6,), (2.0,), (-1.0,)),
+        more=(-3.0, 1e-9, 60.0),
+        unlike=(np.inf,),
+    ),
+    Distribution(
+        "beta",
+        "logpdf pdf cdf logcdf sf logsf",
+        points=(0.1, 0.5, 0.9),
+        parameters=((2.5, 1.5), (0.5, 0.5), (1.0, 1.0), (30.0, 8.0), (0.0, 1.0)),
+        more=(-3.0, 1.0, 2.0, -1.5, -0.8),
+        held=(1, 2),
+    ),
+    Distribution(
+        "gennorm",
+        "logpdf pdf cdf",
+        (-2.0, -0.3, 0.5, 4.0),
+        ((1.5,), (0.5,), (-1.0,)),
+        (9.0,),
+        ((),),
+    ),
+    Distribution(
+        "poisson",
+        "logpmf pmf cdf",
+        (),
+        ((2.5,), (0.0,), (90.0,), (-1.0,)),
+        COUNTS,
+        LOC,
+        unlike=(np.inf,),
+    ),
     Distribution("bernoulli", "logpmf pmf", (), ((0.3,), (1.0,)), COUNTS, LOC),
     # The least value is 0, not −1.
     Distribution("bernoulli", "cdf ppf", (), ((0.3,), (0.9,)), COUNTS, ((),), unlike=(0.0,)),
@@ -143,9 +188,17 @@ def test_derivatives(case: Distribution, name: str) -> None:
     place = case.places[-1]
     loc, scale = place or (0.0, 1.0)
     points = PROBABILITIES[2:6] if name in OF_PROBABILITIES else loc + scale * np.array(case.points)
-    arguments = (np.array(points), *case.parameters[0], *place)
+    arguments = [np.array(points), *case.parameters[0], *place]
+    held = () if name in ("logpdf", "pdf") else case.held
+    free = [i for i in range(len(arguments)) if i not in held]
+
+    def of_free(*values: Any) -> Any:
+        given = dict(zip(free, values, strict=True))
+        return function(*[given.get(i, x) for i, x in enumerate(arguments)])
+
+    order = 2 if name == "logpdf" else 1
     with jax.enable_x64(True):
-        check_grads(function, arguments, order=2 if name == "logpdf" else 1, rtol=1e-4, atol=1e-6)
+        check_grads(of_free, [arguments[i] for i in free], order=order, rtol=1e-4, atol=1e-6)
 
 
 @pytest.mark.parametrize(("case", "name"), FUNCTIONS)
@@ -165,3 +218,39 @@ def test_lists_are_refused(case: Distribution, name: str) -> None:
     function, _ = _functions(case, name)
     with pytest.raises(TypeError, match=f"{case.name}.{name}"):
         function([0.5], *case.parameters[0])
+
+
+def test_log_tails_that_underflow() -> None:
+    with jax.enable_x64(True):
+        for a, x in ((1.0, 800.0), (0.5, 2e4), (300.0, 5e3), (2e5, 2.4e5), (5e3, 9e3)):
+            # DLMF 8.8.2 with the next parameter: Q(a + 1) = Q(a) + xᵃ e⁻ˣ / Γ(a + 1).
+            following, own = gamma.logsf(x, a + 1), gamma.logsf(x, a)
+            step = a * np.log(x) - x - special.gammaln(a + 1)
+            np.testing.assert_allclose(np.exp(own - following) + np.exp(step - following), 1, 1e-9)
+        np.testing.assert_allclose(gamma.logcdf(1e-200, 2.0), -400 * np.log(10) - np.log(2), 1e-14)
+        # I_x(a, 1) = xᵃ.
+        np.testing.assert_allclose(beta.logcdf(1e-9, 200.0, 1.0), -1800 * np.log(10), 1e-13)
+        np.testing.assert_allclose(beta.logsf(1 - 2.0**-30, 1.0, 60.0), -1800 * np.log(2), 1e-13)
+        np.testing.assert_allclose(chi2.logsf(3000.0, 2.0), -1500.0, 1e-14)
+        for function, args in (
+            (gamma.logsf, (800.0, 1.5)),
+            (gamma.logcdf, (0.5, 450.5)),
+            (gamma.logsf, (2.4e5, 2e5)),
+        ):
+            check_grads(function, args, order=1, rtol=1e-4)
+
+
+def test_entropy_of_poisson() -> None:
+    means = np.array([1e-6, 0.3, 5.0, 90.0, 999.0, 1001.0])
+    with jax.enable_x64(True):
+        expected = []
+        for mean in means:
+            k = np.arange(2000.0)
+            logs = reference.poisson.logpmf(k, mean)
+            expected.append(-np.sum(np.exp(logs) * logs))
+        np.testing.assert_allclose(poisson.entropy(means), expected, 1e-11)
+        np.testing.assert_array_equal(poisson.entropy(np.array([0.0, -1.0])), [0, np.nan])
+        # Where SciPy's sum no longer converges.
+        large = 0.5 * np.log(2e6 * np.pi * np.e) - 1 / 12e6
+        np.testing.assert_allclose(poisson.entropy(1e6), large, 1e-13)
+        check_grads(poisson.entropy, (np.array([0.3, 5.0, 1001.0]),), order=1)

@@ -36,6 +36,12 @@ _END_OF_FRACTION = 0.9999
 
 def _leading_factor(m: Notation, a: Any, b: Any, x: Any, y: Any) -> Any:
     """xᵃ yᵇ / B(a, b) for y = 1 − x."""
+    scale, exponent = _scale_and_exponent(m, a, b, x, y)
+    return scale * m.exp(exponent)
+
+
+def _scale_and_exponent(m: Notation, a: Any, b: Any, x: Any, y: Any) -> tuple[Any, Any]:
+    """The leading factor is the first times the exponential of the second."""
     total = a + b
     excess = x * b - y * a
     x_distance, y_distance = excess / a, -excess / b
@@ -46,7 +52,7 @@ def _leading_factor(m: Notation, a: Any, b: Any, x: Any, y: Any) -> Any:
     far = a * _log_ratio(m, x_distance, x_ratio) + b * _log_ratio(m, y_distance, y_ratio)
     exponent = m.where(is_near, near, far)
     scale = log_scaled_gamma(m, total) - log_scaled_gamma(m, a) - log_scaled_gamma(m, b)
-    return m.sqrt(a * (b / total) * (0.5 / math.pi)) * m.exp(exponent + scale)
+    return m.sqrt(a * (b / total) * (0.5 / math.pi)), exponent + scale
 
 
 def _log_ratio(m: Notation, distance: Any, ratio: Any) -> Any:
@@ -91,13 +97,41 @@ def _fraction(m: Notation, a: Any, b: Any, x: Any) -> Any:
 
 def _value(m: Notation, a: Any, b: Any, x: Any) -> Any:
     """I_x(a, b) of positive finite a and b, for 0 < x < 1."""
-    y = 1.0 - x
-    swaps = (x * b > y * a) | ((x > _END_OF_FRACTION) & (y * a < 0.5))
-    first, second = m.where(swaps, b, a), m.where(swaps, a, b)
-    lower, upper = m.where(swaps, y, x), m.where(swaps, x, y)
+    swaps, first, second, lower, upper = _turned(m, a, b, x)
     factor = _leading_factor(m, first, second, lower, upper)
     value = factor * _fraction(m, first, second, lower)
     return m.where(swaps, 1.0 - value, value)
+
+
+def _turned(m: Notation, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
+    """Whether 1 − x takes the place of x, then the parameters, the number, and 1 minus it."""
+    y = 1.0 - x
+    swaps = (x * b > y * a) | ((x > _END_OF_FRACTION) & (y * a < 0.5))
+    first, second = m.where(swaps, b, a), m.where(swaps, a, b)
+    return swaps, first, second, m.where(swaps, y, x), m.where(swaps, x, y)
+
+
+def log_of_tail(m: Notation, a: Any, b: Any, x: Any, *, upper: bool) -> Any:
+    """log I_x(a, b), or log(1 − I_x(a, b)) if `upper`, for a, b > 0, also where that underflows."""
+    is_regular = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf)
+    is_inside = is_regular & (x > 0.0) & (x < 1.0)
+    a, b = m.where(is_inside, a, 1.0), m.where(is_inside, b, 1.0)
+    inner = m.where(is_inside, x, 0.5)
+    swaps, first, second, lower, rest = _turned(m, a, b, inner)
+    scale, exponent = _scale_and_exponent(m, first, second, lower, rest)
+    tail = exponent + m.log(scale * _fraction(m, first, second, lower))
+    opposite = _log_one_minus_exp(m, tail)
+    value = m.where(swaps, tail, opposite) if upper else m.where(swaps, opposite, tail)
+    below, above = (0.0, -math.inf) if upper else (-math.inf, 0.0)
+    limit = m.where(x <= 0.0, below, m.where(x >= 1.0, above, math.nan))
+    return m.where(is_inside, value, m.where(is_regular, limit, math.nan))
+
+
+def _log_one_minus_exp(m: Notation, x: Any) -> Any:
+    """log(1 − eˣ) for x ≤ 0."""
+    is_small = x > -math.log(2)
+    small, large = m.where(is_small, x, -1.0), m.where(is_small, -1.0, x)
+    return m.where(is_small, m.log(-m.expm1(small)), m.log1p(-m.exp(large)))
 
 
 def _regularized(m: Notation, a: Any, b: Any, x: Any) -> Any:

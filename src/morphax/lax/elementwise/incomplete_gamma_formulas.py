@@ -37,6 +37,8 @@ _START_OF_UNIFORM = 30.0
 _START_OF_FRACTION = 1.1
 # Steps that suffice wherever the loops are entered with numbers.
 _MOST_STEPS = 1000.0
+# Smaller tails are given by their logarithm.
+_START_OF_REMOTE = 1e-200
 
 
 @final
@@ -220,7 +222,9 @@ def _regular(m: Notation, a: Any, x: Any) -> tuple[Any, Any, Any]:
 
 def _is_defined(a: Any, x: Any) -> Any:
     """a ≥ 0, x ≥ 0, and not both 0 or both ∞; false for NaN."""
-    return (a >= 0.0) & (x >= 0.0) & ((a > 0.0) | (x > 0.0)) & ((a < math.inf) | (x < math.inf))
+    # XLA takes |x| ≥ 0 for granted, also where x is NaN.
+    numbers = (a == a) & (x == x) & (a >= 0.0) & (x >= 0.0)
+    return numbers & ((a > 0.0) | (x > 0.0)) & ((a < math.inf) | (x < math.inf))
 
 
 def lower(m: Notation, a: Any, x: Any) -> Any:
@@ -291,3 +295,52 @@ def density_of_gamma(m: Notation, a: Any, x: Any) -> Any:
     limit = m.where((a == 0.0) & (x == 0.0), math.inf, 0.0)
     is_defined = (a >= 0.0) & (x >= 0.0) & ((a < math.inf) | (x < math.inf))
     return m.where(is_inside, value, m.where(is_defined, limit, math.nan))
+
+
+def _log_leading_factor(m: Notation, a: Any, x: Any) -> Any:
+    is_large = a >= START_OF_STIRLING
+    large, small = m.where(is_large, a, START_OF_STIRLING), m.where(is_large, 1.0, a)
+    exponent = large * log1p_minus(m, (x - large) / large, x / large)
+    far = exponent - log_scaled_gamma(m, large) - 0.5 * m.log(2 * math.pi * large)
+    near = small * m.log(x) - x - log_gamma_of_next(m, small)
+    return m.where(is_large, far, near)
+
+
+def _log_of_remote_tail(m: Notation, a: Any, x: Any, *, upper: bool) -> Any:
+    """log P or log Q of positive finite numbers, where that itself has left the range.
+
+    In the uniform expansion, erfc z is then e^(−z²) / (z √π) (1 − 1/(2z²) + 3/(4z⁴) − …).
+    """
+    at = _regions(a, x)
+    factor = _log_leading_factor(m, a, x)
+    if upper:
+        a_there, x_there = m.where(at.fraction, a, 1.0), m.where(at.fraction, x, 9.0)
+        f, _ = _fraction(m, a_there, x_there, sloped=False)
+        direct = factor + m.log(a_there * f)
+    else:
+        s, _ = _series(m, m.where(at.series, a, 1.0), m.where(at.series, x, 0.0), sloped=False)
+        direct = factor + m.log(s)
+    near_a = m.where(at.uniform, a, 1e4)
+    near = _uniform(m, near_a, m.where(at.uniform, at.distance, 0.2))
+    z = abs(near.eta) * m.sqrt(0.5 * near_a)
+    inverse = 0.5 / (z * z)
+    scaled_erfc = (1.0 - inverse * (1.0 - inverse * (3.0 - 15.0 * inverse))) / z
+    total = m.sqrt(0.5 * near_a) * scaled_erfc + (near.sum if upper else -near.sum)
+    exponent = near_a * log1p_minus(m, at.distance, at.distance + 1.0)
+    uniform = exponent - 0.5 * m.log(2 * math.pi * near_a) + m.log(abs(total))
+    return m.where(at.uniform, uniform, direct)
+
+
+def log_of_tail(m: Notation, a: Any, x: Any, *, upper: bool) -> Any:
+    """log Q if `upper`, else log P, also where that underflows or is nearly 0."""
+    is_regular, inner_a, inner_x = _regular(m, a, x)
+    own = _values(m, inner_a, inner_x, upper=upper)
+    other = _values(m, inner_a, inner_x, upper=not upper)
+    is_large, is_remote = own > 0.5, own < _START_OF_REMOTE
+    value = m.where(is_large, m.log1p(-other), m.log(m.where(is_remote, 1.0, own)))
+    # Where the tail is not remote, the numbers stay where that formula has values.
+    far_a, far_x = m.where(is_remote, inner_a, 1.0), m.where(is_remote, inner_x, 1.0)
+    value = m.where(is_remote, _log_of_remote_tail(m, far_a, far_x, upper=upper), value)
+    at_zero = (x == 0.0) | (a == math.inf)
+    limit = m.where(at_zero, 0.0, -math.inf) if upper else m.where(at_zero, -math.inf, 0.0)
+    return m.where(is_regular, value, m.where(_is_defined(a, x), limit, math.nan))

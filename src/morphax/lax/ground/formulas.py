@@ -36,6 +36,9 @@ class Notation(Protocol):
     def log(self, x: Any, /) -> Any: ...
     def log1p(self, x: Any, /) -> Any: ...
     def sqrt(self, x: Any, /) -> Any: ...
+    def sin(self, x: Any, /) -> Any: ...
+    def cos(self, x: Any, /) -> Any: ...
+    def floor(self, x: Any, /) -> Any: ...
     def power(self, x: Any, y: Any, /) -> Any: ...
     def erfc(self, x: Any, /) -> Any: ...
     def erf_inv(self, x: Any, /) -> Any: ...
@@ -64,6 +67,9 @@ class HostNotation:
     log = staticmethod(np.log)
     log1p = staticmethod(np.log1p)
     sqrt = staticmethod(np.sqrt)
+    sin = staticmethod(np.sin)
+    cos = staticmethod(np.cos)
+    floor = staticmethod(np.floor)
     power = staticmethod(np.power)
     where = staticmethod(np.where)
 
@@ -211,10 +217,24 @@ class ProgramNotation:
         return self.elementwise("stablehlo.log", x)
 
     def log1p(self, x: Any) -> Written:
-        return self.elementwise("stablehlo.log_plus_one", x)
+        """By Kahan's formula: the operation of that name loses seven bits for x near −0.4."""
+        following = x + 1.0
+        rounded = following - 1.0
+        plain = (rounded == 0.0) | (x > 1e15)
+        ratio = self.where(plain, 1.0, x / self.where(plain, 1.0, rounded))
+        return self.where(rounded == 0.0, x, self.log(following) * ratio)
 
     def sqrt(self, x: Any) -> Written:
         return self.elementwise("stablehlo.sqrt", x)
+
+    def sin(self, x: Any) -> Written:
+        return self.elementwise("stablehlo.sine", x)
+
+    def cos(self, x: Any) -> Written:
+        return self.elementwise("stablehlo.cosine", x)
+
+    def floor(self, x: Any) -> Written:
+        return self.elementwise("stablehlo.floor", x)
 
     def power(self, x: Any, y: Any) -> Written:
         return self.elementwise("stablehlo.power", x, y)

@@ -26,3 +26,12 @@ def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
     for coefficient in coefficients[2:]:
         total = total * x + coefficient
     return total
+
+
+def chebyshev(u: Any, coefficients: Sequence[float]) -> Any:
+    """Σ cₖ Tₖ(u), by Clenshaw's rule; c₀ comes first."""
+    current: Any = 0.0
+    previous: Any = 0.0
+    for coefficient in reversed(coefficients[1:]):
+        current, previous = 2.0 * u * current - previous + coefficient, current
+    return u * current - previous + coefficients[0]

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from . import bernoulli as bernoulli
+from . import beta as beta
 from . import betabinom as betabinom
 from . import binom as binom
 from . import cauchy as cauchy
+from . import chi2 as chi2
 from . import dirichlet as dirichlet
 from . import expon as expon
+from . import gamma as gamma
+from . import gennorm as gennorm
 from . import geom as geom
 from . import gumbel_l as gumbel_l
 from . import gumbel_r as gumbel_r
@@ -18,6 +22,7 @@ from . import multivariate_normal as multivariate_normal
 from . import nbinom as nbinom
 from . import norm as norm
 from . import pareto as pareto
+from . import poisson as poisson
 from . import t as t
 from . import truncnorm as truncnorm
 from . import uniform as uniform

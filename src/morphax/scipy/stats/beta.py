@@ -1,0 +1,87 @@
+"""The beta distribution with parameters a, b > 0, for z = (x − `loc`) / `scale` in [0, 1].
+
+Its density is zᵃ⁻¹ (1 − z)ᵇ⁻¹ / (B(a, b) `scale`).  All functions take arrays that broadcast
+against each other, and give an array of their shape and promoted floating dtype; NaN where a ≤ 0 or
+b ≤ 0.  Distribution functions have derivatives with respect to all but a and b.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from .. import special
+from ._arguments import arguments, standardized
+from ._tails import log_betainc_p, log_betaincc_p
+
+
+def _within(name: str, x: Any, a: Any, b: Any, loc: Any, scale: Any) -> list[Any]:
+    """a or NaN, b or NaN, and z moved into [0, 1]."""
+    z, _, a, b = standardized(name, x, loc, scale, a, b)
+    defined = (a > 0) & (b > 0)
+    a, b = jnp.where(defined, a, np.nan), jnp.where(defined, b, np.nan)
+    return [a, b, jnp.where(z < 0, 0, jnp.where(z > 1, 1, z))]
+
+
+@replayed(5)
+def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The logarithm of the density, and −∞ outside of [`loc`, `loc` + `scale`].
+
+    Example:
+        >>> from morphax.scipy.stats import beta
+        >>> beta.logpdf(0.5, 2.0, 2.0)
+        Array(0.40546513, dtype=float32, weak_type=True)
+    """
+    z, scale, a, b = standardized("beta.logpdf", x, loc, scale, a, b)
+    outside, defined = (z < 0) | (z > 1), (a > 0) & (b > 0) & ~jnp.isnan(z)
+    z = jnp.where(outside, 0.5, z)
+    value = special.xlogy(a - 1, z) + special.xlog1py(b - 1, -z)
+    value = value - special.betaln(a, b) - lax.log(scale)
+    return jnp.where(defined, jnp.where(outside, -np.inf, value), np.nan)
+
+
+@replayed(5)
+def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The density, and 0 outside of [`loc`, `loc` + `scale`]."""
+    return lax.exp(logpdf(*arguments("beta.pdf", x, a, b, loc, scale)))
+
+
+@replayed(5)
+def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The distribution function I_z(a, b), the regularised incomplete beta function.
+
+    Example:
+        >>> from morphax.scipy.stats import beta
+        >>> beta.cdf(0.5, 2.0, 3.0)
+        Array(0.6875, dtype=float32, weak_type=True)
+    """
+    return lax.betainc(*_within("beta.cdf", x, a, b, loc, scale))
+
+
+@replayed(5)
+def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """log I_z(a, b), accurate in both tails, also where I underflows."""
+    return log_betainc_p.bind(*_within("beta.logcdf", x, a, b, loc, scale))
+
+
+@replayed(5)
+def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """The survival function 1 − I_z(a, b), which is I of 1 − z, b and a.
+
+    Example:
+        >>> from morphax.scipy.stats import beta
+        >>> beta.sf(0.5, 2.0, 3.0)
+        Array(0.3125, dtype=float32, weak_type=True)
+    """
+    a, b, z = _within("beta.sf", x, a, b, loc, scale)
+    return lax.betainc(b, a, 1 - z)
+
+
+@replayed(5)
+def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
+    """log(1 − I_z(a, b)), accurate in both tails, also where 1 − I underflows."""
+    return log_betaincc_p.bind(*_within("beta.logsf", x, a, b, loc, scale))

@@ -1,0 +1,58 @@
+"""The generalised normal distribution, with density β exp(−|x|ᵝ) / (2 Γ(1/β)).
+
+All functions take arrays that broadcast against each other, and give an array of their shape and
+promoted floating dtype; NaN where β ≤ 0.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from ._arguments import arguments
+
+
+def _power(x: Any, beta: Any) -> Any:
+    """|x|ᵝ, with a derivative at 0 too."""
+    is_zero = x == 0
+    return jnp.where(is_zero, 0.0, lax.pow(jnp.where(is_zero, 1, lax.abs(x)), beta))
+
+
+@replayed(2)
+def logpdf(x: Any, beta: Any) -> Any:
+    """The logarithm of the density: log(β/2) − log Γ(1/β) − |x|ᵝ.
+
+    Example:
+        >>> from morphax.scipy.stats import gennorm
+        >>> gennorm.logpdf(2.0, 1.0)
+        Array(-2.6931472, dtype=float32, weak_type=True)
+    """
+    x, beta = arguments("gennorm.logpdf", x, beta)
+    beta = jnp.where(beta > 0, beta, np.nan)
+    return lax.log(beta) - math.log(2) - lax.lgamma(1 / beta) - _power(x, beta)
+
+
+@replayed(2)
+def pdf(x: Any, beta: Any) -> Any:
+    """The density."""
+    return lax.exp(logpdf(*arguments("gennorm.pdf", x, beta)))
+
+
+@replayed(2)
+def cdf(x: Any, beta: Any) -> Any:
+    """The distribution function: Q(1/β, |x|ᵝ) / 2 below 0, and 1 minus it above.
+
+    Example:
+        >>> from morphax.scipy.stats import gennorm
+        >>> gennorm.cdf(0.0, 2.0)
+        Array(0.5, dtype=float32, weak_type=True)
+    """
+    x, beta = arguments("gennorm.cdf", x, beta)
+    beta = jnp.where(beta > 0, beta, np.nan)
+    tail = 0.5 * lax.igammac(1 / beta, _power(x, beta))
+    return jnp.where(x > 0, 1 - tail, tail)

@@ -1,0 +1,70 @@
+"""The Poisson distribution with mean `mu`: the number k of events.
+
+Functions take arrays that broadcast against each other, and give an array of their shape and
+promoted floating dtype; NaN where the mean is negative.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import lax
+from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from .. import special
+from ._arguments import arguments, counted
+from ._poisson_entropy import poisson_entropy_p
+
+
+@replayed(3)
+def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """The logarithm of muᵏ exp(−mu) / k!, and −∞ unless k − `loc` is 0, 1, ….
+
+    Example:
+        >>> from morphax.scipy.stats import poisson
+        >>> poisson.logpmf(0, 2.0)
+        Array(-2., dtype=float32, weak_type=True)
+    """
+    count, inside, mu = counted("poisson.logpmf", k, loc, mu)
+    value = special.xlogy(count, mu) - lax.lgamma(count + 1) - mu
+    return jnp.where(mu >= 0, jnp.where(inside, value, -np.inf), np.nan)
+
+
+@replayed(3)
+def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """The probability muᵏ exp(−mu) / k!, and 0 unless k − `loc` is 0, 1, …."""
+    return lax.exp(logpmf(*arguments("poisson.pmf", k, mu, loc)))
+
+
+@replayed(3)
+def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
+    """The probability of at most k − `loc` events, Q(⌊k − loc⌋ + 1, mu).
+
+    Example:
+        >>> from morphax.scipy.stats import poisson
+        >>> poisson.cdf(0, 2.0)
+        Array(0.13533528, dtype=float32, weak_type=True)
+    """
+    k, mu, loc = arguments("poisson.cdf", k, mu, loc)
+    count = lax.floor(k - loc)
+    below = count < 0
+    value = lax.igammac(jnp.where(below, 0, count) + 1, mu)
+    return jnp.where(below & (mu >= 0), 0.0, value)
+
+
+@replayed(2)
+def entropy(mu: Any, loc: Any = 0) -> Any:
+    """The entropy −Σ p(k) log p(k), in nats, whatever `loc`.
+
+    Reference:
+        Evans & Boersma, "The entropy of a Poisson distribution", SIAM Review 30 (1988).
+
+    Example:
+        >>> from morphax.scipy.stats import poisson
+        >>> poisson.entropy(1.0)
+        Array(1.3048422, dtype=float32, weak_type=True)
+    """
+    mu, _ = arguments("poisson.entropy", mu, loc)
+    return poisson_entropy_p.bind(mu)

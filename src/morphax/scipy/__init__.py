@@ -17,6 +17,7 @@ if _TYPE_CHECKING:
     from . import linalg as linalg
     from . import ndimage as ndimage
     from . import signal as signal
+    from . import sparse as sparse
     from . import special as special
     from . import stats as stats
 
@@ -28,6 +29,7 @@ _PACKAGES = (
     "linalg",
     "ndimage",
     "signal",
+    "sparse",
     "special",
     "stats",
 )

@@ -1,0 +1,196 @@
+"""Conjugate gradients, BiCGSTAB and GMRES for trees of arrays, with derivatives.
+
+The derivative of the solution is that of the system, not of the iteration: it is found by solving
+systems with the same operator, or with its transpose, to the same tolerance.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .... import lax
+from .... import numpy as jnp
+from ....transforms.derivatives import linear_transpose
+from ....util.messages import message
+from .krylov import (
+    Limits,
+    conjugate_gradients,
+    minimal_residuals,
+    stabilized_biconjugate_gradients,
+)
+from .operators import operator_of, vectors_of
+
+
+def cg(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    tol: Any = 1e-05,
+    atol: Any = 0.0,
+    maxiter: Any = None,
+    M: Any = None,
+) -> tuple[Any, Any]:
+    """Solve A x = b by conjugate gradients, for a Hermitian positive definite A.
+
+    Args:
+        A: matrix (n, n), or a linear function of trees like `b`.
+        b: right-hand side: array, or tree of arrays, of any shape.
+        x0: a first guess, like `b`; zeros by default.
+        tol, atol: the iteration ends when ‖b − A x‖ ≤ max(tol ‖b‖, atol).
+        maxiter: the most steps, by default ten for each element of `b`.
+        M: a preconditioner, near the inverse of A, as `A` is given; Hermitian positive definite.
+
+    Returns:
+        `(x, info)`: the solution, like `b`, and an integer: 0 if it is as exact as was asked for,
+        the number of steps if they were not enough, −1 if the iteration broke down, in which case x
+        is NaN.
+
+    Raises:
+        TypeError: if `A` or `M` is no operator, or maps `b` to another structure.
+        ValueError: if a matrix is not square, or shapes do not agree.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> A = jnp.array([[4.0, 1.0], [1.0, 3.0]])
+        >>> x, info = jax.scipy.sparse.linalg.cg(A, jnp.array([6.0, 7.0]))
+        >>> x.round(4), int(info)
+        (Array([1., 2.], dtype=float32), 0)
+    """
+    return _solved("cg", conjugate_gradients, A, b, x0, tol, atol, maxiter, M)
+
+
+def bicgstab(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    tol: Any = 1e-05,
+    atol: Any = 0.0,
+    maxiter: Any = None,
+    M: Any = None,
+) -> tuple[Any, Any]:
+    """Solve A x = b by BiCGSTAB, for any invertible A; see `cg` for arguments and results.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> A = jnp.array([[4.0, 1.0], [0.0, 3.0]])
+        >>> jax.scipy.sparse.linalg.bicgstab(A, jnp.array([6.0, 6.0]))[0].round(4)
+        Array([1., 2.], dtype=float32)
+    """
+    method = stabilized_biconjugate_gradients
+    return _solved("bicgstab", method, A, b, x0, tol, atol, maxiter, M)
+
+
+def gmres(
+    A: Any,
+    b: Any,
+    x0: Any = None,
+    *,
+    tol: Any = 1e-05,
+    atol: Any = 0.0,
+    restart: int = 20,
+    maxiter: Any = None,
+    M: Any = None,
+    solve_method: str = "batched",
+) -> tuple[Any, Any]:
+    """Solve A x = b by GMRES, for any invertible A: least residuals in spaces that grow.
+
+    See `cg` for what is not said here.
+
+    Args:
+        A, b, x0, tol, atol, M: see `cg`.
+        restart: the largest dimension of a space; then the next one starts from the solution.
+        maxiter: the most spaces, by default ten for each element of `b`.
+        solve_method: ``"incremental"`` ends within a space as soon as the residual is small
+            enough, ``"batched"`` looks at it between spaces only.
+
+    Raises:
+        TypeError: if `A` or `M` is no operator, or maps `b` to another structure.
+        ValueError: if `restart` is not positive, there is no such method, a matrix is not square,
+            or shapes do not agree.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> A = jnp.array([[0.0, 1.0], [2.0, 3.0]])
+        >>> jax.scipy.sparse.linalg.gmres(A, jnp.array([2.0, 8.0]))[0].round(4)
+        Array([1., 2.], dtype=float32)
+    """
+    where = "scipy.sparse.linalg.gmres"
+    if solve_method not in ("batched", "incremental"):
+        raise ValueError(
+            message(
+                f"{where}, argument solve_method",
+                given=f"{solve_method!r}",
+                expected="'batched' or 'incremental'",
+                fix="Choose one of them.",
+            )
+        )
+    try:
+        size = operator.index(restart)
+    except TypeError:
+        size = 0
+    if size < 1:
+        raise ValueError(
+            message(
+                f"{where}, argument restart",
+                given=f"{restart!r}",
+                expected="a positive integer",
+                fix="Leave it out for 20.",
+            )
+        )
+
+    def method(a: Any, b: Any, x: Any, m: Any, limits: Limits) -> tuple[Any, Any]:
+        dimension = min(size, b.aval.shape[0])
+        return minimal_residuals(a, b, x, m, limits, dimension, solve_method == "incremental")
+
+    return _solved("gmres", method, A, b, x0, tol, atol, maxiter, M)
+
+
+def _solved(
+    name: str,
+    method: Callable[..., tuple[Any, Any]],
+    given: Any,
+    b: Any,
+    x0: Any,
+    tol: Any,
+    atol: Any,
+    maxiter: Any,
+    preconditioner: Any,
+) -> tuple[Any, Any]:
+    where = f"scipy.sparse.linalg.{name}"
+    function = operator_of(where, "A", given)
+    vectors = vectors_of(where, function, b, x0)
+    right = vectors.flat("b", b)
+    start = jnp.zeros_like(right) if x0 is None else vectors.flat("x0", x0)
+    start = lax.stop_gradient(start)
+    a = vectors.operator("A", function)
+    size = right.aval.shape[0]
+    if not size:
+        return vectors.as_tree(right), jnp.zeros((), int)
+    limits = Limits(tol, atol, 10 * size if maxiter is None else maxiter)
+    if preconditioner is None:
+        m = transposed_m = _unchanged
+    else:
+        m = vectors.operator("M", operator_of(where, "M", preconditioner))
+        transposed_m = _transpose_of(m, right)
+
+    def solve(matvec: Any, right: Any) -> tuple[Any, Any]:
+        return method(matvec, right, start, m, limits)
+
+    def transpose_solve(matvec: Any, right: Any) -> tuple[Any, Any]:
+        return method(matvec, right, jnp.zeros_like(right), transposed_m, limits)
+
+    found, info = lax.custom_linear_solve(a, right, solve, transpose_solve, has_aux=True)
+    return vectors.as_tree(found), info
+
+
+def _unchanged(x: Any) -> Any:
+    return x
+
+
+def _transpose_of(function: Callable[[Any], Any], sample: Any) -> Callable[[Any], Any]:
+    """The transpose of a linear function of vectors like `sample`, made when it is needed."""
+    return lambda x: linear_transpose(function, sample)(x)[0]

@@ -233,6 +233,38 @@ def _choices() -> list[GoldenCall]:
     ]
 
 
+def _matrices() -> list[GoldenCall]:
+    mean = np.arange(6, dtype=np.float32).reshape(2, 1, 3)
+    roots = np.cos(np.arange(36, dtype=np.float32)).reshape(4, 3, 3)
+    cov = roots @ roots.swapaxes(1, 2) + np.eye(3, dtype=np.float32)
+    methods = ("cholesky", "eigh", "svd")
+    sizes = ((3, None, "float32"), (3, 5, "float32"), (5, 3, "float32"), (3, 5, "complex64"))
+    return [
+        *[
+            GoldenCall(
+                f"multivariate_normal {m}",
+                lambda r, m=m: r.multivariate_normal(r.key(15), mean, cov, (5, 2, 4), method=m),
+                500,  # of sums that cancel
+            )
+            for m in methods
+        ],
+        GoldenCall(
+            "multivariate_normal float64",
+            lambda r: r.multivariate_normal(r.key(15), mean, cov.astype("float64")),
+            200,
+            x64=True,
+        ),
+        *[
+            GoldenCall(
+                f"orthogonal {n} {m} {d}",
+                lambda r, n=n, m=m, d=d: r.orthogonal(r.key(15), n, (4,), d, m),
+                100,
+            )
+            for n, m, d in sizes
+        ],
+    ]
+
+
 def _gamma_and_counts() -> list[GoldenCall]:
     a = _f32(0.01, 0.3, 1.0, 2.5, 50.0)
     lam = _f32(0.0, 0.3, 5.0, 12.0, 50.0)
@@ -269,6 +301,7 @@ CALLS = (
     *_with_parameters(),
     *_choices(),
     *_gamma_and_counts(),
+    *_matrices(),
 )
 
 

@@ -18,6 +18,7 @@ from .activations import hard_swish as hard_swish
 from .activations import hard_tanh as hard_tanh
 from .activations import identity as identity
 from .activations import leaky_relu as leaky_relu
+from .activations import log1mexp as log1mexp
 from .activations import log_sigmoid as log_sigmoid
 from .activations import mish as mish
 from .activations import relu as relu
@@ -27,6 +28,9 @@ from .activations import sigmoid as sigmoid
 from .activations import silu as silu
 from .activations import soft_sign as soft_sign
 from .activations import softplus as softplus
+from .activations import sparse_plus as sparse_plus
+from .activations import sparse_sigmoid as sparse_sigmoid
+from .activations import squareplus as squareplus
 from .activations import swish as swish
 from .activations import tanh as tanh
 from .normalization import log_softmax as log_softmax

@@ -18,7 +18,9 @@ _SELU_ALPHA = 1.6732632423543772848170429916717
 _SELU_SCALE = 1.0507009873554804934193349852946
 
 
-_BRANCHING = frozenset({"celu", "elu", "hard_sigmoid", "hard_silu", "leaky_relu"})
+_BRANCHING = frozenset(
+    {"celu", "elu", "hard_sigmoid", "hard_silu", "leaky_relu", "sparse_plus", "sparse_sigmoid"}
+)
 """Where integers meet a weak float in a branch or a sum, so that they become one, as in JAX."""
 
 
@@ -70,6 +72,95 @@ def sigmoid(x: Any) -> Any:
 def softplus(x: Any) -> Any:
     """log(1 + eˣ)."""
     return jnp.logaddexp(x, 0)
+
+
+@replayed(2)
+def squareplus(x: Any, b: Any = 4) -> Any:
+    """(x + √(x² + b)) / 2, a smooth relu; for x < 0 in a form that does not cancel.
+
+    Args:
+        x: array of floating or complex dtype.
+        b: how smooth it is, an array that broadcasts with `x`; at 0 it is relu.
+
+    Reference: Barron, "Squareplus: a softplus-like algebraic rectifier", 2021.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.squareplus(jnp.array([-1e4, 1.5]))
+        Array([1.e-04, 2.e+00], dtype=float32)
+    """
+    x, b = promoted_inexact("squareplus", as_array("squareplus", x), b)
+    if dtypes.issubdtype(x.dtype, np.complexfloating):
+        return (x + jnp.sqrt(x * x + b)) / 2
+    size = jnp.abs(x)
+    # The square of a large number would overflow, and b is nothing next to it.
+    large = size > dtypes.finfo(x.dtype).max ** 0.5 / 2
+    inside = jnp.where(large, 0, x)
+    root = jnp.where(large, size, jnp.sqrt(inside * inside + b))
+    return jnp.where(x < 0, b / (2 * (size + root)), (x + root) / 2)
+
+
+@replayed(1)
+def sparse_plus(x: Any) -> Any:
+    """0 up to −1, x from 1 on, (x + 1)² / 4 in between.
+
+    The integral of `sparse_sigmoid`, as softplus is that of the sigmoid.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.sparse_plus(jnp.array([-2.0, 0.0, 3.0]))
+        Array([0.  , 0.25, 3.  ], dtype=float32)
+    """
+    x = _inexact("sparse_plus", x)
+    below, above = x <= -1.0, x >= 1.0
+    # Where it is not chosen, the square must not be infinite.
+    inside = jnp.where(below | above, 0, x)
+    return jnp.where(below, 0.0, jnp.where(above, x, (inside + 1.0) ** 2 / 4))
+
+
+@replayed(1)
+def sparse_sigmoid(x: Any) -> Any:
+    """(x + 1) / 2, limited to [0, 1]; the derivative of `sparse_plus`.
+
+    Reference: Blondel, Martins & Niculae, "Learning with Fenchel-Young losses", JMLR 21 (2020),
+    section 6.2.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.sparse_sigmoid(jnp.array([-2.0, 0.0, 3.0]))
+        Array([0. , 0.5, 1. ], dtype=float32)
+    """
+    return 0.5 * jnp.clip(_inexact("sparse_sigmoid", x) + 1.0, 0.0, 2.0)
+
+
+@custom_jvp
+def log1mexp(x: Any) -> Any:
+    """log(1 − e⁻ˣ) for x ≥ 0, accurate at both ends; NaN for x < 0.
+
+    Args:
+        x: array of floating dtype.
+
+    Reference: Mächler, "Accurately computing log(1 − exp(−|a|))", 2012.
+
+    Example:
+        >>> import morphax as jax
+        >>> import morphax.numpy as jnp
+        >>> jax.nn.log1mexp(jnp.array([0.0, 1e-10, 1.0]))
+        Array([       -inf, -23.02585  ,  -0.4586751], dtype=float32)
+    """
+    (x,) = promoted_inexact("log1mexp", as_array("log1mexp", x))
+    near = jnp.log(-jnp.expm1(-x))
+    return jnp.where(x < np.log(2.0), near, jnp.log1p(-jnp.exp(-x)))
+
+
+@log1mexp.defjvp
+def _log1mexp_jvp(primals: Any, tangents: Any) -> tuple[Any, Any]:
+    (x,), (t,) = primals, tangents
+    # 1 / (eˣ − 1), whose derivatives do not overflow in this form.
+    return log1mexp(x), t * (jnp.exp(-x) / -jnp.expm1(-x))
 
 
 @replayed(1)

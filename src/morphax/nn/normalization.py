@@ -173,15 +173,36 @@ def standardize(
     variance: Any = None,
     epsilon: Any = 1e-5,
     where: Any = None,
+    *,
+    algorithm: str = "fast",
 ) -> Any:
     """(x − mean) / √(variance + ε) along axes.
 
     What `where` leaves out of mean and variance is scaled like the rest; it becomes 0 if it is not
     finite.
 
+    Args:
+        x: array of floating dtype.
+        axis: axis or axes, `None` for all.
+        mean: taken instead of the mean along the axes, with which it must broadcast.
+        variance: likewise.
+        epsilon: ε, not negative.
+        where: which elements mean and variance count.
+        algorithm: ``"fast"`` leaves the choice of an algorithm for the variance; ``"stable"`` asks
+            for the mean of (x − mean)².  Both are the latter, which does not cancel.
+
     Raises:
-        ValueError: `epsilon` is negative.
+        ValueError: `epsilon` is negative, or there is no such algorithm.
     """
+    if algorithm not in ("fast", "stable"):
+        raise ValueError(
+            message(
+                "nn.standardize, argument algorithm",
+                given=f"{algorithm!r}",
+                expected='"fast" or "stable"',
+                fix="Choose one of these.",
+            )
+        )
     if isinstance(epsilon, (int, float)) and epsilon < 0:
         raise ValueError(
             message(

@@ -17,10 +17,15 @@ floats.  A wrong kind of key, dtype or parameter raises `TypeError`, a wrong sha
 The numbers are those of JAX for the same key, bit for bit where no transcendental function enters.
 Outside ``jit``, `uniform` between bounds other than 0 and 1 may differ in the last bit, for the
 compiler rounds a product and a sum at once.
+
+What takes a factorisation of matrices is imported when it is first asked for.
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING as _TYPE_CHECKING
+
+from ..util.on_demand import on_demand as _on_demand
 from ._counts import binomial as binomial
 from ._counts import multinomial as multinomial
 from ._counts import poisson as poisson
@@ -67,3 +72,11 @@ from ._uniform import bernoulli as bernoulli
 from ._uniform import bits as bits
 from ._uniform import rademacher as rademacher
 from ._uniform import uniform as uniform
+
+if _TYPE_CHECKING:
+    from ._matrices import multivariate_normal as multivariate_normal
+    from ._matrices import orthogonal as orthogonal
+
+__getattr__, __dir__ = _on_demand(
+    __name__, (), {"._matrices": ("multivariate_normal", "orthogonal")}
+)

@@ -48,8 +48,12 @@ def requested_dtype(function: str, dtype: Any, kind: DtypeKind, default: Any = f
 
 def drawn_shape(function: str, shape: Any, *parameters: Any) -> tuple[int, ...]:
     """The shape of the numbers to draw, by default the one that the parameters share."""
+    return fitted_shape(function, shape, *[aval_of(p).shape for p in parameters])
+
+
+def fitted_shape(function: str, shape: Any, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """A shape to which others can be broadcast, by default the one that they share."""
     where = f"random.{function}, argument shape"
-    shapes = [aval_of(p).shape for p in parameters]
     if shape is None:
         return lax.broadcast_shapes(*shapes) if shapes else ()
     sizes = canonical_shape(where, shape)

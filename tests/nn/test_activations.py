@@ -1,0 +1,95 @@
+"""Activation functions in closed form: values, derivatives and the ends of the range."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+from morphax.test_util import check_grads
+
+nn, jnp = jax.nn, jax.numpy
+X = np.concatenate([np.linspace(-3, 3, 25) + 0.01, [-1e4, -1.0, 0.0, 1.0, 1e4]])
+# Values and derivatives in float64.
+KNOWN: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "squareplus": (
+        lambda x: np.where(x < 0, 2 / (np.hypot(x, 2) - x), (x + np.hypot(x, 2)) / 2),
+        lambda x: 2 / (np.hypot(x, 2) * (np.hypot(x, 2) - x)),
+    ),
+    "sparse_plus": (
+        lambda x: np.where(x >= 1, x, np.clip(x + 1, 0, 2) ** 2 / 4),
+        lambda x: np.clip(x + 1, 0, 2) / 2,
+    ),
+    "sparse_sigmoid": (
+        lambda x: np.clip(x + 1, 0, 2) / 2,
+        # At the kinks, the mean of the one-sided derivatives.
+        lambda x: np.where(abs(x) < 1, 0.5, np.where(abs(x) == 1, 0.25, 0)),
+    ),
+}
+LIMITS = {
+    "squareplus": [0, np.inf, 0, 1],
+    "sparse_plus": [0, np.inf, 0, 1],
+    "sparse_sigmoid": [0, 1, 0, 0],
+}
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_values_and_derivatives(name: str) -> None:
+    f, (value, slope) = getattr(nn, name), KNOWN[name]
+    x = X.astype(np.float32)
+    exact = x.astype(np.float64)
+    for run in (f, jax.jit(f)):
+        np.testing.assert_allclose(run(x), value(exact), rtol=4e-7)
+    far = exact < 5e3  # where the formula for the derivative itself is accurate
+    slopes = np.asarray(jax.vmap(jax.grad(f))(x))
+    np.testing.assert_allclose(slopes[far], slope(exact)[far], rtol=2e-6)
+    with jax.enable_x64(True):
+        check_grads(f, (np.array([-2.0, -0.3, 0.4, 1.7]),), order=2)
+
+
+@pytest.mark.parametrize("name", LIMITS)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+def test_infinities(name: str, dtype: str) -> None:
+    ends = jnp.array([-np.inf, np.inf], dtype)
+    f = getattr(nn, name)
+    values = [*np.asarray(f(ends), float), *np.asarray(jax.vmap(jax.grad(f))(ends), float)]
+    assert values == LIMITS[name]
+    assert np.isnan(f(np.float32(np.nan)))
+
+
+def test_squareplus_between_its_limits() -> None:
+    np.testing.assert_array_equal(nn.squareplus(jnp.array([-2.0, 3.0]), 0), [0, 3])
+    np.testing.assert_allclose(nn.squareplus(np.float32(1e30)), 1e30, rtol=1e-6)
+    np.testing.assert_allclose(nn.squareplus(1j), 0.8660254 + 0.5j, rtol=1e-6)
+    np.testing.assert_allclose(jax.grad(nn.squareplus, 1)(1.0, 2.0), 0.14433756, rtol=1e-6)
+
+
+def test_log1mexp() -> None:
+    x = np.array([1e-30, 1e-5, 0.5, 0.69, 0.7, 3.0, 50.0], np.float32)
+    exact = x.astype(np.float64)
+    near, far = np.log(-np.expm1(-exact)), np.log1p(-np.exp(-np.maximum(exact, 0.5)))
+    expected = np.where(exact < 0.7, near, far)
+    for run in (nn.log1mexp, jax.jit(nn.log1mexp)):
+        np.testing.assert_allclose(run(x), expected, rtol=4e-7)
+    slopes = jax.vmap(jax.grad(nn.log1mexp))(x)
+    np.testing.assert_allclose(slopes, 1 / np.expm1(exact), rtol=2e-6)
+    assert nn.log1mexp(0.0) == -np.inf
+    assert nn.log1mexp(np.inf) == 0
+    assert np.isnan(nn.log1mexp(-1.0))
+    first = jax.grad(nn.log1mexp)
+    assert first(0.0) == np.inf
+    assert first(200.0) == first(np.inf) == jax.grad(first)(200.0) == 0
+    with jax.enable_x64(True):
+        check_grads(nn.log1mexp, (np.array([0.3, 0.69, 2.0]),), order=2)
+
+
+def test_algorithms_of_standardize() -> None:
+    x = np.float32(1e4) + np.arange(4, dtype=np.float32)
+    for algorithm in ("fast", "stable"):
+        y = nn.standardize(x, algorithm=algorithm)
+        np.testing.assert_allclose(y, (np.arange(4) - 1.5) / np.sqrt(1.25 + 1e-5), rtol=1e-6)
+    with pytest.raises(ValueError, match="argument algorithm"):
+        nn.standardize(x, algorithm="other")

@@ -52,7 +52,7 @@ def stft(
     nfft: int | None = None,
     detrend: Any = False,
     return_onesided: bool = True,
-    boundary: str | None = "zeros",
+    boundary: Any = "zeros",
     padded: bool = True,
     axis: int = -1,
 ) -> tuple[Any, Any, Any]:

@@ -49,7 +49,7 @@ def _line(name: str, z: Any) -> Any:
 
 
 def _reduced(orders: int, degrees: int, z: Any) -> Any:
-    """W = (−1)ᵐ s^max(m−2, 0) dᵐPₙ/dzᵐ with s = √(1 − z²): P_n^m = W, s W, s² W, s² W, …
+    """W = (−1)ᵐ s^max(m−2, 0) dᵐPₙ/dzᵐ, s = √(1 − z²): P_n^m = W, s W, s² W, s² W, ….
 
     Returns:
         Array (orders, degrees, k), for z of shape (k,).

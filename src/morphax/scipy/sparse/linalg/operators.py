@@ -88,7 +88,7 @@ def vectors_of(where: str, function: Operator, b: Any, x0: Any) -> Vectors:
 def operator_of(where: str, argument: str, value: Any) -> Operator:
     """A function of trees from a function, or from a square matrix."""
     if callable(value):
-        return value  # type: ignore[no-any-return]
+        return value
     if not (is_value(value) or hasattr(value, "aval")):
         raise TypeError(
             message(

@@ -171,9 +171,9 @@ def _solved(
     if not size:
         return vectors.as_tree(right), jnp.zeros((), int)
     limits = Limits(tol, atol, 10 * size if maxiter is None else maxiter)
-    if preconditioner is None:
-        m = transposed_m = _unchanged
-    else:
+    m: Any = _unchanged
+    transposed_m: Any = _unchanged
+    if preconditioner is not None:
         m = vectors.operator("M", operator_of(where, "M", preconditioner))
         transposed_m = _transpose_of(m, right)
 

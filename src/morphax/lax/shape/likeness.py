@@ -12,7 +12,7 @@ from ...core import Tracer, aval_of, current_trace, is_value
 from ...core.dims import SymbolicDim
 from ...util.messages import described, message
 from ..elementwise.convert import convert
-from ..ground.axes import integer
+from ..ground.axes import integer, members
 from .filling import size_value
 from .joining import concatenate
 from .shape_operations import broadcast_in_dim, reshape
@@ -104,8 +104,8 @@ def shape_as_value(shape: Iterable[Any]) -> Any:
         >>> jax.lax.shape_as_value((2, 3))
         Array([2, 3], dtype=int32)
     """
-    sizes = tuple(shape)
     where = "lax.shape_as_value, argument shape"
+    sizes = members(where, shape, "a sequence of sizes")
     dtype = dtypes.canonicalize(np.int64)
     if not any([isinstance(n, (Tracer, SymbolicDim)) for n in sizes]):
         numbers = [integer(where, n) for n in sizes]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from fractions import Fraction
 from typing import Any, final
 
@@ -18,6 +17,7 @@ import numpy as np
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ...lax.elementwise.gamma_parts import log_scaled_gamma
+from ...lax.ground.axes import counted
 from ...lax.ground.formulas import ByFormula, Notation
 from ...numpy.operands import concrete_values
 from ...util.messages import message
@@ -285,16 +285,7 @@ def bernoulli(n: Any) -> Any:
         >>> special.bernoulli(4)
         Array([ 1.        , -0.5       ,  0.16666667,  0.        , -0.03333334],      dtype=float32)
     """
-    last = operator.index(n)
-    if last < 0:
-        raise ValueError(
-            message(
-                "scipy.special.bernoulli, argument n",
-                given=f"{last}",
-                expected="an integer ≥ 0",
-                fix="Give the index of the last number.",
-            )
-        )
+    last = counted("scipy.special.bernoulli, argument n", n)
     values = np.zeros(max(last + 1, 2))
     values[:2] = 1, -0.5
     exact = [float(x) for x in _even_bernoulli_numbers()]

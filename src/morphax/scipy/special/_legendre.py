@@ -18,7 +18,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...numpy.operands import as_array, concrete_values, promoted_inexact
-from ...util.messages import message
+from ...util.messages import described, message
 
 _LOWEST = math.sqrt(1 / (4 * math.pi))
 
@@ -134,6 +134,15 @@ def lpmn_values(m: int, n: int, z: Any, is_normalized: bool) -> Any:
         Array([[ 0.2820948 ,  0.        ],
                [ 0.        , -0.34549418]], dtype=float32)
     """
+    if not isinstance(is_normalized, bool):
+        raise TypeError(
+            message(
+                "scipy.special.lpmn_values, argument is_normalized",
+                given=described(is_normalized),
+                expected="True or False",
+                fix="Say whether the functions are to be orthonormal.",
+            )
+        )
     if not is_normalized:
         return lpmn(m, n, z)[0]
     z = _line("lpmn_values", z)

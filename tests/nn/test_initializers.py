@@ -60,6 +60,43 @@ def test_batch_axes_do_not_count() -> None:
     np.testing.assert_array_equal(one[0], initializers.he_normal()(KEY, (4, 6)))
 
 
+@pytest.mark.parametrize("axis", [-1, 0, 1])
+@pytest.mark.parametrize("shape", [(3, 3), (5, 2), (2, 5), (2, 3, 4), (0, 3), (3, 0)])
+def test_orthogonal(shape: tuple[int, ...], axis: int) -> None:
+    weights = np.asarray(initializers.orthogonal(2.0, axis)(KEY, shape))
+    assert weights.shape == shape
+    columns = np.moveaxis(weights, axis, -1).reshape(-1, shape[axis]) if weights.size else None
+    if columns is not None:
+        longer = columns if columns.shape[0] >= columns.shape[1] else columns.T
+        np.testing.assert_allclose(longer.T @ longer, 4 * np.eye(longer.shape[1]), atol=2e-6)
+        rows, size = columns.shape
+        drawn = jax.random.orthogonal(KEY, rows, m=size)
+        np.testing.assert_array_equal(columns, 2 * np.asarray(drawn))
+
+
+@pytest.mark.parametrize(
+    ("shape", "middle"),
+    [((3, 2, 4), (1,)), ((2, 4, 3, 3), (0, 1)), ((5, 3, 2, 2, 2), (2, 1, 0)), ((3, 0, 2), (1,))],
+)
+def test_delta_orthogonal(shape: tuple[int, ...], middle: tuple[int, ...]) -> None:
+    kernel = np.asarray(initializers.delta_orthogonal(2.0)(KEY, shape)).copy()
+    expected = initializers.orthogonal(2.0)(KEY, shape[-2:])
+    np.testing.assert_array_equal(kernel[middle], expected)
+    kernel[middle] = 0
+    assert not kernel.any()
+
+
+def test_shapes_without_orthogonal_matrices() -> None:
+    for shape in ((), (5,)):
+        with pytest.raises(ValueError, match="at least two axes"):
+            initializers.orthogonal()(KEY, shape)
+    with pytest.raises(ValueError, match="column_axis"):
+        initializers.orthogonal(column_axis=2)(KEY, (2, 2))
+    for shape in ((4, 4), (3, 4, 2), (0, 2, 2), (1, 1, 1, 1, 2, 2)):
+        with pytest.raises(ValueError, match="inputs, outputs"):
+            initializers.delta_orthogonal()(KEY, shape)
+
+
 def test_constants() -> None:
     np.testing.assert_array_equal(initializers.zeros(KEY, (2,)), [0, 0])
     np.testing.assert_array_equal(initializers.ones(KEY, (2,), "int32"), [1, 1])

@@ -33,6 +33,7 @@ from .activations import sparse_sigmoid as sparse_sigmoid
 from .activations import squareplus as squareplus
 from .activations import swish as swish
 from .activations import tanh as tanh
+from .attention import dot_product_attention as dot_product_attention
 from .normalization import log_softmax as log_softmax
 from .normalization import logmeanexp as logmeanexp
 from .normalization import logsumexp as logsumexp

@@ -3,8 +3,10 @@
 The variance-scaling family keeps the size of activations (or gradients) from layer to layer: the
 variance of a weight is a scale over the number of its inputs, its outputs, or a mean of both.
 
+Orthogonal matrices keep the length of every vector.
+
 References: LeCun et al., "Efficient BackProp" (1998); Glorot & Bengio, AISTATS 2010; He et al.,
-ICCV 2015.
+ICCV 2015; Saxe, McClelland & Ganguli, ICLR 2014; Xiao et al., ICML 2018.
 """
 
 from __future__ import annotations
@@ -218,3 +220,73 @@ he_uniform = _family("he_uniform", 2.0, "fan_in", "uniform", "He's rule for relu
 he_normal = _family("he_normal", 2.0, "fan_in", _CUT, "He's rule for relu, normal")
 xavier_uniform, xavier_normal = glorot_uniform, glorot_normal
 kaiming_uniform, kaiming_normal = he_uniform, he_normal
+
+
+def orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of matrices whose columns, or rows if they are fewer, are orthonormal.
+
+    Args:
+        scale: by which the matrices are multiplied.
+        column_axis: axis of the columns; all others are rows.
+        dtype: float32, float64, complex64 or complex128, unless the call names one.
+
+    Raises:
+        ValueError: a shape of fewer than two axes, or without the axis.
+
+    Example:
+        >>> import morphax as jax
+        >>> q = jax.nn.initializers.orthogonal()(jax.random.key(0), (4, 2))
+        >>> abs(q.T @ q).round(5)
+        Array([[1., 0.],
+               [0., 1.]], dtype=float32)
+    """
+
+    def draw(key: Any, shape: tuple[int, ...], dt: Any) -> Any:
+        if len(shape) < 2:
+            raise _bad_shape("orthogonal", shape, "at least two axes", "Use normal for vectors.")
+        where = "nn.initializers.orthogonal, argument column_axis"
+        axis = canonical_axis(where, column_axis, len(shape))
+        rest = (*shape[:axis], *shape[axis + 1 :])
+        columns = random.orthogonal(key, math.prod(rest), (), dt, shape[axis])
+        return _scaled(jnp.moveaxis(columns.reshape(*rest, shape[axis]), -1, axis), scale)
+
+    return _drawn(draw, dtype)
+
+
+def delta_orthogonal(scale: Any = 1.0, column_axis: int = -1, dtype: Any = None) -> Initializer:
+    """An initializer of convolution kernels: an orthogonal matrix in the middle, 0 elsewhere.
+
+    Such a convolution keeps the size of signals, however deep a network.
+
+    Args:
+        scale: by which the matrix is multiplied.
+        column_axis: axis of the columns of the matrix, which are orthonormal.
+        dtype: as for `orthogonal`.
+
+    Raises:
+        ValueError: a shape that is not (*window, inputs, outputs) with a window of one to three
+            axes, none of size 0, and with no fewer outputs than inputs.
+
+    Example:
+        >>> import morphax as jax
+        >>> kernel = jax.nn.initializers.delta_orthogonal()(jax.random.key(0), (3, 2, 2))
+        >>> kernel.any((1, 2))
+        Array([False,  True, False], dtype=bool)
+    """
+    matrix = orthogonal(scale, column_axis, dtype)
+
+    def draw(key: Any, shape: tuple[int, ...], dt: Any) -> Any:
+        window, sizes = shape[:-2], shape[-2:]
+        if not 1 <= len(window) <= 3 or 0 in window or sizes[0] > sizes[1]:
+            expected = "(*window, inputs, outputs), at most as many inputs as outputs"
+            fix = "Give the window one to three axes, none empty, and the kernel enough outputs."
+            raise _bad_shape("delta_orthogonal", shape, expected, fix)
+        middle = tuple([(n - 1) // 2 for n in window])
+        return jnp.zeros(shape, dt).at[middle].set(matrix(key, sizes, dt))
+
+    return _drawn(draw, dtype)
+
+
+def _bad_shape(function: str, shape: tuple[int, ...], expected: str, fix: str) -> ValueError:
+    where = f"nn.initializers.{function}, argument shape"
+    return ValueError(message(where, given=f"{shape}", expected=expected, fix=fix))

@@ -269,3 +269,24 @@ def test_bessel_functions_of_several_orders() -> None:
     np.testing.assert_allclose(narrow, expected, 1e-5, 1e-6)
     with pytest.raises(ValueError, match="argument v"):
         special.bessel_jn(1.0, v=-1)
+
+
+def test_log_gamma_on_the_plane() -> None:
+    x, y = np.meshgrid(
+        [-30.3, -2.5, -0.9, 0.2, 0.9, 1.01, 2.0, 7.0, 40.0], [-20, -1e-9, -0.0, 0, 2]
+    )
+    z = (x + 1j * y).ravel()
+    z.imag = y.ravel()
+    real = np.array([0.0, -0.0, -1.5, -2.0, 0.5, 2.0, 30.0, np.inf, np.nan])
+    with jax.enable_x64(True):
+        for run in (special.loggamma, jax.jit(special.loggamma)):
+            np.testing.assert_allclose(run(z), reference.loggamma(z), 1e-12, 1e-14)
+            np.testing.assert_allclose(run(real), reference.loggamma(real), 1e-13)
+        assert np.isnan(special.loggamma(np.array([0, -2 + 0j]))).all()
+
+        def parts(x: Any, y: Any) -> Any:
+            value = special.loggamma(jax.lax.complex(x, y))
+            return value.real, value.imag
+
+        check_grads(parts, (np.array([0.3, -2.5, 1.2, 20]), np.array([0.4, 1, 0.1, 3])), order=1)
+        check_grads(special.loggamma, (np.array([0.3, 2.5, 20]),), order=2)

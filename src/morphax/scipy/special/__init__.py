@@ -49,6 +49,7 @@ from ._incomplete import gammaincc as gammaincc
 from ._legendre import lpmn as lpmn
 from ._legendre import lpmn_values as lpmn_values
 from ._legendre import sph_harm_y as sph_harm_y
+from ._log_gamma import loggamma as loggamma
 from ._oscillating_integrals import fresnel as fresnel
 from ._oscillating_integrals import sici as sici
 from ._powers import boxcox as boxcox

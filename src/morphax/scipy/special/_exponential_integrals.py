@@ -24,7 +24,7 @@ from ...lax.elementwise.gamma_parts import polynomial
 from ...lax.ground.formulas import ByFormula, Notation
 from ._operands import operands, strong
 
-_EULER = 0.5772156649015329
+EULER = 0.5772156649015329
 # The zero of Ei in two parts.
 _ZERO = 0.3725074107813666
 _ZERO_REST = 1.3140183414386028e-17
@@ -32,7 +32,7 @@ _START_OF_ASYMPTOTIC = 40.0
 _MOST_STEPS = 2000.0
 _MOST_TERMS = 21
 # (ζ(k) − 1) / k, highest k first, for log Γ(1 + d) = −log(1 + d) + d (1 − γ + …); DLMF 5.7.3.
-_ZETAS = (
+ZETAS = (
     1.330476437424449e-10, 2.7595228851242334e-10, 5.731367241678862e-10, 1.1921401405860912e-09,
     2.4836745438024785e-09, 5.183475041970047e-09, 1.0838659214896955e-08, 2.2711094608943164e-08,
     4.7698101693639804e-08, 1.0043224823968099e-07, 2.1207184805554665e-07, 4.492469198764566e-07,
@@ -67,7 +67,7 @@ def _slope_of_log_gamma(m: Notation, d: Any) -> Any:
     """log Γ(1 + d) / d for |d| ≤ ½, also at d = 0."""
     is_zero = d == 0.0
     ratio = m.where(is_zero, 1.0, m.log1p(d) / m.where(is_zero, 1.0, d))
-    return 1.0 - _EULER - ratio + d * polynomial(_ZETAS, -d)
+    return 1.0 - EULER - ratio + d * polynomial(ZETAS, -d)
 
 
 def _near_zero(m: Notation, n: Any, x: Any) -> Any:
@@ -141,7 +141,7 @@ def _by_series(m: Notation, x: Any) -> Any:
         return k, t, s + t / k
 
     _, _, s = m.iterate(goes_on, step, (1.0, x, x))
-    return _EULER + m.log(x) + s
+    return EULER + m.log(x) + s
 
 
 def _asymptotic(m: Notation, x: Any) -> Any:

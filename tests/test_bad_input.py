@@ -18,7 +18,10 @@ import morphax as jax
 import morphax.nn.initializers
 import morphax.numpy as jnp
 import morphax.scipy.fft
+import morphax.scipy.linalg
+import morphax.scipy.signal
 import morphax.scipy.special
+import morphax.scipy.stats
 from morphax import lax
 
 # Where functions are looked up, and where those that are public there may be defined.
@@ -26,13 +29,19 @@ MODULES: dict[str, tuple[Any, str]] = {
     "": (jax, "morphax"),
     "dlpack": (jax.dlpack, "morphax"),
     "lax": (lax, "morphax"),
+    "lax.linalg": (lax.linalg, "morphax.lax.linalg"),
     "nn": (jax.nn, "morphax.nn"),
     "nn.initializers": (jax.nn.initializers, "morphax.nn.initializers"),
     "numpy": (jnp, "morphax"),
     "numpy.fft": (jnp.fft, "morphax.numpy.fft"),
+    "numpy.linalg": (jnp.linalg, "morphax.numpy.linalg"),
     "random": (jax.random, "morphax.random"),
     "scipy.fft": (jax.scipy.fft, "morphax.scipy.fft"),
+    "scipy.linalg": (jax.scipy.linalg, "morphax.scipy.linalg"),
+    "scipy.signal": (jax.scipy.signal, "morphax.scipy.signal"),
     "scipy.special": (jax.scipy.special, "morphax.scipy.special"),
+    "scipy.stats": (jax.scipy.stats, "morphax.scipy.stats"),
+    "scipy.stats.norm": (jax.scipy.stats.norm, "morphax.scipy.stats.norm"),
 }
 # `name: reason`.
 EXEMPT = {
@@ -47,6 +56,10 @@ EXEMPT = {
     "lax.reduce_window_shape_tuple": "takes specifications that other functions have checked",
     "numpy.apply_over_axes": "calls the function of the user, whose errors are the user's",
     "numpy.einsum_path": "opt_einsum reports its own errors",
+    **dict.fromkeys(
+        ("scipy.signal.csd", "scipy.signal.stft", "scipy.signal.welch"),
+        "warns of short signals, as SciPy does, before it looks at all arguments",
+    ),
     **dict.fromkeys(
         ("numpy.load", "numpy.save", "numpy.savez"),
         "opens or makes a file of any name; the system reports its own errors",

@@ -12,7 +12,7 @@ from ...errors import ShapeError
 from ...lax.linalg.blocks import rows_at
 from ...numpy.linalg.operands import inexact_arrays, matrices
 from ...util.messages import message
-from .operands import how_transposed, system, without_column
+from .operands import how_transposed, pair, system, without_column
 from .triangular import cho_factor, cho_solve
 
 
@@ -103,7 +103,7 @@ def lu_solve(
         ValueError: if `trans` is none of these.
         TypeError: if the row exchanges are not int32.
     """
-    factors, pivots = lu_and_piv
+    factors, pivots = pair("scipy.linalg.lu_solve, argument lu_and_piv", lu_and_piv)
     how = how_transposed("lu_solve", trans)
     factors, columns, is_vector = system("lu_solve", factors, b)
     permutation = lax.linalg.lu_pivots_to_permutation(pivots, factors.aval.shape[-1])

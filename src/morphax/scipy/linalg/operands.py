@@ -9,7 +9,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...errors import ShapeError
 from ...numpy.linalg.operands import check_square, inexact_arrays
-from ...util.messages import message
+from ...util.messages import described, message
 
 _TRANS = {0: 0, 1: 1, 2: 2, "N": 0, "T": 1, "C": 2}
 
@@ -24,6 +24,21 @@ def how_transposed(name: str, trans: Any) -> int:
             given=f"{trans!r}",
             expected="0, 1 or 2 (or 'N', 'T' or 'C')",
             fix="2 transposes and conjugates.",
+        )
+    )
+
+
+def pair(where: str, given: Any) -> tuple[Any, Any]:
+    """The two members of what a function of factors returned."""
+    if isinstance(given, (tuple, list)) and len(given) == 2:
+        first, second = given
+        return first, second
+    raise TypeError(
+        message(
+            where,
+            given=described(given),
+            expected="the pair that the factorisation returned",
+            fix="Pass it on as it is.",
         )
     )
 

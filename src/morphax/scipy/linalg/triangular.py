@@ -9,7 +9,7 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...lax.linalg.matrix_stacks import adjoint
 from ...numpy.linalg.operands import square_matrices
-from .operands import how_transposed, of_one_stack, system, without_column
+from .operands import how_transposed, of_one_stack, pair, system, without_column
 
 
 @replayed(1)
@@ -68,7 +68,7 @@ def cho_solve(
     Raises:
         ShapeError: if the operands do not fit.
     """
-    c, lower = c_and_lower
+    c, lower = pair("scipy.linalg.cho_solve, argument c_and_lower", c_and_lower)
     c, columns, is_vector = system("cho_solve", c, b)
     c, columns = of_one_stack(c, columns)
     for transposed in (False, True) if lower else (True, False):

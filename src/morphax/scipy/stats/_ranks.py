@@ -10,6 +10,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
+from ...numpy.axes import canonical_axes
 from ...numpy.operands import as_array, promoted_inexact
 from ...transforms.vmap import vmap
 from ...util.messages import message
@@ -171,7 +172,8 @@ def sem(
         count = jnp.sum(~jnp.isnan(a), axis, keepdims=keepdims)
         deviation = jnp.nanstd(a, axis, ddof=ddof, keepdims=keepdims)
         return deviation / jnp.sqrt(count.astype(deviation.dtype))
-    size = a.size if axis is None else a.shape[axis]
+    axes = canonical_axes("scipy.stats.sem", axis, a.ndim)
+    size = math.prod([a.shape[i] for i in axes])
     return jnp.std(a, axis, ddof=ddof, keepdims=keepdims) / math.sqrt(size)
 
 

@@ -40,6 +40,7 @@ from .normalization import logsumexp as logsumexp
 from .normalization import one_hot as one_hot
 from .normalization import softmax as softmax
 from .normalization import standardize as standardize
+from .scaled import scaled_matmul as scaled_matmul
 
 if _TYPE_CHECKING:
     from . import initializers as initializers

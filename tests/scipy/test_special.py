@@ -290,3 +290,21 @@ def test_log_gamma_on_the_plane() -> None:
 
         check_grads(parts, (np.array([0.3, -2.5, 1.2, 20]), np.array([0.4, 1, 0.1, 3])), order=1)
         check_grads(special.loggamma, (np.array([0.3, 2.5, 20]),), order=2)
+
+
+def test_faddeeva_function() -> None:
+    x, y = np.meshgrid([-30, -7.1, -3.0, 0.0, 0.2, 6.9, 9.0], [-2, -1e-3, 0, 1e-9, 0.04, 0.06, 8])
+    z = (x + 1j * y).ravel()
+    expected = reference.wofz(z)
+    with jax.enable_x64(True):
+        for run in (special.wofz, jax.jit(special.wofz)):
+            np.testing.assert_allclose(run(z), expected, 1e-12)
+            given = np.asarray(run(z[z.imag >= 0]))
+            np.testing.assert_allclose(given.real, expected[z.imag >= 0].real, 1e-12)
+        np.testing.assert_allclose(special.wofz(z.real), reference.wofz(z.real), 1e-12)
+
+        def parts(x: Any, y: Any) -> Any:
+            value = special.wofz(jax.lax.complex(x, y))
+            return value.real, value.imag
+
+        check_grads(parts, (np.array([0.3, -2.5, 9, 0.1]), np.array([0.4, 0.01, 0.1, -1])), order=2)

@@ -32,6 +32,7 @@ from ._errors import ndtri as ndtri
 from ._exponential_integrals import exp1 as exp1
 from ._exponential_integrals import expi as expi
 from ._exponential_integrals import expn as expn
+from ._faddeeva import wofz as wofz
 from ._gamma import beta as beta
 from ._gamma import betaln as betaln
 from ._gamma import digamma as digamma

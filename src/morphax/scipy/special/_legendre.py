@@ -49,7 +49,9 @@ def _line(name: str, z: Any) -> Any:
 
 
 def _reduced(orders: int, degrees: int, z: Any) -> Any:
-    """W = (−1)ᵐ s^max(m−2, 0) dᵐPₙ/dzᵐ, s = √(1 − z²): P_n^m = W, s W, s² W, s² W, ….
+    """W = (−1)ᵐ s^max(m−2, 0) dᵐPₙ/dzᵐ with s = √(1 − z²).
+
+    P_n^m is W for m = 0, s W for m = 1, and s² W for others.
 
     Returns:
         Array (orders, degrees, k), for z of shape (k,).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from typing import Any
@@ -308,3 +309,11 @@ def test_faddeeva_function() -> None:
             return value.real, value.imag
 
         check_grads(parts, (np.array([0.3, -2.5, 9, 0.1]), np.array([0.4, 0.01, 0.1, -1])), order=2)
+
+
+@pytest.mark.parametrize("name", ["betainc", "exp1", "expi", "expn", "fresnel", "poch", "sici"])
+def test_complex_operands_are_refused(name: str) -> None:
+    count = len(inspect.signature(getattr(special, name)).parameters)
+    refusal = NotImplementedError if name == "fresnel" else ValueError
+    with pytest.raises(refusal, match=f"special.{name}"):
+        getattr(special, name)(*[1j] * count)

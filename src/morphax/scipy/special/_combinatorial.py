@@ -21,7 +21,7 @@ from ...lax.ground.axes import counted
 from ...lax.ground.formulas import ByFormula, Notation
 from ...numpy.operands import concrete_values
 from ...util.messages import message
-from ._operands import operands, strong
+from ._operands import operands, real_operands, strong
 
 _MOST_FACTORS = 1100.0
 
@@ -111,7 +111,8 @@ def poch(z: Any, m: Any) -> Any:
         Array (...): ∞ where only the numerator has a pole, 0 where only the denominator has.
 
     Raises:
-        TypeError: an operand is a list, or complex.
+        TypeError: an operand is a list.
+        ValueError: an operand is complex.
 
     Reference:
         DLMF, 5.2.4 and 5.11.
@@ -121,7 +122,7 @@ def poch(z: Any, m: Any) -> Any:
         >>> special.poch(1.5, 2.0)
         Array(3.75, dtype=float32)
     """
-    return strong(rising_p.bind(*operands("poch", z, m)))
+    return strong(rising_p.bind(*real_operands("poch", z, m)))
 
 
 def _log_binomial(m: Notation, n: Any, k: Any) -> Any:

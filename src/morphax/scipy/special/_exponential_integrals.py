@@ -22,7 +22,7 @@ from ... import numpy as jnp
 from ...core import not_differentiable
 from ...lax.elementwise.gamma_parts import polynomial
 from ...lax.ground.formulas import ByFormula, Notation
-from ._operands import operands, strong
+from ._operands import real_operands, strong
 
 EULER = 0.5772156649015329
 # The zero of Ei in two parts.
@@ -220,7 +220,8 @@ def exp1(x: Any) -> Any:
         Array (...): ∞ at 0, NaN below.
 
     Raises:
-        TypeError: `x` is a list, or complex.
+        TypeError: `x` is a list.
+        ValueError: `x` is complex.
 
     Reference:
         DLMF, 6.6 and 8.9.
@@ -230,7 +231,7 @@ def exp1(x: Any) -> Any:
         >>> special.exp1(1.0)
         Array(0.21938394, dtype=float32)
     """
-    return strong(exp1_p.bind(*operands("exp1", x)))
+    return strong(exp1_p.bind(*real_operands("exp1", x)))
 
 
 def expi(x: Any) -> Any:
@@ -246,7 +247,7 @@ def expi(x: Any) -> Any:
         >>> special.expi(1.0)
         Array(1.8951178, dtype=float32)
     """
-    return strong(expi_p.bind(*operands("expi", x)))
+    return strong(expi_p.bind(*real_operands("expi", x)))
 
 
 def expn(n: Any, x: Any) -> Any:
@@ -261,7 +262,8 @@ def expn(n: Any, x: Any) -> Any:
         Array (...): NaN where n or x is negative, ∞ for x = 0, n ≤ 1.
 
     Raises:
-        TypeError: an operand is a list, or complex.
+        TypeError: an operand is a list.
+        ValueError: an operand is complex.
 
     Reference:
         DLMF, 8.9 and 8.19.
@@ -271,4 +273,4 @@ def expn(n: Any, x: Any) -> Any:
         >>> special.expn(2, 1.0)
         Array(0.14849551, dtype=float32)
     """
-    return strong(expn_p.bind(*operands("expn", n, x)))
+    return strong(expn_p.bind(*real_operands("expn", n, x)))

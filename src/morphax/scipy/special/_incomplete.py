@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ... import lax
-from ._operands import operands
+from ._operands import operands, real_operands
 
 
 def gammainc(a: Any, x: Any) -> Any:
@@ -51,11 +51,12 @@ def betainc(a: Any, b: Any, x: Any) -> Any:
         Array (...); NaN outside the domain.
 
     Raises:
-        TypeError: an operand is a list, or complex.
+        TypeError: an operand is a list.
+        ValueError: an operand is complex.
 
     Example:
         >>> from morphax.scipy import special
         >>> special.betainc(2.0, 3.0, 0.5)
         Array(0.6875, dtype=float32, weak_type=True)
     """
-    return lax.betainc(*operands("betainc", a, b, x))
+    return lax.betainc(*real_operands("betainc", a, b, x))

@@ -5,14 +5,33 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from ... import dtypes
 from ...lax.elementwise.convert import convert
 from ...numpy.operands import as_array, promoted_inexact
+from ...util.messages import message
 
 
 def operands(name: str, *operands: Any) -> list[Any]:
     """Arrays of one floating dtype."""
     where = f"scipy.special.{name}"
     return [as_array(where, x) for x in promoted_inexact(where, *operands)]
+
+
+def real_operands(name: str, *given: Any, refusal: type[Exception] = ValueError) -> list[Any]:
+    """Arrays of one floating dtype, which is not complex; `refusal` is raised where it is."""
+    arrays = operands(name, *given)
+    if dtypes.issubdtype(arrays[0].dtype, np.complexfloating):
+        raise refusal(
+            message(
+                f"scipy.special.{name}",
+                given=f"operands that combine to {arrays[0].dtype}",
+                expected="real numbers",
+                fix="Give the real part, jnp.real(x), if the imaginary part is 0.",
+            )
+        )
+    return arrays
 
 
 def strong(x: Any) -> Any:

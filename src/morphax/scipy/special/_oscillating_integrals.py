@@ -15,7 +15,7 @@ from typing import Any, final
 from ... import lax
 from ... import numpy as jnp
 from ...lax.ground.formulas import ByFormula, Notation
-from ._operands import chebyshev, operands, strong
+from ._operands import chebyshev, real_operands, strong
 
 _EULER = 0.5772156649015329
 _HALF_PI = math.pi / 2
@@ -217,7 +217,8 @@ def sici(x: Any) -> tuple[Any, Any]:
         Two arrays (...); for x < 0 the second is the real part of Ci, which is that for −x.
 
     Raises:
-        TypeError: `x` is a list, or complex.
+        TypeError: `x` is a list.
+        ValueError: `x` is complex.
 
     Reference:
         DLMF, 6.2 and 6.6.
@@ -227,7 +228,7 @@ def sici(x: Any) -> tuple[Any, Any]:
         >>> special.sici(1.0)
         (Array(0.94608307, dtype=float32), Array(0.33740392, dtype=float32))
     """
-    (x,) = operands("sici", x)
+    (x,) = real_operands("sici", x)
     return strong(sine_integral_p.bind(x)), strong(cosine_integral_p.bind(x))
 
 
@@ -241,7 +242,8 @@ def fresnel(x: Any) -> tuple[Any, Any]:
         Two arrays (...), S and C; their limit at ±∞ is ±½.
 
     Raises:
-        TypeError: `x` is a list, or complex.
+        NotImplementedError: `x` is complex.
+        TypeError: `x` is a list.
 
     Reference:
         DLMF, 7.2, 7.5 and 7.6.
@@ -251,5 +253,5 @@ def fresnel(x: Any) -> tuple[Any, Any]:
         >>> special.fresnel(1.0)
         (Array(0.43825915, dtype=float32), Array(0.7798934, dtype=float32))
     """
-    (x,) = operands("fresnel", x)
+    (x,) = real_operands("fresnel", x, refusal=NotImplementedError)
     return strong(fresnel_sine_p.bind(x)), strong(fresnel_cosine_p.bind(x))

@@ -6,6 +6,8 @@
 
 from __future__ import annotations
 
+from .exponentials import expm as expm
+from .exponentials import expm_frechet as expm_frechet
 from .general import det as det
 from .general import inv as inv
 from .general import lu as lu

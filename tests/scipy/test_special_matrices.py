@@ -61,6 +61,15 @@ def test_matrices_of_a_size(n: int) -> None:
             np.testing.assert_allclose(S.dft(n, scale), reference.dft(n, scale), 1e-13, 1e-14)
 
 
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("n", [1, 2, 4, 7])
+def test_matrices_that_convolve(mode: str, n: int) -> None:
+    found = S.convolution_matrix(VECTOR, n, mode)
+    np.testing.assert_array_equal(found, reference.convolution_matrix(VECTOR, n, mode))
+    stack = S.convolution_matrix(np.stack([VECTOR, -VECTOR]), n, mode)
+    np.testing.assert_array_equal(stack, [found, -found])
+
+
 def test_hadamard() -> None:
     for n in (1, 2, 8):
         np.testing.assert_array_equal(S.hadamard(n), reference.hadamard(n))
@@ -84,6 +93,9 @@ def test_empty_vectors() -> None:
         ("hadamard", (0,), "argument n"),
         ("helmert", (0,), "argument n"),
         ("pascal", (3, "x"), "argument kind"),
+        ("convolution_matrix", (VECTOR, 0), "argument n"),
+        ("convolution_matrix", (VECTOR, 2, "x"), "argument mode"),
+        ("convolution_matrix", (VECTOR[:0], 2), "not empty"),
     ],
 )
 def test_what_makes_no_matrix(name: str, arguments: tuple[Any, ...], text: str) -> None:

@@ -33,6 +33,7 @@ from .spectra import polar as polar
 from .spectra import schur as schur
 from .spectra import svd as svd
 from .structured import block_diag as block_diag
+from .structured import convolution_matrix as convolution_matrix
 from .structured import toeplitz as toeplitz
 from .triangular import cho_factor as cho_factor
 from .triangular import cho_solve as cho_solve

@@ -171,7 +171,7 @@ def detrending(name: str, detrend: Any) -> Callable[[Any], Any]:
     if detrend is False:
         return lambda x: x
     if callable(detrend):
-        return detrend  # type: ignore[no-any-return]
+        return detrend
     if isinstance(detrend, str) and detrend in ("constant", "linear"):
         return without_mean if detrend == "constant" else without_line
     raise ValueError(

@@ -5,7 +5,6 @@ Solvers work on one flat vector of the common dtype of the operator and the righ
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +18,7 @@ from ....lax.elementwise.convert import convert
 from ....numpy.operands import as_array, inexact_type
 from ....transforms.make_jaxpr import eval_shape
 from ....util.messages import described, message
-
-Operator = Callable[[Any], Any]
+from .krylov import Operator
 
 
 @dataclass(frozen=True)
@@ -88,7 +86,7 @@ def vectors_of(where: str, function: Operator, b: Any, x0: Any) -> Vectors:
 def operator_of(where: str, argument: str, value: Any) -> Operator:
     """A function of trees from a function, or from a square matrix."""
     if callable(value):
-        return value  # type: ignore[no-any-return]
+        return value
     if not (is_value(value) or hasattr(value, "aval")):
         raise TypeError(
             message(

@@ -16,6 +16,7 @@ if _TYPE_CHECKING:
     from . import interpolate as interpolate
     from . import linalg as linalg
     from . import ndimage as ndimage
+    from . import optimize as optimize
     from . import signal as signal
     from . import sparse as sparse
     from . import special as special
@@ -28,6 +29,7 @@ _PACKAGES = (
     "interpolate",
     "linalg",
     "ndimage",
+    "optimize",
     "signal",
     "sparse",
     "special",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -82,3 +83,56 @@ def toeplitz(c: Any, r: Any = None) -> Any:
     elements = jnp.concatenate([c[..., ::-1], r[..., 1:]], axis=-1)
     places = np.arange(rows - 1, -1, -1)[:, None] + np.arange(columns)[None, :]
     return elements[..., places]
+
+
+def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
+    """Matrices that convolve vectors of n numbers with one vector: ``a[i − j + s]``.
+
+    Args:
+        a: vectors (..., m), m > 0.
+        n: the length of the vectors to convolve with, positive.
+        mode: which part of the convolution, as in NumPy: ``"full"`` all m + n − 1 places,
+            ``"same"`` max(m, n) of them in the middle, ``"valid"`` the |m − n| + 1 where one covers
+            the other.
+
+    Returns:
+        Matrices (..., places, n).
+
+    Raises:
+        ValueError: if there is no such mode or length, or nothing to convolve with.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.convolution_matrix(jnp.array([1, 2]), 2)
+        Array([[1, 0],
+               [2, 1],
+               [0, 2]], dtype=int32)
+    """
+    a = as_array("scipy.linalg.convolution_matrix", a)
+    size = operator.index(n)
+    if size < 1 or mode not in ("full", "same", "valid"):
+        raise ValueError(
+            message(
+                f"scipy.linalg.convolution_matrix, argument {'n' if size < 1 else 'mode'}",
+                given=f"n={n!r}, mode={mode!r}",
+                expected="a positive length, and 'full', 'same' or 'valid'",
+                fix="Leave the mode out for all of the convolution.",
+            )
+        )
+    if not a.aval.ndim or not a.aval.shape[-1]:
+        raise ShapeError(
+            message(
+                "scipy.linalg.convolution_matrix, argument a",
+                given=f"{a.aval}",
+                expected="vectors (..., m), not empty",
+                fix="Treat this case apart.",
+            )
+        )
+    length = a.aval.shape[-1]
+    spare = min(length, size) - 1
+    first = {"full": 0, "same": spare // 2, "valid": spare}[mode]
+    last = {"full": 0, "same": spare - spare // 2, "valid": spare}[mode]
+    rows = np.arange(first, length + size - 1 - last)
+    # As many zeros on both sides as there are columns besides the first.
+    padded = jnp.pad(a, [(0, 0)] * (a.aval.ndim - 1) + [(size - 1, size - 1)])
+    return padded[..., rows[:, None] - np.arange(size) + size - 1]

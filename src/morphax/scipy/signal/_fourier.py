@@ -85,7 +85,7 @@ def stft(
     """
     (x,) = signals("stft", x)
     trend = detrending("stft", detrend)
-    if boundary is True or boundary not in _BOUNDARIES:
+    if boundary not in _BOUNDARIES:
         raise ValueError(
             message(
                 "scipy.signal.stft, argument boundary",

@@ -5,7 +5,6 @@ Solvers work on one flat vector of the common dtype of the operator and the righ
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,8 +18,7 @@ from ....lax.elementwise.convert import convert
 from ....numpy.operands import as_array, inexact_type
 from ....transforms.make_jaxpr import eval_shape
 from ....util.messages import described, message
-
-Operator = Callable[[Any], Any]
+from .krylov import Operator
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from ....transforms.derivatives import linear_transpose
 from ....util.messages import message
 from .krylov import (
     Limits,
+    Operator,
     conjugate_gradients,
     minimal_residuals,
     stabilized_biconjugate_gradients,
@@ -171,8 +172,8 @@ def _solved(
     if not size:
         return vectors.as_tree(right), jnp.zeros((), int)
     limits = Limits(tol, atol, 10 * size if maxiter is None else maxiter)
-    m: Any = _unchanged
-    transposed_m: Any = _unchanged
+    m: Operator = _unchanged
+    transposed_m: Operator = _unchanged
     if preconditioner is not None:
         m = vectors.operator("M", operator_of(where, "M", preconditioner))
         transposed_m = _transpose_of(m, right)

@@ -231,6 +231,8 @@ def test_legendre_functions() -> None:
         special.lpmn(1, 1, np.float32(0.5))
     with pytest.raises(TypeError, match="argument z"):
         special.lpmn_values(1, 1, np.arange(2), True)
+    with pytest.raises(ValueError, match="argument m"):
+        special.lpmn(-1, 1, np.zeros(1, np.float32))
 
 
 def test_spherical_harmonics() -> None:
@@ -268,6 +270,8 @@ def test_bessel_functions_of_several_orders() -> None:
         check_grads(lambda z: special.bessel_jn(z, v=3), (smooth,), order=2)
     narrow = special.bessel_jn(z.astype(np.float32), v=40)
     np.testing.assert_allclose(narrow, expected, 1e-5, 1e-6)
+    with pytest.raises(TypeError, match="bessel_jn"):
+        special.bessel_jn(1j, v=1)
     with pytest.raises(ValueError, match="argument v"):
         special.bessel_jn(1.0, v=-1)
 

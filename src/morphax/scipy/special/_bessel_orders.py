@@ -22,7 +22,7 @@ from ... import dtypes, lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
 from ...util.messages import message
-from ._operands import operands, strong
+from ._operands import real_operands, strong
 
 _END_OF_SERIES = 0.1
 _START_OF_HANKEL = 25.0
@@ -146,5 +146,5 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
                 fix="Use J₋ₙ = (−1)ⁿ Jₙ.",
             )
         )
-    (z,) = operands("bessel_jn", z)
+    (z,) = real_operands("bessel_jn", z, refusal=TypeError)
     return strong(_bessel_jn(z, last))

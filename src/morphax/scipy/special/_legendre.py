@@ -48,6 +48,20 @@ def _line(name: str, z: Any) -> Any:
     return z
 
 
+def _count(name: str, letter: str, last: Any) -> int:
+    """How many orders or degrees there are up to `last`."""
+    if int(last) < 0:
+        raise ValueError(
+            message(
+                f"scipy.special.{name}, argument {letter}",
+                given=f"{last}",
+                expected="an integer ≥ 0",
+                fix="Give the largest order or degree.",
+            )
+        )
+    return int(last) + 1
+
+
 def _reduced(orders: int, degrees: int, z: Any) -> Any:
     """W = (−1)ᵐ s^max(m−2, 0) dᵐPₙ/dzᵐ with s = √(1 − z²).
 
@@ -89,7 +103,7 @@ def lpmn(m: int, n: int, z: Any) -> tuple[Any, Any]:
 
     Raises:
         TypeError: the dtype of `z`.
-        ValueError: `z` has not one axis.
+        ValueError: `z` has not one axis, or m or n is negative.
 
     Reference:
         DLMF, 14.6.1 and 14.10.3.
@@ -102,7 +116,7 @@ def lpmn(m: int, n: int, z: Any) -> tuple[Any, Any]:
                [ 0., -1.]], dtype=float32)
     """
     z = _line("lpmn", z)
-    orders, degrees = int(m) + 1, int(n) + 1
+    orders, degrees = _count("lpmn", "m", m), _count("lpmn", "n", n)
     reduced = _reduced(orders + 1, degrees, z)
     order = np.arange(orders)[:, None, None]
     s = lax.sqrt(1 - z * z)
@@ -127,7 +141,7 @@ def lpmn_values(m: int, n: int, z: Any, is_normalized: bool) -> Any:
 
     Raises:
         TypeError: the dtype of `z`.
-        ValueError: `z` has not one axis.
+        ValueError: `z` has not one axis, or m or n is negative.
 
     Example:
         >>> from morphax import numpy as jnp
@@ -148,9 +162,9 @@ def lpmn_values(m: int, n: int, z: Any, is_normalized: bool) -> Any:
     if not is_normalized:
         return lpmn(m, n, z)[0]
     z = _line("lpmn_values", z)
-    orders, degrees = np.arange(int(m) + 1)[:, None, None], np.arange(int(n) + 1)[None, :, None]
-    s = lax.sqrt(1 - z * z)
-    return _normalized(degrees, orders, z, s, int(n))
+    orders = np.arange(_count("lpmn_values", "m", m))[:, None, None]
+    degrees = np.arange(_count("lpmn_values", "n", n))[None, :, None]
+    return _normalized(degrees, orders, z, lax.sqrt(1 - z * z), int(n))
 
 
 def _normalized(n: Any, m: Any, z: Any, s: Any, last: int) -> Any:

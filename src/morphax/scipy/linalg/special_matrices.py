@@ -6,7 +6,6 @@ Those of integers and fractions are computed exactly, and rounded once.
 from __future__ import annotations
 
 import math
-import operator
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from ... import dtypes
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
+from ...lax.ground.axes import integer
 from ...numpy.operands import as_array, of_one_dtype, promoted_inexact
 from ...util.messages import message
 
@@ -335,7 +335,7 @@ def _floating() -> Any:
 
 
 def _size(name: str, n: Any, least: int) -> int:
-    size = operator.index(n)
+    size = integer(f"scipy.linalg.{name}, argument n", n)
     if size < least:
         raise _no_choice(name, "n", n, f"a size of at least {least}")
     return size

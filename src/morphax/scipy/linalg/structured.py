@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
+from ...lax.ground.axes import integer
 from ...numpy.operands import as_array, of_one_dtype
 from ...util.messages import message
 
@@ -109,7 +109,7 @@ def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
                [0, 2]], dtype=int32)
     """
     a = as_array("scipy.linalg.convolution_matrix", a)
-    size = operator.index(n)
+    size = integer("scipy.linalg.convolution_matrix, argument n", n)
     if size < 1 or mode not in ("full", "same", "valid"):
         raise ValueError(
             message(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -37,17 +36,6 @@ def standardized(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[A
 def probability(q: Any) -> Any:
     """`q`, or NaN where it is no probability."""
     return jnp.where((q >= 0) & (q <= 1), q, np.nan)
-
-
-def log_one_minus_exp(z: Any) -> Any:
-    """log(1 − e⁻ᶻ) for z ≥ 0, without cancellation.
-
-    Reference:
-        M. Mächler, "Accurately computing log(1 − exp(−|a|))", 2012.
-    """
-    is_small = z < math.log(2)
-    small, large = jnp.where(is_small, z, 1), jnp.where(is_small, 1, z)
-    return jnp.where(is_small, lax.log(-lax.expm1(-small)), lax.log1p(-lax.exp(-large)))
 
 
 def counted(name: str, k: Any, loc: Any, *parameters: Any) -> list[Any]:

@@ -13,7 +13,8 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
-from ._arguments import arguments, log_one_minus_exp, probability, standardized
+from ...nn import log1mexp
+from ._arguments import arguments, probability, standardized
 
 
 @replayed(3)
@@ -46,7 +47,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log(1 − e⁻ᶻ), accurate for small and large z, and −∞ below `loc`."""
     z, _ = standardized("expon.logcdf", x, loc, scale)
-    return jnp.where(z < 0, -np.inf, log_one_minus_exp(jnp.where(z < 0, 1, z)))
+    return jnp.where(z < 0, -np.inf, log1mexp(jnp.where(z < 0, 1, z)))
 
 
 @replayed(3)

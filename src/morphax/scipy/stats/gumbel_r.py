@@ -11,7 +11,8 @@ from typing import Any
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
-from ._arguments import arguments, log_one_minus_exp, probability, standardized
+from ...nn import log1mexp
+from ._arguments import arguments, probability, standardized
 
 
 @replayed(3)
@@ -60,7 +61,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     # Far above, where e⁻ᶻ vanishes, the survival function is e⁻ᶻ to the last digit.
     is_far = z > 40
     near, far = jnp.where(is_far, 0, z), jnp.where(is_far, z, 0)
-    return jnp.where(is_far, -far, log_one_minus_exp(lax.exp(-near)))
+    return jnp.where(is_far, -far, log1mexp(lax.exp(-near)))
 
 
 @replayed(3)

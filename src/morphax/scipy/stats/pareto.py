@@ -13,7 +13,8 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
-from ._arguments import arguments, log_one_minus_exp, probability, standardized
+from ...nn import log1mexp
+from ._arguments import arguments, probability, standardized
 
 
 @replayed(4)
@@ -46,7 +47,7 @@ def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function, −∞ for z ≤ 1."""
     below = logsf(*arguments("pareto.logcdf", x, b, loc, scale))
-    return log_one_minus_exp(-below)
+    return log1mexp(-below)
 
 
 @replayed(4)

@@ -13,9 +13,10 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
+from ...nn import log1mexp
 from .. import special
 from . import norm
-from ._arguments import arguments, log_one_minus_exp, standardized
+from ._arguments import arguments, standardized
 
 
 @replayed(5)
@@ -73,7 +74,7 @@ def _log_share(z: Any, a: Any, b: Any, log_scale: Any, *, below: bool) -> Any:
     share = _log_mass(start, stop) + log_scale
     # The larger share is the complement of the smaller one.
     other = _log_mass(inside, b) if below else _log_mass(a, inside)
-    rest = log_one_minus_exp(-jnp.where(share > -0.5, other + log_scale, -1.0))
+    rest = log1mexp(-jnp.where(share > -0.5, other + log_scale, -1.0))
     value = jnp.where(share > -0.5, rest, share)
     return jnp.where(empty, -np.inf, jnp.where(full, 0.0, value))
 
@@ -86,6 +87,6 @@ def _log_mass(a: Any, b: Any) -> Any:
     crossing = high > 0
     under = jnp.where(crossing, -1.0, high)
     upper = special.log_ndtr(under)
-    in_tail = upper + log_one_minus_exp(upper - special.log_ndtr(jnp.where(crossing, -2.0, low)))
+    in_tail = upper + log1mexp(upper - special.log_ndtr(jnp.where(crossing, -2.0, low)))
     across = lax.log1p(-special.ndtr(low) - special.ndtr(-jnp.where(crossing, high, 1.0)))
     return jnp.where(crossing, across, in_tail)

@@ -271,7 +271,7 @@ def _no_elements(axis: int, shape: Shape) -> IndexError:
     return IndexError(
         message(
             "x[...], index",
-            given=f"a number for axis {axis}, of size 0, of an array of shape {shape}",
+            given=f"a number along an axis of size 0: axis {axis} of an array of shape {shape}",
             expected="no number: the axis has no elements",
             fix="Test the size of the axis first.",
         )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from contextlib import contextmanager
+from collections.abc import Hashable
 
+from ..util.contexts import replaced_attribute
 from ..util.memo import memoize
 from ..util.messages import message
 from .jaxpr import Jaxpr, jaxprs_in_params
@@ -18,15 +18,9 @@ def axis_env() -> AxisEnv:
     return _current.axis_env
 
 
-@contextmanager
-def extended_axis_env(name: Hashable, size: int) -> Iterator[None]:
+def extended_axis_env(name: Hashable, size: int) -> replaced_attribute[AxisEnv]:
     """Context in which `name` is an axis of the given size."""
-    previous = _current.axis_env
-    _current.axis_env = (*previous, (name, size))
-    try:
-        yield
-    finally:
-        _current.axis_env = previous
+    return replaced_attribute(_current, "axis_env", (*_current.axis_env, (name, size)))
 
 
 def axis_size(name: Hashable) -> int:

@@ -14,11 +14,11 @@ So the state of a thread is the place in force: `None` if there is none but the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
+from ..util.contexts import replaced_attribute
 from ..util.frames import NOWHERE, UserFrame, user_frame
 from .trace import _current
 
@@ -33,37 +33,19 @@ def equation_source(depth: int = 1) -> UserFrame | None:
     return None if source is NOWHERE else source
 
 
-class attributed_to:
+def attributed_to(source: UserFrame | None) -> replaced_attribute[UserFrame | None]:
     """Context in which equations belong to `source`; `None` leaves the place in force."""
-
-    __slots__ = ("_previous", "_source")
-
-    def __init__(self, source: UserFrame | None) -> None:
-        self._source = source
-
-    def __enter__(self) -> None:
-        self._previous = _current.source
-        if self._source is not None:
-            _current.source = self._source
-
-    def __exit__(self, *exc: object) -> None:
-        _current.source = self._previous
+    return replaced_attribute(_current, "source", _current.source if source is None else source)
 
 
-def attributed_to_transpose(source: UserFrame | None) -> attributed_to:
+def attributed_to_transpose(source: UserFrame | None) -> replaced_attribute[UserFrame | None]:
     """Context for the backward pass of what belongs to `source`."""
     return attributed_to(None if source is None else source.transposed())
 
 
-@contextmanager
-def attributed_to_running_line() -> Iterator[None]:
+def attributed_to_running_line() -> replaced_attribute[UserFrame | None]:
     """Context for a function of the user that runs amid a replay: its lines are its own."""
-    previous = _current.source
-    _current.source = None
-    try:
-        yield
-    finally:
-        _current.source = previous
+    return replaced_attribute(_current, "source", None)
 
 
 def without_source(function: F) -> F:

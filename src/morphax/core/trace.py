@@ -18,14 +18,15 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from .. import errors
 from ..config import current as current_config
+from ..util.contexts import replaced_attribute
 from ..util.frames import NOWHERE, UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal
@@ -36,6 +37,8 @@ from .leaks import check_leaks
 if TYPE_CHECKING:
     from .call_with_rules import CallWithRules
     from .primitive import Primitive
+
+T = TypeVar("T", bound="Trace")
 
 
 class Trace:
@@ -134,20 +137,9 @@ def current_name_stack() -> tuple[str, ...]:
     return _current.name_stack
 
 
-class set_name_stack:
+def set_name_stack(names: tuple[str, ...]) -> replaced_attribute[tuple[str, ...]]:
     """Context in which equations carry these scope names, outermost first."""
-
-    __slots__ = ("_names", "_previous")
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._names = names
-
-    def __enter__(self) -> None:
-        self._previous = _current.name_stack
-        _current.name_stack = self._names
-
-    def __exit__(self, *exc: object) -> None:
-        _current.name_stack = self._previous
+    return replaced_attribute(_current, "name_stack", names)
 
 
 @contextmanager
@@ -163,57 +155,29 @@ def outside_transformations() -> Iterator[None]:
         state.update(interrupted)
 
 
-class set_current_trace:
-    """Context in which `bind` is interpreted by `trace`."""
-
-    __slots__ = ("_previous", "_trace")
-
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-
-    def __enter__(self) -> Trace:
-        self._previous = _current.trace
-        _current.trace = self._trace
-        return self._trace
-
-    def __exit__(self, *exc: object) -> None:
-        _current.trace = self._previous
+def set_current_trace(
+    trace: T, ended: Callable[[T, bool], object] | None = None
+) -> replaced_attribute[T]:
+    """Context in which `bind` is interpreted by `trace`; `ended` is told of its end."""
+    return replaced_attribute(_current, "trace", trace, ended)
 
 
-class new_trace:
-    """Context for a fresh trace: current inside, and dead (its tracers unusable) afterwards.
+def new_trace(trace: T) -> replaced_attribute[T]:
+    """Context for a fresh trace: current inside, and dead (its tracers unusable) afterwards."""
+    return replaced_attribute(_current, "trace", trace, _end)
 
-    A class, not a generator: between two of its instructions an interrupt finds fewer places where
-    the trace would stay current.
-    """
 
-    # Not `_trace`, by which tracers refer to it: leaks are searched for by that name.
-    __slots__ = ("_fresh", "_previous")
-
-    def __init__(self, trace: Trace) -> None:
-        self._fresh = trace
-
-    def __enter__(self) -> Trace:
-        self._previous = _current.trace
-        _current.trace = self._fresh
-        return self._fresh
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        _current.trace = self._previous
-        self._fresh.live = False
-        if kind is None and current_config().check_tracer_leaks and _current.source is not NOWHERE:
-            check_leaks(self._fresh)
+def _end(trace: Trace, failed: bool) -> None:
+    trace.live = False
+    if not failed and current_config().check_tracer_leaks and _current.source is not NOWHERE:
+        check_leaks(trace)
 
 
 @contextmanager
 def extended_name_stack(name: str) -> Iterator[None]:
-    """Context in which equations carry one more scope name."""
-    previous = _current.name_stack
-    _current.name_stack = (*previous, name)
-    try:
+    """Context in which equations carry one more scope name; a decorator, too."""
+    with set_name_stack((*_current.name_stack, name)):
         yield
-    finally:
-        _current.name_stack = previous
 
 
 def apply_jaxpr(jaxpr: Jaxpr, *operands: Operand) -> list[Any]:

@@ -63,7 +63,7 @@ JVPRule = Callable[..., tuple[Any, Any]]
 TransposeRule = Callable[..., Sequence[Any]]
 
 
-def _named_jvp(wanted: bool) -> AbstractContextManager[None]:
+def _named_jvp(wanted: bool) -> AbstractContextManager[object]:
     names = current_name_stack()
     return set_name_stack((*names, Transform("jvp")) if wanted else names)
 

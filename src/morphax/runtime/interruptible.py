@@ -9,12 +9,17 @@ At first it asks in quick succession, which takes no longer than to be woken; a 
 put into sleeps of a small part of its length so far.  Other threads block in jaxlib, as they
 receive no signals; so does the main thread where no handler of Python's waits for Ctrl-C.
 
+A thread that comes back from jaxlib while the interpreter ends is ended by Python, which jaxlib
+takes for a failure that ends the process with an abort.  So the interpreter waits a little at its
+end for calls that were given up; those that take longer never come back.
+
 While jaxlib is imported, its C++ code runs Python code that must not raise: an exception of a
 signal's handler there ends the process.  So handlers wait until that is done.
 """
 
 from __future__ import annotations
 
+import atexit
 import contextvars
 import os
 import signal
@@ -28,6 +33,9 @@ T = TypeVar("T")
 
 _EAGER_SECONDS = 1e-3
 _LONGEST_SLEEP = 2e-4
+# At the end of the interpreter, for all calls that were given up together.
+_PATIENCE_SECONDS = 2.0
+_running: set[threading.Thread] = set()
 # The shortest sleep takes 60 µs on Linux.
 _let_others_run = getattr(os, "sched_yield", partial(time.sleep, 0))
 
@@ -84,10 +92,20 @@ def interruptible(function: Callable[[], T]) -> T:
             outcome.append(_raiser(error))
         finally:
             finished.release()
+            _running.discard(thread)
 
-    threading.Thread(target=work, name="morphax: XLA", daemon=True).start()
+    thread = threading.Thread(target=work, name="morphax: XLA", daemon=True)
+    _running.add(thread)
+    thread.start()
     finished.acquire()
     return outcome[0]()
+
+
+@atexit.register
+def _await_what_was_given_up() -> None:
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    for thread in tuple(_running):
+        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def uninterrupted(function: Callable[[], T]) -> T:

@@ -10,12 +10,13 @@ from ...config import current as current_config
 from ...core import axis_env, axis_size, current_trace, root_trace
 from ...core.leaks import check_leaks as raise_of_leaks
 from ...core.trace import Trace, _current
+from ...util.contexts import replaced_attribute
 
 no_axis_name = None
 """In place of the name of a mapped axis: it has none."""
 
 
-def eval_context() -> core.set_current_trace:
+def eval_context() -> replaced_attribute[Trace]:
     """A context in which operations are computed at once."""
     return core.set_current_trace(root_trace())
 
@@ -37,12 +38,11 @@ class take_current_trace:
         self._context.__enter__()
         return trace
 
-    def __exit__(self, *exc: object) -> None:
+    def __exit__(self, *exc: Any) -> None:
         self._context.__exit__(*exc)
 
 
-@final
-class set_current_trace(core.set_current_trace):
+def set_current_trace(trace: Trace, check_leaks: bool = False) -> replaced_attribute[Trace]:
     """A context in which `bind` is interpreted by `trace`.
 
     Args:
@@ -50,21 +50,13 @@ class set_current_trace(core.set_current_trace):
         check_leaks: whether the trace ends with the context: under ``jax_check_tracer_leaks``
             tracers of it that are still there are an error.
     """
+    return core.set_current_trace(trace, _end if check_leaks else None)
 
-    __slots__ = ("_ends",)
 
-    def __init__(self, trace: Trace, check_leaks: bool = False) -> None:
-        super().__init__(trace)
-        self._ends = check_leaks
-
-    def __exit__(self, *exc: object) -> None:
-        super().__exit__(*exc)
-        if self._ends and current_config().check_tracer_leaks:
-            trace: Any = self._trace
-            # What refers to the trace by this name is taken for a tracer of it.
-            del self._trace
-            trace.invalidate()
-            raise_of_leaks(trace)
+def _end(trace: Any, _: bool) -> None:
+    if current_config().check_tracer_leaks:
+        trace.invalidate()
+        raise_of_leaks(trace)
 
 
 def find_top_trace(_: Any) -> Trace:

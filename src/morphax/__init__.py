@@ -100,6 +100,13 @@ if _TYPE_CHECKING:
     from . import tree_util as tree_util
     from . import typing as typing
     from ._environment import print_environment_info as print_environment_info
+    from .array.assembly import make_array_from_callback as make_array_from_callback
+    from .array.assembly import (
+        make_array_from_process_local_data as make_array_from_process_local_data,
+    )
+    from .array.assembly import (
+        make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+    )
     from .control.callbacks.pure_callback import pure_callback as pure_callback
     from .control.checkpoint.checkpoint import checkpoint as checkpoint
     from .control.checkpoint.checkpoint import remat as remat
@@ -111,6 +118,10 @@ if _TYPE_CHECKING:
     from .control.custom.fwd_and_bwd import fwd_and_bwd as fwd_and_bwd
     from .control.jit.jit import jit as jit
     from .control.loops.while_bounds import reverse_while as reverse_while
+    from .core.partition_spec import P as P
+    from .parallel.meshes import make_mesh as make_mesh
+    from .runtime.current_mesh import set_mesh as set_mesh
+    from .runtime.named_sharding import NamedSharding as NamedSharding
     from .transforms.derivatives import jvp as jvp
     from .transforms.derivatives import linear_transpose as linear_transpose
     from .transforms.derivatives import linearize as linearize
@@ -159,6 +170,11 @@ __getattr__, __dir__ = _on_demand(
     ),
     {
         "._environment": ("print_environment_info",),
+        ".array.assembly": (
+            "make_array_from_callback",
+            "make_array_from_process_local_data",
+            "make_array_from_single_device_arrays",
+        ),
         ".control.callbacks.pure_callback": ("pure_callback",),
         ".control.checkpoint.checkpoint": ("checkpoint", "remat"),
         ".control.checkpoint.checkpoint_policies": ("checkpoint_policies",),
@@ -168,6 +184,10 @@ __getattr__, __dir__ = _on_demand(
         ".control.custom.fwd_and_bwd": ("fwd_and_bwd",),
         ".control.jit.jit": ("jit",),
         ".control.loops.while_bounds": ("reverse_while",),
+        ".core.partition_spec": ("P",),
+        ".parallel.meshes": ("make_mesh",),
+        ".runtime.current_mesh": ("set_mesh",),
+        ".runtime.named_sharding": ("NamedSharding",),
         ".transforms.derivatives": ("jvp", "linear_transpose", "linearize", "vjp"),
         ".transforms.gradients": ("grad", "value_and_grad"),
         ".transforms.jacobians": ("hessian", "jacfwd", "jacrev", "jacobian"),

@@ -30,7 +30,7 @@ from ..util.compiled import part
 from ..util.frames import user_frame
 from . import conversion, dlpack, printing
 from .deletion import Deleted
-from .shards import Shard
+from .shards import Shard, shards_of
 
 
 @final
@@ -268,13 +268,13 @@ class Array(HasAval):
     @property
     def addressable_shards(self) -> list[Shard]:
         """The parts that this process's devices hold."""
-        self._check_not_deleted()
-        return [Shard(self.device, self.sharding, self.shape, self)]
+        return [shard for shard in self.global_shards if shard.data is not None]
 
     @property
     def global_shards(self) -> list[Shard]:
         """The parts that all devices hold; those of other processes have no data."""
-        return self.addressable_shards
+        self._check_not_deleted()
+        return shards_of(self)
 
     def addressable_data(self, index: int) -> Array:
         """The part that one of this process's devices holds.

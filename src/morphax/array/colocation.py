@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Any
 
 from ..runtime.places import Places
-from ..runtime.sharding import Sharding, default_place
+from ..runtime.sharding import Sharding, SingleDeviceSharding, default_place
 from ..util.messages import message
 from .array import Array
 
@@ -66,9 +66,9 @@ def placement_of(
 def bound_places(operands: Sequence[Array], place: Sharding) -> tuple[Sharding | None, ...] | None:
     """Of a program on the devices of `place`, the places of operands that are bound to them.
 
-    `None` if there is one device, where all is at one place.
+    `None` if the place is that of one device, where all is.
     """
-    if place.num_devices == 1:
+    if type(place) is SingleDeviceSharding:
         return None
     devices = place.device_assignment
 
@@ -85,7 +85,7 @@ def joint_places(
     """Where a program runs that `placement_of` puts at `place`.
 
     If that is one device, all is there.  If there are several, operands that are bound to them stay
-    as they lie, and all else is whole on each.
+    as they lie, all others are whole on each, and the compiler chooses how results lie.
 
     Args:
         place: on whose devices the program runs.
@@ -94,7 +94,7 @@ def joint_places(
     """
     if bound is None:
         return Places.all_at(place, operands, results)
-    return Places.on_devices_of(place, bound, results)
+    return Places.on_devices_of(place, bound, (None,) * results)
 
 
 def _disagreement(

@@ -13,8 +13,10 @@ import numpy as np
 from .. import dtypes, tree
 from ..config import current as current_config
 from ..config import override
-from ..core import Tracer
+from ..core import Format, Tracer
+from ..core.partition_spec import PartitionSpec
 from ..runtime import buffers
+from ..runtime.current_mesh import sharding_of_spec
 from ..runtime.device import Device
 from ..runtime.devices import host_is_default
 from ..runtime.sharding import Sharding, SingleDeviceSharding, default_place
@@ -124,6 +126,10 @@ def _sharding(place: Any, x: Array | None = None) -> Sharding:
         return sharding_in(place, x.sharding)
     if isinstance(place, Device):
         return SingleDeviceSharding(place)
+    if isinstance(place, PartitionSpec):
+        return sharding_of_spec(place, "device_put, argument device")
+    if isinstance(place, Format) and isinstance(place.sharding, Sharding):
+        return place.sharding
     raise ValueError(
         message(
             "device_put, argument device",

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
 from ..runtime.device import Device
-from ..runtime.sharding import Index, Sharding
+from ..runtime.sharding import Index, Sharding, SingleDeviceSharding
 
 if TYPE_CHECKING:
     from .array import Array
@@ -69,3 +69,21 @@ class Shard:
         facts = f"device={self._device!r}, index={self.index}, replica_id={self.replica_id}"
         data = f", data={self._data}" if self._data is not None else ""
         return f"Shard({facts}{data})"
+
+
+def shards_of(x: Array) -> list[Shard]:
+    """The parts of an array, device by device; those of other processes have no data."""
+    place = x.place
+    if isinstance(place, SingleDeviceSharding):
+        return [Shard(place.device, place, x.shape, x)]
+    memory = place.memory_kind
+    parts = iter(x.buffer_at(place)._arrays)
+    aval = x.aval.update(shape=place.shard_shape(x.shape))
+    mine = place.addressable_devices
+
+    def data_at(device: Device) -> Array | None:
+        if device not in mine:
+            return None
+        return type(x)(aval, None, next(parts), SingleDeviceSharding(device, memory), True)
+
+    return [Shard(d, place, x.shape, data_at(d)) for d in place.device_assignment]

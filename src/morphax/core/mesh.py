@@ -6,39 +6,228 @@ over axes of the grid, or *whole* on each device.  Which devices these are is no
 
 from __future__ import annotations
 
+import enum
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections import OrderedDict
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import chain
-from typing import final
+from typing import NamedTuple, final
 
-from ..util.messages import message
+from ..util.messages import described, message
 
 Split = tuple[str, ...]
 """The mesh axes that an axis of an array is split over, the major one first; none if whole."""
 
 
 @final
-@dataclass(frozen=True, slots=True)
-class AbstractMesh:
-    """The named axes of a grid of devices.
+class AxisType(enum.Enum):
+    """Who says how arrays are split over an axis of a mesh.
+
+    ``Auto``: the compiler.  ``Explicit``: the types of arrays.  ``Manual``: the program itself,
+    which each device runs on its part.
 
     Example:
-        >>> from morphax.core import AbstractMesh
-        >>> AbstractMesh((4, 2), ("rows", "columns")).parts(("rows",))
-        4
+        >>> import morphax as jax
+        >>> jax.sharding.AxisType.Auto
+        Auto
+    """
+
+    Auto = enum.auto()
+    Explicit = enum.auto()
+    Manual = enum.auto()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@final
+class AbstractDevice(NamedTuple):
+    """What all devices of a mesh have in common."""
+
+    device_kind: str
+    num_cores: int | None
+    platform: str
+
+    def __repr__(self) -> str:
+        facts = f"device_kind={self.device_kind}, num_cores={self.num_cores}"
+        return f"{facts}, platform={self.platform}"
+
+
+class NamedAxes:
+    """What meshes have in common, with or without devices."""
+
+    __slots__ = ()
+
+    axis_names: tuple[Hashable, ...]
+    axis_sizes: tuple[int, ...]
+    axis_types: tuple[AxisType, ...]
+
+    @property
+    def shape(self) -> Mapping[Hashable, int]:
+        """The size of each axis, by its name."""
+        return OrderedDict(self.shape_tuple)
+
+    @property
+    def shape_tuple(self) -> tuple[tuple[Hashable, int], ...]:
+        """Pairs of name and size."""
+        return tuple(zip(self.axis_names, self.axis_sizes, strict=True))
+
+    @property
+    def size(self) -> int:
+        """The number of devices."""
+        return math.prod(self.axis_sizes) if self.axis_sizes else 0
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no axis."""
+        return not self.axis_names
+
+    @property
+    def auto_axes(self) -> tuple[Hashable, ...]:
+        """The names of the axes over which the compiler splits."""
+        return self._axes_of(AxisType.Auto)
+
+    @property
+    def explicit_axes(self) -> tuple[Hashable, ...]:
+        """The names of the axes that types speak of."""
+        return self._axes_of(AxisType.Explicit)
+
+    @property
+    def manual_axes(self) -> tuple[Hashable, ...]:
+        """The names of the axes that the program itself splits over."""
+        return self._axes_of(AxisType.Manual)
+
+    @property
+    def are_all_axes_auto(self) -> bool:
+        """Whether the compiler splits over all axes."""
+        return all([kind is AxisType.Auto for kind in self.axis_types])
+
+    @property
+    def are_all_axes_explicit(self) -> bool:
+        """Whether types speak of all axes."""
+        return all([kind is AxisType.Explicit for kind in self.axis_types])
+
+    @property
+    def are_all_axes_manual(self) -> bool:
+        """Whether the program itself splits over all axes."""
+        return all([kind is AxisType.Manual for kind in self.axis_types])
+
+    def parts(self, split: Sequence[Hashable]) -> int:
+        """Into how many parts an axis of an array is cut that is split so."""
+        return math.prod([self.axis_sizes[self.axis_names.index(name)] for name in split])
+
+    def _axes_of(self, wanted: AxisType) -> tuple[Hashable, ...]:
+        each = zip(self.axis_names, self.axis_types, strict=True)
+        return tuple([name for name, kind in each if kind is wanted])
+
+    def _axes_text(self) -> str:
+        """``'x': 4, 'y': 2, axis_types=(Auto, Auto)``."""
+        axes = ", ".join([f"{name!r}: {size}" for name, size in self.shape_tuple])
+        return f"{axes or '()'}, axis_types={self.axis_types}"
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class AbstractMesh(NamedAxes):
+    """The named axes of a grid of devices.
+
+    Args:
+        axis_sizes: the number of devices along each axis.
+        axis_names: as many.
+        axis_types: one for each axis, or one for all; ``Auto`` if left out.
+        abstract_device: what the devices have in common, where that is known.
+
+    Raises:
+        ValueError: if there are not as many names or types as sizes, or a name is there twice.
+
+    Example:
+        >>> import morphax as jax
+        >>> mesh = jax.sharding.AbstractMesh((4, 2), ("rows", "columns"))
+        >>> mesh, mesh.size
+        (AbstractMesh('rows': 4, 'columns': 2, axis_types=(Auto, Auto)), 8)
     """
 
     axis_sizes: tuple[int, ...]
-    axis_names: tuple[str, ...]
+    axis_names: tuple[Hashable, ...]
+    axis_types: tuple[AxisType, ...] = None  # type: ignore[assignment]
+    abstract_device: AbstractDevice | None = None
 
-    def __str__(self) -> str:
-        axes = zip(self.axis_names, self.axis_sizes, strict=True)
-        return f"Mesh({', '.join([f'{name!r}: {size}' for name, size in axes])})"
+    def __post_init__(self) -> None:
+        set_field = object.__setattr__
+        set_field(self, "axis_sizes", tuple(self.axis_sizes))
+        set_field(self, "axis_names", tuple(self.axis_names))
+        kinds = checked_axes("AbstractMesh", self.axis_sizes, self.axis_names, self.axis_types)
+        set_field(self, "axis_types", kinds)
 
-    def parts(self, split: Split) -> int:
-        """Into how many parts an axis of an array is cut that is split so."""
-        return math.prod([self.axis_sizes[self.axis_names.index(name)] for name in split])
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """The mesh itself."""
+        return self
+
+    def update(
+        self,
+        axis_sizes: tuple[int, ...] | None = None,
+        axis_names: tuple[Hashable, ...] | None = None,
+        axis_types: tuple[AxisType, ...] | None = None,
+        **kwargs: AbstractDevice | None,
+    ) -> AbstractMesh:
+        """The mesh with other sizes, names, types or devices."""
+        return AbstractMesh(
+            self.axis_sizes if axis_sizes is None else axis_sizes,
+            self.axis_names if axis_names is None else axis_names,
+            self.axis_types if axis_types is None else axis_types,
+            kwargs.get("abstract_device", self.abstract_device),
+        )
+
+    def update_axis_types(self, name_to_type: Mapping[Hashable, AxisType]) -> AbstractMesh:
+        """The mesh with other types for some axes."""
+        each = zip(self.axis_names, self.axis_types, strict=True)
+        return replace(self, axis_types=tuple([name_to_type.get(n, kind) for n, kind in each]))
+
+    def __repr__(self) -> str:
+        device = f", {self.abstract_device}" if self.abstract_device is not None else ""
+        return f"AbstractMesh({self._axes_text()}{device})"
+
+
+def checked_axes(
+    where: str,
+    sizes: tuple[int, ...],
+    names: tuple[Hashable, ...],
+    kinds: AxisType | Sequence[AxisType] | None,
+) -> tuple[AxisType, ...]:
+    """The types of the axes of a mesh; `ValueError` unless they and the names fit."""
+    if isinstance(kinds, AxisType) or kinds is None:
+        kinds = (kinds or AxisType.Auto,) * len(names)
+    if len(names) != len(sizes) or len(kinds) != len(names):
+        raise ValueError(
+            message(
+                f"{where}, arguments axis_names and axis_types",
+                given=f"the names {names} and the types {tuple(kinds)} for axes of sizes {sizes}",
+                expected="a name and a type for each axis",
+                fix="Name each axis once.",
+            )
+        )
+    if len(set(names)) < len(names):
+        raise ValueError(
+            message(
+                f"{where}, argument axis_names",
+                given=f"{names}",
+                expected="names that differ",
+                fix="Give each axis of the mesh a name of its own.",
+            )
+        )
+    for kind in kinds:
+        if not isinstance(kind, AxisType):
+            raise TypeError(
+                message(
+                    f"{where}, argument axis_types",
+                    given=described(kind),
+                    expected="members of jax.sharding.AxisType",
+                    fix="Pass AxisType.Auto or AxisType.Explicit.",
+                )
+            )
+    return tuple(kinds)
 
 
 @final
@@ -71,7 +260,8 @@ class AbstractSharding:
                 message(
                     "AbstractSharding, argument spec",
                     given=f"{self.spec}",
-                    expected=f"axes of the mesh, {', '.join(self.mesh.axis_names)}, each once",
+                    expected=f"axes of the mesh, {', '.join(map(str, self.mesh.axis_names))}, "
+                    "each once",
                     fix="Split at most one axis of an array over each axis of the mesh.",
                 )
             )

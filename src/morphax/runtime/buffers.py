@@ -115,6 +115,12 @@ def _gathered(buffer: Any, place: Sharding) -> np.ndarray[Any, Any]:
     return whole
 
 
+def joined(parts: Sequence[Any], aval: Any, place: Sharding) -> Any:
+    """One buffer of parts that lie on the devices of a place, in their order."""
+    layout, _ = layout_of(place, len(aval.shape))
+    return extension().ArrayImpl(aval, layout, list(parts), True, _skip_checks=True)
+
+
 def wait(buffers: Sequence[Any]) -> None:
     """Wait until all buffers are computed; a failure of their program is raised here."""
     try:

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cache
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
+import numpy as np
+
+from ..core.partition_spec import PartitionSpec
 from .client import device_list, extension, on_forget_clients, xla_client
 from .device import Device
-from .sharding import Sharding
-
-
-class Tiling(NamedTuple):
-    """How the parts of an array are dealt out to devices.
-
-    Args:
-        parts: into how many each axis is split.
-        copies: how many devices hold each part.
-        order: numbers of devices, part by part in row-major order, copies next to each other.
-    """
-
-    parts: tuple[int, ...]
-    copies: int
-    order: tuple[int, ...]
+from .mesh import Mesh
+from .named_sharding import NamedSharding
+from .sharding import Sharding, repeated_on
+from .tiled_sharding import Tiling, tiled_on
 
 
 def tiling(place: Sharding, ndim: int) -> Tiling:
@@ -36,6 +29,55 @@ def tiling(place: Sharding, ndim: int) -> Tiling:
     parts = tuple([len(set(of_axis)) for of_axis in zip(*starts, strict=True)])
     order = sorted(range(count), key=starts.__getitem__)
     return Tiling(parts, count // prod(parts), tuple(order))
+
+
+def place_of(split: Any, ndim: int, devices: tuple[Device, ...], mesh: Mesh | None) -> Sharding:
+    """The place that jaxlib's sharding of an array means.
+
+    Args:
+        split: as the executable says it.
+        ndim: how many axes the array has.
+        devices: of the program.
+        mesh: of which the place is to speak, if it can.
+    """
+    count = len(devices)
+    found = Tiling((1,) * ndim, count, tuple(range(count)))
+    if split is not None and not split.is_replicated():
+        parts = tuple(split.tile_assignment_dimensions()[:ndim])
+        numbers = np.array(split.tile_assignment_devices()).reshape(prod(parts), -1)
+        order = np.sort(numbers, axis=1).ravel().tolist()
+        found = Tiling(parts, numbers.shape[1], tuple(order))
+    if mesh is not None and mesh.device_assignment == devices:
+        for spec in _specs(found.parts, mesh.shape_tuple):
+            place = NamedSharding(mesh, PartitionSpec(*spec))
+            # The same numbers of parts may be dealt out otherwise.
+            if tiling(place, ndim) == found:
+                return place
+    return repeated_on(devices) if found.copies == count else tiled_on(devices, found)
+
+
+Axes = Sequence[tuple[Hashable, int]]
+
+
+def _specs(parts: Sequence[int], axes: Axes) -> Iterator[tuple[tuple[Hashable, ...], ...]]:
+    """The ways to cut the axes of an array into so many parts over axes of a mesh."""
+    if prod(parts) == 1:
+        yield ()
+        return
+    for names, left in _orders(parts[0], axes):
+        for rest in _specs(parts[1:], left):
+            yield (names, *rest)
+
+
+def _orders(parts: int, axes: Axes) -> Iterator[tuple[tuple[Hashable, ...], Axes]]:
+    """The axes of a mesh, in order, that make so many parts together, and those left over."""
+    if parts == 1:
+        yield (), axes
+        return
+    for i, (name, size) in enumerate(axes):
+        if size > 1 and parts % size == 0:
+            for names, left in _orders(parts // size, (*axes[:i], *axes[i + 1 :])):
+                yield (name, *names), left
 
 
 @cache

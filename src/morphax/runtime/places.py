@@ -7,9 +7,11 @@ from typing import final
 from weakref import WeakValueDictionary
 
 from .device import Device
+from .mesh import Mesh
+from .named_sharding import NamedSharding
 from .sharding import Sharding, repeated_on
 
-_Key = tuple[tuple[Sharding, ...], tuple[Sharding, ...], tuple[Device, ...]]
+_Key = tuple[tuple[Sharding, ...], tuple[Sharding | None, ...], tuple[Device, ...]]
 
 
 @final
@@ -17,20 +19,21 @@ class Places:
     """Where a program runs; equal ones are one object, and compared as such.
 
     Args:
-        operands, results: one place for each of them.
+        operands: the place of each.
+        results: likewise; `None` of one whose place the compiler chooses.
         devices: the device assignment, in the order in which the program numbers them.
     """
 
     __slots__ = ("__weakref__", "devices", "operands", "results")
 
     operands: tuple[Sharding, ...]
-    results: tuple[Sharding, ...]
+    results: tuple[Sharding | None, ...]
     devices: tuple[Device, ...]
 
     def __new__(
         cls,
         operands: tuple[Sharding, ...],
-        results: tuple[Sharding, ...],
+        results: tuple[Sharding | None, ...],
         devices: tuple[Device, ...],
     ) -> Places:
         key = operands, results, devices
@@ -48,19 +51,38 @@ class Places:
 
     @classmethod
     def on_devices_of(
-        cls, place: Sharding, operands: Sequence[Sharding | None], results: int
+        cls,
+        place: Sharding,
+        operands: Sequence[Sharding | None],
+        results: Sequence[Sharding | None],
     ) -> Places:
-        """Operands at places of the devices of `place`; all else is whole on each of them.
+        """Operands at places of the devices of `place`, or else whole on each of them.
 
         Args:
             place: whose devices run the program.
             operands: the places of those that have one.
-            results: how many there are.
+            results: likewise; the compiler chooses the others.
         """
         devices = place.device_assignment
         whole = repeated_on(devices)
         taken = tuple([whole if where is None else where for where in operands])
-        return cls(taken, (whole,) * results, devices)
+        return cls(taken, tuple(results), devices)
+
+    def with_results(self, results: Sequence[Sharding]) -> Places:
+        """The same with all results at places."""
+        return Places(self.operands, tuple(results), self.devices)
+
+    def forwarded_from(self, operand: int | None) -> Sharding:
+        """The place of a result that is an operand, or, if `None`, a constant."""
+        return self.whole if operand is None else self.operands[operand]
+
+    @property
+    def mesh(self) -> Mesh | None:
+        """The mesh that the places speak of, the first one if there are several."""
+        for place in (*self.operands, *self.results):
+            if isinstance(place, NamedSharding) and isinstance(place.mesh, Mesh):
+                return place.mesh
+        return None
 
     @property
     def whole(self) -> Sharding:

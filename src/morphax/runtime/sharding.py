@@ -61,14 +61,18 @@ class Sharding(ABC):
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of each part of an array of the given shape."""
 
-    @abstractmethod
     def distribute(self, x: Array, *, copy: bool = False) -> Array:
-        """An array with the numbers of `x`, laid out so.
+        """An array with the numbers of `x`, laid out so and committed to that.
 
         Args:
             x: a concrete array.
             copy: whether the result must not share memory with `x`.
+
+        Raises:
+            ValueError: if the layout does not fit the shape.
         """
+        self.shard_shape(x.shape)
+        return (x.copied() if copy else x).placed(self, committed=True)
 
     @property
     def own_memory(self) -> Sharding:
@@ -163,7 +167,7 @@ class SingleDeviceSharding(Sharding):
                     fix="Pass an element of jax.devices().",
                 )
             )
-        return _interned(device, _checked_kind(device, memory_kind))
+        return _interned(device, checked_kind(device, memory_kind))
 
     @property
     def device(self) -> Device:
@@ -211,9 +215,6 @@ class SingleDeviceSharding(Sharding):
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         return tuple(global_shape)
 
-    def distribute(self, x: Array, *, copy: bool = False) -> Array:
-        return (x.copied() if copy else x).placed(self, committed=True)
-
     def __reduce__(self) -> Any:
         return SingleDeviceSharding, (self.device, self.memory_kind)
 
@@ -257,16 +258,13 @@ class RepeatedSharding(Sharding):
         return repeated_on(self._devices)
 
     def with_memory_kind(self, kind: str) -> Sharding:
-        return repeated_on(self._devices, _checked_kind(self._devices[0], kind))
+        return repeated_on(self._devices, checked_kind(self._devices[0], kind))
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Index]:
         return dict.fromkeys(self._devices, (slice(None),) * len(global_shape))
 
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         return tuple(global_shape)
-
-    def distribute(self, x: Array, *, copy: bool = False) -> Array:
-        return (x.copied() if copy else x).placed(self, committed=True)
 
     def __reduce__(self) -> Any:
         return repeated_on, (self._devices, self._memory_kind)
@@ -279,7 +277,7 @@ def repeated_on(devices: tuple[Device, ...], memory_kind: str | None = None) -> 
     """The sharding of arrays that each of some devices holds whole."""
     if len(devices) == 1:
         return SingleDeviceSharding(devices[0], memory_kind)
-    return _repeated(devices, memory_kind or _default_kind(devices[0]))
+    return _repeated(devices, memory_kind or default_kind(devices[0]))
 
 
 _lock = RLock()
@@ -290,7 +288,7 @@ def _interned(device: Device, kind: str) -> SingleDeviceSharding:
     known = _places.get((device, kind))
     if known is not None:
         return known
-    is_own_memory = kind == _default_kind(device)
+    is_own_memory = kind == default_kind(device)
     if is_own_memory and device is home_device():
         return _resolve_home(home)
     with _lock:
@@ -317,7 +315,7 @@ One whose device is known is replaced when the platforms are forgotten, so read 
 def _resolve_home(place: SingleDeviceSharding) -> SingleDeviceSharding:
     """Find the device of `home`."""
     device = home_device()
-    kind = _default_kind(device)
+    kind = default_kind(device)
     with _lock:
         place._device, place._memory_kind = device, kind
         _places[device, kind] = place
@@ -347,18 +345,20 @@ def default_place() -> SingleDeviceSharding:
     return home if current_config().default_device is None else whole_on(default_device())
 
 
-def _default_kind(device: Device) -> str:
+def default_kind(device: Device) -> str:
+    """The memory of a device in which programs compute."""
     return str(device.default_memory().kind)
 
 
-def _checked_kind(device: Device, kind: str | None) -> str:
+def checked_kind(device: Device, kind: str | None, where: str = "SingleDeviceSharding") -> str:
+    """The name of a memory of a device, the default one for `None`; `ValueError` if it has none."""
     if kind is None:
-        return _default_kind(device)
+        return default_kind(device)
     known = [str(memory.kind) for memory in device.addressable_memories()]
     if kind not in known:
         raise ValueError(
             message(
-                "SingleDeviceSharding, argument memory_kind",
+                f"{where}, argument memory_kind",
                 given=f"{kind!r} for {device!r}",
                 expected=f"one of {', '.join(known)}",
                 fix="Name one of these memories, or none for the default one.",

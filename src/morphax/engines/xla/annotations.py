@@ -1,8 +1,8 @@
 """What the text of a module says of the places of its arguments and results.
 
 A program on one device says nothing.  For several, each place becomes a sharding of Shardy over a
-mesh: one axis of the mesh for each axis of the array, of as many devices as that is split over, and
-one over which the parts are repeated.
+mesh: its own, or else one that has an axis for each axis of the array, of as many devices as that
+is split over, and one over which the parts are repeated.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ from typing import Any, NamedTuple
 
 from ...core import Atom, Jaxpr
 from ...runtime.layouts import tiling
+from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
+from .mesh_axes import MeshAxes
 
 
 class Annotations(NamedTuple):
@@ -26,19 +28,20 @@ class Annotations(NamedTuple):
 def annotations_of(
     entry: Jaxpr,
     operands: Sequence[Sharding],
-    results: Sequence[Sharding],
+    results: Sequence[Sharding | None],
     donations: Mapping[int, str],
 ) -> Annotations:
     """The annotations of a module with these donations.
 
     Args:
         entry: the program that the module computes.
-        operands, results: the places of what it takes and gives.
+        operands: the places of what it takes.
+        results: of what it gives; of `None` nothing is said.
         donations: attributes of the operands that are given away.
     """
     meshes: dict[str, str] = {}
 
-    def sharded(atoms: Sequence[Atom], places: Sequence[Sharding]) -> list[list[str]]:
+    def sharded(atoms: Sequence[Atom], places: Sequence[Sharding | None]) -> list[list[str]]:
         avals: list[Any] = [a.aval for a in atoms]
         pairs = zip(avals, places, strict=True)
         return [_sharded(place, len(aval.shape), meshes) for aval, place in pairs]
@@ -49,8 +52,8 @@ def annotations_of(
     return Annotations(meshes, _attributes(arguments), _attributes(outs))
 
 
-def _sharded(place: Sharding, ndim: int, meshes: dict[str, str]) -> list[str]:
-    if place.num_devices == 1:
+def _sharded(place: Sharding | None, ndim: int, meshes: dict[str, str]) -> list[str]:
+    if place is None or place.num_devices == 1:
         return []
 
     def mesh_name(text: str) -> str:
@@ -70,6 +73,8 @@ def sharding_attribute(
         mesh_name: declares a mesh, given its text, and says its name.
         free: axes of which the place says nothing; they are whole in it.
     """
+    if isinstance(place, NamedSharding):
+        return _named_attribute(place, ndim, mesh_name, free)
     parts, copies, order = tiling(place, ndim)
     axes = ", ".join([f'"{i}"={size}' for i, size in enumerate((*parts, copies))])
     numbers = "" if order == tuple(range(len(order))) else f", device_ids={list(order)}"
@@ -78,6 +83,14 @@ def sharding_attribute(
         ["{?}" if i in free else f'{{"{i}"}}' if size > 1 else "{}" for i, size in enumerate(parts)]
     )
     return f"#sdy.sharding<@{name}, [{split}]>"
+
+
+def _named_attribute(
+    place: NamedSharding, ndim: int, mesh_name: Callable[[str], str], free: Container[int]
+) -> str:
+    """The same over the mesh of the place, so that all places over it speak of one mesh."""
+    axes = MeshAxes(place.mesh.axis_names, place.mesh.axis_sizes)
+    return f"#sdy.sharding{axes.sharding(mesh_name(axes.text()), place.splits(ndim), free)}"
 
 
 def _attributes(parts: Sequence[Sequence[str]]) -> dict[int, str]:

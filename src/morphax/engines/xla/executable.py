@@ -25,10 +25,12 @@ from ...runtime.client import (
     extension,
     fusions_are_chosen,
     handler_keywords,
+    xla_client,
 )
 from ...runtime.failures import raise_failure, reported_by_xla
 from ...runtime.interruptible import interruptible
-from ...runtime.layouts import layout_of
+from ...runtime.layouts import layout_of, place_of
+from ...runtime.places import Places
 from ..call_plan import CallPlan
 from ..engine import Plan
 from . import pending
@@ -52,7 +54,7 @@ class Executable(Plan):
         self.loaded = loaded
         self.in_avals = program.in_avals
         self.out_avals = program.out_avals
-        self.places = places = program.places
+        self.places = places = _chosen(program, loaded)
         self._takes_all = program.kept_operands == tuple(range(len(program.in_avals)))
         self._taken_places = [places.operands[i] for i in program.kept_operands]
         self._donates = bool(program.donated or program.aliased)
@@ -245,3 +247,24 @@ class Executable(Plan):
             self._fail(error)
         pending.started(self.program.name, execution.consume_token(), platform)
         return results
+
+
+def _chosen(program: LoweredProgram, loaded: Any) -> Places:
+    """Where a program runs, with the places that the compiler has chosen for results."""
+    places = program.places
+    if None not in places.results:
+        return places
+    splits: Sequence[Any] = loaded.get_output_shardings() or repeat(None)
+    computed = iter(zip(splits, program.physical_out_avals, strict=False))
+    mesh, hlo = places.mesh, xla_client().HloSharding
+    results = []
+    for place, source in zip(places.results, program.forwarded, strict=True):
+        if source is None:
+            split, aval = next(computed)
+            if place is None:
+                said = None if split is None else hlo.from_proto(split)
+                place = place_of(said, len(aval.shape), places.devices, mesh)
+        elif place is None:
+            place = places.forwarded_from(source.operand)
+        results.append(place)
+    return places.with_results(results)

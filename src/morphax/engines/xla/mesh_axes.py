@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Container, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -65,10 +65,20 @@ class MeshAxes:
         order = f", device_ids={list(self.devices)}" if self.devices else ""
         return f"<[{axes}]{order}>"
 
-    def sharding(self, mesh: str, spec: Sequence[Sequence[Hashable]]) -> str:
-        """The attribute that says over which axes of the mesh an array's axes are split."""
-        splits = [", ".join([f'"{self._axis(name)}"' for name in names]) for names in spec]
-        return f"<@{mesh}, [{', '.join([f'{{{split}}}' for split in splits])}]>"
+    def sharding(
+        self, mesh: str, spec: Sequence[Sequence[Hashable]], free: Container[int] = ()
+    ) -> str:
+        """The attribute that says over which axes of the mesh an array's axes are split.
+
+        Args:
+            mesh: its name.
+            spec: for each axis of the array, axes of the mesh.
+            free: axes that the compiler may split further.
+        """
+        splits = [[f'"{self._axis(name)}"' for name in names] for names in spec]
+        open_ended = [[*split, *["?"] * (i in free)] for i, split in enumerate(splits)]
+        texts = [", ".join(split) for split in open_ended]
+        return f"<@{mesh}, [{', '.join([f'{{{text}}}' for text in texts])}]>"
 
     def _axis(self, name: Hashable) -> int:
         if name in self.names:

@@ -1,0 +1,155 @@
+"""Arrays over several devices, made of their parts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..core import Format, ShapedArray
+from ..runtime.buffers import joined
+from ..runtime.sharding import Index, Sharding
+from ..util.messages import described, message
+from .array import Array
+from .placement import device_put
+
+
+def make_array_from_callback(
+    shape: Sequence[int],
+    sharding: Sharding | Format,
+    data_callback: Callable[[Index], Any],
+    dtype: Any = None,
+) -> Array:
+    """An array whose parts a function makes, one for each different part.
+
+    Args:
+        shape: of the whole array.
+        sharding: how it lies.
+        data_callback: index of a part → the part, an array of that shape.
+        dtype: of the parts; theirs if left out.
+
+    Raises:
+        TypeError: if `sharding` is none.
+        ValueError: if a part has another shape or dtype.
+
+    Example:
+        >>> import morphax as jax, numpy as np
+        >>> mesh = jax.make_mesh((1,), ("x",))
+        >>> numbers = np.arange(4)
+        >>> jax.make_array_from_callback((4,), jax.NamedSharding(mesh, jax.P("x")),
+        ...                              lambda index: numbers[index])
+        Array([0, 1, 2, 3], dtype=int32)
+    """
+    where = "make_array_from_callback"
+    place = _checked_sharding(where, sharding)
+    parts: dict[tuple[tuple[int | None, int | None], ...], Any] = {}
+    arrays = []
+    for device, index in place.addressable_devices_indices_map(tuple(shape)).items():
+        key = tuple([(s.start, s.stop) for s in index])
+        if key not in parts:
+            parts[key] = data_callback(index)
+        arrays.append(device_put(parts[key], device))
+    return make_array_from_single_device_arrays(shape, place, arrays, dtype=dtype)
+
+
+def make_array_from_single_device_arrays(
+    shape: Sequence[int],
+    sharding: Sharding,
+    arrays: Sequence[Array],
+    *,
+    dtype: Any = None,
+) -> Array:
+    """An array whose parts are there already, one on each device; nothing is copied.
+
+    Args:
+        shape: of the whole array.
+        sharding: how it lies.
+        arrays: the parts that this process's devices hold, in any order.
+        dtype: of the parts; needed if this process has none.
+
+    Raises:
+        TypeError: if `sharding` is none, or a part is no array.
+        ValueError: if a device has no part or two, or a part has another shape or dtype.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> mesh = jax.make_mesh((1,), ("x",))
+        >>> jax.make_array_from_single_device_arrays(
+        ...     (3,), jax.NamedSharding(mesh, jax.P("x")), [jnp.arange(3)])
+        Array([0, 1, 2], dtype=int32)
+    """
+    where = "make_array_from_single_device_arrays"
+    place = _checked_sharding(where, sharding)
+    own = place.addressable_devices
+    devices = [device for device in place.device_assignment if device in own]
+    by_device = {_device_of(where, x): x for x in arrays}
+    if len(by_device) < len(arrays) or set(by_device) != set(devices):
+        raise ValueError(
+            message(
+                f"{where}, argument arrays",
+                given=f"{len(arrays)} arrays, on the devices {sorted(d.id for d in by_device)}",
+                expected=f"one on each of the devices {sorted(d.id for d in devices)} that this "
+                "process has of the sharding",
+                fix="Put each part on its device with jax.device_put.",
+            )
+        )
+    parts = [by_device[device] for device in devices]
+    part_shape = place.shard_shape(tuple(shape))
+    kind = parts[0].dtype if dtype is None else np.dtype(dtype)
+    for x in parts:
+        if x.shape != part_shape or x.dtype != kind:
+            raise ValueError(
+                message(
+                    f"{where}, argument arrays",
+                    given=f"a part {x.aval.str_short()}",
+                    expected=f"parts of the shape {part_shape} and the dtype {kind}, for a whole "
+                    f"of the shape {tuple(shape)} by {place}",
+                    fix="Cut the array as sharding.devices_indices_map(shape) says.",
+                )
+            )
+    if len(devices) == 1:
+        return parts[0].placed(place, committed=True)
+    aval = ShapedArray(tuple(shape), kind, parts[0].weak_type)
+    buffers = [x.buffer_at(x.place) for x in parts]
+    return Array(aval, None, joined(buffers, aval.shape, place), place, True)
+
+
+def make_array_from_process_local_data(
+    sharding: Sharding, local_data: Any, global_shape: Sequence[int | None] | None = None
+) -> Array:
+    """An array of which this process has the numbers of its own devices.
+
+    Args:
+        sharding: how the whole array lies.
+        local_data: the numbers of this process's part, a NumPy array.
+        global_shape: of the whole array, that of the part if left out.
+
+    Raises:
+        TypeError: if `sharding` is none.
+        ValueError: if the shapes do not fit.
+
+    Example:
+        >>> import morphax as jax, numpy as np
+        >>> mesh = jax.make_mesh((1,), ("x",))
+        >>> jax.make_array_from_process_local_data(
+        ...     jax.NamedSharding(mesh, jax.P("x")), np.arange(3))
+        Array([0, 1, 2], dtype=int32)
+    """
+    where = "make_array_from_process_local_data"
+    place = _checked_sharding(where, sharding)
+    numbers = np.asarray(local_data)
+    shape = numbers.shape if global_shape is None else tuple(
+        [own if size is None else size for own, size in
+         zip(numbers.shape, global_shape, strict=False)]
+    )
+    if place.is_fully_addressable and shape != numbers.shape:
+        raise ValueError(
+            message(
+                f"{where}, argument global_shape",
+                given=f"{global_shape} for data of the shape {numbers.shape}",
+                expected="the shape of the data: all devices belong to this process",
+                fix="Leave global_shape out.",
+            )
+        )
+    return device_put(numbers, place)

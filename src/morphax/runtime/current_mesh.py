@@ -1,0 +1,133 @@
+"""The mesh in force: `set_mesh`, and what asks for it.
+
+It is part of what traced programs depend on, as configuration is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final, final
+
+from ..config import make_user_context
+from ..core.mesh import AbstractMesh
+from ..core.partition_spec import PartitionSpec
+from ..util.messages import described, message
+from .mesh import Mesh
+from .named_sharding import NamedSharding
+from .sharding import Sharding
+
+_current: Final = make_user_context(None)
+_current_abstract: Final = make_user_context(None)
+_no_mesh: Final = AbstractMesh((), ())
+
+
+@final
+class set_mesh:
+    """Make a mesh the current one: from now on, or for a block that is entered with the result.
+
+    A `PartitionSpec` then means a sharding over that mesh, wherever a sharding may be given.
+
+    Args:
+        mesh: the mesh, or `None` for none.
+
+    Raises:
+        TypeError: if `mesh` is no mesh of devices.
+
+    Example:
+        >>> import morphax as jax
+        >>> with jax.set_mesh(jax.make_mesh((1,), ("x",))):
+        ...     jax.device_put(1.0, jax.P()).sharding.spec
+        P()
+    """
+
+    __slots__ = ("_mesh", "_override")
+
+    def __init__(self, mesh: Mesh | None) -> None:
+        if mesh is not None and not isinstance(mesh, Mesh):
+            raise TypeError(
+                message(
+                    "set_mesh, argument mesh",
+                    given=described(mesh),
+                    expected="a jax.sharding.Mesh, or None",
+                    fix="Make one by jax.make_mesh.",
+                )
+            )
+        self._mesh = mesh
+        self._override = _current(mesh)
+        self._override.__enter__()
+
+    def __enter__(self) -> Mesh | None:
+        return self._mesh
+
+    def __exit__(self, *exc: Any) -> None:
+        self._override.__exit__(*exc)
+
+
+def get_mesh() -> Mesh:
+    """The current mesh; one without axes if there is none.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.sharding.get_mesh().empty
+        True
+    """
+    mesh: Mesh | None = _current.value
+    return Mesh((), ()) if mesh is None else mesh
+
+
+def get_abstract_mesh() -> AbstractMesh:
+    """The axes of the current mesh; none if there is no mesh.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.sharding.get_abstract_mesh()
+        AbstractMesh((), axis_types=())
+    """
+    chosen: AbstractMesh | None = _current_abstract.value
+    if chosen is not None:
+        return chosen
+    mesh: Mesh | None = _current.value
+    return _no_mesh if mesh is None else mesh.abstract_mesh
+
+
+@contextmanager
+def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
+    """Context in which `get_abstract_mesh` gives a mesh that has no devices.
+
+    Args:
+        mesh: its axes.
+
+    Example:
+        >>> import morphax as jax
+        >>> with jax.sharding.use_abstract_mesh(jax.sharding.AbstractMesh((2,), ("x",))):
+        ...     jax.sharding.get_abstract_mesh().size
+        2
+    """
+    with _current_abstract(mesh):
+        yield
+
+
+def sharding_of_spec(spec: PartitionSpec, where: str, block: Mesh | None = None) -> Sharding:
+    """The sharding that a spec means under the current mesh.
+
+    Args:
+        spec: over axes of the mesh.
+        where: who was given it, for error text.
+        block: the mesh of the innermost ``with mesh:``, where that counts.
+
+    Raises:
+        ValueError: if there is no current mesh, or the mesh has no such axes.
+    """
+    mesh = _current.value if block is None else block
+    if mesh is None or mesh.empty:
+        raise ValueError(
+            message(
+                where,
+                given=f"{spec!r} while there is no current mesh",
+                expected="a mesh that it speaks of",
+                fix="Call it under `with jax.set_mesh(mesh):`, or pass "
+                "jax.NamedSharding(mesh, spec).",
+            )
+        )
+    return NamedSharding(mesh, spec)

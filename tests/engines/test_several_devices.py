@@ -19,7 +19,7 @@ from morphax.engines.engine import Options
 from morphax.engines.xla.engine import XLA
 from morphax.runtime.layouts import Tiling, tiling
 from morphax.runtime.places import Places
-from morphax.runtime.sharding import Index, Sharding, whole_on
+from morphax.runtime.sharding import Index, Sharding, SingleDeviceSharding, whole_on
 
 
 @final
@@ -187,8 +187,14 @@ def test_sharding_constraint_in_a_program(two_devices: list[Any]) -> None:
         for _ in range(2):
             np.testing.assert_allclose(program(x), truth, rtol=1e-6)
         assert program.lower(x).as_text().count("sdy.sharding_constraint") == 1
-    with pytest.raises(ValueError, match=r"(?s)compiled program.*runs on.*fix:.*device_put"):
-        jax.jit(f)(X)
+    # Nothing else says where the program runs.
+    y = jax.jit(f)(X)
+    np.testing.assert_allclose(y, 2 * np.sin(X), rtol=1e-6)
+    assert y.committed
+    assert y.sharding.is_equivalent_to(columns, 2)
+    here = SingleDeviceSharding(two_devices[0])
+    with pytest.raises(ValueError, match=r"(?s)constraint in a.*runs on.*device_put"):
+        jax.jit(lambda x: lax.with_sharding_constraint(x, here) * 2)(x)
     with pytest.raises(ValueError, match="vmap"):
         jax.vmap(f)(X[None])
 

@@ -83,8 +83,10 @@ def test_equal_places_of_programs_are_one_object(two_devices: list[Any]) -> None
     assert places is not Places.all_at(second, 2, 1)
     assert places is not Places.all_at(first, 1, 2)
     assert places.whole is first
-    both = Places.on_devices_of(repeated_on(tuple(two_devices)), [None, None], 1)
-    assert set(both.operands) == set(both.results) == {both.whole}
+    both = Places.on_devices_of(repeated_on(tuple(two_devices)), [None, None], [None])
+    assert set(both.operands) == {both.whole}
+    assert both.results == (None,)
+    assert both.with_results([both.whole]).results == (both.whole,)
     assert "devices=" in repr(both)
 
 

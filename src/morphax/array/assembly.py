@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..core import Format, ShapedArray
 from ..runtime.buffers import joined
+from ..runtime.device import Device
 from ..runtime.sharding import Index, Sharding
 from ..util.messages import described, message
 from .array import Array
@@ -37,8 +39,9 @@ def make_array_from_callback(
         >>> import morphax as jax, numpy as np
         >>> mesh = jax.make_mesh((1,), ("x",))
         >>> numbers = np.arange(4)
-        >>> jax.make_array_from_callback((4,), jax.NamedSharding(mesh, jax.P("x")),
-        ...                              lambda index: numbers[index])
+        >>> jax.make_array_from_callback(
+        ...     (4,), jax.NamedSharding(mesh, jax.P("x")), lambda index: numbers[index]
+        ... )
         Array([0, 1, 2, 3], dtype=int32)
     """
     where = "make_array_from_callback"
@@ -76,7 +79,8 @@ def make_array_from_single_device_arrays(
         >>> import morphax as jax, morphax.numpy as jnp
         >>> mesh = jax.make_mesh((1,), ("x",))
         >>> jax.make_array_from_single_device_arrays(
-        ...     (3,), jax.NamedSharding(mesh, jax.P("x")), [jnp.arange(3)])
+        ...     (3,), jax.NamedSharding(mesh, jax.P("x")), [jnp.arange(3)]
+        ... )
         Array([0, 1, 2], dtype=int32)
     """
     where = "make_array_from_single_device_arrays"
@@ -96,7 +100,7 @@ def make_array_from_single_device_arrays(
         )
     parts = [by_device[device] for device in devices]
     part_shape = place.shard_shape(tuple(shape))
-    kind = parts[0].dtype if dtype is None else np.dtype(dtype)
+    kind = parts[0].dtype if dtype is None else dtypes.requested(dtype, where)
     for x in parts:
         if x.shape != part_shape or x.dtype != kind:
             raise ValueError(
@@ -110,9 +114,23 @@ def make_array_from_single_device_arrays(
             )
     if len(devices) == 1:
         return parts[0].placed(place, committed=True)
+    if isinstance(kind, dtypes.ExtendedDType):
+        return _joined_in_host_memory(tuple(shape), place, by_device)
     aval = ShapedArray(tuple(shape), kind, parts[0].weak_type)
-    buffers = [x.buffer_at(x.place) for x in parts]
-    return Array(aval, None, joined(buffers, aval.shape, place), place, True)
+    return Array(
+        aval, None, joined([x.buffer_at(x.place) for x in parts], aval, place), place, True
+    )
+
+
+def _joined_in_host_memory(
+    shape: tuple[int, ...], place: Sharding, parts: dict[Device, Array]
+) -> Array:
+    """The same for keys, whose buffers have other shapes than they themselves."""
+    first = next(iter(parts.values()))
+    whole = np.empty(shape, first.to_host().dtype)
+    for device, index in place.addressable_devices_indices_map(shape).items():
+        whole[index] = parts[device].to_host()
+    return Array(ShapedArray(shape, first.dtype), whole).placed(place, committed=True)
 
 
 def make_array_from_process_local_data(
@@ -133,15 +151,22 @@ def make_array_from_process_local_data(
         >>> import morphax as jax, numpy as np
         >>> mesh = jax.make_mesh((1,), ("x",))
         >>> jax.make_array_from_process_local_data(
-        ...     jax.NamedSharding(mesh, jax.P("x")), np.arange(3))
+        ...     jax.NamedSharding(mesh, jax.P("x")), np.arange(3)
+        ... )
         Array([0, 1, 2], dtype=int32)
     """
     where = "make_array_from_process_local_data"
     place = _checked_sharding(where, sharding)
     numbers = np.asarray(local_data)
-    shape = numbers.shape if global_shape is None else tuple(
-        [own if size is None else size for own, size in
-         zip(numbers.shape, global_shape, strict=False)]
+    shape = (
+        numbers.shape
+        if global_shape is None
+        else tuple(
+            [
+                own if size is None else size
+                for own, size in zip(numbers.shape, global_shape, strict=False)
+            ]
+        )
     )
     if place.is_fully_addressable and shape != numbers.shape:
         raise ValueError(
@@ -153,3 +178,32 @@ def make_array_from_process_local_data(
             )
         )
     return device_put(numbers, place)
+
+
+def _checked_sharding(where: str, sharding: Any) -> Sharding:
+    if isinstance(sharding, Format):
+        sharding = sharding.sharding
+    if isinstance(sharding, Sharding):
+        return sharding
+    raise TypeError(
+        message(
+            f"{where}, argument sharding",
+            given=described(sharding),
+            expected="a jax.sharding.Sharding",
+            fix="Pass jax.NamedSharding(mesh, jax.P('x')), for instance.",
+        )
+    )
+
+
+def _device_of(where: str, x: Any) -> Device:
+    if isinstance(x, Array) and x.place.num_devices == 1:
+        (device,) = x.place.device_assignment
+        return device
+    raise TypeError(
+        message(
+            f"{where}, argument arrays",
+            given=described(x),
+            expected="arrays that lie on one device each",
+            fix="Pass the data of shards: [shard.data for shard in x.addressable_shards].",
+        )
+    )

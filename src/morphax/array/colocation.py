@@ -109,12 +109,14 @@ def _disagreement(
     devices = first[1].place.device_assignment
     other = next(entry for entry in committed if entry[1].place.device_assignment != devices)
     names = name_argument or (lambda i: f"number {i}")
+    alone = {len(devices), len(other[1].place.device_assignment)} == {1}
     given = " and ".join(
         f"argument {names(i)}, {x.aval.str_short()} on {x.device!r}" for i, x in (first, other)
     )
     return message(
         where,
         given=given,
-        expected="arguments that are committed to one device",
-        fix="Move one of them to the other's device with jax.device_put.",
+        expected="arguments that are committed to "
+        + ("one device" if alone else "the same devices, in the same order"),
+        fix=f"Move one of them to the other's device{'' if alone else 's'} with jax.device_put.",
     )

@@ -60,7 +60,7 @@ class Plan(ABC):
 
     def result_formats(self) -> list[Format]:
         """How the program gives its results."""
-        return _row_major(self.out_avals, self.places.results)
+        return _row_major(self.out_avals, self.places.chosen_results())
 
     @abstractmethod
     def as_text(self) -> str:

@@ -12,12 +12,14 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib import import_module
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -222,7 +224,30 @@ def _new_client(platform: str) -> Any:
 def _cpu_client() -> Any:
     count = current_config().num_cpu_devices
     keywords = {"num_devices": count} if count > 0 else {}
-    return xla_client().make_cpu_client(**keywords)
+    forced = _FORCED_DEVICES.search(os.environ.get("XLA_FLAGS", ""))
+    with _threads_for(count if count > 0 else int(forced[1]) if forced else 1):
+        return xla_client().make_cpu_client(**keywords)
+
+
+_FORCED_DEVICES: Final = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
+
+
+@contextmanager
+def _threads_for(devices: int) -> Iterator[None]:
+    """Context in which a client of the CPU gets threads enough for so many devices.
+
+    The devices of a program that communicates wait for each other, each on a thread, while those
+    of the next program have begun: with fewer than twice as many threads both wait for ever.
+    """
+    before = os.environ.get("NPROC")
+    if devices == 1 or before is not None:
+        yield
+        return
+    os.environ["NPROC"] = str(max(2 * devices, os.cpu_count() or 1))
+    try:
+        yield
+    finally:
+        del os.environ["NPROC"]
 
 
 def _plugin_client(platform: str) -> Any:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final, final
+from typing import Any, Final, final
 
 from ..config import make_user_context
 from ..core.mesh import AbstractMesh
 from ..core.partition_spec import PartitionSpec
 from ..util.messages import described, message
-from .mesh import Mesh
+from .mesh import Mesh, mesh_of_block
 from .named_sharding import NamedSharding
 from .sharding import Sharding
 
@@ -108,20 +108,24 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
         yield
 
 
-def sharding_of_spec(spec: PartitionSpec, where: str, block: Mesh | None = None) -> Sharding:
+def sharding_of_spec(
+    spec: PartitionSpec, where: str, missing: type[Exception] = ValueError
+) -> Sharding:
     """The sharding that a spec means under the current mesh.
 
     Args:
         spec: over axes of the mesh.
         where: who was given it, for error text.
-        block: the mesh of the innermost ``with mesh:``, where that counts.
+        missing: the error if there is no current mesh.
 
     Raises:
-        ValueError: if there is no current mesh, or the mesh has no such axes.
+        ValueError: if the mesh has no such axes.
     """
-    mesh = _current.value if block is None else block
+    mesh: Mesh | None = _current.value
+    if mesh is None and missing is not ValueError:
+        mesh = mesh_of_block.value
     if mesh is None or mesh.empty:
-        raise ValueError(
+        raise missing(
             message(
                 where,
                 given=f"{spec!r} while there is no current mesh",

@@ -65,13 +65,10 @@ class Mesh(NamedAxes):
     ) -> Mesh:
         grid = np.array(devices, dtype=object)
         names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
-        if grid.size == 0:
-            grid, names, axis_types = np.empty((), object), (), ()
-            kinds, flat = (), ()
-        else:
+        key: _Key = (), (), (), ()
+        if grid.size:
             kinds = checked_axes("Mesh", grid.shape, names, axis_types)
-            flat = _checked_devices(grid)
-        key = flat, grid.shape, names, kinds
+            key = _checked_devices(grid), grid.shape, names, kinds
         known = cls._known.get(key)
         return known if known is not None else cls._known.setdefault(key, cls._new(grid, key))
 
@@ -82,8 +79,12 @@ class Mesh(NamedAxes):
         grid.flags.writeable = False
         mesh.devices = grid
         first = key[0][0] if key[0] else None
-        common = None if first is None else AbstractDevice(
-            first.device_kind, getattr(first, "num_cores", None), str(first.platform)
+        common = (
+            None
+            if first is None
+            else AbstractDevice(
+                first.device_kind, getattr(first, "num_cores", None), str(first.platform)
+            )
         )
         mesh.abstract_mesh = AbstractMesh(key[1], key[2], key[3], common)
         return mesh
@@ -167,7 +168,7 @@ def _is_local(device: Device) -> bool:
 
 def _checked_devices(grid: NDArray[np.object_]) -> tuple[Device, ...]:
     """The devices of a grid, row by row."""
-    flat = tuple(grid.flat)
+    flat: tuple[Any, ...] = tuple(grid.flat)
     for device in flat:
         if not isinstance(device, Device):
             raise TypeError(

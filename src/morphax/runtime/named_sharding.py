@@ -13,7 +13,7 @@ from ..core.partition_spec import PartitionSpec
 from ..util.messages import described, message
 from .device import Device
 from .mesh import Mesh
-from .sharding import Index, Sharding, checked_kind, default_kind
+from .sharding import Index, Sharding, checked_kind
 
 _WHERE = "NamedSharding"
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import final
 from weakref import WeakValueDictionary
 
+from ..core.partition_spec import PartitionSpec
 from .device import Device
 from .mesh import Mesh
 from .named_sharding import NamedSharding
@@ -64,13 +65,18 @@ class Places:
             results: likewise; the compiler chooses the others.
         """
         devices = place.device_assignment
-        whole = repeated_on(devices)
+        mesh = _mesh_of((place, *operands, *results))
+        whole = repeated_on(devices) if mesh is None else NamedSharding(mesh, PartitionSpec())
         taken = tuple([whole if where is None else where for where in operands])
         return cls(taken, tuple(results), devices)
 
     def with_results(self, results: Sequence[Sharding]) -> Places:
         """The same with all results at places."""
         return Places(self.operands, tuple(results), self.devices)
+
+    def chosen_results(self) -> tuple[Sharding, ...]:
+        """The places of results, once the compiler has chosen them."""
+        return tuple([place for place in self.results if place is not None])
 
     def forwarded_from(self, operand: int | None) -> Sharding:
         """The place of a result that is an operand, or, if `None`, a constant."""
@@ -79,15 +85,13 @@ class Places:
     @property
     def mesh(self) -> Mesh | None:
         """The mesh that the places speak of, the first one if there are several."""
-        for place in (*self.operands, *self.results):
-            if isinstance(place, NamedSharding) and isinstance(place.mesh, Mesh):
-                return place.mesh
-        return None
+        return _mesh_of((*self.operands, *self.results))
 
     @property
     def whole(self) -> Sharding:
         """The place of what each of the devices holds whole."""
-        return repeated_on(self.devices)
+        mesh = self.mesh
+        return repeated_on(self.devices) if mesh is None else NamedSharding(mesh, PartitionSpec())
 
     @property
     def platform(self) -> str:
@@ -96,6 +100,13 @@ class Places:
 
     def __repr__(self) -> str:
         return f"Places({self.operands}, {self.results}, devices={self.devices})"
+
+
+def _mesh_of(places: Iterable[Sharding | None]) -> Mesh | None:
+    for place in places:
+        if isinstance(place, NamedSharding) and isinstance(place.mesh, Mesh):
+            return place.mesh
+    return None
 
 
 _interned: WeakValueDictionary[_Key, Places] = WeakValueDictionary()

@@ -117,19 +117,20 @@ def test_operands_in_parts_stay_as_they_lie(two_devices: list[Any]) -> None:
     assert binding_operands(jaxpr, keeps_unused=False) == (0, 1)
     places, committed = place_of_call(jaxpr, [x, jnp.float32(2)], (0, 1))
     assert committed
-    assert places is Places((rows, whole), (whole,) * 3, tuple(two_devices))
+    assert places is Places((rows, whole), (None,) * 3, tuple(two_devices))
     for _ in range(3):
         product, total, same = f(x, np.float32(2))
-        assert [r.place for r in (product, total, same)] == [whole] * 3
+        assert [r.place for r in (total, same)] == [whole] * 2
+        assert product.place.is_equivalent_to(rows, X.ndim)
         assert product.committed
         np.testing.assert_array_equal(product, 2 * X)
         assert (float(total), float(same)) == (X.sum(), 2)
     np.testing.assert_array_equal(x + x, 2 * X)
-    assert (x + 1).place is whole
+    assert (x + 1).place is product.place
     # One order of the devices is not the other; nor is one of them both.
     for other in (Split(two_devices[::-1], 0).distribute(x), jax.device_put(X, two_devices[0])):
         for g in (f, jnp.add):
-            with pytest.raises(ValueError, match=r"(?s)committed to one device.*fix:"):
+            with pytest.raises(ValueError, match=r"(?s)same devices, in the same order.*fix:"):
                 g(x, other)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import warnings
 from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from types import FunctionType, MethodType
@@ -24,7 +23,6 @@ from ...core import AbstractRef, aval_of, axis_env, hide_frames, stage_with_oper
 from ...core.trace import _current as this_thread
 from ...engines.build_events import TRACING, reported
 from ...engines.reference.eager import EvalTrace, as_array
-from ...runtime.devices import client_of
 from ...transforms.derivatives import shape_aval
 from ...transforms.flattening import (
     FlatFunction,
@@ -49,7 +47,8 @@ from .jit_options import (
 from .operands import only_arrays, put
 from .program_cache import cache_of, compiled
 from .recompiles import note_trace
-from .shardings import agreed_device, check_device, checked_compiler_options, device_of_shardings
+from .shardings import checked_compiler_options, chosen_places
+from .spreading import ShardedFunction, spread_of
 from .stages import Lowered, Traced, TracedWithReferences
 
 _aval = attrgetter("aval")
@@ -177,8 +176,10 @@ class JitFunction:
         names_complete = static and static.without_values().complete
         flat = FlatFunction(fun, in_tree, "jit", complete=complete)
         info = debug_info("jit", fun, in_tree, names_complete)
+        where = f"jit of {function_label(fun)}"
+        sharded = options.shardings and ShardedFunction(flat, options.shardings, where)
         with reported(TRACING, function_name(fun)):
-            jaxpr, captured = stage_with_operands(flat, avals, info)
+            jaxpr, captured = stage_with_operands(sharded or flat, avals, info)
         # Arrays of ours are aligned, and so go to XLA without a further copy at each call.
         owned = [as_array(c) if isinstance(c, np.ndarray) else c for c in jaxpr.consts]
         donated = donated_leaves(options.donated, in_tree, static)
@@ -192,6 +193,8 @@ class JitFunction:
         }
         references = any([type(aval) is AbstractRef for aval in jaxpr.in_avals])
         kind = TracedWithReferences if references else Traced
+        nothing = (None,) * len(avals), (None,) * len(jaxpr.outvars)
+        wanted = (sharded.operands, sharded.results) if sharded else nothing
         return kind(
             jaxpr.replace(consts=tuple(owned)) if owned else jaxpr,
             in_tree,
@@ -200,6 +203,7 @@ class JitFunction:
             captured=captured,
             params=params,
             device=options.device,
+            spread=spread_of(jaxpr, *wanted, where),
         )
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
@@ -293,9 +297,10 @@ def jit(
 
     Args:
         fun: pure function of arrays, trees of arrays, and static arguments.
-        in_shardings: where arguments are taken: a tree of `SingleDeviceSharding` and `None`, all
-            of one device, on which the program runs.
-        out_shardings: where results are put; the same device.
+        in_shardings: how arguments lie: a tree of shardings, `P` (over the current mesh) and
+            `None` (as they are), a prefix of the tuple of arguments; all over the same devices,
+            on which the program runs.
+        out_shardings: how results lie, likewise; the compiler chooses where it is `None`.
         static_argnums: arguments, by position, that are Python values, not arrays; they must be
             hashable, and a new value means a new program.
         static_argnames: the same, by name.
@@ -314,8 +319,9 @@ def jit(
 
     Raises:
         TypeError: an argument that is not static is not an array, or a sharding is none.
-        NotImplementedError: shardings other than of one device are asked for.
-        ValueError: a static argument cannot be hashed, or arguments are chosen that `fun` has not.
+        ValueError: a static argument cannot be hashed, or arguments are chosen that `fun` has
+            not; shardings do not fit, or an argument is committed to another one.
+        RuntimeError: there is a `P` among the shardings, and no current mesh.
 
     Example:
         >>> import morphax as jax
@@ -337,7 +343,7 @@ def jit(
         donated,
         bool(keep_unused),
         bool(inline),
-        _chosen_device(device, backend, in_shardings, out_shardings),
+        *chosen_places(device, backend, in_shardings, out_shardings),
         checked_compiler_options(compiler_options),
     )
     return JitFunction(fun, options)
@@ -366,35 +372,3 @@ def _check_function(fun: object) -> None:
                 fix="Pass the function itself: jit(f), not jit(f(x)).",
             )
         )
-
-
-def _device(device: Any, backend: str | None) -> Any:
-    """The device that the deprecated arguments name, if any."""
-    if device is None and backend is None:
-        return None
-    if device is not None and backend is not None:
-        raise ValueError(
-            message(
-                "jit, arguments device and backend",
-                given=f"device={device} and backend={backend!r}",
-                expected="one of them",
-                fix="Leave backend out.",
-            )
-        )
-    warnings.warn(
-        "jit: the arguments device and backend are deprecated; "
-        "put the arguments of the function on the device with device_put",
-        DeprecationWarning,
-        stacklevel=3,
-    )
-    if backend is not None:
-        return client_of(backend, "jit, argument backend").local_devices()[0]
-    return check_device("jit, argument device", device)
-
-
-def _chosen_device(device: object, backend: str | None, *shardings: object) -> Any:
-    """The device that a program must run on, if its options name one."""
-    if device is None and backend is None and shardings == (None, None):
-        return None
-    named = map(device_of_shardings, ("in_shardings", "out_shardings"), shardings)
-    return agreed_device([_device(device, backend), *named])

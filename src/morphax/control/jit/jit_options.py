@@ -16,6 +16,7 @@ from typing import Any, final
 from ...transforms.flattening import function_label
 from ...util.messages import described, message
 from ..chosen_arguments import Choice, StaticArguments, none_chosen
+from .spreading import ShardingTree
 
 
 @final
@@ -28,6 +29,7 @@ class JitOptions:
     keep_unused: bool = False
     inline: bool = False
     device: Any = None
+    shardings: tuple[ShardingTree, ShardingTree] | None = None
     compiler_options: tuple[tuple[str, Any], ...] = ()
 
 

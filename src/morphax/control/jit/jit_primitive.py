@@ -11,7 +11,8 @@ from ...core import Jaxpr, Operand, Param, current_trace, discharge, root_trace
 from ...engines.engine import Options
 from ...engines.xla.stablehlo import Builder, Value
 from ..program_call import Call, ProgramCall
-from .plans import binding_operands, place_of_call, plan_of
+from .plans import Where, binding_operands, place_of_call, plan_of
+from .spreading import spread_of
 
 
 @final
@@ -47,8 +48,13 @@ class Jit(Call, ProgramCall):
         **_: Param,
     ) -> list[Array]:
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
-        binding = binding_operands(jaxpr, keep_unused) if any_committed(operands) else ()
-        where, committed = place_of_call(jaxpr, operands, binding)
+        spread = spread_of(jaxpr, (None,) * len(operands), (None,) * len(jaxpr.outvars), name)
+        where: Where
+        if spread is not None:
+            where, committed = spread.places(operands, jaxpr.debug_info.argument_name, name), True
+        else:
+            binding = binding_operands(jaxpr, keep_unused) if any_committed(operands) else ()
+            where, committed = place_of_call(jaxpr, operands, binding)
         options = Options(name, donated, keep_unused, compiler_options)
         return plan_of(jaxpr, options, where).run(operands, committed)
 

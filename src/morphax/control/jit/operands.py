@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...array import Array
-from ...core import Operand, ShapedArray
+from ...core import Operand, ShapedArray, ShapeDtypeStruct
 from ...dtypes import float0
 from ...engines.reference.eager import as_array
 from ...runtime.buffers import copied_to_device
 from ...runtime.sharding import Sharding
 from ...runtime.transfer_guard import guard_transfer
+from ...transforms.derivatives import shape_aval
 from ...util.compiled import part
 from ...util.memo import on_clear
 
@@ -42,3 +43,11 @@ def as_operands(
     """Leaves, numbers and NumPy arrays among them, as arrays."""
     each = zip(leaves, avals, places, strict=True)
     return [x if type(x) is Array else put(x, aval, place) for x, aval, place in each]
+
+
+def stand_in(x: Any) -> Any:
+    """For what has a shape and a sharding, an array without numbers that is committed to it."""
+    sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
+    if not isinstance(sharding, Sharding):
+        return x
+    return Array(shape_aval(x), None, None, sharding, True)

@@ -1,56 +1,44 @@
 """The options of `jit` that say where a program runs, and how the compiler is to treat it.
 
-A program runs on one device.  Shardings are taken where they say just that; all others are refused,
-for to ignore them would leave arrays where nobody wants them.
+Shardings that are but devices choose the one device of the program; see `spreading` for others.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ... import tree
 from ...runtime.device import Device
-from ...runtime.sharding import Sharding, SingleDeviceSharding
+from ...runtime.devices import client_of
+from ...runtime.sharding import SingleDeviceSharding
 from ...util.messages import described, message
+from .spreading import ShardingTree
 
 
-def device_of_shardings(argument: str, shardings: object) -> Device | None:
-    """The one device that a tree of shardings names, if it names any.
+def devices_of_shardings(shardings: object) -> list[Device] | None:
+    """The devices that a tree of shardings names, if they are all but devices.
 
-    Raises:
-        TypeError: if a leaf is no sharding.
-        NotImplementedError: if one is not of a single device, in its default memory.
+    `None` if the tree says how arrays are cut.
     """
     leaves = [s for s in tree.leaves(shardings) if s is not None]
-    return agreed_device([_device_of(argument, sharding) for sharding in leaves])
-
-
-def _device_of(argument: str, sharding: object) -> Device:
-    if type(sharding) is SingleDeviceSharding and sharding is sharding.own_memory:
-        return sharding.device
-    kind = NotImplementedError if isinstance(sharding, Sharding) else TypeError
-    raise kind(
-        message(
-            f"jit, argument {argument}",
-            given=described(sharding),
-            expected="None, or a SingleDeviceSharding in the default memory of its device",
-            fix="Pass jax.sharding.SingleDeviceSharding(jax.devices()[0]), or leave it out.",
-        )
-    )
+    if any([type(s) is not SingleDeviceSharding or s is not s.own_memory for s in leaves]):
+        return None
+    return [s.device for s in leaves]
 
 
 def agreed_device(devices: Iterable[Device | None]) -> Device | None:
-    """The device that all which are not None are; `NotImplementedError` if they differ."""
+    """The device that all which are not None are; `ValueError` if they differ."""
     named = [d for d in dict.fromkeys(devices) if d is not None]
     if len(named) <= 1:
         return named[0] if named else None
-    raise NotImplementedError(
+    raise ValueError(
         message(
             "jit, arguments in_shardings and out_shardings",
-            given=f"the devices {', '.join(map(repr, named))}",
-            expected="one device, on which the whole program runs",
-            fix="Name one device, and move arrays between devices with jax.device_put.",
+            given=f"the devices {', '.join(map(repr, named))}, each alone",
+            expected="one device, on which the whole program runs, or shardings over all of them",
+            fix="Name one device, or pass jax.NamedSharding over a mesh of them.",
         )
     )
 
@@ -83,3 +71,43 @@ def checked_compiler_options(options: object) -> tuple[tuple[str, Any], ...]:
             fix="Write compiler_options={'xla_cpu_enable_fast_math': False}, for instance.",
         )
     )
+
+
+def _device(device: Any, backend: str | None) -> Any:
+    """The device that the deprecated arguments name, if any."""
+    if device is None and backend is None:
+        return None
+    if device is not None and backend is not None:
+        raise ValueError(
+            message(
+                "jit, arguments device and backend",
+                given=f"device={device} and backend={backend!r}",
+                expected="one of them",
+                fix="Leave backend out.",
+            )
+        )
+    warnings.warn(
+        "jit: the arguments device and backend are deprecated; "
+        "put the arguments of the function on the device with device_put",
+        DeprecationWarning,
+        stacklevel=4,
+    )
+    if backend is not None:
+        return client_of(backend, "jit, argument backend").local_devices()[0]
+    return check_device("jit, argument device", device)
+
+
+def chosen_places(
+    device: object, backend: str | None, in_shardings: object, out_shardings: object
+) -> tuple[Any, tuple[ShardingTree, ShardingTree] | None]:
+    """The device that a program must run on, if its options name one, and other shardings."""
+    if device is None and backend is None and in_shardings is out_shardings is None:
+        return None, None
+    trees = (
+        ShardingTree.of(in_shardings, "in_shardings"),
+        ShardingTree.of(out_shardings, "out_shardings"),
+    )
+    named = devices_of_shardings((in_shardings, out_shardings))
+    if named is None:
+        return _device(device, backend), trees
+    return agreed_device([_device(device, backend), *named]), None

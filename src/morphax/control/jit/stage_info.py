@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
 from ...core import Jaxpr, ShapeDtypeStruct
 from ...tree import PyTreeDef
+from ...util.messages import message
 
 
 @final
@@ -69,3 +71,31 @@ class Stage:
         return self.out_tree.unflatten(
             [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
         )
+
+
+def one_platform(platforms: Sequence[str] | None) -> str | None:
+    """The platform to lower for, if one is named; `ValueError` if there are several."""
+    if platforms is None or len(platforms) == 1:
+        return platforms[0] if platforms else None
+    raise ValueError(
+        message(
+            "lower, argument lowering_platforms",
+            given=f"{tuple(platforms)}",
+            expected="one platform",
+            fix="Lower once for each platform.",
+        )
+    )
+
+
+def is_stablehlo(dialect: str | None) -> bool:
+    """Whether text is wanted in StableHLO, not in HLO; `ValueError` if in neither."""
+    if dialect in (None, "stablehlo", "hlo"):
+        return dialect != "hlo"
+    raise ValueError(
+        message(
+            "Lowered, argument dialect",
+            given=f"{dialect!r}",
+            expected="'stablehlo' or 'hlo'",
+            fix="Leave it out for StableHLO.",
+        )
+    )

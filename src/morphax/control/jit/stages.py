@@ -23,14 +23,16 @@ from ...engines.engine import Options, Plan
 from ...engines.reference.eager import EvalTrace, as_array
 from ...engines.xla import inspection
 from ...engines.xla.lowering import LoweredProgram, lower
+from ...runtime.places import Places
 from ...runtime.sharding import default_place, whole_on
 from ...tree import PyTreeDef
 from ...util.messages import message
 from .compiled import Compiled
 from .jit_primitive import jit_p
-from .operands import as_operands, only_arrays
+from .operands import as_operands, only_arrays, stand_in
 from .plans import Where, binding_operands, place_of_call, plan_of
-from .stage_info import Stage
+from .spreading import Spread
+from .stage_info import Stage, is_stablehlo, one_platform
 
 CompilerOptions = dict[str, str | bool | int | float]
 
@@ -57,6 +59,7 @@ class Traced(Stage):
         captured: tracers of outer traces that the function refers to.
         params: parameters of the `jit` equation, other than the jaxpr.
         device: where to run, if the arguments may; `None` for the default device.
+        spread: what the program itself says of its devices.
     """
 
     __slots__ = (
@@ -66,6 +69,7 @@ class Traced(Stage):
         "_params",
         "_place",
         "_plans",
+        "_spread",
         "captured",
     )
 
@@ -79,6 +83,7 @@ class Traced(Stage):
         captured: Sequence[Any],
         params: dict[str, Param],
         device: Any,
+        spread: Spread | None = None,
     ) -> None:
         super().__init__(in_tree, out_tree, jaxpr, donate_argnums)
         self.captured = captured
@@ -86,6 +91,7 @@ class Traced(Stage):
         self._committed = device is not None
         # Of a call that is bound to places, these; else one place for all that it takes.
         self._place: Any = default_place() if device is None else whole_on(device)
+        self._spread = spread
         self._binding: Sequence[int] = ()
         self._plans: dict[Where, Plan] = {}
         self._argument_names: Sequence[str] | None = None
@@ -99,10 +105,15 @@ class Traced(Stage):
 
     def where_bound(self, leaves: Sequence[Any]) -> Traced:
         """The same program, to be compiled for the place that these leaves are bound to."""
-        if self._committed or not any([type(x) is Array and x._committed for x in leaves]):
+        if self._spread is not None:
+            other = copy(self)
+            other._place, other._spread = self._spread_places(leaves), None
+            return other
+        bound = [stand_in(x) for x in leaves]
+        if self._committed or not any([type(x) is Array and x._committed for x in bound]):
             return self
-        arrays = [i for i in self._binding_operands() if type(leaves[i]) is Array]
-        where, committed = place_of_call(self._program, leaves, arrays, self._place)
+        arrays = [i for i in self._binding_operands() if type(bound[i]) is Array]
+        where, committed = place_of_call(self._program, bound, arrays, self._place)
         if not committed or where is self._place:
             return self
         other = copy(self)
@@ -155,6 +166,8 @@ class Traced(Stage):
         """Call the function on leaves of its signature, in the current trace."""
         if type(current_trace()) is not EvalTrace:
             return self.bind(leaves)
+        if self._spread is not None:
+            return self._apply_spread([as_array(x) for x in leaves])
         operands = leaves
         if not only_arrays(map(type, leaves)):
             operands = as_operands(leaves, self._flat_in_avals, (self._place,) * len(leaves))
@@ -166,6 +179,16 @@ class Traced(Stage):
         plan = self._plans.get(where) or self._compile(where)
         return self.out_tree.unflatten(plan.run(operands, committed))
 
+    def _apply_spread(self, operands: Sequence[Array]) -> Any:
+        where = self._spread_places(operands)
+        plan = self._plans.get(where) or self._compile(where)
+        return self.out_tree.unflatten(plan.run(operands, committed=True))
+
+    def _spread_places(self, leaves: Sequence[Any]) -> Places:
+        assert self._spread is not None
+        info = self._program.debug_info
+        return self._spread.places(leaves, info.argument_name, f"jit of {info.function}")
+
     def plan(self) -> tuple[CallPlan | None, bool, Any]:
         """What `apply` does in eager mode, for callers in C++.
 
@@ -175,7 +198,7 @@ class Traced(Stage):
         """
         plan = self._plans.get(self._place)
         if plan is None:
-            if self._plans:
+            if self._plans or self._spread is not None:
                 # It has run elsewhere only, and there may be places where it cannot run.
                 return None, self._committed, self.out_tree
             plan = self._compile(self._place)
@@ -245,7 +268,7 @@ class Traced(Stage):
                     fix="Make the traced value an argument of the function.",
                 )
             )
-        return Lowered(self, _one_platform(lowering_platforms))
+        return Lowered(self, one_platform(lowering_platforms))
 
 
 @final
@@ -270,19 +293,6 @@ def _is_staging(trace: Trace) -> bool:
     while trace.parent is not None:
         trace = trace.parent
     return isinstance(trace, StagingTrace)
-
-
-def _one_platform(platforms: Sequence[str] | None) -> str | None:
-    if platforms is None or len(platforms) == 1:
-        return platforms[0] if platforms else None
-    raise ValueError(
-        message(
-            "lower, argument lowering_platforms",
-            given=f"{tuple(platforms)}",
-            expected="one platform",
-            fix="Lower once for each platform.",
-        )
-    )
 
 
 @final
@@ -310,6 +320,7 @@ class Lowered(Stage):
                 params["name"],
                 self.donate_argnums,
                 self._platform,
+                places=places if type(places := self._traced._place) is Places else None,
                 keep_unused=params["keep_unused"],
                 locations=locations,
             )
@@ -331,14 +342,14 @@ class Lowered(Stage):
             ...
         """
         text = self._lower(locations=True).text if debug_info else self._module.text
-        if _is_stablehlo(dialect):
+        if is_stablehlo(dialect):
             return text
         return inspection.hlo_text(text, locations=debug_info)
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
         """The module as an object of the compiler: of MLIR for StableHLO, of XLA for HLO."""
         text = self._module.text
-        if _is_stablehlo(dialect):
+        if is_stablehlo(dialect):
             return inspection.mlir_module(text)
         return inspection.xla_computation(text)
 
@@ -362,16 +373,3 @@ class Lowered(Stage):
         place = traced._place if device_assignment is None else whole_on(device_assignment[0])
         plan = traced.compiled(place, compiler_options)
         return Compiled(traced, plan, traced.name_arguments(), traced.bind)
-
-
-def _is_stablehlo(dialect: str | None) -> bool:
-    if dialect in (None, "stablehlo", "hlo"):
-        return dialect != "hlo"
-    raise ValueError(
-        message(
-            "Lowered, argument dialect",
-            given=f"{dialect!r}",
-            expected="'stablehlo' or 'hlo'",
-            fix="Leave it out for StableHLO.",
-        )
-    )

@@ -209,7 +209,8 @@ class Executable(Plan):
     ) -> list[Array]:
         """The results of which some are operands or constants."""
         program, computed = self.program, iter(outputs)
-        each = zip(self.out_avals, self.places.results, program.forwarded, strict=True)
+        places = self.places.chosen_results()
+        each = zip(self.out_avals, places, program.forwarded, strict=True)
         return [
             Array(aval, None, next(computed), place, committed)
             if source is None
@@ -254,8 +255,9 @@ def _chosen(program: LoweredProgram, loaded: Any) -> Places:
     places = program.places
     if None not in places.results:
         return places
-    splits: Sequence[Any] = loaded.get_output_shardings() or repeat(None)
-    computed = iter(zip(splits, program.physical_out_avals, strict=False))
+    avals = program.physical_out_avals
+    splits = loaded.get_output_shardings() or [None] * len(avals)
+    computed = iter(zip(splits, avals, strict=True))
     mesh, hlo = places.mesh, xla_client().HloSharding
     results = []
     for place, source in zip(places.results, program.forwarded, strict=True):

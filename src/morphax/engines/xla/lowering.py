@@ -167,13 +167,14 @@ def _donations(
     entry: Jaxpr,
     donated: Sequence[int],
     operands: Sequence[Sharding],
-    results: Sequence[Sharding],
+    results: Sequence[Sharding | None],
 ) -> dict[int, str]:
     """Attributes of donated operands: the result they become, else that XLA may choose one.
 
-    A result takes over the memory of an operand at the same place only.
+    A result takes over the memory of an operand at the same place only, which it may be if the
+    compiler chooses the place.
     """
-    positions_of: dict[tuple[ShapedArray, Sharding], list[int]] = {}
+    positions_of: dict[tuple[ShapedArray, Sharding | None], list[int]] = {}
     for i, var in reversed(list(enumerate(entry.outvars))):
         positions_of.setdefault((physical_aval(var.aval), results[i]), []).append(i)
     attributes = {}
@@ -183,7 +184,7 @@ def _donations(
         if positions_of.get((aval, place)):
             attributes[position] = f"tf.aliasing_output = {positions_of[aval, place].pop()} : i32"
         elif any(
-            free and where is place and _bytes(other) == _bytes(aval)
+            free and where in (place, None) and _bytes(other) == _bytes(aval)
             for (other, where), free in positions_of.items()
         ):
             attributes[position] = "jax.buffer_donor = true"

@@ -16,7 +16,9 @@ from ... import tree
 from ...array import Array, placement
 from ...core import AxisFlow, BatchAxes, Tracer, each_alone, is_undefined_primal, is_zero
 from ...engines.reference.eager import RunsOnArrays
+from ...engines.xla.annotations import sharding_attribute
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.sharding import Sharding
 from ...util.messages import described, message
 
 
@@ -64,7 +66,8 @@ class DevicePut(RunsOnArrays):
 
     def lower(self, b: Builder, outs: Any, *operands: Value, devices: Any, **_: Any) -> list[Value]:
         b.module.inspections.extend([partial(_check_reached, p) for p in devices if p is not None])
-        return list(operands)
+        each = zip(outs, operands, devices, strict=True)
+        return [_laid_out(b, out, x, place) for out, x, place in each]
 
     def jvp(
         self,
@@ -92,6 +95,14 @@ class DevicePut(RunsOnArrays):
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
     ) -> tuple[list[Any], Sequence[Any]]:
         return self.bind(*operands, **params), dims
+
+
+def _laid_out(b: Builder, out: Any, x: Value, place: Any) -> Value:
+    """A value of a program on several devices, laid out over them as `place` says."""
+    if not isinstance(place, Sharding) or place.num_devices == 1:
+        return x
+    text = sharding_attribute(place, len(out.shape), b.module.mesh_name)
+    return b.op("sdy.sharding_constraint", out, x, sharding=text)
 
 
 def _check_reached(place: Any, program: Any) -> None:

@@ -16,9 +16,11 @@ from typing import Any, final
 from ... import tree
 from ...array import Array
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, like, same_axes
-from ...core.mesh import AbstractMesh
+from ...core.partition_spec import PartitionSpec
 from ...engines.xla.annotations import sharding_attribute
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.current_mesh import get_abstract_mesh, sharding_of_spec
+from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from ...util.messages import described, message
 
@@ -32,7 +34,7 @@ class ShardingConstraint(Primitive):
     Params:
         sharding: of the result.
         layout: `None`, for the order of axes in memory is left to the compiler.
-        context_mesh: the mesh that is set where the constraint is written; the empty one.
+        context_mesh: the mesh that is set where the constraint is written.
         unconstrained_dims: axes of which the sharding says nothing: those of batches.
     """
 
@@ -90,7 +92,10 @@ class ShardingConstraint(Primitive):
         **rest: Any,
     ) -> tuple[Any, int]:
         (x,), (dim,) = operands, dims
-        if not sharding.is_fully_replicated:
+        if isinstance(sharding, NamedSharding):
+            entries = (*sharding.spec, *[None] * (x.ndim - 1 - len(sharding.spec)))
+            sharding = sharding.update(spec=PartitionSpec(*entries[:dim], None, *entries[dim:]))
+        elif not sharding.is_fully_replicated:
             raise ValueError(
                 message(
                     f"batching (vmap) of {_WHERE}, argument shardings",
@@ -134,13 +139,15 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
     Args:
         x: an array, a number, or a tree of them.
-        shardings: a `jax.sharding.Sharding`, or a tree of them that is a prefix of `x`.
+        shardings: a `jax.sharding.Sharding` or a `jax.P` over the current mesh, or a tree of
+            them that is a prefix of `x`.
 
     Returns:
         A tree like `x` of arrays with the same shapes and dtypes.
 
     Raises:
         TypeError: if a leaf of `shardings` is no sharding.
+        RuntimeError: if one is a `jax.P`, and there is no current mesh.
         ValueError: if one is `None`, or does not fit the shape or the devices of its array.
 
     Example:
@@ -158,20 +165,34 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         prefix_name="shardings",
         full_name="x",
     )
-    for sharding, leaf in zip(wanted, leaves, strict=True):
-        _check_sharding(sharding, leaf)
     return structure.unflatten(
-        [
-            sharding_constraint_p.bind(
-                leaf,
-                sharding=sharding,
-                layout=None,
-                context_mesh=AbstractMesh((), ()),
-                unconstrained_dims=frozenset(),
-            )
-            for leaf, sharding in zip(leaves, wanted, strict=True)
-        ]
+        [_constrained(leaf, *_taken(s)) for leaf, s in zip(leaves, wanted, strict=True)]
     )
+
+
+def _constrained(x: Any, sharding: Any, free: frozenset[int]) -> Any:
+    _check_sharding(sharding, x)
+    return sharding_constraint_p.bind(
+        x,
+        sharding=sharding,
+        layout=None,
+        context_mesh=get_abstract_mesh(),
+        unconstrained_dims=free,
+    )
+
+
+def _taken(sharding: Any) -> tuple[Any, frozenset[int]]:
+    """A sharding as asked for, and the axes that it leaves to the compiler."""
+    if isinstance(sharding, PartitionSpec):
+        sharding = sharding_of_spec(sharding, f"{_WHERE}, argument shardings", RuntimeError)
+    if not isinstance(sharding, NamedSharding):
+        return sharding, frozenset()
+    open_entry = PartitionSpec.UNCONSTRAINED
+    free = frozenset([i for i, entry in enumerate(sharding.spec) if entry is open_entry])
+    if not free:
+        return sharding, free
+    said = [None if i in free else entry for i, entry in enumerate(sharding.spec)]
+    return sharding.update(spec=sharding.spec.update(said)), free
 
 
 def _check_sharding(sharding: Any, x: Any) -> None:

@@ -1,0 +1,231 @@
+"""Programs that are asked to run on several devices: by shardings given to `jit`, or inside it.
+
+A program runs on the devices of its committed operands.  It may also say itself where it runs: by
+`in_shardings`, `out_shardings` and constraints within.  All that it says must be of the same
+devices, in the same order, and of those of its committed operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, final
+from weakref import WeakKeyDictionary
+
+from ... import tree
+from ...array import Array
+from ...core import Jaxpr, ShapeDtypeStruct, held_for_a_while, jaxprs_in_params
+from ...core.partition_spec import PartitionSpec
+from ...lax.shape.sharding_constraint import sharding_constraint_p, with_sharding_constraint
+from ...runtime.current_mesh import sharding_of_spec
+from ...runtime.places import Places
+from ...runtime.sharding import Sharding, SingleDeviceSharding
+from ...transforms.flattening import FlatFunction
+from ...tree import flatten_axes
+from ...util.messages import described, message
+
+Wanted = tuple[Sharding | None, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Where a program says that it runs.
+
+    Args:
+        whole: the place of what all its devices hold whole.
+        operands, results: the places asked for, `None` where it says nothing.
+    """
+
+    whole: Sharding
+    operands: Wanted
+    results: Wanted
+
+    def places(self, operands: Sequence[Any], name: Callable[[int], str], where: str) -> Places:
+        """The places of a call; operands that are bound to the devices stay as they lie.
+
+        Args:
+            operands: arrays, or what stands for them.
+            name: names the operand at a position, for error text.
+            where: what is called, likewise.
+
+        Raises:
+            ValueError: if an operand is committed to another place than the one asked for.
+        """
+        devices = self.whole.device_assignment
+        taken: list[Sharding | None] = []
+        for i, (x, wanted) in enumerate(zip(operands, self.operands, strict=True)):
+            lies = _committed_place(x)
+            shape = x.shape
+            if wanted is not None:
+                wanted.shard_shape(shape)
+            elif lies is not None:
+                wanted = lies
+            fits = lies is None or lies is wanted or _alike(lies, wanted, len(shape))
+            if not fits or (wanted is not None and wanted.device_assignment != devices):
+                expected = self.whole if wanted is lies else wanted
+                raise ValueError(
+                    message(
+                        f"{where}, argument {name(i)}",
+                        given=f"an array that is committed to {lies!r}",
+                        expected=f"one that lies as in_shardings says, or on the devices that the "
+                        f"program names: {expected!r}",
+                        fix="Move it there with jax.device_put, or leave its sharding open (None).",
+                    )
+                )
+            taken.append(wanted)
+        return Places.on_devices_of(self.whole, taken, self.results)
+
+
+def _committed_place(x: Any) -> Sharding | None:
+    if type(x) is Array:
+        return x.place.own_memory if x.committed else None
+    sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
+    return sharding if isinstance(sharding, Sharding) else None
+
+
+def _alike(place: Sharding, wanted: Sharding | None, ndim: int) -> bool:
+    return wanted is not None and (
+        place.device_assignment == wanted.device_assignment and place.is_equivalent_to(wanted, ndim)
+    )
+
+
+def spread_of(jaxpr: Jaxpr, operands: Wanted, results: Wanted, where: str) -> Spread | None:
+    """What a program says of the devices that it runs on, if it says anything.
+
+    Args:
+        jaxpr: the program.
+        operands, results: the shardings asked for, `None` where there is none.
+        where: whose program it is, for error text.
+
+    Raises:
+        ValueError: if it names different devices.
+    """
+    said = [s for s in (*operands, *results, *_constraints(jaxpr)) if s is not None]
+    several = [s for s in said if not _is_of_one(s)]
+    if not several:
+        return None
+    first = several[0]
+    for other in said:
+        if other.device_assignment != first.device_assignment:
+            raise ValueError(
+                message(
+                    where,
+                    given=f"shardings over different devices: {first!r} and {other!r}",
+                    expected="shardings over the same devices, in the same order",
+                    fix="Make all of them over one mesh.",
+                )
+            )
+    whole = Places.on_devices_of(first, (None,), ()).operands[0]
+    return Spread(whole, operands, results)
+
+
+def _is_of_one(sharding: Sharding) -> bool:
+    """Whether a place is but a device, which `jit` sees to otherwise."""
+    return type(sharding) is SingleDeviceSharding
+
+
+_constraints_of: WeakKeyDictionary[Jaxpr, tuple[Sharding, ...]] = WeakKeyDictionary()
+
+
+def _constraints(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
+    """The shardings that constraints in a program name, each once."""
+    known = _constraints_of.get(jaxpr)
+    if known is not None:
+        return known
+    found: dict[Sharding, None] = {}
+    for eqn in jaxpr.eqns:
+        if eqn.primitive is sharding_constraint_p:
+            found[eqn.params["sharding"]] = None
+        elif eqn.params:
+            for inner in jaxprs_in_params(eqn.params):
+                found.update(dict.fromkeys(_constraints(inner)))
+    return _constraints_of.setdefault(jaxpr, tuple(found))
+
+
+@held_for_a_while
+@final
+class ShardedFunction:
+    """A function of leaves whose arguments and results lie as shardings say.
+
+    After a call, `operands` and `results` are the shardings of its leaves.
+
+    Args:
+        function: of leaves.
+        shardings: those of the arguments, a prefix of their tuple; and of the result.
+        where: whose they are, for error text.
+
+    Raises:
+        ValueError: if they are no prefixes, or there are arguments by name.
+    """
+
+    __slots__ = ("_function", "_out_shardings", "_where", "operands", "results")
+
+    def __init__(
+        self, function: FlatFunction, shardings: tuple[ShardingTree, ShardingTree], where: str
+    ) -> None:
+        self._function = function
+        self._out_shardings = shardings[1].resolved("out_shardings")
+        self._where = where
+        self.results: Wanted = ()
+        args, kwargs = function.in_tree.children()
+        in_shardings = shardings[0].resolved("in_shardings")
+        if in_shardings is not None and kwargs.num_leaves:
+            raise ValueError(
+                message(
+                    where,
+                    given="arguments by name, and in_shardings",
+                    expected="arguments by position: in_shardings are by position",
+                    fix="Pass all arguments by position, or leave in_shardings out.",
+                )
+            )
+        named = (None,) * kwargs.num_leaves
+        self.operands: Wanted = (*self._flat(args, in_shardings, "in_shardings"), *named)
+
+    def __call__(self, *leaves: Any) -> list[Any]:
+        given = [_constrained(x, s) for x, s in zip(leaves, self.operands, strict=True)]
+        results = self._function(*given)
+        self.results = self._flat(self._function.out_tree, self._out_shardings, "out_shardings")
+        return [_constrained(x, s) for x, s in zip(results, self.results, strict=True)]
+
+    def _flat(self, structure: tree.PyTreeDef, shardings: Any, argument: str) -> Wanted:
+        return tuple(flatten_axes(self._where, structure, shardings, argument))
+
+
+def _constrained(x: Any, sharding: Sharding | None) -> Any:
+    return x if sharding is None or _is_of_one(sharding) else with_sharding_constraint(x, sharding)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ShardingTree:
+    """A tree of shardings, specs and `None`, as an option that can be compared."""
+
+    leaves: tuple[Sharding | PartitionSpec | None, ...]
+    structure: tree.PyTreeDef
+
+    @classmethod
+    def of(cls, shardings: Any, argument: str) -> ShardingTree:
+        """The tree, checked; `TypeError` if a leaf is something else."""
+        leaves, structure = tree.flatten(shardings, is_leaf=lambda x: x is None)
+        for leaf in leaves:
+            if leaf is not None and not isinstance(leaf, (Sharding, PartitionSpec)):
+                raise TypeError(
+                    message(
+                        f"jit, argument {argument}",
+                        given=described(leaf),
+                        expected="a tree of shardings, of jax.P, and of None",
+                        fix="Pass jax.NamedSharding(mesh, jax.P('x')), for instance.",
+                    )
+                )
+        return cls(tuple(leaves), structure)
+
+    def resolved(self, argument: str) -> Any:
+        """The tree, with specs taken over the current mesh; `RuntimeError` if there is none."""
+        where = f"jit, argument {argument}"
+        return self.structure.unflatten(
+            [
+                sharding_of_spec(s, where, RuntimeError) if isinstance(s, PartitionSpec) else s
+                for s in self.leaves
+            ]
+        )

@@ -14,3 +14,4 @@ from .runtime.mesh import Mesh as Mesh
 from .runtime.named_sharding import NamedSharding as NamedSharding
 from .runtime.sharding import Sharding as Sharding
 from .runtime.sharding import SingleDeviceSharding as SingleDeviceSharding
+from .runtime.sharding import make_single_device_sharding as make_single_device_sharding

@@ -10,6 +10,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax.experimental import mesh_utils
 from morphax.sharding import AbstractMesh, AxisType, Mesh, NamedSharding, PartitionSpec
 
 from ..stress.process import run
@@ -250,3 +251,18 @@ def test_programs_on_eight_devices() -> None:
         print("done")
     """)
     assert out == "done\n"
+
+
+def test_grids_of_devices(two_devices: list[Any]) -> None:
+    grid = mesh_utils.create_device_mesh((2, 1), two_devices)
+    assert grid.ravel().tolist() == two_devices
+    hybrid = mesh_utils.create_hybrid_device_mesh
+    assert hybrid((1, 2), (1, 1), two_devices, process_is_granule=True).shape == (1, 2)
+    for wrong in (
+        lambda: mesh_utils.create_device_mesh((3,), two_devices),
+        lambda: hybrid((2,), (1,), two_devices),
+        lambda: hybrid((1,), (2,), two_devices, process_is_granule=True),
+        lambda: AbstractMesh((2,), ("x",)).devices,
+    ):
+        with pytest.raises(ValueError, match=r"(?s)given:.*expected:.*fix:"):
+            wrong()

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple, final
+from typing import NamedTuple, NoReturn, final
 
 from ..util.messages import described, message
 
@@ -164,6 +164,41 @@ class AbstractMesh(NamedAxes):
     def abstract_mesh(self) -> AbstractMesh:
         """The mesh itself."""
         return self
+
+    @property
+    def devices(self) -> NoReturn:
+        """There are none: `ValueError`; so for the other facts about devices."""
+        self._refuse("devices")
+
+    @property
+    def device_ids(self) -> NoReturn:
+        """There are none: `ValueError`."""
+        self._refuse("device_ids")
+
+    @property
+    def local_devices(self) -> NoReturn:
+        """There are none: `ValueError`."""
+        self._refuse("local_devices")
+
+    @property
+    def local_mesh(self) -> NoReturn:
+        """There are no devices: `ValueError`."""
+        self._refuse("local_mesh")
+
+    @property
+    def is_multi_process(self) -> NoReturn:
+        """There are no devices: `ValueError`."""
+        self._refuse("is_multi_process")
+
+    def _refuse(self, name: str) -> NoReturn:
+        raise ValueError(
+            message(
+                f"AbstractMesh.{name}",
+                given=f"{self!r}, which has no devices",
+                expected="a mesh of devices",
+                fix="Make one by jax.make_mesh.",
+            )
+        )
 
     def update(
         self,

@@ -5,8 +5,6 @@ It is part of what traced programs depend on, as configuration is.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any, Final, final
 
 from ..config import make_user_context
@@ -91,8 +89,8 @@ def get_abstract_mesh() -> AbstractMesh:
     return _no_mesh if mesh is None else mesh.abstract_mesh
 
 
-@contextmanager
-def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
+@final
+class use_abstract_mesh:
     """Context in which `get_abstract_mesh` gives a mesh that has no devices.
 
     Args:
@@ -104,8 +102,19 @@ def use_abstract_mesh(mesh: AbstractMesh) -> Iterator[None]:
         ...     jax.sharding.get_abstract_mesh().size
         2
     """
-    with _current_abstract(mesh):
-        yield
+
+    __slots__ = ("_mesh", "_override")
+
+    def __init__(self, mesh: AbstractMesh) -> None:
+        self._mesh = mesh
+
+    def __enter__(self) -> AbstractMesh:
+        self._override = _current_abstract(self._mesh)
+        self._override.__enter__()
+        return self._mesh
+
+    def __exit__(self, *exc: Any) -> None:
+        self._override.__exit__(*exc)
 
 
 def sharding_of_spec(

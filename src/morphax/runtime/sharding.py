@@ -222,6 +222,23 @@ class SingleDeviceSharding(Sharding):
         return f"SingleDeviceSharding(device={self.device!r}, memory_kind={self.memory_kind})"
 
 
+def make_single_device_sharding(
+    device: Device, *, memory_kind: str | None = None
+) -> SingleDeviceSharding:
+    """The sharding of arrays that lie whole on a device; see `SingleDeviceSharding`.
+
+    Args:
+        device: the device.
+        memory_kind: which of its memories, the default one if left out.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.sharding.make_single_device_sharding(jax.devices("cpu")[0]).num_devices
+        1
+    """
+    return SingleDeviceSharding(device, memory_kind)
+
+
 @final
 class RepeatedSharding(Sharding):
     """The whole array on each of several devices, which `repeated_on` makes.

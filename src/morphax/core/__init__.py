@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import InconclusiveDimensionOperation, JaxprTypeError
 from ..util.on_demand import on_demand as _on_demand
 from .atoms import Atom, DropVar, Literal, Var
+from .attributes import with_attributes
 from .aval import (
     AbstractToken,
     AbstractValue,
@@ -282,6 +283,7 @@ __all__ = [
     "unrepeatable",
     "values_of",
     "weak_scalar",
+    "with_attributes",
     "with_operands",
     "without_axes",
     "without_references",

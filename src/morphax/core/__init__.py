@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ..errors import InconclusiveDimensionOperation, JaxprTypeError
 from ..util.on_demand import on_demand as _on_demand
 from .atoms import Atom, DropVar, Literal, Var
-from .attributes import with_attributes
 from .aval import (
     AbstractToken,
     AbstractValue,
@@ -283,7 +282,6 @@ __all__ = [
     "unrepeatable",
     "values_of",
     "weak_scalar",
-    "with_attributes",
     "with_operands",
     "without_axes",
     "without_references",

@@ -8,7 +8,7 @@ from functools import partial, wraps
 from typing import Any
 
 from .. import tree
-from ..core import with_attributes
+from ..core.attributes import with_attributes
 from ..lax.ground.placing import device_put
 from ..memory import Space
 from ..util.messages import described, message

@@ -298,10 +298,6 @@ from .shape.slicing import slice_in_dim as slice_in_dim
 from .shape.slicing import slice_p as slice_p
 from .shape.stop_gradient import stop_gradient as stop_gradient
 from .shape.stop_gradient import stop_gradient_p as stop_gradient_p
-from .shape.tokens import after_all as after_all
-from .shape.tokens import after_all_p as after_all_p
-from .shape.tokens import create_token as create_token
-from .shape.tokens import create_token_p as create_token_p
 from .window.computed_windows import reduce_window as reduce_window
 from .window.computed_windows import reduce_window_p as reduce_window_p
 from .window.convolution import conv_general_dilated_p as conv_general_dilated_p
@@ -401,6 +397,10 @@ if _TYPE_CHECKING:
     from .shape.likeness import stage_p as stage_p
     from .shape.sharding_constraint import sharding_constraint_p as sharding_constraint_p
     from .shape.sharding_constraint import with_sharding_constraint as with_sharding_constraint
+    from .shape.tokens import after_all as after_all
+    from .shape.tokens import after_all_p as after_all_p
+    from .shape.tokens import create_token as create_token
+    from .shape.tokens import create_token_p as create_token_p
     from .window.select_and_scatter import select_and_scatter_p as select_and_scatter_p
 
 __getattr__, __dir__ = _on_demand(
@@ -442,6 +442,7 @@ __getattr__, __dir__ = _on_demand(
         ),
         "..lax.random.uniform": ("rng_uniform", "rng_uniform_p"),
         "..lax.shape.likeness": ("broadcast_like", "dtype", "shape_as_value", "stage", "stage_p"),
+        "..lax.shape.tokens": ("after_all", "after_all_p", "create_token", "create_token_p"),
         "..lax.window.select_and_scatter": ("select_and_scatter_p",),
         "..lax.shape.sharding_constraint": ("sharding_constraint_p", "with_sharding_constraint"),
         "..parallel.exchange": ("all_to_all", "all_to_all_p", "pswapaxes"),

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from ... import tree
-from ...core import AxisFlow, BatchAxes, Primitive, not_linear, same_axes, with_attributes
+from ...core import AxisFlow, BatchAxes, Primitive, not_linear, same_axes
+from ...core.attributes import with_attributes
 from ...engines.xla.notes import annotated
 from ...engines.xla.stablehlo import Builder, Value
 

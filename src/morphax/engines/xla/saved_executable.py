@@ -16,7 +16,7 @@ from ...runtime.places import Places
 from ...runtime.sharding import whole_on
 from ...util.messages import message
 from .compile_cache.keys import digest_of_target
-from .compile_cache.loading import from_bytes, to_bytes
+from .compile_cache.loading import from_bytes
 from .compile_options import compile_options
 from .executable import Executable
 from .lowering import LoweredProgram
@@ -46,7 +46,7 @@ def saved(executable: Executable) -> bytes:
     recipe = {f.name: getattr(program, f.name) for f in fields(program)}
     for name in _OF_PROCESS:
         del recipe[name]
-    payload = pickle.dumps((recipe, program.info.function, to_bytes(executable.loaded, device)))
+    payload = pickle.dumps((recipe, program.info.function, executable.serialized()))
     return _heading(device) + payload
 
 
@@ -76,7 +76,7 @@ def loaded(data: bytes, device: Any) -> Executable:
                 fix="Compile and serialize the function on a machine like this one.",
             )
         )
-    recipe, function, executable = pickle.loads(data[len(heading) :])
+    recipe, function, payload = pickle.loads(data[len(heading) :])
     counts = len(recipe["in_avals"]), len(recipe["out_avals"])
     program = LoweredProgram(
         **recipe,
@@ -84,7 +84,8 @@ def loaded(data: bytes, device: Any) -> Executable:
         info=DebugInfo("jit", function),
         callbacks=(),
     )
-    return Executable(program, from_bytes(executable, compile_options(device), device))
+    executable = from_bytes(payload, compile_options(device), device)
+    return Executable(program, executable, lambda: payload)
 
 
 def _heading(device: Any) -> bytes:

@@ -22,7 +22,7 @@ _OPENING = "Array("
 
 def representation(x: Array) -> str:
     """The text of `repr`."""
-    if x.aval is abstract_token:
+    if _is_token(x):
         return "Token()"
     dtype = x.aval.dtype
     if isinstance(dtype, dtypes.ExtendedDType):
@@ -42,9 +42,13 @@ def representation(x: Array) -> str:
     return f"{_OPENING}{numbers},{' ' if fits else ' ' * len(_OPENING)}{ending})"
 
 
+def _is_token(x: Any) -> bool:
+    return x.aval is abstract_token
+
+
 def text(x: Array) -> str:
     """The text of `str`: that of the NumPy array."""
-    if x.aval is abstract_token or isinstance(x.aval.dtype, dtypes.ExtendedDType):
+    if _is_token(x) or isinstance(x.aval.dtype, dtypes.ExtendedDType):
         return representation(x)
     return str(x.to_host())
 

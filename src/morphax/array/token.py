@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..core import abstract_token
+from ..core import AbstractToken, abstract_token
 from .array import Array
 
 
@@ -18,7 +18,7 @@ class _TokenMeta(type):
     """Says which arrays are tokens."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return type(instance) is Array and instance.aval is abstract_token
+        return type(instance) is Array and isinstance(instance.aval, AbstractToken)
 
 
 class Token(metaclass=_TokenMeta):

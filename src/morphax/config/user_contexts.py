@@ -27,7 +27,7 @@ class UserContext:
                 return value
         return self._default
 
-    def __call__(self, new_value: Any) -> ContextDecorator:
+    def __call__(self, new_value: Any) -> _UserOverride:
         """A context manager that sets the value for a block."""
         try:
             hash(new_value)

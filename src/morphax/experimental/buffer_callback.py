@@ -99,7 +99,7 @@ class Buffer:
 
 
 def buffer_callback(
-    callback: Callable[..., None],
+    callback: Callable[..., Any],
     result_shape_dtypes: Any,
     *,
     has_side_effect: bool = False,
@@ -155,7 +155,8 @@ def buffer_callback(
                 outs[target][...] = hosts[source]
             given, named = in_tree.unflatten([Buffer(_read_only(x)) for x in hosts])
             out = out_tree.unflatten([Buffer(x) for x in outs])
-            _check_returned(callback, callback(ExecutionContext(), out, *given, **named))
+            returned: Any = callback(ExecutionContext(), out, *given, **named)
+            _check_returned(callback, returned)
             return out_tree.unflatten(outs)
 
         if has_side_effect:

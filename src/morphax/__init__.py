@@ -99,6 +99,7 @@ if _TYPE_CHECKING:
     from . import scipy as scipy
     from . import sharding as sharding
     from . import stages as stages
+    from . import tools as tools
     from . import tree_util as tree_util
     from . import typing as typing
     from ._environment import print_environment_info as print_environment_info
@@ -156,6 +157,7 @@ __getattr__, __dir__ = _on_demand(
         "scipy",
         "sharding",
         "stages",
+        "tools",
         "tree_util",
         "typing",
     ),

@@ -73,6 +73,7 @@ MODULES = (
     "scipy.stats",
     "sharding",
     "stages",
+    "tools",
     "test_util",
     "tree",
     "tree_util",

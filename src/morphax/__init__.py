@@ -22,6 +22,7 @@ from .array.placement import copy_to_host_async as copy_to_host_async
 from .array.placement import device_get as device_get
 from .array.public import Array as Array
 from .array.shards import Shard as Shard
+from .config import array_garbage_collection_guard as array_garbage_collection_guard
 from .config import check_tracer_leaks as check_tracer_leaks
 from .config import checking_leaks as checking_leaks
 from .config import config as config
@@ -43,6 +44,7 @@ from .config import no_tracing as no_tracing
 from .config import numpy_dtype_promotion as numpy_dtype_promotion
 from .config import numpy_rank_promotion as numpy_rank_promotion
 from .config import softmax_custom_jvp as softmax_custom_jvp
+from .config import thread_guard as thread_guard
 from .config import threefry_partitionable as threefry_partitionable
 from .config import transfer_guard as transfer_guard
 from .config import transfer_guard_device_to_device as transfer_guard_device_to_device
@@ -97,6 +99,7 @@ if _TYPE_CHECKING:
     from . import scipy as scipy
     from . import sharding as sharding
     from . import stages as stages
+    from . import tools as tools
     from . import tree_util as tree_util
     from . import typing as typing
     from ._environment import print_environment_info as print_environment_info
@@ -165,6 +168,7 @@ __getattr__, __dir__ = _on_demand(
         "scipy",
         "sharding",
         "stages",
+        "tools",
         "tree_util",
         "typing",
     ),

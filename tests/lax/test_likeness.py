@@ -63,3 +63,9 @@ def test_stage() -> None:
     for wrong in ("a", None, (1.0, 2.0)):
         with pytest.raises(TypeError, match=r"(?s)lax.stage.*expected:.*fix:"):
             lax.stage(wrong)
+
+
+def test_the_primitive_of_stage_is_no_equation() -> None:
+    assert not jax.make_jaxpr(lax.stage_p.bind)(1.0).eqns
+    assert isinstance(lax.stage_p.bind(1.0), jax.Array)
+    assert jax.grad(lax.stage_p.bind)(1.0) == 1.0

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import dtypes
+from ..core import abstract_token
 from ..util.messages import message
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ _OPENING = "Array("
 
 def representation(x: Array) -> str:
     """The text of `repr`."""
+    if _is_token(x):
+        return "Token()"
     dtype = x.aval.dtype
     if isinstance(dtype, dtypes.ExtendedDType):
         words = _words(x.to_host(), dtype)
@@ -39,9 +42,13 @@ def representation(x: Array) -> str:
     return f"{_OPENING}{numbers},{' ' if fits else ' ' * len(_OPENING)}{ending})"
 
 
+def _is_token(x: Any) -> bool:
+    return x.aval is abstract_token
+
+
 def text(x: Array) -> str:
     """The text of `str`: that of the NumPy array."""
-    if isinstance(x.aval.dtype, dtypes.ExtendedDType):
+    if _is_token(x) or isinstance(x.aval.dtype, dtypes.ExtendedDType):
         return representation(x)
     return str(x.to_host())
 

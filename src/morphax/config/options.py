@@ -167,7 +167,7 @@ class Config:
     no_tracing: bool = option(False, "Raise an error when a program must be traced.")
     no_execution: bool = option(False, "Raise an error when a program is executed.")
     thread_guard: bool = option(
-        False, "Raise an error when several threads use distributed arrays.", inert=True
+        False, "Accepted; it guards programs of several processes, which there are none of."
     )
     traceback_filtering: TracebackFiltering = option(
         "auto", "How frames of this package are hidden in tracebacks (off: not at all)."
@@ -179,7 +179,7 @@ class Config:
         False, "Raise an error if a client survives clear_backends.", inert=True
     )
     array_garbage_collection_guard: Literal["allow", "log", "fatal"] | None = option(
-        None, "What happens when an array is freed by the cycle collector.", inert=True
+        None, "What happens when a result of a compiled program is freed by the cycle collector."
     )
 
     # Derivatives.

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 import sys
 from itertools import takewhile
-from typing import Any, Final, NoReturn, final
+from typing import Any, Final, NoReturn, Protocol, final
 
 from ..util.messages import message
 from . import state
 from .options import FACTS
 from .state import current
 from .values import attribute_of, describe
+
+
+class Holder(Protocol):
+    """Where the value of an option of other people's is kept."""
+
+    value: Any
+
+    def _set(self, value: Any) -> None: ...
+
+
+# Options of other people's, by their full names: their holders and their types.
+_added: Final[dict[str, tuple[Holder, Any]]] = {}
 
 
 @final
@@ -45,6 +57,9 @@ class Options:
             TypeError: if `val` is of the wrong kind.
             ValueError: if `val` is not among the choices.
         """
+        if name in _added:
+            _added[name][0]._set(val)
+            return
         where = "jax.config.update"
         state.update(attribute_of(name, f"{where}, argument name"), val, f"{where}, argument val")
 
@@ -54,12 +69,40 @@ class Options:
         Raises:
             AttributeError: if there is no such option.
         """
+        if name in _added:
+            return _added[name][0].value
         return getattr(current(), attribute_of(name, "jax.config.read, argument name"))
+
+    def add_option(
+        self, name: str, holder: Holder, opt_type: Any, meta_args: Any, meta_kwargs: Any
+    ) -> None:
+        """Declare an option of one's own, which `update`, `read` and `values` know from then on.
+
+        Args:
+            name: the option.
+            holder: an object whose attribute `value` is the value in force, and whose method
+                ``_set`` changes it.
+            opt_type: the type of its values, ``"enum"`` for one of some strings.
+            meta_args, meta_kwargs: accepted for compatibility; they describe a flag of a command
+                line.
+
+        Raises:
+            ValueError: if there is such an option already.
+        """
+        if name in self.values:
+            raise ValueError(message(
+                "jax.config.add_option, argument name",
+                given=f"{name!r}, an option that exists",
+                expected="the name of a new option",
+                fix="Begin the names of your options with the name of your package.",
+            ))  # fmt: skip
+        _added[name] = holder, opt_type
 
     @property
     def values(self) -> dict[str, Any]:
         """All values in force, by name."""
-        return {"jax_" + attribute: value for attribute, value in current().settings().items()}
+        ours = {"jax_" + attribute: value for attribute, value in current().settings().items()}
+        return ours | {name: holder.value for name, (holder, _) in _added.items()}
 
     @property
     def x64_enabled(self) -> bool:
@@ -84,7 +127,7 @@ class Options:
         changed = (
             f"{name}={value!r}"
             for name, value in self.values.items()
-            if value != FACTS[name.removeprefix("jax_")]["default"]
+            if name not in _added and value != FACTS[name.removeprefix("jax_")]["default"]
         )
         return f"jax.config({', '.join(changed)})"
 
@@ -95,6 +138,8 @@ class Options:
         declare = {bool: flags.DEFINE_bool, int: flags.DEFINE_integer,
                    float: flags.DEFINE_float}  # fmt: skip
         for name, value in self.values.items():
+            if name in _added:
+                continue
             option = describe(name.removeprefix("jax_"))
             if option.choices:
                 flags.DEFINE_enum(name, value, list(option.choices), option.meaning)
@@ -108,7 +153,7 @@ class Options:
         Args:
             absl_flags: the module ``absl.flags``, after parsing.
         """
-        for name in self.values:
+        for name in self.values.keys() - _added.keys():
             flag = absl_flags.FLAGS[name]
             if flag.present:
                 self.update(name, flag.value)

@@ -10,6 +10,7 @@ process's, and is replaced when it finds that the latter has changed since.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ContextDecorator
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -65,9 +66,25 @@ def _make_scope(outer: _Scope | None, overrides: dict[str, Any]) -> _Scope:
     return _Scope(outer, overrides, process, process.replace(tuple(overrides.items())))
 
 
+# Options that the program has set, and what is to be done when it sets one for the first time.
+_set: Final[set[str]] = set()
+_at_first_setting: Final[dict[str, Callable[[], None]]] = {}
+
+
+def at_first_setting(attribute: str, function: Callable[[], None]) -> None:
+    """Call a function when an option is set, once; at once if it was, or has not its default."""
+    if attribute in _set or getattr(current(), attribute) != describe(attribute).default:
+        function()
+    else:
+        _at_first_setting[attribute] = function
+
+
 def _with_companions(attribute: str, value: Any, where: str) -> dict[str, Any]:
     value = checked(attribute, value, where)
     warn_if_inert(attribute, value, where)
+    _set.add(attribute)
+    if attribute in _at_first_setting:
+        _at_first_setting.pop(attribute)()
     return dict.fromkeys((attribute, *describe(attribute).also_sets), value)
 
 

@@ -123,6 +123,7 @@ from .trace import (
 from .values import aval_of, is_value, python_scalar_types, register_value_type, weak_scalar
 
 if TYPE_CHECKING:
+    from ..extend.core.call_primitive import CallPrimitive as CallPrimitive
     from ..extend.core.construction import OutputType as OutputType
     from ..extend.core.construction import ParamDict as ParamDict
     from ..extend.core.construction import Value as Value
@@ -293,6 +294,7 @@ __getattr__, __dir__ = _on_demand(
     __name__,
     (),
     {
+        "..extend.core.call_primitive": ("CallPrimitive",),
         "..extend.core.construction": (
             "OutputType",
             "ParamDict",

@@ -1,11 +1,12 @@
 """What an equation tells of its origin: the line of the user's program, and names of scopes.
 
 A *name stack* is a tuple of names, outermost first; a `Transform` among them wraps what follows:
-the stack a, jvp, b reads ``a/jvp(b)``.
+the stack a, jvp, b reads ``a/jvp(b)``.  `Attributes` in it are no names, but notes to the compiler.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -58,10 +59,42 @@ class NameStack(tuple[str, ...]):
         return f"NameStack({tuple(self)!r})"
 
 
+@final
+class Attributes(str):
+    """Notes to the compiler, which stand in a name stack: the equations of the scope carry them.
+
+    Its text is empty, for it is no name.
+
+    Args:
+        pairs: names and values.
+    """
+
+    pairs: tuple[tuple[str, str], ...]
+
+    def __new__(cls, pairs: Iterable[tuple[str, str]] = ()) -> Attributes:
+        self = super().__new__(cls)
+        self.pairs = tuple(pairs)
+        return self
+
+    def __repr__(self) -> str:
+        return f"Attributes({self.pairs!r})"
+
+
+def attributes_of(names: tuple[str, ...]) -> dict[str, str]:
+    """The attributes that a name stack brings."""
+    pairs: dict[str, str] = {}
+    for name in names:
+        if type(name) is Attributes:
+            pairs.update(name.pairs)
+    return pairs
+
+
 def scope_path(names: tuple[str, ...]) -> str:
     """A name stack as one text, ``outer/inner``."""
     text = ""
     for name in reversed(names):
+        if type(name) is Attributes:
+            continue
         if type(name) is Transform:
             text = f"{name}({text})"
         else:

@@ -394,8 +394,14 @@ if _TYPE_CHECKING:
     from .shape.likeness import dtype as dtype
     from .shape.likeness import shape_as_value as shape_as_value
     from .shape.likeness import stage as stage
+    from .shape.likeness import stage_p as stage_p
     from .shape.sharding_constraint import sharding_constraint_p as sharding_constraint_p
     from .shape.sharding_constraint import with_sharding_constraint as with_sharding_constraint
+    from .shape.tokens import after_all as after_all
+    from .shape.tokens import after_all_p as after_all_p
+    from .shape.tokens import create_token as create_token
+    from .shape.tokens import create_token_p as create_token_p
+    from .window.select_and_scatter import select_and_scatter_p as select_and_scatter_p
 
 __getattr__, __dir__ = _on_demand(
     __name__,
@@ -435,7 +441,9 @@ __getattr__, __dir__ = _on_demand(
             "rng_bit_generator_p",
         ),
         "..lax.random.uniform": ("rng_uniform", "rng_uniform_p"),
-        "..lax.shape.likeness": ("broadcast_like", "dtype", "shape_as_value", "stage"),
+        "..lax.shape.likeness": ("broadcast_like", "dtype", "shape_as_value", "stage", "stage_p"),
+        "..lax.shape.tokens": ("after_all", "after_all_p", "create_token", "create_token_p"),
+        "..lax.window.select_and_scatter": ("select_and_scatter_p",),
         "..lax.shape.sharding_constraint": ("sharding_constraint_p", "with_sharding_constraint"),
         "..parallel.exchange": ("all_to_all", "all_to_all_p", "pswapaxes"),
         "..parallel.gathering": ("all_gather", "all_gather_p", "psum_scatter"),

@@ -27,6 +27,7 @@ from ..config import current as current_config
 from ..util.garbage import at_start_of_collection
 from ..util.messages import message
 from . import forks, kernels, plugins
+from .collected_arrays import guard_collected_arrays
 from .device import Device
 from .interruptible import uninterrupted
 
@@ -120,6 +121,7 @@ def extension() -> Any:
     # Lets jaxlib drop Python objects, such as NumPy memory, that its own threads cannot.
     collector = at_start_of_collection(_jax.collect_garbage)
     gc.callbacks.append(collector)
+    guard_collected_arrays(_jax.guard_lib)
     forks.watch(_jax, collector, _clients)
     return _jax
 

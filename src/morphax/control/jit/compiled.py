@@ -27,23 +27,35 @@ class Compiled(Stage):
     """A function compiled for one signature; call it with arguments of that signature only.
 
     Args:
-        traced: the function.
+        stage: what is known of arguments and results.
+        function: name and place of the function, for error text.
         plan: what the engine has made of it.
         argument_names: one path per leaf of the arguments.
         call_observed: calls the function on leaves, under options that watch execution, or where
             leaves are references.
     """
 
-    __slots__ = ("_argument_names", "_call_observed", "_calls", "_plan", "_takes_references")
+    __slots__ = (
+        *("_argument_names", "_call_observed", "_calls", "_function", "_plan"),
+        "_takes_references",
+    )
 
     def __init__(
         self,
-        traced: Stage,
+        stage: Stage,
+        function: str,
         plan: Plan,
         argument_names: Sequence[str],
         call_observed: Callable[[Sequence[Any]], Any],
     ) -> None:
-        super().__init__(traced.in_tree, traced.out_tree, traced._program, traced.donate_argnums)
+        super().__init__(
+            stage.in_tree,
+            stage.out_tree,
+            stage._flat_in_avals,
+            stage._flat_out_avals,
+            stage.donate_argnums,
+        )
+        self._function = function
         self._plan = plan
         self._call_observed = call_observed
         self._argument_names = argument_names
@@ -132,7 +144,7 @@ class Compiled(Stage):
 
     @property
     def _label(self) -> str:
-        return f"compiled {self._program.debug_info.function}"
+        return f"compiled {self._function}"
 
     def _wrong_structure(self, in_tree: PyTreeDef) -> str:
         return message(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
-from ...core import Jaxpr, ShapeDtypeStruct
+from ...core import ShapeDtypeStruct
 from ...tree import PyTreeDef
 from ...util.messages import message
 
@@ -36,21 +36,25 @@ class Stage:
     Args:
         in_tree: structure of ``(args, kwargs)``, without the static arguments.
         out_tree: structure of the result.
-        jaxpr: the program; what it captures comes first among its operands.
+        in_avals, out_avals: of the leaves of both.
         donate_argnums: which leaves of the arguments are donated.
     """
 
-    __slots__ = ("_flat_in_avals", "_program", "donate_argnums", "in_tree", "out_tree")
+    __slots__ = ("_flat_in_avals", "_flat_out_avals", "donate_argnums", "in_tree", "out_tree")
 
     def __init__(
-        self, in_tree: PyTreeDef, out_tree: PyTreeDef, jaxpr: Jaxpr, donate_argnums: tuple[int, ...]
+        self,
+        in_tree: PyTreeDef,
+        out_tree: PyTreeDef,
+        in_avals: Sequence[Any],
+        out_avals: Sequence[Any],
+        donate_argnums: tuple[int, ...],
     ) -> None:
         self.in_tree = in_tree
         self.out_tree = out_tree
-        self._program = jaxpr
+        self._flat_in_avals = in_avals
+        self._flat_out_avals = out_avals
         self.donate_argnums = donate_argnums
-        avals = jaxpr.in_avals
-        self._flat_in_avals = avals[len(avals) - in_tree.num_leaves :]
 
     @property
     def in_avals(self) -> Any:
@@ -67,9 +71,11 @@ class Stage:
     @property
     def out_info(self) -> Any:
         """The result with `ShapeDtypeStruct` leaves."""
-        avals = self._program.out_avals
         return self.out_tree.unflatten(
-            [ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type) for a in avals]
+            [
+                ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
+                for a in self._flat_out_avals
+            ]
         )
 
 

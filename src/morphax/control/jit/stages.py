@@ -55,7 +55,8 @@ class Traced(Stage):
     """A function traced to a jaxpr for one signature of its arguments.
 
     Args:
-        jaxpr, in_tree, out_tree, donate_argnums: see `Stage`.
+        jaxpr: the program; what it captures comes first among its operands.
+        in_tree, out_tree, donate_argnums: see `Stage`.
         captured: tracers of outer traces that the function refers to.
         params: parameters of the `jit` equation, other than the jaxpr.
         device: where to run, if the arguments may; `None` for the default device.
@@ -69,6 +70,7 @@ class Traced(Stage):
         "_params",
         "_place",
         "_plans",
+        "_program",
         "_spread",
         "captured",
     )
@@ -85,7 +87,9 @@ class Traced(Stage):
         device: Any,
         spread: Spread | None = None,
     ) -> None:
-        super().__init__(in_tree, out_tree, jaxpr, donate_argnums)
+        in_avals = jaxpr.in_avals[len(jaxpr.in_avals) - in_tree.num_leaves :]
+        super().__init__(in_tree, out_tree, in_avals, jaxpr.out_avals, donate_argnums)
+        self._program = jaxpr
         self.captured = captured
         self._params = params
         self._committed = device is not None
@@ -307,7 +311,13 @@ class Lowered(Stage):
     __slots__ = ("_module", "_platform", "_traced")
 
     def __init__(self, traced: Traced, platform: str | None) -> None:
-        super().__init__(traced.in_tree, traced.out_tree, traced.jaxpr, traced.donate_argnums)
+        super().__init__(
+            traced.in_tree,
+            traced.out_tree,
+            traced._flat_in_avals,
+            traced._flat_out_avals,
+            traced.donate_argnums,
+        )
         self._traced = traced
         self._platform = platform or traced._place.platform
         self._module = self._lower(locations=False)
@@ -316,7 +326,7 @@ class Lowered(Stage):
         params = self._traced._params
         with reported(LOWERING, f"jit({params['name']})"):
             return lower(
-                self._program,
+                self._traced._program,
                 params["name"],
                 self.donate_argnums,
                 self._platform,
@@ -372,4 +382,5 @@ class Lowered(Stage):
         traced = self._traced
         place = traced._place if device_assignment is None else whole_on(device_assignment[0])
         plan = traced.compiled(place, compiler_options)
-        return Compiled(traced, plan, traced.name_arguments(), traced.bind)
+        function = traced.jaxpr.debug_info.function
+        return Compiled(traced, function, plan, traced.name_arguments(), traced.bind)

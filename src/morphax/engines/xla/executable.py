@@ -12,7 +12,7 @@ the avals of the operands, or has compared them (`Compiled`).
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import repeat
 from typing import Any, NoReturn, final
@@ -34,6 +34,7 @@ from ...runtime.places import Places
 from ..call_plan import CallPlan
 from ..engine import Plan
 from . import pending
+from .compile_cache.loading import to_bytes
 from .compile_cache.programs import load_or_compile
 from .compile_options import compile_options
 from .donation import Donation, donated_to
@@ -47,11 +48,21 @@ _LONG_SECONDS = 1e-3
 
 @final
 class Executable(Plan):
-    """A program that XLA has compiled."""
+    """A program that XLA has compiled.
 
-    def __init__(self, program: LoweredProgram, loaded: Any) -> None:
+    Args:
+        program: the program.
+        loaded: jaxlib's executable.
+        serialized: gives the executable as bytes.  XLA cannot make them of one that was loaded from
+            bytes itself: what it gives then cannot be run.
+    """
+
+    def __init__(
+        self, program: LoweredProgram, loaded: Any, serialized: Callable[[], bytes]
+    ) -> None:
         self.program = program
         self.loaded = loaded
+        self.serialized = serialized
         self.in_avals = program.in_avals
         self.out_avals = program.out_avals
         self.places = places = _chosen(program, loaded)
@@ -93,18 +104,27 @@ class Executable(Plan):
                 )
             )
 
+        new: list[Any] = []
+
+        def compiled_now() -> Any:
+            new.append(compiled())
+            return new[-1]
+
         try:
             if program.callbacks:
                 loaded = compiled(parsed(program.text), host_callbacks=list(program.callbacks))
             elif len(devices) > 1:
                 loaded = compiled()
             else:
-                loaded = load_or_compile(program.text, options, devices[0], compiled)
+                loaded = load_or_compile(program.text, options, devices[0], compiled_now)
         except reported_by_xla() as error:
             raise_failure(error, f"compiling the program {program.name}")
         for inspection in program.inspections:
             inspection(program.places.whole)
-        return cls(program, loaded)
+        was_kept = all([loaded is not one for one in new])
+        return cls(
+            program, loaded, lambda: to_bytes(compiled() if was_kept else loaded, devices[0])
+        )
 
     def run(self, operands: Sequence[Array], committed: bool) -> list[Array]:
         program = self.program

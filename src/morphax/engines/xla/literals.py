@@ -62,7 +62,9 @@ def held_as_key_data(aval: Any) -> bool:
 
 @memoize
 def physical_aval(aval: Any) -> ShapedArray:
-    """The array of numbers that holds an array of this aval in a program."""
+    """The array of numbers that holds an array of this aval in a program; of a token, none."""
+    if isinstance(aval, AbstractToken):
+        return ShapedArray((0,), bool)
     if is_opaque(aval.dtype):
         return ShapedArray((*aval.shape, aval.dtype.itemsize // 4), np.uint32)
     return ShapedArray(aval.shape, physical_dtype(aval.dtype))

@@ -56,7 +56,7 @@ class Module:
         self.symbols = symbols
         self.guards_extremes = False
         self.functions: list[str] = []
-        # By program, and by the mesh whose members run it.
+        # By program, the mesh whose members run it, and what operations carry.
         self.callees: dict[Any, Function] = {}
         self.meshes = dict(meshes or {})
         self.used_names: set[str] = {"main"}

@@ -28,6 +28,7 @@ from .literals import tensor_type as tensor_type
 from .module import Function as Function
 from .module import Module as Module
 from .module import Value as Value
+from .notes import notes_of
 from .size_verbs import SIZE, SizeVerbs
 
 if TYPE_CHECKING:
@@ -51,13 +52,15 @@ class Builder(SizeVerbs):
 
     __slots__ = (
         *("_constants", "_large", "_located", "_parent", "_symbols", "_token"),
-        *("axes", "lines", "module"),
+        *("attributes", "axes", "lines", "module"),
     )
 
     def __init__(
         self, module: Module, parent: Builder | None = None, axes: MeshAxes | None = None
     ) -> None:
         self.module = module
+        # Notes to the compiler that operations carry, as MLIR text.
+        self.attributes: str = "" if parent is None else parent.attributes
         self.axes: MeshAxes | None = parent.axes if axes is None and parent is not None else axes
         self.lines: list[str] = []
         self._parent = parent
@@ -88,8 +91,12 @@ class Builder(SizeVerbs):
         """An operation whose operands and result all have the type of `out`."""
         result = self.new_value(out)
         inputs = ", ".join([v.name for v in operands])
-        self.lines.append(f"{result.name} = {name} {inputs} : {tensor_type(out)}")
+        self.lines.append(f"{result.name} = {name} {inputs}{self.noted()} : {tensor_type(out)}")
         return result
+
+    def noted(self) -> str:
+        """The attributes of an operation written in short form, from the notes to the compiler."""
+        return f" {{{self.attributes}}}" if self.attributes else ""
 
     def op(
         self,
@@ -133,6 +140,8 @@ class Builder(SizeVerbs):
         inputs = ", ".join([v.name for v in operands])
         bodies = f" ({', '.join(regions)})" if regions else ""
         pairs = ", ".join([f"{k} = {v}" for k, v in attributes.items()])
+        if self.attributes and name != "stablehlo.return":
+            pairs = f"{pairs}, {self.attributes}" if pairs else self.attributes
         signature = (
             f"({', '.join([tensor_type(v.aval) for v in operands])}) -> "
             f"({', '.join([tensor_type(aval) for aval in outs])})"
@@ -234,8 +243,11 @@ class Builder(SizeVerbs):
         def read(atom: Any) -> Value:
             return self.constant(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
+        outer = self.attributes
         for eqn in jaxpr.eqns:
             start = len(self.lines)
+            if eqn.name_stack:
+                self.attributes = notes_of(eqn.name_stack) or outer
             inputs = [read(a) for a in eqn.invars]
             primitive, outs = eqn.primitive, tuple([v.aval for v in eqn.outvars])
             if primitive.needs_numbers and self.module.symbols:
@@ -248,6 +260,7 @@ class Builder(SizeVerbs):
                 env.update(zip(eqn.outvars, results, strict=True))
             else:
                 env[eqn.outvars[0]] = primitive.lower(self, outs[0], *inputs, **eqn.params)
+            self.attributes = outer
             if self.module.locations:
                 self._locate(max(start, self._located), eqn)
         return [read(a) for a in jaxpr.outvars]
@@ -274,17 +287,23 @@ class Builder(SizeVerbs):
 
     def callee(self, name: str, jaxpr: Jaxpr) -> Function:
         """`jaxpr` as a private function, written once per module."""
-        known = self.module.callees.get((jaxpr, self.axes))
+        key = jaxpr, self.axes, self.attributes
+        known = self.module.callees.get(key)
         if known is None:
+
+            def write(inner: Builder, *values: Value) -> list[Value]:
+                inner.attributes = self.attributes
+                return inner.inline(jaxpr, *values)
+
             known = function(
                 self.module,
                 self.module.fresh_name(name),
                 jaxpr.in_avals,
-                lambda inner, *values: inner.inline(jaxpr, *values),
+                write,
                 passes_token=has_ordered(jaxpr.effects),
                 axes=self.axes,
             )
-            self.module.callees[jaxpr, self.axes] = known
+            self.module.callees[key] = known
             self.module.functions.append(known.text)
         return known
 

@@ -6,6 +6,7 @@ morphax has.
 
 from __future__ import annotations
 
+from ...array.token import Token
 from ...core import (
     AbstractToken,
     DropVar,
@@ -59,6 +60,7 @@ __all__ = [
     "JaxprTypeError",
     "Literal",
     "Primitive",
+    "Token",
     "TraceTag",
     "Var",
     "array_types",

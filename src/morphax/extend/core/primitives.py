@@ -94,6 +94,7 @@ from ...lax.elementwise.trigonometric import atan_p as atan_p
 from ...lax.elementwise.trigonometric import cos_p as cos_p
 from ...lax.elementwise.trigonometric import sin_p as sin_p
 from ...lax.elementwise.trigonometric import tan_p as tan_p
+from ...lax.fourier.fft import fft_p as fft_p
 from ...lax.ground.linear_structure import add_any_p
 from ...lax.ground.linear_structure import broadcast_in_dim_p as broadcast_in_dim_p
 from ...lax.ground.linear_structure import reduce_sum_p as reduce_sum_p
@@ -107,6 +108,19 @@ from ...lax.indexing.scatter import scatter_max_p as scatter_max_p
 from ...lax.indexing.scatter import scatter_min_p as scatter_min_p
 from ...lax.indexing.scatter import scatter_mul_p as scatter_mul_p
 from ...lax.indexing.scatter import scatter_p as scatter_p
+from ...lax.linalg.cholesky import cholesky_p as cholesky_p
+from ...lax.linalg.eig import eig_p as eig_p
+from ...lax.linalg.eigh import eigh_p as eigh_p
+from ...lax.linalg.householder import householder_product_p as householder_product_p
+from ...lax.linalg.lu import lu_p as lu_p
+from ...lax.linalg.qr import qr_p as qr_p
+from ...lax.linalg.similar_forms import hessenberg_p as hessenberg_p
+from ...lax.linalg.similar_forms import schur_p as schur_p
+from ...lax.linalg.similar_forms import tridiagonal_p as tridiagonal_p
+from ...lax.linalg.svd import svd_p as svd_p
+from ...lax.linalg.triangular import triangular_solve_p as triangular_solve_p
+from ...lax.linalg.tridiagonal_systems import tridiagonal_solve_p as tridiagonal_solve_p
+from ...lax.ordering.approximate import approx_top_k_p as approx_top_k_p
 from ...lax.ordering.sorting import sort_p as sort_p
 from ...lax.ordering.sorting import top_k_p as top_k_p
 from ...lax.random.bit_generator import rng_bit_generator_p as rng_bit_generator_p
@@ -115,6 +129,7 @@ from ...lax.random.random_bits import random_fold_in_p as random_fold_in_p
 from ...lax.random.random_bits import random_seed_p as random_seed_p
 from ...lax.random.random_bits import random_split_p as random_split_p
 from ...lax.random.threefry import threefry2x32_p as threefry2x32_p
+from ...lax.random.uniform import rng_uniform_p as rng_uniform_p
 from ...lax.reduction.argreductions import argmax_p as argmax_p
 from ...lax.reduction.argreductions import argmin_p as argmin_p
 from ...lax.reduction.computed_reductions import reduce_p as reduce_p
@@ -138,11 +153,15 @@ from ...lax.shape.joining import concatenate_p as concatenate_p
 from ...lax.shape.shape_operations import reshape_p as reshape_p
 from ...lax.shape.shape_operations import rev_p as rev_p
 from ...lax.shape.shape_operations import squeeze_p as squeeze_p
+from ...lax.shape.sharding_constraint import sharding_constraint_p as sharding_constraint_p
 from ...lax.shape.slicing import pad_p as pad_p
 from ...lax.shape.slicing import slice_p as slice_p
 from ...lax.shape.stop_gradient import stop_gradient_p as stop_gradient_p
+from ...lax.shape.tokens import after_all_p as after_all_p
+from ...lax.shape.tokens import create_token_p as create_token_p
 from ...lax.window.computed_windows import reduce_window_p as reduce_window_p
 from ...lax.window.convolution import conv_general_dilated_p as conv_general_dilated_p
+from ...lax.window.select_and_scatter import select_and_scatter_p as select_and_scatter_p
 from ...lax.window.window_reductions import reduce_window_max_p as reduce_window_max_p
 from ...lax.window.window_reductions import reduce_window_min_p as reduce_window_min_p
 from ...lax.window.window_reductions import reduce_window_sum_p as reduce_window_sum_p

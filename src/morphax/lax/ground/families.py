@@ -214,7 +214,7 @@ def compare(b: Builder, out: Any, direction: str, x: Value, y: Value, order: str
     result = b.new_value(out)
     operand = tensor_type(x.aval)
     b.lines.append(
-        f"{result.name} = stablehlo.compare {direction}, {x.name}, {y.name}, {kind} : "
+        f"{result.name} = stablehlo.compare {direction}, {x.name}, {y.name}, {kind}{b.noted()} : "
         f"({operand}, {operand}) -> {tensor_type(out)}"
     )
     return result

@@ -228,7 +228,7 @@ def reduce_with(b: Builder, operation: str, identity: Any, out: Any, x: Value, a
     result = b.new_value(out)
     b.lines.append(
         f"{result.name} = stablehlo.reduce({x.name} init: {start.name}) applies {operation} "
-        f"across dimensions = [{', '.join(map(str, axes))}] : "
+        f"across dimensions = [{', '.join(map(str, axes))}]{b.noted()} : "
         f"({tensor_type(x.aval)}, {tensor_type(element)}) -> {tensor_type(out)}"
     )
     return result

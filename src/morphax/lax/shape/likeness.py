@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, final
 
 import numpy as np
 
 from ... import dtypes
-from ...core import Tracer, aval_of, current_trace, is_value
+from ...core import BatchAxes, Primitive, Tracer, aval_of, current_trace, is_value
 from ...core.dims import SymbolicDim
+from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import described, message
 from ..elementwise.convert import convert
 from ..ground.axes import integer, members
@@ -70,6 +71,41 @@ def dtype(x: Any) -> Any:
     )
 
 
+@final
+class Stage(Primitive):
+    """x as a value of the current trace: it is there at once, and no program has an equation of it.
+
+    The rules are those of the identity.
+    """
+
+    name = "stage"
+    linear = True
+
+    def bind(self, *operands: Any, **params: Any) -> Any:
+        (x,) = operands
+        return x if isinstance(x, Tracer) else current_trace().constant(x)
+
+    def abstract_eval(self, x: Any) -> Any:
+        return x
+
+    def evaluate(self, x: Any) -> Any:
+        return x
+
+    def lower(self, b: Builder, out: Any, x: Value) -> Value:
+        return x
+
+    def transpose(self, ct: Any, x: Any) -> list[Any]:
+        return [ct]
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any]
+    ) -> tuple[Any, Any]:
+        return operands[0], dims[0]
+
+
+stage_p = Stage()
+
+
 def stage(x: Any, /) -> Any:
     """`x` as an array: a tracer of the program that is being traced, if there is one.
 
@@ -90,7 +126,7 @@ def stage(x: Any, /) -> Any:
                 fix="Convert lists and tuples with jnp.array.",
             )
         )
-    return x if isinstance(x, Tracer) else current_trace().constant(x)
+    return stage_p.bind(x)
 
 
 def shape_as_value(shape: Iterable[Any]) -> Any:

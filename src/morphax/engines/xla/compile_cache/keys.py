@@ -42,11 +42,25 @@ def key_of(text: str, options: Any, device: Any) -> str:
     return digest.hexdigest()
 
 
+def digest_of_target(device: Any) -> str:
+    """A digest of what must be the same for a compiled program to run: compiler and machine."""
+    from hashlib import sha256
+
+    client = device.client
+    facts = client.platform, client.platform_version, device.device_kind
+    host = (platform.system(), platform.machine(), _processor())
+    target = (_FORMAT, *_versions(), *facts, *(host if client.platform == "cpu" else ()))
+    return sha256(repr(target).encode()).hexdigest()
+
+
 @cache
 def _compiler() -> tuple[Any, ...]:
+    return (*_versions(), *[os.environ.get(name) for name in _VARIABLES])
+
+
+def _versions() -> tuple[Any, ...]:
     version = jaxlib_module("version")
-    facts = version.__version__, getattr(version, "_git_hash", None), xla_client()._version
-    return (*facts, *[os.environ.get(name) for name in _VARIABLES])
+    return version.__version__, getattr(version, "_git_hash", None), xla_client()._version
 
 
 @cache

@@ -1,0 +1,1 @@
+"""`jax.tools`: programs of morphax for other tools."""

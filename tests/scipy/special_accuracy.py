@@ -1,7 +1,7 @@
 """What special functions are worth: how many units in the last place they may be off, by kind.
 
-`ULPS` is the one table of tolerances of values in float64, eager and compiled; the truth is SciPy's.
-Where SciPy is not exact itself the truth stands here, computed with 40 digits by mpmath.
+`ULPS` is the one table of tolerances of values in float64, eager and compiled; the truth is that of
+SciPy.  Where it is not exact itself the truth stands here, computed with 40 digits by mpmath.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ULPS = {
 }
 BY_NAME = {name: ulps for ulps, names in ULPS.values() for name in names}
 
-# (operands, value); SciPy has 13 digits of Ei near its zero and for large x, and of (z)ₘ for large z.
+# (operands, value); SciPy has 13 digits of Ei near its zero and far out, and of (z)ₘ for large z.
 EXPI = (
     ((0.3725,), -2.8874183188745963e-05),
     ((0.37,), -0.009790148500068083),

@@ -69,6 +69,8 @@ MODULES = (
     "scipy.optimize",
     "scipy.signal",
     "scipy.sparse.linalg",
+    "scipy.spatial",
+    "scipy.spatial.transform",
     "scipy.special",
     "scipy.stats",
     "sharding",

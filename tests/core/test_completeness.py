@@ -24,7 +24,6 @@ from tests import cases
 from tests.cases.op_case import OpCase
 
 EXEMPT = {
-    "add_any": "arises in derivatives only: tests/transforms",
     "dce_sink": "has no results: tests/lax/test_dce_sink.py",
     **dict.fromkeys(("after_all", "create_token"), "has no numbers: tests/lax/test_tokens.py"),
     "dim_as_value": "is of symbolic sizes: tests/lax/test_symbolic_sizes.py",

@@ -45,6 +45,25 @@ ROWS: list[tuple[str, Callable[..., Any], tuple[Any, ...]]] = [
     ("det", lambda m, x: m.det(x), (C,)),
     *[(f"qr {mode} {p}", lambda m, x, mode=mode, p=p: m.qr(x, mode=mode, pivoting=p), (T,))
       for mode in ("full", "economic", "r") for p in (False, True)],
+    *[(f"qr_multiply {mode} {rows} {p}",
+       lambda m, x, c, mode=mode, p=p: m.qr_multiply(x, c, mode, p, conjugate=True), (x, c))
+      for mode, rows, x, c in (("left", "tall", T + 1j, T[:3]), ("right", "tall", T + 1j, T.T),
+                               ("left", "wide", T.T, V[:3]), ("right", "wide", T.T, V[:3]))
+      for p in (False, True)],
+    *[(f"sqrtm {i}", lambda m, x: m.sqrtm(x), (x,))
+      for i, x in enumerate((A, C, np.diag([4.0, -9.0]), A[:1, :1]))],
+    *[(f"funm {i}", lambda m, x: m.funm(x, lambda w: w**3 - 2 * w), (x,))
+      for i, x in enumerate((A, C, np.eye(3), A[:1, :1]))],
+    *[(f"rsf2csf {i}", lambda m, t, z: m.rsf2csf(t, z), scipy.linalg.schur(x))
+      for i, x in enumerate((RNG.normal(size=(5, 5)), A[:1, :1], np.array([[1, 2], [-3.0, 1]])))],
+    *[(f"solve_sylvester {kind}", lambda m, a, b, c: m.solve_sylvester(a, b, c), (a, b, c))
+      for kind, a, b, c in (("real", A, P[:2, :2], B), ("complex", C, P[:2, :2], B),
+                            ("scalar", A[:1, :1], P[:1, :1], B[:1, :1]))],
+    ("eigh_tridiagonal", lambda m, d, e: m.eigh_tridiagonal(d, e, eigvals_only=True), (V, V[:3])),
+    ("eigh_tridiagonal places", lambda m, d, e: m.eigh_tridiagonal(
+        d, e, eigvals_only=True, select="i", select_range=(1, 2)), (V, V[:3])),
+    *[(f"fiedler_companion {n}", lambda m, a: m.fiedler_companion(a), (RNG.normal(size=n),))
+      for n in (2, 3, 6, 7)],
     ("toeplitz", lambda m, c: m.toeplitz(c), (V + 1j,)),
     ("toeplitz rows", lambda m, c, r: m.toeplitz(c, r), (V, V[:3])),
     ("block_diag", lambda m, *xs: m.block_diag(*xs), (A, V, B)),
@@ -103,11 +122,68 @@ REFUSED = [
     ("lu_solve pivots", lambda: linalg.lu_solve((A, np.arange(4)), V), TypeError),
     ("solve kind", lambda: linalg.solve(A, V, assume_a="banded"), ValueError),
     ("sizes", lambda: linalg.cho_solve((A, True), V[:3]), ShapeError),
+    ("qr_multiply mode", lambda: linalg.qr_multiply(A, B, mode="up"), ValueError),
+    ("qr_multiply", lambda: linalg.qr_multiply(A, B), ShapeError),
+    ("sqrtm", lambda: linalg.sqrtm(T), ShapeError),
+    ("sqrtm blocks", lambda: linalg.sqrtm(A, blocksize=64), NotImplementedError),
+    ("funm stack", lambda: linalg.funm(np.stack([A, A]), jnp.sin), ShapeError),
+    ("funm func", lambda: linalg.funm(A, jnp.sum), ShapeError),
+    ("rsf2csf", lambda: linalg.rsf2csf(A, A[:2, :2]), ShapeError),
+    ("solve_sylvester", lambda: linalg.solve_sylvester(A, A, B), ShapeError),
+    ("solve_sylvester method", lambda: linalg.solve_sylvester(A, A, A, method="qr"), ValueError),
+    ("eigh_tridiagonal", lambda: linalg.eigh_tridiagonal(V, V), ShapeError),
+    ("eigh_tridiagonal v", lambda: linalg.eigh_tridiagonal(V, V[:3], select="v"),
+     NotImplementedError),
+    ("eigh_tridiagonal i",
+     lambda: linalg.eigh_tridiagonal(V, V[:3], select="i", select_range=(2, 4)), ValueError),
+    ("fiedler_companion", lambda: linalg.fiedler_companion(V[:1]), ShapeError),
     ("block_diag", lambda: linalg.block_diag(jnp.ones((2, 2, 2))), ShapeError),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("call", "error"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
 def test_refused(call: Callable[[], Any], error: Any) -> None:
     with enable_x64(True), pytest.raises(error, match=r"given:(.|\n)*expected:(.|\n)*fix:"):
         call()
+
+
+NAMED: list[tuple[str, tuple[Any, ...]]] = [
+    *[(name, (T,)) for name in ("inv", "det", "expm", "eigh", "schur", "cholesky", "sqrtm")],
+    *[(name, (T, V)) for name in ("solve", "solve_triangular")],
+    *[(name, ([1.0, 2.0],)) for name in ("toeplitz", "companion", "svd", "polar", "block_diag")],
+    ("solve", (A, V[:3])),
+    ("qr_multiply", (A, V[:3])),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "operands"), NAMED)
+def test_errors_name_the_function_of_scipy(name: str, operands: tuple[Any, ...]) -> None:
+    with enable_x64(True), pytest.raises((TypeError, ValueError), match=f"scipy.linalg.{name}"):
+        getattr(linalg, name)(*operands)
+
+
+@pytest.mark.parametrize("x", [np.array([[0.0, 1.0], [0.0, 0.0]]), np.full((2, 2), np.nan)])
+def test_a_matrix_without_a_root_gives_nan(x: Any) -> None:
+    assert np.isnan(linalg.sqrtm(x)).all()
+
+
+def test_the_root_of_zeros() -> None:
+    assert not linalg.sqrtm(np.zeros((2, 2))).any()
+
+
+def test_functions_of_defective_matrices_are_not_guessed() -> None:
+    found, error = linalg.funm(np.array([[1.0, 1.0], [0.0, 1.0]]), jnp.exp, disp=False)
+    assert np.isnan(found).all()
+    assert np.isinf(error)
+
+
+def test_equations_without_one_solution_give_nan() -> None:
+    for method in ("schur", "eigen"):
+        assert np.isnan(linalg.solve_sylvester(P, -P, A, method=method)).all()
+
+
+def test_matrices_without_elements() -> None:
+    empty = np.zeros((0, 0))
+    for f in (linalg.sqrtm, lambda x: linalg.funm(x, jnp.sin), lambda x: linalg.rsf2csf(x, x)[0],
+              lambda x: linalg.solve_sylvester(x, x, x)):  # fmt: skip
+        assert f(empty).shape == (0, 0)

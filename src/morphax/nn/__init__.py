@@ -41,6 +41,8 @@ from .normalization import one_hot as one_hot
 from .normalization import softmax as softmax
 from .normalization import standardize as standardize
 from .scaled import scaled_matmul as scaled_matmul
+from .scaled_dot import get_scaled_dot_general_config as get_scaled_dot_general_config
+from .scaled_dot import scaled_dot_general as scaled_dot_general
 
 if _TYPE_CHECKING:
     from . import initializers as initializers

@@ -135,7 +135,7 @@ def _common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any
         dtype, weak = dtypes.promote(tuple([(a.dtype, a.weak_type) for a in avals]))
         return dtypes.to_inexact(dtype, weak) if inexact else (dtype, weak)
     except (TypeError, dtypes.TypePromotionError) as error:
-        error.add_note(f"in jnp.{name}")
+        error.add_note(f"in {in_full(name)}")
         raise
 
 

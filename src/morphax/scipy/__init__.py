@@ -19,6 +19,7 @@ if _TYPE_CHECKING:
     from . import optimize as optimize
     from . import signal as signal
     from . import sparse as sparse
+    from . import spatial as spatial
     from . import special as special
     from . import stats as stats
 
@@ -32,6 +33,7 @@ _PACKAGES = (
     "optimize",
     "signal",
     "sparse",
+    "spatial",
     "special",
     "stats",
 )

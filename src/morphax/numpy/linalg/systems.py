@@ -16,7 +16,7 @@ from ...util.messages import message
 from ..axes import canonical_axes
 from ..matrices import eye
 from ..shaping import broadcast_to, moveaxis, reshape
-from .operands import check_square, inexact_arrays, square_matrices
+from .operands import inexact_arrays, linear_system, square_matrices
 
 
 @replayed(2)
@@ -43,19 +43,9 @@ def solve(a: Any, b: Any) -> Any:
         >>> jnp.linalg.solve(jnp.array([[2.0, 0.0], [1.0, 4.0]]), jnp.array([4.0, 10.0]))
         Array([2., 2.], dtype=float32)
     """
-    a, b = inexact_arrays("solve", a, b)
-    check_square("solve", a)
+    a, b = linear_system("solve", a, b)
     is_vector = b.aval.ndim == 1
     columns = lax.expand_dims(b, (1,)) if is_vector else b
-    if b.aval.ndim == 0 or columns.aval.shape[-2] != a.aval.shape[-1]:
-        raise ShapeError(
-            message(
-                "jnp.linalg.solve, argument b",
-                given=f"{b.aval} for {a.aval}",
-                expected=f"a vector of size {a.aval.shape[-1]}, or matrices of as many rows",
-                fix="A stack of vectors is solved as columns: b[..., None].",
-            )
-        )
     found = solved(a, columns)
     return lax.squeeze(found, (found.aval.ndim - 1,)) if is_vector else found
 

@@ -14,11 +14,17 @@ from .general import lu as lu
 from .general import lu_factor as lu_factor
 from .general import lu_solve as lu_solve
 from .general import qr as qr
+from .general import qr_multiply as qr_multiply
 from .general import solve as solve
+from .matrix_functions import funm as funm
+from .matrix_functions import sqrtm as sqrtm
+from .schur_forms import rsf2csf as rsf2csf
+from .schur_forms import solve_sylvester as solve_sylvester
 from .special_matrices import circulant as circulant
 from .special_matrices import companion as companion
 from .special_matrices import dft as dft
 from .special_matrices import fiedler as fiedler
+from .special_matrices import fiedler_companion as fiedler_companion
 from .special_matrices import hadamard as hadamard
 from .special_matrices import hankel as hankel
 from .special_matrices import helmert as helmert
@@ -28,6 +34,7 @@ from .special_matrices import invpascal as invpascal
 from .special_matrices import leslie as leslie
 from .special_matrices import pascal as pascal
 from .spectra import eigh as eigh
+from .spectra import eigh_tridiagonal as eigh_tridiagonal
 from .spectra import hessenberg as hessenberg
 from .spectra import polar as polar
 from .spectra import schur as schur

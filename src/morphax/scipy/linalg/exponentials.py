@@ -51,7 +51,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
         Array([[1., 2.],
                [0., 1.]], dtype=float32)
     """
-    x = square_matrices("expm", A)
+    x = square_matrices("scipy.linalg.expm", A)
     if not x.aval.size:
         return x
     dtype = np.finfo(x.aval.dtype).dtype
@@ -105,7 +105,7 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
         >>> jax.scipy.linalg.expm_frechet(jnp.zeros((1, 1)), jnp.ones((1, 1)), compute_expm=False)
         Array([[1.]], dtype=float32)
     """
-    a, e = inexact_arrays("expm_frechet", A, E)
+    a, e = inexact_arrays("scipy.linalg.expm_frechet", A, E)
     if a.aval.shape != e.aval.shape:
         raise ShapeError(
             message(

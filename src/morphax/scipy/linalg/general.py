@@ -8,11 +8,19 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.blocks import rows_at
-from ...numpy.linalg.operands import inexact_arrays, matrices
+from ...lax.linalg.matrix_stacks import product
+from ...numpy.linalg.operands import (
+    check_matrices,
+    inexact_arrays,
+    linear_system,
+    matrices,
+    square_matrices,
+)
 from ...util.messages import message
-from .operands import how_transposed, pair, system, without_column
+from .operands import how_transposed, of_one_stack, pair, system, without_column
 from .triangular import cho_factor, cho_solve
 
 
@@ -40,7 +48,7 @@ def lu(
         Array([[ 2.,  6.],
                [ 0., -1.]], dtype=float32)
     """
-    x = matrices("lu", jnp.asarray(a))
+    x = matrices("scipy.linalg.lu", jnp.asarray(a))
     if x.aval.ndim != 2:
         raise ShapeError(
             message(
@@ -78,7 +86,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
         >>> jax.scipy.linalg.lu_solve(factors, jnp.array([2.0, 4.0]))
         Array([1., 1.], dtype=float32)
     """
-    factors, pivots, _ = lax.linalg.lu(matrices("lu_factor", jnp.asarray(a)))
+    factors, pivots, _ = lax.linalg.lu(matrices("scipy.linalg.lu_factor", jnp.asarray(a)))
     return factors, pivots
 
 
@@ -176,7 +184,7 @@ def solve(
             )
         )
     if assume_a != "pos":
-        return jnp.linalg.solve(a, b)
+        return jnp.linalg.solve(*linear_system("scipy.linalg.solve", a, b))
     return cho_solve(cho_factor(a, lower=lower), b)
 
 
@@ -188,7 +196,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
         >>> jax.scipy.linalg.inv(jnp.array([[2.0]]))
         Array([[0.5]], dtype=float32)
     """
-    return jnp.linalg.inv(a)
+    return jnp.linalg.inv(square_matrices("scipy.linalg.inv", a))
 
 
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
@@ -199,7 +207,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
         >>> jax.scipy.linalg.det(jnp.array([[2.0, 1.0], [1.0, 3.0]]))
         Array(5., dtype=float32)
     """
-    return jnp.linalg.det(a)
+    return jnp.linalg.det(square_matrices("scipy.linalg.det", a))
 
 
 def qr(
@@ -234,7 +242,7 @@ def qr(
         Array([[-5. , -2.2],
                [ 0. ,  0.4]], dtype=float32)
     """
-    (x,) = inexact_arrays("qr", jnp.asarray(a))
+    (x,) = inexact_arrays("scipy.linalg.qr", jnp.asarray(a))
     if mode not in ("full", "economic", "r"):
         raise ValueError(
             message(
@@ -246,3 +254,72 @@ def qr(
         )
     found = lax.linalg.qr(x, pivoting=pivoting, full_matrices=mode != "economic")
     return found[1:] if mode == "r" else found
+
+
+@replayed(2)
+def qr_multiply(
+    a: Any,
+    c: Any,
+    mode: str = "right",
+    pivoting: bool = False,
+    conjugate: bool = False,
+    overwrite_a: bool = False,
+    overwrite_c: bool = False,
+) -> tuple[Any, ...]:
+    """The factor R of A = Q R, or of A[:, p] = Q R, and the product of Q with a matrix.
+
+    Args:
+        a: matrices `(..., m, n)`; k = min(m, n).
+        c: for ``"left"``, matrices `(..., k, l)` or a column `(k,)`; for ``"right"``, matrices
+            `(..., l, m)` or a row `(m,)`.  Leading axes broadcast.
+        mode: ``"left"`` for Q C, of m rows, or ``"right"`` for C Q, of k columns.
+        pivoting: whether columns are exchanged, and p is returned too.
+        conjugate: whether the conjugate of Q takes its place.
+        overwrite_a, overwrite_c: without meaning.
+
+    Returns:
+        `(product, R)`, R being `(..., k, n)`, with p, int32 `(..., n)`, at the end if `pivoting`.
+        Of a vector `c` the product is a vector for each matrix.
+
+    Raises:
+        ShapeError: if the operands do not fit.
+        ValueError: if the mode is unknown.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> a, b = jnp.array([[3.0], [4.0]]), jnp.array([5.0, 10.0])
+        >>> projected, R = jax.scipy.linalg.qr_multiply(a, b)
+        >>> jax.scipy.linalg.solve_triangular(R, projected).round(4)  # Least squares.
+        Array([2.2], dtype=float32)
+    """
+    if mode not in ("right", "left"):
+        raise ValueError(
+            message(
+                "scipy.linalg.qr_multiply, argument mode",
+                given=f"{mode!r}",
+                expected="'right' or 'left'",
+                fix="Say on which side of C the factor Q stands: 'left' is Q C.",
+            )
+        )
+    a, c = inexact_arrays("scipy.linalg.qr_multiply", a, c)
+    check_matrices("scipy.linalg.qr_multiply", a)
+    on_left, is_vector = mode == "left", c.aval.ndim == 1
+    if is_vector:
+        c = lax.expand_dims(c, (1 if on_left else 0,))
+    size = min(a.aval.shape[-2:]) if on_left else a.aval.shape[-2]
+    if not c.aval.ndim or c.aval.shape[-2 if on_left else -1] != size:
+        raise ShapeError(
+            message(
+                f"scipy.linalg.qr_multiply with mode={mode!r}, argument c",
+                given=f"{c.aval} for {a.aval}",
+                expected=f"matrices of {size} {'rows' if on_left else 'columns'}, or such a vector",
+                fix="mode='left' is for Q C, mode='right' for C Q.",
+            )
+        )
+    a, c = of_one_stack(a, c)
+    q, *rest = lax.linalg.qr(a, pivoting=pivoting, full_matrices=False)
+    q = jnp.conj(q) if conjugate else q
+    found = product(q, c) if on_left else product(c, q)
+    if is_vector:
+        found = lax.squeeze(found, (found.aval.ndim - (1 if on_left else 2),))
+    return found, *rest

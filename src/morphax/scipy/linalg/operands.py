@@ -45,8 +45,8 @@ def pair(where: str, given: Any) -> tuple[Any, Any]:
 
 def system(name: str, a: Any, b: Any) -> tuple[Any, Any, bool]:
     """A square matrix and right-hand sides as columns, of one dtype; whether it was a vector."""
-    a, b = inexact_arrays(name, a, b)
-    check_square(name, a)
+    a, b = inexact_arrays(f"scipy.linalg.{name}", a, b)
+    check_square(f"scipy.linalg.{name}", a)
     is_vector = b.aval.ndim == 1
     size = a.aval.shape[-1]
     if b.aval.ndim == a.aval.ndim - 1 > 1 and b.aval.shape == a.aval.shape[:-1]:

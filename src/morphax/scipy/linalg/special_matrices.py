@@ -15,7 +15,8 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.ground.axes import integer
-from ...numpy.operands import as_array, of_one_dtype, promoted_inexact
+from ...numpy.linalg.operands import inexact_arrays
+from ...numpy.operands import as_array, of_one_dtype
 from ...util.messages import message
 
 
@@ -111,13 +112,42 @@ def companion(a: Any) -> Any:
         Array([[-2., -3.],
                [ 1.,  0.]], dtype=float32)
     """
-    (a,) = promoted_inexact("scipy.linalg.companion", jnp.atleast_1d(a))
+    (a,) = inexact_arrays("scipy.linalg.companion", a)
+    a = jnp.atleast_1d(a)
     size = a.aval.shape[-1] - 1
     if size < 1:
         raise _too_few("companion", "a", a)
     below = jnp.eye(size - 1, size, dtype=a.aval.dtype)
     rest = jnp.broadcast_to(below, (*a.aval.shape[:-1], size - 1, size))
     return jnp.concatenate([(-a[..., 1:] / a[..., :1])[..., None, :], rest], axis=-2)
+
+
+@replayed(1)
+def fiedler_companion(a: Any) -> Any:
+    """Matrices of five diagonals with the eigenvalues of those of `companion`, of the same `a`.
+
+    Reference:
+        M. Fiedler, "A note on companion matrices", Linear Algebra and its Applications 372 (2003).
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.fiedler_companion(jnp.array([2.0, 4.0, 6.0]))
+        Array([[-2., -3.],
+               [ 1.,  0.]], dtype=float32)
+    """
+    (a,) = inexact_arrays("scipy.linalg.fiedler_companion", a)
+    a = jnp.atleast_1d(a)
+    size = a.aval.shape[-1] - 1
+    if size < 1:
+        raise _too_few("fiedler_companion", "a", a)
+    elements = jnp.concatenate([a[..., :1] * 0, a[..., :1], -a[..., 1:]], -1) / a[..., :1]
+    # Which of 0, 1, −a[1] / a[0], … stands where: rows of even number hold two of them and a 1.
+    places = np.zeros((size, size + 2), int)
+    for row in range(size):
+        places[row, max(row - 1 - row % 2, 0)] = 1 if row % 2 else row + 2
+        if row % 2 == 0:
+            places[row, [row + 1, row + 2]] = row + 3, 1
+    return elements[..., places[:, :size]]
 
 
 @replayed(2)
@@ -140,7 +170,7 @@ def leslie(f: Any, s: Any) -> Any:
         Array([[1. , 2. ],
                [0.5, 0. ]], dtype=float32)
     """
-    f, s = of_one_dtype("scipy.linalg.leslie", *[jnp.atleast_1d(x) for x in (f, s)])
+    f, s = map(jnp.atleast_1d, of_one_dtype("scipy.linalg.leslie", f, s))
     size = f.aval.shape[-1]
     if size < 2:
         raise _too_few("leslie", "f", f)

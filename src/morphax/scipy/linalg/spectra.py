@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import lax
 from ... import numpy as jnp
+from ...engines.reference.replay import replayed
+from ...errors import ShapeError
 from ...lax.linalg.blocks import block
 from ...lax.linalg.matrix_stacks import adjoint, product
 from ...lax.linalg.spectra import scaled_columns
-from ...numpy.linalg.operands import matrices, square_matrices
+from ...numpy.linalg.operands import inexact_arrays, matrices, square_matrices
 from ...util.messages import message
 
 
@@ -41,7 +45,9 @@ def svd(
         >>> jax.scipy.linalg.svd(jnp.array([[3.0, 0.0], [4.0, 0.0]]), compute_uv=False)
         Array([5., 0.], dtype=float32)
     """
-    return lax.linalg.svd(matrices("svd", a), full_matrices=full_matrices, compute_uv=compute_uv)
+    return lax.linalg.svd(
+        matrices("scipy.linalg.svd", a), full_matrices=full_matrices, compute_uv=compute_uv
+    )
 
 
 def eigh(
@@ -89,7 +95,7 @@ def eigh(
                     fix="Leave the argument out.",
                 )
             )
-    v, w = lax.linalg.eigh(square_matrices("eigh", a), lower=lower)
+    v, w = lax.linalg.eigh(square_matrices("scipy.linalg.eigh", a), lower=lower)
     return w if eigvals_only else (w, v)
 
 
@@ -124,7 +130,7 @@ def schur(a: Any, output: str = "real") -> list[Any]:
                 fix="Choose one of them.",
             )
         )
-    x = square_matrices("schur", a)
+    x = square_matrices("scipy.linalg.schur", a)
     if output == "complex":
         x = x.astype(jnp.result_type(x, jnp.complex64))
     return lax.linalg.schur(x)
@@ -152,7 +158,7 @@ def hessenberg(
         Array([[1., 2.],
                [3., 4.]], dtype=float32)
     """
-    x = square_matrices("hessenberg", a)
+    x = square_matrices("scipy.linalg.hessenberg", a)
     size = x.aval.shape[-1]
     reduced, taus = lax.linalg.hessenberg(x)
     h = jnp.triu(reduced, -1)
@@ -213,7 +219,7 @@ def polar(
                     fix="Choose one of them.",
                 )
             )
-    x = matrices("polar", a)
+    x = matrices("scipy.linalg.polar", a)
     on_right = side == "right"
     if method == "svd":
         u, s, vh = lax.linalg.svd(x, full_matrices=False)
@@ -231,3 +237,86 @@ def polar(
         )
     found = lax.linalg.qdwh(x if on_right else adjoint(x), max_iterations=max_iterations, eps=eps)
     return found[0] if on_right else adjoint(found[0]), found[1]
+
+
+@replayed(2)
+def eigh_tridiagonal(
+    d: Any,
+    e: Any,
+    *,
+    eigvals_only: bool = False,
+    select: str = "a",
+    select_range: tuple[float, float] | None = None,
+    tol: float | None = None,
+    key: Any = None,
+) -> Any:
+    """Eigenvalues and eigenvectors of Hermitian tridiagonal matrices: A V = V diag(w).
+
+    Args:
+        d: diagonals `(..., n)`, of which the real part counts.
+        e: what stands above them, `(..., n - 1)`.
+        eigvals_only: whether w alone is returned.
+        select: ``"a"`` for all eigenvalues, ``"i"`` for those of a range of places.
+        select_range: first and last place, if ``select="i"``; the eigenvalues increase.
+        tol, key: without meaning: the results are as exact as their dtype allows.
+
+    Returns:
+        `(w, V)`, of shapes `(..., k)` and `(..., n, k)`, or w; NaN for matrices that are not
+        finite.
+
+    Raises:
+        ShapeError: if the shapes do not fit.
+        ValueError: if the selection is none.
+        NotImplementedError: if ``select="v"``, as the values would decide the shape.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> d, e = jnp.array([2.0, 2.0]), jnp.array([1.0])
+        >>> jax.scipy.linalg.eigh_tridiagonal(d, e, eigvals_only=True)
+        Array([1., 3.], dtype=float32)
+    """
+    d, e = inexact_arrays("scipy.linalg.eigh_tridiagonal", d, e)
+    size = d.aval.shape[-1] if d.aval.ndim else 0
+    if not d.aval.ndim or e.aval.shape != (*d.aval.shape[:-1], max(size - 1, 0)):
+        raise ShapeError(
+            message(
+                "scipy.linalg.eigh_tridiagonal",
+                given=f"{d.aval} and {e.aval}",
+                expected="diagonals (..., n), and (..., n - 1)",
+                fix="e stands above the diagonal d, and has one number less.",
+            )
+        )
+    subset = _selected(select, select_range, size)
+    matrix = d[..., None] * np.eye(size, dtype=d.aval.dtype)
+    if size > 1:
+        below = jnp.conj(e)[..., None] * np.eye(size - 1, size, dtype=e.aval.dtype)
+        matrix = matrix.at[..., 1:, :].add(below)
+    v, w = lax.linalg.eigh(matrix, lower=True, symmetrize_input=False, subset_by_index=subset)
+    return w if eigvals_only else (w, v)
+
+
+def _selected(select: str, chosen: tuple[float, float] | None, size: int) -> tuple[int, int]:
+    """The range of places (start, stop) of the eigenvalues that are wanted."""
+    if select == "v":
+        raise NotImplementedError(
+            message(
+                "scipy.linalg.eigh_tridiagonal, argument select",
+                given="'v', a range of values",
+                expected="'a' or 'i': the number of results is known while tracing",
+                fix="Choose among all eigenvalues, or give a range of places.",
+            )
+        )
+    if select == "a":
+        return 0, size
+    if select == "i" and chosen is not None:
+        first, last = map(int, chosen)
+        if 0 <= first <= last < size:
+            return first, last + 1
+    raise ValueError(
+        message(
+            "scipy.linalg.eigh_tridiagonal, argument select",
+            given=f"select={select!r}, select_range={chosen!r}",
+            expected=f"'a', or 'i' and a range (first, last) among the places 0 to {size - 1}",
+            fix="Leave both out for all eigenvalues.",
+        )
+    )

@@ -32,7 +32,7 @@ def block_diag(*arrs: Any) -> Any:
         Array([[1., 1., 0.],
                [0., 0., 3.]], dtype=float32)
     """
-    blocks = of_one_dtype("block_diag", *(arrs or (jnp.zeros((1, 0)),)))
+    blocks = of_one_dtype("scipy.linalg.block_diag", *(arrs or (jnp.zeros((1, 0)),)))
     for x in blocks:
         if x.aval.ndim > 2:
             raise ShapeError(
@@ -71,9 +71,9 @@ def toeplitz(c: Any, r: Any = None) -> Any:
                [2, 1],
                [3, 2]], dtype=int32)
     """
-    c = jnp.atleast_1d(as_array("toeplitz", c))
-    r = jnp.conj(c) if r is None else jnp.atleast_1d(as_array("toeplitz", r))
-    c, r = of_one_dtype("toeplitz", c, r)
+    c = jnp.atleast_1d(as_array("scipy.linalg.toeplitz", c))
+    r = jnp.conj(c) if r is None else jnp.atleast_1d(as_array("scipy.linalg.toeplitz", r))
+    c, r = of_one_dtype("scipy.linalg.toeplitz", c, r)
     rows, columns = c.aval.shape[-1], r.aval.shape[-1]
     stack = jnp.broadcast_shapes(c.aval.shape[:-1], r.aval.shape[:-1])
     if not (rows and columns):

@@ -35,7 +35,7 @@ def cholesky(
         Array([[2., 1.],
                [0., 2.]], dtype=float32)
     """
-    x = square_matrices("cholesky", jnp.asarray(a))
+    x = square_matrices("scipy.linalg.cholesky", jnp.asarray(a))
     factor = lax.linalg.cholesky(x if lower else adjoint(x), symmetrize_input=False)
     return factor if lower else adjoint(factor)
 

@@ -44,6 +44,8 @@ from ._gamma import polygamma as polygamma
 from ._gamma import zeta as zeta
 from ._gaussian_integrals import dawsn as dawsn
 from ._gaussian_integrals import owens_t as owens_t
+from ._hypergeometric import hyp1f1 as hyp1f1
+from ._hypergeometric import hyp2f1 as hyp2f1
 from ._incomplete import betainc as betainc
 from ._incomplete import gammainc as gammainc
 from ._incomplete import gammaincc as gammaincc

@@ -1,0 +1,162 @@
+"""Functions of matrices by the Schur form: f(A) = Q f(T) Qᴴ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import numpy as jnp
+from ...control.custom.custom_jvp import custom_jvp
+from ...errors import ShapeError
+from ...lax.linalg.matrix_stacks import adjoint
+from ...numpy.linalg.operands import square_matrices
+from ...util.messages import message
+from .schur_forms import by_columns, column_at, complex_schur, shifted, solved_upper, sylvester
+
+
+def sqrtm(A: Any, blocksize: int = 1) -> Any:
+    """The principal square roots of matrices: X X = A, with eigenvalues of real part ≥ 0.
+
+    The derivative solves X dX + dX X = dA; it is NaN where two eigenvalues of X add up to 0.
+
+    Args:
+        A: matrices `(..., n, n)`; integers become floating.
+        blocksize: must be 1.
+
+    Returns:
+        Matrices `(..., n, n)`, complex; NaN for a singular matrix without a root.
+
+    Raises:
+        ShapeError: if the matrices are not square.
+        NotImplementedError: if `blocksize` is not 1.
+
+    Reference:
+        Å. Björck and S. Hammarling, "A Schur method for the square root of a matrix", Linear
+        Algebra and its Applications 52/53 (1983).
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.sqrtm(jnp.array([[4.0, 5.0], [0.0, 9.0]]))
+        Array([[2.+0.j, 1.+0.j],
+               [0.+0.j, 3.+0.j]], dtype=complex64)
+    """
+    if blocksize > 1:
+        raise NotImplementedError(
+            message(
+                "scipy.linalg.sqrtm, argument blocksize",
+                given=f"{blocksize!r}",
+                expected="1: roots are found column by column",
+                fix="Leave the argument out.",
+            )
+        )
+    x = square_matrices("scipy.linalg.sqrtm", A)
+    return _square_root(x) if x.aval.size else x.astype(jnp.result_type(x, jnp.complex64))
+
+
+@custom_jvp
+def _square_root(x: Any) -> Any:
+    t, q = complex_schur(x)
+    # A zero of negative sign would choose the other root of a negative number.
+    roots = jnp.sqrt(jnp.diagonal(t, axis1=-2, axis2=-1) + 0)[..., None, :]
+    return q @ by_columns(_root_column, t, t, roots) @ adjoint(q)
+
+
+def _root_column(j: Any, found: Any, t: Any, roots: Any) -> Any:
+    """Column j of X X = T: above the diagonal, (X + xⱼⱼ) xⱼ = tⱼ, X having the columns before."""
+    rows = np.arange(t.aval.shape[-1])[:, None]
+    root = column_at(roots, j)
+    matrix, is_zero = shifted(found, root)
+    above = solved_upper(matrix, jnp.where(rows < j, column_at(t, j), 0))
+    # 0 x = t has no solution unless t is 0.
+    above = jnp.where(is_zero & (above != 0), np.nan, above)
+    return jnp.where(rows == j, root, above)
+
+
+@_square_root.defjvp
+def _(primals: Any, tangents: Any) -> Any:
+    root = _square_root(*primals)
+    return root, sylvester(root, root, tangents[0].astype(root.aval.dtype))
+
+
+def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
+    """The function of a matrix that `func` is of its eigenvalues.
+
+    Digits are lost where eigenvalues are close, as divided differences are formed.
+
+    Args:
+        A: matrix `(n, n)`; integers become floating.
+        func: function of the eigenvalues, which it is given as a complex vector `(n,)`, element by
+            element.
+        disp: whether the result is returned alone.
+
+    Returns:
+        Matrix `(n, n)`, complex, or the pair of it and an estimate of its relative error.  It is
+        NaN if eigenvalues are equal and their vectors not independent: derivatives of `func` would
+        be needed.
+
+    Raises:
+        ShapeError: if `A` is no square matrix, or `func` changes the shape.
+        NotImplementedError: under differentiation.
+
+    Reference:
+        B. N. Parlett, "A recurrence among the elements of functions of triangular matrices", Linear
+        Algebra and its Applications 14 (1976).
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.funm(jnp.array([[1.0, 1.0], [0.0, 2.0]]), lambda x: x**2)
+        Array([[1.+0.j, 3.+0.j],
+               [0.+0.j, 4.+0.j]], dtype=complex64)
+    """
+    x = square_matrices("scipy.linalg.funm", A)
+    if x.aval.ndim != 2:
+        raise _unfit("argument A", x.aval, "one square matrix", "Use jax.vmap for stacks.")
+    t, q = complex_schur(x)
+    eigenvalues = jnp.diagonal(t)
+    values = jnp.asarray(func(eigenvalues)).astype(t.aval.dtype)
+    if values.aval.shape != eigenvalues.aval.shape:
+        expected = f"values of the shape {eigenvalues.aval.shape} of the eigenvalues"
+        fix = "Return a number for each; jax.vmap makes a function of vectors from one of numbers."
+        raise _unfit("result of func", values.aval, expected, fix)
+    found = t
+    if x.aval.size:
+        found = q @ by_columns(_parlett_column, t, t, values) @ adjoint(q)
+    return found if disp else (found, _relative_error(t, found))
+
+
+def _parlett_column(j: Any, found: Any, t: Any, values: Any) -> Any:
+    """Column j of F: above the diagonal, (T − tⱼⱼ) fⱼ = F tⱼ − tⱼ f(tⱼⱼ), as F T = T F."""
+    rows = np.arange(t.aval.shape[-1])[:, None]
+    above = jnp.where(rows < j, column_at(t, j), 0)
+    value = column_at(values[None, :], j)
+    matrix, is_zero = shifted(t, -column_at(jnp.diagonal(t)[None, :], j))
+    column = solved_upper(matrix, jnp.where(rows < j, found @ above - above * value, 0))
+    # Where the eigenvalues i and j are equal, only a row without any coupling says what it is: 0.
+    strict = jnp.triu(t, 1)
+    coupled = jnp.abs(above) + jnp.abs(jnp.triu(found, 1)) @ jnp.abs(above)
+    coupled = coupled + jnp.abs(strict) @ jnp.abs(column)
+    unknown = jnp.any(is_zero & (rows < j) & (coupled > 0))
+    column = jnp.where(unknown, np.nan, column)
+    return jnp.where(rows == j, value, column)
+
+
+def _relative_error(t: Any, found: Any) -> Any:
+    """Rounding, amplified by the smallest gap between eigenvalues; ∞ if elements are not finite."""
+    precision = np.finfo(t.aval.dtype).eps
+    size = t.aval.shape[-1]
+    if size < 2:
+        return jnp.asarray(precision)
+    w = jnp.diagonal(t)
+    gaps = jnp.abs(w[:, None] - w[None, :])
+    smallest = jnp.min(jnp.where(np.eye(size, dtype=bool) | (gaps == 0), np.inf, gaps))
+    smallest = jnp.minimum(jnp.where(jnp.isinf(smallest), precision, smallest), 1)
+    rest = jnp.max(jnp.sum(jnp.abs(jnp.triu(t, 1)), axis=0))
+    error = jnp.clip(precision / smallest * rest, precision, 1)
+    return jnp.where(jnp.all(jnp.isfinite(found)), error, np.inf)
+
+
+def _unfit(what: str, given: Any, expected: str, fix: str) -> ShapeError:
+    where = f"scipy.linalg.funm, {what}"
+    return ShapeError(message(where, given=f"{given}", expected=expected, fix=fix))

@@ -23,6 +23,7 @@ from .. import lax
 from ..control.loops.loops import scan, while_loop
 from ..core import aval_of
 from ..lax.ground.kinds import INTEGER
+from ..lax.random.key_use import random_clone_p
 from ._arguments import drawn_shape, placed, prepared, repeated, requested_dtype
 from ._gamma import any_of
 from ._generators import split_keys
@@ -98,9 +99,11 @@ def poisson(
     is_few = lax.bitwise_or(lax.ne(lam, lam), lax.lt(lam, chosen.type(_SMALL_COUNT)))
     few = lax.select(is_few, lam, lax.full_like(lam, 0))
     many = lax.select(is_few, lax.full_like(lam, 1e5), lam)
+    # A number comes from one of two methods, so both may use the key.
+    again = random_clone_p.bind(typed)
     counts = lax.select(
         is_few,
-        lax.convert_element_type(_events(typed, few), integer),
+        lax.convert_element_type(_events(again, few), integer),
         lax.convert_element_type(_poisson_by_rejection(typed, many), integer),
     )
     none = lax.full_like(counts, 0)
@@ -182,7 +185,9 @@ def _successes(key: Any, n: Any, p: Any) -> Any:
     q = lax.select(wrong_q, full(q, 0.01), q)
     is_few = lax.bitwise_or(wrong_n, lax.le(lax.mul(n, q), number(_SMALL_COUNT)))
     trials = lax.floor(n)
-    few = _trials_to_successes(key, lax.select(is_few, trials, full(n, 0)), lax.log1p(lax.neg(q)))
+    # A number comes from one of two methods, so both may use the key.
+    again, none = random_clone_p.bind(key), full(n, 0)
+    few = _trials_to_successes(again, lax.select(is_few, trials, none), lax.log1p(lax.neg(q)))
     many = _binomial_by_rejection(
         key, lax.select(is_few, full(n, 1e4), trials), lax.select(is_few, full(q, 0.5), q)
     )

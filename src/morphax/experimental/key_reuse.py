@@ -1,4 +1,7 @@
-"""`jax.experimental.key_reuse`: what ``jax_debug_key_reuse`` raises; `jax.random.clone` allows reuse."""
+"""`jax.experimental.key_reuse`: the error that ``jax_debug_key_reuse`` raises.
+
+Keys that `jax.random.clone` returns may be used once more.
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from morphax import lax
+from morphax.lax.random.key_use import random_use_p
 from morphax.lax.random.random_bits import threefry_prng_impl
 from morphax.lax.random.threefry import threefry2x32_p
 
@@ -103,6 +104,12 @@ CASES = (
     _case(
         "random_clone",
         lambda words: _data(lax.random_clone_p.bind(_keys(words))),
+        lambda words: words,
+        MANY,
+    ),
+    _case(
+        "random_use",
+        lambda words: _data(random_use_p.bind(_keys(words))),
         lambda words: words,
         MANY,
     ),

@@ -130,9 +130,7 @@ class Config:
     high_dynamic_range_gumbel: bool = option(
         False, "Draw Gumbel variates with a longer tail, at some cost.", trace=True
     )
-    debug_key_reuse: bool = option(
-        False, "Raise KeyReuseError when a key is consumed twice.", trace=True, inert=True
-    )
+    debug_key_reuse: bool = option(False, "Raise an error when a key is used twice.", trace=True)
 
     structural_identity: bool = option(
         True, "Recognise functions made anew, such as lambdas in a loop, by all that they read."
@@ -369,6 +367,7 @@ class Config:
 
     def __post_init__(self) -> None:
         debugs = self.disable_jit or self.debug_nans or self.debug_infs or self.no_execution
+        debugs = debugs or self.debug_key_reuse
         guards = self.transfer_guard_host_to_device not in (None, "allow")
         object.__setattr__(self, "debugs_execution", debugs)
         object.__setattr__(self, "watches_calls", debugs or guards)

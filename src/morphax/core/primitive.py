@@ -189,6 +189,11 @@ class Primitive:
     plain_program: ClassVar[str | None] = None
     # Whether it can be compiled for sizes that are numbers only.
     needs_numbers: ClassVar[bool] = False
+    # What it does with arrays of keys: "draws" from its first operand, whose keys it uses up;
+    # "makes" keys that are new; "joins" or else "moves" them.  See docs/design/key-reuse.md.
+    key_use: ClassVar[str] = "moves"
+    # How it is put together of programs, a `control.bodies.wiring.Wiring`.
+    wiring: ClassVar[Any] = None
     # Whether it is there to be transposed only: nothing can compute it.
     only_transposed: ClassVar[bool] = False
 

@@ -217,8 +217,8 @@ from .ordering.sorting import sort_key_val as sort_key_val
 from .ordering.sorting import sort_p as sort_p
 from .ordering.sorting import top_k as top_k
 from .ordering.sorting import top_k_p as top_k_p
+from .random.key_use import random_clone_p as random_clone_p
 from .random.random_bits import random_bits_p as random_bits_p
-from .random.random_bits import random_clone_p as random_clone_p
 from .random.random_bits import random_fold_in_p as random_fold_in_p
 from .random.random_bits import random_seed_p as random_seed_p
 from .random.random_bits import random_split_p as random_split_p

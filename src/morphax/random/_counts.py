@@ -23,7 +23,9 @@ from .. import lax
 from ..control.loops.loops import scan, while_loop
 from ..core import aval_of
 from ..lax.ground.kinds import INTEGER
+from ..lax.random.key_use import random_clone_p
 from ._arguments import drawn_shape, placed, prepared, repeated, requested_dtype
+from ._compiled import compiled
 from ._gamma import any_of
 from ._generators import split_keys
 from ._keys import keys_from, single_key
@@ -91,20 +93,27 @@ def poisson(
     """
     integer = requested_dtype("poisson", dtype, INTEGER, default=int)
     typed, shape, chosen, lam = prepared("poisson", key, shape, None, lam)
+    return placed(_poisson(typed, lam, shape, chosen, integer), out_sharding)
+
+
+@compiled
+def _poisson(key: Any, lam: Any, shape: tuple[int, ...], dtype: Any, integer: Any) -> Any:
     if not math.prod(shape):
         return lax.full(shape, 0, integer)
     # Counts do not change with the parameter, except by jumps.
     lam = lax.stop_gradient(repeated(lam, shape))
-    is_few = lax.bitwise_or(lax.ne(lam, lam), lax.lt(lam, chosen.type(_SMALL_COUNT)))
+    is_few = lax.bitwise_or(lax.ne(lam, lam), lax.lt(lam, dtype.type(_SMALL_COUNT)))
     few = lax.select(is_few, lam, lax.full_like(lam, 0))
     many = lax.select(is_few, lax.full_like(lam, 1e5), lam)
+    # A number comes from one of two methods, so both may use the key.
+    again = random_clone_p.bind(key)
     counts = lax.select(
         is_few,
-        lax.convert_element_type(_events(typed, few), integer),
-        lax.convert_element_type(_poisson_by_rejection(typed, many), integer),
+        lax.convert_element_type(_events(again, few), integer),
+        lax.convert_element_type(_poisson_by_rejection(key, many), integer),
     )
     none = lax.full_like(counts, 0)
-    return placed(lax.select(lax.eq(lam, chosen.type(0)), none, counts), out_sharding)
+    return lax.select(lax.eq(lam, dtype.type(0)), none, counts)
 
 
 def _events(key: Any, lam: Any) -> Any:
@@ -166,9 +175,14 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
         dtype('float32')
     """
     typed, shape, chosen, n, p = prepared("binomial", key, shape, dtype, n, p)
+    return _binomial(typed, n, p, shape, chosen)
+
+
+@compiled
+def _binomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     if not math.prod(shape):
-        return lax.full(shape, 0, chosen)
-    return _successes(typed, repeated(n, shape), lax.stop_gradient(repeated(p, shape)))
+        return lax.full(shape, 0, dtype)
+    return _successes(key, repeated(n, shape), lax.stop_gradient(repeated(p, shape)))
 
 
 def _successes(key: Any, n: Any, p: Any) -> Any:
@@ -182,7 +196,9 @@ def _successes(key: Any, n: Any, p: Any) -> Any:
     q = lax.select(wrong_q, full(q, 0.01), q)
     is_few = lax.bitwise_or(wrong_n, lax.le(lax.mul(n, q), number(_SMALL_COUNT)))
     trials = lax.floor(n)
-    few = _trials_to_successes(key, lax.select(is_few, trials, full(n, 0)), lax.log1p(lax.neg(q)))
+    # A number comes from one of two methods, so both may use the key.
+    again, none = random_clone_p.bind(key), full(n, 0)
+    few = _trials_to_successes(again, lax.select(is_few, trials, none), lax.log1p(lax.neg(q)))
     many = _binomial_by_rejection(
         key, lax.select(is_few, full(n, 1e4), trials), lax.select(is_few, full(q, 0.5), q)
     )
@@ -283,18 +299,26 @@ def multinomial(
     typed = single_key("multinomial", key)
     sizes = drawn_shape("multinomial", aval_of(p).shape if shape is None else shape, p)
     *_, chosen, p = prepared("multinomial", key, sizes, dtype, p)
-    _, batch, _, n = prepared("multinomial", key, sizes[:-1], dtype, n)
-    outcomes = lax.transpose(repeated(p, sizes), (len(batch), *range(len(batch))))
+    _, _, _, n = prepared("multinomial", key, sizes[:-1], dtype, n)
+    return _multinomial(typed, n, p, sizes, chosen, unroll)
+
+
+@compiled
+def _multinomial(
+    key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: Any, unroll: int | bool
+) -> Any:
+    batch = shape[:-1]
+    outcomes = lax.transpose(repeated(p, shape), (len(batch), *range(len(batch))))
     remaining = lax.cumsum(outcomes, axis=0, reverse=True)
-    is_zero = lax.eq(remaining, chosen.type(0))
+    is_zero = lax.eq(remaining, dtype.type(0))
     shares = lax.div(outcomes, lax.select(is_zero, lax.full_like(remaining, 1), remaining))
 
     def draw(left: Any, step: Any) -> Any:
         share, step_key = step
-        share = lax.clamp(chosen.type(0), share, chosen.type(1))
+        share = lax.clamp(dtype.type(0), share, dtype.type(1))
         count = _successes(step_key, left, share)
         return lax.sub(left, count), count
 
-    keys = split_keys(typed, sizes[-1:])
+    keys = split_keys(key, shape[-1:])
     _, counts = scan(draw, repeated(n, batch), (shares, keys), unroll=unroll)
-    return lax.transpose(counts, (*range(1, len(sizes)), 0))
+    return lax.transpose(counts, (*range(1, len(shape)), 0))

@@ -28,6 +28,7 @@ from ..errors import ShapeError
 from ..lax.ground.axes import counted
 from ..util.messages import message
 from ._arguments import drawn_shape, placed, prepared, repeated
+from ._compiled import compiled
 from ._generators import split_keys
 from ._inversion import exponential_of
 from ._keys import keys_from
@@ -128,6 +129,7 @@ def _drawn_jvp(log_space: bool, primals: Any, tangents: Any) -> Any:
     return drawn, lax.mul(tangents[1], lax.select(is_tiny, limit, slope))
 
 
+@compiled
 def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: Any, *, log_space: bool) -> Any:
     """Gamma numbers, or their logarithms, for a typed key and a parameter made by `parameter`."""
     if not math.prod(shape):
@@ -162,14 +164,19 @@ def beta(
     key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
     """Numbers with density x^(a−1) (1−x)^(b−1) Γ(a+b) / Γ(a)Γ(b) on [0, 1]."""
-    typed, shape, chosen, *parameters = prepared("beta", key, shape, dtype, a, b)
+    typed, shape, chosen, a, b = prepared("beta", key, shape, dtype, a, b)
+    return placed(_beta(typed, a, b, shape, chosen), out_sharding)
+
+
+@compiled
+def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     logs = [
-        _gamma(k, p, shape, chosen, log_space=True)
-        for k, p in zip(keys_from(typed), parameters, strict=True)
+        _gamma(k, p, shape, dtype, log_space=True)
+        for k, p in zip(keys_from(key), (a, b), strict=True)
     ]
     largest = lax.max(*logs)
     first, second = [lax.exp(lax.sub(x, largest)) for x in logs]
-    return placed(lax.div(first, lax.add(first, second)), out_sharding)
+    return lax.div(first, lax.add(first, second))
 
 
 def dirichlet(
@@ -202,12 +209,17 @@ def dirichlet(
         )
     sizes = own[:-1] if shape is None else drawn_shape("dirichlet", shape)
     typed, sizes, chosen, alpha = prepared("dirichlet", key, (*sizes, own[-1]), dtype, alpha)
-    logs = _gamma(typed, alpha, sizes, chosen, log_space=True)
-    last = len(sizes) - 1
+    return placed(_dirichlet(typed, alpha, sizes, chosen), out_sharding)
+
+
+@compiled
+def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    logs = _gamma(key, alpha, shape, dtype, log_space=True)
+    last = len(shape) - 1
     largest = lax.reduce_max(logs, (last,))
     weights = lax.exp(lax.sub(logs, lax.expand_dims(largest, (last,))))
     total = lax.expand_dims(lax.reduce_sum(weights, (last,)), (last,))
-    return placed(lax.div(weights, total), out_sharding)
+    return lax.div(weights, total)
 
 
 def chisquare(
@@ -218,6 +230,7 @@ def chisquare(
     return placed(_chisquare(typed, df, shape, chosen), out_sharding)
 
 
+@compiled
 def _chisquare(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     logs = _gamma(key, lax.div(df, dtype.type(2)), shape, dtype, log_space=True)
     return lax.mul(lax.exp(logs), dtype.type(2))
@@ -226,11 +239,16 @@ def _chisquare(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Student's distribution: z / √(c / df) of a normal z and c from `chisquare`."""
     typed, shape, chosen, df = prepared("t", key, shape, dtype, df)
-    normal_key, gamma_key = keys_from(typed)
-    z = standard_normal(normal_key, shape, chosen)
-    half = lax.div(df, chosen.type(2))
-    ratio = lax.div(half, _gamma(gamma_key, half, shape, chosen, log_space=False))
-    return placed(lax.mul(z, lax.sqrt(ratio)), out_sharding)
+    return placed(_t(typed, df, shape, chosen), out_sharding)
+
+
+@compiled
+def _t(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    normal_key, gamma_key = keys_from(key)
+    z = standard_normal(normal_key, shape, dtype)
+    half = lax.div(df, dtype.type(2))
+    ratio = lax.div(half, _gamma(gamma_key, half, shape, dtype, log_space=False))
+    return lax.mul(z, lax.sqrt(ratio))
 
 
 def f(
@@ -243,14 +261,16 @@ def f(
     out_sharding: Any = None,
 ) -> Any:
     """Fisher's distribution: (c₁ / dfnum) / (c₂ / dfden) of two numbers from `chisquare`."""
-    typed, shape, chosen, *parameters = prepared("f", key, shape, dtype, dfnum, dfden)
+    typed, shape, chosen, dfnum, dfden = prepared("f", key, shape, dtype, dfnum, dfden)
+    return placed(_f(typed, dfnum, dfden, shape, chosen), out_sharding)
+
+
+@compiled
+def _f(key: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     # In this order, as JAX draws them.
-    second_key, first_key = keys_from(typed)
-    means = [
-        lax.div(_chisquare(k, df, shape, chosen), df)
-        for k, df in zip((first_key, second_key), parameters, strict=True)
-    ]
-    return placed(lax.div(*means), out_sharding)
+    second_key, first_key = keys_from(key)
+    first = lax.div(_chisquare(first_key, dfnum, shape, dtype), dfnum)
+    return lax.div(first, lax.div(_chisquare(second_key, dfden, shape, dtype), dfden))
 
 
 def generalized_normal(
@@ -261,6 +281,7 @@ def generalized_normal(
     return placed(_generalized_normal(typed, p, shape, chosen), out_sharding)
 
 
+@compiled
 def _generalized_normal(key: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     gamma_key, sign_key = keys_from(key)
     inverse = lax.div(dtype.type(1), p)
@@ -289,9 +310,15 @@ def ball(
     """
     d = counted("random.ball, argument d", d)
     typed, shape, chosen, p = prepared("ball", key, shape, dtype, p)
-    direction_key, length_key = keys_from(typed)
-    points = _generalized_normal(direction_key, p, (*shape, d), chosen)
-    powers = lax.reduce_sum(lax.pow(lax.abs(points), p), (len(shape),))
-    waiting = exponential_of(unit_interval(length_key, shape, chosen))
-    length = lax.pow(lax.add(powers, waiting), lax.div(chosen.type(1), p))
-    return placed(lax.div(points, lax.expand_dims(length, (len(shape),))), out_sharding)
+    return placed(_ball(typed, p, (*shape, d), chosen), out_sharding)
+
+
+@compiled
+def _ball(key: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
+    direction_key, length_key = keys_from(key)
+    points = _generalized_normal(direction_key, p, shape, dtype)
+    last = len(shape) - 1
+    powers = lax.reduce_sum(lax.pow(lax.abs(points), p), (last,))
+    waiting = exponential_of(unit_interval(length_key, shape[:-1], dtype))
+    length = lax.pow(lax.add(powers, waiting), lax.div(dtype.type(1), p))
+    return lax.div(points, lax.expand_dims(length, (last,)))

@@ -21,8 +21,10 @@ import numpy as np
 
 from .. import lax
 from ..array import Array
+from ..config import current as current_config
 from ..core import aval_of
 from ..lax.random.generators import PRNGImpl
+from ..lax.random.key_use import random_use_p
 from ..lax.random.random_bits import (
     random_bits_p,
     random_fold_in_p,
@@ -127,7 +129,7 @@ def split_keys(keys: Any, shape: tuple[int, ...]) -> Any:
         return random_split_p.bind(keys, shape=shape)
     impl = generator_of(aval.dtype)
     split = _mapped(lambda words: impl.split(words, shape), aval.ndim)
-    return random_wrap_p.bind(split(random_unwrap_p.bind(keys)), impl=impl)
+    return random_wrap_p.bind(split(_words_for_a_draw(keys)), impl=impl)
 
 
 def fold_in_key(key: Any, data: Any) -> Any:
@@ -147,7 +149,7 @@ def drawn_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
         return random_bits_p.bind(keys, bit_width=bit_width, shape=shape)
     impl = generator_of(aval.dtype)
     draw = _mapped(lambda words: impl.random_bits(words, bit_width, shape), aval.ndim)
-    bits = draw(random_unwrap_p.bind(keys))
+    bits = draw(_words_for_a_draw(keys))
     given, wanted = aval_of(bits), (*aval.shape, *shape)
     if given.shape != wanted or given.dtype != f"uint{bit_width}":
         raise TypeError(
@@ -159,6 +161,13 @@ def drawn_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
             )
         )
     return bits
+
+
+def _words_for_a_draw(keys: Any) -> Any:
+    """The words of keys that are used up."""
+    if current_config().debug_key_reuse:
+        keys = random_use_p.bind(keys)
+    return random_unwrap_p.bind(keys)
 
 
 def _as_array(number: Any) -> Any:

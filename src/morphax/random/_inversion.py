@@ -104,6 +104,7 @@ def cauchy(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = 
     return placed(lax.tan(angle), out_sharding)
 
 
+@replayed(2)
 def pareto(
     key: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -113,6 +114,7 @@ def pareto(
     return placed(lax.exp(exponents), out_sharding)
 
 
+@replayed(2)
 def rayleigh(
     key: Any, scale: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -122,6 +124,7 @@ def rayleigh(
     return placed(lax.mul(scale, lax.sqrt(squares)), out_sharding)
 
 
+@replayed(3)
 def weibull_min(
     key: Any, scale: Any, concentration: Any, shape: Any = (), dtype: Any = None
 ) -> Any:
@@ -132,6 +135,7 @@ def weibull_min(
     return lax.mul(lax.pow(powers, lax.div(chosen.type(1), c)), s)
 
 
+@replayed(4)
 def triangular(
     key: Any,
     left: Any,
@@ -155,6 +159,7 @@ def triangular(
     return placed(numbers, out_sharding)
 
 
+@replayed(2)
 def geometric(
     key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:

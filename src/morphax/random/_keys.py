@@ -21,7 +21,8 @@ from ..engines.reference.replay import replayed
 from ..lax.ground.axes import canonical_shape
 from ..lax.ground.kinds import INTEGER
 from ..lax.random.generators import PRNGImpl
-from ..lax.random.random_bits import random_clone_p, random_unwrap_p, random_wrap_p
+from ..lax.random.key_use import random_clone_p
+from ..lax.random.random_bits import random_unwrap_p, random_wrap_p
 from ..util.frames import user_frame
 from ..util.messages import message
 from ._generators import GENERATORS, fold_in_key, generator_of, seeded, split_keys

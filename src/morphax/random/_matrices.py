@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.ground.axes import canonical_shape, counted
 from ..lax.ground.kinds import FLOATING, INEXACT
@@ -18,6 +19,7 @@ from ._keys import single_key
 from ._normal import normal
 
 
+@replayed(3)
 def multivariate_normal(
     key: Any,
     mean: Any,
@@ -119,6 +121,7 @@ def _check_moments(mean: tuple[int, ...], cov: tuple[int, ...]) -> None:
     )
 
 
+@replayed(1)
 def orthogonal(
     key: Any,
     n: int,

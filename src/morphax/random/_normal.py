@@ -107,6 +107,7 @@ def lognormal(
     return placed(lax.exp(exponents), out_sharding)
 
 
+@replayed(1)
 def maxwell(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Lengths of vectors of three independent normal numbers of variance 1."""
     typed, shape, chosen = prepared("maxwell", key, shape, dtype)
@@ -118,6 +119,7 @@ def _speeds(key: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.sqrt(lax.reduce_sum(lax.square(velocities), (len(shape),)))
 
 
+@replayed(3)
 def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype: Any = None) -> Any:
     """``loc + scale · m``, where m has the Maxwell distribution and either sign.
 
@@ -141,6 +143,7 @@ def double_sided_maxwell(key: Any, loc: Any, scale: Any, shape: Any = (), dtype:
     return lax.add(lax.mul(signed, scale), loc)
 
 
+@replayed(2)
 def wald(
     key: Any, mean: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:

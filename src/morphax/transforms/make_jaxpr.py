@@ -18,6 +18,7 @@ from ..core import (
     frames_hidden_in,
     stage,
 )
+from ..engines.reference.key_reuse import check_program
 from ..lax.ground.axes import integer_tuple
 from ..tree import PyTreeDef
 from ..util.messages import message
@@ -109,7 +110,9 @@ def _staged(
         jaxpr, consts = stage(
             flat, [shape_aval(x) for x in leaves], debug_info(transform, fun, in_tree)
         )
-    return close_open(jaxpr, consts), flat.out_tree
+    closed = close_open(jaxpr, consts)
+    check_program(closed)
+    return closed, flat.out_tree
 
 
 def _axes_in_scope(axis_env: Sequence[tuple[Any, int]]) -> ExitStack:

@@ -19,10 +19,11 @@ from ... import tree
 from ...array import Array
 from ...config import Config, state
 from ...config import current as current_config
-from ...core import AbstractRef, aval_of, axis_env, hide_frames, stage_with_operands
+from ...core import AbstractRef, aval_of, axis_env, hide_frames
 from ...core.trace import _current as this_thread
 from ...engines.build_events import TRACING, reported
 from ...engines.reference.eager import EvalTrace, as_array
+from ...engines.reference.key_reuse import stage_checked
 from ...transforms.derivatives import shape_aval
 from ...transforms.flattening import (
     FlatFunction,
@@ -172,14 +173,13 @@ class JitFunction:
     ) -> Traced:
         fun, options = self._fun, self._options
         note_trace(fun, options, avals, in_tree, static)
-        complete = static and static.complete
         names_complete = static and static.without_values().complete
-        flat = FlatFunction(fun, in_tree, "jit", complete=complete)
+        flat = FlatFunction(fun, in_tree, "jit", complete=static and static.complete)
         info = debug_info("jit", fun, in_tree, names_complete)
         where = f"jit of {function_label(fun)}"
         sharded = options.shardings and ShardedFunction(flat, options.shardings, where)
         with reported(TRACING, function_name(fun)):
-            jaxpr, captured = stage_with_operands(sharded or flat, avals, info)
+            jaxpr, captured = stage_checked(sharded or flat, avals, info)
         # Arrays of ours are aligned, and so go to XLA without a further copy at each call.
         owned = [as_array(c) if isinstance(c, np.ndarray) else c for c in jaxpr.consts]
         donated = donated_leaves(options.donated, in_tree, static)

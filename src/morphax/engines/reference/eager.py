@@ -35,6 +35,7 @@ from ...util.messages import message
 from ..choice import engine_for, preferred_engines
 from .float_errors import ignore_float_errors, restore_float_errors
 from .kernels import application
+from .key_reuse import observed
 from .nan_checks import bad_numbers, checked
 
 
@@ -107,6 +108,8 @@ def _debugged(
                 fix="Trace and compile only, or leave the block of jax.no_execution.",
             )
         )
+    if config.debug_key_reuse:
+        return observed(trace, primitive, operands, params, config)
     bad = bad_numbers(config)
     if bad is None or primitive.process_eval is not None:
         return trace.compute(primitive, operands, params, config)

@@ -73,6 +73,7 @@ class RandomSeed(KeyOperation):
     """The key of an integer: the integer itself, 32 bits of it unless its dtype has 64."""
 
     name = "random_seed"
+    key_use = "makes"
 
     def abstract_eval(self, seeds: Any, *, impl: PRNGImpl) -> ShapedArray:
         INTEGER.check(self.name, 0, seeds)
@@ -95,6 +96,7 @@ class RandomWrap(KeyOperation):
     """Keys (...) of their words (..., *key_shape)."""
 
     name = "random_wrap"
+    key_use = "makes"
 
     def abstract_eval(self, words: Any, *, impl: PRNGImpl) -> ShapedArray:
         shape, axes = impl.key_shape, len(words.shape) - len(impl.key_shape)
@@ -153,27 +155,11 @@ class RandomUnwrap(KeyOperation):
 
 
 @final
-class RandomClone(KeyOperation):
-    """The same keys, as new ones in the eyes of a check against using keys twice."""
-
-    name = "random_clone"
-
-    def abstract_eval(self, keys: Any) -> Any:
-        KEY.check(self.name, 0, keys)
-        return like(keys)
-
-    def evaluate(self, keys: Any) -> Any:
-        return keys
-
-    def lower(self, b: Builder, out: Any, keys: Value) -> Value:
-        return keys
-
-
-@final
 class RandomFoldIn(KeyOperation):
     """A key of a key and a number: the image of the number, of 32 bits."""
 
     name = "random_fold_in"
+    key_use = "makes"
 
     def abstract_eval(self, keys: Any, data: Any) -> ShapedArray:
         _check_threefry(self.name, keys)
@@ -209,6 +195,8 @@ class RandomFoldIn(KeyOperation):
 
 class Draw(KeyOperation):
     """The images of the first counters: for keys (...), an array (..., *shape)."""
+
+    key_use = "draws"
 
     def axis_flow(self, keys: Any, *, shape: Any, **_: Any) -> AxisFlow:
         return _inner_axes(keys, shape)
@@ -366,7 +354,6 @@ def _with_halves_swapped(b: Builder, pairs: Value) -> Value:
 random_seed_p = RandomSeed()
 random_wrap_p = RandomWrap()
 random_unwrap_p = RandomUnwrap()
-random_clone_p = RandomClone()
 random_fold_in_p = RandomFoldIn()
 random_split_p = RandomSplit()
 random_bits_p = RandomBits()

@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, final
 
 from ...array import Array
+from ...config import current as current_config
 from ...core import (
     AbstractRef,
     Cell,
@@ -36,6 +37,7 @@ from ...core import (
 from ...core.effects import Effects
 from ...core.printing import Printer
 from ...core.trace import Trace
+from ...engines.reference.key_identities import identities_of, is_key, remember
 from ...errors import UnexpectedTracerError
 from ...util.layout import Block, Document, Text
 from ...util.messages import message
@@ -214,7 +216,10 @@ def apart(x: Any) -> Any:
     """The same numbers as another object, so that one may be given away and the other used."""
     if type(x) is not Array:
         return x
-    return x.clone()
+    copy = x.clone()
+    if current_config().debug_key_reuse and is_key(x):
+        remember(copy, identities_of(x))
+    return copy
 
 
 class Access(TakesReferences):

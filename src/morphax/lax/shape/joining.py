@@ -35,6 +35,7 @@ class Concatenate(Primitive):
 
     name = "concatenate"
     linear = True
+    key_use = "joins"
 
     def abstract_eval(self, *avals: Any, dimension: Any) -> ShapedArray:
         first = avals[0]
@@ -130,6 +131,7 @@ class Stack(Primitive):
 
     name = "stack"
     linear = True
+    key_use = "joins"
 
     def abstract_eval(self, *avals: Any, axis: Any) -> ShapedArray:
         first = avals[0]

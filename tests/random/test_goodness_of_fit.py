@@ -1,0 +1,202 @@
+"""Every distribution against its distribution function: Kolmogorov–Smirnov and χ² tests.
+
+The seeds are fixed, so a test that passes goes on to pass.  A right sampler fails a test with
+probability `RARE`; a wrong one fails with near certainty.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax import random
+
+COUNT = 4000
+RARE = 1e-4
+SHAPE = (COUNT,)
+
+# Draws of real numbers, and their distributions.
+CONTINUOUS = {
+    "uniform": (lambda k: random.uniform(k, SHAPE), stats.uniform()),
+    "uniform between": (
+        lambda k: random.uniform(k, SHAPE, minval=-3.0, maxval=5.0),
+        stats.uniform(-3, 8),
+    ),
+    "normal": (lambda k: random.normal(k, SHAPE), stats.norm()),
+    "truncated_normal": (
+        lambda k: random.truncated_normal(k, -0.5, 2.0, SHAPE),
+        stats.truncnorm(-0.5, 2),
+    ),
+    "lognormal": (lambda k: random.lognormal(k, 0.7, SHAPE), stats.lognorm(0.7)),
+    "maxwell": (lambda k: random.maxwell(k, SHAPE), stats.maxwell()),
+    "double_sided_maxwell": (
+        lambda k: abs(random.double_sided_maxwell(k, 0.0, 2.0, SHAPE)),
+        stats.maxwell(scale=2),
+    ),
+    "wald": (lambda k: random.wald(k, 1.5, SHAPE), stats.invgauss(1.5)),
+    "exponential": (lambda k: random.exponential(k, SHAPE), stats.expon()),
+    "gumbel": (lambda k: random.gumbel(k, SHAPE), stats.gumbel_r()),
+    "gumbel, high": (lambda k: random.gumbel(k, SHAPE, mode="high"), stats.gumbel_r()),
+    "laplace": (lambda k: random.laplace(k, SHAPE), stats.laplace()),
+    "logistic": (lambda k: random.logistic(k, SHAPE), stats.logistic()),
+    "cauchy": (lambda k: random.cauchy(k, SHAPE), stats.cauchy()),
+    "pareto": (lambda k: random.pareto(k, 2.5, SHAPE), stats.pareto(2.5)),
+    "rayleigh": (lambda k: random.rayleigh(k, 1.5, SHAPE), stats.rayleigh(scale=1.5)),
+    "weibull_min": (
+        lambda k: random.weibull_min(k, 2.0, 0.8, SHAPE),
+        stats.weibull_min(0.8, scale=2),
+    ),
+    "triangular": (
+        lambda k: random.triangular(k, -1.0, 0.5, 4.0, SHAPE),
+        stats.triang(0.3, -1, 5),
+    ),
+    "gamma below 1": (lambda k: random.gamma(k, 0.3, SHAPE), stats.gamma(0.3)),
+    "gamma": (lambda k: random.gamma(k, 4.0, SHAPE), stats.gamma(4)),
+    "loggamma": (lambda k: random.loggamma(k, 0.5, SHAPE), stats.loggamma(0.5)),
+    "beta": (lambda k: random.beta(k, 0.5, 2.0, SHAPE), stats.beta(0.5, 2)),
+    "dirichlet": (
+        lambda k: random.dirichlet(k, jnp.array([1.0, 2.0, 3.0]), SHAPE)[:, 1],
+        stats.beta(2, 4),
+    ),
+    "chisquare": (lambda k: random.chisquare(k, 3.0, SHAPE), stats.chi2(3)),
+    "f": (lambda k: random.f(k, 3.0, 7.0, SHAPE), stats.f(3, 7)),
+    "t": (lambda k: random.t(k, 3.0, SHAPE), stats.t(3)),
+    "generalized_normal": (lambda k: random.generalized_normal(k, 1.5, SHAPE), stats.gennorm(1.5)),
+    "ball": (
+        lambda k: jnp.sum(random.ball(k, 3, 2, SHAPE) ** 2, axis=-1) ** 1.5,
+        stats.uniform(),
+    ),
+    "multivariate_normal": (
+        lambda k: random.multivariate_normal(k, MEAN, COV, SHAPE) @ jnp.array([1.0, -2.0]),
+        stats.norm(-3, np.sqrt(2 - 4 * 0.6 + 4)),
+    ),
+    "orthogonal": (
+        lambda k: random.orthogonal(k, 3, SHAPE)[:, 0, 0],
+        stats.uniform(-1, 2),
+    ),
+    "unitary": (
+        lambda k: jnp.abs(random.orthogonal(k, 2, SHAPE, "complex64")[:, 1, 0]) ** 2,
+        stats.uniform(),
+    ),
+    "complex normal": (
+        lambda k: jnp.abs(random.normal(k, SHAPE, "complex64")) ** 2,
+        stats.expon(),
+    ),
+}
+MEAN, COV = jnp.array([1.0, 2.0]), jnp.array([[2.0, 0.6], [0.6, 1.0]])
+
+# Draws of whole numbers, and the probabilities of 0, 1, …; what is beyond them counts as the last.
+DISCRETE = {
+    "bits": (lambda k: random.bits(k, SHAPE, "uint8") >> 4, np.full(16, 1 / 16)),
+    "high bits": (lambda k: random.bits(k, SHAPE) >> 28, np.full(16, 1 / 16)),
+    "randint": (lambda k: random.randint(k, SHAPE, 3, 10) - 3, np.full(7, 1 / 7)),
+    "randint, wide": (
+        lambda k: random.randint(k, SHAPE, -(2**31), 2**31 - 1) // 2**28 + 8,
+        np.full(16, 1 / 16),
+    ),
+    "bernoulli": (lambda k: random.bernoulli(k, 0.3, SHAPE), np.array([0.7, 0.3])),
+    "bernoulli, high": (
+        lambda k: random.bernoulli(k, 0.3, SHAPE, mode="high"),
+        np.array([0.7, 0.3]),
+    ),
+    "rademacher": (lambda k: (random.rademacher(k, SHAPE) + 1) // 2, np.full(2, 1 / 2)),
+    "sign of double_sided_maxwell": (
+        lambda k: random.double_sided_maxwell(k, 0.0, 1.0, SHAPE) > 0,
+        np.full(2, 1 / 2),
+    ),
+    "geometric": (
+        lambda k: random.geometric(k, 0.3, SHAPE) - 1,
+        stats.geom(0.3).pmf(1 + np.arange(15)),
+    ),
+    "poisson": (lambda k: random.poisson(k, 3.0, SHAPE), stats.poisson(3).pmf(np.arange(10))),
+    "poisson of many": (
+        lambda k: random.poisson(k, 40.0, SHAPE) // 4,
+        stats.poisson(40).pmf(np.arange(64)).reshape(16, 4).sum(1),
+    ),
+    "binomial": (
+        lambda k: random.binomial(k, 10, 0.3, SHAPE),
+        stats.binom(10, 0.3).pmf(np.arange(8)),
+    ),
+    "binomial of many": (
+        lambda k: random.binomial(k, 120, 0.7, SHAPE) // 4,
+        stats.binom(120, 0.7).pmf(np.arange(124)).reshape(31, 4).sum(1),
+    ),
+    "multinomial": (
+        lambda k: random.multinomial(k, 6, jnp.array([0.2, 0.3, 0.5]), shape=(COUNT, 3))[:, 1],
+        stats.binom(6, 0.3).pmf(np.arange(6)),
+    ),
+    "categorical": (
+        lambda k: random.categorical(k, jnp.log(WEIGHTS), shape=SHAPE),
+        np.array([0.1, 0.2, 0.3, 0.4]),
+    ),
+    "categorical without replacement": (
+        lambda k: jax.vmap(
+            lambda k: random.categorical(k, jnp.log(WEIGHTS), shape=(2,), replace=False)[1]
+        )(random.split(k, COUNT)),
+        None,
+    ),
+    "choice": (lambda k: random.choice(k, 7, SHAPE), np.full(7, 1 / 7)),
+    "choice by weight": (
+        lambda k: random.choice(k, 4, SHAPE, p=WEIGHTS),
+        np.array([0.1, 0.2, 0.3, 0.4]),
+    ),
+    "permutation": (
+        lambda k: jax.vmap(lambda k: _rank(random.permutation(k, 4)))(random.split(k, COUNT)),
+        np.full(24, 1 / 24),
+    ),
+}
+WEIGHTS = jnp.array([0.1, 0.2, 0.3, 0.4])
+
+
+def _rank(order):
+    """The number of a permutation of four things: its digits in the factorial system."""
+    later = jnp.array([[j > i for j in range(4)] for i in range(4)])
+    digits = jnp.sum((order[None, :] < order[:, None]) & later, axis=1)
+    return jnp.sum(digits * jnp.array([6, 2, 1, 0]))
+
+
+def _second_of_two(weights):
+    """How probable each category is as the second of two different ones."""
+    w = np.asarray(weights, np.float64)
+    return np.array([sum(w[i] * w[j] / (1 - w[i]) for i in range(4) if i != j) for j in range(4)])
+
+
+@pytest.mark.parametrize("name", CONTINUOUS)
+def test_distribution_function(name):
+    draw, distribution = CONTINUOUS[name]
+    numbers = np.asarray(draw(random.key(7)), np.float64)
+    assert stats.kstest(numbers, distribution.cdf).pvalue > RARE
+
+
+@pytest.mark.parametrize("name", DISCRETE)
+def test_frequencies(name):
+    draw, probabilities = DISCRETE[name]
+    if probabilities is None:
+        probabilities = _second_of_two(WEIGHTS)
+    numbers = np.minimum(np.asarray(draw(random.key(7))).astype(int), len(probabilities) - 1)
+    assert numbers.min() >= 0
+    found = np.bincount(numbers, minlength=len(probabilities))
+    expected = COUNT * np.append(probabilities[:-1], 1 - probabilities[:-1].sum())
+    # χ² needs a few expected cases of each kind; the rare kinds count as one.
+    common = expected >= 5
+    if not common.all():
+        found = np.append(found[common], found[~common].sum())
+        expected = np.append(expected[common], expected[~common].sum())
+    assert stats.chisquare(found, expected).pvalue > RARE
+
+
+@pytest.mark.parametrize("impl", ["rbg", "unsafe_rbg"])
+def test_other_generators(impl):
+    numbers = np.asarray(random.normal(random.key(7, impl=impl), SHAPE), np.float64)
+    assert stats.kstest(numbers, stats.norm().cdf).pvalue > RARE
+
+
+def test_every_distribution_is_here():
+    names = {name.split(",")[0].split(" ")[0] for name in {**CONTINUOUS, **DISCRETE}}
+    others = {"key", "split", "fold_in", "clone", "key_data", "key_dtype", "key_impl"}
+    others |= {"wrap_key_data"}
+    functions = {n for n in dir(random) if n[0].islower() and callable(getattr(random, n))}
+    assert functions - others <= names

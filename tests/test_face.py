@@ -60,6 +60,8 @@ MODULES = (
     "profiler",
     "random",
     "ref",
+    "science.interpolate",
+    "science.linalg",
     "scipy.cluster.vq",
     "scipy.fft",
     "scipy.integrate",

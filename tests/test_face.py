@@ -62,6 +62,7 @@ MODULES = (
     "ref",
     "science.interpolate",
     "science.linalg",
+    "science.ndimage",
     "scipy.cluster.vq",
     "scipy.fft",
     "scipy.integrate",

@@ -14,10 +14,12 @@ from ..util.on_demand import on_demand as _on_demand
 if _TYPE_CHECKING:
     from . import interpolate as interpolate
     from . import linalg as linalg
+    from . import ndimage as ndimage
 
 _PACKAGES = (
     "interpolate",
     "linalg",
+    "ndimage",
 )
 
 __getattr__, __dir__ = _on_demand(__name__, _PACKAGES, {})

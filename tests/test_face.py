@@ -63,6 +63,7 @@ MODULES = (
     "science.interpolate",
     "science.linalg",
     "science.ndimage",
+    "science.signal",
     "scipy.cluster.vq",
     "scipy.fft",
     "scipy.integrate",

@@ -15,11 +15,13 @@ if _TYPE_CHECKING:
     from . import interpolate as interpolate
     from . import linalg as linalg
     from . import ndimage as ndimage
+    from . import signal as signal
 
 _PACKAGES = (
     "interpolate",
     "linalg",
     "ndimage",
+    "signal",
 )
 
 __getattr__, __dir__ = _on_demand(__name__, _PACKAGES, {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -165,6 +166,54 @@ def test_derivatives_of_kernels() -> None:
     np.testing.assert_allclose(smooth(0.8), ndimage.gaussian_filter(FLOATS, 0.8, radius=3), 1e-12)
     with pytest.raises(ConcretizationTypeError, match="radius="):
         jax.jit(run)(1.0)
+
+
+@pytest.mark.parametrize("mode", [*MODES, "grid-constant"])
+@pytest.mark.parametrize("order", [0, 1])
+def test_images_moved_and_turned(mode: str, order: int) -> None:
+    matrix = np.array([[0.9, 0.3], [-0.4, 1.2]])
+    for kind in ("float", "int", "one"):
+        for name, args, options in (
+            ("shift", (0.3,), {}),
+            ("shift", ((9.1, -13.4),), {}),
+            ("affine_transform", (matrix, (0.17, -0.6), (3, 8)), {}),
+            ("affine_transform", (np.c_[matrix, [0.11, -2.35]],), {}),
+            ("affine_transform", ([0.93, 1.04], 0.3), {}),
+            ("zoom", ((2.1, 0.4),), {}),
+            ("zoom", (1.7,), {"grid_mode": True}),
+            ("rotate", (31.0,), {}),
+            ("rotate", (-90,), {"reshape": True}),
+            ("rotate", (200.0,), {"reshape": False}),
+        ):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                _agree(
+                    name, IMAGES[kind], args, {**options, "order": order, "mode": mode, "cval": 2}
+                )
+
+
+def test_derivatives_of_images_that_are_moved_and_turned() -> None:
+    turn = lambda x, a: ndimage.rotate(x, a, reshape=False, order=1)  # noqa: E731
+    check_grads(turn, (FLOATS, np.float64(20.0)), order=2, atol=1e-3, rtol=1e-3)
+    move = lambda x, s: ndimage.shift(x, [s, 0.3], order=1, mode="mirror")  # noqa: E731
+    check_grads(move, (FLOATS, np.float64(0.2)), order=2, atol=1e-3, rtol=1e-3)
+    np.testing.assert_allclose(jax.jit(turn)(FLOATS, 20.0), turn(FLOATS, 20.0), 1e-9, 1e-9)
+    with pytest.raises(ConcretizationTypeError, match="reshape=False"):
+        jax.jit(lambda a: ndimage.rotate(FLOATS, a, order=1))(20.0)
+    assert ndimage.zoom(np.zeros((0, 2)), 2, order=1).shape == (0, 4)
+    assert ndimage.zoom(FLOATS, 0, order=1).shape == (0, 0)
+
+
+def test_moves_that_are_refused() -> None:
+    for name, args, options, text in (
+        ("shift", (1,), {"order": 3}, "argument order"),
+        ("shift", (1,), {"order": 1, "mode": "other"}, "argument mode"),
+        ("zoom", (-1,), {"order": 1}, "argument zoom"),
+        ("affine_transform", (np.eye(4),), {"order": 1}, "argument matrix"),
+        ("affine_transform", (np.eye(2), 0, (3,)), {"order": 1}, "argument output_shape"),
+    ):
+        with pytest.raises(ValueError, match=text):
+            getattr(ndimage, name)(FLOATS, *args, **options)
 
 
 def test_arguments_that_are_refused() -> None:

@@ -176,6 +176,7 @@ def test_peaks_that_are_equal() -> None:
     # The later of equal peaks stay.
     assert signal.find_peaks(x, distance=3)[0].tolist() == [3, 6]
     assert signal.find_peaks(x, distance=4)[0].tolist() == [1, 6]
+    assert signal.find_peaks(x, plateau_size=np.array([1, 1]))[0].tolist() == [1, 3]
     heights = np.linspace(3, 1, 9)
     assert signal.find_peaks(x, height=heights)[0].tolist() == [6]
 

@@ -162,5 +162,6 @@ def _solved(lower: Any, diagonal: Any, upper: Any, right: Any) -> Any:
     if not right.aval.size:
         return right
     columns = jnp.reshape(right, (right.aval.shape[0], -1))
-    diagonals = [convert(v, dtype) for v in (lower, diagonal, upper)]
-    return jnp.reshape(lax.linalg.tridiagonal_solve(*diagonals, columns), right.aval.shape)
+    lower, diagonal, upper = [convert(v, dtype) for v in (lower, diagonal, upper)]
+    found = lax.linalg.tridiagonal_solve(lower, diagonal, upper, columns)
+    return jnp.reshape(found, right.aval.shape)

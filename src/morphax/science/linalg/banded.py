@@ -301,7 +301,10 @@ def solveh_banded(
         return jnp.zeros_like(b)
     below = inside(ab, count, 0) if lower else adjoint_band(ab, count, upper=True)
     whole = hermitian_band(below)
-    solve = lambda _, y: _solved_with_factor(_cholesky(below), y)  # noqa: E731
+
+    def solve(_: Any, y: Any) -> Any:
+        return _solved_with_factor(_cholesky(below), y)
+
     found = custom_linear_solve(
         lambda x: banded_product(whole, x, count, count),
         columns,

@@ -9,6 +9,10 @@ from ._correlation import correlate1d as correlate1d
 from ._correlation import laplace as laplace
 from ._correlation import prewitt as prewitt
 from ._correlation import sobel as sobel
+from ._geometry import affine_transform as affine_transform
+from ._geometry import rotate as rotate
+from ._geometry import shift as shift
+from ._geometry import zoom as zoom
 from ._ranks import maximum_filter as maximum_filter
 from ._ranks import maximum_filter1d as maximum_filter1d
 from ._ranks import median_filter as median_filter

@@ -57,7 +57,7 @@ def median_filter(
         >>> median_filter(jnp.array([1, 9, 2, 3, 8]), 3)
         Array([1, 2, 3, 3, 8], dtype=int32)
     """
-    count = np.count_nonzero(_window("median_filter", input, size, footprint, axes)[0])
+    count = int(np.count_nonzero(_window("median_filter", input, size, footprint, axes)[0]))
     options = (size, footprint, output, mode, cval, origin, axes)
     return _ranked("median_filter", input, count // 2, *options)
 
@@ -114,7 +114,7 @@ def percentile_filter(
     share = float(percentile) + (100 if percentile < 0 else 0)
     if not 0 <= share <= 100:
         refuse(f"science.ndimage.{name}", "percentile", f"{percentile}", "0 … 100", "Clip it.")
-    count = np.count_nonzero(_window(name, input, size, footprint, axes)[0])
+    count = int(np.count_nonzero(_window(name, input, size, footprint, axes)[0]))
     rank = count - 1 if share == 100 else int(count * share / 100)
     return _ranked(name, input, rank, size, footprint, output, mode, cval, origin, axes)
 

@@ -78,15 +78,17 @@ def find_peaks(
     found: dict[str, Any] = {}
     if plateau_size is not None:
         sizes = right - left + 1
-        kept = kept & _holds(plateau_size, sizes, sizes)
+        kept = kept & _holds("plateau_size", plateau_size, sizes, sizes)
         found |= {"plateau_sizes": sizes, "left_edges": left, "right_edges": right}
     if height is not None:
-        kept = kept & _holds(height, decided, decided)
+        kept = kept & _holds("height", height, decided, decided)
         found["peak_heights"] = x
     if threshold is not None:
         before = x - jnp.concatenate([x[:1], x[:-1]])
         behind = x - jnp.concatenate([x[1:], x[-1:]])
-        kept = kept & _holds(threshold, lax.min(before, behind), lax.max(before, behind))
+        kept = kept & _holds(
+            "threshold", threshold, lax.min(before, behind), lax.max(before, behind)
+        )
         found |= {"left_thresholds": before, "right_thresholds": behind}
     if distance is not None:
         kept = _far_apart(decided, kept, _at_least("distance", distance, 1), count)
@@ -95,12 +97,12 @@ def find_peaks(
         heights, bases = prominences_of(x, window)
         found |= {"prominences": heights, "left_bases": bases[0], "right_bases": bases[1]}
         if prominence is not None:
-            kept = kept & _holds(prominence, heights, heights)
+            kept = kept & _holds("prominence", prominence, heights, heights)
         if width is not None:
             if not rel_height >= 0:
                 refuse(_WHERE, "rel_height", f"{rel_height}", "a number ≥ 0", "0.5 is usual.")
             measured = widths_of(x, heights, bases, rel_height)
-            kept = kept & _holds(width, measured["widths"], measured["widths"])
+            kept = kept & _holds("width", width, measured["widths"], measured["widths"])
             found |= measured
     return _gathered(kept, found, size)
 
@@ -137,25 +139,29 @@ def _maxima(x: Any) -> tuple[Any, Any, Any]:
     return is_higher & (place == (left + right) // 2), left, right
 
 
-def _holds(condition: Any, low: Any, high: Any) -> Any:
+def _holds(argument: str, condition: Any, low: Any, high: Any) -> Any:
     """Where the smaller value is not below the least, and the larger one not above the largest."""
-    is_pair = isinstance(condition, (tuple, list)) and len(condition) == 2
-    least, most = condition if is_pair else (condition, None)
+    is_pair = isinstance(condition, (tuple, list)) or np.shape(condition) == (2,)
+    least, most = condition if is_pair and len(condition) == 2 else (condition, None)
     holds: Any = True
-    for limit, test in ((least, lambda v: low >= v), (most, lambda v: high <= v)):
-        if limit is None:
-            continue
-        limit = array(_WHERE, limit)
-        if limit.aval.shape not in ((), low.aval.shape):
-            refuse_shape(
-                _WHERE,
-                "height",
-                f"a condition {limit.aval} for a signal of {low.aval.shape[0]} samples",
-                "a number, or one for each sample",
-                "Pass a pair for the least and the largest value.",
-            )
-        holds = holds & test(limit)
+    if least is not None:
+        holds = low >= _limit(argument, least, low)
+    if most is not None:
+        holds = holds & (high <= _limit(argument, most, high))
     return holds
+
+
+def _limit(argument: str, limit: Any, values: Any) -> Any:
+    limit = array(_WHERE, limit)
+    if limit.aval.shape not in ((), values.aval.shape):
+        refuse_shape(
+            _WHERE,
+            argument,
+            f"a condition {limit.aval} for a signal of {values.aval.shape[0]} samples",
+            "a number, or one for each sample",
+            "Pass a pair for the least and the largest value.",
+        )
+    return limit
 
 
 def _far_apart(x: Any, kept: Any, distance: int, count: int) -> Any:

@@ -167,6 +167,14 @@ def test_derivatives_and_transformations(name: str) -> None:
         _close(narrow, expected, 1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_narrow_numbers(dtype: str) -> None:
+    x = jax.numpy.arange(5.0).astype(dtype)
+    for f in (interpolate.CubicSpline(x, x * x), interpolate.make_interp_spline(x, x * x)):
+        assert f(x).dtype == dtype
+        _close(f(1.5).astype("f4"), np.float32(2.25), 0.02)
+
+
 def test_places_that_are_special() -> None:
     f = interpolate.CubicSpline([0, 1, 2], [True, False, True])
     assert f(np.zeros((0, 2))).shape == (0, 2)

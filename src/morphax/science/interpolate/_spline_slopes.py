@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ... import lax
 from ... import numpy as jnp
 from ...lax.elementwise.complex import real_dtype
 from ...lax.elementwise.convert import convert
 from ..arguments import array, known, refuse, refuse_shape
+from ..linalg.banded import tridiagonal_solution
 from ._piecewise import column
 
 _NAMED = {"clamped": (1, 0.0), "natural": (2, 0.0), "not-a-knot": None}
@@ -158,10 +158,8 @@ def _periodic_slopes(h: Any, mean: Any) -> Any:
 
 def _solved(lower: Any, diagonal: Any, upper: Any, right: Any) -> Any:
     """The tridiagonal system with right-hand sides (n, ...)."""
-    dtype = right.aval.dtype
     if not right.aval.size:
         return right
     columns = jnp.reshape(right, (right.aval.shape[0], -1))
-    lower, diagonal, upper = [convert(v, dtype) for v in (lower, diagonal, upper)]
-    found = lax.linalg.tridiagonal_solve(lower, diagonal, upper, columns)
+    found = tridiagonal_solution(lower, diagonal, upper, columns)
     return jnp.reshape(found, right.aval.shape)

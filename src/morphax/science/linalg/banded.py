@@ -18,6 +18,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_linear_solve import custom_linear_solve
 from ...control.loops.loops import scan
+from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import integer
 from ..arguments import inexact, refuse, refuse_shape
 
@@ -115,7 +116,7 @@ def _solved(ab: Any, b: Any, low: int, high: int) -> Any:
         zero = jnp.zeros((size,), ab.aval.dtype)
         lower = _shifted(ab[high + 1], -1) if low else zero
         upper = _shifted(ab[high - 1], 1) if high else zero
-        return lax.linalg.tridiagonal_solve(lower, ab[high], upper, b)
+        return tridiagonal_solution(lower, ab[high], upper, b)
     width, count = low + high + 1, b.aval.shape[1]
     # Row i of the band, columns i − l … i + u, with the right-hand sides behind it.
     band = jnp.stack([_shifted(ab[high - k], k) for k in range(-low, high + 1)], axis=1)
@@ -148,6 +149,13 @@ def _solved(ab: Any, b: Any, low: int, high: int) -> Any:
     _, x = scan(substitute, start, pivots, reverse=True)
     is_singular = jnp.any(pivots[:, 0] == 0)
     return jnp.where(is_singular, jnp.nan, x)
+
+
+def tridiagonal_solution(lower: Any, diagonal: Any, upper: Any, b: Any) -> Any:
+    """X of A X = B for B (n, k), in the dtype of B; narrow numbers are widened for LAPACK."""
+    wide = jnp.promote_types(b.aval.dtype, np.float32)
+    lower, diagonal, upper, right = [convert(v, wide) for v in (lower, diagonal, upper, b)]
+    return convert(lax.linalg.tridiagonal_solve(lower, diagonal, upper, right), b.aval.dtype)
 
 
 def cholesky_banded(

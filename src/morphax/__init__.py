@@ -97,6 +97,7 @@ if _TYPE_CHECKING:
     from . import profiler as profiler
     from . import random as random
     from . import ref as ref
+    from . import science as science
     from . import scipy as scipy
     from . import sharding as sharding
     from . import stages as stages
@@ -166,6 +167,7 @@ __getattr__, __dir__ = _on_demand(
         "profiler",
         "random",
         "ref",
+        "science",
         "scipy",
         "sharding",
         "stages",

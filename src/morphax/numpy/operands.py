@@ -36,7 +36,7 @@ Change = Callable[[Any], Any] | None
 
 def in_full(name: str) -> str:
     """The name of a function as messages show it: of those of NumPy with `jnp` in front."""
-    return name if name.startswith("scipy.") else f"jnp.{name}"
+    return name if name.startswith(("scipy.", "science.")) else f"jnp.{name}"
 
 
 def check_no_out(name: str, out: Any) -> None:

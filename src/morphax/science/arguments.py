@@ -1,0 +1,82 @@
+"""What functions of `morphax.science` do to their arguments: convert them, check them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..core import Tracer
+from ..errors import ShapeError
+from ..lax.elementwise.complex import real_dtype
+from ..lax.elementwise.convert import convert
+from ..numpy.creation import asarray
+from ..numpy.operands import as_array, inexact_type
+from ..util.messages import message
+
+
+def inexact(where: str, *given: Any) -> list[Any]:
+    """Arrays of their common floating or complex dtype; lists are converted."""
+    arrays = [array(where, x) for x in given]
+    dtype, _ = inexact_type(where, *arrays)
+    return [convert(x, dtype) for x in arrays]
+
+
+def real_and_inexact(where: str, x: Any, y: Any) -> tuple[Any, Any]:
+    """Real places and real or complex values, of one precision."""
+    x = array(where, x)
+    if x.aval.dtype.kind == "c":
+        refuse(where, "x", f"{x.aval}", "real numbers", "Take the real part.")
+    together, y = inexact(where, x, y)
+    return convert(x, real_dtype(together.aval.dtype)), y
+
+
+def array(where: str, x: Any) -> Any:
+    """`x` as an array or tracer; lists are converted, as SciPy does."""
+    return as_array(where, asarray(x) if isinstance(x, (list, tuple)) else x)
+
+
+def known(x: Any) -> np.ndarray[Any, Any] | None:
+    """The numbers of `x`, or `None` while they are not known."""
+    if isinstance(x, Tracer):
+        value = x.concrete()
+        return None if value is None else np.asarray(value)
+    return np.asarray(x)
+
+
+def refuse(where: str, argument: str, given: str, expected: str, fix: str) -> NoReturn:
+    """Refuse the value of an argument."""
+    raise ValueError(
+        message(f"{where}, argument {argument}", given=given, expected=expected, fix=fix)
+    )
+
+
+def refuse_shape(where: str, argument: str, given: str, expected: str, fix: str) -> NoReturn:
+    """Refuse the shape of an argument."""
+    raise ShapeError(
+        message(f"{where}, argument {argument}", given=given, expected=expected, fix=fix)
+    )
+
+
+def check_choice(where: str, argument: str, value: Any, choice: Sequence[Any]) -> None:
+    """Refuse what is none of a few values."""
+    if not any(value is x or (type(value) is type(x) and value == x) for x in choice):
+        expected = " or ".join(map(repr, choice))
+        refuse(where, argument, f"{value!r}", expected, "Choose one of them.")
+
+
+def check_increasing(where: str, argument: str, x: Any, *, strictly: bool = True) -> None:
+    """Refuse numbers that do not increase, as far as they are known."""
+    numbers = known(x)
+    if numbers is None:
+        return
+    steps = np.diff(numbers)
+    if not (steps > 0 if strictly else steps >= 0).all():
+        refuse(
+            where,
+            argument,
+            np.array2string(numbers, threshold=8),
+            "numbers that increase, with none twice" if strictly else "numbers in ascending order",
+            "Sort them, and what belongs to them.",
+        )

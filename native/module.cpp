@@ -7,6 +7,7 @@
 #include "host_memory.h"
 #include "kernels.h"
 #include "keys.h"
+#include "lapack.h"
 #include "random.h"
 #include "tree.h"
 
@@ -15,7 +16,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 8;
+  module.attr("interface") = 9;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -29,6 +30,8 @@ NB_MODULE(_native, module) {
   morphax::kernels::bind(kernels);
   nanobind::module_ keys = module.def_submodule("keys", "Keys of parameters.");
   morphax::keys::bind(keys);
+  nanobind::module_ lapack = module.def_submodule("lapack", "LAPACK for stacks of matrices.");
+  morphax::lapack::bind(lapack);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
 }

@@ -23,6 +23,7 @@ from ..elementwise.arithmetic import add, mul
 from ..elementwise.complex import conj
 from ..ground.kinds import DtypeKind
 from ..ground.linear_structure import batched_first, transpose_p
+from .lapack import compiled
 
 # What LAPACK computes in; narrower floats would have to be rounded at each step.
 FACTORED = DtypeKind(
@@ -58,6 +59,13 @@ class MatrixOperation(Primitive):
         """The result for one matrix, or the list of them, in NumPy."""
         raise AssertionError(f"{self.name} defines evaluate_one")
 
+    def evaluate_stack(self, *stacks: Any, **params: Any) -> list[Any] | None:
+        """All results for a stack of matrices with elements, in native code; None: one by one.
+
+        Operands have one axis for the stack, and so have the results.
+        """
+        return None
+
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
         for position, (aval, rank) in enumerate(zip(avals, self.ranks, strict=True)):
             is_place = position in self.places
@@ -91,10 +99,18 @@ class MatrixOperation(Primitive):
             in_rows = np.ascontiguousarray
             return list(map(in_rows, found)) if self.multiple_results else in_rows(found)
         shapes = [x.shape[len(stack) :] for x in operands]
+        count = math.prod(stack)
+        members = [
+            np.ascontiguousarray(x).reshape(count, *shape)
+            for x, shape in zip(operands, shapes, strict=True)
+        ]
+        if compiled is not None and all([x.size for x in members]):
+            found = self.evaluate_stack(*members, **params)
+            if found is not None:
+                outs = [x.reshape(*stack, *x.shape[1:]) for x in found]
+                return outs if self.multiple_results else outs[0]
         results = self.results(operands[0].dtype, *shapes, **params)
         outs = [np.empty((*stack, *shape), dtype) for shape, dtype in results]
-        count = math.prod(stack)
-        members = [x.reshape(count, *shape) for x, shape in zip(operands, shapes, strict=True)]
         places = [o.reshape(count, *shape) for o, (shape, _) in zip(outs, results, strict=True)]
         if not self.multiple_results:
             (place,) = places

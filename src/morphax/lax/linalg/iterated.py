@@ -53,7 +53,7 @@ class IteratedFactorisation(MatrixOperation):
         if x.size and is_finite(x):
             *found, failed = self.evaluate_finite(x, **params)
             if not failed:
-                return [np.ascontiguousarray(one) for one in found]
+                return found
         results = self.results(x.dtype, x.shape, **params)
         if x.size:
             return [np.full(shape, _nan(np.dtype(dtype)), dtype) for shape, dtype in results]

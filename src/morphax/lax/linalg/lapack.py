@@ -16,6 +16,8 @@ from ...util.compiled import part
 
 _LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
+_OF_BLAS = frozenset({"trsm"})
+
 _COMPLEX = {"orgqr": "ungqr", "ormqr": "unmqr", "sytrd": "hetrd", "syevd": "heevd"}
 
 BLOCK = 64
@@ -30,9 +32,10 @@ Argument = int | str | np.ndarray[Any, Any] | tuple[int]
 @cache
 def lapack(function: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
     """SciPy's function for one matrix of a dtype: ``getrf`` is ``dgetrf`` for float64."""
+    from scipy.linalg import blas
     from scipy.linalg import lapack as library
 
-    return getattr(library, _full_name(function, dtype))
+    return getattr(blas if function in _OF_BLAS else library, _full_name(function, dtype))
 
 
 def call_each(function: str, dtype: np.dtype[Any], count: int, *arguments: Argument) -> None:
@@ -56,7 +59,7 @@ def _routine(function: str, dtype: np.dtype[Any]) -> Any:
     """The address, in a capsule that is named by the declaration in C."""
     from scipy.linalg import cython_blas, cython_lapack
 
-    library = cython_blas if function == "trsm" else cython_lapack
+    library = cython_blas if function in _OF_BLAS else cython_lapack
     return library.__pyx_capi__[_full_name(function, dtype)]
 
 

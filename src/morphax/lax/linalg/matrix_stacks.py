@@ -8,7 +8,8 @@ and batched, and checks operands.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -92,12 +93,20 @@ class MatrixOperation(Primitive):
         labels = [(*range(stack), *[None] * rank) for rank in ranks]
         return AxisFlow(tuple(labels[: len(avals)]), tuple(labels[len(avals) :]))
 
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        """For one matrix; of a stack there is `evaluate`."""
+        if avals[0].ndim > self.ranks[0]:
+            return None
+        of_one, in_rows = partial(self.evaluate_one, **params), np.ascontiguousarray
+        if self.multiple_results:
+            return lambda *matrices: list(map(in_rows, of_one(*matrices)))
+        return lambda *matrices: in_rows(of_one(*matrices))
+
     def evaluate(self, *operands: Any, **params: Any) -> Any:
+        kernel = self.kernel(*operands, **params)
+        if kernel is not None:
+            return kernel(*operands)
         stack = operands[0].shape[: operands[0].ndim - self.ranks[0]]
-        if not stack:
-            found = self.evaluate_one(*operands, **params)
-            in_rows = np.ascontiguousarray
-            return list(map(in_rows, found)) if self.multiple_results else in_rows(found)
         shapes = [x.shape[len(stack) :] for x in operands]
         count = math.prod(stack)
         members = [

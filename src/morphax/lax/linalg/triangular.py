@@ -22,7 +22,7 @@ from ..ground.linear_structure import moved_axis, zeros
 from ..ground.narrow import COMPUTED_IN
 from ..shape.filling import broadcasted_iota
 from ..shape.shape_operations import expand_dims, reshape, squeeze
-from .lapack import call_each
+from .lapack import call_each, lapack
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
 
 
@@ -37,11 +37,8 @@ def triangle(x: Any, *, lower: bool, diagonal: bool = True) -> Any:
 
 def trsm(a: Any, b: Any, *, left: bool, lower: bool, op: int, unit: bool) -> Any:
     """X of op(A) X = B, or of X op(A) = B, by BLAS; op is 1 for Aᵀ, 2 for Aᴴ."""
-    from scipy.linalg import blas
-
     # BLAS sees transposes, as it reads by columns: it solves the transposed system.
-    solve = getattr(blas, f"{_LETTER[a.dtype.char]}trsm")
-    return solve(1, a.T, b.T, side=left, lower=not lower, trans_a=op, diag=unit).T
+    return lapack("trsm", a.dtype)(1, a.T, b.T, left, not lower, op, unit).T
 
 
 def trsm_stack(a: Any, x: Any, *, left: bool, lower: bool, op: int, unit: bool) -> None:
@@ -186,8 +183,6 @@ class TriangularSolve(MatrixOperation):
         flat = reshape(b, (*shape[: ndim - side], merged, *shape[ndim - side + 2 :]))
         return reshape(self.bind(a, flat, **params), shape), ndim - side
 
-
-_LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
 triangular_solve_p = TriangularSolve()
 

@@ -8,6 +8,7 @@
 #include "host_memory.h"
 #include "kernels.h"
 #include "keys.h"
+#include "lapack.h"
 #include "random.h"
 #include "tree.h"
 
@@ -32,6 +33,8 @@ NB_MODULE(_native, module) {
   morphax::kernels::bind(kernels);
   nanobind::module_ keys = module.def_submodule("keys", "Keys of parameters.");
   morphax::keys::bind(keys);
+  nanobind::module_ lapack = module.def_submodule("lapack", "LAPACK for stacks of matrices.");
+  morphax::lapack::bind(lapack);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
 }

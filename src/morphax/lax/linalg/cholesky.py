@@ -13,6 +13,8 @@ from ...engines.xla.library_calls import call_lapack, letter, nan_where_failed, 
 from ...engines.xla.stablehlo import Builder, Value
 from ..elementwise.arithmetic import add, mul
 from ..ground.families import compare
+from .lapack import call_each, lapack
+from .lowered import INT32
 from .matrix_stacks import MatrixOperation, Result, product, square, symmetrized
 from .triangular import triangle, triangular_solve_p
 
@@ -33,17 +35,27 @@ class Cholesky(MatrixOperation):
         square(self.name, shapes[0])
         return [(shapes[0], dtype)]
 
-    def evaluate(self, *operands: Any, **_: Any) -> Any:
-        try:
-            return np.linalg.cholesky(*operands)
-        except np.linalg.LinAlgError:
-            return super().evaluate(*operands)
-
     def evaluate_one(self, *matrices: Any, **_: Any) -> Any:
-        try:
-            return np.linalg.cholesky(*matrices)
-        except np.linalg.LinAlgError:
-            return np.tril(np.full_like(matrices[0], np.nan))
+        (a,) = matrices
+        if not a.size:
+            return a
+        # Of the transpose, which LAPACK sees, it factorises the upper triangle: A = (Uᴴ U)ᵀ = L Lᴴ.
+        factor, failed = lapack("potrf", a.dtype)(a.T, lower=False, clean=True)
+        return np.tril(np.full_like(a, np.nan)) if failed else factor.T
+
+    def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any]:
+        (a,) = stacks
+        count, size, _ = a.shape
+        factors, info = a.copy(), np.empty(count, INT32)
+        call_each("potrf", a.dtype, count, "U", size, factors, size, info)
+        if size > 1:
+            # What is above the diagonal of L is below that of U.
+            zero, rest = np.zeros((), a.dtype), size - 1
+            above = factors[:, 0, 1:]
+            call_each("laset", a.dtype, count, "L", rest, rest, zero, zero, above, size)
+        if info.any():
+            factors[info != 0] = np.tril(np.full((size, size), np.nan, a.dtype))
+        return [factors]
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         if not out.size:

@@ -16,7 +16,7 @@ from ...util.messages import message
 from ..elementwise.arithmetic import add, div, neg
 from ..elementwise.comparison import eq
 from ..elementwise.complex import complex as complex_of
-from ..elementwise.complex import complex_dtype, conj, imag, real
+from ..elementwise.complex import complex_dtype, conj, imag, real, real_dtype
 from ..elementwise.convert import convert
 from ..elementwise.magnitude import abs as abs_
 from ..elementwise.selection import select
@@ -25,8 +25,9 @@ from ..reduction.argreductions import argmax
 from ..shape.filling import broadcasted_iota
 from ..shape.shape_operations import broadcast_in_dim
 from .iterated import IteratedFactorisation, call_iterated
-from .lapack import BLOCK, lapack
+from .lapack import BLOCK, Argument, by_columns, call_each, lapack, scratch
 from .linear_systems import solved
+from .lowered import INT32
 from .magnitudes import in_units, unit_of
 from .matrix_stacks import Result, adjoint, product, square
 from .spectra import column_products, on_diagonal, reciprocal_gaps, scaled_columns, weighted
@@ -87,18 +88,35 @@ class Eig(IteratedFactorisation):
             return [*w, *sides, failed]
         return [w[0] + 1j * w[1], *[_unpacked(side, w[1]) for side in sides], failed]
 
-    def evaluate_stack(
+    def evaluate_finite_stack(
         self,
         x: Any,
         *,
         compute_left_eigenvectors: bool,
         compute_right_eigenvectors: bool,
         **_: Any,
-    ) -> list[Any] | None:
-        if compute_left_eigenvectors or (unit_of(x) != 1).any():
-            return None
-        found = np.linalg.eig(x) if compute_right_eigenvectors else [np.linalg.eigvals(x)]
-        return [one.astype(complex_dtype(x.dtype), copy=False) for one in found]
+    ) -> list[Any]:
+        dtype, (count, size, _) = x.dtype, x.shape
+        real = real_dtype(dtype)
+        units = unit_of(x)[:, None]
+        flags = (compute_left_eigenvectors, compute_right_eigenvectors)
+        sides = [
+            np.empty((count, *((size, size) if wanted else (1, 1))), dtype) for wanted in flags
+        ]
+        parts = 1 if dtype.kind == "c" else 2
+        w, info = [np.empty((count, size), dtype) for _ in range(parts)], np.empty(count, INT32)
+        work: list[Argument] = [scratch(dtype, (BLOCK + 2) * size), (BLOCK + 2) * size]
+        if dtype.kind == "c":
+            work.append(scratch(real, 2 * size))
+        letters = ["V" if wanted else "N" for wanted in flags]
+        vectors = [argument for side in sides for argument in (side, side.shape[1])]
+        matrices = by_columns(x / units[:, :, None])
+        call_each("geev", dtype, count, *letters, size, matrices, size, *w, *vectors, *work, info)
+        chosen = [by_columns(side) for side, wanted in zip(sides, flags, strict=True) if wanted]
+        w = [part * units for part in w]
+        if dtype.kind == "c":
+            return [*w, *chosen, info]
+        return [w[0] + 1j * w[1], *[_unpacked(side, w[1]) for side in chosen], info]
 
     def lower(
         self,
@@ -185,10 +203,11 @@ _NO_VECTOR_DERIVATIVE = message(
 def _unpacked(vectors: Any, imaginary: Any) -> Any:
     """Complex vectors: a conjugate pair of them is kept as its real and its imaginary part."""
     found = vectors.astype(complex_dtype(vectors.dtype))
-    (first,) = np.nonzero(imaginary > 0)
+    *member, first = np.nonzero(imaginary > 0)
     if first.size:
-        found[:, first] += 1j * vectors[:, first + 1]
-        found[:, first + 1] = found[:, first].conj()
+        columns, real = [x.swapaxes(-1, -2) for x in (found, vectors)]
+        pair = columns[(*member, first)] + 1j * real[(*member, first + 1)]
+        columns[(*member, first)], columns[(*member, first + 1)] = pair, pair.conj()
     return found
 
 

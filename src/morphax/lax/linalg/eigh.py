@@ -16,7 +16,8 @@ from ...util.messages import message
 from ..elementwise.arithmetic import add, mul
 from ..elementwise.complex import real_dtype
 from .iterated import IteratedFactorisation, call_iterated
-from .lapack import lapack
+from .lapack import BLOCK, by_columns, call_each, lapack, scratch
+from .lowered import INT32
 from .matrix_stacks import Result, adjoint, product, square, symmetrized
 from .spectra import (
     checked_subset,
@@ -57,9 +58,17 @@ class Eigh(IteratedFactorisation):
         w, v, failed = lapack("syevd", x.dtype)(x, lower=lower)
         return [v, w, failed]
 
-    def evaluate_stack(self, x: Any, *, lower: bool) -> list[Any]:
-        w, v = np.linalg.eigh(x, "L" if lower else "U")
-        return [v, w]
+    def evaluate_finite_stack(self, x: Any, *, lower: bool) -> list[Any]:
+        dtype, (count, size, _) = x.dtype, x.shape
+        v, w = by_columns(x), np.empty((count, size), real_dtype(dtype))
+        info = np.empty(count, INT32)
+        spaces = [(dtype, 1 + (6 + BLOCK) * size + 2 * size**2), (INT32, 3 + 5 * size)]
+        if dtype.kind == "c":
+            spaces.insert(1, (w.dtype, 1 + 5 * size + 2 * size**2))
+        work = [argument for space in spaces for argument in (scratch(*space), space[1])]
+        triangle_read = "L" if lower else "U"
+        call_each("syevd", dtype, count, "V", triangle_read, size, v, size, w, *work, info)
+        return [by_columns(v), w, info]
 
     def lower(self, b: Builder, out: Any, *values: Value, lower: bool) -> list[Value]:
         (x,) = values

@@ -28,29 +28,32 @@ class IteratedFactorisation(MatrixOperation):
         """The results for a finite matrix that has elements; the last is LAPACK's ``info``."""
         raise AssertionError(f"{self.name} defines evaluate_finite")
 
-    def evaluate_stack(self, x: Any, **params: Any) -> list[Any] | None:
-        """The results for a stack of finite matrices, by a function of NumPy, if it has one."""
+    def evaluate_finite_stack(self, x: Any, **params: Any) -> list[Any] | None:
+        """The same for a stack, in native code; None: one by one."""
         return None
 
-    def evaluate(self, *operands: Any, **params: Any) -> Any:
-        (x,) = operands
-        if x.ndim == 2:
-            return self.evaluate_one(x, **params)
-        found = None
-        # NumPy has double precision only, where signs and orders may be others than in single.
-        if x.size and x.dtype.char in "dD" and is_finite(x):
-            try:
-                found = self.evaluate_stack(x, **params)
-            except np.linalg.LinAlgError:
-                pass
-        return super().evaluate(x, **params) if found is None else found
+    def evaluate_stack(self, *stacks: Any, **params: Any) -> list[Any] | None:
+        (x,) = stacks
+        finite = None
+        if not is_finite(x):
+            finite = np.isfinite(x).all((1, 2))
+            x = np.where(finite[:, None, None], x, x.dtype.type(0))
+        results = self.evaluate_finite_stack(x, **params)
+        if results is None:
+            return None
+        *found, info = results
+        bad = info != 0 if finite is None else (info != 0) | ~finite
+        if bad.any():
+            for one in found:
+                one[bad] = _nan(one.dtype)
+        return found
 
     def evaluate_one(self, *matrices: Any, **params: Any) -> Any:
         (x,) = matrices
         if x.size and is_finite(x):
             *found, failed = self.evaluate_finite(x, **params)
             if not failed:
-                return [np.ascontiguousarray(one) for one in found]
+                return found
         results = self.results(x.dtype, x.shape, **params)
         if x.size:
             return [np.full(shape, _nan(np.dtype(dtype)), dtype) for shape, dtype in results]

@@ -27,7 +27,7 @@ from ..shape.stop_gradient import stop_gradient
 from .lowered import BOOL, numbered
 from .lu import lu_p
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
-from .triangular import trsm
+from .triangular import trsm, trsm_stack
 
 
 @final
@@ -57,16 +57,6 @@ class SolveWithFactors(MatrixOperation):
             )
         return [(right, dtype)]
 
-    def evaluate(self, *operands: Any, transpose_a: bool) -> Any:
-        a, _, _, right = operands
-        if a.ndim > 2 and right.size:
-            # NumPy factorises again, but goes through the stack in C.
-            try:
-                return np.linalg.solve(a.swapaxes(-1, -2) if transpose_a else a, right)
-            except np.linalg.LinAlgError:
-                pass
-        return super().evaluate(*operands, transpose_a=transpose_a)
-
     def evaluate_one(self, *matrices: Any, transpose_a: bool) -> Any:
         _, factors, permutation, right = matrices
         if not right.size:
@@ -79,6 +69,18 @@ class SolveWithFactors(MatrixOperation):
         found = np.empty_like(right)
         found[permutation] = trsm(factors, half, left=True, lower=True, op=1, unit=True)
         return found
+
+    def evaluate_stack(self, *stacks: Any, transpose_a: bool) -> list[Any]:
+        _, factors, permutation, right = stacks
+        places = permutation[:, :, None]
+        op = int(transpose_a)
+        x = right.copy() if transpose_a else np.take_along_axis(right, places, 1)
+        for lower in (False, True) if transpose_a else (True, False):
+            trsm_stack(factors, x, left=True, lower=lower, op=op, unit=lower)
+        if transpose_a:
+            half, x = x, np.empty_like(x)
+            np.put_along_axis(x, places, half, 1)
+        return [x]
 
     def lower(self, b: Builder, out: Any, *values: Value, transpose_a: bool) -> Value:
         _, factors, permutation, right = values

@@ -19,7 +19,7 @@ from ..ground.axes import integer
 from ..ground.families import compare
 from ..ground.linear_structure import reduce_with
 from .blocks import above, beside, block, rows_at
-from .lapack import lapack
+from .lapack import by_columns, call_each, lapack
 from .lowered import BOOL, INT32, counted_loop, numbered
 from .matrix_stacks import MatrixOperation, Result, product
 from .triangular import triangle, triangular_solve_p
@@ -57,6 +57,15 @@ class Lu(MatrixOperation):
             return [a, np.empty(0, INT32), np.arange(len(a), dtype=INT32)]
         factors, pivots, _ = lapack("getrf", a.dtype)(a)
         return [factors, pivots, _exchanged(pivots, len(a))]
+
+    def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any]:
+        (a,) = stacks
+        count, rows, columns = a.shape
+        factors = by_columns(a)
+        pivots = np.empty((count, min(rows, columns)), INT32)
+        info = np.empty(count, INT32)
+        call_each("getrf", a.dtype, count, rows, columns, factors, rows, pivots, info)
+        return [by_columns(factors), pivots - INT32.type(1), _exchanged_stack(pivots, rows)]
 
     def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
         (a,) = values
@@ -171,6 +180,10 @@ class LuPivotsToPermutation(MatrixOperation):
         inside = np.minimum(np.maximum(matrices[0], 0), permutation_size - 1)
         return _exchanged(inside, permutation_size)
 
+    def evaluate_stack(self, *stacks: Any, permutation_size: int, **_: Any) -> list[Any]:
+        inside = np.minimum(np.maximum(stacks[0], 0), permutation_size - 1)
+        return [_exchanged_stack(inside + INT32.type(1), permutation_size)]
+
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         return lower_permutation(b, out, values[0])
 
@@ -181,6 +194,14 @@ def _exchanged(pivots: Any, rows: int) -> Any:
         return np.arange(rows, dtype=INT32)
     numbers = _row_numbers(rows)
     return lapack("laswp", numbers.dtype)(numbers, pivots)[:, 0].astype(INT32)
+
+
+def _exchanged_stack(pivots: Any, rows: int) -> Any:
+    """The same for a stack, of pivots that count from 1 as LAPACK gives them."""
+    count, exchanges = pivots.shape
+    numbers = np.tile(_row_numbers(rows)[:, 0], (count, 1))
+    call_each("laswp", numbers.dtype, count, 1, numbers, rows, 1, exchanges, pivots, 1)
+    return numbers.astype(INT32)
 
 
 @cache

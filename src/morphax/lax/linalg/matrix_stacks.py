@@ -8,7 +8,8 @@ and batched, and checks operands.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +24,7 @@ from ..elementwise.arithmetic import add, mul
 from ..elementwise.complex import conj
 from ..ground.kinds import DtypeKind
 from ..ground.linear_structure import batched_first, transpose_p
+from .lapack import compiled
 
 # What LAPACK computes in; narrower floats would have to be rounded at each step.
 FACTORED = DtypeKind(
@@ -58,6 +60,13 @@ class MatrixOperation(Primitive):
         """The result for one matrix, or the list of them, in NumPy."""
         raise AssertionError(f"{self.name} defines evaluate_one")
 
+    def evaluate_stack(self, *stacks: Any, **params: Any) -> list[Any] | None:
+        """All results for a stack of matrices with elements, in native code; None: one by one.
+
+        Operands have one axis for the stack, and so have the results.
+        """
+        return None
+
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
         for position, (aval, rank) in enumerate(zip(avals, self.ranks, strict=True)):
             is_place = position in self.places
@@ -84,17 +93,33 @@ class MatrixOperation(Primitive):
         labels = [(*range(stack), *[None] * rank) for rank in ranks]
         return AxisFlow(tuple(labels[: len(avals)]), tuple(labels[len(avals) :]))
 
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        """For one matrix; of a stack there is `evaluate`."""
+        if avals[0].ndim > self.ranks[0]:
+            return None
+        of_one, in_rows = partial(self.evaluate_one, **params), np.ascontiguousarray
+        if self.multiple_results:
+            return lambda *matrices: list(map(in_rows, of_one(*matrices)))
+        return lambda *matrices: in_rows(of_one(*matrices))
+
     def evaluate(self, *operands: Any, **params: Any) -> Any:
+        kernel = self.kernel(*operands, **params)
+        if kernel is not None:
+            return kernel(*operands)
         stack = operands[0].shape[: operands[0].ndim - self.ranks[0]]
-        if not stack:
-            found = self.evaluate_one(*operands, **params)
-            in_rows = np.ascontiguousarray
-            return list(map(in_rows, found)) if self.multiple_results else in_rows(found)
         shapes = [x.shape[len(stack) :] for x in operands]
+        count = math.prod(stack)
+        members = [
+            np.ascontiguousarray(x).reshape(count, *shape)
+            for x, shape in zip(operands, shapes, strict=True)
+        ]
+        if compiled is not None and all([x.size for x in members]):
+            found = self.evaluate_stack(*members, **params)
+            if found is not None:
+                outs = [x.reshape(*stack, *x.shape[1:]) for x in found]
+                return outs if self.multiple_results else outs[0]
         results = self.results(operands[0].dtype, *shapes, **params)
         outs = [np.empty((*stack, *shape), dtype) for shape, dtype in results]
-        count = math.prod(stack)
-        members = [x.reshape(count, *shape) for x, shape in zip(operands, shapes, strict=True)]
         places = [o.reshape(count, *shape) for o, (shape, _) in zip(outs, results, strict=True)]
         if not self.multiple_results:
             (place,) = places

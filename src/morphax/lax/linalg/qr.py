@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, final
 
 import numpy as np
@@ -19,7 +20,7 @@ from ..ground.linear_structure import zeros
 from ..shape.filling import broadcasted_iota
 from .blocks import above, beside, block, columns_at
 from .householder import lower_geqrf, lower_product
-from .lapack import BLOCK, lapack
+from .lapack import BLOCK, by_columns, call_each, lapack, scratch
 from .linear_systems import solved_with_factors
 from .lowered import INT32, identity, numbered, upper_triangle
 from .lu import lu_p
@@ -54,10 +55,6 @@ class Qr(MatrixOperation):
         factors: list[Result] = [((rows, inner), dtype), ((inner, columns), dtype)]
         return [*factors, ((columns,), INT32)] if pivoting else factors
 
-    def evaluate(self, *operands: Any, **params: Any) -> list[Any]:
-        q, r, *order = super().evaluate(*operands, **params)
-        return [q, np.triu(r), *order]
-
     def evaluate_one(self, *matrices: Any, pivoting: bool, full_matrices: bool) -> list[Any]:
         (a,) = matrices
         rows, columns = a.shape
@@ -71,13 +68,35 @@ class Qr(MatrixOperation):
             order = [places - np.int32(1)]
         else:
             reflections, taus, _, _ = lapack("geqrf", a.dtype)(a, **work)
-        r = reflections[:inner]
+        r = _upper_triangle(reflections[:inner])
         if inner > columns:  # reflections beyond those of the matrix are 1
             wide = np.zeros((rows, inner), a.dtype, order="F")
             wide[:, :columns] = reflections
             reflections = wide
         q = lapack("orgqr", a.dtype)(reflections[:, :inner], taus, lwork=BLOCK * inner)[0]
         return [q, r, *order]
+
+    def evaluate_stack(self, *stacks: Any, pivoting: bool, full_matrices: bool) -> list[Any] | None:
+        if pivoting:
+            return None
+        (a,) = stacks
+        dtype, (count, rows, columns) = a.dtype, a.shape
+        rank = min(rows, columns)
+        inner = rows if full_matrices else rank
+        reflections = np.empty((count, max(inner, columns), rows), dtype)
+        reflections[:, :columns] = a.swapaxes(1, 2)
+        taus, info = np.empty((count, rank), dtype), np.empty(count, INT32)
+        work = [BLOCK * size for size in (columns, inner)]
+        call_each(
+            *("geqrf", dtype, count, rows, columns, reflections, rows, taus),
+            *(scratch(dtype, work[0]), work[0], info),
+        )
+        r = by_columns(reflections[:, :columns, :inner])
+        call_each(
+            *("orgqr", dtype, count, rows, inner, rank, reflections, rows, taus),
+            *(scratch(dtype, work[1]), work[1], info),
+        )
+        return [by_columns(reflections[:, :inner]), _upper_triangle(r)]
 
     def lower(
         self, b: Builder, outs: Any, *values: Value, pivoting: bool, full_matrices: bool
@@ -142,6 +161,16 @@ class Qr(MatrixOperation):
             q_dot = beside(q_dot, _complement_tangent(thin, q_dot))
         still = [Zero(aval_of(x).to_tangent_aval()) for x in order]
         return [q, r, *order], [q_dot, r_dot, *still]
+
+
+def _upper_triangle(x: Any) -> Any:
+    """What is on and above the diagonal of one matrix, or of each of a stack."""
+    return np.where(_on_and_above(*x.shape[-2:]), x, x.dtype.type(0))
+
+
+@lru_cache(64)
+def _on_and_above(rows: int, columns: int) -> Any:
+    return np.triu(np.ones((rows, columns), bool))
 
 
 def _over_upper(r: Any, x: Any) -> Any:

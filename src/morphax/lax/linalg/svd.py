@@ -20,7 +20,8 @@ from ..ground.families import compare
 from ..ground.linear_structure import zeros
 from ..shape.filling import full
 from .iterated import IteratedFactorisation, call_iterated
-from .lapack import BLOCK, lapack
+from .lapack import BLOCK, Argument, by_columns, call_each, lapack, scratch
+from .lowered import INT32
 from .matrix_stacks import Result, adjoint, product
 from .spectra import (
     checked_subset,
@@ -78,13 +79,29 @@ class Svd(IteratedFactorisation):
         u, s, vh, failed = lapack(function, x.dtype)(x, **options)
         return [s, u, vh, failed] if compute_uv else [s, failed]
 
-    def evaluate_stack(
+    def evaluate_finite_stack(
         self, x: Any, *, compute_uv: bool, full_matrices: bool, algorithm: SvdAlgorithm
     ) -> list[Any]:
-        if not compute_uv:
-            return [np.linalg.svd(x, compute_uv=False)]
-        u, s, vh = np.linalg.svd(x, full_matrices)
-        return [s, u, vh]
+        function = _function(algorithm)
+        options: dict[str, Any] = {"compute_uv": compute_uv, "full_matrices": full_matrices}
+        dtype, (count, m, n) = x.dtype, x.shape
+        low, high = min(m, n), max(m, n)
+        s, info = np.empty((count, low), real_dtype(dtype)), np.empty(count, INT32)
+        sides = ((m, n) if full_matrices else (low, low)) if compute_uv else (1, 1)
+        u, vh = np.empty((count, sides[0], m), dtype), np.empty((count, n, sides[1]), dtype)
+        needed = int(lapack(f"{function}_lwork", dtype)(m, n, **options)[0].real)
+        work: list[Argument] = [scratch(dtype, needed), needed]
+        if dtype.kind == "c":
+            work.append(scratch(s.dtype, 5 * low + low * max(5 * low + 2, 2 * (high + low) + 1)))
+        mode = ("A" if full_matrices else "S") if compute_uv else "N"
+        letters = [mode]
+        if algorithm is SvdAlgorithm.QR:
+            letters = [mode, mode]
+        else:
+            work.append(scratch(INT32, 8 * low))
+        matrices = (by_columns(x), m, s, u, m, vh, sides[1])
+        call_each(function, dtype, count, *letters, m, n, *matrices, *work, info)
+        return [s, by_columns(u), by_columns(vh), info] if compute_uv else [s, info]
 
     def lower(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -42,10 +42,12 @@ class SymmetricProduct(MatrixOperation):
             )
         return [(c, dtype)]
 
-    def evaluate(self, *operands: Any, alpha: float, beta: float) -> Any:
-        a, c = operands
-        found = np.matmul(a, a.swapaxes(-1, -2)) * a.dtype.type(alpha)
-        return found + c.dtype.type(beta) * c if beta else found
+    def kernel(self, *avals: Any, alpha: float, beta: float) -> Callable[..., Any]:
+        def of_stacks(a: Any, c: Any) -> Any:
+            found = np.matmul(a, a.swapaxes(-1, -2)) * a.dtype.type(alpha)
+            return found + c.dtype.type(beta) * c if beta else found
+
+        return of_stacks
 
     def lower(self, b: Builder, out: Any, *values: Value, alpha: float, beta: float) -> Value:
         a, c = values

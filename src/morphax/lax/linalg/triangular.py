@@ -22,6 +22,7 @@ from ..ground.linear_structure import moved_axis, zeros
 from ..ground.narrow import COMPUTED_IN
 from ..shape.filling import broadcasted_iota
 from ..shape.shape_operations import expand_dims, reshape, squeeze
+from .lapack import call_each, lapack
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
 
 
@@ -36,11 +37,17 @@ def triangle(x: Any, *, lower: bool, diagonal: bool = True) -> Any:
 
 def trsm(a: Any, b: Any, *, left: bool, lower: bool, op: int, unit: bool) -> Any:
     """X of op(A) X = B, or of X op(A) = B, by BLAS; op is 1 for Aᵀ, 2 for Aᴴ."""
-    from scipy.linalg import blas
-
     # BLAS sees transposes, as it reads by columns: it solves the transposed system.
-    solve = getattr(blas, f"{_LETTER[a.dtype.char]}trsm")
-    return solve(1, a.T, b.T, side=left, lower=not lower, trans_a=op, diag=unit).T
+    return lapack("trsm", a.dtype)(1, a.T, b.T, left, not lower, op, unit).T
+
+
+def trsm_stack(a: Any, x: Any, *, left: bool, lower: bool, op: int, unit: bool) -> None:
+    """The same for stacks, in native code; `x` is B, which becomes X."""
+    (count, size, _), (rows, columns) = a.shape, x.shape[1:]
+    call_each(
+        *("trsm", a.dtype, count, "R" if left else "L", "U" if lower else "L", "NTC"[op]),
+        *("U" if unit else "N", columns, rows, np.ones((), a.dtype), a, size, x, columns),
+    )
 
 
 @final
@@ -85,6 +92,23 @@ class TriangularSolve(MatrixOperation):
             a = a.conj()
         op = (2 if conjugate_a else 1) if transpose_a else 0
         return trsm(a, b, left=left_side, lower=lower, op=op, unit=unit_diagonal)
+
+    def evaluate_stack(
+        self,
+        *stacks: Any,
+        left_side: bool,
+        lower: bool,
+        transpose_a: bool,
+        conjugate_a: bool,
+        unit_diagonal: bool,
+    ) -> list[Any]:
+        a, b = stacks
+        if conjugate_a and not transpose_a:
+            a = a.conj()
+        op = (2 if conjugate_a else 1) if transpose_a else 0
+        found = b.copy()
+        trsm_stack(a, found, left=left_side, lower=lower, op=op, unit=unit_diagonal)
+        return [found]
 
     def lower(
         self,
@@ -159,8 +183,6 @@ class TriangularSolve(MatrixOperation):
         flat = reshape(b, (*shape[: ndim - side], merged, *shape[ndim - side + 2 :]))
         return reshape(self.bind(a, flat, **params), shape), ndim - side
 
-
-_LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
 triangular_solve_p = TriangularSolve()
 

@@ -87,7 +87,7 @@ def _last_two(x: Any) -> tuple[int, int]:
 @custom_jvp
 def _det(a: Any) -> Any:
     factors, pivots, _ = lax.linalg.lu(a)
-    return lax.mul(_parity(pivots, aval_of(a).dtype), prod(diagonals(factors), axis=-1))
+    return prod(_turned(factors, pivots), axis=-1)
 
 
 @_det.defjvp
@@ -97,12 +97,15 @@ def _det_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Any]
     return _det(a), sum_(lax.mul(swapped(_adjugate(a)), change), axis=_last_two(a))
 
 
-def _parity(pivots: Any, dtype: Any) -> Any:
-    """1 or −1: the determinant of the exchanges of rows i and ``pivots[i]``."""
+def _turned(factors: Any, pivots: Any) -> Any:
+    """The diagonal of U, negated where row i was exchanged with another: its product is det A."""
     aval = aval_of(pivots)
     here = lax.broadcasted_iota(aval.dtype, aval.shape, aval.ndim - 1)
-    odd = sum_(lax.convert_element_type(lax.ne(pivots, here), np.int32), axis=-1) & 1
-    return lax.convert_element_type(1 - 2 * odd, dtype)
+    return _negated_where(lax.ne(pivots, here), diagonals(factors))
+
+
+def _negated_where(chosen: Any, x: Any) -> Any:
+    return lax.select(chosen, lax.neg(x), x)
 
 
 def _adjugate(a: Any) -> Any:
@@ -161,7 +164,7 @@ def _adjugate_of_two(x: Any) -> Any:
 
 @custom_jvp
 def _det_of_regular(a: Any, factors: Any, pivots: Any, permutation: Any) -> Any:
-    return lax.mul(_parity(pivots, aval_of(a).dtype), prod(diagonals(factors), axis=-1))
+    return prod(_turned(factors, pivots), axis=-1)
 
 
 @_det_of_regular.defjvp
@@ -225,17 +228,14 @@ def slogdet(a: Any, *, method: str | None = None) -> SlogdetResult:
     return SlogdetResult(*_slogdet_by_qr(a))
 
 
-def _sign_and_logarithm(orientation: Any, pivots: Any) -> list[Any]:
-    """Of the product of `orientation`, of size 1, and the pivots."""
-    return [
-        lax.mul(orientation, prod(lax.sign(pivots), axis=-1)),
-        sum_(lax.log(lax.abs(pivots)), axis=-1),
-    ]
+def _sign_and_logarithm(factors: Any) -> list[Any]:
+    """Of the products of numbers along the last axis."""
+    return [prod(lax.sign(factors), axis=-1), sum_(lax.log(lax.abs(factors)), axis=-1)]
 
 
 @custom_jvp
 def _slogdet_by_lu(a: Any, factors: Any, pivots: Any, permutation: Any) -> list[Any]:
-    return _sign_and_logarithm(_parity(pivots, aval_of(a).dtype), diagonals(factors))
+    return _sign_and_logarithm(_turned(factors, pivots))
 
 
 @_slogdet_by_lu.defjvp
@@ -252,9 +252,9 @@ def _slogdet_by_lu_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple
 @custom_jvp
 def _slogdet_by_qr(a: Any) -> list[Any]:
     reflections, taus = geqrf(a)
-    odd = sum_(lax.convert_element_type(taus != 0, np.int32), axis=-1) & 1
-    orientation = lax.convert_element_type(1 - 2 * odd, aval_of(a).dtype)
-    return _sign_and_logarithm(orientation, diagonals(reflections))
+    return _sign_and_logarithm(
+        _negated_where(lax.ne(taus, lax.full_like(taus, 0)), diagonals(reflections))
+    )
 
 
 @_slogdet_by_qr.defjvp

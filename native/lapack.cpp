@@ -1,0 +1,189 @@
+// A function of LAPACK for each matrix of a stack, for `call_each` in
+// `morphax/lax/linalg/lapack.py`, which says what the arguments are.  Its twin is the loop over
+// single matrices in `matrix_stacks.py`.
+//
+// Fortran takes pointers only, so one loop serves all functions: what moves from matrix to matrix
+// is a pointer and its step.  The first matrix is timed, and further threads help with the others
+// where that takes long enough.
+#include "lapack.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <system_error>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace nb = nanobind;
+
+namespace morphax::lapack {
+
+namespace {
+
+constexpr std::size_t kMostArguments = 20;
+constexpr std::size_t kMostThreads = 16;
+// A thread that has less to do is not worth its start.
+constexpr std::chrono::microseconds kWorthAThread{100};
+
+using Pointers = std::array<char*, kMostArguments>;
+
+template <std::size_t... i>
+void apply(void* function, const Pointers& at, std::index_sequence<i...>) {
+  reinterpret_cast<void (*)(std::enable_if_t<(i < kMostArguments), char*>...)>(function)(at[i]...);
+}
+
+template <std::size_t count>
+void call_with(void* function, const Pointers& at) {
+  apply(function, at, std::make_index_sequence<count>());
+}
+
+template <std::size_t... count>
+constexpr auto callers_of(std::index_sequence<count...>) {
+  return std::array{&call_with<count>...};
+}
+
+constexpr auto kCallers = callers_of(std::make_index_sequence<kMostArguments + 1>());
+
+// A call, whose arguments for matrix i are at `first + i * step`; some are scratch memory.
+struct Call {
+  void* function = nullptr;
+  std::size_t arguments = 0, matrices = 0;
+  Pointers first{};
+  std::array<std::ptrdiff_t, kMostArguments> step{};
+  std::array<std::size_t, kMostArguments> scratch{};
+  std::array<int, kMostArguments> numbers{};
+
+  void read(std::size_t place, nb::handle argument);
+};
+
+void Call::read(std::size_t place, nb::handle argument) {
+  if (PyLong_Check(argument.ptr())) {
+    numbers[place] = nb::cast<int>(argument);
+    first[place] = reinterpret_cast<char*>(&numbers[place]);
+  } else if (PyUnicode_Check(argument.ptr())) {
+    // A letter is the first byte of the text, which the caller keeps.
+    first[place] = const_cast<char*>(nb::cast<const char*>(argument));
+  } else if (PyTuple_Check(argument.ptr())) {
+    scratch[place] = nb::cast<std::size_t>(argument[0]);
+  } else if (PyArray_Check(argument.ptr())) {
+    auto* array = reinterpret_cast<PyArrayObject*>(argument.ptr());
+    first[place] = PyArray_BYTES(array);
+    if (PyArray_NDIM(array) == 0) return;
+    if (static_cast<std::size_t>(PyArray_DIM(array, 0)) != matrices) {
+      throw nb::value_error("lapack: stacks of different sizes");
+    }
+    step[place] = PyArray_STRIDE(array, 0);
+  } else {
+    throw nb::type_error("lapack: an argument is a number, a letter, an array or scratch memory");
+  }
+}
+
+// What one thread calls: the pointers that do not move are set once.
+class Worker {
+ public:
+  explicit Worker(const Call& call) : call_(call), at_(call.first) {
+    for (std::size_t place = 0; place < call.arguments; ++place) {
+      if (call.scratch[place] == 0) continue;
+      memory_.emplace_back(new char[call.scratch[place]]);
+      at_[place] = memory_.back().get();
+    }
+  }
+
+  void run(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      for (std::size_t place = 0; place < call_.arguments; ++place) {
+        if (call_.step[place] != 0) {
+          at_[place] = call_.first[place] + static_cast<std::ptrdiff_t>(i) * call_.step[place];
+        }
+      }
+      kCallers[call_.arguments](call_.function, at_);
+    }
+  }
+
+  // Some matrices at a time, until none is left.
+  void take(std::atomic<std::size_t>& next, std::size_t some) {
+    for (;;) {
+      const std::size_t begin = next.fetch_add(some);
+      if (begin >= call_.matrices) return;
+      run(begin, std::min(begin + some, call_.matrices));
+    }
+  }
+
+ private:
+  const Call& call_;
+  Pointers at_;
+  std::vector<std::unique_ptr<char[]>> memory_;
+};
+
+std::size_t threads_for(std::chrono::steady_clock::duration work) {
+  const auto worth = static_cast<std::size_t>(work / kWorthAThread);
+  if (worth < 2) return 1;
+  const std::size_t cores = std::max(1u, std::thread::hardware_concurrency());
+  return std::min({worth, cores, kMostThreads});
+}
+
+void run(const Call& call) {
+  Worker own(call);
+  const auto start = std::chrono::steady_clock::now();
+  own.run(0, 1);
+  if (call.matrices == 1) return;
+  const auto once = std::chrono::steady_clock::now() - start;
+  const std::size_t rest = call.matrices - 1;
+  const std::size_t threads = std::min(threads_for(once * rest), rest);
+  if (threads == 1) return own.run(1, call.matrices);
+  std::vector<std::unique_ptr<Worker>> helpers;
+  for (std::size_t i = 1; i < threads; ++i) helpers.push_back(std::make_unique<Worker>(call));
+  std::atomic<std::size_t> next{1};
+  const std::size_t some = std::max<std::size_t>(1, rest / (8 * threads));
+  std::vector<std::thread> running;
+  try {
+    for (auto& helper : helpers) {
+      running.emplace_back([&next, some, &helper] { helper->take(next, some); });
+    }
+  } catch (const std::system_error&) {
+    // The system grants no more threads: those that run do it.
+  }
+  own.take(next, some);
+  for (std::thread& thread : running) thread.join();
+}
+
+// The function that a capsule of Cython holds, whose name is its declaration in C.
+void* function_in(nb::handle capsule, std::size_t arguments) {
+  const char* declaration = PyCapsule_GetName(capsule.ptr());
+  if (declaration == nullptr) throw nb::python_error();
+  const char* end = declaration + std::strlen(declaration);
+  const auto taken = static_cast<std::size_t>(std::count(declaration, end, ',')) + 1;
+  if (std::strncmp(declaration, "void (", 6) != 0 || taken != arguments) {
+    throw nb::type_error("lapack: the function takes other arguments");
+  }
+  return PyCapsule_GetPointer(capsule.ptr(), declaration);
+}
+
+void call_each(nb::handle capsule, std::size_t matrices, nb::args arguments) {
+  Call call;
+  call.arguments = arguments.size(), call.matrices = matrices;
+  if (call.arguments > kMostArguments) throw nb::value_error("lapack: too many arguments");
+  call.function = function_in(capsule, call.arguments);
+  for (std::size_t place = 0; place < call.arguments; ++place) call.read(place, arguments[place]);
+  if (matrices == 0) return;
+  const nb::gil_scoped_release others_run;
+  run(call);
+}
+
+bool import_numpy() { return _import_array() >= 0; }
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  if (!import_numpy()) throw nb::python_error();
+  module.def("call_each", &call_each, nb::arg("function"), nb::arg("count"), nb::arg("arguments"));
+}
+
+}  // namespace morphax::lapack

@@ -1,0 +1,101 @@
+"""Stacks of matrices in native code: the results of the loop over single ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+from morphax import lax
+from morphax.lax.linalg import lapack, matrix_stacks
+from morphax.lax.linalg.linear_systems import solved_with_factors
+
+linalg = lax.linalg
+
+needs_native = pytest.mark.skipif(lapack.compiled is None, reason="the compiled module is not used")
+
+
+def solved(a: Any, *, transpose_a: bool) -> Any:
+    factors, _, permutation = linalg.lu(a)
+    return solved_with_factors(a, factors, permutation, a[..., :2], transpose_a=transpose_a)
+
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "lu": linalg.lu,
+    "qr": linalg.qr,
+    "thin qr": lambda x: linalg.qr(x, full_matrices=False),
+    "svd": linalg.svd,
+    "thin svd by QR": lambda x: linalg.svd(
+        x, full_matrices=False, algorithm=linalg.SvdAlgorithm.QR
+    ),
+    "singular values": lambda x: linalg.svd(x, compute_uv=False),
+}
+OF_SQUARES: dict[str, Callable[[Any], Any]] = {
+    "cholesky": linalg.cholesky,
+    "eigh": linalg.eigh,
+    "eigh of the upper triangle": lambda x: linalg.eigh(x, lower=False, symmetrize_input=False),
+    "eig": linalg.eig,
+    "solve": lambda x: solved(x, transpose_a=False),
+    "solve with the transpose": lambda x: solved(x, transpose_a=True),
+    "triangular": lambda x: linalg.triangular_solve(
+        x, x[..., :2, :], conjugate_a=True, unit_diagonal=True
+    ),
+    "triangular, adjoint": lambda x: linalg.triangular_solve(
+        x, x[..., :2], left_side=True, lower=True, transpose_a=True, conjugate_a=True
+    ),
+}
+
+
+def stack(shape: tuple[int, ...], dtype: str) -> np.ndarray[Any, Any]:
+    """Random matrices, one of them singular, two not finite and two of extreme scale."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=shape) + 1j * rng.normal(size=shape)
+    if np.dtype(dtype).kind != "c":
+        x = x.real
+    x = (x + 3 * np.eye(*shape[-2:])).astype(dtype)
+    limit = float(np.finfo(dtype).max) ** 0.75
+    x[0, 0], x[0, 1, -1, 0], x[1, 0, 0, -1] = 0, np.nan, np.inf
+    x[1, 1] *= limit
+    x[2, 0] /= limit
+    return x
+
+
+@needs_native
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("name", [*FUNCTIONS, *OF_SQUARES])
+def test_a_stack_is_its_matrices(name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    function = (FUNCTIONS | OF_SQUARES)[name]
+    tolerance = 100 * np.finfo(dtype).eps
+    shapes = [(4, 4)] if name in OF_SQUARES else [(4, 4), (6, 3), (3, 6)]
+    with jax.enable_x64(True):
+        for shape in shapes:
+            x = jax.numpy.asarray(stack((3, 2, *shape), dtype))
+            found = jax.tree.leaves(function(x))
+            with monkeypatch.context() as one_by_one:
+                one_by_one.setattr(matrix_stacks, "compiled", None)
+                expected = jax.tree.leaves(function(x))
+            for mine, other in zip(found, expected, strict=True):
+                assert mine.dtype == other.dtype
+                np.testing.assert_allclose(mine, other, rtol=tolerance, atol=tolerance)
+
+
+@needs_native
+def test_many_matrices_are_shared_by_threads() -> None:
+    x = np.random.default_rng(0).normal(size=(3000, 12, 12))
+    with jax.enable_x64(True):
+        q, r = linalg.qr(jax.numpy.asarray(x))
+    np.testing.assert_allclose(q @ r, x, atol=1e-12)
+
+
+@needs_native
+def test_a_call_that_does_not_fit_is_refused() -> None:
+    single, sizes = np.dtype(np.float32), np.ones(3, np.int32)
+    with pytest.raises(TypeError, match="other arguments"):
+        lapack.call_each("getrf", single, 3, 1, 1)
+    with pytest.raises(ValueError, match="different sizes"):
+        lapack.call_each("getrf", single, 2, 1, 1, np.ones(3, single), 1, sizes, sizes)
+    with pytest.raises(TypeError, match="a number, a letter"):
+        lapack.call_each("getrf", single, 3, 1, 1, None, 1, sizes, sizes)  # type: ignore[arg-type]

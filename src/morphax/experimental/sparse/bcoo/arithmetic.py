@@ -14,6 +14,7 @@ from .... import numpy as jnp
 from ....core import aval_of
 from ....util.messages import message
 from .layout import batch_places, columns, masked, padding_place, taken, with_batch
+from .relayout import bcoo_update_layout
 
 if TYPE_CHECKING:
     from .array import BCOO
@@ -117,11 +118,13 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> Any:
                 fix="Broadcast the sparse array first with bcoo_broadcast_in_dim.",
             )
         )
-    return lax.mul(sp_mat.data, _read(sp_mat, dense))
+    return lax.mul(sp_mat.data, read_at_places(sp_mat, dense))
 
 
-def _read(mat: BCOO, dense: Any) -> Any:
-    """The elements of a dense array that meet those of `mat`, of the shape of its data."""
+def read_at_places(mat: BCOO, dense: Any) -> Any:
+    """The elements of a dense array that meet those of `mat`: of the shape of its data, or one."""
+    if not aval_of(dense).ndim:
+        return dense
     dense = lax.expand_dims(dense, range(mat.ndim - dense.ndim))
     layout, n_batch = mat.layout, mat.n_batch
     given = dense.shape
@@ -143,7 +146,7 @@ def _read(mat: BCOO, dense: Any) -> Any:
 
 
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
-    """The product, element by element, of sparse arrays of the same layout.
+    """The product, element by element, of sparse arrays.
 
     Every pair of stored elements is looked at: the result stores as many as the product of the
     numbers of both, first those that meet and then padding.
@@ -154,7 +157,6 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     Raises:
         TypeError: if they have different numbers of axes.
         ValueError: if the shapes do not broadcast.
-        NotImplementedError: if the layouts differ.
 
     Example:
         >>> import morphax.numpy as jnp
@@ -163,7 +165,7 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
         >>> sparse.bcoo_multiply_sparse(x, x).todense()
         Array([0., 4., 9.], dtype=float32)
     """
-    _check_alike(lhs, rhs)
+    lhs, rhs = _alike(lhs, rhs)
     shape = jnp.broadcast_shapes(lhs.shape, rhs.shape)
     n_batch, n_dense = lhs.n_batch, lhs.n_dense
     n_sparse = len(shape) - n_batch - n_dense
@@ -202,24 +204,19 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     )
 
 
-def _check_alike(lhs: BCOO, rhs: BCOO) -> None:
-    where = "bcoo_multiply_sparse"
-    given = f"{lhs!r} and {rhs!r}"
+def _alike(lhs: BCOO, rhs: BCOO) -> tuple[BCOO, BCOO]:
+    """Both in the layout with as many batch and dense axes as both have."""
     if lhs.ndim != rhs.ndim:
         raise TypeError(
             message(
-                where,
-                given=given,
+                "bcoo_multiply_sparse",
+                given=f"{lhs!r} and {rhs!r}",
                 expected="arrays with the same numbers of axes",
                 fix="Add axes of size 1 with bcoo_broadcast_in_dim or bcoo_reshape.",
             )
         )
-    if (lhs.n_batch, lhs.n_dense) != (rhs.n_batch, rhs.n_dense):
-        raise NotImplementedError(
-            message(
-                where,
-                given=given,
-                expected="arrays with the same layout",
-                fix="Change the layout of one with update_layout.",
-            )
-        )
+    n_batch, n_dense = min(lhs.n_batch, rhs.n_batch), min(lhs.n_dense, rhs.n_dense)
+    return (
+        bcoo_update_layout(lhs, n_batch=n_batch, n_dense=n_dense),
+        bcoo_update_layout(rhs, n_batch=n_batch, n_dense=n_dense),
+    )

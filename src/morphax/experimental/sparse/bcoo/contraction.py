@@ -109,25 +109,34 @@ class BCOODotGeneral(SparseOperation):
         **params: Param,
     ) -> tuple[Any, Any]:
         data, indices, rhs = operands
-        numbers: Any = params["dimension_numbers"]
-        info: Any = params["lhs_spinfo"]
-        (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
         of_lhs, of_rhs = dims[0] is not None or dims[1] is not None, dims[2] is not None
         if of_lhs:
             data, indices = in_front(data, dims[0]), in_front(indices, dims[1])
-            lhs_contract, lhs_batch = _moved_on(lhs_contract), _moved_on(lhs_batch)
-            info = info.batched(axes.size)
         if of_rhs:
             rhs = in_front(rhs, dims[2])
-            rhs_contract, rhs_batch = _moved_on(rhs_contract), _moved_on(rhs_batch)
-        out_dim = len(lhs_batch)
-        if of_lhs and of_rhs:
-            lhs_batch, rhs_batch, out_dim = (0, *lhs_batch), (0, *rhs_batch), 0
-        elif of_rhs:
-            out_dim = len(info.shape) - len(lhs_contract)
-        moved = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
-        changed = {"dimension_numbers": moved, "lhs_spinfo": info}
+        changed, out_dim = moved_product(axes, params, of_lhs=of_lhs, of_rhs=of_rhs)
         return self.bind(data, indices, rhs, **params | changed), out_dim
+
+
+def moved_product(
+    axes: BatchAxes, params: dict[str, Param], *, of_lhs: bool, of_rhs: bool
+) -> tuple[dict[str, Any], int]:
+    """The parameters of a product whose operands have a mapped axis in front, and its new place."""
+    numbers: Any = params["dimension_numbers"]
+    info: Any = params["lhs_spinfo"]
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
+    if of_lhs:
+        lhs_contract, lhs_batch = _moved_on(lhs_contract), _moved_on(lhs_batch)
+        info = info.batched(axes.size)
+    if of_rhs:
+        rhs_contract, rhs_batch = _moved_on(rhs_contract), _moved_on(rhs_batch)
+    out_dim = len(lhs_batch)
+    if of_lhs and of_rhs:
+        lhs_batch, rhs_batch, out_dim = (0, *lhs_batch), (0, *rhs_batch), 0
+    elif of_rhs:
+        out_dim = len(info.shape) - len(lhs_contract)
+    moved = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
+    return {"dimension_numbers": moved, "lhs_spinfo": info}, out_dim
 
 
 def _moved_on(axes: Sequence[int]) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ class FlatFunction:
 
     After a call, `out_tree` is the structure of the result, and `aux` what `split_aux` took off it.
     `complete` adds the arguments that are no leaves: (args, kwargs) → (args, kwargs).  `accepts`
-    tells which leaves may be results.
+    tells which leaves may be results, `is_leaf` which nodes of the result are leaves.
     """
 
     __slots__ = (
@@ -36,6 +36,7 @@ class FlatFunction:
         "function",
         "has_aux",
         "in_tree",
+        "is_leaf",
         "out_tree",
         "where",
     )
@@ -49,8 +50,10 @@ class FlatFunction:
         has_aux: bool = False,
         complete: Complete | None = None,
         accepts: Callable[[Any], bool] = is_value,
+        is_leaf: Callable[[Any], bool] | None = None,
     ) -> None:
         self.accepts = accepts
+        self.is_leaf = is_leaf
         self.function = function
         self.in_tree = in_tree
         self.where = where
@@ -66,7 +69,7 @@ class FlatFunction:
         result = self.function(*args, **kwargs)
         if self.has_aux:
             result, self.aux = self._split_aux(result)
-        flat, self.out_tree = tree.flatten(result)
+        flat, self.out_tree = tree.flatten(result, self.is_leaf)
         for position, leaf in enumerate(flat):
             if not self.accepts(leaf):
                 raise TypeError(self._not_an_array(result, position))

@@ -39,6 +39,8 @@ from .vmappable import (
     is_mappable,
     is_spec,
     is_vmappable,
+    leaf_test,
+    mapped_size,
     to_member,
 )
 
@@ -92,9 +94,12 @@ def vmap(
     @functools.wraps(fun)
     @frames_hidden_in
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, in_tree = tree.flatten((args, kwargs))
+        is_leaf = leaf_test()
+        leaves, in_tree = tree.flatten((args, kwargs), is_leaf)
         names = functools.partial(argument_names, fun, in_tree)
-        dims = _leaf_axes(fun, in_axes, args, kwargs)
+        # Where nodes were taken for leaves, positions stand for them.
+        whole = (args, kwargs) if is_leaf is None else in_tree.unflatten(range(len(leaves)))
+        dims = _leaf_axes(fun, in_axes, *whole)
         # Leaves that are not mapped may be anything, functions for instance.
         needed = [
             0 if d is None or is_vmappable(x) else x for x, d in zip(leaves, dims, strict=True)
@@ -104,7 +109,7 @@ def vmap(
         axes = _mapped_axis(names, leaves, dims, axis_size, axis_name)
         whose = functools.partial(debug_info, "vmap", fun, in_tree)
         trace = BatchTrace(current_trace(), axes, whose)
-        flat = FlatFunction(fun, in_tree, "vmap", accepts=is_mappable)
+        flat = FlatFunction(fun, in_tree, "vmap", accepts=is_mappable, is_leaf=is_leaf)
         named = extended_axis_env(axis_name, axes.size) if axis_name is not None else nullcontext()
         with named, new_trace(trace):
             members = [_member(trace, x, d) for x, d in zip(leaves, dims, strict=True)]
@@ -266,6 +271,9 @@ def _mapped_axis(
         if d is not None and not is_vmappable(x)
     ]
     distinct = {aval.shape[d] for _, d, aval in sizes}
+    pairs = [(x, d) for x, d in zip(leaves, dims, strict=True) if is_vmappable(x)]
+    others = [mapped_size(x, d) for x, d in pairs]
+    distinct.update([size for size in others if size is not None])
     if axis_size is not None:
         distinct.add(axis_size)
     if len(distinct) == 1:
@@ -282,6 +290,7 @@ def _mapped_axis(
             )
         )
     found = [f"{names()[i]} has size {aval.shape[d]} (axis {d} of {aval})" for i, d, aval in sizes]
+    found += [f"{x!r} is mapped over axis {d}" for x, d in pairs]
     found += [f"axis_size={axis_size}"] if axis_size is not None else []
     raise ValueError(
         message(

@@ -47,8 +47,8 @@ def register_vmappable(
     """Let `vmap` map over objects of a type.
 
     Args:
-        data_type: the type; it is no pytree, so that its objects are leaves.
-        spec_type: the type of its specs.
+        data_type: the type; to `vmap` its objects are leaves, also where it is a pytree.
+        spec_type: the type of its specs.  If that is int, they are axes of its `shape`.
         axis_size_type: the type of sizes that `axis_size` may have, if not an int.
         to_elt: (part, index, whole, spec) → the object that stands for one member.
             ``part(x, axis_or_spec)`` is one member of an array or other vmappable in the whole, and
@@ -93,6 +93,16 @@ def unregister_vmappable(data_type: type) -> None:
 def is_vmappable(x: object) -> bool:
     """Whether `x` is of a registered type."""
     return type(x) in _registered
+
+
+def leaf_test() -> Callable[[object], bool] | None:
+    """What `vmap` asks of the nodes of its trees: objects of registered types are its leaves."""
+    return is_vmappable if _registered else None
+
+
+def mapped_size(x: Any, axis: Any) -> int | None:
+    """The size of the mapped axis of a vmappable; `None` if its spec is no axis."""
+    return int(x.shape[axis]) if type(axis) is int else None
 
 
 def is_mappable(x: object) -> bool:

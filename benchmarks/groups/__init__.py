@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..timing import Figures, Scale
-from . import calls, eager, families, memory, models, operations, programs, start
+from . import calls, draws, eager, families, memory, models, operations, programs, start
 
 BOTH = ("morphax", "jax")
 
@@ -51,6 +51,7 @@ GROUPS = {
     "loops": Group("Functions made anew at each call", calls.fresh_lambdas),
     "eager": Group("Eager calls on ten numbers", eager.warm, (*BOTH, "numpy", "torch")),
     "first": Group("First eager calls on a new shape", eager.first_touch),
+    "random": Group("Random numbers: eight of each distribution", draws.draws),
     "numpy": Group(
         "Operations on many numbers, eager", operations.numpy_table, (*BOTH, "numpy", "torch")
     ),

@@ -21,7 +21,7 @@ from ...errors import KeyReuseError
 from ...util.frames import UserFrame
 from ...util.messages import message
 
-Identities = np.ndarray[Any, np.dtype[np.object_]]
+Identities = np.ndarray[Any, np.dtype[Any]]
 
 
 class Use(NamedTuple):

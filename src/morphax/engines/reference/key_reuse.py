@@ -302,7 +302,7 @@ class _Walk:
         path: Path,
     ) -> list[_Value]:
         """Two steps of a loop, or as many as it has."""
-        length = params[wiring.length] if wiring.length else None
+        length: Any = params[wiring.length] if wiring.length else None
         is_counted = isinstance(length, int)
         outer, start, columns = self._steps, len(self.journal), []
         stacked = [name for name in wiring.stacked if name in parts]

@@ -111,8 +111,8 @@ def test_derivatives_of_filters() -> None:
     b, a, x = np.array([0.5, 1.0]), np.array([1.5, -0.3, 0.2]), RNG.normal(size=(2, 6))
     check_grads(signal.lfilter, (b, a, x), order=2, atol=1e-4, rtol=1e-4)
     check_grads(lambda b, x: signal.lfilter(b, [2.0], x), (b, x), order=1, atol=1e-4, rtol=1e-4)
-    run = lambda *v: signal.filtfilt(*v, padlen=3)  # noqa: E731
-    check_grads(run, (b, a, x), order=1, atol=1e-4, rtol=1e-4)
+    run = lambda x: signal.filtfilt(b, a, x, padlen=3)  # noqa: E731
+    check_grads(run, (x,), order=1, atol=1e-4, rtol=1e-4)
     sos = scipy.signal.butter(3, 0.3, output="sos")
     free = np.arange(6) != 3
     run = lambda change, x: signal.sosfilt(sos + free * change, x)  # noqa: E731

@@ -44,6 +44,7 @@ REASONS: dict[str, str] = {
     "jit softmax": _FUSION,
     "jit logsumexp": _FUSION,
     "jit layer norm": _FUSION,
+    "jit max along": _FUSION,
 }
 PEERS = {"numpy": "NumPy", "torch": "PyTorch"}
 

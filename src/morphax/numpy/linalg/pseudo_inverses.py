@@ -103,6 +103,14 @@ def lstsq(
         >>> x
         Array([1., 1.], dtype=float32)
     """
+    x, squares, rank, s = _least_squares_of(a, b, rcond)
+    if numpy_resid and not (int(rank) == a.shape[1] < a.shape[0]):
+        squares = lax.full((0,), 0, squares.dtype)
+    return x, squares, rank, s
+
+
+@replayed(2)
+def _least_squares_of(a: Any, b: Any, rcond: float | None) -> tuple[Any, Any, Any, Any]:
     a, b = inexact_arrays("lstsq", a, b)
     m, n = _checked_system(a, b)
     columns = b if b.aval.ndim == 2 else lax.expand_dims(b, (1,))
@@ -112,13 +120,10 @@ def lstsq(
     counted = _counted("lstsq", s, epsilon if share < 0 else share, 0, strictly=False)
     factors = [lax.stop_gradient(v) for v in (u, s, _as_numbers(counted, s), vh)]
     found = _least_squares(a, *factors, columns)
-    rank = sum_(counted)
-    if numpy_resid and not (int(rank) == n < m):
-        squares = lax.full((0,), 0, s.aval.dtype)
-    else:
-        missed = lax.abs(lax.sub(columns, product(a, found)))
-        squares = sum_(lax.mul(missed, missed), axis=0)
-    return found if b.aval.ndim == 2 else lax.squeeze(found, (1,)), squares, rank, s
+    missed = lax.abs(lax.sub(columns, product(a, found)))
+    squares = sum_(lax.mul(missed, missed), axis=0)
+    x = found if b.aval.ndim == 2 else lax.squeeze(found, (1,))
+    return x, squares, sum_(counted), s
 
 
 def _checked_system(a: Any, b: Any) -> tuple[int, int]:

@@ -42,7 +42,7 @@ LAYERS = (
     ("transforms", ("transforms",)),
     ("control", ("control",)),
     ("parallel", ("parallel", "sharding", "distributed")),
-    ("libraries", ("numpy", "scipy", "random", "nn", "image", "ops")),
+    ("libraries", ("numpy", "scipy", "science", "random", "nn", "image", "ops")),
 )
 FACE = "face"
 # Packages with two floors: the `__init__` re-exports from higher layers, up to the one named here,

@@ -94,6 +94,7 @@ if _TYPE_CHECKING:
     from . import profiler as profiler
     from . import random as random
     from . import ref as ref
+    from . import science as science
     from . import scipy as scipy
     from . import sharding as sharding
     from . import stages as stages
@@ -151,6 +152,7 @@ __getattr__, __dir__ = _on_demand(
         "profiler",
         "random",
         "ref",
+        "science",
         "scipy",
         "sharding",
         "stages",

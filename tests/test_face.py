@@ -60,6 +60,8 @@ MODULES = (
     "profiler",
     "random",
     "ref",
+    "science.integrate",
+    "science.optimize",
     "scipy.cluster.vq",
     "scipy.fft",
     "scipy.integrate",

@@ -62,6 +62,7 @@ MODULES = (
     "ref",
     "science.integrate",
     "science.optimize",
+    "science.optimize",
     "scipy.cluster.vq",
     "scipy.fft",
     "scipy.integrate",

@@ -135,6 +135,15 @@ def is_known(x: Any) -> bool:
     return isinstance(x, (Array, np.ndarray, np.generic, int, float))
 
 
+def said(status: Any, messages: dict[int, str]) -> Any:
+    """The text of a status; a list of texts for a batch."""
+    if not is_known(status):
+        return "The status is not known while tracing."
+    if np.ndim(status):
+        return [said(s, messages) for s in np.asarray(status)]
+    return messages[int(status)]
+
+
 def check_known(condition: Any, where: str, *, given: str, expected: str, fix: str) -> None:
     """Raise `ValueError` if a condition on values is known to be false."""
     if is_known(condition) and not bool(condition):
@@ -175,3 +184,21 @@ def zero_tangents(values: Any) -> Any:
         return np.zeros(aval_of(x).shape, dtypes.float0)
 
     return tree.map(zero, values)
+
+
+def options(
+    where: str, known: Mapping[str, Any], given: Mapping[str, Any] | None, others: Mapping[str, Any]
+) -> dict[str, Any]:
+    """All options of a solver: those given, then `others`, then the defaults in `known`."""
+    chosen = dict(given or {})
+    unknown = sorted(chosen.keys() - known.keys())
+    if unknown:
+        raise TypeError(
+            message(
+                f"{where}, argument options",
+                given=", ".join(map(repr, unknown)),
+                expected=f"options among {', '.join(known)}",
+                fix="Leave out what this method does not have.",
+            )
+        )
+    return {**known, **others, **chosen}

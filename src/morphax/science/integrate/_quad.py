@@ -18,7 +18,8 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
@@ -34,9 +35,8 @@ from ...transforms.derivatives import jvp, vjp
 from ...transforms.make_jaxpr import eval_shape
 from ...transforms.vmap import vmap
 from ...util.messages import message
-from .._arguments import count, flat_function, inexact, zero_tangents
+from .._arguments import count, flat_function, inexact, said, zero_tangents
 from ._gauss_kronrod import NODES, Parts, on_interval, transformed
-from ._solution import said
 
 _WHERE = "quad"
 DONE, TOO_MANY, NOT_FINITE = 0, -2, -3
@@ -168,7 +168,9 @@ def _limit(x: Any, name: str) -> Any:
     return value
 
 
-class _Column(NamedTuple):
+@final
+@dataclass(frozen=True, slots=True)
+class _Column:
     """A function of numbers as one with vectors (1,) as values."""
 
     function: Callable[..., Any]
@@ -243,7 +245,9 @@ def _integral_jvp(
     return (value, error, info), (pushed, jnp.zeros_like(error), zero_tangents(info))
 
 
-class _Derivative(NamedTuple):
+@final
+@dataclass(frozen=True, slots=True)
+class _Derivative:
     """The tangent of an integral, and its transpose."""
 
     function: Callable[..., Any]
@@ -305,7 +309,9 @@ def _as_one_of(part: Any, x: Any) -> Any:
     return (part if is_complex else part.real).astype(x.dtype)
 
 
-class _Tangent(NamedTuple):
+@final
+@dataclass(frozen=True, slots=True)
+class _Tangent:
     """x, arguments, tangents of the moving ones → that of the function's value."""
 
     derivative: _Derivative
@@ -317,7 +323,9 @@ class _Tangent(NamedTuple):
         return jvp(function, (moving,), (list(moved),))[1]
 
 
-class _Cotangent(NamedTuple):
+@final
+@dataclass(frozen=True, slots=True)
+class _Cotangent:
     """x, arguments, cotangent of the value → those of the moving arguments, as one vector."""
 
     derivative: _Derivative

@@ -24,6 +24,7 @@ from ...control.custom.custom_root import custom_root
 from ...scipy.linalg import lu_factor, lu_solve
 from ...transforms.jacobians import jacfwd
 from ...transforms.vmap import vmap
+from .._implicit import dense_solve
 from .runge_kutta import Attempt, Slope, Tolerance, interpolate, mean_square
 
 _ROOT6 = np.sqrt(6.0)
@@ -79,7 +80,7 @@ class Radau:
             return end.stages, end
 
         # What is known of the iteration has no derivative.
-        stages, end = custom_root(residual, start, newton, _dense_solve, has_aux=True)
+        stages, end = custom_root(residual, start, newton, dense_solve, has_aux=True)
         moved = y + stages[2]
         slope = field(t + h, moved)
         real, _ = solve
@@ -161,14 +162,6 @@ def _iterated(
     no = jnp.zeros((), bool)
     start = _Newton(jnp.zeros((), np.int32), stages, zero, zero, no, no)
     return lax.while_loop(go_on, advance, start)
-
-
-def _dense_solve(linear: Callable[[Any], Any], right: Any) -> Any:
-    """The solution of a linear system that is given as a function."""
-    size = right.size
-    columns = vmap(lambda e: linear(e.reshape(right.shape)).ravel(), out_axes=1)
-    matrix = columns(jnp.eye(size, dtype=right.dtype))
-    return jnp.linalg.solve(matrix, right.ravel()).reshape(right.shape)
 
 
 def _extension(y: Any, stages: Any) -> Any:

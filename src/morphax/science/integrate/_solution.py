@@ -10,7 +10,7 @@ import numpy as np
 from ... import numpy as jnp
 from ...transforms.vmap import vmap
 from ...tree import register_dataclass
-from .._arguments import is_known
+from .._arguments import said
 from ._steps import GOES_ON, NOT_FINITE, TOO_MANY, TOO_SMALL, Piece, Record
 from .runge_kutta import interpolate
 
@@ -22,15 +22,6 @@ MESSAGES = {
     NOT_FINITE: "The function, or the solution, is NaN or infinite.",
     NOT_ORDERED: "Values in t_eval are not within t_span, or not in the order of integration.",
 }
-
-
-def said(status: Any, messages: dict[int, str]) -> Any:
-    """The text of a status; a list of texts for a batch."""
-    if not is_known(status):
-        return "The status is not known while tracing."
-    if np.ndim(status):
-        return [said(s, messages) for s in np.asarray(status)]
-    return messages[int(status)]
 
 
 def value_of(piece: Piece, t: Any) -> Any:

@@ -205,10 +205,10 @@ def _solved(solver: Solver, problem: Problem, is_adjoint: bool, is_dense: bool) 
         values, times = jnp.where(status == GOES_ON, values.T, np.nan), goals
     else:
         record, ending = solution_pieces(solver, problem._replace(goals=None))
-        if is_dense:
-            sol = OdeSolution(direction, direction * problem.begin, ending.t, record)
+        dense = OdeSolution(direction, direction * problem.begin, ending.t, record)
+        sol = dense if is_dense else None
         if has_goals:
-            values, times = jnp.where(status == GOES_ON, sol(goals), np.nan), goals
+            values, times = jnp.where(status == GOES_ON, dense(goals), np.nan), goals
         else:
             values, times = _at_steps(solver, problem, record, ending, is_adjoint)
     return OdeResult(

@@ -106,11 +106,14 @@ def adaptive_step(
     growth = jnp.where(accepts, _growth(method, now, tried, size), _shrinkage(method, tried))
     growth = jnp.where(has_value, growth, _SHRINKAGE_WITHOUT_VALUE)
     end_of_step = jnp.where(is_last, end, now.t + size)
-    piece = Piece(now.t, size, tried.dense)
-    taken = (end_of_step, tried.y, tried.slope, piece)
+    taken = (end_of_step, tried.y, tried.slope, Piece(now.t, size, tried.dense))
     kept = (now.t, now.y, now.slope, now.piece)
+    t, y, slope, piece = _chosen(accepts, taken, kept)
     return State(
-        *_chosen(accepts, taken, kept),
+        t=t,
+        y=y,
+        slope=slope,
+        piece=piece,
         ratio=ratio.astype(now.ratio.dtype),
         size=(size * growth).astype(size.dtype),
         was_rejected=~accepts,

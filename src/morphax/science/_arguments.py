@@ -186,6 +186,16 @@ def zero_tangents(values: Any) -> Any:
     return tree.map(zero, values)
 
 
+def parts_like(values: Any, examples: Sequence[Any]) -> list[Any]:
+    """A vector cut into arrays with the shapes and dtypes of others."""
+    parts, start = [], 0
+    for x in examples:
+        part, start = values[start : start + x.size], start + x.size
+        is_complex = dtypes.issubdtype(x.dtype, np.complexfloating)
+        parts.append((part if is_complex else part.real).astype(x.dtype).reshape(x.shape))
+    return parts
+
+
 def options(
     where: str, known: Mapping[str, Any], given: Mapping[str, Any] | None, others: Mapping[str, Any]
 ) -> dict[str, Any]:

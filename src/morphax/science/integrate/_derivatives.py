@@ -27,7 +27,7 @@ from ...control.jit.jit import jit
 from ...core import aval_of
 from ...transforms.derivatives import jvp, linearize, vjp
 from ...transforms.vmap import vmap
-from .._arguments import FlatFunction, result_like, zero_tangents
+from .._arguments import FlatFunction, parts_like, result_like, zero_tangents
 from ._solution import value_of
 from ._steps import (
     GOES_ON,
@@ -234,17 +234,12 @@ def _adjoint(solver: Solver, problem: Problem, ct: Any) -> Problem:
     state = jnp.where(ending.status == GOES_ON, state, np.nan)
     y_bar = state[:size].astype(y0.dtype)
     changes = zero_tangents(leaves)
-    for i, part in zip(moving, jnp.split(state[size:], _ends(leaves, moving)), strict=True):
-        x = leaves[i]
-        is_complex = dtypes.issubdtype(x.dtype, np.complexfloating)
-        changes[i] = (part if is_complex else part.real).astype(x.dtype).reshape(x.shape)
+    parts = parts_like(state[size:], [leaves[i] for i in moving])
+    for i, part in zip(moving, parts, strict=True):
+        changes[i] = part
     start = -jnp.sum(field(begin, y0) * y_bar).real.astype(begin.dtype)
     none = zero_tangents(problem)
     return none._replace(begin=direction * start, y0=y_bar, goals=direction * moves, leaves=changes)
-
-
-def _ends(leaves: Sequence[Any], moving: Sequence[int]) -> list[int]:
-    return [int(x) for x in np.cumsum([leaves[i].size for i in moving])[:-1]]
 
 
 def _as_flat(function: Any, *args: Any) -> tuple[FlatFunction, list[Any]]:

@@ -35,7 +35,7 @@ from ...transforms.derivatives import jvp, vjp
 from ...transforms.make_jaxpr import eval_shape
 from ...transforms.vmap import vmap
 from ...util.messages import message
-from .._arguments import count, flat_function, inexact, said, zero_tangents
+from .._arguments import count, flat_function, inexact, parts_like, said, zero_tangents
 from ._gauss_kronrod import NODES, Parts, on_interval, transformed
 
 _WHERE = "quad"
@@ -292,21 +292,12 @@ class _Derivative:
         if not self.places:
             return [], *ends
         found = self.found(_Cotangent(self), task._replace(leaves=[*task.leaves, ct]))
-        moving = [task.leaves[i] for i in self.places]
-        parts = jnp.split(found, [int(n) for n in np.cumsum([x.size for x in moving])[:-1]])
-        return [
-            _as_one_of(part, x).reshape(x.shape) for part, x in zip(parts, moving, strict=True)
-        ], *ends
+        return parts_like(found, [task.leaves[i] for i in self.places]), *ends
 
     def found(self, function: Callable[..., Any], task: _Task) -> Any:
         """An integral, NaN if its tolerance was not reached."""
         value, _, info = _integral(function, self.most, task)
         return jnp.where(info.success, value, np.nan)
-
-
-def _as_one_of(part: Any, x: Any) -> Any:
-    is_complex = dtypes.issubdtype(x.dtype, np.complexfloating)
-    return (part if is_complex else part.real).astype(x.dtype)
 
 
 @final

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -44,7 +45,7 @@ def pairs(where: str, bounds: Any) -> tuple[Any, Any]:
     if hasattr(bounds, "lb"):
         return bounds.lb, bounds.ub
     rows = list(bounds)
-    if not all([len(row) == 2 for row in rows]):
+    if not all([isinstance(row, Sequence) and len(row) == 2 for row in rows]):
         raise ShapeError(
             message(
                 f"{where}, argument bounds",

@@ -21,12 +21,13 @@ from .._arguments import arguments, check_known, inexact, result_like, said
 from .._implicit import implicit_root
 
 _WHERE = "brentq"
-DONE, TOO_MANY, NO_SIGN_CHANGE, NOT_FINITE = 0, -1, -2, -3
+DONE, TOO_MANY, NO_SIGN_CHANGE, NOT_FINITE, POLE = 0, -1, -2, -3, -4
 _MESSAGES = {
     DONE: "The root has been found to the tolerance.",
     TOO_MANY: "More than maxiter iterations are needed.",
     NO_SIGN_CHANGE: "The function has the same sign at both ends.",
     NOT_FINITE: "The function is NaN or infinite.",
+    POLE: "The function changes its sign at a pole.",
 }
 
 
@@ -38,7 +39,8 @@ class RootResults(NamedTuple):
         iterations: the number of iterations.
         function_calls: how often the function was evaluated.
         status: 0 if it was found; −1 if not within `maxiter` iterations, −2 if the signs at the
-            ends are the same, −3 if the function is NaN or infinite.
+            ends are the same, −3 if the function is NaN or infinite,
+            −4 if it changes its sign at a pole.
     """
 
     root: Any
@@ -189,11 +191,13 @@ def _brent(
         return _ordered(moved)
 
     end = lax.while_loop(go_on, advance, _ordered(start))
-    # A pole changes the sign too.
     is_finite = jnp.isfinite(end.at_b) & ~jnp.isnan(end.at_c)
     failure = jnp.where(is_finite, TOO_MANY, NOT_FINITE)
     failure = jnp.where(brackets | ~is_finite, failure, NO_SIGN_CHANGE)
-    status = jnp.where(brackets & is_done(end) & is_finite, DONE, failure).astype(np.int32)
+    status = jnp.where(brackets & is_done(end) & is_finite, DONE, failure)
+    # A pole changes the sign too, but there the function grows.
+    grows = jnp.abs(end.at_b) > jnp.maximum(jnp.abs(at_a), jnp.abs(at_b))
+    status = jnp.where((status == DONE) & grows, POLE, status).astype(np.int32)
     return RootResults(end.b, end.turn, end.turn + 2, status)
 
 

@@ -105,7 +105,6 @@ def barrier(x: Any) -> Any:
     ("f", "x0", "bounds"),
     [
         (sum_of_squares(freudenstein_roth), [0.5, -2.0], None),
-        (sum_of_squares(beale), [1.0, 1.0], [(0, 2.5), (-1, 0.4)]),
         (chained_rosenbrock, np.linspace(-2, 2, 10), [(-3, 0.5)] * 5 + [(None, None)] * 5),
         (barrier, [0.1] * 3, [(1e-6, 0.5), (None, None), (2, 3)]),
         (jnp.sum, [0.5, 0.5], [(0, 1), (0.25, 0.25)]),

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.integrate
 
 import morphax as jax
 from morphax import enable_x64
@@ -27,16 +26,11 @@ def _wide_dtypes() -> Iterator[None]:
 
 # The function, the limits, the integral.
 INTEGRALS = [
-    (jnp.exp, 0, 1, np.e - 1),
     (jnp.exp, 1, 0, 1 - np.e),
-    (lambda x: 1 / jnp.sqrt(x), 0, 1, 2),
-    (jnp.log, 0, 1, -1),
     (lambda x: jnp.log(x) / jnp.sqrt(x), 0, 1, -4),
     (lambda x: 1 / jnp.sqrt((1 - x) * (1 + x)), -1, 1, np.pi),
-    (lambda x: jnp.abs(x - 0.3), 0, 1, 0.29),
     (lambda x: jnp.sin(100 * x), 0, 1, (1 - np.cos(100)) / 100),
     (lambda x: 1e-3 / (1e-6 + (x - 0.3) ** 2), 0, 1, np.arctan(700) + np.arctan(300)),
-    (lambda x: jnp.exp(-x * x), -inf, inf, np.sqrt(np.pi)),
     (lambda x: 1 / (1 + x * x), -inf, inf, np.pi),
     (lambda x: jnp.exp(-x), inf, 0, -1),
     (jnp.exp, -inf, 2, np.exp(2)),
@@ -57,12 +51,9 @@ def test_single_precision() -> None:
     found, error = quad(lambda x: x**2 * jnp.exp(-x), np.float32(0), np.float32(inf))
     assert found.dtype == np.float32
     assert abs(found - 2) <= error < 1e-4
-
-
-def test_agrees_with_scipy() -> None:
-    found, _ = quad(lambda x, a, b: jnp.cos(a * x) * x**b, 0.5, 3.0, args=(2.0, 1.5))
-    expected, _ = scipy.integrate.quad(lambda x: np.cos(2 * x) * x**1.5, 0.5, 3.0)
-    np.testing.assert_allclose(found, expected, 1e-10)
+    with enable_x64(False):
+        slope = jax.grad(lambda a: quad(lambda x: jnp.exp(-a * x * x), -inf, inf)[0])(1.0)
+    np.testing.assert_allclose(slope, -np.sqrt(np.pi) / 2, 1e-5)
 
 
 def test_derivatives_by_arguments_and_limits() -> None:

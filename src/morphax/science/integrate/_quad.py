@@ -239,7 +239,9 @@ def _integral_jvp(
     places = [i for i, x in enumerate(leaves) if dtypes.issubdtype(aval_of(x).dtype, np.inexact)]
     change = [moved.leaves[i] for i in places], moved.low, moved.high
     # Errors of derivatives are measured by the size of what is integrated.
-    careful = task._replace(absolute=jnp.zeros_like(task.absolute), floor=task.relative)
+    careful = task._replace(
+        absolute=jnp.zeros_like(task.absolute), floor=jnp.maximum(task.floor, task.relative)
+    )
     derivative = _Derivative(function, most, tuple(places))
     pushed = linear_call(derivative.push, derivative.pull, careful, change)
     return (value, error, info), (pushed, jnp.zeros_like(error), zero_tangents(info))

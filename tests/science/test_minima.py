@@ -97,16 +97,11 @@ def clipped(x0: Any, bounds: Any) -> Any:
     return np.clip(x0, low, high)
 
 
-def barrier(x: Any) -> Any:
-    return jnp.sum(x - jnp.log(x))
-
-
 @pytest.mark.parametrize(
     ("f", "x0", "bounds"),
     [
         (sum_of_squares(freudenstein_roth), [0.5, -2.0], None),
         (chained_rosenbrock, np.linspace(-2, 2, 10), [(-3, 0.5)] * 5 + [(None, None)] * 5),
-        (barrier, [0.1] * 3, [(1e-6, 0.5), (None, None), (2, 3)]),
         (jnp.sum, [0.5, 0.5], [(0, 1), (0.25, 0.25)]),
     ],
 )
@@ -166,8 +161,6 @@ def test_derivatives_are_those_of_the_implicit_function() -> None:
 
 
 def test_failures_are_said() -> None:
-    down = minimize(lambda x: jnp.sum(x), [0.1, 0.2])
-    assert (bool(down.success), int(down.status)) == (False, -2)
     few = minimize(chained_rosenbrock, [-1.2, 1.0], options={"maxiter": 3})
     assert (int(few.status), int(few.nit)) == (-1, 3)
     assert "limit" in few.message

@@ -1,10 +1,11 @@
-"""Searching in sorted vectors by sorting."""
+"""Searching in sorted vectors."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
+import morphax as jax
 import morphax.numpy as jnp
 
 
@@ -27,3 +28,9 @@ def test_searchsorted_by_sorting_needs_little_memory() -> None:
     a, v = np.arange(100_000, dtype=np.float32), np.float32([7, 50_000.5])
     found = jnp.searchsorted(a, np.tile(v, 200_000), method="sort")
     np.testing.assert_array_equal(found[:2], [7, 50_001])
+
+
+def test_searchsorted_in_wide_integers() -> None:
+    with jax.enable_x64(True):
+        found = jnp.searchsorted(jnp.arange(4096.0), jnp.array([-1.0, 2.5, 5000.0]), method="scan")
+    assert found.tolist() == [0, 3, 4096]

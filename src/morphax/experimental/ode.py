@@ -4,9 +4,10 @@ The method is that of Dormand and Prince: order 5 with an embedded one of order 
 a continuous extension of order 4 for the values at the times asked for.  The pullback integrates
 the adjoint equation backwards in time, so its memory does not grow with the number of steps.
 
-References: Hairer, Nørsett & Wanner, "Solving Ordinary Differential Equations I", 2nd ed., sections
-II.4 (step size), II.5 (the method) and II.6 (continuous extension); Chen, Rubanova, Bettencourt &
-Duvenaud, "Neural ordinary differential equations", NeurIPS 2018 (adjoint).
+The method itself is shared with `morphax.science.integrate`, whose `solve_ivp` has more of them.
+
+Reference: Chen, Rubanova, Bettencourt & Duvenaud, "Neural ordinary differential equations", NeurIPS
+2018 (adjoint).
 
 Limits: explicit, so not for stiff problems; there is no forward-mode derivative.
 """
@@ -26,33 +27,19 @@ from ..control.custom.closure_convert import closure_convert
 from ..control.custom.custom_vjp import custom_vjp
 from ..control.jit.jit import jit
 from ..core import aval_of, is_value
+from ..science.integrate.runge_kutta import (
+    DORMAND_PRINCE,
+    Slope,
+    Tolerance,
+    first_step,
+    interpolate,
+)
 from ..transforms.derivatives import vjp
 from ..transforms.flattening import check_callable
 from ..transforms.vmap import vmap
 from ..util.messages import message
 
-# The tableau: nodes, stages, the weights of order 5 (the last stage is the step itself), and the
-# difference to those of order 4.
-_NODES = (1 / 5, 3 / 10, 4 / 5, 8 / 9, 1.0, 1.0)
-_STAGES = (
-    (1 / 5,),
-    (3 / 40, 9 / 40),
-    (44 / 45, -56 / 15, 32 / 9),
-    (19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729),
-    (9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656),
-    (35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84),
-)
-_ERROR = (71 / 57600, 0.0, -71 / 16695, 71 / 1920, -17253 / 339200, 22 / 525, -1 / 40)
-_DENSE = (
-    -12715105075 / 11282082432,
-    0.0,
-    87487479700 / 32700410799,
-    -10690763975 / 1880347072,
-    701980252875 / 199316789632,
-    -1453857185 / 822651844,
-    69997945 / 29380423,
-)
-_ORDER = 5
+# The step may grow and shrink by these factors.
 _SAFETY, _LARGEST_GROWTH, _LARGEST_SHRINKAGE = 0.9, 10.0, 0.2
 
 
@@ -238,7 +225,9 @@ def _integrate(
     # In the time s = ± t all steps are positive.
     direction = jnp.where(ts[-1] < ts[0], -1.0, 1.0).astype(ts.dtype)
 
-    def slope(y: Any, s: Any) -> Any:
+    tolerance = Tolerance(rtol, atol)
+
+    def slope(s: Any, y: Any) -> Any:
         return direction * field(y, direction * s, *args)
 
     def more(state: tuple[Any, _State], target: Any) -> Any:
@@ -247,90 +236,36 @@ def _integrate(
 
     def to_target(now: _State, target: Any) -> tuple[_State, Any]:
         def one_step(state: tuple[Any, _State]) -> tuple[Any, _State]:
-            return state[0] + 1, _step(slope, state[1], rtol, atol, hmax)
+            return state[0] + 1, _step(slope, state[1], tolerance, hmax)
 
         _, now = lax.while_loop(lambda state: more(state, target), one_step, (0, now))
         width = now.t - now.last_t
         theta = jnp.where(width > 0, (target - now.last_t) / jnp.where(width > 0, width, 1), 0)
         # No step size satisfies the tolerance, where the slope is NaN for instance.
         failed = (now.t < target) & ~(now.step > 0)
-        return now, _interpolate(now.dense, jnp.where(failed, jnp.nan, theta))
+        return now, interpolate(now.dense, jnp.where(failed, jnp.nan, theta))
 
     times = direction * ts
-    start = slope(y0, times[0])
-    first = jnp.minimum(_first_step(slope, y0, times[0], start, rtol, atol), hmax)
+    start = slope(times[0], y0)
+    first = first_step(slope, times[0], y0, start, DORMAND_PRINCE.order, tolerance)
     dense = jnp.stack([y0, *[jnp.zeros_like(y0)] * 4])
-    state = _State(y0, start, times[0], first.astype(ts.dtype), times[0], dense)
+    state = _State(y0, start, times[0], jnp.minimum(first, hmax).astype(ts.dtype), times[0], dense)
     _, ys = lax.scan(to_target, state, times[1:])
     return jnp.concatenate([y0[None], ys])
 
 
-def _step(
-    slope: Callable[[Any, Any], Any], now: _State, rtol: float, atol: float, hmax: float
-) -> _State:
+def _step(slope: Slope, now: _State, tolerance: Tolerance, hmax: float) -> _State:
     """One step; a state that differs only in its step size if the error is too large."""
-    y, h = now.y, now.step
-    slopes = [now.slope]
-    for node, weights in zip(_NODES, _STAGES, strict=True):
-        moved = y + h * _combined(weights, slopes)
-        slopes.append(slope(moved, now.t + node * h))
-    error = h * _combined(_ERROR, slopes)
-    ratio = _scaled_norm(error, y, moved, rtol, atol)
+    h, order = now.step, DORMAND_PRINCE.order
+    tried = DORMAND_PRINCE.attempt(slope, now.t, now.y, now.slope, h, None, tolerance)
+    ratio = tried.ratio
     shrinkage = jnp.where(ratio < 1, 1.0, _LARGEST_SHRINKAGE)
-    factor = jnp.clip(_SAFETY * ratio ** (-1 / _ORDER), shrinkage, _LARGEST_GROWTH)
+    factor = jnp.clip(_SAFETY * ratio ** (-1 / order), shrinkage, _LARGEST_GROWTH)
     step = jnp.where(ratio == 0, h * _LARGEST_GROWTH, h * factor)
     step = jnp.minimum(step, hmax).astype(h.dtype)
-    accepted = _State(moved, slopes[-1], now.t + h, step, now.t, _extension(y, moved, h, slopes))
+    accepted = _State(tried.y, tried.slope, now.t + h, step, now.t, tried.dense)
     kept = now._replace(step=step)
     return _State(*[jnp.where(ratio <= 1, a, b) for a, b in zip(accepted, kept, strict=True)])
-
-
-def _combined(weights: Sequence[float], slopes: Sequence[Any]) -> Any:
-    return sum([w * k for w, k in zip(weights, slopes, strict=True) if w])
-
-
-def _scaled_norm(error: Any, y: Any, moved: Any, rtol: float, atol: float) -> Any:
-    """The error in units of the tolerance, in the mean square."""
-    tolerance = atol + rtol * jnp.maximum(jnp.abs(y), jnp.abs(moved))
-    return jnp.sqrt(jnp.mean(jnp.square(jnp.abs(error) / tolerance)))
-
-
-def _extension(y: Any, moved: Any, h: Any, slopes: Sequence[Any]) -> Any:
-    """Coefficients of the polynomial in θ = (t − last_t) / h; section II.6 of the reference."""
-    change = moved - y
-    bend = h * slopes[0] - change
-    return jnp.stack(
-        [y, change, bend, change - h * slopes[-1] - bend, h * _combined(_DENSE, slopes)]
-    )
-
-
-def _interpolate(dense: Any, theta: Any) -> Any:
-    rest = 1 - theta
-    inner = dense[2] + theta * (dense[3] + rest * dense[4])
-    return (dense[0] + theta * (dense[1] + rest * inner)).astype(dense.dtype)
-
-
-def _first_step(
-    slope: Callable[[Any, Any], Any], y0: Any, t0: Any, start: Any, rtol: float, atol: float
-) -> Any:
-    """A first guess of the step size; section II.4 of the reference."""
-    scale = atol + rtol * jnp.abs(y0)
-    d0, d1 = _mean_square(y0 / scale), _mean_square(start / scale)
-    h0 = jnp.where((d0 < 1e-5) | (d1 < 1e-5), 1e-6, 0.01 * d0 / jnp.where(d1 > 0, d1, 1))
-    h0 = h0.astype(t0.dtype)
-    ahead = slope((y0 + h0 * start).astype(y0.dtype), t0 + h0)
-    d2 = _mean_square((ahead - start) / scale) / h0
-    largest = jnp.maximum(d1, d2)
-    h1 = jnp.where(
-        largest <= 1e-15,
-        jnp.maximum(1e-6, h0 * 1e-3),
-        (0.01 / jnp.where(largest > 0, largest, 1)) ** (1 / _ORDER),
-    )
-    return jnp.minimum(100 * h0, h1)
-
-
-def _mean_square(x: Any) -> Any:
-    return jnp.sqrt(jnp.mean(jnp.square(jnp.abs(x))))
 
 
 _STATIC = (0, 1, 2, 3, 4)

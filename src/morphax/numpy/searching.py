@@ -285,7 +285,8 @@ def _bisected(a: Any, v: Any, after: Callable[[Any, Any], Any], *, unrolled: boo
     bits = size.bit_length()
 
     def with_bit(i: Any, count: Any) -> Any:
-        step = lax.shift_left(np.ones((), dtype)[()], lax.sub(np.asarray(bits - 1, dtype)[()], i))
+        place = lax.sub(np.asarray(bits - 1, dtype)[()], lax.convert_element_type(i, dtype))
+        step = lax.shift_left(np.ones((), dtype)[()], place)
         candidate = lax.add(count, lax.convert_element_type(step, dtype))
         element = getitem(a, lax.sub(candidate, 1))
         fits = lax.bitwise_and(lax.le(candidate, size), after(element, v))

@@ -12,15 +12,19 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 from ..util.on_demand import on_demand as _on_demand
 
 if _TYPE_CHECKING:
+    from . import integrate as integrate
     from . import interpolate as interpolate
     from . import linalg as linalg
     from . import ndimage as ndimage
+    from . import optimize as optimize
     from . import signal as signal
 
 _PACKAGES = (
+    "integrate",
     "interpolate",
     "linalg",
     "ndimage",
+    "optimize",
     "signal",
 )
 

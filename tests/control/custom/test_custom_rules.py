@@ -217,3 +217,21 @@ def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text) as caught:
         call()
     assert "fix:" in str(caught.value)
+
+
+def test_integers_beside_a_derivative_are_constants() -> None:
+    @jax.custom_jvp
+    def square_and_count(x: Any) -> Any:
+        return x * x, jnp.int32(3)
+
+    @square_and_count.defjvp
+    def rule(primals: Any, tangents: Any) -> Any:
+        out = square_and_count(*primals)
+        return out, (2 * primals[0] * tangents[0], np.zeros((), jax.dtypes.float0))
+
+    def scaled(x: Any) -> Any:
+        square, count = square_and_count(x)
+        return square * (2 * count)
+
+    assert jax.grad(scaled)(2.0) == jax.jit(jax.grad(scaled))(2.0) == 24
+    assert jax.jvp(scaled, (2.0,), (1.0,))[1] == 24

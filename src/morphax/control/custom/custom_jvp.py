@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
-from ... import tree
+from ... import dtypes, tree
 from ...core import (
     Operand,
     Zero,
@@ -210,9 +210,16 @@ class custom_jvp(HasRules):
             pushed = flatten_like(where, result[1], flat.out_tree, "a tangent")
             for out, t in zip(outs, pushed, strict=True):
                 _check_tangent_aval(where, out, t)
-            return outs, pushed
+            # Integers have no derivative: what depends on them must not be differentiated.
+            return outs, [_zero_of_integers(t) for t in pushed]
 
         return rule
+
+
+def _zero_of_integers(tangent: Operand) -> Operand:
+    if is_zero(tangent) or aval_of(tangent).dtype != dtypes.float0:
+        return tangent
+    return Zero(aval_of(tangent))
 
 
 def _check_tangent_aval(where: str, out: Operand, tangent: Operand) -> None:

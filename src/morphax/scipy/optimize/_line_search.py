@@ -10,6 +10,7 @@ Reference: J. Nocedal, S. Wright, "Numerical Optimization", 2nd edition, Springe
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -51,8 +52,12 @@ def line_search(
     gradient: Any,
     first: Any,
     most: int,
+    longest: Any = math.inf,
 ) -> Search:
-    """Look for a step from x; `is_done` of the result says whether one was found."""
+    """Look for a step from x; `is_done` of the result says whether one was found.
+
+    No step is longer than `longest`, which will do if the function still falls there.
+    """
     start = Point(jnp.zeros_like(value), value, jnp.sum(gradient * direction), gradient)
 
     def go_on(state: Search) -> Any:
@@ -61,27 +66,28 @@ def line_search(
     def advance(state: Search) -> Search:
         here, slopes = value_and_gradient(x + state.trial * direction)
         point = Point(state.trial, here, jnp.sum(slopes * direction), slopes)
-        return _next(state, start, point)
+        return _next(state, start, point, longest)
 
     nowhere = jnp.zeros((), bool)
     state = Search(jnp.zeros((), int), start, start, start, nowhere, nowhere, first)
     return lax.while_loop(go_on, advance, state)
 
 
-def _next(state: Search, start: Point, point: Point) -> Search:
+def _next(state: Search, start: Point, point: Point, longest: Any) -> Search:
     low, high, is_bracketed = state.low, state.high, state.is_bracketed
     line = start.value + _DECREASE * point.step * start.slope
     # Written so that NaN and infinity count as too high.
     is_low_enough = (point.value <= line) & ((point.value < low.value) | (state.turn == 0))
     is_low_enough = is_low_enough & jnp.isfinite(point.slope)
     is_flat = jnp.abs(point.slope) <= -_CURVATURE * start.slope
+    is_flat = is_flat | ((point.step >= longest) & (point.slope < 0))
     is_done = is_low_enough & is_flat
     # The function rises away from the low end: the minimum lies between the two.
     rises = point.slope * jnp.where(is_bracketed, high.step - low.step, 1) >= 0
     new_high = _chosen(is_low_enough, _chosen(rises, low, high), point)
     new_low = _chosen(is_low_enough, point, low)
     bracketed = is_bracketed | ~is_low_enough | rises
-    trial = jnp.where(bracketed, _between(new_low, new_high), 2 * point.step)
+    trial = jnp.where(bracketed, _between(new_low, new_high), jnp.minimum(2 * point.step, longest))
     return Search(
         state.turn + 1,
         new_low,

@@ -43,6 +43,11 @@ def _refused(where: str, x: Any, y: Any, expected: str) -> NotImplementedError:
     )
 
 
+def _shape(x: Any) -> tuple[int, ...]:
+    found: tuple[int, ...] = x.shape if isinstance(x, JAXSparse) else aval_of(x).shape
+    return found
+
+
 def _text(x: Any) -> str:
     return repr(x) if isinstance(x, JAXSparse) else str(aval_of(x))
 
@@ -55,7 +60,7 @@ def _dense(x: Any) -> Any:
 def add(x: Any, y: Any) -> Any:
     """The sum; of a sparse and a dense array of the same shape it is dense."""
     x, y = _dense(x), _dense(y)
-    if jnp.shape(x) != jnp.shape(y):
+    if _shape(x) != _shape(y):
         raise _refused("addition", x, y, "equal shapes, for a broadcast sum would be dense")
     return _sparse_add(x, y)
 
@@ -87,7 +92,7 @@ def divide(x: Any, y: Any) -> Any:
 
 
 def _at_places(function: Callable[[Any, Any], Any], x: BCOO, y: Any) -> BCOO:
-    if jnp.broadcast_shapes(x.shape, jnp.shape(y)) != x.shape:
+    if jnp.broadcast_shapes(x.shape, _shape(y)) != x.shape:
         expected = "a dense operand that broadcasts to the shape of the sparse one"
         raise _refused("product", x, y, expected)
     return x.replaced(data=function(x.data, read_at_places(x, y)))

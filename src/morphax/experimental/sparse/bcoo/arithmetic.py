@@ -129,7 +129,7 @@ def read_at_places(mat: BCOO, dense: Any) -> Any:
     layout, n_batch = mat.layout, mat.n_batch
     given = dense.shape
     batch = layout.batch(mat.shape)
-    found, _ = columns(mat.indices, layout.sparse(mat.shape))
+    found, inside = columns(mat.indices, layout.sparse(mat.shape))
     if 0 in layout.sparse(mat.shape):
         return jnp.zeros(aval_of(mat.data).shape, dense.dtype)
     # Along an axis of size 1 there is one element for all.
@@ -138,6 +138,10 @@ def read_at_places(mat: BCOO, dense: Any) -> Any:
         for place, size in zip((*batch_places(batch), *found), given, strict=False)
     ]
     rows = dense[tuple(places)] if places else dense[None]
+    if found:
+        # Of padding nothing is read, lest what stands there gets into derivatives.
+        kept = lax.expand_dims(inside, range(inside.ndim, rows.ndim))
+        rows = jnp.where(kept, rows, jnp.ones((), rows.dtype))
     lead = [
         max(a, b)
         for a, b in zip(rows.shape[:n_batch], aval_of(mat.data).shape[:n_batch], strict=True)
@@ -176,7 +180,7 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     for mat, axis in ((lhs, n_batch + 1), (rhs, n_batch)):
         own = mat.shape[n_batch : n_batch + n_sparse]
         found, inside = columns(with_batch(mat.indices, batch), own)
-        data = with_batch(mat.data, batch).astype(dtype)
+        data = masked(with_batch(mat.data, batch), inside).astype(dtype)
         parts.append([jnp.expand_dims(x, axis) for x in (data, inside, *found)])
     (x, x_inside, *x_found), (y, y_inside, *y_found) = parts
     product, inside = x * y, x_inside & y_inside

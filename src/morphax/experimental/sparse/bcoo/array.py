@@ -283,7 +283,11 @@ class BCOO(JAXSparse):
         )
 
     def tree_flatten(self) -> tuple[tuple[Any, Any], dict[str, Any]]:
-        return (self.data, self.indices), self._info._asdict()
+        return (self.data, self.indices), {
+            "shape": self.shape,
+            "indices_sorted": self.indices_sorted,
+            "unique_indices": self.unique_indices,
+        }
 
     @classmethod
     def tree_unflatten(cls, aux_data: dict[str, Any], children: Sequence[Any]) -> Self:

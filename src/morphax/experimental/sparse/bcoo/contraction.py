@@ -87,6 +87,8 @@ class BCOODotGeneral(SparseOperation):
         product = lax.expand_dims(data, range(data.ndim, data.ndim + len(rest))) * lax.expand_dims(
             rows, dense
         )
+        # Once more, for what a masked element is multiplied by may be infinite.
+        product = masked(product, inside)
         kept = [shape[a] for a in roles.kept_batch]
         free = [shape[a] for a in roles.free_sparse]
         whole = (*kept, *free, *layout.dense(shape), *rest)
@@ -203,7 +205,9 @@ class BCOODotGeneralSampled(SparseOperation):
             """The rows that are needed, and which axis of them each remaining axis is."""
             chosen = [(a, place[i]) for a, i in axes.items() if i < end]
             rows = _padded(_gathered(x, chosen), len(whole), len(chosen), aval_of(x).ndim)
+            # Masked, lest an infinite row that is not asked for gets into derivatives.
             rows = jnp.broadcast_to(rows, (*whole, *rows.shape[len(whole) :]))
+            rows = masked(rows, jnp.broadcast_to(inside, whole))
             gone = {a for a, _ in chosen}
             left = [a for a in range(aval_of(x).ndim) if a not in gone]
             return rows, {a: len(whole) + i for i, a in enumerate(left)}

@@ -282,7 +282,11 @@ class BCSR(JAXSparse):
         return bcsr_sum_duplicates(self, nse=nse)
 
     def tree_flatten(self) -> tuple[tuple[Any, Any, Any], dict[str, Any]]:
-        return (self.data, self.indices, self.indptr), self._info._asdict()
+        return (self.data, self.indices, self.indptr), {
+            "shape": self.shape,
+            "indices_sorted": self.indices_sorted,
+            "unique_indices": self.unique_indices,
+        }
 
     @classmethod
     def tree_unflatten(cls, aux_data: dict[str, Any], children: Sequence[Any]) -> Self:

@@ -60,6 +60,7 @@ MODULES = (
     "profiler",
     "random",
     "ref",
+    "science.sparsity",
     "scipy.cluster.vq",
     "scipy.fft",
     "scipy.integrate",

@@ -41,6 +41,19 @@ from .bcoo import bcoo_todense_p as bcoo_todense_p
 from .bcoo import bcoo_transpose as bcoo_transpose
 from .bcoo import bcoo_transpose_p as bcoo_transpose_p
 from .bcoo import bcoo_update_layout as bcoo_update_layout
+from .bcsr import BCSR as BCSR
+from .bcsr import bcsr_broadcast_in_dim as bcsr_broadcast_in_dim
+from .bcsr import bcsr_concatenate as bcsr_concatenate
+from .bcsr import bcsr_dot_general as bcsr_dot_general
+from .bcsr import bcsr_dot_general_p as bcsr_dot_general_p
+from .bcsr import bcsr_extract as bcsr_extract
+from .bcsr import bcsr_extract_p as bcsr_extract_p
+from .bcsr import bcsr_fromdense as bcsr_fromdense
+from .bcsr import bcsr_fromdense_p as bcsr_fromdense_p
+from .bcsr import bcsr_sum_duplicates as bcsr_sum_duplicates
+from .bcsr import bcsr_sum_duplicates_p as bcsr_sum_duplicates_p
+from .bcsr import bcsr_todense as bcsr_todense
+from .bcsr import bcsr_todense_p as bcsr_todense_p
 from .coo import COO as COO
 from .coo import coo_fromdense as coo_fromdense
 from .coo import coo_fromdense_p as coo_fromdense_p
@@ -70,3 +83,8 @@ from .derivatives import jacfwd as jacfwd
 from .derivatives import jacobian as jacobian
 from .derivatives import jacrev as jacrev
 from .derivatives import value_and_grad as value_and_grad
+from .operators import install as _install
+from .sparsify import sparsify as sparsify
+from .sparsify_trace import SparseTracer as SparseTracer
+
+_install()

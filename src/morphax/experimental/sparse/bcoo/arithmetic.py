@@ -14,6 +14,7 @@ from .... import numpy as jnp
 from ....core import aval_of
 from ....util.messages import message
 from .layout import batch_places, columns, masked, padding_place, taken, with_batch
+from .relayout import bcoo_update_layout
 
 if TYPE_CHECKING:
     from .array import BCOO
@@ -117,16 +118,18 @@ def bcoo_multiply_dense(sp_mat: BCOO, v: Any) -> Any:
                 fix="Broadcast the sparse array first with bcoo_broadcast_in_dim.",
             )
         )
-    return lax.mul(sp_mat.data, _read(sp_mat, dense))
+    return lax.mul(sp_mat.data, read_at_places(sp_mat, dense))
 
 
-def _read(mat: BCOO, dense: Any) -> Any:
-    """The elements of a dense array that meet those of `mat`, of the shape of its data."""
+def read_at_places(mat: BCOO, dense: Any) -> Any:
+    """The elements of a dense array that meet those of `mat`: of the shape of its data, or one."""
+    if not aval_of(dense).ndim:
+        return dense
     dense = lax.expand_dims(dense, range(mat.ndim - dense.ndim))
     layout, n_batch = mat.layout, mat.n_batch
     given = dense.shape
     batch = layout.batch(mat.shape)
-    found, _ = columns(mat.indices, layout.sparse(mat.shape))
+    found, inside = columns(mat.indices, layout.sparse(mat.shape))
     if 0 in layout.sparse(mat.shape):
         return jnp.zeros(aval_of(mat.data).shape, dense.dtype)
     # Along an axis of size 1 there is one element for all.
@@ -135,6 +138,10 @@ def _read(mat: BCOO, dense: Any) -> Any:
         for place, size in zip((*batch_places(batch), *found), given, strict=False)
     ]
     rows = dense[tuple(places)] if places else dense[None]
+    if found:
+        # Of padding nothing is read, lest what stands there gets into derivatives.
+        kept = lax.expand_dims(inside, range(inside.ndim, rows.ndim))
+        rows = jnp.where(kept, rows, jnp.ones((), rows.dtype))
     lead = [
         max(a, b)
         for a, b in zip(rows.shape[:n_batch], aval_of(mat.data).shape[:n_batch], strict=True)
@@ -143,7 +150,7 @@ def _read(mat: BCOO, dense: Any) -> Any:
 
 
 def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
-    """The product, element by element, of sparse arrays of the same layout.
+    """The product, element by element, of sparse arrays.
 
     Every pair of stored elements is looked at: the result stores as many as the product of the
     numbers of both, first those that meet and then padding.
@@ -154,7 +161,6 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     Raises:
         TypeError: if they have different numbers of axes.
         ValueError: if the shapes do not broadcast.
-        NotImplementedError: if the layouts differ.
 
     Example:
         >>> import morphax.numpy as jnp
@@ -163,7 +169,7 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
         >>> sparse.bcoo_multiply_sparse(x, x).todense()
         Array([0., 4., 9.], dtype=float32)
     """
-    _check_alike(lhs, rhs)
+    lhs, rhs = _alike(lhs, rhs)
     shape = jnp.broadcast_shapes(lhs.shape, rhs.shape)
     n_batch, n_dense = lhs.n_batch, lhs.n_dense
     n_sparse = len(shape) - n_batch - n_dense
@@ -174,7 +180,7 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     for mat, axis in ((lhs, n_batch + 1), (rhs, n_batch)):
         own = mat.shape[n_batch : n_batch + n_sparse]
         found, inside = columns(with_batch(mat.indices, batch), own)
-        data = with_batch(mat.data, batch).astype(dtype)
+        data = masked(with_batch(mat.data, batch), inside).astype(dtype)
         parts.append([jnp.expand_dims(x, axis) for x in (data, inside, *found)])
     (x, x_inside, *x_found), (y, y_inside, *y_found) = parts
     product, inside = x * y, x_inside & y_inside
@@ -202,24 +208,19 @@ def bcoo_multiply_sparse(lhs: BCOO, rhs: BCOO) -> BCOO:
     )
 
 
-def _check_alike(lhs: BCOO, rhs: BCOO) -> None:
-    where = "bcoo_multiply_sparse"
-    given = f"{lhs!r} and {rhs!r}"
+def _alike(lhs: BCOO, rhs: BCOO) -> tuple[BCOO, BCOO]:
+    """Both in the layout with as many batch and dense axes as both have."""
     if lhs.ndim != rhs.ndim:
         raise TypeError(
             message(
-                where,
-                given=given,
+                "bcoo_multiply_sparse",
+                given=f"{lhs!r} and {rhs!r}",
                 expected="arrays with the same numbers of axes",
                 fix="Add axes of size 1 with bcoo_broadcast_in_dim or bcoo_reshape.",
             )
         )
-    if (lhs.n_batch, lhs.n_dense) != (rhs.n_batch, rhs.n_dense):
-        raise NotImplementedError(
-            message(
-                where,
-                given=given,
-                expected="arrays with the same layout",
-                fix="Change the layout of one with update_layout.",
-            )
-        )
+    n_batch, n_dense = min(lhs.n_batch, rhs.n_batch), min(lhs.n_dense, rhs.n_dense)
+    return (
+        bcoo_update_layout(lhs, n_batch=n_batch, n_dense=n_dense),
+        bcoo_update_layout(rhs, n_batch=n_batch, n_dense=n_dense),
+    )

@@ -14,7 +14,7 @@ from ....lax.shape.shape_operations import squeeze
 from ....transforms.vmappable import register_vmappable
 from ....util.messages import message
 from ..base import JAXSparse, described_sparse
-from .dense import bcoo_todense, fromdense_parts
+from .dense import bcoo_fromdense_p, bcoo_todense, fromdense_options
 from .layout import Layout, SparseInfo, check_layout, index_type, layout_of, padding_place
 from .order import bcoo_sort_indices, bcoo_sum_duplicates, without_zeros
 from .permutation import bcoo_transpose
@@ -283,7 +283,11 @@ class BCOO(JAXSparse):
         )
 
     def tree_flatten(self) -> tuple[tuple[Any, Any], dict[str, Any]]:
-        return (self.data, self.indices), self._info._asdict()
+        return (self.data, self.indices), {
+            "shape": self.shape,
+            "indices_sorted": self.indices_sorted,
+            "unique_indices": self.unique_indices,
+        }
 
     @classmethod
     def tree_unflatten(cls, aux_data: dict[str, Any], children: Sequence[Any]) -> Self:
@@ -385,5 +389,7 @@ def bcoo_fromdense(
         >>> sparse.bcoo_fromdense(jnp.eye(3), nse=5)
         BCOO(float32[3, 3], nse=5)
     """
-    data, indices, info = fromdense_parts("bcoo_fromdense", mat, nse, n_batch, n_dense, index_dtype)
-    return BCOO((data, indices), **info._asdict())
+    dense = jnp.asarray(mat)
+    options = fromdense_options("bcoo_fromdense", dense, nse, n_batch, n_dense, index_dtype)
+    parts = bcoo_fromdense_p.bind(dense, **options)
+    return BCOO(tuple(parts), shape=dense.shape, indices_sorted=True, unique_indices=True)

@@ -87,6 +87,8 @@ class BCOODotGeneral(SparseOperation):
         product = lax.expand_dims(data, range(data.ndim, data.ndim + len(rest))) * lax.expand_dims(
             rows, dense
         )
+        # Once more, for what a masked element is multiplied by may be infinite.
+        product = masked(product, inside)
         kept = [shape[a] for a in roles.kept_batch]
         free = [shape[a] for a in roles.free_sparse]
         whole = (*kept, *free, *layout.dense(shape), *rest)
@@ -109,25 +111,34 @@ class BCOODotGeneral(SparseOperation):
         **params: Param,
     ) -> tuple[Any, Any]:
         data, indices, rhs = operands
-        numbers: Any = params["dimension_numbers"]
-        info: Any = params["lhs_spinfo"]
-        (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
         of_lhs, of_rhs = dims[0] is not None or dims[1] is not None, dims[2] is not None
         if of_lhs:
             data, indices = in_front(data, dims[0]), in_front(indices, dims[1])
-            lhs_contract, lhs_batch = _moved_on(lhs_contract), _moved_on(lhs_batch)
-            info = info.batched(axes.size)
         if of_rhs:
             rhs = in_front(rhs, dims[2])
-            rhs_contract, rhs_batch = _moved_on(rhs_contract), _moved_on(rhs_batch)
-        out_dim = len(lhs_batch)
-        if of_lhs and of_rhs:
-            lhs_batch, rhs_batch, out_dim = (0, *lhs_batch), (0, *rhs_batch), 0
-        elif of_rhs:
-            out_dim = len(info.shape) - len(lhs_contract)
-        moved = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
-        changed = {"dimension_numbers": moved, "lhs_spinfo": info}
+        changed, out_dim = moved_product(axes, params, of_lhs=of_lhs, of_rhs=of_rhs)
         return self.bind(data, indices, rhs, **params | changed), out_dim
+
+
+def moved_product(
+    axes: BatchAxes, params: dict[str, Param], *, of_lhs: bool, of_rhs: bool
+) -> tuple[dict[str, Any], int]:
+    """The parameters of a product whose operands have a mapped axis in front, and its new place."""
+    numbers: Any = params["dimension_numbers"]
+    info: Any = params["lhs_spinfo"]
+    (lhs_contract, rhs_contract), (lhs_batch, rhs_batch) = numbers
+    if of_lhs:
+        lhs_contract, lhs_batch = _moved_on(lhs_contract), _moved_on(lhs_batch)
+        info = info.batched(axes.size)
+    if of_rhs:
+        rhs_contract, rhs_batch = _moved_on(rhs_contract), _moved_on(rhs_batch)
+    out_dim = len(lhs_batch)
+    if of_lhs and of_rhs:
+        lhs_batch, rhs_batch, out_dim = (0, *lhs_batch), (0, *rhs_batch), 0
+    elif of_rhs:
+        out_dim = len(info.shape) - len(lhs_contract)
+    moved = ((lhs_contract, rhs_contract), (lhs_batch, rhs_batch))
+    return {"dimension_numbers": moved, "lhs_spinfo": info}, out_dim
 
 
 def _moved_on(axes: Sequence[int]) -> tuple[int, ...]:
@@ -194,7 +205,9 @@ class BCOODotGeneralSampled(SparseOperation):
             """The rows that are needed, and which axis of them each remaining axis is."""
             chosen = [(a, place[i]) for a, i in axes.items() if i < end]
             rows = _padded(_gathered(x, chosen), len(whole), len(chosen), aval_of(x).ndim)
+            # Masked, lest an infinite row that is not asked for gets into derivatives.
             rows = jnp.broadcast_to(rows, (*whole, *rows.shape[len(whole) :]))
+            rows = masked(rows, jnp.broadcast_to(inside, whole))
             gone = {a for a, _ in chosen}
             left = [a for a in range(aval_of(x).ndim) if a not in gone]
             return rows, {a: len(whole) + i for i, a in enumerate(left)}

@@ -111,7 +111,7 @@ def _elements(mat: BCOO, axis: int) -> tuple[Any, Any, list[Any]]:
     """Data, what is in range and int32 indices, with an axis for the elements of the other one."""
     found, inside = columns(with_batch(mat.indices, (1, 1)), mat.shape[2:])
     places = [jnp.expand_dims(x.astype(np.int32), axis) for x in found]
-    data = jnp.expand_dims(with_batch(mat.data, (1, 1)), axis)
+    data = jnp.expand_dims(masked(with_batch(mat.data, (1, 1)), inside), axis)
     return data, jnp.expand_dims(inside, axis), places
 
 

@@ -213,15 +213,13 @@ def bcoo_todense(mat: BCOO) -> Any:
     return bcoo_todense_p.bind(mat.data, mat.indices, spinfo=mat._info)
 
 
-def fromdense_parts(
-    where: str, mat: Any, nse: int | None, n_batch: int, n_dense: int, index_dtype: Any
-) -> tuple[Any, Any, SparseInfo]:
-    """Data, indices and what is static of the BCOO array of a dense one."""
-    dense = jnp.asarray(mat)
+def fromdense_options(
+    where: str, dense: Any, nse: int | None, n_batch: int, n_dense: int, index_dtype: Any
+) -> dict[str, Any]:
+    """The parameters with which a dense array is made sparse, checked."""
     rank = aval_of(dense).ndim
     check_layout(where, rank, n_batch, n_dense)
-    shape = dense.shape
-    kind = index_type(where, index_dtype, shape[n_batch : rank - n_dense])
+    kind = index_type(where, index_dtype, dense.shape[n_batch : rank - n_dense])
     if nse is None:
         nse = _count(where, dense, n_batch, n_dense)
     if nse < 0:
@@ -233,10 +231,7 @@ def fromdense_parts(
                 fix="Leave it out to store all elements that are not zero.",
             )
         )
-    data, indices = bcoo_fromdense_p.bind(
-        dense, nse=nse, n_batch=n_batch, n_dense=n_dense, index_dtype=kind
-    )
-    return data, indices, SparseInfo(shape, indices_sorted=True, unique_indices=True)
+    return {"nse": nse, "n_batch": n_batch, "n_dense": n_dense, "index_dtype": kind}
 
 
 def _count(where: str, dense: Any, n_batch: int, n_dense: int) -> int:

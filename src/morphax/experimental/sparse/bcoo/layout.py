@@ -210,12 +210,12 @@ def scatter_sum(shape: Sequence[int], places: Sequence[Any], data: Operand) -> A
     return jnp.zeros(shape, aval.dtype).at[tuple(places)].add(data, mode="drop")
 
 
-def concrete_number(where: str, count: Any) -> int:
-    """A number of stored elements, which a size of an array must be known to be."""
+def concrete_number(where: str, count: Any, kind: type[Exception] = ConcretizationTypeError) -> int:
+    """A number of stored elements; an error of `kind` if it is not known while tracing."""
     try:
         return int(count)
-    except ConcretizationTypeError as error:
-        raise type(error)(
+    except ConcretizationTypeError:
+        raise kind(
             message(
                 f"{where}, argument nse",
                 given="an array that is traced, and no number of elements to store",

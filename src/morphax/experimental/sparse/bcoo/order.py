@@ -164,7 +164,7 @@ def bcoo_sum_duplicates(mat: BCOO, nse: int | None = None) -> BCOO:
         return result.first(min(count, 1))
     inside = columns(indices, layout.sparse(info.shape))[1]
     used = jnp.max(jnp.sum(inside, -1, dtype=np.int32), initial=0)
-    return result.first(concrete_number("bcoo_sum_duplicates", used))
+    return result.first(concrete_number("bcoo_sum_duplicates", used, ValueError))
 
 
 def without_zeros(mat: BCOO) -> BCOO:

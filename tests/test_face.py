@@ -68,6 +68,7 @@ MODULES = (
     "science.ndimage",
     "science.optimize",
     "science.signal",
+    "science.sparsity",
     "scipy.cluster.vq",
     "scipy.fft",
     "scipy.integrate",

@@ -43,7 +43,6 @@ LAYERS = (
     ("control", ("control",)),
     ("parallel", ("parallel", "sharding", "distributed")),
     ("libraries", ("numpy", "scipy", "random", "nn", "image", "ops")),
-    ("science", ("science",)),
 )
 FACE = "face"
 # Packages with two floors: the `__init__` re-exports from higher layers, up to the one named here,

@@ -27,7 +27,7 @@ from ..control.custom.closure_convert import closure_convert
 from ..control.custom.custom_vjp import custom_vjp
 from ..control.jit.jit import jit
 from ..core import aval_of, is_value
-from ..science.integrate.runge_kutta import (
+from ..scipy._runge_kutta import (
     DORMAND_PRINCE,
     Slope,
     Tolerance,

@@ -18,6 +18,8 @@ if _TYPE_CHECKING:
     from . import ndimage as ndimage
     from . import optimize as optimize
     from . import signal as signal
+    from .sparsity import sparse_hessian as sparse_hessian
+    from .sparsity import sparse_jacobian as sparse_jacobian
 
 _PACKAGES = (
     "integrate",
@@ -26,6 +28,9 @@ _PACKAGES = (
     "ndimage",
     "optimize",
     "signal",
+    "sparsity",
 )
 
-__getattr__, __dir__ = _on_demand(__name__, _PACKAGES, {})
+__getattr__, __dir__ = _on_demand(
+    __name__, _PACKAGES, {".sparsity": ("sparse_hessian", "sparse_jacobian")}
+)

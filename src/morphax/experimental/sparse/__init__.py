@@ -5,6 +5,7 @@ Why it is so: docs/design/sparse.md.
 
 from __future__ import annotations
 
+from . import linalg as linalg
 from .base import CuSparseEfficiencyWarning as CuSparseEfficiencyWarning
 from .base import JAXSparse as JAXSparse
 from .base import SparseEfficiencyError as SparseEfficiencyError
@@ -53,11 +54,30 @@ from .bcsr import bcsr_sum_duplicates as bcsr_sum_duplicates
 from .bcsr import bcsr_sum_duplicates_p as bcsr_sum_duplicates_p
 from .bcsr import bcsr_todense as bcsr_todense
 from .bcsr import bcsr_todense_p as bcsr_todense_p
+from .coo import COO as COO
+from .coo import coo_fromdense as coo_fromdense
+from .coo import coo_fromdense_p as coo_fromdense_p
+from .coo import coo_matmat as coo_matmat
+from .coo import coo_matmat_p as coo_matmat_p
+from .coo import coo_matvec as coo_matvec
+from .coo import coo_matvec_p as coo_matvec_p
+from .coo import coo_todense as coo_todense
+from .coo import coo_todense_p as coo_todense_p
 from .creation import empty as empty
 from .creation import eye as eye
 from .creation import random_bcoo as random_bcoo
 from .creation import todense as todense
 from .creation import todense_p as todense_p
+from .csr import CSC as CSC
+from .csr import CSR as CSR
+from .csr import csr_fromdense as csr_fromdense
+from .csr import csr_fromdense_p as csr_fromdense_p
+from .csr import csr_matmat as csr_matmat
+from .csr import csr_matmat_p as csr_matmat_p
+from .csr import csr_matvec as csr_matvec
+from .csr import csr_matvec_p as csr_matvec_p
+from .csr import csr_todense as csr_todense
+from .csr import csr_todense_p as csr_todense_p
 from .derivatives import grad as grad
 from .derivatives import jacfwd as jacfwd
 from .derivatives import jacobian as jacobian

@@ -136,7 +136,8 @@ def eye(
 
 
 def _format(where: str, name: str) -> type[JAXSparse]:
-    formats = {kind.__name__.lower(): kind for kind in JAXSparse.__subclasses__()}
+    base: Any = JAXSparse
+    formats = {kind.__name__.lower(): kind for kind in _final_classes(base)}
     if name not in formats:
         raise ValueError(
             message(
@@ -147,6 +148,12 @@ def _format(where: str, name: str) -> type[JAXSparse]:
             )
         )
     return formats[name]
+
+
+def _final_classes(kind: type[JAXSparse]) -> list[type[JAXSparse]]:
+    """The classes that nobody derives from."""
+    derived = kind.__subclasses__()
+    return [final for cls in derived for final in _final_classes(cls)] if derived else [kind]
 
 
 def random_bcoo(

@@ -25,6 +25,7 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...control.custom.custom_linear_call import linear_call
 from ...control.jit.jit import jit
 from ...core import aval_of
+from ...scipy._runge_kutta import Slope, Tolerance
 from ...transforms.derivatives import jvp, linearize, vjp
 from ...transforms.vmap import vmap
 from ..solver_arguments import FlatFunction, parts_like, result_like, zero_tangents
@@ -41,7 +42,6 @@ from ._steps import (
     repeated_pieces,
     start_state,
 )
-from .runge_kutta import Slope, Tolerance
 
 
 class Problem(NamedTuple):

@@ -21,11 +21,11 @@ import numpy as np
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ...control.custom.custom_root import custom_root
+from ...scipy._runge_kutta import Attempt, Slope, Tolerance, interpolate, mean_square
 from ...scipy.linalg import lu_factor, lu_solve
 from ...transforms.jacobians import jacfwd
 from ...transforms.vmap import vmap
 from ..implicit_functions import dense_solve
-from .runge_kutta import Attempt, Slope, Tolerance, interpolate, mean_square
 
 _ROOT6 = np.sqrt(6.0)
 _NODES = np.array([(4 - _ROOT6) / 10, (4 + _ROOT6) / 10, 1.0])

@@ -8,11 +8,11 @@ from typing import Any, final
 import numpy as np
 
 from ... import numpy as jnp
+from ...scipy._runge_kutta import interpolate
 from ...transforms.vmap import vmap
 from ...tree import register_dataclass
 from ..solver_arguments import said
 from ._steps import GOES_ON, NOT_FINITE, TOO_MANY, TOO_SMALL, Piece, Record
-from .runge_kutta import interpolate
 
 NOT_ORDERED = -4
 MESSAGES = {

@@ -10,13 +10,13 @@ import numpy as np
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ...control.checks.checks import debug_check
+from ...scipy._runge_kutta import BOGACKI_SHAMPINE, DORMAND_PRINCE, Tolerance
 from ...util.messages import message
 from ..solver_arguments import check_known, choice, count, flat_function, inexact, is_known, vector
 from ._derivatives import Problem, Solver, direction_of, solution_pieces, solution_values, values_at
 from ._radau import Radau
 from ._solution import NOT_ORDERED, OdeResult, OdeSolution
 from ._steps import GOES_ON, Controls, Record
-from .runge_kutta import BOGACKI_SHAMPINE, DORMAND_PRINCE, Tolerance
 
 _WHERE = "solve_ivp"
 METHODS = {"RK45": DORMAND_PRINCE, "RK23": BOGACKI_SHAMPINE, "Radau": Radau()}

@@ -20,8 +20,8 @@ from ... import lax
 from ... import numpy as jnp
 from ...control.checkpoint.checkpoint import checkpoint
 from ...control.loops.while_bounds import reverse_while
+from ...scipy._runge_kutta import ExplicitMethod, Slope, Tolerance, first_step
 from ._radau import Radau
-from .runge_kutta import ExplicitMethod, Slope, Tolerance, first_step
 
 Method = ExplicitMethod | Radau
 

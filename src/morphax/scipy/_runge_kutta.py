@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
-from ... import numpy as jnp
+from .. import numpy as jnp
 
 # dy/dt as a function of t and y.
 Slope = Callable[[Any, Any], Any]

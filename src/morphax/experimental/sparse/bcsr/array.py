@@ -222,10 +222,9 @@ class BCSR(JAXSparse):
                 )
             )
         rows = mat.tocsr()
-        parts = [rows.indices, rows.indptr]
-        if index_dtype is not None:
-            parts = [part.astype(index_dtype) for part in parts]
-        return cls((rows.data, *parts), shape=rows.shape)
+        kind = rows.indices.dtype if index_dtype is None else index_dtype
+        places = rows.indices.astype(kind), rows.indptr.astype(kind)
+        return cls((rows.data, *places), shape=rows.shape)
 
     @classmethod
     def _empty(
@@ -312,10 +311,6 @@ def _check_matrices(where: str, ndim: int, n_batch: int, n_dense: int) -> None:
         )
 
 
-def _parts_of(x: BCSR) -> tuple[Any, Any, Any]:
-    return x.data, x.indices, x.indptr
-
-
 def _member(
     part: Callable[[Any, Any], Any], position: Callable[[], Any], whole: BCSR, axis: int | None
 ) -> BCSR:
@@ -334,7 +329,7 @@ def _member(
     size = whole.shape[axis]
     parts = [
         part(x, axis) if aval_of(x).shape[axis] == size else squeeze(x, (axis,))
-        for x in _parts_of(whole)
+        for x in whole.tree_flatten()[0]
     ]
     shape = (*whole.shape[:axis], *whole.shape[axis + 1 :])
     return whole.replaced(*parts, shape=shape)
@@ -353,7 +348,7 @@ def _batch(
                 fix="Leave out_axes out.",
             )
         )
-    parts = [whole(size, x, axis) for x in _parts_of(member)]
+    parts = [whole(size, x, axis) for x in member.tree_flatten()[0]]
     shape = member.shape
     shape = shape if axis is None else (*shape[:axis], size, *shape[axis:])
     return member.replaced(*parts, shape=shape)

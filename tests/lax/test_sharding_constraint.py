@@ -50,7 +50,7 @@ def test_the_equation() -> None:
     assert str(jax.make_jaxpr(constrained)(X)) == (
         "{ lambda ; a:f32[2,3]. let\n"
         "    b:f32[2,3] = sharding_constraint[\n"
-        "      context_mesh=Mesh()\n"
+        "      context_mesh=AbstractMesh((), axis_types=())\n"
         "      layout=None\n"
         "      sharding=SingleDeviceSharding(device=CpuDevice(id=0), memory_kind=device)\n"
         "      unconstrained_dims=frozenset({})\n"

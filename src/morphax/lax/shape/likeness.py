@@ -8,7 +8,16 @@ from typing import Any, final
 import numpy as np
 
 from ... import dtypes
-from ...core import BatchAxes, Primitive, Tracer, aval_of, current_trace, is_value
+from ...core import (
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    Tracer,
+    aval_of,
+    current_trace,
+    is_value,
+    same_axes,
+)
 from ...core.dims import SymbolicDim
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import described, message
@@ -87,6 +96,9 @@ class Stage(Primitive):
 
     def abstract_eval(self, x: Any) -> Any:
         return x
+
+    def axis_flow(self, x: Any) -> AxisFlow:
+        return same_axes(x)
 
     def evaluate(self, x: Any) -> Any:
         return x

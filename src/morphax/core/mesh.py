@@ -234,6 +234,18 @@ def checked_axes(
     """The types of the axes of a mesh; `ValueError` unless they and the names fit."""
     if isinstance(kinds, AxisType) or kinds is None:
         kinds = (kinds or AxisType.Auto,) * len(names)
+    for name in names:
+        if not isinstance(name, Hashable):
+            raise TypeError(
+                message(
+                    f"{where}, argument axis_names",
+                    given=described(name),
+                    expected="names that can be hashed",
+                    fix="Name the axes by strings.",
+                )
+            )
+    if not isinstance(kinds, (tuple, list)):
+        raise _not_kinds(where, kinds)
     if len(names) != len(sizes) or len(kinds) != len(names):
         raise ValueError(
             message(
@@ -254,15 +266,19 @@ def checked_axes(
         )
     for kind in kinds:
         if not isinstance(kind, AxisType):
-            raise TypeError(
-                message(
-                    f"{where}, argument axis_types",
-                    given=described(kind),
-                    expected="members of jax.sharding.AxisType",
-                    fix="Pass AxisType.Auto or AxisType.Explicit.",
-                )
-            )
+            raise _not_kinds(where, kind)
     return tuple(kinds)
+
+
+def _not_kinds(where: str, given: object) -> TypeError:
+    return TypeError(
+        message(
+            f"{where}, argument axis_types",
+            given=described(given),
+            expected="a tuple of members of jax.sharding.AxisType",
+            fix="Pass AxisType.Auto or AxisType.Explicit for each axis.",
+        )
+    )
 
 
 @final

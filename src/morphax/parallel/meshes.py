@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from operator import index
+from typing import Any
 
 import numpy as np
 
-from ..core.mesh import AxisType
+from ..core.mesh import AxisType, checked_axes
 from ..runtime.device import Device
 from ..runtime.devices import devices as all_devices
 from ..runtime.mesh import Mesh
-from ..util.messages import message
+from ..util.messages import described, message
 
 
 def make_mesh(
@@ -32,6 +34,7 @@ def make_mesh(
         devices: of which the first are taken, all of the default platform if left out.
 
     Raises:
+        TypeError: if a size is no number, or what should be a device is none.
         ValueError: if there are too few devices, or not as many names as axes.
 
     Example:
@@ -39,19 +42,53 @@ def make_mesh(
         >>> jax.make_mesh((1, 1), ("data", "model"))
         Mesh(axis_sizes=(1, 1), axis_names=('data', 'model'), axis_types=(Explicit, Explicit))
     """
-    known = list(all_devices() if devices is None else devices)
-    needed = math.prod(axis_shapes)
+    sizes = _checked_sizes(axis_shapes)
+    names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
+    known = all_devices() if devices is None else list(_checked_devices(devices))
+    needed = math.prod(sizes)
     if needed > len(known):
         raise ValueError(
             message(
                 "make_mesh, argument axis_shapes",
-                given=f"{tuple(axis_shapes)}, a grid of {needed} devices",
+                given=f"{sizes}, a grid of {needed} devices",
                 expected=f"at most as many devices as there are: {len(known)}",
                 fix="Make the grid smaller; jax.config.update('jax_num_cpu_devices', n), before "
                 "anything runs, makes n devices of the CPU.",
             )
         )
-    if axis_types is None:
-        axis_types = (AxisType.Explicit,) * len(axis_names)
-    grid = np.array(known[:needed], dtype=object).reshape(tuple(axis_shapes))
-    return Mesh(grid, tuple(axis_names), axis_types)
+    kinds = checked_axes(
+        "make_mesh", sizes, names, AxisType.Explicit if axis_types is None else axis_types
+    )
+    return Mesh(np.array(known[:needed], dtype=object).reshape(sizes), names, kinds)
+
+
+def _checked_sizes(sizes: Any) -> tuple[int, ...]:
+    try:
+        numbers = tuple([index(size) for size in sizes])
+    except TypeError:
+        numbers = (0,)
+    if min(numbers, default=1) > 0:
+        return numbers
+    raise TypeError(
+        message(
+            "make_mesh, argument axis_shapes",
+            given=described(sizes),
+            expected="a tuple of positive ints",
+            fix="Pass the number of devices along each axis: (4, 2), for instance.",
+        )
+    )
+
+
+def _checked_devices(devices: Any) -> Sequence[Device]:
+    if isinstance(devices, (list, tuple)) and all([isinstance(d, Device) for d in devices]):
+        return devices
+    if isinstance(devices, np.ndarray) and devices.dtype == object:
+        return _checked_devices(devices.ravel().tolist())
+    raise TypeError(
+        message(
+            "make_mesh, argument devices",
+            given=described(devices),
+            expected="a sequence of devices",
+            fix="Pass jax.devices(), or some of them.",
+        )
+    )

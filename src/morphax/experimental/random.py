@@ -205,8 +205,8 @@ def _is_counter(x: object) -> bool:
 
 
 def _check_part(name: str, given: Any, fits: bool, expected: str) -> None:
-    # Arrays and numbers that are wrong are mistakes; placeholders of trees are none.
-    if fits or not (is_value(given) or isinstance(given, Ref)):
+    # Arrays that are wrong are mistakes; placeholders of trees, such as axes of vmap, are none.
+    if fits or not (hasattr(given, "dtype") or isinstance(given, Ref)):
         return
     raise ValueError(
         message(

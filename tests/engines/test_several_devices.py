@@ -154,7 +154,7 @@ def test_the_compiled_call_compares_places(two_devices: list[Any]) -> None:
     places = Places((rows, whole), (whole,), rows.device_assignment)
     traced = jax.jit(lambda x, y: x.sum() + y).trace(X, np.float32(1))
     plan = XLA.compile(traced.jaxpr, places, Options("f"))
-    f = Compiled(traced, plan, ("x", "y"), traced.bind)
+    f = Compiled(traced, "f", plan, ("x", "y"), traced.bind)
     x, y = rows.distribute(Array.from_host(X)), whole.distribute(Array.from_host(np.float32(1)))
     # The first call is Python's, the others are compiled.
     for operands in ((x, y), (x, y), (Array.from_host(X), y), (X, np.float32(1))):

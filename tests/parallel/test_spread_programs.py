@@ -166,3 +166,29 @@ _RANDOM_PROGRAMS = """
 
 def test_random_programs_on_eight_devices() -> None:
     assert run(_RANDOM_PROGRAMS) == "done\n"
+
+
+def test_convolutions_on_four_devices() -> None:
+    """Kernels and spatial axes are split at once: XLA alone adds up too often there."""
+    out = run("""
+        import numpy as np
+        jax.config.update("jax_num_cpu_devices", 4)
+        P = jax.P
+        mesh = jax.sharding.Mesh(np.array(jax.devices()).reshape(2, 2), ("x", "y"))
+        draw = np.random.default_rng(0).normal
+        x, kernel = np.float32(draw(size=(4, 8, 8))), np.float32(draw(size=(8, 8, 3)))
+
+        def f(x, kernel):
+            return jax.lax.conv_general_dilated(x, kernel, (1,), "SAME")
+
+        truth = f(x, kernel)
+        image = jax.device_put(x, jax.NamedSharding(mesh, P(None, None, "x")))
+        for spec, result in ((P("x"), P(None, "x")), (P(None, "x"), P()), (P("y"), P("x"))):
+            place = jax.NamedSharding(mesh, result)
+            split = jax.device_put(kernel, jax.NamedSharding(mesh, spec))
+            y = jax.jit(f, out_shardings=place)(image, split)
+            np.testing.assert_allclose(y, truth, atol=1e-4)
+            assert y.sharding is place
+        print("done")
+    """)
+    assert out == "done\n"

@@ -36,8 +36,8 @@ def test_text_is_that_of_jax(row: dict[str, Any]) -> None:
 
 
 def key_array(words: list[Any]) -> Array:
-    raw = np.array(words, np.uint32)
-    host = host_memory.aligned_copy(raw.view(np.uint64).reshape(raw.shape[:-1]))
+    high, low = np.moveaxis(np.array(words, np.uint64), -1, 0)
+    host = host_memory.aligned_copy(np.asarray(high << np.uint64(32) | low))
     return Array(ShapedArray(host.shape, KeyType("fry", (2,), np.uint64)), host)
 
 

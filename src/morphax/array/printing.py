@@ -72,4 +72,6 @@ def formatted(x: Array, spec: str) -> str:
 def _words(host: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
     """The raw 32-bit words of keys, along new trailing axes."""
     words = np.ascontiguousarray(host).reshape(*host.shape, 1).view(np.uint32)
+    if host.dtype == np.uint64:
+        words = words[..., ::-1]  # The first word of such keys is the high one.
     return words.reshape(*host.shape, *getattr(dtype, "key_shape", (-1,)))

@@ -12,6 +12,7 @@ from ..core import Jaxpr, Param, Primitive, Zero
 from ..engines.choice import engine_for
 from ..engines.reference.eager import as_array
 from ..engines.reference.engine import MOST_INTERPRETED, REFERENCE
+from ..runtime.places import whole_on_devices_of
 from ..runtime.sharding import Sharding
 from .checks.check_primitive import has_checks
 
@@ -57,8 +58,12 @@ def interpreted_operations(place: Sharding, *bodies: Jaxpr) -> int:
 
 
 def bound(results: Sequence[Any], place: Sharding, committed: bool) -> list[Array]:
-    """Results of an operation that was interpreted, at its place if they are committed to it."""
+    """Results of an operation that was interpreted, at its place if they are committed to it.
+
+    Those that came of no operand in parts are whole on each of its devices.
+    """
     arrays = [as_array(x) for x in results]
     if not committed:
         return arrays
-    return [x if x._committed else x.placed(place, committed=True) for x in arrays]
+    whole = whole_on_devices_of(place)
+    return [x if x._committed else x.placed(whole, committed=True) for x in arrays]

@@ -65,6 +65,7 @@ def call_python(
     avals = [v.aval for v in operands]
     if any(map(held_as_key_data, [*avals, *outs])):
         function = _on_keys(function, avals, outs)
+    attributes = _on_one_device(b, ordered)
     index = len(b.module.callbacks)
     b.module.callbacks.append(_Call(function, len(operands), ordered))
     return b.ops(
@@ -77,7 +78,30 @@ def call_python(
         api_version="4 : i32",
         has_side_effect="true" if has_side_effect else "false",
         backend_config=f"{{index = {index} : ui64}}",
+        **attributes,
     )
+
+
+def _on_one_device(b: Builder, ordered: bool) -> dict[str, str]:
+    """What makes the first device of a program on several call for all, on the whole operands.
+
+    The members of a program call each for itself.
+    """
+    if b.module.num_devices == 1:
+        return {}
+    if ordered:
+        raise ValueError(
+            message(
+                "compiling a callback whose calls are ordered",
+                given=f"a program that runs on {b.module.num_devices} devices",
+                expected="a program on one device: several keep no common order",
+                fix="Pass ordered=False, or move the arguments to one device with jax.device_put.",
+            )
+        )
+    if b.axes is not None:
+        return {}
+    mesh = b.module.mesh_name("<[], device_ids=[0]>")
+    return {"sdy.sharding": f"#sdy.sharding_per_value<[<@{mesh}, []>]>"}
 
 
 def _on_keys(

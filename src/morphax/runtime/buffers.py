@@ -67,7 +67,8 @@ def copied_to_device(host: np.ndarray[Any, Any], aval: Any, place: Sharding) -> 
 def _parts(host: np.ndarray[Any, Any], place: Sharding) -> list[np.ndarray[Any, Any]]:
     """What each device of a place holds of an array."""
     indices = place.devices_indices_map(host.shape)
-    return [np.ascontiguousarray(host[indices[device]]) for device in place.device_assignment]
+    # NumPy's `ascontiguousarray` would give an axis to arrays that have none.
+    return [np.asarray(host[indices[device]], order="C") for device in place.device_assignment]
 
 
 class _HostAval:

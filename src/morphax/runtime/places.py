@@ -65,8 +65,7 @@ class Places:
             results: likewise; the compiler chooses the others.
         """
         devices = place.device_assignment
-        mesh = _mesh_of((place, *operands, *results))
-        whole = repeated_on(devices) if mesh is None else NamedSharding(mesh, PartitionSpec())
+        whole = _whole_on(devices, _mesh_of((place, *operands, *results)))
         taken = tuple([whole if where is None else where for where in operands])
         return cls(taken, tuple(results), devices)
 
@@ -90,8 +89,7 @@ class Places:
     @property
     def whole(self) -> Sharding:
         """The place of what each of the devices holds whole."""
-        mesh = self.mesh
-        return repeated_on(self.devices) if mesh is None else NamedSharding(mesh, PartitionSpec())
+        return _whole_on(self.devices, self.mesh)
 
     @property
     def platform(self) -> str:
@@ -100,6 +98,15 @@ class Places:
 
     def __repr__(self) -> str:
         return f"Places({self.operands}, {self.results}, devices={self.devices})"
+
+
+def whole_on_devices_of(place: Sharding) -> Sharding:
+    """The place of what each of the devices of `place` holds whole."""
+    return _whole_on(place.device_assignment, _mesh_of((place,)))
+
+
+def _whole_on(devices: tuple[Device, ...], mesh: Mesh | None) -> Sharding:
+    return repeated_on(devices) if mesh is None else NamedSharding(mesh, PartitionSpec())
 
 
 def _mesh_of(places: Iterable[Sharding | None]) -> Mesh | None:

@@ -18,7 +18,7 @@ from ...core import Jaxpr, ShapeDtypeStruct, held_for_a_while, jaxprs_in_params
 from ...core.partition_spec import PartitionSpec
 from ...lax.shape.sharding_constraint import sharding_constraint_p, with_sharding_constraint
 from ...runtime.current_mesh import sharding_of_spec
-from ...runtime.places import Places
+from ...runtime.places import Places, whole_on_devices_of
 from ...runtime.sharding import Sharding, SingleDeviceSharding
 from ...transforms.flattening import FlatFunction
 from ...tree import flatten_axes
@@ -116,8 +116,7 @@ def spread_of(jaxpr: Jaxpr, operands: Wanted, results: Wanted, where: str) -> Sp
                     fix="Make all of them over one mesh.",
                 )
             )
-    whole = Places.on_devices_of(first, (None,), ()).operands[0]
-    return Spread(whole, operands, results)
+    return Spread(whole_on_devices_of(first), operands, results)
 
 
 def _is_of_one(sharding: Sharding) -> bool:

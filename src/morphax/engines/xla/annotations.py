@@ -14,6 +14,7 @@ from ...core import Atom, Jaxpr
 from ...runtime.layouts import tiling
 from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
+from .literals import physical_aval
 from .mesh_axes import MeshAxes
 
 
@@ -42,7 +43,8 @@ def annotations_of(
     meshes: dict[str, str] = {}
 
     def sharded(atoms: Sequence[Atom], places: Sequence[Sharding | None]) -> list[list[str]]:
-        avals: list[Any] = [a.aval for a in atoms]
+        # Keys have further axes in a module, which are never split.
+        avals: list[Any] = [physical_aval(a.aval) for a in atoms]
         pairs = zip(avals, places, strict=True)
         return [_sharded(place, len(aval.shape), meshes) for aval, place in pairs]
 

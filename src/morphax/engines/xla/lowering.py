@@ -11,6 +11,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -119,11 +120,18 @@ def lower(
     donated_here = [k for k, i in enumerate(kept) if i in given]
     donations = _donations(name, entry, donated_here, taken, computed)
     annotated = annotations_of(entry, taken, computed, donations)
-    module = Module(platform, locations=locations, meshes=annotated.meshes)
+    new_module = partial(
+        Module,
+        platform,
+        locations=locations,
+        meshes=annotated.meshes,
+        num_devices=len(places.devices),
+    )
+    module = new_module()
     text, main = _written(module, entry, name, annotated)
     is_plain = module.guards_extremes and fusions_are_chosen() and not may_fuse_reductions(text)
     if is_plain:
-        module = Module(platform, locations=locations, plain_extremes=True, meshes=annotated.meshes)
+        module = new_module(plain_extremes=True)
         text, main = _written(module, entry, name, annotated)
     return LoweredProgram(
         name=name,

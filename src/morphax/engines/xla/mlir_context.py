@@ -50,6 +50,7 @@ def context_class() -> Any:
             self.load_all_available_dialects()
             dialect("stablehlo").register_dialect(self)
             dialect("chlo").register_dialect(self)
+            dialect("sdy").register_dialect(self)
 
     return JaxIrContext
 

@@ -37,6 +37,7 @@ class Module:
         plain_extremes: whether XLA's own maxima and minima of floats are exact in this module.
         meshes: those that are declared already, by their text, with their names.
         symbols: of the sizes in it; all functions take their values first.
+        num_devices: on how many it will run.
     """
 
     def __init__(
@@ -48,12 +49,14 @@ class Module:
         plain_extremes: bool = False,
         meshes: Mapping[str, str] | None = None,
         symbols: Sequence[str] = (),
+        num_devices: int = 1,
     ) -> None:
         self.platform = platform
         self.locations = locations
         self.largest_constant = largest_constant
         self.plain_extremes = plain_extremes
         self.symbols = symbols
+        self.num_devices = num_devices
         self.guards_extremes = False
         self.functions: list[str] = []
         # By program, the mesh whose members run it, and what operations carry.

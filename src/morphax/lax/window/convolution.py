@@ -107,8 +107,8 @@ class ConvGeneralDilated(Primitive):
             on_axes = [replace(w, axis=axis) for w, axis in moved]
             return lower_depthwise(b, out, x, y, on_axes, numbers)
         return b.convolution(
-            x,
-            y,
+            _with_whole_windows(b, x, numbers.lhs_spec[2:]),
+            _with_whole_windows(b, y, numbers.rhs_spec[2:]),
             out,
             params["padding"],
             window_strides=i64_array(params["window_strides"]),
@@ -378,3 +378,17 @@ def _cotangent_of_rhs(ct: Any, lhs: Any, aval: Any, **params: Any) -> Any:
         out_sharding=aval.sharding,
     )
     return convert(result, aval.dtype)
+
+
+def _with_whole_windows(b: Builder, x: Value, axes: Sequence[int]) -> Value:
+    """An operand whose spatial axes are not split over devices; its other axes may be.
+
+    XLA adds up too often where the spatial axes of one operand are split and the other operand is
+    split in any way.
+    """
+    if b.axes is not None or not b.module.meshes:
+        return x
+    mesh = next(iter(b.module.meshes.values()))
+    splits = ", ".join(["{}" if axis in axes else "{?}" for axis in range(len(x.aval.shape))])
+    text = f"#sdy.sharding<@{mesh}, [{splits}]>"
+    return b.op("sdy.sharding_constraint", x.aval, x, sharding=text)

@@ -54,7 +54,9 @@ class StatefulPRNG:
     _counter: Ref
 
     def __post_init__(self) -> None:
-        # Trees are built of other things than arrays, too: of specifications, say.
+        # Trees are built of other things than arrays, too: of specifications, or axes of vmap.
+        if type(self._base_key) is int and not isinstance(self._counter, Ref):
+            return
         _check_part("_base_key", self._base_key, _is_key(self._base_key), "a typed key")
         _check_part("_counter", self._counter, _is_counter(self._counter), "an integer reference")
 
@@ -205,8 +207,8 @@ def _is_counter(x: object) -> bool:
 
 
 def _check_part(name: str, given: Any, fits: bool, expected: str) -> None:
-    # Arrays that are wrong are mistakes; placeholders of trees, such as axes of vmap, are none.
-    if fits or not (hasattr(given, "dtype") or isinstance(given, Ref)):
+    # Arrays and numbers that are wrong are mistakes; placeholders of trees are none.
+    if fits or not (is_value(given) or isinstance(given, Ref)):
         return
     raise ValueError(
         message(

@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes, tree
 from ..config import current as current_config
 from ..config import override
-from ..core import Format, Tracer
+from ..core import AutoLayout, Format, Tracer
 from ..core.partition_spec import PartitionSpec
 from ..runtime import buffers
 from ..runtime.current_mesh import sharding_of_spec
@@ -129,7 +129,8 @@ def _sharding(place: Any, x: Array | None = None) -> Sharding:
     if isinstance(place, PartitionSpec):
         return sharding_of_spec(place, "device_put, argument device")
     if isinstance(place, Format) and isinstance(place.sharding, Sharding):
-        return place.sharding
+        if not isinstance(place.layout, AutoLayout):
+            return place.sharding
     raise ValueError(
         message(
             "device_put, argument device",

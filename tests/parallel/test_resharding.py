@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
@@ -69,3 +70,38 @@ def test_arrays_that_lie_alike_share_memory(two_devices: list[Any]) -> None:
     f = jax.jit(lambda a: a * 2, in_shardings=rows, donate_argnums=0)
     np.testing.assert_array_equal(f(y), 2 * X + 2)
     np.testing.assert_array_equal(jnp.asarray(copied), X + 1)
+
+
+def test_arrays_that_are_made_on_a_mesh(two_devices: list[Any]) -> None:
+    mesh = Mesh(two_devices, "x")
+    rows, whole = NamedSharding(mesh, P("x")), NamedSharding(mesh, P())
+    makers: list[Any] = [
+        lambda: jnp.zeros((4, 2), device=rows),
+        lambda: jnp.full((4, 2), 3, device=rows),
+        lambda: jnp.array([[1, 2]] * 4, device=rows),
+        lambda: jnp.asarray(X, device=rows),
+        lambda: jnp.eye(4, device=rows),
+        lambda: jnp.arange(4, device=rows),
+        lambda: jnp.linspace(0, 1, 4, device=rows),
+        lambda: jnp.ones((4, 2)).astype(int, device=rows),
+    ]
+    for make in makers:
+        here, compiled = make(), jax.jit(make)()
+        assert here.committed
+        assert here.sharding is rows
+        np.testing.assert_allclose(compiled, here, rtol=1e-6)
+        # What is an array already becomes a constant of the program.
+        assert not compiled.committed or isinstance(compiled.sharding, NamedSharding)
+    assert jax.jit(lambda x: jax.device_put(x, rows) + 1)(X).sharding is rows
+    for like in (jnp.zeros_like, jnp.ones_like, jnp.empty_like, lambda x: jax.lax.full_like(x, 3)):
+        for place in (rows, whole, jax.sharding.SingleDeviceSharding(two_devices[1])):
+            x = jax.device_put(X, place)
+            assert like(x).sharding is place
+            assert like(x).committed
+        assert not like(jnp.asarray(X)).committed
+    x = jax.device_put(X, rows)
+    assert not jnp.zeros_like(x, shape=(3,)).committed
+    assert not jnp.full_like(x, np.arange(4)).committed
+    assert jnp.zeros_like(x, device=whole).sharding is whole
+    with pytest.raises(BufferError, match=r"(?s)over 2 devices.*fix:"):
+        np.from_dlpack(x)

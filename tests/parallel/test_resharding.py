@@ -93,6 +93,8 @@ def test_arrays_that_are_made_on_a_mesh(two_devices: list[Any]) -> None:
         # What is an array already becomes a constant of the program.
         assert not compiled.committed or isinstance(compiled.sharding, NamedSharding)
     assert jax.jit(lambda x: jax.device_put(x, rows) + 1)(X).sharding is rows
+    with jax.set_mesh(mesh):
+        assert jax.jit(lambda x: jax.device_put(x, P("x")))(X).sharding is rows
     for like in (jnp.zeros_like, jnp.ones_like, jnp.empty_like, lambda x: jax.lax.full_like(x, 3)):
         for place in (rows, whole, jax.sharding.SingleDeviceSharding(two_devices[1])):
             x = jax.device_put(X, place)

@@ -107,10 +107,16 @@ def _at_default(x: Array) -> Array:
     return x if host_is_default() else x.placed(default_place(), committed=False)
 
 
-def check_place(place: Any) -> None:
-    """Raise `ValueError` unless `place` is a device, a sharding, a memory space or `None`."""
-    if place is not None and not isinstance(place, Space):
-        _sharding(place)
+def checked_place(place: Any) -> Any:
+    """A device, a sharding, a memory space or `None`; a spec becomes one over the current mesh.
+
+    Raises:
+        ValueError: if `place` is something else.
+    """
+    if place is None or isinstance(place, Space):
+        return place
+    sharding = _sharding(place)
+    return sharding if isinstance(place, PartitionSpec) else place
 
 
 def sharding_of(place: Any, current: Sharding) -> Sharding:

@@ -31,6 +31,8 @@ EXEMPT = {
     "reshard": "arises in derivatives on meshes only: tests/lax/test_axis_flow.py",
     "rng_uniform": "draws other numbers at each call: tests/lax/test_random_uniform.py",
     "sharding_constraint": "computes nothing: tests/lax/test_sharding_constraint.py",
+    "layout_constraint": "computes nothing: tests/lax/test_layout_constraint.py",
+    "shard_alike": "computes nothing: tests/parallel/test_shard_alike.py",
     "select_and_gather_add": "arises in derivatives of reduce_window only, with its records",
     "select_and_scatter_add": "arises in derivatives of reduce_window only, with its records",
     "select_and_scatter": "no function binds it: tests/lax/test_select_and_scatter.py",

@@ -23,6 +23,7 @@ from ..core import Format, HasAval, ShapedArray, aval_of, immutable_message
 from ..core.values import host_value
 from ..runtime import buffers
 from ..runtime import sharding as shardings
+from ..runtime.layouts import deals_alike, lies_alike
 from ..runtime.sharding import Sharding, SingleDeviceSharding
 from ..runtime.transfer_guard import guard_transfer
 from ..util import host_memory
@@ -121,7 +122,7 @@ class Array(HasAval):
         if place is not self.place:
             if not self._is_unplaced():
                 guard_transfer("device_to_device", self, place)
-            return self._moved(place)
+            return self._at_other(place)
         if self._buffer is None:
             self._buffer = buffers.to_device(self.to_host(), place)
         return self._buffer
@@ -139,7 +140,7 @@ class Array(HasAval):
             return Array(self.aval, self._host, self._buffer, place, committed)
         if not self._is_unplaced():
             guard_transfer("device_to_device", self, place, explicit=True)
-        return Array(self.aval, self._host, self._moved(place), place, committed)
+        return Array(self.aval, self._host, self._at_other(place), place, committed)
 
     def copied(self) -> Array:
         """The same numbers at the same place, in memory of their own."""
@@ -157,12 +158,24 @@ class Array(HasAval):
         """Whether no device has needed the array yet, nor has the user put it anywhere."""
         return self._buffer is None and not self._committed and self.place is shardings.home
 
+    def _at_other(self, place: Sharding) -> Any:
+        """A buffer at `place`, which has another name than the place of the array."""
+        if self._buffer is not None and lies_alike(self.place, place, self.ndim):
+            self._buffer.is_shared = True
+            return self._buffer
+        return self._moved(place)
+
     def _moved(self, place: Sharding) -> Any:
-        """A buffer at `place`, straight from another device where that is possible."""
+        """A new buffer at `place`, straight from device to device where that is possible."""
         source = self._buffer
-        if source is not None and (platform := place.platform) != "cpu":
-            if source.platform() == platform:
+        if source is None:
+            return buffers.to_device(self.to_host(), place)
+        if (platform := place.platform) != "cpu" and source.platform() == platform:
+            # Devices pass on the parts that they have, and cut none.
+            if deals_alike(self.place, place, self.ndim):
                 return buffers.moved(source, place)
+        if self._host is None and platform == "cpu" and self.place.num_devices > 1:
+            return buffers.dealt_out(source, self.place, place)
         return buffers.to_device(self.to_host(), place)
 
     @property

@@ -49,6 +49,15 @@ _SUPPORTED = frozenset(
 
 def device(x: Array) -> tuple[DLDeviceType, int]:
     """DLPack's name of the device that `x` is on."""
+    if (count := x.place.num_devices) > 1:
+        raise BufferError(
+            message(
+                "__dlpack_device__",
+                given=f"an array over {count} devices",
+                expected="an array on one device",
+                fix="Put the array on one device with jax.device_put, or pass one of its shards.",
+            )
+        )
     place = x.device
     if place.platform == "cpu":
         return DLDeviceType.kDLCPU, 0

@@ -13,7 +13,7 @@ import numpy as np
 from .. import dtypes, tree
 from ..config import current as current_config
 from ..config import override
-from ..core import Format, Tracer
+from ..core import AutoLayout, Format, Tracer
 from ..core.partition_spec import PartitionSpec
 from ..runtime import buffers
 from ..runtime.current_mesh import sharding_of_spec
@@ -107,10 +107,16 @@ def _at_default(x: Array) -> Array:
     return x if host_is_default() else x.placed(default_place(), committed=False)
 
 
-def check_place(place: Any) -> None:
-    """Raise `ValueError` unless `place` is a device, a sharding, a memory space or `None`."""
-    if place is not None and not isinstance(place, Space):
-        _sharding(place)
+def checked_place(place: Any) -> Any:
+    """A device, a sharding, a memory space or `None`; a spec becomes one over the current mesh.
+
+    Raises:
+        ValueError: if `place` is something else.
+    """
+    if place is None or isinstance(place, Space):
+        return place
+    sharding = _sharding(place)
+    return sharding if isinstance(place, PartitionSpec) else place
 
 
 def sharding_of(place: Any, current: Sharding) -> Sharding:
@@ -129,7 +135,8 @@ def _sharding(place: Any, x: Array | None = None) -> Sharding:
     if isinstance(place, PartitionSpec):
         return sharding_of_spec(place, "device_put, argument device")
     if isinstance(place, Format) and isinstance(place.sharding, Sharding):
-        return place.sharding
+        if not isinstance(place.layout, AutoLayout):
+            return place.sharding
     raise ValueError(
         message(
             "device_put, argument device",

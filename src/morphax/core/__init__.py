@@ -43,7 +43,7 @@ from .effects import (
 from .evaluation import eval_jaxpr
 from .hidden_frames import frames_hidden, frames_hidden_in, hide_frames
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params
-from .layout import Format, Layout
+from .layout import AutoLayout, Format, Layout
 from .leaks import held_for_a_while
 from .mesh import AbstractMesh, AbstractSharding
 from .primitive import (
@@ -168,6 +168,7 @@ __all__ = [
     "AbstractValue",
     "AccumEffect",
     "Atom",
+    "AutoLayout",
     "AxisFlow",
     "BatchAxes",
     "Cell",

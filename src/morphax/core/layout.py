@@ -7,7 +7,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import Any, final
+from typing import Any, ClassVar, final
+
+from ..util.messages import described, message
+
+
+@final
+class AutoLayout:
+    """The compiler chooses; there is one, `Layout.AUTO`."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "AUTO"
+
+    def __reduce__(self) -> str:
+        return "AUTO"
+
+
+AUTO = AutoLayout()
 
 
 @final
@@ -29,6 +47,24 @@ class Layout:
     major_to_minor: tuple[int, ...]
     tiling: tuple[tuple[int, ...], ...] | None = None
     sub_byte_element_size_in_bits: int = 0
+
+    AUTO: ClassVar[AutoLayout] = AUTO
+    """In a `Format`: the compiler chooses."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "major_to_minor", tuple(self.major_to_minor))
+
+    def check_rank(self, ndim: int, where: str) -> None:
+        """Raise `ValueError` unless these are the axes of arrays of `ndim` axes."""
+        if len(self.major_to_minor) != ndim:
+            raise ValueError(
+                message(
+                    where,
+                    given=f"major_to_minor={self.major_to_minor} for an array of {ndim} axes",
+                    expected="each axis of the array once",
+                    fix="Name all axes of the array, from the largest stride to the smallest.",
+                )
+            )
 
     def update(self, **changes: Any) -> Layout:
         """The same layout with some fields changed."""
@@ -61,11 +97,37 @@ class Layout:
 class Format:
     """A layout in memory together with a layout over devices (a sharding); `None` leaves it open.
 
+    Args:
+        layout: in memory; with ``Layout.AUTO`` the compiler chooses.
+        sharding: over devices.
+
+    Raises:
+        TypeError: if one of them is something else.
+        ValueError: if `layout` names an order, and `sharding` no devices.
+
     Example:
         >>> import morphax.numpy as jnp
         >>> jnp.ones((2, 3)).format.layout.major_to_minor
         (0, 1)
     """
 
-    layout: Layout | None = None
+    layout: Layout | AutoLayout | None = None
     sharding: Any = None
+
+    def __post_init__(self) -> None:
+        if self.layout is not None and not isinstance(self.layout, (Layout, AutoLayout)):
+            expected = "None, Layout.AUTO or a Layout"
+            raise TypeError(_refusal("layout", self.layout, expected, "Write Layout((0, 1))."))
+        # Shardings are defined above this layer; no other class has the property.
+        if self.sharding is not None and not hasattr(type(self.sharding), "device_set"):
+            fix = "Pass, for instance, jax.NamedSharding(mesh, jax.P('x'))."
+            raise TypeError(_refusal("sharding", self.sharding, "None or a jax.Sharding", fix))
+        if isinstance(self.layout, Layout) and self.sharding is None:
+            expected = "a sharding, where the layout is a Layout"
+            fix = "Pass a sharding too: a Layout is that of the parts on each device."
+            raise ValueError(_refusal("sharding", None, expected, fix))
+
+
+def _refusal(argument: str, given: Any, expected: str, fix: str) -> str:
+    where = f"Format, argument {argument}"
+    return message(where, given=described(given), expected=expected, fix=fix)

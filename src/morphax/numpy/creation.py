@@ -14,6 +14,7 @@ from ..core import aval_of, is_value
 from ..dtypes.numbers import checked_int, host_scalar
 from ..lax.elementwise.convert import convert
 from ..lax.ground.placing import device_put, refuse_layout
+from ..lax.shape.filling import placed_like
 from ..runtime.transfer_guard import guard_transfer
 from ..util.messages import described, message
 from .axes import canonical_size, rank_asked_for
@@ -271,7 +272,12 @@ def full_like(
     """An array like `a`, with `fill_value` everywhere."""
     if out_sharding is not None:
         refuse_layout("jnp.full_like", out_sharding)
-    return full(*_like("full_like", a, fill_value, dtype, shape), device=device)
+    return _made_like("full_like", a, fill_value, dtype, shape, device)
+
+
+def _made_like(where: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) -> Any:
+    made = full(*_like(where, a, value, dtype, shape), device=device)
+    return made if device is not None else placed_like(a, made, value)
 
 
 def _like(where: str, a: Any, value: Any, dtype: Any, shape: Any) -> tuple[Any, Any, Any]:
@@ -289,7 +295,7 @@ def zeros_like(
     """Zeros with shape and dtype of `a`."""
     if out_sharding is not None:
         refuse_layout("jnp.zeros_like", out_sharding)
-    return full(*_like("zeros_like", a, 0, dtype, shape), device=device)
+    return _made_like("zeros_like", a, 0, dtype, shape, device)
 
 
 def ones_like(
@@ -298,9 +304,9 @@ def ones_like(
     """Ones with shape and dtype of `a`."""
     if out_sharding is not None:
         refuse_layout("jnp.ones_like", out_sharding)
-    return full(*_like("ones_like", a, 1, dtype, shape), device=device)
+    return _made_like("ones_like", a, 1, dtype, shape, device)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:
     """Zeros with shape and dtype of `prototype`: memory is never left uninitialised."""
-    return full(*_like("empty_like", prototype, 0, dtype, shape), device=device)
+    return _made_like("empty_like", prototype, 0, dtype, shape, device)

@@ -17,6 +17,7 @@ from ..lax.ground.axes import check_callable, counted, integer
 from ..util.messages import message
 from .arithmetic import power
 from .at import At
+from .creation import placed
 from .operands import as_array
 from .searching import nonzero
 from .selection import diagonal, where
@@ -56,7 +57,7 @@ def eye(
     target = dtypes.requested(float if dtype is None else dtype, "eye")
     ones = _compared(lax.eq, *_sizes("eye", N, M), integer("jnp.eye, argument k", k))
     result = convert(ones, target)
-    return result if device is None else result.to_device(device)
+    return placed(result, device)
 
 
 def identity(n: int, dtype: Any = None) -> Any:

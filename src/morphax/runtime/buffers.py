@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..core import Layout
+from ..util import host_memory
 from .client import device_list, exports_versioned_dlpack, extension
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
@@ -76,8 +77,8 @@ class _HostAval:
 
     __slots__ = ("dtype", "shape", "weak_type")
 
-    def __init__(self, host: np.ndarray[Any, Any]) -> None:
-        self.shape = host.shape
+    def __init__(self, host: np.ndarray[Any, Any], shape: tuple[int, ...] | None = None) -> None:
+        self.shape = host.shape if shape is None else shape
         self.dtype = host.dtype
         self.weak_type = False
 
@@ -123,6 +124,72 @@ def _gathered(buffer: Any, place: Sharding) -> np.ndarray[Any, Any]:
         whole[indices[device]] = part
     whole.flags.writeable = False
     return whole
+
+
+def dealt_out(buffer: Any, source: Sharding, target: Sharding) -> Any:
+    """A buffer at `target`, each of whose parts is copied from parts at `source`, in host memory.
+
+    Args:
+        buffer: that lies in parts on CPUs.
+        source: where it is.
+        target: where to.
+    """
+    layout, devices = layout_of(target, len(buffer.aval.shape))
+    try:
+        wait_until_ready((buffer,))
+        pieces = _pieces(buffer, source)
+        known: dict[Any, np.ndarray[Any, Any]] = {}
+        for box in (boxes := _boxes(target, buffer.aval.shape)):
+            if box not in known:
+                known[box] = _assembled(box, pieces)
+        parts = [known[box] for box in boxes]
+        aval = _HostAval(parts[0], buffer.aval.shape)
+        return extension().batched_device_put(aval, layout, parts, devices, True, enable_x64=True)
+    except reported_by_xla() as error:
+        raise_failure(error, f"moving an array to {target.brief!r}")
+
+
+_Box = tuple[tuple[int, int], ...]
+
+
+def _boxes(place: Sharding, shape: tuple[int, ...]) -> list[_Box]:
+    """First and last plus one of each axis of what the devices of a place hold, one by one."""
+    indices = place.devices_indices_map(shape)
+    return [
+        tuple([s.indices(n)[:2] for s, n in zip(indices[device], shape, strict=True)])
+        for device in place.device_assignment
+    ]
+
+
+def _pieces(buffer: Any, place: Sharding) -> dict[_Box, np.ndarray[Any, Any]]:
+    """The different parts of a buffer, without a copy."""
+    each = zip(_boxes(place, buffer.aval.shape), buffer._arrays, strict=True)
+    return {box: part._single_device_array_to_np_array_did_copy()[0] for box, part in each}
+
+
+def _assembled(box: _Box, pieces: dict[_Box, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
+    """A part of an array, from the parts that it overlaps."""
+    whole = None
+    for other, piece in pieces.items():
+        common = [(max(a, c), min(b, d)) for (a, b), (c, d) in zip(box, other, strict=True)]
+        if all([start < stop for start, stop in common]):
+            found = piece[_within(common, other)]
+            if common == list(box):
+                return np.ascontiguousarray(found)
+            if whole is None:
+                sizes = tuple([stop - start for start, stop in box])
+                whole = host_memory.empty(sizes, piece.dtype)
+            whole[_within(common, box)] = found
+    if whole is None:
+        # An array without elements.
+        return np.zeros([stop - start for start, stop in box], next(iter(pieces.values())).dtype)
+    return whole
+
+
+def _within(part: Sequence[tuple[int, int]], box: _Box) -> tuple[slice, ...]:
+    """The index of a part of an array in another, of which it is a part."""
+    each = zip(part, box, strict=True)
+    return tuple([slice(start - first, stop - first) for (start, stop), (first, _) in each])
 
 
 def joined(parts: Sequence[Any], aval: Any, place: Sharding) -> Any:

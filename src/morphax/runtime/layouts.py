@@ -31,6 +31,22 @@ def tiling(place: Sharding, ndim: int) -> Tiling:
     return Tiling(parts, count // prod(parts), tuple(order))
 
 
+@cache
+def deals_alike(place: Sharding, other: Sharding, ndim: int) -> bool:
+    """Whether two places give each of their devices, one by one, the same part of an array."""
+    return tiling(place, ndim) == tiling(other, ndim)
+
+
+@cache
+def lies_alike(place: Sharding, other: Sharding, ndim: int) -> bool:
+    """Whether an array at one place is at the other too."""
+    return (
+        place.device_assignment == other.device_assignment
+        and place.memory_kind == other.memory_kind
+        and deals_alike(place, other, ndim)
+    )
+
+
 def place_of(split: Any, ndim: int, devices: tuple[Device, ...], mesh: Mesh | None) -> Sharding:
     """The place that jaxlib's sharding of an array means.
 
@@ -96,4 +112,5 @@ def layout_of(place: Sharding, ndim: int) -> tuple[Any, list[Device]]:
     return extension().GSPMDSharding(device_list(*devices), split, kind), list(devices)
 
 
-on_forget_clients(layout_of.cache_clear)
+for _known in (deals_alike, lies_alike, layout_of):
+    on_forget_clients(_known.cache_clear)

@@ -12,7 +12,7 @@ from .mesh import Mesh
 from .named_sharding import NamedSharding
 from .sharding import Sharding, repeated_on
 
-_Key = tuple[tuple[Sharding, ...], tuple[Sharding | None, ...], tuple[Device, ...]]
+_Key = tuple[tuple[Sharding, ...], tuple[Sharding | None, ...], tuple[Device, ...], Mesh | None]
 
 
 @final
@@ -23,26 +23,30 @@ class Places:
         operands: the place of each.
         results: likewise; `None` of one whose place the compiler chooses.
         devices: the device assignment, in the order in which the program numbers them.
+        mesh: of which places speak that the compiler chooses; that of operands or results if
+            they have one.
     """
 
-    __slots__ = ("__weakref__", "devices", "operands", "results")
+    __slots__ = ("__weakref__", "devices", "mesh", "operands", "results")
 
     operands: tuple[Sharding, ...]
     results: tuple[Sharding | None, ...]
     devices: tuple[Device, ...]
+    mesh: Mesh | None
 
     def __new__(
         cls,
         operands: tuple[Sharding, ...],
         results: tuple[Sharding | None, ...],
         devices: tuple[Device, ...],
+        mesh: Mesh | None = None,
     ) -> Places:
-        key = operands, results, devices
+        key = operands, results, devices, _mesh_of((*operands, *results)) or mesh
         known = _interned.get(key)
         if known is not None:
             return known
         places = super().__new__(cls)
-        places.operands, places.results, places.devices = key
+        places.operands, places.results, places.devices, places.mesh = key
         return _interned.setdefault(key, places)
 
     @classmethod
@@ -67,11 +71,11 @@ class Places:
         devices = place.device_assignment
         whole = _whole_on(devices, _mesh_of((place, *operands, *results)))
         taken = tuple([whole if where is None else where for where in operands])
-        return cls(taken, tuple(results), devices)
+        return cls(taken, tuple(results), devices, mesh)
 
     def with_results(self, results: Sequence[Sharding]) -> Places:
         """The same with all results at places."""
-        return Places(self.operands, tuple(results), self.devices)
+        return Places(self.operands, tuple(results), self.devices, self.mesh)
 
     def chosen_results(self) -> tuple[Sharding, ...]:
         """The places of results, once the compiler has chosen them."""
@@ -80,11 +84,6 @@ class Places:
     def forwarded_from(self, operand: int | None) -> Sharding:
         """The place of a result that is an operand, or, if `None`, a constant."""
         return self.whole if operand is None else self.operands[operand]
-
-    @property
-    def mesh(self) -> Mesh | None:
-        """The mesh that the places speak of, the first one if there are several."""
-        return _mesh_of((*self.operands, *self.results))
 
     @property
     def whole(self) -> Sharding:

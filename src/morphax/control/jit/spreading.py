@@ -16,6 +16,7 @@ from ... import tree
 from ...array import Array
 from ...core import Jaxpr, ShapeDtypeStruct, held_for_a_while, jaxprs_in_params
 from ...core.partition_spec import PartitionSpec
+from ...lax.ground.placing import device_put_p
 from ...lax.shape.sharding_constraint import sharding_constraint_p, with_sharding_constraint
 from ...runtime.current_mesh import sharding_of_spec
 from ...runtime.places import Places, whole_on_devices_of
@@ -119,6 +120,10 @@ def spread_of(jaxpr: Jaxpr, operands: Wanted, results: Wanted, where: str) -> Sp
     return Spread(whole_on_devices_of(first), operands, results)
 
 
+def _is_of_several(place: Any) -> bool:
+    return isinstance(place, Sharding) and place.num_devices > 1
+
+
 def _is_of_one(sharding: Sharding) -> bool:
     """Whether a place is but a device, which `jit` sees to otherwise."""
     return type(sharding) is SingleDeviceSharding
@@ -128,7 +133,7 @@ _constraints_of: WeakKeyDictionary[Jaxpr, tuple[Sharding, ...]] = WeakKeyDiction
 
 
 def _constraints(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
-    """The shardings that constraints in a program name, each once."""
+    """The shardings that constraints in a program name, and what puts arrays over devices."""
     known = _constraints_of.get(jaxpr)
     if known is not None:
         return known
@@ -136,6 +141,8 @@ def _constraints(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
     for eqn in jaxpr.eqns:
         if eqn.primitive is sharding_constraint_p:
             found[eqn.params["sharding"]] = None
+        elif eqn.primitive is device_put_p:
+            found.update(dict.fromkeys([s for s in eqn.params["devices"] if _is_of_several(s)]))
         elif eqn.params:
             for inner in jaxprs_in_params(eqn.params):
                 found.update(dict.fromkeys(_constraints(inner)))

@@ -164,9 +164,8 @@ def device_put(
     leaves, structure = tree.flatten(x)
     if not any([isinstance(leaf, Tracer) for leaf in leaves]):
         return placement.device_put(x, device, src=src, donate=donate, may_alias=may_alias)
-    devices = placement.for_each_leaf(device, x, "device")
-    for place in devices:
-        placement.check_place(place)
+    each = placement.for_each_leaf(device, x, "device")
+    devices = [placement.checked_place(place) for place in each]
     semantics = [
         _semantics(bool(given), alias)
         for given, alias in zip(

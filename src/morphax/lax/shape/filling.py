@@ -230,8 +230,17 @@ def full_like(
     if weak_type:
         fill_value, target = convert(fill_value, target, weak_type=True), None
     if shape is not None:
-        return _filled(shape, fill_value, target, None)
-    return _filled(like.shape, fill_value, target, x.aval.sharding if hasattr(x, "aval") else None)
+        return placed_like(x, _filled(shape, fill_value, target, None), fill_value)
+    layout = x.aval.sharding if hasattr(x, "aval") else None
+    return placed_like(x, _filled(like.shape, fill_value, target, layout), fill_value)
+
+
+def placed_like(x: Any, made: Any, fill_value: Any) -> Any:
+    """A new array of one number, committed to where `x` is if that is, and fits its shape."""
+    if type(x) is not Array or not x.committed or type(made) is not Array or np.ndim(fill_value):
+        return made
+    fits = made.shape == x.shape or x.is_fully_replicated
+    return x.place.distribute(made) if fits else made
 
 
 def size_value(size: Dim, dtype: Any) -> Any:

@@ -1,0 +1,69 @@
+"""`with_layout_constraint`, `Layout` and `Format`."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax.experimental.layout import Format, Layout, with_layout_constraint
+from morphax.sharding import SingleDeviceSharding
+
+X = np.arange(6, dtype=np.float32).reshape(2, 3)
+COLUMNS = Layout((1, 0))
+
+
+def f(x: Any) -> Any:
+    return with_layout_constraint(jnp.sin(x), COLUMNS) * 2
+
+
+def test_numbers_are_the_same() -> None:
+    for run in (f, jax.jit(f)):
+        np.testing.assert_allclose(run(X), 2 * np.sin(X), rtol=1e-6)
+        np.testing.assert_allclose(jax.vmap(run, 2)(X[..., None])[0], 2 * np.sin(X), rtol=1e-6)
+        gradient = jax.grad(lambda x: (run(x) ** 2).sum())(X)  # noqa: B023
+        np.testing.assert_allclose(gradient, 4 * np.sin(2 * X), rtol=1e-5)
+    pair = with_layout_constraint({"a": X, "b": jnp.asarray(X)}, COLUMNS)
+    np.testing.assert_array_equal(pair["b"], X)
+
+
+def test_the_compiler_is_told() -> None:
+    text = jax.jit(f).lower(X).as_text()
+    assert 'call_target_name = "LayoutConstraint"' in text
+    assert "result_layouts = [dense<[0, 1]> : tensor<2xindex>]" in text
+    batched = jax.make_jaxpr(jax.vmap(f, 1))(X[:, None])
+    assert "layout=Layout(major_to_minor=(0, 2, 1)" in str(batched)
+
+
+def test_refusals() -> None:
+    for layouts in (None, "a", Layout.AUTO, Layout((0, 1, 2)), Format(), (COLUMNS, COLUMNS)):
+        with pytest.raises(ValueError, match=r"(?s)given:.*expected:.*fix:"):
+            jax.jit(lambda x: with_layout_constraint(x, layouts))(X)  # noqa: B023
+
+
+def test_formats() -> None:
+    here = SingleDeviceSharding(jax.devices("cpu")[0])
+    assert repr(Layout.AUTO) == "AUTO"
+    assert pickle.loads(pickle.dumps(Layout.AUTO)) is Layout.AUTO
+    assert Layout([1, 0]) == COLUMNS  # type: ignore[arg-type]
+    assert COLUMNS.update(tiling=((2, 2),)).tiling == ((2, 2),)
+    assert len({COLUMNS, Layout((1, 0)), Layout((1, 0), ())}) == 2
+    assert repr(Format(Layout.AUTO)) == "Format(layout=AUTO, sharding=None)"
+    assert Format(COLUMNS, here) == Format(Layout((1, 0)), here)
+    assert jax.device_put(X, Format(None, here)).sharding is here
+    wrong: list[tuple[Any, Any, type[Exception]]] = [
+        ("a", here, TypeError),
+        (COLUMNS, "x", TypeError),
+        (None, jax.P("x"), TypeError),
+        (COLUMNS, jax.devices("cpu")[0], TypeError),
+        (COLUMNS, None, ValueError),
+    ]
+    for layout, sharding, error in wrong:
+        with pytest.raises(error, match=r"(?s)Format, argument.*given:.*expected:.*fix:"):
+            Format(layout, sharding)
+    with pytest.raises(ValueError, match=r"(?s)device_put.*AUTO"):
+        jax.device_put(X, Format(Layout.AUTO, here))

@@ -69,7 +69,8 @@ class Places:
             results: likewise; the compiler chooses the others.
         """
         devices = place.device_assignment
-        whole = _whole_on(devices, _mesh_of((place, *operands, *results)))
+        mesh = _mesh_of((place, *operands, *results))
+        whole = _whole_on(devices, mesh)
         taken = tuple([whole if where is None else where for where in operands])
         return cls(taken, tuple(results), devices, mesh)
 

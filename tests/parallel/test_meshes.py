@@ -229,6 +229,7 @@ def test_programs_on_eight_devices() -> None:
             lambda x: x.reshape(4, 2, 4), lambda x: jnp.concatenate([x, x]), lambda x: x[:7],
             lambda x: jnp.sort(x, 0), lambda x: jnp.cumsum(x, 0), lambda x: x.argmax(1),
             lambda x: jnp.pad(x, 1), lambda x: (x + 1).sum(),
+            lambda x: jax.lax.pad(x, 0.0, [(-1, 2, 1), (1, -1, 2)]),
             jax.grad(lambda x: (x @ x.T).sum()), jax.vmap(lambda x: x / (1 + x.sum())),
         ]
         truths = [f(jnp.asarray(x)) for f in functions]

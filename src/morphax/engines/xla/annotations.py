@@ -8,7 +8,7 @@ is split over, and one over which the parts are repeated.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import Atom, Jaxpr
 from ...runtime.layouts import tiling
@@ -16,6 +16,9 @@ from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from .literals import physical_aval
 from .mesh_axes import MeshAxes
+
+if TYPE_CHECKING:
+    from .stablehlo import Builder, Value
 
 
 class Annotations(NamedTuple):
@@ -85,6 +88,16 @@ def sharding_attribute(
         ["{?}" if i in free else f'{{"{i}"}}' if size > 1 else "{}" for i, size in enumerate(parts)]
     )
     return f"#sdy.sharding<@{name}, [{split}]>"
+
+
+def whole_along(b: Builder, x: Value, axes: Container[int]) -> Value:
+    """A value of a program whose axes named are not split over devices; the others may be."""
+    if b.axes is not None or not b.module.meshes:
+        return x
+    mesh = next(iter(b.module.meshes.values()))
+    splits = ", ".join(["{}" if axis in axes else "{?}" for axis in range(len(x.aval.shape))])
+    text = f"#sdy.sharding<@{mesh}, [{splits}]>"
+    return b.op("sdy.sharding_constraint", x.aval, x, sharding=text)
 
 
 def _named_attribute(

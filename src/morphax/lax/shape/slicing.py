@@ -23,6 +23,7 @@ from ...core import (
     like,
     same_axes,
 )
+from ...engines.xla.annotations import whole_along
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.selection import select_n
@@ -148,6 +149,9 @@ class Pad(Primitive):
     def lower(
         self, b: Builder, out: Any, x: Value, padding_value: Value, *, padding_config: Any
     ) -> Value:
+        # XLA's partitioner ends the process where such an axis is split over devices.
+        cut = [i for i, (lo, hi, n) in enumerate(padding_config) if n != 0 and (lo < 0 or hi < 0)]
+        x = whole_along(b, x, cut) if cut else x
         return b.pad(x, out, padding_value, padding_config)
 
     def transpose(self, ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:

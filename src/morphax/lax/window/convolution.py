@@ -20,6 +20,7 @@ import numpy as np
 
 from ... import dtypes
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
+from ...engines.xla.annotations import whole_along
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import message
 from ..contraction.matrix_products import accumulator, narrowed
@@ -106,9 +107,11 @@ class ConvGeneralDilated(Primitive):
             moved = zip(windows, numbers.lhs_spec[2:], strict=True)
             on_axes = [replace(w, axis=axis) for w, axis in moved]
             return lower_depthwise(b, out, x, y, on_axes, numbers)
+        # XLA adds up too often where the spatial axes of one operand are split over devices and
+        # the other operand is split in any way.
         return b.convolution(
-            _with_whole_windows(b, x, numbers.lhs_spec[2:]),
-            _with_whole_windows(b, y, numbers.rhs_spec[2:]),
+            whole_along(b, x, numbers.lhs_spec[2:]),
+            whole_along(b, y, numbers.rhs_spec[2:]),
             out,
             params["padding"],
             window_strides=i64_array(params["window_strides"]),
@@ -378,17 +381,3 @@ def _cotangent_of_rhs(ct: Any, lhs: Any, aval: Any, **params: Any) -> Any:
         out_sharding=aval.sharding,
     )
     return convert(result, aval.dtype)
-
-
-def _with_whole_windows(b: Builder, x: Value, axes: Sequence[int]) -> Value:
-    """An operand whose spatial axes are not split over devices; its other axes may be.
-
-    XLA adds up too often where the spatial axes of one operand are split and the other operand is
-    split in any way.
-    """
-    if b.axes is not None or not b.module.meshes:
-        return x
-    mesh = next(iter(b.module.meshes.values()))
-    splits = ", ".join(["{}" if axis in axes else "{?}" for axis in range(len(x.aval.shape))])
-    text = f"#sdy.sharding<@{mesh}, [{splits}]>"
-    return b.op("sdy.sharding_constraint", x.aval, x, sharding=text)

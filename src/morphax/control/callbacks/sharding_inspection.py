@@ -7,6 +7,7 @@ been compiled.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, final
 
 from ... import tree
@@ -15,6 +16,7 @@ from ...core import DebugEffect, Effects, NoResults, Param, ShapedArray
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.sharding import Sharding
+from ...util.messages import message
 from .pure_callback import check_callback
 
 
@@ -39,8 +41,23 @@ class InspectSharding(NoResults, RunsOnArrays):
         *,
         callback: Callable[[Sharding], Any],
     ) -> list[Value]:
-        b.module.inspections.append(callback)
+        b.module.inspections.append(partial(_tell, callback))
         return []
+
+
+def _tell(callback: Callable[[Sharding], Any], program: Sharding) -> None:
+    """Say how a value of a program lies, given how what is whole on its devices does."""
+    if program.num_devices > 1:
+        raise ValueError(
+            message(
+                "jax.debug.inspect_array_sharding in a compiled program",
+                given=f"a value of a program on {program.num_devices} devices",
+                expected="a program on one device: how the compiler splits values within others "
+                "is not known here",
+                fix="Return the value from the function, and inspect it outside.",
+            )
+        )
+    callback(program)
 
 
 def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) -> None:
@@ -54,6 +71,8 @@ def inspect_array_sharding(value: Any, *, callback: Callable[[Sharding], None]) 
 
     Raises:
         TypeError: `callback` cannot be called.
+        ValueError: in a program on several devices, whose compiler does not tell how values within
+            it lie.
 
     Example:
         >>> import morphax as jax

@@ -128,9 +128,9 @@ def test_a_call_given_up_does_not_end_the_process_at_its_end() -> None:
     out = run("""
         from morphax.runtime.interruptible import interruptible
         def slow():
+            os.kill(os.getpid(), signal.SIGINT)
             time.sleep(0.3)
             print("came back", flush=True)
-        threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
         try:
             interruptible(slow)
         except KeyboardInterrupt:
@@ -230,8 +230,8 @@ def test_no_interrupt_is_lost_in_a_collection() -> None:
         gc.set_threshold(1)
         raised = 0
         for k in range(200):
-            signal.setitimer(signal.ITIMER_REAL, 1e-4 + 1e-6 * (k % 97))
             try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-4 + 1e-6 * (k % 97))
                 while True:
                     [[i] for i in range(50)]
             except KeyboardInterrupt:

@@ -12,7 +12,7 @@ from ...engines.engine import Options
 from ...engines.xla.stablehlo import Builder, Value
 from ..program_call import Call, ProgramCall
 from .plans import Where, binding_operands, place_of_call, plan_of
-from .spreading import spread_of
+from .spreading import constraints_in, spread_of
 
 
 @final
@@ -48,8 +48,11 @@ class Jit(Call, ProgramCall):
         **_: Param,
     ) -> list[Array]:
         donated = tuple([i for i, on in enumerate(donated_invars) if on])
-        spread = spread_of(jaxpr, (None,) * len(operands), (None,) * len(jaxpr.outvars), name)
         where: Where
+        spread = None
+        if constraints_in(jaxpr):
+            nothing = (None,) * len(operands), (None,) * len(jaxpr.outvars)
+            spread = spread_of(jaxpr, *nothing, name)
         if spread is not None:
             where, committed = spread.places(operands, jaxpr.debug_info.argument_name, name), True
         else:

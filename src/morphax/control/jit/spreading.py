@@ -102,7 +102,7 @@ def spread_of(jaxpr: Jaxpr, operands: Wanted, results: Wanted, where: str) -> Sp
     Raises:
         ValueError: if it names different devices.
     """
-    said = [s for s in (*operands, *results, *_constraints(jaxpr)) if s is not None]
+    said = [s for s in (*operands, *results, *constraints_in(jaxpr)) if s is not None]
     several = [s for s in said if not _is_of_one(s)]
     if not several:
         return None
@@ -132,7 +132,7 @@ def _is_of_one(sharding: Sharding) -> bool:
 _constraints_of: WeakKeyDictionary[Jaxpr, tuple[Sharding, ...]] = WeakKeyDictionary()
 
 
-def _constraints(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
+def constraints_in(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
     """The shardings that constraints in a program name, and what puts arrays over devices."""
     known = _constraints_of.get(jaxpr)
     if known is not None:
@@ -145,7 +145,7 @@ def _constraints(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
             found.update(dict.fromkeys([s for s in eqn.params["devices"] if _is_of_several(s)]))
         elif eqn.params:
             for inner in jaxprs_in_params(eqn.params):
-                found.update(dict.fromkeys(_constraints(inner)))
+                found.update(dict.fromkeys(constraints_in(inner)))
     return _constraints_of.setdefault(jaxpr, tuple(found))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ...core import DType, Operand, aval_of
 from ...util.messages import message
@@ -59,6 +59,8 @@ class JAXSparse(ABC):
     # An array of NumPy to the left of an operator leaves it to this class.
     __array_ufunc__: None = None
     __hash__ = None  # type: ignore[assignment]
+    # Counts of axes that `repr` tells where they are not 0.
+    _told: ClassVar[tuple[str, ...]] = ()
 
     def __init__(self, args: Any, *, shape: Sequence[int]) -> None:
         self.shape = tuple(shape)
@@ -118,7 +120,8 @@ class JAXSparse(ABC):
 
     def __repr__(self) -> str:
         try:
-            text = described_sparse(self.data, self.shape, self.nse)
+            text = f"{aval_of(self.data).dtype.name}{list(self.shape)}, nse={self.nse}"
+            text += "".join([f", {n}={k}" for n in self._told if (k := getattr(self, n))])
         except (AttributeError, TypeError, IndexError):
             # Transformations put things into pytrees that are no arrays.
             text = "<invalid>"
@@ -147,8 +150,3 @@ class JAXSparse(ABC):
     __pos__ = _refusing("unary +")
     __getitem__ = _refusing("indexing")
     sum = _refusing("sum")
-
-
-def described_sparse(data: Operand, shape: Sequence[int], nse: int) -> str:
-    """A dtype with a shape, and the number of stored elements, as in ``float32[2, 3], nse=4``."""
-    return f"{aval_of(data).dtype.name}{list(shape)}, nse={nse}"

@@ -13,7 +13,7 @@ from ....core import DType, Operand, aval_of
 from ....lax.shape.shape_operations import squeeze
 from ....transforms.vmappable import register_vmappable
 from ....util.messages import message
-from ..base import JAXSparse, described_sparse
+from ..base import JAXSparse
 from .dense import bcoo_fromdense_p, bcoo_todense, fromdense_options
 from .layout import Layout, SparseInfo, check_layout, index_type, layout_of, padding_place
 from .order import bcoo_sort_indices, bcoo_sum_duplicates, without_zeros
@@ -53,6 +53,8 @@ class BCOO(JAXSparse):
         >>> m @ jnp.ones(3)
         Array([2., 5.], dtype=float32)
     """
+
+    _told = ("n_batch", "n_dense")
 
     data: Any
     indices: Any
@@ -139,16 +141,6 @@ class BCOO(JAXSparse):
             indices_sorted=self.indices_sorted,
             unique_indices=self.unique_indices,
         )
-
-    def __repr__(self) -> str:
-        try:
-            text = described_sparse(self.data, self.shape, self.nse)
-            text += f", n_batch={self.n_batch}" if self.n_batch else ""
-            text += f", n_dense={self.n_dense}" if self.n_dense else ""
-        except (AttributeError, TypeError, IndexError):
-            # Transformations put things into pytrees that are no arrays.
-            text = "<invalid>"
-        return f"BCOO({text})"
 
     @classmethod
     def fromdense(

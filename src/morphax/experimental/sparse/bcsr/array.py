@@ -13,7 +13,7 @@ from ....core import DType, aval_of
 from ....lax.shape.shape_operations import squeeze
 from ....transforms.vmappable import register_vmappable
 from ....util.messages import message
-from ..base import JAXSparse, described_sparse
+from ..base import JAXSparse
 from ..bcoo import BCOO, bcoo_broadcast_in_dim, bcoo_concatenate
 from ..bcoo.dense import fromdense_options
 from ..bcoo.layout import SparseInfo, check_layout, with_batch
@@ -50,6 +50,8 @@ class BCSR(JAXSparse):
         >>> m @ jnp.ones(3)
         Array([2., 5.], dtype=float32)
     """
+
+    _told = ("n_batch", "n_dense")
 
     data: Any
     indices: Any
@@ -151,16 +153,6 @@ class BCSR(JAXSparse):
             indices_sorted=indices_sorted,
             unique_indices=unique_indices,
         )
-
-    def __repr__(self) -> str:
-        try:
-            text = described_sparse(self.data, self.shape, self.nse)
-            text += f", n_batch={self.n_batch}" if self.n_batch else ""
-            text += f", n_dense={self.n_dense}" if self.n_dense else ""
-        except (AttributeError, TypeError, IndexError):
-            # Transformations put things into pytrees that are no arrays.
-            text = "<invalid>"
-        return f"BCSR({text})"
 
     @classmethod
     def fromdense(

@@ -22,7 +22,15 @@ from .aval import (
     abstract_token,
     like,
 )
-from .axes import axis_env, axis_size, extended_axis_env, jaxpr_axis_names
+from .axes import (
+    NamedAxis,
+    axes_in_types,
+    axis_env,
+    axis_size,
+    extended_axis_env,
+    jaxpr_axis_names,
+    with_axes,
+)
 from .axis_flow import AxisFlow, each_alone, same_axes, without_axes
 from .check import check_jaxpr
 from .compile_time import ensure_compile_time_eval
@@ -218,6 +226,7 @@ __all__ = [
     "attributed_to_running_line",
     "attributed_to_transpose",
     "aval_of",
+    "axes_in_types",
     "axis_env",
     "axis_size",
     "call_program",

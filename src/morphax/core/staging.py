@@ -22,11 +22,12 @@ from .aval import AbstractValue, Operand, Param
 from .check import check_jaxpr
 from .debug_info import DebugInfo, unknown_function
 from .jaxpr import Equation, Jaxpr, joined_effects, make_template
-from .primitive import Primitive, infer
+from .primitive import Primitive, infer, operands_differ
 from .references import AbstractRef, Cell, check_is_reference
 from .sources import equation_source
 from .trace import Trace, Tracer, _current, check_live, new_trace
 from .values import aval_of, pinned, pinned_types, type_of_pinned
+from .varying import varying_alike
 
 if TYPE_CHECKING:
     from .call_with_rules import CallWithRules
@@ -95,6 +96,8 @@ class StagingTrace(Trace):
             [x.atom if type(x) is StagingTracer and x._trace is self else lift(x) for x in operands]
         )
         out_avals, effects = infer(primitive, params, tuple([a.aval for a in atoms]))
+        if out_avals is operands_differ:
+            return self.process(primitive, varying_alike(operands), params)
         outvars = tuple([Var(aval) for aval in out_avals])
         source = equation_source(3)
         self.equations.append(
@@ -262,11 +265,19 @@ def stage(
         return trace.finish(outs)
 
 
+def apply_to(primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]) -> Any:
+    """The results of a primitive, one or several, as a list."""
+    results = primitive.bind(*operands, **params)
+    return results if primitive.multiple_results else [results]
+
+
 def call_program(
     primitive: Primitive, avals: Sequence[AbstractValue], params: dict[str, Param]
 ) -> Jaxpr:
     """The program that consists of one application of `primitive`."""
     out_avals, effects = infer(primitive, params, tuple(avals))
+    if out_avals is operands_differ:
+        return stage_closed(lambda *xs: apply_to(primitive, xs, params), avals)
     invars = tuple([Var(aval) for aval in avals])
     outvars = tuple([Var(aval) for aval in out_avals])
     call = Equation(primitive, invars, outvars, params, effects)

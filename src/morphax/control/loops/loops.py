@@ -41,7 +41,16 @@ from ...tree import PyTreeDef
 from ...util.messages import message
 from ..bodies.wiring import slice_aval
 from ..remembered import remembered
-from .carry import Carry, carry_fixpoint, check_carry, converted, end_carry, stacked, start_carry
+from .carry import (
+    Carry,
+    carry_fixpoint,
+    check_carry,
+    converted,
+    end_carry,
+    stacked,
+    start_carry,
+    varying,
+)
 from .loop_sizes import batch_length, check_bounds, unrolled
 from .scan_primitive import scan_p
 from .while_bounds import bounds_in_force
@@ -247,6 +256,11 @@ def while_loop(
     def trace_loop() -> tuple[tuple[Carry, Jaxpr, int], list[Any]]:
         traced = carry_fixpoint(avals, trace)
         condition, captured = _condition(cond_fun, in_tree, traced.avals)
+        decided = condition.out_avals[0].vma
+        if not all([decided <= a.vma for a in traced.avals]):
+            # Members that go round more or less often end with different values.
+            traced = carry_fixpoint([varying(a, decided) for a in traced.avals], trace)
+            condition, captured = _condition(cond_fun, in_tree, traced.avals)
         program = (traced.without_captured(), condition, len(captured))
         return program, [*captured, *traced.captured]
 

@@ -62,10 +62,8 @@ def converted_results(jaxpr: Jaxpr, types: Sequence[Any]) -> Jaxpr:
         return jaxpr
 
     def function(*operands: Operand) -> list[Any]:
-        outs = zip(apply_jaxpr(jaxpr, *operands), jaxpr.out_avals, types, strict=True)
-        return [
-            x if _fits(aval, wanted) else _converted(x, aval, wanted) for x, aval, wanted in outs
-        ]
+        outs = apply_jaxpr(jaxpr, *operands)
+        return [_converted(*each) for each in zip(outs, jaxpr.out_avals, types, strict=True)]
 
     return stage_closed(function, jaxpr.in_avals, jaxpr.debug_info)
 
@@ -75,6 +73,8 @@ def _fits(aval: Any, wanted: Any) -> bool:
 
 
 def _converted(x: Operand, aval: Any, wanted: Any) -> Any:
+    if _fits(aval, wanted):
+        return x
     if aval.weak_type != wanted.weak_type:
         x = convert(x, aval.dtype, wanted.weak_type)
     return varying_over(x, wanted.vma)

@@ -3,7 +3,8 @@
 A primitive declares, in its method `axis_flow`, which axes go together: each axis of an operand or
 result has a *label*, and axes with one label are one axis of the computation, as in the notation of
 Einstein sums.  An axis without label (`None`) does not go along: in an operand it must be whole on
-each device, in a result it is whole.  `split_on_mesh` is the one place that derives shardings from it.
+each device, in a result it is whole.  `split_on_mesh` is the one place that derives shardings from
+it.
 """
 
 from __future__ import annotations

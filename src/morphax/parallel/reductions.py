@@ -22,6 +22,7 @@ from ..lax.ground.axes import canonical_axes
 from ..lax.ground.linear_structure import reduce_sum
 from ..lax.ground.monoids import ADD, MAX, MIN, Monoid
 from ..lax.reduction.reductions import lower_reduction, reduce_max, reduce_min
+from ..util.messages import message
 from .axis_names import joint_size, names_and_positions
 from .between_devices import combining, gathered_by_devices
 from .collective import Collective, batch_sum, map_operands

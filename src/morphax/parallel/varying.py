@@ -167,10 +167,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
                     fix="Leave out the axes that it varies over.",
                 )
             )
-        return (
-            pvary_p.bind(leaf, axes=tuple([n for n in names if n in in_types]))
-            if in_types
-            else leaf
-        )
+        axes = tuple([name for name in names if name in in_types])
+        return pvary_p.bind(leaf, axes=axes) if axes else leaf
 
     return map_operands(where, cast, x)

@@ -78,15 +78,15 @@ def varying(aval: ShapedArray, names: frozenset[Hashable]) -> ShapedArray:
 
 
 def start_carry(leaves: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
-    """The carry at the start, strongly typed where the loop asks for it."""
-    return [
-        x if aval_of(x) is aval else _started(x, aval)
-        for x, aval in zip(leaves, avals, strict=True)
-    ]
+    """The carry at the start, strongly typed where the loop asks for it, and as varying."""
+    return [_started(x, aval) for x, aval in zip(leaves, avals, strict=True)]
 
 
 def _started(x: Operand, aval: ShapedArray) -> Any:
-    if aval_of(x).update(vma=aval.vma) is not aval:
+    own = aval_of(x)
+    if own is aval:
+        return x
+    if own.update(vma=aval.vma) is not aval:
         x = converted(x, aval.dtype)
     return varying_over(x, aval.vma)
 

@@ -239,6 +239,10 @@ class Primitive:
         """The mesh axes that results vary over, if operands vary over `names`."""
         return names
 
+    def places(self, **params: Param) -> Sequence[Any]:
+        """Shardings over the devices on which an equation says that its program runs."""
+        return ()
+
     def bind(self, *operands: Operand, **params: Param) -> Any:
         """Apply the primitive in the current trace."""
         return _current.trace.process(self, operands, params)

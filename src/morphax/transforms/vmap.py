@@ -130,9 +130,7 @@ def _common_sharding(
     names: Callable[[], Sequence[str]], mapped: Sequence[tuple[int, int, Any]]
 ) -> AbstractSharding | None:
     """How the mapped axes, each an argument's number, axis and aval, are split over a mesh."""
-    shardings: set[AbstractSharding | None] = {
-        a.sharding and a.sharding.along(d) for _, d, a in mapped
-    }
+    shardings: set[AbstractSharding | None] = {a.split and a.split.along(d) for _, d, a in mapped}
     if len(shardings) == 1:
         return shardings.pop()
     found = [f"{names()[i]} along axis {d} of {aval}" for i, d, aval in mapped]

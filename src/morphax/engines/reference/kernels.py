@@ -33,7 +33,7 @@ def application(
     """The kernel of one application, if there is one, and the avals of its results."""
     parameters = params_key(params) if params else ()
     if parameters is None:
-        return None, infer(primitive, params, tuple(avals))[0]
+        return None, _in_host_memory(infer(primitive, params, tuple(avals))[0])
     key = primitive, parameters, avals
     known = _applications[key]
     return _applications.add(key, _prepare(primitive, params, avals)) if known is missing else known
@@ -44,7 +44,14 @@ def _prepare(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...
     kernel = kernel_of(primitive, avals, params)
     if are_large(out_avals):
         kernel = pooled(kernel or partial(primitive.evaluate, **params))
-    return kernel, out_avals
+    return kernel, _in_host_memory(out_avals)
+
+
+def _in_host_memory(avals: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The avals of results that lie in host memory, not on the mesh that types may speak of."""
+    if not any([aval.is_on_mesh for aval in avals]):
+        return avals
+    return tuple([aval.update(sharding=None) if aval.is_on_mesh else aval for aval in avals])
 
 
 _applications: MemoTable[_Application] = MemoTable()

@@ -211,7 +211,7 @@ def _transposed(ct: Any, aval: Any, other: Any, numbers: Any, precision: Any, *,
         dimension_numbers=((ct_contracting, other_free), (ct_batch, other_batch)),
         precision=precision[::-1] if swap and isinstance(precision, tuple) else precision,
         preferred_element_type=aval.dtype,
-        out_sharding=aval.sharding and aval.sharding.permuted(axes),
+        out_sharding=aval.split and aval.split.permuted(axes),
     )
     order = np.argsort(axes).tolist()
     if order == list(range(aval.ndim)):

@@ -147,7 +147,7 @@ class ExtremeReduction(Reduction):
                 v,
                 shape=x.aval.shape,
                 broadcast_dimensions=kept,
-                sharding=x.aval.sharding,
+                sharding=x.aval.split,
             )
 
         attained = eq(x, repeated(out))

@@ -231,7 +231,7 @@ def full_like(
         fill_value, target = convert(fill_value, target, weak_type=True), None
     if shape is not None:
         return placed_like(x, _filled(shape, fill_value, target, None), fill_value)
-    layout = x.aval.sharding if hasattr(x, "aval") else None
+    layout = x.aval.split if hasattr(x, "aval") else None
     return placed_like(x, _filled(like.shape, fill_value, target, layout), fill_value)
 
 

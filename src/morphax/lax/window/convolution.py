@@ -350,7 +350,7 @@ def _cotangent_of_lhs(ct: Any, aval: Any, rhs: Any, **params: Any) -> Any:
         batch_group_count=1,
         precision=params["precision"],
         preferred_element_type=None,
-        out_sharding=aval.sharding if groups == 1 else None,
+        out_sharding=aval.split if groups == 1 else None,
     )
     if params["batch_group_count"] > 1:
         result = merged_into(split_off(result, lhs_spec[1], 1, groups), 0, lhs_spec[0], 1)
@@ -378,6 +378,6 @@ def _cotangent_of_rhs(ct: Any, lhs: Any, aval: Any, **params: Any) -> Any:
         batch_group_count=params["feature_group_count"],
         precision=params["precision"],
         preferred_element_type=None,
-        out_sharding=aval.sharding,
+        out_sharding=aval.split,
     )
     return convert(result, aval.dtype)

@@ -49,6 +49,7 @@ class DevicePut(RunsOnArrays):
 
     name = "device_put"
     multiple_results = True
+    separate = True
 
     def abstract_eval(self, *avals: Any, **_: Any) -> list[Any]:
         return list(avals)

@@ -124,7 +124,7 @@ class NamedAxes:
     def types_text(self) -> str:
         """``({Explicit: ('x', 'y')})``: the axes of each type."""
         names = {kind: self._axes_of(kind) for kind in AxisType if kind in self.axis_types}
-        return f"({{{', '.join([f'{kind}: {axes}' for kind, axes in names.items()])}}})"
+        return f"({{{', '.join([f'{kind!r}: {axes}' for kind, axes in names.items()])}}})"
 
     def _axes_text(self) -> str:
         """``'x': 4, 'y': 2, axis_types=(Auto, Auto)``."""

@@ -82,11 +82,13 @@ class BatchAxes:
         size: the number of members.
         name: by which collectives may refer to it.
         sharding: how it is split over a mesh, as the sharding of a vector.
+        spmd_names: the axes of a mesh over which constraints split it.
     """
 
     size: int
     name: Any = None
     sharding: AbstractSharding | None = None
+    spmd_names: tuple[Hashable, ...] = ()
 
 
 class Rule(Protocol):

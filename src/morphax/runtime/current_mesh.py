@@ -149,6 +149,9 @@ def sharding_of_spec(
     mesh: Mesh | None = _current.value
     if mesh is None and missing is not ValueError:
         mesh = mesh_of_block.value
+    types: AbstractMesh | None = _current_abstract.value
+    if types is not None and not types.empty:
+        mesh = mesh_with_axes(types) or mesh
     if mesh is None or mesh.empty:
         raise missing(
             message(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...core import AbstractMesh, AbstractSharding
+from ...core import AbstractMesh, AbstractSharding, aval_of
 from ...core.partition_spec import PartitionSpec
 from ...runtime.current_mesh import get_abstract_mesh
 from ...runtime.named_sharding import NamedSharding
@@ -28,7 +28,7 @@ def split_of(where: str, sharding: Any, aval: Any) -> AbstractSharding:
         return sharding
     if isinstance(sharding, PartitionSpec):
         mesh = _current_mesh(where, sharding)
-        sharding = NamedSharding(mesh, sharding)
+        sharding = NamedSharding(mesh, _shortened(sharding, aval.ndim))
     elif isinstance(sharding, NamedSharding):
         mesh = sharding.mesh.abstract_mesh
     else:
@@ -64,6 +64,27 @@ def split_of(where: str, sharding: Any, aval: Any) -> AbstractSharding:
             )
     sharding.shard_shape(aval.shape)
     return AbstractSharding(mesh, splits)
+
+
+def _shortened(spec: PartitionSpec, ndim: int) -> PartitionSpec:
+    """A spec without what it says of axes that are not there and not split."""
+    too_many = spec[ndim:]
+    return spec.update(spec[:ndim]) if too_many and not any(too_many) else spec
+
+
+def split_beside(aval: Any, *others: Any) -> AbstractSharding | None:
+    """How the cotangent of an operand is split: as the operand.
+
+    One whose type leaves that open has a whole cotangent, where operands beside it are on a mesh.
+
+    Args:
+        aval: of the operand.
+        *others: values from which its cotangent is computed.
+    """
+    if aval.split is not None:
+        return aval.split
+    meshes = [split.mesh for x in others if (split := aval_of(x).split) is not None]
+    return AbstractSharding(meshes[0], ((),) * aval.ndim) if meshes else None
 
 
 def _current_mesh(where: str, spec: PartitionSpec) -> AbstractMesh:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, final
 
 from ... import tree
@@ -10,6 +10,7 @@ from ...array import Array
 from ...core import (
     AbstractSharding,
     AxisFlow,
+    AxisType,
     BatchAxes,
     Primitive,
     ShapedArray,
@@ -113,7 +114,36 @@ def laid_out(where: str, x: Any, out_sharding: Any) -> Any:
         x: its result.
         out_sharding: a `jax.P` over the current mesh, or a `jax.NamedSharding`.
     """
-    return x if out_sharding is None else resharded(x, split_of(where, out_sharding, aval_of(x)))
+    if out_sharding is None:
+        return x
+    return resharded(x, split_of(f"{where}, argument out_sharding", out_sharding, aval_of(x)))
+
+
+def split_as(where: str, out_sharding: Any, function: Callable[..., Any], *operands: Any) -> Any:
+    """The result of a function of arrays, split as an argument `out_sharding` says.
+
+    On the way, types say nothing: the compiler finds out how best to come from the operands to the
+    result.  So operations serve whose result types leave open, or that communicate.
+
+    Args:
+        where: the operation, for error text.
+        out_sharding: a `jax.P` over the current mesh, or a `jax.NamedSharding`.
+        function: what is computed.
+        *operands: arrays, or other arguments of `function`.
+    """
+    return laid_out(where, function(*map(_untyped, operands)), out_sharding)
+
+
+def _untyped(x: Any) -> Any:
+    split = getattr(getattr(x, "aval", None), "split", None)
+    return x if split is None else resharded(x, without_types(split, split.mesh.explicit_axes))
+
+
+def without_types(split: AbstractSharding, names: Sequence[Hashable]) -> AbstractSharding:
+    """What types say once some axes are the compiler's."""
+    mesh = split.mesh.update_axis_types(dict.fromkeys(names, AxisType.Auto))
+    spec = [tuple([n for n in axis if n in mesh.explicit_axes]) for axis in split.spec]
+    return AbstractSharding(mesh, tuple(spec))
 
 
 def tied(x: Any, aval: Any) -> Any:

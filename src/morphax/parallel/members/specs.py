@@ -46,9 +46,9 @@ def inferred_spec(aval: Any, mesh: AnyMesh, manual_axes: frozenset[Hashable]) ->
                 fix="Pass in_specs, or make the axes of the mesh AxisType.Explicit.",
             )
         )
-    if aval.sharding is None:
+    if aval.split is None:
         return PartitionSpec()
-    kept = [tuple([n for n in split if n in manual_axes]) for split in aval.sharding.spec]
+    kept = [tuple([n for n in split if n in manual_axes]) for split in aval.split.spec]
     return PartitionSpec(*[names or None for names in kept])
 
 

@@ -125,6 +125,7 @@ if _TYPE_CHECKING:
     from .control.loops.while_bounds import reverse_while as reverse_while
     from .core.partition_spec import P as P
     from .lax.shape.resharding import reshard as reshard
+    from .parallel.members.shard_map import shard_map as shard_map
     from .parallel.meshes import make_mesh as make_mesh
     from .runtime.current_mesh import set_mesh as set_mesh
     from .runtime.named_sharding import NamedSharding as NamedSharding
@@ -194,6 +195,7 @@ __getattr__, __dir__ = _on_demand(
         ".control.loops.while_bounds": ("reverse_while",),
         ".core.partition_spec": ("P",),
         ".lax.shape.resharding": ("reshard",),
+        ".parallel.members.shard_map": ("shard_map",),
         ".parallel.meshes": ("make_mesh",),
         ".runtime.current_mesh": ("set_mesh",),
         ".runtime.named_sharding": ("NamedSharding",),

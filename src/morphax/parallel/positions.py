@@ -18,8 +18,7 @@ from ..core import (
 )
 from ..core import axis_size as size_in_scope
 from ..core.axes import named_axis
-from ..engines.xla.literals import i64_array
-from ..engines.xla.members import device_number, mesh_axes
+from ..engines.xla.members import position_along
 from ..engines.xla.stablehlo import Builder, Value
 from ..lax.elementwise.arithmetic import add, mul
 from ..lax.shape.filling import iota
@@ -54,12 +53,7 @@ class AxisIndex(Primitive):
         return AxisFlow((), ((),))
 
     def lower(self, b: Builder, out: Any, *, axis_name: Any, **_: Any) -> Value:
-        positions = mesh_axes(b, self.name).positions(axis_name)
-        table = b.constant(positions, ShapedArray(positions.shape, np.int32))
-        number = device_number(b, out)
-        one = ShapedArray((1,), np.int32)
-        position = b.op("stablehlo.dynamic_slice", one, table, number, slice_sizes=i64_array((1,)))
-        return b.op("stablehlo.reshape", out, position)
+        return position_along(b, axis_name, out)
 
     def axis_names(self, *, axis_name: Any, **_: Any) -> tuple[Any, ...]:
         return (axis_name,)

@@ -66,6 +66,9 @@ class DevicePut(RunsOnArrays):
     def axis_flow(self, *avals: Any, **_: Any) -> AxisFlow:
         return each_alone(*avals)._replace(changes_mesh=True)
 
+    def runs_on(self, *, devices: Any, **_: Any) -> list[Sharding]:
+        return [s for s in devices if isinstance(s, Sharding) and s.num_devices > 1]
+
     def execute(
         self, *operands: Array, devices: Any, srcs: Any, copy_semantics: Any
     ) -> list[Array]:

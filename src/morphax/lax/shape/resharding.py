@@ -18,6 +18,7 @@ from ...core import (
     like,
     same_axes,
 )
+from ...core.varying import varying_over
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.current_mesh import mesh_with_axes
 from ...runtime.named_sharding import NamedSharding, named
@@ -148,11 +149,31 @@ def without_types(split: AbstractSharding, names: Sequence[Hashable]) -> Abstrac
 
 
 def tied(x: Any, aval: Any) -> Any:
-    """A derivative with the type of what it belongs to: its weak type, and how it is split.
+    """A derivative with the type of what it belongs to: its weak type, and how it is on a mesh.
 
-    The rules of derivatives need not care for either; tangents and cotangents come through here.
+    The rules of derivatives need not care; tangents and cotangents come through here.
+
+    Raises:
+        ValueError: if it varies over an axis of the mesh along which that is the same for all.
     """
-    return resharded(as_weak_as(x, aval), aval.split if aval.is_on_mesh else None)
+    x = as_weak_as(x, aval)
+    own = aval_of(x)
+    if not (aval.is_on_mesh or own.is_on_mesh):
+        return x
+    if not own.vma <= aval.vma:
+        raise ValueError(_unsummed(own, aval))
+    return resharded(varying_over(x, aval.vma), aval.split)
+
+
+def _unsummed(own: ShapedArray, aval: ShapedArray) -> str:
+    axes = ", ".join(map(repr, own.vma - aval.vma))
+    return message(
+        "derivative of a value in a program of members",
+        given=f"{own}, which varies over the axes {axes} of the mesh, for a value {aval}",
+        expected="a derivative that is the same for all members, as the value is",
+        fix=f"Sum a cotangent over the members, with lax.psum(ct, {axes}); or have the value "
+        f"vary from the start, with lax.pcast(x, {axes}, to='varying').",
+    )
 
 
 def reshard(xs: Any, out_shardings: Any) -> Any:

@@ -47,6 +47,9 @@ class ShardingConstraint(Primitive):
     def axis_flow(self, x: Any, **_: Any) -> AxisFlow:
         return same_axes(x)
 
+    def runs_on(self, *, sharding: Sharding, **_: Any) -> list[Sharding]:
+        return [sharding]
+
     def execute(self, x: Array, *, sharding: Sharding, **_: Any) -> Array:
         if x.committed and x.sharding.device_set != sharding.device_set:
             raise ValueError(
@@ -173,6 +176,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
 def _constrained(x: Any, sharding: Any, free: frozenset[int]) -> Any:
     _check_sharding(sharding, x)
+    _check_free(sharding)
     if isinstance(sharding, NamedSharding) and sharding.mesh.explicit_axes:
         if sharding.mesh.are_all_axes_explicit:
             return _checked(x, sharding, free)
@@ -221,6 +225,23 @@ def _beside_types(x: Any, sharding: NamedSharding) -> NamedSharding:
     typed = [()] * aval.ndim if aval.split is None else aval.split.spec
     spec = [(*names, *more) for names, more in zip(typed, wanted, strict=True)]
     return sharding.update(spec=sharding.spec.update(spec))
+
+
+def _check_free(sharding: Sharding) -> None:
+    """Raise `ValueError` if the sharding speaks of axes along which members run the program."""
+    members = frozenset(get_abstract_mesh().manual_axes)
+    if not members or not isinstance(sharding, NamedSharding):
+        return
+    named = members & {name for split in sharding.splits(len(sharding.spec)) for name in split}
+    if named or members == frozenset(sharding.mesh.axis_names):
+        raise ValueError(
+            message(
+                f"{_WHERE}, argument shardings",
+                given=f"{sharding!r}, in a program of members along {sorted(map(str, members))}",
+                expected="a sharding over axes of the mesh along which there are no members",
+                fix="Leave the constraint out: a member has its shard whole.",
+            )
+        )
 
 
 def _taken(sharding: Any) -> tuple[Any, frozenset[int]]:

@@ -160,12 +160,13 @@ def constraints_in(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
 
 def _types_in(jaxpr: Jaxpr) -> Iterator[Sharding]:
     """What types in a program say of the devices it runs on, if those of its operands do not."""
-    if any([aval.split is not None for aval in jaxpr.in_avals]):
-        if any([jaxpr.in_avals[i].split is not None for i in binding_operands(jaxpr, False)]):
+    avals: tuple[Any, ...] = jaxpr.in_avals
+    if any([aval.split is not None for aval in avals]):
+        if any([avals[i].split is not None for i in binding_operands(jaxpr, False)]):
             return
-    made = [v.aval.split for eqn in jaxpr.eqns if eqn.primitive is reshard_p for v in eqn.outvars]
-    kept = [var.aval.split for var in jaxpr.constvars if var.aval.split is not None]
-    for split in (*kept, *made):
+    made: list[Any] = [e.outvars[0].aval for e in jaxpr.eqns if e.primitive is reshard_p]
+    kept: list[Any] = [var.aval for var in jaxpr.constvars]
+    for split in [aval.split for aval in (*kept, *made) if aval.split is not None]:
         mesh = mesh_with_axes(split.mesh)
         if mesh is not None and mesh.size > 1:
             yield named(AbstractSharding(split.mesh, ((),) * len(split.spec)), mesh)

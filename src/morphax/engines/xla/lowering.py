@@ -191,10 +191,11 @@ def _typed_places(
     mesh = places.mesh
     if mesh is None or not mesh.explicit_axes:
         return list(places.results)
-    found, known = [], {}
-    for place, aval in zip(places.operands, jaxpr.in_avals, strict=True):
-        if aval.is_on_mesh and aval.split is not None and place.own_memory is place:
-            known.setdefault(aval.split, place)
+    found: list[Sharding | None] = []
+    known: dict[AbstractSharding, Sharding] = {}
+    for own, aval in zip(places.operands, jaxpr.in_avals, strict=True):
+        if aval.is_on_mesh and aval.split is not None and own.own_memory is own:
+            known.setdefault(aval.split, own)
     for place, aval, source in zip(places.results, jaxpr.out_avals, forwarded, strict=True):
         split = aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * aval.ndim)
         is_open = place is None and (source is None or source.operand is None)

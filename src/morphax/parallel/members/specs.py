@@ -92,7 +92,7 @@ def whole_aval(
     shape = [n * mesh.parts(split) for n, split in zip(aval.shape, splits, strict=True)]
     split = None
     if explicit := mesh.explicit_axes:
-        named = [tuple([n for n in names if n in explicit]) for names in splits]
+        named: list[Any] = [tuple([n for n in names if n in explicit]) for names in splits]
         split = AbstractSharding(mesh.abstract_mesh, tuple(named))
     vma = aval.vma - manual_axes
     return ShapedArray(shape, aval.dtype, aval.weak_type, sharding=split, vma=vma)

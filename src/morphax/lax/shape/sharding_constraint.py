@@ -190,6 +190,23 @@ def _constrained(x: Any, sharding: Any, free: frozenset[int]) -> Any:
     )
 
 
+def _check_free(sharding: Sharding) -> None:
+    """Raise `ValueError` if the sharding speaks of axes along which members run the program."""
+    members = frozenset(get_abstract_mesh().manual_axes)
+    if not members or not isinstance(sharding, NamedSharding):
+        return
+    named = members & {name for split in sharding.splits(len(sharding.spec)) for name in split}
+    if named or members == frozenset(sharding.mesh.axis_names):
+        raise ValueError(
+            message(
+                f"{_WHERE}, argument shardings",
+                given=f"{sharding!r}, in a program of members along {sorted(map(str, members))}",
+                expected="a sharding over axes of the mesh along which there are no members",
+                fix="Leave the constraint out: a member has its shard whole.",
+            )
+        )
+
+
 def _checked(x: Any, sharding: NamedSharding, free: frozenset[int]) -> Any:
     """`x`, if its type says that it is split so: where all axes are explicit, types decide."""
     aval = aval_of(x)
@@ -225,23 +242,6 @@ def _beside_types(x: Any, sharding: NamedSharding) -> NamedSharding:
     typed = [()] * aval.ndim if aval.split is None else aval.split.spec
     spec = [(*names, *more) for names, more in zip(typed, wanted, strict=True)]
     return sharding.update(spec=sharding.spec.update(spec))
-
-
-def _check_free(sharding: Sharding) -> None:
-    """Raise `ValueError` if the sharding speaks of axes along which members run the program."""
-    members = frozenset(get_abstract_mesh().manual_axes)
-    if not members or not isinstance(sharding, NamedSharding):
-        return
-    named = members & {name for split in sharding.splits(len(sharding.spec)) for name in split}
-    if named or members == frozenset(sharding.mesh.axis_names):
-        raise ValueError(
-            message(
-                f"{_WHERE}, argument shardings",
-                given=f"{sharding!r}, in a program of members along {sorted(map(str, members))}",
-                expected="a sharding over axes of the mesh along which there are no members",
-                fix="Leave the constraint out: a member has its shard whole.",
-            )
-        )
 
 
 def _taken(sharding: Any) -> tuple[Any, frozenset[int]]:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..array import Array
 from ..core import aval_of
 from ..lax.ground.axes import dilated
 from ..lax.ground.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
@@ -139,7 +140,8 @@ def index_columns(
     arrays: Sequence[Any], sizes: Sequence[int], batch_shape: tuple[int, ...], wrap: bool
 ) -> Any:
     """Index arrays, broadcast together, as the columns of one array of indices."""
-    known = [known_values(a) for a in arrays]
+    # How indices are split over a mesh is part of the result's type.
+    known = [None if type(a) is Array and a.aval.is_on_mesh else known_values(a) for a in arrays]
     if all(k is not None for k in known):
         write = pooled(_known_columns) if math.prod(batch_shape) >= MANY else _known_columns
         return write(known, sizes, batch_shape, wrap)

@@ -12,6 +12,7 @@ from ...config import current as current_config
 from ...core import AbstractRef, ShapedArray, Tracer, aval_of, is_value
 from ...engines.call_plan import CallPlan
 from ...engines.engine import Plan
+from ...runtime.layouts import lies_alike
 from ...runtime.sharding import Sharding
 from ...tree import PyTreeDef
 from ...util.compiled import part
@@ -178,7 +179,8 @@ class Compiled(Stage):
         committed = False
         for x, place in zip(operands, self._plan.places.operands, strict=True):
             if x._committed:
-                if x.place is not place and x.place.own_memory is not place:
+                own = x.place.own_memory
+                if x.place is not place and own is not place and not lies_alike(own, place, x.ndim):
                     raise ValueError(self._wrong_place(operands, place))
                 committed = True
         return committed

@@ -48,7 +48,6 @@ def annotations_of(
         mesh: of the program; over its explicit axes, results are whole of which nothing is said.
     """
     meshes: dict[str, str] = {}
-    is_explicit = mesh is not None and mesh.size > 1 and bool(mesh.explicit_axes)
 
     def sharded(atoms: Sequence[Atom], places: Sequence[Sharding | None]) -> list[list[str]]:
         # Keys have further axes in a module, which are never split.
@@ -57,10 +56,11 @@ def annotations_of(
         return [_sharded(place, len(aval.shape), meshes) for aval, place in pairs]
 
     arguments, outs = sharded(entry.invars, operands), sharded(entry.outvars, results)
-    for i, (var, place) in enumerate(zip(entry.outvars, results, strict=True)):
-        if is_explicit and place is None:
-            split = var.aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * var.aval.ndim)
-            ndim = len(physical_aval(var.aval).shape)
+    out_avals: list[Any] = [v.aval for v in entry.outvars]
+    for i, (aval, place) in enumerate(zip(out_avals, results, strict=True)):
+        if place is None and mesh is not None and mesh.size > 1 and mesh.explicit_axes:
+            split = aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * aval.ndim)
+            ndim = len(physical_aval(aval).shape)
             text = type_attribute(split, ndim, partial(_mesh_name, meshes))
             outs[i] = [f"sdy.sharding = {text}"] if text else []
     for i, donation in donations.items():

@@ -257,7 +257,7 @@ class Builder(SizeVerbs):
             elif primitive.multiple_results:
                 results = primitive.lower(self, outs, *inputs, **eqn.params)
             else:
-                results = (primitive.lower(self, outs[0], *inputs, **eqn.params),)
+                results = [primitive.lower(self, outs[0], *inputs, **eqn.params)]
             env.update(zip(eqn.outvars, self._typed(outs, results), strict=True))
             self.attributes = outer
             if self.module.locations:

@@ -27,11 +27,13 @@ from ...core import (
 from ...core.dims import Dim, SymbolicDim
 from ...dtypes.numbers import host_scalar
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.sharding import Sharding
 from ...util.messages import message
 from ..elementwise.convert import convert, converted
 from ..ground.axes import canonical_shape, integer
 from ..ground.kinds import NUMBER
 from ..ground.linear_structure import broadcast_in_dim_p
+from ..ground.out_sharding import check_kind
 from ..ground.placing import device_put
 from .resharding import laid_out, resharded
 
@@ -169,6 +171,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
         Array([[7., 7., 7.],
                [7., 7., 7.]], dtype=float32, weak_type=True)
     """
+    if sharding is not None and not isinstance(sharding, Sharding):
+        check_kind("lax.full, argument sharding", sharding)
     made = _filled(shape, fill_value, dtype, None)
     return made if sharding is None else device_put(made, sharding)
 

@@ -11,6 +11,7 @@ import numpy as np
 from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
+from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ground.placing import refuse_layout
 from ..lax.ordering.sorting import sort as lax_sort
@@ -60,6 +61,7 @@ _METHODS: dict[str, Callable[[_Neighbours], Any]] = {
 }
 
 
+@replayed(2)
 @checked_as_one
 def quantile(
     a: Any,
@@ -94,6 +96,7 @@ def quantile(
     return _quantile("quantile", a, q, axis, method, keepdims, weights, nan_counts=True)
 
 
+@replayed(2)
 @checked_as_one
 def nanquantile(
     a: Any,
@@ -111,6 +114,7 @@ def nanquantile(
     return _quantile("nanquantile", a, q, axis, method, keepdims, weights, nan_counts=False)
 
 
+@replayed(2)
 @checked_as_one
 def percentile(
     a: Any,
@@ -132,6 +136,7 @@ def percentile(
     return _quantile("percentile", a, fractions, axis, method, keepdims, weights, nan_counts=True)
 
 
+@replayed(2)
 @checked_as_one
 def nanpercentile(
     a: Any,
@@ -152,6 +157,7 @@ def nanpercentile(
     )
 
 
+@replayed(1)
 def median(
     a: Any,
     axis: Any = None,
@@ -163,6 +169,7 @@ def median(
     return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
+@replayed(1)
 def nanmedian(
     a: Any,
     axis: Any = None,

@@ -197,12 +197,13 @@ def taking(
         return None
     if not fills:
         return lambda v, places: v.take(places[..., 0], axis, None, "clip")
-    size, unsigned = x.shape[axis], np.dtype(kind.upper())
+    # Read as unsigned numbers, places before the first are beyond what the dtype can hold.
+    unsigned = np.dtype(kind.upper())
+    end = min(x.shape[axis], int(np.iinfo(indices.dtype).max) + 1)
 
     def taken(v: Any, places: Any) -> Any:
         at = places[..., 0]
-        # Places before the first are among the largest of unsigned numbers.
-        if np.count_nonzero(at.view(unsigned) >= size):
+        if np.count_nonzero(at.view(unsigned) >= end):
             return filled(v, places)
         return v.take(at, axis, None, "clip")
 

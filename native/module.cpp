@@ -10,6 +10,7 @@
 #include "keys.h"
 #include "lapack.h"
 #include "random.h"
+#include "replay.h"
 #include "tree.h"
 
 NB_MODULE(_native, module) {
@@ -17,7 +18,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 9;
+  module.attr("interface") = 10;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -37,4 +38,6 @@ NB_MODULE(_native, module) {
   morphax::lapack::bind(lapack);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
+  nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
+  morphax::replay::bind(replay);
 }

@@ -155,6 +155,7 @@ def std(
     )
 
 
+@replayed(1)
 def average(
     a: Any,
     axis: Axis = None,

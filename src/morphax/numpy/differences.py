@@ -68,6 +68,7 @@ def _end(value: Any, shape: tuple[int, ...], axis: int) -> Any:
     return broadcast_to(value, tuple([1 if i == axis else n for i, n in enumerate(shape)]))
 
 
+@replayed(1)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours in the flattened array, between two given ends."""
     steps = diff(ravel(as_array("ediff1d", ary)))
@@ -78,6 +79,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return concatenate([ravel(as_array("ediff1d", p)) for p in parts if p is not None], 0, dtype)
 
 
+@replayed(1)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
     """Slopes by differences: central inside, one-sided at the ends.
 
@@ -139,6 +141,7 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
     return concatenate([ends[0], inside, ends[1]], axis)
 
 
+@replayed(2)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral along an axis by the trapezoidal rule.
 
@@ -161,6 +164,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return multiply(0.5, sum_(multiply(dx, pairs), -1))
 
 
+@replayed(1)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
     """`p` with jumps of more than half a period taken away, by multiples of it.
 

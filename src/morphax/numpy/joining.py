@@ -54,6 +54,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
 concat = concatenate
 
 
+@replayed(2)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """`values` behind `arr`."""
     arr = as_array("append", arr)
@@ -246,11 +247,13 @@ def flip(m: Any, axis: Any = None) -> Any:
     return lax.rev(m, canonical_axes("flip", axis, m.aval.ndim))
 
 
+@replayed(1)
 def fliplr(m: Any) -> Any:
     """`m` with its columns in reverse order."""
     return flip(m, 1)
 
 
+@replayed(1)
 def flipud(m: Any) -> Any:
     """`m` with its rows in reverse order."""
     return flip(m, 0)

@@ -137,6 +137,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
     return diag(ravel(as_array("diagflat", v)), k)
 
 
+@replayed(1)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of the elements of a vector, one row for each; the highest comes first."""
     x = as_array("vander", x)

@@ -12,6 +12,7 @@ import numpy as np
 from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
+from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ordering.sorting import sort as lax_sort
 from ..lax.reduction.cumulative import cumsum
@@ -61,6 +62,7 @@ _METHODS: dict[str, Callable[[_Neighbours], Any]] = {
 }
 
 
+@replayed(2)
 @checked_as_one
 def quantile(
     a: Any,
@@ -95,6 +97,7 @@ def quantile(
     return _quantile("quantile", a, q, axis, method, keepdims, weights, nan_counts=True)
 
 
+@replayed(2)
 @checked_as_one
 def nanquantile(
     a: Any,
@@ -112,6 +115,7 @@ def nanquantile(
     return _quantile("nanquantile", a, q, axis, method, keepdims, weights, nan_counts=False)
 
 
+@replayed(2)
 @checked_as_one
 def percentile(
     a: Any,
@@ -142,6 +146,7 @@ def percentile(
     return _quantile("percentile", a, fractions, axis, method, keepdims, weights, nan_counts=True)
 
 
+@replayed(2)
 @checked_as_one
 def nanpercentile(
     a: Any,
@@ -162,6 +167,7 @@ def nanpercentile(
     )
 
 
+@replayed(1)
 def median(
     a: Any,
     axis: Any = None,
@@ -173,6 +179,7 @@ def median(
     return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
+@replayed(1)
 def nanmedian(
     a: Any,
     axis: Any = None,

@@ -189,6 +189,7 @@ _FEW_PAIRS = 4096
 _METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
 
 
+@replayed(2)
 def searchsorted(
     a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
 ) -> Any:
@@ -303,6 +304,7 @@ def _bisected(a: Any, v: Any, after: Callable[[Any, Any], Any], *, unrolled: boo
     return count
 
 
+@replayed(2)
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """The bin of each element: how many edges of `bins` it is above.
 

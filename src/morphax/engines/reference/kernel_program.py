@@ -20,6 +20,7 @@ from ...core.values import host_value
 from ...util.host_memory import pooled
 from .float_errors import ignore_float_errors, restore_float_errors
 from .kernels import are_large, kernel_of
+from .repeats import without_repeats
 
 _LARGEST_CONSTANT = 4096
 Collect = Callable[[list[Array]], Any]
@@ -68,7 +69,7 @@ def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelProgra
         eqn.primitive.execute is None and eqn.primitive.process_eval is None and not eqn.effects
         for eqn in jaxpr.eqns
     ]
-    return KernelProgram(jaxpr, collect) if all(plain) else None
+    return KernelProgram(without_repeats(jaxpr), collect) if all(plain) else None
 
 
 def _without_calls(jaxpr: Jaxpr, *operands: Any) -> list[Any]:

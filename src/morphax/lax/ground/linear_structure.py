@@ -260,6 +260,9 @@ class Transpose(Primitive):
     def evaluate(self, x: Any, *, permutation: Any) -> Any:
         return np.array(np.transpose(x, permutation), order="C")
 
+    def kernel(self, x: Any, *, permutation: Any) -> Callable[..., Any]:
+        return lambda v: v.transpose(permutation).copy()
+
     def lower(self, b: Builder, out: Any, x: Value, *, permutation: Any) -> Value:
         return b.transpose(x, out, permutation)
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
+from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.matrix_stacks import adjoint
 from ...numpy.linalg.operands import square_matrices
@@ -16,6 +17,7 @@ from ...util.messages import message
 from .schur_forms import by_columns, column_at, complex_schur, shifted, solved_upper, sylvester
 
 
+@replayed(1)
 def sqrtm(A: Any, blocksize: int = 1) -> Any:
     """The principal square roots of matrices: X X = A, with eigenvalues of real part ≥ 0.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.matrix_stacks import adjoint
 from ...numpy.linalg.operands import inexact_arrays, square_matrices
@@ -73,6 +74,7 @@ def solved_upper(t: Any, b: Any) -> Any:
     return lax.linalg.triangular_solve(t, b, left_side=True, lower=False)
 
 
+@replayed(2)
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """From the real Schur form to the complex one: A = Z T Zᴴ with T triangular.
 

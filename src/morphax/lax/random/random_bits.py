@@ -229,6 +229,9 @@ class RandomBits(Draw):
 
     name = "random_bits"
 
+    def fused(self, keys: Any, *, bit_width: int, shape: Any) -> str | None:
+        return None if keys.ndim else f"random_bits_uint{bit_width}"
+
     def abstract_eval(self, keys: Any, *, bit_width: int, shape: Any) -> ShapedArray:
         _check_threefry(self.name, keys)
         if bit_width not in (8, 16, 32, 64):

@@ -74,6 +74,7 @@ def _transformed_rejection(
     return while_loop(lambda state: any_of(lax.bitwise_not(state[2])), draw, start)[1]
 
 
+@compiled
 def poisson(
     key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -156,6 +157,7 @@ def _poisson_by_rejection(key: Any, lam: Any) -> Any:
     return _transformed_rejection(key, hat, lam, is_accepted)
 
 
+@compiled
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     """How many of `n` trials succeed, if each does with probability `p`.
 

@@ -72,17 +72,23 @@ def permutation(
     where = "random.permutation, argument axis"
     axis = canonical_axis(where, axis, max(aval.ndim, 1))
     if not aval.shape:
-        return placed(_shuffled(typed, _numbers_below(max(index(x), 0)), 0), out_sharding)
+        return placed(_shuffled_numbers(typed, max(index(x), 0)), out_sharding)
     if independent or aval.ndim == 1:
         return placed(_shuffled(typed, x, axis), out_sharding)
-    order = _shuffled(typed, _numbers_below(aval.shape[axis]), 0)
+    order = _shuffled_numbers(typed, aval.shape[axis])
     return placed(_taken(x, order, axis), out_sharding)
+
+
+@replayed(1)
+def _shuffled_numbers(key: Any, count: int) -> Any:
+    return _shuffled(key, _numbers_below(count), 0)
 
 
 def _numbers_below(count: int) -> Any:
     return lax.iota(dtypes.canonicalize(int), count)
 
 
+@replayed(2)
 def _shuffled(key: Any, x: Any, axis: int) -> Any:
     """`x` sorted by random numbers along an axis, as often as it takes to make ties harmless.
 
@@ -99,6 +105,7 @@ def _shuffled(key: Any, x: Any, axis: int) -> Any:
     return x
 
 
+@replayed(2)
 def _taken(x: Any, indices: Any, axis: int) -> Any:
     """Slices of `x` along `axis`; the axes of `indices`, all in bounds, take its place."""
     shape, own = aval_of(x).shape, aval_of(indices).shape
@@ -164,7 +171,7 @@ def choice(
     elif replace:
         chosen = randint(typed, sizes, 0, population)
     else:
-        order = _shuffled(typed, _numbers_below(population), 0)
+        order = _shuffled_numbers(typed, population)
         chosen = lax.reshape(lax.slice_in_dim(order, 0, sample), sizes)
     return _taken(a, chosen, axis) if aval.shape else chosen
 
@@ -201,6 +208,7 @@ def _weights(p: Any, population: int) -> Any:
     return p if aval.dtype in FLOATING else lax.convert_element_type(p, float)
 
 
+@replayed(2)
 def _chosen_by_weight(key: Any, p: Any, shape: tuple[int, ...], replace: bool, mode: Any) -> Any:
     dtype = aval_of(p).dtype
     if not replace:

@@ -130,7 +130,7 @@ def uniform(
     return placed(uniform_between(typed, shape, chosen, *bounds), out_sharding)
 
 
-@replayed(1)
+@replayed(2)
 def bernoulli(
     key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None
 ) -> Any:
@@ -161,7 +161,7 @@ def bernoulli(
         raise TypeError(
             message(
                 "random.bernoulli, argument p",
-                given=f"{p!r:.80}",
+                given=aval_of(p).str_short(short_dtypes=False),
                 expected="a probability of floating dtype",
                 fix="Pass a float, for instance 1.0 instead of 1.",
             )

@@ -29,6 +29,7 @@ from ._compiled import compiled
 from ._gamma import any_of
 from ._generators import split_keys
 from ._keys import keys_from, single_key
+from ._ranges import check_weights
 from ._uniform import unit_interval
 
 _SMALL_COUNT = 10
@@ -297,7 +298,11 @@ def multinomial(
 
     Returns:
         Array (..., k) of whole numbers of floating dtype, whose sums over the last axis are `n`.
+
+    Raises:
+        ValueError: `p` is known and has negative numbers in it.
     """
+    check_weights("multinomial", p)
     typed = single_key("multinomial", key)
     sizes = drawn_shape("multinomial", aval_of(p).shape if shape is None else shape, p)
     *_, chosen, p = prepared("multinomial", key, sizes, dtype, p)

@@ -31,6 +31,7 @@ from ._generators import drawn_bits
 from ._integers import randint
 from ._inversion import gumbel_numbers
 from ._keys import keys_from, single_key
+from ._ranges import check_weights
 from ._uniform import unit_interval
 
 
@@ -150,7 +151,7 @@ def choice(
 
     Raises:
         ValueError: there is nothing to choose from, the sample exceeds the population, or `p` has
-            not one probability per element.
+            not one probability per element, or is known and has negative ones.
 
     Example:
         >>> import morphax as jax
@@ -167,6 +168,7 @@ def choice(
     if not sample:
         chosen = lax.full(sizes, 0, dtypes.canonicalize(int))
     elif p is not None:
+        check_weights("choice", p)
         chosen = _chosen_by_weight(typed, _weights(p, population), sizes, replace, mode)
     elif replace:
         chosen = randint(typed, sizes, 0, population)

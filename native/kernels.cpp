@@ -2,7 +2,7 @@
 //
 // NumPy chooses between two arrays by a jump per element, which a processor cannot foresee where
 // the choice is irregular.  Here both elements are read and one is kept.  Of 0 and -0 NumPy takes
-// either as the larger one.
+// either as the larger one.  Rows that are scattered it adds up one number at a time.
 #include "kernels.h"
 
 #include <nanobind/ndarray.h>
@@ -64,6 +64,40 @@ void where(Bits<std::uint8_t> which, Bits<T> yes, Bits<T> no, Result<T> out) {
 }
 
 template <typename T>
+using Matrix = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <typename T>
+using MutableMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// out[i] += data · rows[k] for each stored element (i, k), in their order.  Negative
+// places count from the end, those out of bounds are padding.
+template <typename T>
+void sparse_product(Bits<T> data, Matrix<std::int32_t> places, Matrix<T> rows,
+                    MutableMatrix<T> out) {
+  const std::size_t count = data.shape(0), width = out.shape(1);
+  if (places.shape(0) != count || places.shape(1) != 2 || rows.shape(1) != width)
+    throw nb::value_error("sparse_product: arrays of different sizes");
+  const nb::gil_scoped_release others_run;
+  const std::int64_t height = out.shape(0), depth = rows.shape(0);
+  const auto from_start = [](std::int64_t place, std::int64_t size) {
+    return place < 0 ? place + size : place;
+  };
+  for (std::size_t n = 0; n < count; ++n) {
+    const std::int64_t i = from_start(places.data()[2 * n], height);
+    const std::int64_t k = from_start(places.data()[2 * n + 1], depth);
+    if (i < 0 || i >= height || k < 0 || k >= depth) continue;
+    const T element = data.data()[n], *row = rows.data() + k * width;
+    T* total = out.data() + i * width;
+    for (std::size_t j = 0; j < width; ++j) total[j] += element * row[j];
+  }
+}
+
+template <typename T>
+void bind_sparse_product(nb::module_& module) {
+  module.def("sparse_product", &sparse_product<T>, nb::arg().noconvert(), nb::arg().noconvert(),
+             nb::arg().noconvert(), nb::arg().noconvert());
+}
+
+template <typename T>
 void bind_where(nb::module_& module) {
   module.def("where", &where<T>, nb::arg().noconvert(), nb::arg().noconvert(),
              nb::arg().noconvert(), nb::arg().noconvert());
@@ -76,6 +110,8 @@ void bind(nb::module_& module) {
   bind_where<std::uint16_t>(module);
   bind_where<std::uint32_t>(module);
   bind_where<std::uint64_t>(module);
+  bind_sparse_product<float>(module);
+  bind_sparse_product<double>(module);
 }
 
 }  // namespace morphax::kernels

@@ -4,6 +4,7 @@
 #include "buffers.h"
 #include "calls.h"
 #include "contexts.h"
+#include "fused.h"
 #include "garbage.h"
 #include "host_memory.h"
 #include "kernels.h"
@@ -11,6 +12,7 @@
 #include "lapack.h"
 #include "random.h"
 #include "replay.h"
+#include "sparse_products.h"
 #include "tree.h"
 
 NB_MODULE(_native, module) {
@@ -18,12 +20,14 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 10;
+  module.attr("interface") = 12;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
   nanobind::module_ contexts = module.def_submodule("contexts", "Contexts that surely end.");
   morphax::contexts::bind(contexts);
+  nanobind::module_ fused = module.def_submodule("fused", "Chains of elementwise operations.");
+  morphax::fused::bind(fused);
   nanobind::module_ garbage = module.def_submodule("garbage", "Callbacks of the collector.");
   morphax::garbage::bind(garbage);
   nanobind::module_ tree = module.def_submodule("tree", "Trees; see morphax/tree/_core.py.");
@@ -32,6 +36,7 @@ NB_MODULE(_native, module) {
   morphax::calls::bind(calls);
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
+  morphax::sparse_products::bind(kernels);
   nanobind::module_ keys = module.def_submodule("keys", "Keys of parameters.");
   morphax::keys::bind(keys);
   nanobind::module_ lapack = module.def_submodule("lapack", "LAPACK for stacks of matrices.");

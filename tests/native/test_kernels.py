@@ -11,6 +11,7 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax.lax.elementwise.convert import converted
 from morphax.lax.elementwise.selection import max_p, min_p
+from morphax.experimental.sparse import BCOO
 from morphax.lax.random.threefry import encrypt_integers
 from morphax.util.compiled import part
 
@@ -102,3 +103,21 @@ def test_zeros_that_meet(function: Any, size: int) -> None:
         np.testing.assert_array_equal(eager, compiled)
         is_number = ~np.isnan(eager)
         np.testing.assert_array_equal(np.signbit(eager)[is_number], np.signbit(compiled)[is_number])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "sizes", [(5, 4, ()), (4, 5, (3,)), (0, 4, (2,)), (4, 0, ()), (3, 3, (0,))]
+)
+def test_products_of_sparse_matrices(dtype: str, sizes: tuple[int, int, tuple[int, ...]]) -> None:
+    """Negative places count from the end, those out of bounds are padding, even beside NaN."""
+    height, depth, width = sizes
+    with jax.enable_x64(True):
+        places = jnp.asarray(RNG.integers(-7, 7, (40, 2)), np.int32)
+        data = RNG.normal(size=40).astype(dtype)
+        data[:2] = np.nan
+        matrix = BCOO((jnp.asarray(data), places), shape=(height, depth))
+        rows = jnp.asarray(RNG.normal(size=(depth, *width)).astype(dtype))
+        eager, compiled = matrix @ rows, jax.jit(lambda m, v: m @ v)(matrix, rows)
+    assert eager.aval == compiled.aval
+    np.testing.assert_allclose(eager, compiled, 1e-5, 1e-6)

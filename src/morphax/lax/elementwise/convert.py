@@ -103,6 +103,9 @@ class ConvertElementType(Primitive):
             return lambda v: _native.to_integer(v, new_dtype)
         return (lambda v: v.astype(new_dtype)) if _is_numpys(x.dtype, new_dtype) else None
 
+    def fused(self, x: Any, *, new_dtype: Any, **_: Any) -> str | None:
+        return f"{new_dtype}_of_{x.dtype}"
+
     def lower(self, b: Builder, out: Any, x: Value, **_: Any) -> Value:
         if isinstance(out.dtype, dtypes.ExtendedDType):
             return x
@@ -175,6 +178,9 @@ class BitcastConvertType(Primitive):
     def kernel(self, x: Any, *, new_dtype: Any) -> Callable[..., Any] | None:
         widths = [_bits_of_numbers(d) or 0 for d in (x.dtype, new_dtype)]
         return methodcaller("view", new_dtype) if widths[0] == widths[1] >= 8 else None
+
+    def fused(self, x: Any, *, new_dtype: Any) -> str | None:
+        return f"{new_dtype}_as_{x.dtype}"
 
     def evaluate(self, x: Any, *, new_dtype: Any) -> Any:
         if isinstance(new_dtype, dtypes.ExtendedDType):

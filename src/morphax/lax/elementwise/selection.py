@@ -83,6 +83,10 @@ class SelectN(Elementwise):
             return _one_of_two if native is None else native.select
         return None
 
+    def fused(self, *avals: Any, **params: Any) -> str | None:
+        is_choice = len(avals) == 3 and avals[0].dtype == bool
+        return f"select_{avals[1].dtype}" if is_choice else None
+
     def lower(self, b: Builder, out: Any, which: Value, *cases: Value) -> Value:
         values = expanded(b, out.shape, cases)
         result, chosen = values[0], which

@@ -184,6 +184,8 @@ class Unstack(Primitive):
         return AxisFlow(((*before, None, *after),), ((*before, *after),) * x.shape[axis])
 
     def evaluate(self, x: Any, *, axis: Any) -> list[Any]:
+        if x.ndim == 1:
+            return [x[i, ...].copy() for i in range(x.size)]
         return [part.copy() for part in np.moveaxis(x, axis, 0)]
 
     def lower(self, b: Builder, outs: Sequence[Any], x: Value, *, axis: Any) -> list[Value]:

@@ -16,7 +16,10 @@ from .polynomials import (
     Product,
     Quotient,
     Symbol,
+    constant,
     minus,
+    number_of,
+    plus,
     times,
     without,
 )
@@ -32,7 +35,11 @@ def dim_text(p: Polynomial) -> str:
     rest = p
     for product, n in p:
         if (product, n) in rest:
-            found = _remainder(rest, product, n) or _extreme(rest, product, n)
+            found = (
+                _remainder(rest, product, n)
+                or _rounded_up(rest, product, n)
+                or _extreme(rest, product, n)
+            )
             text, taken = found or (_plain(product, n), ((product, n),))
             parts.append(text)
             rest = minus(rest, taken)
@@ -83,6 +90,27 @@ def _remainder(p: Polynomial, product: Product, n: int) -> tuple[Part, Polynomia
         return None
     name = f"mod({dim_text(quotient.dividend)}, {dim_text(quotient.divisor)})"
     return ((*_plain(others, 1)[0], name), -n // k), whole
+
+
+def _rounded_up(p: Polynomial, product: Product, n: int) -> tuple[Part, Polynomial] | None:
+    """The text of ``m * others * ceil(a / k)``, which normal form writes ``w - floor(b / k)``.
+
+    There `w` is the sum of the atoms of `b`, and ``a = k w - b``.
+    """
+    quotient = _composed(product, Quotient)
+    if type(quotient) is not Quotient or n > 0:
+        return None
+    k, dividend = number_of(quotient.divisor), quotient.dividend
+    whole = tuple([(factor, 1) for factor, _ in dividend if factor])
+    if k is None or not all([0 < m < k for factor, m in dividend if factor]):
+        return None
+    others = without(product, (quotient,)) or ()
+    added = times(((others, -n),), whole)
+    if not _is_part(added, p):
+        return None
+    above = plus(minus(times(whole, constant(k)), dividend), constant(k - 1))
+    text = f"floordiv({dim_text(above)}, {k})"
+    return ((*_plain(others, 1)[0], text), -n), (*added, (product, n))
 
 
 def _extreme(p: Polynomial, product: Product, n: int) -> tuple[Part, Polynomial] | None:

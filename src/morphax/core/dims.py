@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from functools import wraps
 from itertools import zip_longest
 from operator import index
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, final
 
 import numpy as np
 
+from .. import dtypes
 from ..errors import InconclusiveDimensionOperation
 from ..util.messages import message
 from .bounds import least, most
@@ -81,6 +82,15 @@ class SymbolicDim:
     """
 
     terms: Polynomial
+
+    # NumPy leaves its operators, whose other operand is a size, to the size.
+    __array_ufunc__ = None
+    weak_type: ClassVar[bool] = True
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """That of the size as a number of a program."""
+        return dtypes.python_scalar_dtype(int)
 
     @_or_of_values
     def __add__(self, other: Any) -> Any:
@@ -183,6 +193,10 @@ class SymbolicDim:
     def evaluate(self, sizes: Mapping[str, int]) -> int:
         """The number that it is where symbols stand for `sizes`."""
         return value_of(self.terms, sizes, int, lambda n: max(n, 0))
+
+    def substitute(self, sizes: Mapping[str, Dim]) -> Dim:
+        """The size where symbols stand for other sizes, which may be symbolic too."""
+        return value_of(self.terms, sizes, int, lambda n: max_dim(n, 0))
 
     def __repr__(self) -> str:
         return dim_text(self.terms)
@@ -325,6 +339,11 @@ def check_one_scope(where: str, sizes: Iterable[Dim], error: type[Exception] = V
 
 def _scope_text(size: SymbolicDim) -> str:
     return "scope of no constraints" if size.scope is None else str(size.scope)
+
+
+def as_dim(terms: Polynomial) -> Dim:
+    """A polynomial as a size, as it is."""
+    return SymbolicDim(terms) if number_of(terms) is None else number_of(terms)
 
 
 def _dim(terms: Polynomial) -> Dim:

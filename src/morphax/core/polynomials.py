@@ -28,6 +28,14 @@ class Scope:
     facts: tuple[Polynomial, ...] = ()
     rules: tuple[tuple[Product, int, Polynomial], ...] = ()
 
+    def stated_facts(self) -> list[tuple[Polynomial, str]]:
+        """Polynomials that are not negative because a user says so, in the user's words."""
+        return []
+
+    def stated_rules(self) -> list[tuple[tuple[Product, int, Polynomial], str]]:
+        """Equations, in the user's words."""
+        return []
+
 
 @final
 @dataclass(frozen=True, slots=True)

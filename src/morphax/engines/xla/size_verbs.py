@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from ... import dtypes
-from ...core import ShapedArray
+from ...core import Equation, ShapedArray
 from ...core.dims import Dim, SymbolicDim, is_static
 from ...core.polynomials import Polynomial, value_of
+from ...errors import InconclusiveDimensionOperation
+from ...util.messages import message
 from .literals import held_as_key_data, i64_array, i64_matrix, physical_aval, physical_dtype
 
 if TYPE_CHECKING:
@@ -250,6 +252,21 @@ class SizeVerbs:
     def _pairs(self, rows: Sequence[tuple[Dim, Dim]]) -> Value:
         flat = self.sizes(tuple(chain.from_iterable(rows)))
         return self.op("stablehlo.reshape", SIZE.update(shape=(len(rows), 2)), flat)
+
+
+def check_numbers(eqn: Equation) -> None:
+    """Raise if a size of this operation, which takes none, is a symbol."""
+    avals: list[Any] = [atom.aval for atom in (*eqn.invars, *eqn.outvars)]
+    if all([is_static(aval.shape) for aval in avals]):
+        return
+    raise InconclusiveDimensionOperation(
+        message(
+            f"compiling {eqn.primitive.name}",
+            given=" and ".join([str(aval) for aval in avals]),
+            expected="sizes that are numbers: the operation is a call of a library",
+            fix="Compile the program for each size.",
+        )
+    )
 
 
 def _bits(aval: Any) -> int:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, final
 
 from .. import tree
@@ -74,12 +73,14 @@ class Exported:
     uses_global_constants: bool
     _get_vjp: Callable[[Exported], Exported] | None
 
-    @cached_property
+    @property
     def signature(self) -> Signature:
         """What calls of it share."""
-        return signature_of(self, argument_names(self.in_tree))
+        known = self.__dict__.get("_signature")
+        if known is None:
+            known = self.__dict__["_signature"] = signature_of(self, argument_names(self.in_tree))
+        return known
 
-    @cached_property
     def _pullback(self) -> Exported:
         if self._get_vjp is None:
             raise ValueError(
@@ -134,7 +135,10 @@ class Exported:
             >>> exported.vjp().call(3.0, 1.0)
             (Array(6., dtype=float32),)
         """
-        return self._pullback
+        known = self.__dict__.get("_known_vjp")
+        if known is None:
+            known = self.__dict__["_known_vjp"] = self._pullback()
+        return known
 
     def serialize(self, vjp_order: int = 0) -> bytearray:
         """The function as bytes, which `deserialize` reads, in another process or version too.

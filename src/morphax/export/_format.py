@@ -18,6 +18,7 @@ from .. import dtypes
 from ..core import AbstractMesh, ShapedArray
 from ..core.dims import SymbolicDim
 from ..core.partition_spec import PartitionSpec
+from ..random._keys import key_dtype
 from ..runtime.named_sharding import NamedSharding
 from ..util.messages import described, message
 from ._parsing import Reader, filled
@@ -140,9 +141,15 @@ def aval_of_data(data: Any, scope: SymbolicScope) -> ShapedArray:
             sizes = filled(_WHERE, Reader(_WHERE, shape, scope.size).shape(), None)
             if any([type(n) is int and n < 0 for n in sizes]):
                 raise refused(f"the shape {shape!r}")
-            dtype = dtypes.float0 if name == "float0" else dtypes.dtype(name)
-            return ShapedArray(sizes, dtypes.check_numeric(dtype, _WHERE), weak_type)
+            return ShapedArray(sizes, _dtype_of(name), weak_type)
     raise refused(f"the aval {data!r:.80}")
+
+
+def _dtype_of(name: str) -> Any:
+    if name == "float0":
+        return dtypes.float0
+    keys = {str(d): d for d in map(key_dtype, ("threefry2x32", "rbg", "unsafe_rbg"))}
+    return keys[name] if name in keys else dtypes.check_numeric(dtypes.dtype(name), _WHERE)
 
 
 def _sharding_as_data(place: NamedSharding | None) -> list[Any] | None:

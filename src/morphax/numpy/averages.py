@@ -9,8 +9,10 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of, is_value
+from ..core.dims import SymbolicDim
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
+from ..lax.shape.filling import size_value
 from ..util.messages import described, message
 from .axes import canonical_axes
 from .complex import is_complex
@@ -27,6 +29,8 @@ def _count(a: Any, axis: Axis, where: Any) -> Any:
     if where is None:
         axes = canonical_axes("mean", axis, a.aval.ndim)
         count = math.prod([a.aval.shape[i] for i in axes])
+        if type(count) is SymbolicDim:
+            return size_value(count, a.aval.dtype)
         # Beyond the range of int32, Python's integers are no operands.
         return float(count) if type(count) is int and count > _LARGEST_INT32 else count
     return sum(broadcast_to(where, a.aval.shape), axis, a.aval.dtype, keepdims=True)

@@ -26,7 +26,16 @@ import numpy as np
 from .. import dtypes, errors
 from ..array import Array
 from ..core import Tracer, aval_of, is_value
-from ..core.dims import Dim, Shape, SymbolicDim, clamp_dim, max_dim, min_dim
+from ..core.dims import (
+    Dim,
+    Shape,
+    SymbolicDim,
+    broadcast_shapes,
+    clamp_dim,
+    is_static,
+    max_dim,
+    min_dim,
+)
 from ..util.memo import memoize
 from ..util.messages import described, message
 from .creation import asarray
@@ -281,7 +290,9 @@ def _no_elements(axis: int, shape: Shape) -> IndexError:
 def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The common shape of index arrays."""
     try:
-        return np.broadcast_shapes(*shapes)
+        if all(map(is_static, shapes)):
+            return np.broadcast_shapes(*shapes)
+        return broadcast_shapes(shapes)
     except ValueError:
         raise IndexError(
             message(

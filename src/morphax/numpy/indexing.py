@@ -17,9 +17,11 @@ import numpy as np
 
 from .. import lax
 from ..core import aval_of
+from ..core.dims import Dim, SymbolicDim
 from ..lax.ground.axes import dilated
 from ..lax.ground.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.ground.linear_structure import broadcast_in_dim_p
+from ..lax.shape.filling import size_value
 from ..util.host_memory import MANY, pooled
 from ..util.messages import message
 from .index_plan import (
@@ -139,7 +141,9 @@ def index_columns(
     arrays: Sequence[Any], sizes: Sequence[int], batch_shape: tuple[int, ...], wrap: bool
 ) -> Any:
     """Index arrays, broadcast together, as the columns of one array of indices."""
-    known = [known_values(a) for a in arrays]
+    # What is beyond the end of an axis of symbolic size, or counted from there, is not known.
+    pairs = zip(arrays, sizes, strict=True)
+    known = [known_values(a) if type(n) is not SymbolicDim else None for a, n in pairs]
     if all(k is not None for k in known):
         write = pooled(_known_columns) if math.prod(batch_shape) >= MANY else _known_columns
         return write(known, sizes, batch_shape, wrap)
@@ -192,8 +196,15 @@ def _traced_index(a: Any, size: int, dtype: Any, wrap: bool) -> Any:
     a = lax.convert_element_type(a, dtype)
     if dtype.kind == "u" or not wrap:
         return a
-    zero, whole = np.zeros((), dtype)[()], np.asarray(size).astype(dtype)[()]
+    zero, whole = np.zeros((), dtype)[()], _whole(size, dtype)
     return lax.select(lax.lt(a, zero), lax.add(a, whole), a)
+
+
+def _whole(size: Dim, dtype: Any) -> Any:
+    """The size of an axis as an index, reduced to the range of the dtype."""
+    if type(size) is SymbolicDim:
+        return size_value(size, dtype)
+    return np.asarray(size).astype(dtype)[()]
 
 
 def _column(a: Any, batch_shape: tuple[int, ...]) -> Any:

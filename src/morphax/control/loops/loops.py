@@ -22,9 +22,10 @@ from ...core import (
     is_concrete,
     stage_with_operands,
 )
+from ...core.dims import SymbolicDim, max_dim
 from ...lax.elementwise.arithmetic import add
 from ...lax.elementwise.comparison import lt
-from ...lax.ground.axes import integer
+from ...lax.ground.axes import integer_or_size
 from ...lax.shape.joining import concatenate
 from ...lax.shape.shape_operations import collapse, reshape
 from ...lax.shape.slicing import index_in_dim, slice_in_dim
@@ -134,10 +135,11 @@ def _names(root: str, value: Any) -> Sequence[str]:
 def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
     sizes = [aval_of(x).shape[0] if aval_of(x).shape else None for x in leaves]
     if length is not None:
-        length = integer("lax.scan, argument length", length)
+        length = integer_or_size("lax.scan, argument length", length)
     given = {*sizes, *([] if length is None else [length])}
     if len(given) == 1 and None not in given and (length is None or length >= 0):
-        return int(given.pop())  # type: ignore[arg-type]
+        size = given.pop()
+        return size if type(size) is SymbolicDim else int(size)  # type: ignore[arg-type]
     named = zip(_names("xs", xs), leaves, strict=True)
     shapes = ", ".join(f"{name}: {aval_of(x).str_short()}" for name, x in named)
     raise ValueError(
@@ -317,11 +319,12 @@ def fori_loop(
     check_callable("lax.fori_loop, argument body_fun", body_fun)
     check_bounds(lower, upper)
     if not any(isinstance(b, Tracer) for b in (lower, upper)):
+        first, last = [b if type(b) is SymbolicDim else int(b) for b in (lower, upper)]
         (_, value), _ = scan(
             _counting(body_fun),
-            (int(lower), init_val),
+            (first, init_val),
             None,
-            length=max(int(upper) - int(lower), 0),
+            length=max_dim(last - first, 0),
             unroll=1 if unroll is None else unroll,
         )
         return value

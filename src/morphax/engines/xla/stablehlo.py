@@ -271,17 +271,13 @@ class Builder(SizeVerbs):
         return (rule(self, outs[0], *inputs, **eqn.params),)
 
     def _on_each_platform(self, eqn: Equation, inputs: Sequence[Value]) -> Sequence[Value]:
-        """Write one equation in a module for several platforms: once, if its rule asks for none.
-
-        Else the platform on which the program runs chooses among what is written for each.
-        """
-        state = len(self.lines), dict(self._constants), self._token
+        """Write one equation for several platforms: for each, unless its rule asks for none."""
+        lines, constants, token = len(self.lines), dict(self._constants), self._token
         try:
             return self._lowered(eqn, inputs)
         except PlatformAsked:
-            del self.lines[state[0] :]
-            _, self._constants, self._token = state
-        outs = [v.aval for v in eqn.outvars]
+            del self.lines[lines:]
+            self._constants, self._token = constants, token
         written: dict[str, Sequence[Value]] = {}
         regions = []
         for platform in self.module.platforms:
@@ -293,6 +289,7 @@ class Builder(SizeVerbs):
             with self.module.only_for(platform):
                 regions.append(self.region((), write))
         index = self.convert(self._symbols[PLATFORM_INDEX], "int32")
+        outs = [v.aval for v in eqn.outvars]
         results = self.ops("stablehlo.case", outs, index, regions=regions)
         for i, result in enumerate(results):
             elements = {platform: values[i].element for platform, values in written.items()}

@@ -56,7 +56,8 @@ def signature_of(exported: Exported, names: Sequence[str]) -> Signature:
         return tuple(call_exported_p.bind(*leaves, exported=exported))
 
     def forward(*leaves: Any) -> tuple[Any, Any]:
-        return function(*leaves), leaves
+        # It is differentiated too, in derivatives of derivatives.
+        return with_vjp(*leaves), leaves
 
     def backward(leaves: Any, cts: Any) -> Any:
         return exported.vjp().call(*leaves, *cts)

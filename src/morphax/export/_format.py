@@ -22,6 +22,7 @@ from ..random._keys import key_dtype
 from ..runtime.named_sharding import NamedSharding
 from ..util.messages import described, message
 from ._parsing import Reader, filled
+from ._refusal import refused
 from ._scope import SymbolicScope
 from ._trees import tree_as_data
 
@@ -91,18 +92,6 @@ def parts_of(blob: Any) -> tuple[dict[str, Any], memoryview]:
     return header, data[middle:-_DIGEST]
 
 
-def refused(given: str) -> ValueError:
-    """The error for bytes that are no exported program."""
-    return ValueError(
-        message(
-            _WHERE,
-            given=given,
-            expected="all of the bytes that exported.serialize() has returned, as they were",
-            fix="Write and read the file in binary mode, or export the function again.",
-        )
-    )
-
-
 def _header(exported: Exported, vjp_order: int, modules: list[bytes]) -> dict[str, Any]:
     modules.append(exported.mlir_module_serialized)
     where = f"serialization of the exported function {exported.fun_name}"
@@ -166,9 +155,15 @@ def sharding_of_data(data: Any) -> NamedSharding | None:
     match data:
         case None:
             return None
-        case [list(axes), list(spec)]:
-            names, sizes = zip(*axes, strict=True) if axes else ((), ())
-            mesh = AbstractMesh(sizes, names)
+        case [list(axes), list(spec)] if all(map(_is_axis, axes)):
+            mesh = AbstractMesh([size for _, size in axes], [name for name, _ in axes])
             entries = [tuple(entry) if isinstance(entry, list) else entry for entry in spec]
             return NamedSharding(mesh, PartitionSpec(*entries))
     raise refused(f"the sharding {data!r:.80}")
+
+
+def _is_axis(data: Any) -> bool:
+    match data:
+        case [str(_), int(size)]:
+            return size > 0
+    return False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..core.dims import symbols_in
 from ..engines.xla.portable import module_of
 from ._checks import DisabledSafetyCheck
 from ._export import (
@@ -11,7 +12,8 @@ from ._export import (
     minimum_supported_calling_convention_version,
 )
 from ._exported import Exported
-from ._format import aval_of_data, parts_of, refused, sharding_of_data
+from ._format import aval_of_data, parts_of, sharding_of_data
+from ._refusal import refused
 from ._scope import SymbolicScope
 from ._trees import tree_of_data
 
@@ -86,8 +88,13 @@ def _check(exported: Exported) -> None:
     """The parts fit each other, and the module is one."""
     arguments, results = len(exported.in_avals), len(exported.out_avals)
     kept = exported.module_kept_var_idx
+    known, used = [
+        set(symbols_in([n for aval in avals for n in aval.shape]))
+        for avals in (exported.in_avals, exported.out_avals)
+    ]
     if (
-        exported.in_tree.num_leaves != arguments
+        not used <= known
+        or exported.in_tree.num_leaves != arguments
         or exported.out_tree.num_leaves != results
         or len(exported._in_named_shardings) != arguments
         or len(exported._out_named_shardings) != results

@@ -14,6 +14,7 @@ from .. import tree
 from ..tree import PyTreeDef, default_registry
 from ..tree._registry import kinds
 from ..util.messages import described, message
+from ._refusal import refused
 
 T = TypeVar("T")
 _LEAF: Final = tree.structure(0)
@@ -204,7 +205,7 @@ def tree_of_data(data: Any) -> PyTreeDef:
     if data is None:
         return _NONE
     if not isinstance(data, list) or not data or not isinstance(data[-1], list):
-        raise ValueError(f"no structure: {data!r:.80}")
+        raise refused(f"no structure: {data!r:.80}")
     children = [tree_of_data(child) for child in data[-1]]
     build = PyTreeDef.from_node_data_and_children
     match data[:-1]:
@@ -215,8 +216,15 @@ def tree_of_data(data: Any) -> PyTreeDef:
         case ["dict", list(keys)] if all([isinstance(key, str) for key in keys]):
             return build(default_registry, (dict, sorted(keys)), children)
         case ["class", str(name), str(text)]:
-            return _node(name, base64.b64decode(text, validate=True), children)
-    raise ValueError(f"no structure: {data!r:.80}")
+            return _node(name, _decoded(text), children)
+    raise refused(f"no structure: {data!r:.80}")
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        raise refused(f"data of a class: {text!r:.80}") from None
 
 
 def _node(name: str, data: bytes, children: Sequence[PyTreeDef]) -> PyTreeDef:

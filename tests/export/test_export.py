@@ -272,6 +272,36 @@ def test_overridden_lowering_rules() -> None:
     np.testing.assert_allclose(exported.call(X), np.cos(X), rtol=1e-6)
 
 
+def test_programs_on_several_devices() -> None:
+    devices = np.array(jax.devices()[:2])
+    mesh = jax.sharding.Mesh(devices, ("x",))
+    split = jax.NamedSharding(mesh, jax.P("x"))
+    x = np.arange(8, dtype=np.float32)
+
+    def doubled_sums(x: Any) -> Any:
+        return jnp.cumsum(x) * 2
+
+    function = jax.jit(doubled_sums, in_shardings=split, out_shardings=split)
+    exported = export.export(function)(x)
+    assert exported.nr_devices == 2
+    for program in (exported, export.deserialize(exported.serialize(vjp_order=1))):
+        assert program.in_shardings_jax(mesh) == program.out_shardings_jax(mesh) == (split,)
+        backwards = jax.sharding.Mesh(devices[::-1], ("x",))
+        for where in (split, *program.in_shardings_jax(backwards)):
+            out = program.call(jax.device_put(x, where))
+            np.testing.assert_array_equal(out, doubled_sums(x))
+            assert out.sharding.is_equivalent_to(where, 1)
+        gradient = jax.grad(lambda x, program=program: program.call(x).sum())
+        np.testing.assert_array_equal(gradient(jax.device_put(x, split)), 2 * np.arange(8, 0, -1))
+        with pytest.raises(ValueError, match="on 2, as it was exported for"):
+            program.call(x)
+        with pytest.raises(ValueError, match=r"the axes {'x': 2} of the exported"):
+            program.in_shardings_jax(jax.sharding.Mesh(devices, ("y",)))
+    anywhere = export.export(jax.jit(doubled_sums))(x)
+    out = anywhere.call(jax.device_put(x, split))
+    np.testing.assert_array_equal(out, doubled_sums(x))
+
+
 _READ = """
 import sys
 import numpy as np

@@ -159,12 +159,14 @@ class CallExported(RunsOnArrays):
         ]
 
     def execute(self, *operands: Array, exported: Exported) -> list[Array]:
+        if exported.nr_devices > 1:
+            _check_devices(exported, max([x.place.num_devices for x in operands], default=1))
         return list(exported.signature.compiled(*operands))
 
     def lower(
         self, b: Builder, outs: Sequence[Any], *operands: Value, exported: Exported
     ) -> list[Value]:
-        _check_devices(b, exported)
+        _check_devices(exported, b.module.num_devices)
         kept, artifact = exported.module_kept_var_idx, exported.mlir_module_serialized
         load_libraries(artifact)
         where = f"the exported function {exported.fun_name}"
@@ -229,13 +231,13 @@ def _platform_number(b: Builder, exported: Exported) -> int | None:
     return platforms.index(b.module.platform) if len(platforms) > 1 else None
 
 
-def _check_devices(b: Builder, exported: Exported) -> None:
+def _check_devices(exported: Exported, given: int) -> None:
     """Programs without shardings, for one device, run on any number."""
-    given, wanted = b.module.num_devices, exported.nr_devices
+    wanted = exported.nr_devices
     if wanted not in (1, given):
         raise ValueError(
             message(
-                f"compiling a call of the exported function {exported.fun_name}",
+                f"call of the exported function {exported.fun_name}",
                 given=f"a program on {given} devices",
                 expected=f"one on {wanted}, as it was exported for",
                 fix="Put the arguments on as many devices, with exported.in_shardings_jax(mesh).",

@@ -79,7 +79,7 @@ def module_of(artifact: bytes, where: str) -> Any:
     """
     stablehlo = dialect("stablehlo")
     try:
-        return parsed(stablehlo.deserialize_portable_artifact_str(artifact))
+        return stablehlo.deserialize_portable_artifact(shared_context(), artifact)
     except (ValueError, RuntimeError, bindings().MLIRError) as error:
         raise ValueError(
             message(

@@ -56,6 +56,8 @@ class SymbolicScope(Scope):
         self._ranges: dict[str, tuple[int, float]] = {}
         read = [(text, *_parts(text)) for text in self.constraints]
         equations = [(text, sides) for text, relation, sides in read if relation == "=="]
+        # What symbols are comes first, so that other equations speak of what there is then.
+        equations.sort(key=lambda equation: not equation[1][0].strip().isidentifier())
         others = [
             (text, sides if relation == ">=" else sides[::-1])
             for text, relation, sides in read

@@ -156,7 +156,7 @@ def sharding_of_data(data: Any) -> NamedSharding | None:
         case None:
             return None
         case [list(axes), list(spec)] if all(map(_is_axis, axes)):
-            mesh = AbstractMesh([size for _, size in axes], [name for name, _ in axes])
+            mesh = AbstractMesh(tuple([n for _, n in axes]), tuple([name for name, _ in axes]))
             entries = [tuple(entry) if isinstance(entry, list) else entry for entry in spec]
             return NamedSharding(mesh, PartitionSpec(*entries))
     raise refused(f"the sharding {data!r:.80}")

@@ -182,10 +182,10 @@ def _parts(text: str) -> tuple[str, tuple[str, str]]:
 def _one_symbol(p: Polynomial) -> tuple[str, int, int] | None:
     """Name, coefficient and constant of ``k s + c``; `None` if it is something else."""
     terms = [term for term in p if term[0]]
-    if len(terms) != 1 or len(terms[0][0]) != 1 or type(terms[0][0][0]) is not Symbol:
+    if len(terms) != 1 or len(terms[0][0]) != 1:
         return None
-    ((product, k),) = terms
-    return product[0].name, k, dict(p).get((), 0)
+    (((atom,), k),) = terms
+    return (atom.name, k, dict(p).get((), 0)) if type(atom) is Symbol else None
 
 
 def _is_definition(rule: Rule) -> bool:

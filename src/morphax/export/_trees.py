@@ -176,9 +176,10 @@ def tree_as_data(structure: PyTreeDef, where: str) -> Any:
     """A structure as lists and strings."""
     if structure == _LEAF:
         return "*"
-    if structure == _NONE:
+    found: Any = structure.node_data()
+    kind, data = found
+    if kind is type(None):
         return None
-    kind, data = structure.node_data()
     children = [tree_as_data(child, where) for child in structure.children()]
     if kind in (tuple, list):
         return [kind.__name__, children]

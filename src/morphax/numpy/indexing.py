@@ -17,7 +17,7 @@ import numpy as np
 
 from .. import lax
 from ..core import aval_of
-from ..core.dims import Dim, SymbolicDim
+from ..core.dims import Dim, SymbolicDim, max_dim, min_dim
 from ..lax.ground.axes import dilated
 from ..lax.ground.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.ground.linear_structure import broadcast_in_dim_p
@@ -84,7 +84,7 @@ def _sliced(x: Any, plan: IndexPlan) -> Any:
         span = dilated(axis.count, abs(axis.step))
         start = axis.start if axis.step > 0 else axis.start + 1 - span
         starts.append(0 if axis.count == 0 else start)
-        limits.append(starts[-1] + span)
+        limits.append(starts[-1] + span if axis.stop is None else axis.stop)
         strides.append(abs(axis.step))
         if axis.step < 0:
             reversed_axes.append(i)
@@ -138,7 +138,7 @@ def nothing_taken(where: str, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def index_columns(
-    arrays: Sequence[Any], sizes: Sequence[int], batch_shape: tuple[int, ...], wrap: bool
+    arrays: Sequence[Any], sizes: Sequence[Dim], batch_shape: tuple[int, ...], wrap: bool
 ) -> Any:
     """Index arrays, broadcast together, as the columns of one array of indices."""
     # What is beyond the end of an axis of symbolic size, or counted from there, is not known.
@@ -216,3 +216,12 @@ def _column(a: Any, batch_shape: tuple[int, ...]) -> Any:
         broadcast_dimensions=tuple(range(first, width)),
         sharding=None,
     )
+
+
+def symbolic_diagonal(a: Any, offset: int) -> Any:
+    """A diagonal of the matrices along the last two axes, looked up element by element."""
+    rows, columns = aval_of(a).shape[-2:]
+    first, second = max(-offset, 0), max(offset, 0)
+    places = lax.iota(np.int32, max_dim(min_dim(rows - first, columns - second), 0))
+    pair = lax.add(places, np.int32(first)), lax.add(places, np.int32(second))
+    return getitem(a, (Ellipsis, *pair))

@@ -22,7 +22,7 @@ from ...core import (
     is_concrete,
     stage_with_operands,
 )
-from ...core.dims import SymbolicDim, max_dim
+from ...core.dims import Dim, SymbolicDim, max_dim
 from ...lax.elementwise.arithmetic import add
 from ...lax.elementwise.comparison import lt
 from ...lax.ground.axes import integer_or_size
@@ -132,7 +132,7 @@ def _names(root: str, value: Any) -> Sequence[str]:
     return [root + tree.keystr(path) for path, _ in tree.leaves_with_path(value)]
 
 
-def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
+def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> Dim:
     sizes = [aval_of(x).shape[0] if aval_of(x).shape else None for x in leaves]
     if length is not None:
         length = integer_or_size("lax.scan, argument length", length)

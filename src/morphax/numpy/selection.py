@@ -324,9 +324,8 @@ def _check_chosen(a: Any, count: int, mode: Any) -> None:
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The elements with equal places along two axes, as a new last axis."""
     a = as_array("diagonal", a)
-    ndim = a.aval.ndim
-    first, second = (canonical_axis("diagonal", x, ndim) for x in (axis1, axis2))
-    order = [i for i in range(ndim) if i not in (first, second)] + [first, second]
+    first, second = (canonical_axis("diagonal", x, a.aval.ndim) for x in (axis1, axis2))
+    order = [i for i in range(a.aval.ndim) if i not in (first, second)] + [first, second]
     a, offset = lax.transpose(a, order), integer("jnp.diagonal, argument offset", offset)
     rows, columns = a.aval.shape[-2:]
     if not a.aval.is_static:

@@ -26,9 +26,11 @@ from .module import Module
 from .stablehlo import Builder, Value, function
 from .symbolic_program import cast, refined
 
+# What is computed twice in one block is written once: half as much of an unrolled network.
+_SHORTEN: Final = "cse"
 _WRITE_OUT: Final = (
-    "builtin.module(func.func(chlo-legalize-to-stablehlo),func.func(shape-legalize-to-stablehlo),"
-    "canonicalize)"
+    "func.func(chlo-legalize-to-stablehlo),func.func(shape-legalize-to-stablehlo),"
+    f"canonicalize,{_SHORTEN}"
 )
 _STABLE_TARGETS: Final = frozenset(
     {
@@ -50,20 +52,15 @@ def portable_artifact(text: str) -> bytes:
     stablehlo = dialect("stablehlo")
     kinds = stablehlo.StablehloCompatibilityRequirement
     version = stablehlo.get_version_from_compatibility_requirement(kinds.WEEK_12)
+    module = parsed(text)
+    _register_passes()
+    with shared_context():
+        pipeline = _WRITE_OUT if "chlo." in text else _SHORTEN
+        passes().PassManager.parse(f"builtin.module({pipeline})").run(module.operation)
     if " sdy." in text or "{sdy." in text:
         serialize = jaxlib_module("_jax").mlir.serialize_portable_artifact
-        return bytes(serialize(_without_chlo(text), version, True))
-    return bytes(stablehlo.serialize_portable_artifact_str(_without_chlo(text).encode(), version))
-
-
-def _without_chlo(text: str) -> str:
-    if "chlo." not in text:
-        return text
-    _register_passes()
-    module = parsed(text)
-    with shared_context():
-        passes().PassManager.parse(_WRITE_OUT).run(module.operation)
-    return str(module)
+        return bytes(serialize(str(module), version, True))
+    return bytes(stablehlo.serialize_portable_artifact(module, version))
 
 
 @cache

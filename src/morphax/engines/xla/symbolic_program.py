@@ -178,9 +178,16 @@ class _Program(NamedTuple):
             rules=rules,
         )
         entry = without_references(jaxpr)
-        name = module.fresh_name("for_all_sizes")
+        # Without symbols, it is the entry itself.
+        as_main: dict[str, Any] = {"visibility": "public "}
+        as_main["argument_attributes"] = annotated.arguments
+        as_main["result_attributes"] = annotated.results
         written = function(
-            module, name, entry.in_avals, lambda b, *operands: b.inline(entry, *operands)
+            module,
+            module.fresh_name("for_all_sizes") if module.symbols else "main",
+            entry.in_avals,
+            lambda b, *operands: b.inline(entry, *operands),
+            **({} if module.symbols else as_main),
         )
         if module.callbacks:
             raise NotImplementedError(
@@ -205,23 +212,26 @@ class _Program(NamedTuple):
         )
 
     def text(self, name: str, avals: Sequence[Any], main: Callable[..., Sequence[Value]]) -> str:
-        """The module whose function ``main`` is this one."""
+        """The module whose function ``main`` is this one, unless it is there already."""
         shift = self.num_indices
         attributes = {i + shift: text for i, text in self.annotated.arguments.items()}
         if shift:
             attributes[0] = '{jax.global_constant = "_platform_index"}'
-        entry = function(
-            self.module,
-            "main",
-            avals,
-            main,
-            visibility="public ",
-            argument_attributes=attributes,
-            result_attributes=self.annotated.results,
-            has_symbols=False,
-        )
+        functions = [*self.module.functions, self.function.text]
+        if self.module.symbols:
+            entry = function(
+                self.module,
+                "main",
+                avals,
+                main,
+                visibility="public ",
+                argument_attributes=attributes,
+                result_attributes=self.annotated.results,
+                has_symbols=False,
+            )
+            functions.append(entry.text)
         meshes = [f"sdy.mesh @{name} = {mesh}" for mesh, name in self.module.meshes.items()]
-        body = "\n".join([*meshes, *self.module.functions, self.function.text, entry.text])
+        body = "\n".join([*meshes, *functions])
         return f"module @{self.module.fresh_name('jit_' + name)} {{\n{body}\n}}\n"
 
 

@@ -17,18 +17,14 @@ PLATFORM_INDEX = "?platform"
 
 @final
 class Value:
-    """An SSA value: its name and its aval, and its one element where that is a constant.
+    """An SSA value: its name and its aval, and its one element where that is a constant."""
 
-    If that depends on the platform alone, `elements` has it for each.
-    """
-
-    __slots__ = ("aval", "element", "elements", "name")
+    __slots__ = ("aval", "element", "name")
 
     def __init__(self, name: str, aval: Any) -> None:
         self.name = name
         self.aval = aval
         self.element: Any = None
-        self.elements: Mapping[str, Any] | None = None
 
     def seen_as(self, aval: Any) -> Value:
         """The same value, whose type is that of another aval too."""
@@ -79,6 +75,8 @@ class Module:
         self.symbols = symbols if self.written_for else (PLATFORM_INDEX, *symbols)
         self.num_devices = num_devices
         self.rules = rules or {}
+        # Of values that depend on the platform alone, by name: their one element for each.
+        self.elements: dict[str, Mapping[str, Any]] = {}
         self.guards_extremes = False
         self.functions: list[str] = []
         # By program, the mesh whose members run it, and what operations carry.

@@ -243,16 +243,16 @@ class Builder(SizeVerbs):
             return self.constant(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
         outer = self.attributes
+        lowered = self._on_each_platform if self.module.written_for is None else self._lowered
         for eqn in jaxpr.eqns:
             start = len(self.lines)
             if eqn.name_stack:
                 self.attributes = notes_of(eqn.name_stack) or outer
-            inputs = [read(a) for a in eqn.invars]
-            if self.module.written_for is None:
-                results = self._on_each_platform(eqn, inputs)
+            results = lowered(eqn, [read(a) for a in eqn.invars])
+            if len(eqn.outvars) == 1:
+                (env[eqn.outvars[0]],) = results
             else:
-                results = self._lowered(eqn, inputs)
-            env.update(zip(eqn.outvars, results, strict=True))
+                env.update(zip(eqn.outvars, results, strict=True))
             self.attributes = outer
             if self.module.locations:
                 self._locate(max(start, self._located), eqn)
@@ -265,7 +265,8 @@ class Builder(SizeVerbs):
             check_numbers(eqn)
         if not primitive.lowers_key_data and takes_key_data(inputs):
             return lower_on_key_data(self, primitive, eqn.params, outs, inputs)
-        rule = self.module.rules.get(primitive) or primitive.lower
+        rules = self.module.rules
+        rule = rules[primitive] if rules and primitive in rules else primitive.lower
         if primitive.multiple_results:
             return rule(self, outs, *inputs, **eqn.params)
         return (rule(self, outs[0], *inputs, **eqn.params),)
@@ -294,7 +295,7 @@ class Builder(SizeVerbs):
         for i, result in enumerate(results):
             elements = {platform: values[i].element for platform, values in written.items()}
             if None not in elements.values():
-                result.elements = elements
+                self.module.elements[result.name] = elements
         return results
 
     def _locate(self, start: int, eqn: Equation) -> None:

@@ -23,6 +23,7 @@ MODULES = (
     "dlpack",
     "dtypes",
     "errors",
+    "export",
     "example_libraries",
     "example_libraries.optimizers",
     "example_libraries.stax",

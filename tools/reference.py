@@ -76,6 +76,7 @@ MODULES = (
     "morphax.experimental.sparse",
     "morphax.experimental.sparse.linalg",
     "morphax.experimental.xla_metadata",
+    "morphax.export",
     "morphax.flatten_util",
     "morphax.example_libraries",
     "morphax.example_libraries.optimizers",

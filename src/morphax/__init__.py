@@ -87,6 +87,7 @@ if _TYPE_CHECKING:
     from . import debug as debug
     from . import dlpack as dlpack
     from . import experimental as experimental
+    from . import export as export
     from . import extend as extend
     from . import flatten_util as flatten_util
     from . import image as image
@@ -161,6 +162,7 @@ __getattr__, __dir__ = _on_demand(
         "debug",
         "dlpack",
         "experimental",
+        "export",
         "extend",
         "flatten_util",
         "image",

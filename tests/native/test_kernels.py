@@ -9,9 +9,9 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax.experimental.sparse import BCOO
 from morphax.lax.elementwise.convert import converted
 from morphax.lax.elementwise.selection import max_p, min_p
-from morphax.experimental.sparse import BCOO
 from morphax.lax.random.threefry import encrypt_integers
 from morphax.util.compiled import part
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..core.dims import SymbolicDim, max_dim, min_dim
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import counted
@@ -26,6 +27,9 @@ from .shaping import broadcast_to, moveaxis, ravel, reshape
 def _cut(x: Any, axis: int, start: int, stop: int | None) -> Any:
     """``x[start:stop]`` along an axis."""
     size = aval_of(x).shape[axis]
+    if type(size) is SymbolicDim:
+        high = size if stop is None else stop if stop >= 0 else max_dim(size + stop, 0)
+        return lax.slice_in_dim(x, min_dim(start, size), max_dim(start, high), axis=axis)
     low, high, _ = slice(start, stop).indices(size)
     return lax.slice_in_dim(x, low, max(low, high), axis=axis)
 

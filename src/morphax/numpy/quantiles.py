@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -16,6 +17,7 @@ from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ordering.sorting import sort as lax_sort
 from ..lax.reduction.cumulative import cumsum
+from ..lax.shape.filling import size_value
 from ..lax.shape.resharding import split_as
 from ..util.messages import message
 from .arithmetic import true_divide
@@ -241,7 +243,7 @@ def _merged(a: Any, axes: tuple[int, ...]) -> Any:
     others = [i for i in range(aval_of(a).ndim) if i not in axes]
     moved = lax.transpose(a, (*others, *axes))
     shape = aval_of(moved).shape
-    count = int(np.prod(shape[len(others) :], dtype=np.int64))
+    count = math.prod(shape[len(others) :])
     return reshape(moved, (*shape[: len(others)], count))
 
 
@@ -253,7 +255,7 @@ def _of_sorted(values: Any, q: Any, method: str, nan_counts: bool) -> Any:
         return lax.full((*rest, aval_of(q).shape[0]), np.nan, dtype)
     missing = lax.ne(values, values)
     if nan_counts:
-        position = _position(q, np.asarray(size, dtype)[()], method)
+        position = _position(q, size_value(size, dtype), method)
         pick: Callable[[Any], Any] = lambda i: take(values, i, -1, mode="clip")  # noqa: E731
         undefined = lax.slice_in_dim(missing, size - 1, size, axis=-1)
     else:

@@ -38,7 +38,7 @@ _TYPED_HANDLERS = 1  # the version of XLA's interface to custom calls that all o
 
 
 @cache
-def _load() -> None:
+def load_lapack() -> None:
     """Make LAPACK known to XLA."""
     jaxlib_module("cpu._lapack").initialize()
     for name, function, _ in jaxlib_module("lapack").registrations()["cpu"]:
@@ -91,7 +91,7 @@ def call_lapack(
 def _target(b: Builder, function: str, dtype: Any) -> str:
     """The name that XLA knows the function by."""
     if b.module.platform == "cpu":
-        _load()
+        load_lapack()
         if function == "tridiagonal_solve_perturbed":
             return f"{function}_ffi"  # no function of LAPACK: it is for all dtypes
         return f"lapack_{_PREFIXES[dtype.name]}{function}_ffi"

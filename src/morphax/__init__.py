@@ -88,6 +88,7 @@ if _TYPE_CHECKING:
     from . import dlpack as dlpack
     from . import experimental as experimental
     from . import extend as extend
+    from . import ffi as ffi
     from . import flatten_util as flatten_util
     from . import image as image
     from . import interpreters as interpreters
@@ -158,6 +159,7 @@ __getattr__, __dir__ = _on_demand(
         "dlpack",
         "experimental",
         "extend",
+        "ffi",
         "flatten_util",
         "image",
         "interpreters",

@@ -58,6 +58,8 @@ class Module:
         self.symbols = symbols
         self.num_devices = num_devices
         self.guards_extremes = False
+        # Whether it calls what this process alone knows.
+        self.is_local = False
         self.functions: list[str] = []
         # By program, the mesh whose members run it, and what operations carry.
         self.callees: dict[Any, Function] = {}

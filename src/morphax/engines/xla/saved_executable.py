@@ -30,15 +30,15 @@ def saved(executable: Executable) -> bytes:
     """The bytes of an executable.
 
     Raises:
-        ValueError: if it calls Python, or runs on several devices.
+        ValueError: if it calls Python or what only this process knows, or runs on several devices.
     """
     program = executable.program
-    if program.callbacks or len(program.places.devices) > 1:
+    if program.callbacks or program.is_local or len(program.places.devices) > 1:
         raise ValueError(
             message(
                 f"serialization of the program {program.name}",
-                given="a program that calls Python or runs on several devices",
-                expected="a program on one device, without callbacks",
+                given="a program of several devices, or one that calls Python or an address",
+                expected="a program on one device, without callbacks and addresses",
                 fix="Compile it in each process; the compile cache keeps what it can.",
             )
         )

@@ -59,7 +59,8 @@ def deserialize_and_load(
 ) -> Compiled:
     """The compiled function that `serialize` has made into bytes.
 
-    The bytes are code and are run: load only those that you trust.
+    The bytes hold machine code, which runs when the function is called: load only those that you
+    trust.  Reading them calls no other code, and damage is found by a digest.
 
     Args:
         serialized: the bytes.
@@ -68,7 +69,7 @@ def deserialize_and_load(
         execution_devices: the device it runs on, as a sequence of one.
 
     Raises:
-        pickle.UnpicklingError: if the bytes are no executable.
+        pickle.UnpicklingError: if the bytes are no executable, or damaged.
         ValueError: if it was compiled by another version, for another machine, or the structures or
             the devices do not fit.
     """

@@ -21,6 +21,8 @@ TYPED_API: Final = 1
 """The version of the interface of handlers that are typed; version 0 passes plain pointers."""
 
 _CAPSULE: Final = "PyCapsule"
+# The base of all functions of ctypes, which it does not name.
+_Function: Final[Any] = type(ctypes.pythonapi.PyCapsule_New).__mro__[1]
 
 
 def include_dir() -> str:
@@ -69,8 +71,9 @@ def address_of(where: str, function: Any) -> int:
     address: int | None = -1
     if isinstance(function, int) and not isinstance(function, bool):
         address = function
-    elif function is None or isinstance(function, ctypes._CFuncPtr | ctypes.c_void_p):
-        address = ctypes.cast(function, ctypes.c_void_p).value
+    elif function is None or isinstance(function, _Function | ctypes.c_void_p):
+        pointer: Any = function
+        address = ctypes.cast(pointer, ctypes.c_void_p).value
     if address == -1:
         raise TypeError(
             message(

@@ -89,7 +89,7 @@ def from_c(
     *,
     shapes: str | None = None,
     derivative: Derivative | None = None,
-    flags: Sequence[str] = ("-O2",),
+    flags: Sequence[str] = ("-O3",),
     compiler: str | None = None,
 ) -> ForeignFunction:
     r"""An operation that C, or whatever has the interface of C, computes.
@@ -194,7 +194,9 @@ def _prepare(name: str, loops: Sequence[Loop], avals: Sequence[Any]) -> _Prepare
         s if own in ((), batch) else (*batch, *s[len(own) :])
         for s, own in zip(shapes, batches, strict=True)
     ]
-    changes = [partial(_changed, *each) for each in zip(avals, loop.in_dtypes, wholes, strict=True)]
+    changes: list[Callable[[Any], Any]] = [
+        partial(_changed, *each) for each in zip(avals, loop.in_dtypes, wholes, strict=True)
+    ]
     same = [
         aval.shape == whole and aval.dtype == dtype
         for aval, dtype, whole in zip(avals, loop.in_dtypes, wholes, strict=True)

@@ -87,6 +87,7 @@ def _loop(
         f"int64_t {kind.symbol}(char** args, const intptr_t* sizes, const intptr_t* steps, "
         "void* data) {",
         "  (void)data;",
+        *(_in_rows(kind, prototype, callee) if kind.result is not None else []),
         *[f"  char* a{k} = args[{k}];" for k in range(count)],
         "  for (intptr_t i = 0; i < sizes[0]; ++i) {",
     ]
@@ -100,6 +101,30 @@ def _loop(
         body.append(f"    {call};")
     body += [f"    a{k} += steps[{k}];" for k in range(count)]
     return "\n".join([*body, "  }", "  return 0;", "}"])
+
+
+def _in_rows(kind: LoopKind, prototype: Prototype, callee: str) -> list[str]:
+    """The loop over numbers that lie one behind the other, which compilers vectorise.
+
+    No result lies in the memory of an operand.
+    """
+    assert kind.result is not None, "the function is one of numbers"
+    held = [_HELD_AS[kind.held[i].name] for i in range(len(prototype.parameters))]
+    given = _HELD_AS[kind.result.name]
+    types = [*held, given]
+    together = " && ".join([f"steps[{k}] == sizeof({t})" for k, t in enumerate(types)])
+    taken = [f"const {t}* restrict p{k} = (const {t}*)args[{k}];" for k, t in enumerate(held)]
+    last = len(held)
+    values = [f"({p.c_type})p{k}[i]" for k, p in enumerate(prototype.parameters)]
+    return [
+        f"  if ({together}) {{",
+        *[f"    {text}" for text in taken],
+        f"    {given}* restrict p{last} = ({given}*)args[{last}];",
+        "    for (intptr_t i = 0; i < sizes[0]; ++i)",
+        f"      p{last}[i] = ({given}){callee}({', '.join(values)});",
+        "    return 0;",
+        "  }",
+    ]
 
 
 def _argument(

@@ -100,6 +100,8 @@ def register_ffi_target(
 ) -> None:
     """Make a native function known to XLA under a name, for `ffi_call`.
 
+    Before the first use of a platform, XLA is told when that begins, and refuses then.
+
     Args:
         name: unique in the process.
         fn: the handler, as a capsule (`pycapsule`); or a dict of handlers by the stage they serve,

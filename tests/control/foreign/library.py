@@ -10,7 +10,7 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from morphax import ffi
+from morphax import devices, ffi
 
 NAMES = (
     *("scale", "combine", "sum_and_difference", "refuse", "copy_bytes", "add_one_in_place"),
@@ -35,6 +35,8 @@ def path() -> str:
 @cache
 def handlers(library: str | None = None) -> ctypes.CDLL:
     """The library; its handlers are known to XLA as ``test_scale`` and so on."""
+    # Before there is a client, registrations wait for it, and so do their errors.
+    devices("cpu")
     loaded = ctypes.CDLL(library or path())
     for name in NAMES:
         ffi.register_ffi_target(f"test_{name}", ffi.pycapsule(getattr(loaded, name)))

@@ -57,7 +57,8 @@ class Loops {
  public:
   void add(std::int64_t number, const Loop& loop) {
     const std::unique_lock lock(mutex_);
-    loops_.insert_or_assign(number, loop);
+    // One number is one function: the first stays, which others may be calling.
+    loops_.emplace(number, loop);
   }
 
   // Pointers to elements stay valid when others are added.

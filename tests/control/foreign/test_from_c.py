@@ -277,6 +277,11 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "no such type": (lambda: from_c("", "quad f(quad x)"), ValueError, "'quad'"),
     "pointers to pointers": (lambda: from_c("", "void f(float** x)"), ValueError, "one pointer"),
     "nothing taken": (lambda: from_c("", "float f(void)"), ValueError, "takes nothing"),
+    "too much taken": (
+        lambda: from_c("", f"float f({', '.join(f'float x{i}' for i in range(40))})"),
+        ValueError,
+        "at most 31",
+    ),
     "nothing given": (lambda: from_c("", "void f(float x)"), ValueError, "returns a number"),
     "number and arrays": (lambda: from_c("", "float f(float* x)"), ValueError, "returns void"),
     "no shapes": (lambda: from_c("", "void f(float* x)"), ValueError, "argument shapes"),

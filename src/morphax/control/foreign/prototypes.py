@@ -45,6 +45,9 @@ _C_TYPES: Final = {
 # For texts made from ctypes: one name for each dtype.
 _NAMES: Final = {dtype: name for name, dtype in reversed(_C_TYPES.items())}
 
+# A result of a function of numbers is one more array; native code has room for 32.
+_MOST_PARAMETERS: Final = 31
+
 _FUNCTION: Final = re.compile(r"\s*([\w\s]*?[\s*]*)\b(\w+)\s*\(([^()]*)\)\s*;?\s*")
 _QUALIFIERS: Final = re.compile(r"\b(?:const|restrict|__restrict|__restrict__|register|extern)\b")
 # A definition at the outermost level of a source without comments and strings.
@@ -200,7 +203,9 @@ def _supported() -> str:
 
 def _checked(where: str, prototype: Prototype) -> Prototype:
     """The prototype, if its result is one that callers have a use for."""
-    result = prototype.result
+    result, count = prototype.result, len(prototype.parameters)
+    if count > _MOST_PARAMETERS:
+        raise _refused(where, f"{count} parameters", f"at most {_MOST_PARAMETERS}")
     if prototype.is_elementwise and result is None:
         raise _refused(where, f"{str(prototype)!r}", "a function that returns a number")
     if not prototype.is_elementwise and result is not None and result.dtype != np.int32:

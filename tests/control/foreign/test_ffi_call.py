@@ -12,7 +12,10 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
-from morphax.core import Layout, abstract_token
+from morphax.core import Layout, ShapedArray, abstract_token, stage_closed
+from morphax.core.dims import symbol
+from morphax.engines.xla.executable import Executable
+from morphax.engines.xla.symbolic_program import lower_at
 from morphax.errors import JaxRuntimeError
 from morphax.ffi import ffi_call
 from tests.control.foreign.library import handlers, path
@@ -329,3 +332,26 @@ print(jax.jit(lambda x: call(x, factor=np.float32(3)))(np.ones(3, np.float32)))
 
     assert run("registered").stdout == run("registered").stdout == "[3. 3. 3.]\n"
     assert "NOT_FOUND" in run("not registered").stderr
+
+
+def test_symbolic_sizes() -> None:
+    """One program for all sizes: results of several shapes, layouts, a batch."""
+    n, m = symbol("n"), symbol("m")
+
+    def function(x: Any, y: Any) -> Any:
+        both = [jax.ShapeDtypeStruct(x.shape, x.dtype)] * 2
+        total, difference = ffi_call("test_sum_and_difference", both)(x, y)
+        columns = ffi_call("test_copy_bytes", both[0], input_layouts=[(1, 0)])(total)
+        scale = ffi_call("test_scale", spec(m), vmap_method="broadcast_all")
+        rows = jax.vmap(lambda x: scale(x, factor=TWO))(difference)
+        return columns, rows
+
+    avals = [ShapedArray((n, m), np.float32)] * 2
+    jaxpr = stage_closed(function, avals)
+    for sizes in ({"n": 2, "m": 3}, {"n": 4, "m": 1}):
+        shape = tuple(sizes.values())
+        x = np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+        executable = Executable.compile(lower_at(jaxpr, "program", sizes))
+        columns, rows = executable.run([jnp.asarray(x), jnp.asarray(x - 3)], False)
+        np.testing.assert_array_equal(columns, (2 * x - 3).ravel(order="F").reshape(shape))
+        np.testing.assert_array_equal(rows, np.full(shape, 6))

@@ -58,7 +58,6 @@ class FfiCall(RunsOnArrays):
 
     name = "ffi_call"
     multiple_results = True
-    needs_numbers = True
     transpose = not_linear("nothing is known of what a foreign function computes")
 
     def abstract_eval(

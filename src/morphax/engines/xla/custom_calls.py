@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from ...core import ShapedArray
+from ...core.dims import is_static
 from .literals import string_text
 from .stablehlo import Builder, Value
 
@@ -36,19 +38,31 @@ def custom_call(
         api_version: of the interface that the function has.
         has_side_effect: whether it is called even if no result is used.
     """
-    orders = [f"dense<{list(o) if o else ''}> : tensor<{len(o)}xindex>" for o in layouts]
+    inputs, orders = list(operands), list(layouts)
+    attributes = {}
+    if not all([is_static(out.shape) for out in outs if isinstance(out, ShapedArray)]):
+        # The compiler takes them away again when it knows the sizes.
+        shapes = [b.sizes(out.shape) for out in outs]
+        orders[len(inputs) : len(inputs)] = [(0,)] * len(shapes)
+        numbers = range(len(inputs), len(inputs) + len(shapes))
+        attributes["indices_of_shape_operands"] = (
+            f"dense<{list(numbers)}> : tensor<{len(shapes)}xi64>"
+        )
+        inputs += shapes
+    texts = [f"dense<{list(o) if o else ''}> : tensor<{len(o)}xindex>" for o in orders]
     overwritten = [_alias(*pair, several=len(outs) > 1) for pair in (aliases or {}).items()]
     return b.ops(
         "stablehlo.custom_call",
         outs,
-        *operands,
+        *inputs,
         call_target_name=string_text(target),
         api_version=f"{api_version} : i32",
         has_side_effect="true" if has_side_effect else "false",
         backend_config=config,
-        operand_layouts=f"[{', '.join(orders[: len(operands)])}]",
-        result_layouts=f"[{', '.join(orders[len(operands) :])}]",
+        operand_layouts=f"[{', '.join(texts[: len(inputs)])}]",
+        result_layouts=f"[{', '.join(texts[len(inputs) :])}]",
         output_operand_aliases=f"[{', '.join(overwritten)}]",
+        **attributes,
     )
 
 

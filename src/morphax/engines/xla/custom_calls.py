@@ -39,7 +39,7 @@ def custom_call(
         has_side_effect: whether it is called even if no result is used.
     """
     inputs, orders = list(operands), list(layouts)
-    attributes = {}
+    attributes: dict[str, Any] = {}
     if not all([is_static(out.shape) for out in outs if isinstance(out, ShapedArray)]):
         # The compiler takes them away again when it knows the sizes.
         shapes = [b.sizes(out.shape) for out in outs]

@@ -4,6 +4,7 @@
 #include "buffers.h"
 #include "calls.h"
 #include "contexts.h"
+#include "foreign.h"
 #include "fused.h"
 #include "garbage.h"
 #include "host_memory.h"
@@ -20,12 +21,14 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 12;
+  module.attr("interface") = 13;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
   nanobind::module_ contexts = module.def_submodule("contexts", "Contexts that surely end.");
   morphax::contexts::bind(contexts);
+  nanobind::module_ foreign = module.def_submodule("foreign", "Functions of other languages.");
+  morphax::foreign::bind(foreign);
   nanobind::module_ fused = module.def_submodule("fused", "Chains of elementwise operations.");
   morphax::fused::bind(fused);
   nanobind::module_ garbage = module.def_submodule("garbage", "Callbacks of the collector.");

@@ -42,6 +42,7 @@ MODULES = (
     "experimental.key_reuse",
     "experimental.ode",
     "experimental.random",
+    "ffi",
     "flatten_util",
     "image",
     "interpreters",

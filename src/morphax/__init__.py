@@ -89,6 +89,7 @@ if _TYPE_CHECKING:
     from . import experimental as experimental
     from . import export as export
     from . import extend as extend
+    from . import ffi as ffi
     from . import flatten_util as flatten_util
     from . import image as image
     from . import interpreters as interpreters
@@ -164,6 +165,7 @@ __getattr__, __dir__ = _on_demand(
         "experimental",
         "export",
         "extend",
+        "ffi",
         "flatten_util",
         "image",
         "interpreters",

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...runtime.client import jaxlib_module, xla_client
 from ...util.messages import message
+from .custom_calls import custom_call
 from .stablehlo import Builder, Value, i64_array
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -73,18 +74,14 @@ def call_lapack(
         attributes = {"lower": str(attributes["uplo"] == letter("L")).lower()}
     arrays = [*[v.aval for v in operands], *outs]
     layouts = [_layout(a.ndim, rank) for a, rank in zip(arrays, ranks, strict=True)]
-    tuples = len(outs) > 1
-    overwritten = [_alias(out, operand, tuples) for out, operand in (aliases or {}).items()]
-    return b.ops(
-        "stablehlo.custom_call",
+    return custom_call(
+        b,
+        target,
         outs,
         *operands,
-        call_target_name=f'"{target}"',
-        api_version="4 : i32",
-        backend_config=f"{{{', '.join([f'{k} = {v}' for k, v in attributes.items()])}}}",
-        operand_layouts=f"[{', '.join(layouts[: len(operands)])}]",
-        result_layouts=f"[{', '.join(layouts[len(operands) :])}]",
-        output_operand_aliases=f"[{', '.join(overwritten)}]",
+        layouts=layouts,
+        config=f"{{{', '.join([f'{k} = {v}' for k, v in attributes.items()])}}}",
+        aliases=aliases,
     )
 
 
@@ -174,17 +171,9 @@ def nan_where_failed(b: Builder, out: Any, x: Value, info: Value) -> Value:
 _EQUAL = "#stablehlo<comparison_direction EQ>"
 
 
-def _layout(ndim: int, rank: int) -> str:
+def _layout(ndim: int, rank: int) -> list[int]:
     """The axes from minor to major: matrices by columns, all else by rows."""
     order = list(range(ndim))[::-1]
     if rank == 2:
         order[:2] = order[1::-1]
-    return f"dense<{order}> : tensor<{ndim}xindex>"
-
-
-def _alias(out: int, operand: int, tuples: bool) -> str:
-    return (
-        "#stablehlo.output_operand_alias<"
-        f"output_tuple_indices = [{out if tuples else ''}], "
-        f"operand_index = {operand}, operand_tuple_indices = []>"
-    )
+    return order

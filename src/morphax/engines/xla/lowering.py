@@ -72,6 +72,7 @@ class LoweredProgram:
         aliased: operands that the caller gives away and gets back as one result.
         inspections: Python functions that are to know of the sharding of a value, once compiled.
         guards_extremes: whether maxima and minima of floats are right by the kernel library too.
+        is_local: whether it calls what other processes cannot know.
     """
 
     name: str
@@ -89,6 +90,7 @@ class LoweredProgram:
     aliased: tuple[int, ...] = ()
     inspections: tuple[Callable[[Any], Any], ...] = ()
     guards_extremes: bool = False
+    is_local: bool = False
 
 
 def lower(
@@ -158,6 +160,7 @@ def lower(
         donated=tuple([kept[k] for k in donations]),
         aliased=tuple([i for i in donated if returned[i] == 1]),
         guards_extremes=not is_plain,
+        is_local=module.is_local,
     )
 
 

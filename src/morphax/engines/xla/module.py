@@ -78,6 +78,8 @@ class Module:
         # Of values that depend on the platform alone, by name: their one element for each.
         self.elements: dict[str, Mapping[str, Any]] = {}
         self.guards_extremes = False
+        # Whether it calls what this process alone knows.
+        self.is_local = False
         self.functions: list[str] = []
         # By program, the mesh whose members run it, and what operations carry.
         self.callees: dict[Any, Function] = {}

@@ -267,17 +267,3 @@ def test_grids_of_devices(two_devices: list[Any]) -> None:
     ):
         with pytest.raises(ValueError, match=r"(?s)given:.*expected:.*fix:"):
             wrong()
-
-
-def test_what_the_compiler_does_not_tell_is_refused(mesh: Mesh) -> None:
-    x = jax.device_put(X, NamedSharding(mesh, P("x")))
-    told: list[Any] = []
-    jax.debug.inspect_array_sharding(x, callback=told.append)
-    assert told == [x.sharding]
-
-    def f(x: Any) -> Any:
-        jax.debug.inspect_array_sharding(x * 2, callback=told.append)
-        return x
-
-    with pytest.raises(ValueError, match=r"(?s)program on 2 devices.*fix:.*outside"):
-        jax.jit(f)(x)

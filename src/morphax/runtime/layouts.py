@@ -47,6 +47,14 @@ def lies_alike(place: Sharding, other: Sharding, ndim: int) -> bool:
     )
 
 
+def shard_shape(split: Any, shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of each part of an array, by jaxlib's sharding; the last part may be padded."""
+    if split.is_replicated():
+        return tuple(shape)
+    parts = split.tile_assignment_dimensions()[: len(shape)]
+    return tuple([-(-size // count) for size, count in zip(shape, parts, strict=True)])
+
+
 def place_of(split: Any, ndim: int, devices: tuple[Device, ...], mesh: Mesh | None) -> Sharding:
     """The place that jaxlib's sharding of an array means.
 
@@ -100,16 +108,21 @@ def _orders(parts: int, axes: Axes) -> Iterator[tuple[tuple[Hashable, ...], Axes
 def layout_of(place: Sharding, ndim: int) -> tuple[Any, list[Device]]:
     """Jaxlib's sharding for arrays of `ndim` axes at a place, and its devices."""
     devices = place.device_assignment
-    parts, copies, order = tiling(place, ndim)
-    split = xla_client().HloSharding.replicate()
-    if copies < len(devices):
-        numbers = ",".join(map(str, order))
-        sizes = ",".join(map(str, (*parts, copies)))
-        text = f"{{devices=[{sizes}]{numbers} last_tile_dim_replicate}}"
-        split = xla_client().HloSharding.from_string(text)
     # Of the default memory jaxlib is faster without the name.
     kind = None if place is place.own_memory else place.memory_kind
+    split = split_of(place, ndim)
     return extension().GSPMDSharding(device_list(*devices), split, kind), list(devices)
+
+
+def split_of(place: Sharding, ndim: int) -> Any:
+    """How a place splits arrays of `ndim` axes, in jaxlib's words, of numbers of its devices."""
+    parts, copies, order = tiling(place, ndim)
+    if copies == len(order):
+        return xla_client().HloSharding.replicate()
+    numbers = ",".join(map(str, order))
+    sizes = ",".join(map(str, (*parts, copies)))
+    text = f"{{devices=[{sizes}]{numbers} last_tile_dim_replicate}}"
+    return xla_client().HloSharding.from_string(text)
 
 
 for _known in (deals_alike, lies_alike, layout_of):

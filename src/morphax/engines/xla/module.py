@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, final
 
+from ...runtime.places import Places
+
 # Larger constants bloat the text and are copied by the compiler; they are passed as operands.
 _LARGEST_WRITTEN_CONSTANT = 64 * 1024
 
@@ -37,7 +39,7 @@ class Module:
         plain_extremes: whether XLA's own maxima and minima of floats are exact in this module.
         meshes: those that are declared already, by their text, with their names.
         symbols: of the sizes in it; all functions take their values first.
-        num_devices: on how many it will run.
+        places: where it will run, if that is known; on one device if not.
     """
 
     def __init__(
@@ -49,14 +51,14 @@ class Module:
         plain_extremes: bool = False,
         meshes: Mapping[str, str] | None = None,
         symbols: Sequence[str] = (),
-        num_devices: int = 1,
+        places: Places | None = None,
     ) -> None:
         self.platform = platform
         self.locations = locations
         self.largest_constant = largest_constant
         self.plain_extremes = plain_extremes
         self.symbols = symbols
-        self.num_devices = num_devices
+        self.places = places
         self.guards_extremes = False
         self.functions: list[str] = []
         # By program, the mesh whose members run it, and what operations carry.
@@ -65,8 +67,15 @@ class Module:
         self.used_names: set[str] = {"main"}
         self.callbacks: list[Callable[..., Any]] = []
         self.inspections: list[Callable[[Any], Any]] = []
+        # What divides operations of it, which live as long as it may be compiled.
+        self.partitioners: list[Any] = []
         self.channels = itertools.count(1)
         self.counter = 0
+
+    @property
+    def num_devices(self) -> int:
+        """On how many devices it will run."""
+        return 1 if self.places is None else len(self.places.devices)
 
     def mesh_name(self, text: str) -> str:
         """The name of a mesh, which is declared once."""

@@ -47,7 +47,7 @@ def as_operands(
 
 def stand_in(x: Any) -> Any:
     """For what has a shape and a sharding, an array without numbers that is committed to it."""
-    sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
+    sharding = x.format.row_major("lower") if isinstance(x, ShapeDtypeStruct) else None
     if not isinstance(sharding, Sharding):
         return x
     return Array(shape_aval(x), None, None, sharding, True)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
 from ..runtime.device import Device
+from ..runtime.part_access import parts_of
 from ..runtime.sharding import Index, Sharding, SingleDeviceSharding
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ def shards_of(x: Array) -> list[Shard]:
     if isinstance(place, SingleDeviceSharding):
         return [Shard(place.device, place, x.shape, x)]
     memory = place.memory_kind
-    parts = iter(x.buffer_at(place)._arrays)
+    parts = iter(parts_of(x.buffer_at(place)))
     aval = x.aval.update(shape=place.shard_shape(x.shape))
     mine = place.addressable_devices
 

@@ -9,18 +9,20 @@ the user is copied before it gets here.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from ..core import Layout
 from ..util import host_memory
-from .client import device_list, exports_versioned_dlpack, extension
+from .client import device_list, exports_versioned_dlpack, extension, on_forget_clients
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
 from .layouts import layout_of
 from .opaque import is_opaque, opaque_of, words_of
-from .sharding import Sharding
+from .part_access import contents_of, parts_of
+from .sharding import Index, Sharding
 
 
 def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
@@ -67,9 +69,18 @@ def copied_to_device(host: np.ndarray[Any, Any], aval: Any, place: Sharding) -> 
 
 def _parts(host: np.ndarray[Any, Any], place: Sharding) -> list[np.ndarray[Any, Any]]:
     """What each device of a place holds of an array."""
-    indices = place.devices_indices_map(host.shape)
     # NumPy's `ascontiguousarray` would give an axis to arrays that have none.
-    return [np.asarray(host[indices[device]], order="C") for device in place.device_assignment]
+    return [np.asarray(host[index], order="C") for index in _indices(place, host.shape)]
+
+
+@lru_cache(maxsize=1024)
+def _indices(place: Sharding, shape: tuple[int, ...]) -> tuple[Index, ...]:
+    """What the devices of a place hold of an array, one by one."""
+    indices = place.devices_indices_map(shape)
+    return tuple([indices[device] for device in place.device_assignment])
+
+
+on_forget_clients(_indices.cache_clear)
 
 
 class _HostAval:
@@ -107,21 +118,18 @@ def _seen(buffer: Any) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(memoryview(buffer))
     except BufferError:
-        # Dtypes that Python does not know, other memory, failures.  Jaxlib looks for the package
-        # jax each time here, which takes 40 µs where there is none.
-        host: np.ndarray[Any, Any] = buffer._single_device_array_to_np_array_did_copy()[0]
-        return host
+        # Dtypes that Python does not know, other memory, failures.
+        return contents_of((buffer,))[0]
 
 
 def _gathered(buffer: Any, place: Sharding) -> np.ndarray[Any, Any]:
     """The whole of a buffer that lies in parts."""
-    parts = [_seen(part) for part in buffer._arrays]
+    parts = [_seen(part) for part in parts_of(buffer)]
     if place.is_fully_replicated:
         return parts[0]
     whole = np.empty(buffer.aval.shape, parts[0].dtype)
-    indices = place.devices_indices_map(whole.shape)
-    for device, part in zip(place.device_assignment, parts, strict=True):
-        whole[indices[device]] = part
+    for index, part in zip(_indices(place, whole.shape), parts, strict=True):
+        whole[index] = part
     whole.flags.writeable = False
     return whole
 
@@ -154,17 +162,16 @@ _Box = tuple[tuple[int, int], ...]
 
 def _boxes(place: Sharding, shape: tuple[int, ...]) -> list[_Box]:
     """First and last plus one of each axis of what the devices of a place hold, one by one."""
-    indices = place.devices_indices_map(shape)
     return [
-        tuple([s.indices(n)[:2] for s, n in zip(indices[device], shape, strict=True)])
-        for device in place.device_assignment
+        tuple([s.indices(n)[:2] for s, n in zip(index, shape, strict=True)])
+        for index in _indices(place, shape)
     ]
 
 
 def _pieces(buffer: Any, place: Sharding) -> dict[_Box, np.ndarray[Any, Any]]:
     """The different parts of a buffer, without a copy."""
-    each = zip(_boxes(place, buffer.aval.shape), buffer._arrays, strict=True)
-    return {box: part._single_device_array_to_np_array_did_copy()[0] for box, part in each}
+    parts = contents_of(parts_of(buffer))
+    return dict(zip(_boxes(place, buffer.aval.shape), parts, strict=True))
 
 
 def _assembled(box: _Box, pieces: dict[_Box, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:

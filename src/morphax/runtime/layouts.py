@@ -7,15 +7,13 @@ from functools import cache
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ..core.partition_spec import PartitionSpec
-from .client import device_list, extension, on_forget_clients, xla_client
+from .client import device_list, extension, on_forget_clients
 from .device import Device
+from .gspmd_sharding import Tiling, tiled_on
 from .mesh import Mesh
 from .named_sharding import NamedSharding
-from .sharding import Sharding, repeated_on
-from .tiled_sharding import Tiling, tiled_on
+from .sharding import Sharding
 
 
 def tiling(place: Sharding, ndim: int) -> Tiling:
@@ -67,17 +65,14 @@ def place_of(split: Any, ndim: int, devices: tuple[Device, ...], mesh: Mesh | No
     count = len(devices)
     found = Tiling((1,) * ndim, count, tuple(range(count)))
     if split is not None and not split.is_replicated():
-        parts = tuple(split.tile_assignment_dimensions()[:ndim])
-        numbers = np.array(split.tile_assignment_devices()).reshape(prod(parts), -1)
-        order = np.sort(numbers, axis=1).ravel().tolist()
-        found = Tiling(parts, numbers.shape[1], tuple(order))
+        found = Tiling.of(split, ndim)
     if mesh is not None and mesh.device_assignment == devices:
         for spec in _specs(found.parts, mesh.shape_tuple):
             place = NamedSharding(mesh, PartitionSpec(*spec))
             # The same numbers of parts may be dealt out otherwise.
             if tiling(place, ndim) == found:
                 return place
-    return repeated_on(devices) if found.copies == count else tiled_on(devices, found)
+    return tiled_on(devices, found)
 
 
 Axes = Sequence[tuple[Hashable, int]]
@@ -116,13 +111,7 @@ def layout_of(place: Sharding, ndim: int) -> tuple[Any, list[Device]]:
 
 def split_of(place: Sharding, ndim: int) -> Any:
     """How a place splits arrays of `ndim` axes, in jaxlib's words, of numbers of its devices."""
-    parts, copies, order = tiling(place, ndim)
-    if copies == len(order):
-        return xla_client().HloSharding.replicate()
-    numbers = ",".join(map(str, order))
-    sizes = ",".join(map(str, (*parts, copies)))
-    text = f"{{devices=[{sizes}]{numbers} last_tile_dim_replicate}}"
-    return xla_client().HloSharding.from_string(text)
+    return tiling(place, ndim).split()
 
 
 for _known in (deals_alike, lies_alike, layout_of):

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from types import MemberDescriptorType
 from typing import Any, Final, final
 
+from ..runtime.gspmd_sharding import GSPMDSharding
 from ..runtime.mesh import Mesh
 from ..runtime.named_sharding import NamedSharding
-from ..runtime.sharding import RepeatedSharding, SingleDeviceSharding
-from ..runtime.tiled_sharding import TiledSharding
+from ..runtime.sharding import SingleDeviceSharding
 from ..util.memo import memoize
 from .pure_functions import is_pure
 
-PLACES: Final = (Mesh, NamedSharding, SingleDeviceSharding, RepeatedSharding, TiledSharding)
+PLACES: Final = (Mesh, NamedSharding, SingleDeviceSharding, GSPMDSharding)
 """Classes of interned objects that never change: equal ones are one object."""
 
 

@@ -119,7 +119,7 @@ _OUR_PACKAGES: Final = frozenset(
 )
 _OUR_MODULES: Final = frozenset(
     "config.contexts engines.reference.nan_checks engines.reference.replay runtime.mesh "
-    "runtime.named_sharding runtime.sharding runtime.tiled_sharding util.memo "
+    "runtime.named_sharding runtime.sharding runtime.gspmd_sharding util.memo "
     "util.messages".split()
 )
 # What these hold looks elsewhere: at the arrays that are alive, at files, at options of printing.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
+from ..runtime.buffers import parts_of
 from ..runtime.device import Device
-from ..runtime.part_access import parts_of
 from ..runtime.sharding import Index, Sharding, SingleDeviceSharding
 
 if TYPE_CHECKING:

@@ -4,13 +4,21 @@ On the CPU both are the same memory: a 64-byte aligned, C-contiguous NumPy array
 buffer without a copy, and a device buffer is read as a NumPy array without a copy.  Sharing is safe
 because the memory of an `Array` is never written to after the array is made; memory that belongs to
 the user is copied before it gets here.
+
+When jaxlib is asked for the parts of a buffer, or the contents of one, it would like to make avals
+of the package jax: it imports that package each time.  Where there is none, this is a search
+through all folders, part by part; where there is one, it would be loaded.  So imports of it fail at
+once while jaxlib is at that, on this thread alone.
 """
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
+from importlib.machinery import ModuleSpec
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -21,7 +29,6 @@ from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
 from .layouts import layout_of
 from .opaque import is_opaque, opaque_of, words_of
-from .part_access import contents_of, parts_of
 from .sharding import Index, Sharding
 
 
@@ -119,7 +126,47 @@ def _seen(buffer: Any) -> np.ndarray[Any, Any]:
         return np.asarray(memoryview(buffer))
     except BufferError:
         # Dtypes that Python does not know, other memory, failures.
-        return contents_of((buffer,))[0]
+        return _contents_of((buffer,))[0]
+
+
+@final
+class _Refusal:
+    """Finds no modules, and ends the search for jax where jaxlib is asked for parts."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name == "jax" and getattr(_asking, "now", False):
+            raise ModuleNotFoundError("jaxlib does without jax here", name=name)
+        return None
+
+
+_asking: Final = threading.local()
+
+
+def _refuse_jax() -> None:
+    """Let imports of jax fail on this thread, until the flag is taken back."""
+    if _Refusal not in sys.meta_path:
+        sys.meta_path.insert(0, _Refusal)
+    _asking.now = "jax" not in sys.modules
+
+
+def parts_of(buffer: Any) -> list[Any]:
+    """The parts of a buffer on the devices of this process, each as a buffer, in their order."""
+    _refuse_jax()
+    try:
+        parts: list[Any] = buffer._arrays
+        return parts
+    finally:
+        _asking.now = False
+
+
+def _contents_of(buffers: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """What buffers on one device each hold, shared where it is in the memory of the host."""
+    _refuse_jax()
+    try:
+        return [buffer._single_device_array_to_np_array_did_copy()[0] for buffer in buffers]
+    finally:
+        _asking.now = False
 
 
 def _gathered(buffer: Any, place: Sharding) -> np.ndarray[Any, Any]:
@@ -170,7 +217,7 @@ def _boxes(place: Sharding, shape: tuple[int, ...]) -> list[_Box]:
 
 def _pieces(buffer: Any, place: Sharding) -> dict[_Box, np.ndarray[Any, Any]]:
     """The different parts of a buffer, without a copy."""
-    parts = contents_of(parts_of(buffer))
+    parts = _contents_of(parts_of(buffer))
     return dict(zip(_boxes(place, buffer.aval.shape), parts, strict=True))
 
 

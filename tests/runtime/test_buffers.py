@@ -11,7 +11,7 @@ import pytest
 
 import morphax as jax
 from morphax import NamedSharding, P
-from morphax.runtime import part_access
+from morphax.runtime import buffers
 from morphax.sharding import Mesh
 
 MESH = Mesh(jax.devices("cpu")[:4], "x")
@@ -65,6 +65,6 @@ def test_imports_of_others_are_theirs(searched: list[str]) -> None:
                 __import__("jax")
 
     with pytest.raises(RuntimeError, match="no parts"):
-        part_access.parts_of(Buffer())
+        buffers.parts_of(Buffer())
     Buffer.imports()
     assert searched.count("jax") == 2

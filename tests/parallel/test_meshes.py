@@ -267,3 +267,26 @@ def test_grids_of_devices(two_devices: list[Any]) -> None:
     ):
         with pytest.raises(ValueError, match=r"(?s)given:.*expected:.*fix:"):
             wrong()
+
+
+def test_handlers_of_kinds_of_devices(
+    two_devices: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        given.append((args, kwargs))
+        return answer
+
+    monkeypatch.setitem(mesh_utils.device_kind_handler_dict, two_devices[0].device_kind, handler)
+    answer: Any = np.array(two_devices[::-1])
+    grid = mesh_utils.create_device_mesh((2,), two_devices, contiguous_submeshes=True)
+    assert grid.tolist() == two_devices[::-1]
+    assert given == [(((2,), two_devices), {"contiguous_submeshes": True})]
+    assert jax.make_mesh((2,), ("x",), devices=two_devices).devices.tolist() == two_devices[::-1]
+    answer = None
+    assert mesh_utils.create_device_mesh((2,), two_devices).tolist() == two_devices
+    for wrong in (np.array(two_devices)[:1], np.array(two_devices)[:, None]):
+        answer = wrong
+        with pytest.raises(ValueError, match="device_kind_handler_dict"):
+            mesh_utils.create_device_mesh((2,), two_devices)

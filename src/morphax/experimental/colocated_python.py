@@ -97,13 +97,13 @@ def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
             different devices or other than was said; or there are no arguments and no devices.
 
     Example:
-        >>> import morphax as jax, morphax.numpy as jnp
+        >>> import morphax.numpy as jnp
         >>> from morphax.experimental.colocated_python import colocated_python
         >>> @colocated_python
-        ... def host_sum(x):
-        ...     return jnp.asarray(float(x.sum()))
-        >>> host_sum(jnp.ones(3))
-        Array(3., dtype=float32)
+        ... def sorted_by_python(x):
+        ...     return jnp.asarray(sorted(x.tolist()))
+        >>> sorted_by_python(jnp.array([2, 1]))
+        Array([1, 2], dtype=int32)
     """
     check_callable("colocated_python, argument fun", fun)
     return _wrapped(fun, _Specialization())

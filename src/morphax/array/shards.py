@@ -79,7 +79,7 @@ def shards_of(x: Array) -> list[Shard]:
         return [Shard(place.device, place, x.shape, x)]
     memory = place.memory_kind
     parts = iter(parts_of(x.buffer_at(place)))
-    aval = x.aval.update(shape=place.shard_shape(x.shape))
+    aval = x.aval.update(shape=place.shard_shape(x.shape), sharding=None)
     mine = place.addressable_devices
 
     def data_at(device: Device) -> Array | None:

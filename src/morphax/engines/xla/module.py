@@ -70,6 +70,8 @@ class Module:
         # What divides operations of it, which live as long as it may be compiled.
         self.partitioners: list[Any] = []
         self.channels = itertools.count(1)
+        # Each stands for a further operand of functions, which are told apart by identity.
+        self.positions: dict[Any, Any] = {}
         self.counter = 0
 
     @property
@@ -93,8 +95,8 @@ class Module:
 
 
 class Function(NamedTuple):
-    """A written function: text, name, and the large constants that it takes after its operands."""
+    """A written function: text, name, and what it takes after its operands (`Builder.hoisted`)."""
 
     text: str
     name: str
-    constants: Sequence[tuple[Any, Any]]
+    hoisted: Sequence[tuple[Any, Any]]

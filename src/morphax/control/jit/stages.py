@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, Protocol, final, runtime_checkable
 
 from ...array import Array
@@ -30,6 +30,8 @@ from .operands import as_operands, only_arrays, stand_in
 from .plans import Where, binding_operands, place_of_call, plan_of
 from .spreading import Spread
 from .stage_info import Stage, one_platform
+
+_place_of, _is_committed, _MOST_BOUND = attrgetter("place"), attrgetter("_committed"), 64
 
 
 @runtime_checkable
@@ -62,6 +64,7 @@ class Traced(Stage):
     __slots__ = (
         "_argument_names",
         "_binding",
+        "_bound_plans",
         "_committed",
         "_params",
         "_place",
@@ -95,6 +98,7 @@ class Traced(Stage):
         self._spread = spread
         self._binding: Sequence[int] = ()
         self._plans: dict[Where, Plan] = {}
+        self._bound_plans: dict[Any, tuple[Plan, bool]] = {}
         self._argument_names: Sequence[str] | None = None
 
     def name_arguments(self) -> Sequence[str]:
@@ -108,7 +112,7 @@ class Traced(Stage):
         """The same program, to be compiled for the place that these leaves are bound to."""
         if self._spread is not None:
             other = copy(self)
-            other._place, other._spread = self._spread_places(leaves), None
+            other._place, other._spread, other._bound_plans = self._spread_places(leaves), None, {}
             return other
         bound = [stand_in(x) for x in leaves]
         if self._committed or not any([type(x) is Array and x._committed for x in bound]):
@@ -118,7 +122,7 @@ class Traced(Stage):
         if not committed or where is self._place:
             return self
         other = copy(self)
-        other._place = where
+        other._place, other._bound_plans = where, {}
         return other
 
     def capturing(self, captured: Sequence[Any]) -> Traced:
@@ -168,22 +172,32 @@ class Traced(Stage):
         if type(current_trace()) is not EvalTrace:
             return self.bind(leaves)
         if self._spread is not None:
-            return self._apply_spread([as_array(x) for x in leaves])
+            leaves = [as_array(x) for x in leaves]
         operands = leaves
         if not only_arrays(map(type, leaves)):
             operands = as_operands(leaves, self._flat_in_avals, (self._place,) * len(leaves))
-        where: Any = self._place
-        committed = self._committed
-        if not committed and any_committed(operands):
-            binding = self._binding or self._binding_operands()
-            where, committed = place_of_call(self._program, operands, binding, where)
-        plan = self._plans.get(where) or self._compile(where)
+        if self._spread is not None or (not self._committed and any_committed(operands)):
+            plan, committed = self._plan_bound(operands)
+        else:
+            plan = self._plans.get(self._place) or self._compile(self._place)
+            committed = self._committed
         return self.out_tree.unflatten(plan.run(operands, committed))
 
-    def _apply_spread(self, operands: Sequence[Array]) -> Any:
-        where = self._spread_places(operands)
-        plan = self._plans.get(where) or self._compile(where)
-        return self.out_tree.unflatten(plan.run(operands, committed=True))
+    def _plan_bound(self, operands: Sequence[Array]) -> tuple[Plan, bool]:
+        """The plan for the places that operands are bound to, and whether its results are."""
+        key = tuple(map(_place_of, operands)), tuple(map(_is_committed, operands))
+        if (known := self._bound_plans.get(key)) is not None:
+            return known
+        where: Where
+        if self._spread is not None:
+            where, committed = self._spread_places(operands), True
+        else:
+            binding = self._binding or self._binding_operands()
+            where, committed = place_of_call(self._program, operands, binding, self._place)
+        if len(self._bound_plans) >= _MOST_BOUND:
+            self._bound_plans.clear()
+        known = self._bound_plans[key] = self._plans.get(where) or self._compile(where), committed
+        return known
 
     def _spread_places(self, leaves: Sequence[Any]) -> Places:
         assert self._spread is not None

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, final
 
+from ...runtime.places import Places
+
 # Larger constants bloat the text and are copied by the compiler; they are passed as operands.
 _LARGEST_WRITTEN_CONSTANT = 64 * 1024
 
@@ -50,8 +52,8 @@ class Module:
         plain_extremes: whether XLA's own maxima and minima of floats are exact in this module.
         meshes: those that are declared already, by their text, with their names.
         symbols: of the sizes in it; all functions take their values first.
-        num_devices: on how many it will run.
         rules: for lowering, instead of those of primitives.
+        places: where it will run, if that is known; on one device if not.
     """
 
     def __init__(
@@ -63,8 +65,8 @@ class Module:
         plain_extremes: bool = False,
         meshes: Mapping[str, str] | None = None,
         symbols: Sequence[str] = (),
-        num_devices: int = 1,
         rules: Mapping[Any, Callable[..., Any]] | None = None,
+        places: Places | None = None,
     ) -> None:
         self.platforms = (platform,) if isinstance(platform, str) else tuple(platform)
         # The platform that is written for now, `None` while that is all of them.
@@ -73,7 +75,7 @@ class Module:
         self.largest_constant = largest_constant
         self.plain_extremes = plain_extremes
         self.symbols = symbols if self.written_for else (PLATFORM_INDEX, *symbols)
-        self.num_devices = num_devices
+        self.places = places
         self.rules = rules or {}
         # Of values that depend on the platform alone, by name: their one element for each.
         self.elements: dict[str, Mapping[str, Any]] = {}
@@ -87,6 +89,8 @@ class Module:
         self.used_names: set[str] = {"main"}
         self.callbacks: list[Callable[..., Any]] = []
         self.inspections: list[Callable[[Any], Any]] = []
+        # What divides operations of it, which live as long as it may be compiled.
+        self.partitioners: list[Any] = []
         self.channels = itertools.count(1)
         # Each stands for a further operand of functions, which are told apart by identity.
         self.positions: dict[Any, Any] = {}
@@ -107,6 +111,11 @@ class Module:
             yield
         finally:
             self.written_for = before
+
+    @property
+    def num_devices(self) -> int:
+        """On how many devices it will run."""
+        return 1 if self.places is None else len(self.places.devices)
 
     def mesh_name(self, text: str) -> str:
         """The name of a mesh, which is declared once."""

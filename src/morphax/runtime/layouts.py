@@ -14,7 +14,7 @@ from .client import device_list, extension, on_forget_clients, xla_client
 from .device import Device
 from .mesh import Mesh
 from .named_sharding import NamedSharding
-from .sharding import Sharding, repeated_on
+from .sharding import Sharding, own_devices, repeated_on
 from .tiled_sharding import Tiling, tiled_on
 
 
@@ -98,7 +98,7 @@ def _orders(parts: int, axes: Axes) -> Iterator[tuple[tuple[Hashable, ...], Axes
 
 @cache
 def layout_of(place: Sharding, ndim: int) -> tuple[Any, list[Device]]:
-    """Jaxlib's sharding for arrays of `ndim` axes at a place, and its devices."""
+    """Jaxlib's sharding for arrays of `ndim` axes at a place, and its devices in this process."""
     devices = place.device_assignment
     parts, copies, order = tiling(place, ndim)
     split = xla_client().HloSharding.replicate()
@@ -109,7 +109,7 @@ def layout_of(place: Sharding, ndim: int) -> tuple[Any, list[Device]]:
         split = xla_client().HloSharding.from_string(text)
     # Of the default memory jaxlib is faster without the name.
     kind = None if place is place.own_memory else place.memory_kind
-    return extension().GSPMDSharding(device_list(*devices), split, kind), list(devices)
+    return extension().GSPMDSharding(device_list(*devices), split, kind), own_devices(place)
 
 
 for _known in (deals_alike, lies_alike, layout_of):

@@ -102,7 +102,7 @@ class Sharding(ABC):
     @property
     def addressable_devices(self) -> set[Device]:
         """The devices among `device_set` that belong to this process."""
-        return {d for d in self.device_set if d.process_index == d.client.process_index()}
+        return set(own_devices(self))
 
     @property
     def has_addressable_devices(self) -> bool:
@@ -357,9 +357,21 @@ def whole_on(device: Device) -> SingleDeviceSharding:
 _repeated = memoize(RepeatedSharding)
 
 
+def own_devices(place: Sharding) -> list[Device]:
+    """The devices of a place that belong to this process, in the order of its programs."""
+    return [d for d in place.device_assignment if d.process_index == d.client.process_index()]
+
+
 def default_place() -> SingleDeviceSharding:
     """Where is computed what no committed array binds to another place."""
     return home if current_config().default_device is None else whole_on(default_device())
+
+
+def is_readable(place: Sharding) -> bool:
+    """Whether this process holds all of an array that lies there."""
+    if place.is_fully_addressable:
+        return True
+    return place.is_fully_replicated and place.has_addressable_devices
 
 
 def default_kind(device: Device) -> str:

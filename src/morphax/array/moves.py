@@ -27,8 +27,15 @@ class BetweenProcesses(ABC):
         """A buffer at `place` with the numbers of `x`, of which this process has a part."""
 
     @abstractmethod
-    def check_same(self, x: Array, place: Sharding) -> None:
-        """Raise `AssertionError` unless all processes put the same numbers at a place."""
+    def check_same(self, x: Array, place: Sharding, where: str, given: str) -> None:
+        """Raise `AssertionError` unless all processes of a place have the same numbers.
+
+        Args:
+            x: the numbers.
+            place: whose processes compare theirs.
+            where: function and argument, for error text.
+            given: what the numbers are, likewise.
+        """
 
 
 _between_processes: BetweenProcesses
@@ -85,7 +92,12 @@ def check_put(x: Array, committed: bool, place: Sharding) -> None:
     elif not is_own and committed:
         raise ValueError(_elsewhere(x, place))
     elif not is_own and place.has_addressable_devices:
-        _between_processes.check_same(x, place)
+        check_same_in_all(x, place, "device_put, argument x", x.aval.str_short())
+
+
+def check_same_in_all(x: Array, place: Sharding, where: str, given: str) -> None:
+    """See `BetweenProcesses.check_same`."""
+    _between_processes.check_same(x, place, where, given)
 
 
 def _elsewhere(x: Array, place: Sharding) -> str:

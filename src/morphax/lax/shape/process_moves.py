@@ -39,7 +39,7 @@ class ProgramsBetweenProcesses(BetweenProcesses):
         own = [parts[device].buffer_at(parts[device].place) for device in own_devices(place)]
         return buffers.joined(own, result.aval, place)
 
-    def check_same(self, x: Array, place: Sharding) -> None:
+    def check_same(self, x: Array, place: Sharding, where: str, given: str) -> None:
         # Each process says a digest of its numbers, on each of its devices, and all compare.
         host, devices = x.to_host(), place.device_assignment
         digest = sha256(f"{host.dtype}{host.shape}".encode() + host.tobytes()).digest()
@@ -55,12 +55,12 @@ class ProgramsBetweenProcesses(BetweenProcesses):
         others = [d.process_index for d, does in zip(devices, differs, strict=True) if does]
         raise AssertionError(
             message(
-                "device_put, argument x",
-                given=f"{x.aval.str_short()} with other numbers here, in process "
-                f"{own_devices(place)[0].process_index}, than in process {min(others)}",
-                expected="the same numbers in all processes whose devices are to hold it",
-                fix="Make an array of each process's own part by "
-                "jax.make_array_from_process_local_data.",
+                where,
+                given=f"{given} in process {own_devices(place)[0].process_index}, and something "
+                f"else in process {min(others)}",
+                expected="the same in all processes that take part",
+                fix="See that all processes run the same program on the same values; of values "
+                "that differ make an array by jax.make_array_from_process_local_data.",
             )
         )
 

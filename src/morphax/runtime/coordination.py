@@ -138,8 +138,12 @@ def _fail(error: RollCallError) -> NoReturn:
     ) from error.__cause__
 
 
-def leave() -> None:
-    """Wait until all processes leave, and compute alone from then on; nothing if this one does."""
+def leave(*, at_exit: bool = False) -> None:
+    """Wait until all processes leave, and compute alone from then on; nothing if this one does.
+
+    Args:
+        at_exit: whether the interpreter ends, when no thread can be started.
+    """
     own = membership()
     if own is None:
         return
@@ -147,7 +151,10 @@ def leave() -> None:
     atexit.unregister(_leave_at_exit)
     if own.preemption is not None:
         own.preemption.shutdown()
-    interruptible(own.client.shutdown)
+    if at_exit:
+        own.client.shutdown()
+    else:
+        interruptible(own.client.shutdown)
     if own.service is not None:
         own.service.shutdown()
 
@@ -161,7 +168,7 @@ def _leave_at_exit() -> None:
     own = membership()
     failed = hasattr(sys, "last_value") and not hasattr(sys, "ps1")
     if own is None or not failed:
-        leave()
+        leave(at_exit=True)
         return
     # Their destructors would wait for the others.
     for lasting in (own.service, own.client):

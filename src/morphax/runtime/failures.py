@@ -20,8 +20,11 @@ _ADVICE = {
     "INVALID_ARGUMENT": "Check the arguments named above; if they are right, this is a fault of "
     "morphax or XLA: please report it with the program.",
     "CANCELLED": "Run the program again; something else on the device stopped it.",
-    "UNAVAILABLE": "Check that the device and the other processes are alive, then start anew.",
+    "UNAVAILABLE": "Check that the device and the other processes are alive and run the same "
+    "program, then start anew.",
 }
+# Failures to communicate have a status of any kind.
+_COMMUNICATION = "Gloo "
 _REPORT = "This is a fault of morphax or XLA: please report it with the program."
 
 
@@ -45,6 +48,8 @@ def raise_failure(error: RuntimeError, where: str) -> NoReturn:
     status, separator, detail = str(error).partition(":")
     if not separator or not status.isupper():
         status, detail = "UNKNOWN", str(error)
+    if _COMMUNICATION in detail:
+        status = "UNAVAILABLE"
     text = message(
         f"{status}: {where}",
         given=detail.strip(),

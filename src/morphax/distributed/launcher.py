@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return Launch(
         [sys.executable, "-u", *script, *options.arguments],
         options.processes,
-        options.port or _free_port(),
+        options.port or free_port(),
         prefixes=not options.no_prefix,
     ).run()
 
@@ -55,7 +55,8 @@ def _positive(text: str) -> int:
     return number
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of the loopback interface that nobody listens at now."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])

@@ -159,7 +159,18 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
                 fix="Leave it out for process 0, or compare jax.process_index() with a number.",
             )
         )
-    return tree.map(lambda x: np.asarray(_whole(_rows(x)[sources[0]])), values)
+    return tree.map(lambda x: _row(x, sources[0]), values)
+
+
+def _row(x: Any, process: int) -> np.ndarray[Any, Any]:
+    """The value of one process.
+
+    It travels as bytes: a row is told by the sum with zeros, which takes the sign of -0 away.
+    """
+    host = np.asarray(Array.from_host(x))
+    data = np.frombuffer(host.tobytes(), np.uint8)
+    found = np.asarray(_whole(_rows(data)[process]))
+    return np.frombuffer(found.tobytes(), host.dtype).reshape(host.shape)
 
 
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:

@@ -36,8 +36,8 @@ def test_a_process_that_is_killed_amid_a_collective(victim: int) -> None:
     assert time.monotonic() - start < 30
 
 
-def test_a_process_that_is_stopped_or_idle_when_another_goes() -> None:
-    (first, second) = started_alone(
+def test_an_idle_process_when_another_goes() -> None:
+    first, _ = started_alone(
         """
         own, rows = initialize()
         if own == 1:

@@ -134,3 +134,57 @@ def test_processes_that_disagree(number: str, count: str, given: str) -> None:
         assert process.returncode == 1
         assert "RuntimeError: jax.distributed.initialize" in process.stderr
         assert given in process.stderr
+
+
+def test_processes_that_run_different_programs() -> None:
+    """Each waits for the other in vain, until they find out; no other wait is taken for that."""
+    done = started_alone(
+        """
+        from morphax.runtime import interruptible
+        interruptible.long_wait_seconds = 0.5
+        own, rows = initialize()
+        x = jax.make_array_from_callback((4,), rows, lambda i: np.ones(2, np.float32))
+        f = jax.jit(lambda x: x - x.mean())
+        if own == 0:
+            time.sleep(3)  # The other waits for long, but not in vain.
+        f(x).block_until_ready()
+        print("together", flush=True)
+        if own == 0:
+            f = jax.jit(lambda x: jnp.cumsum(x)[::-1])
+        else:
+            f = jax.jit(lambda x: x * x.sum())
+        f(x).block_until_ready()
+        """,
+        2,
+    )
+    for process in done:
+        assert process.stdout.endswith("together\n")
+        assert process.returncode not in (0, -signal.SIGKILL)
+    assert any(
+        [f"in process {i}, which process {1 - i} has not" in p.stderr for i, p in enumerate(done)]
+    )
+
+
+def test_ctrl_c_while_a_process_waits_for_another() -> None:
+    first, _ = started_alone(
+        """
+        own, rows = initialize()
+        x = jax.make_array_from_callback((4,), rows, lambda i: np.ones(2, np.float32))
+        f = jax.jit(lambda x: x - x.mean())
+        f(x).block_until_ready()
+        if own == 1:
+            time.sleep(2)
+            os._exit(0)
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+        start = time.monotonic()
+        try:
+            f(x).block_until_ready()
+        except KeyboardInterrupt:
+            assert time.monotonic() - start < 1.5
+            print("interrupted", flush=True)
+            os._exit(0)
+        """,
+        2,
+    )
+    assert first.stdout.endswith("interrupted\n"), first.stderr

@@ -19,8 +19,9 @@ from typing import Any, NoReturn, final
 
 from ..util.messages import message
 from .client import extension, is_any_running, jaxlib_module
-from .interruptible import interruptible
+from .interruptible import interruptible, on_long_wait
 from .membership import Membership, membership, set_membership
+from .program_ledger import Ledger
 from .roll_call import Address, RollCall, RollCallError, own_host, report
 
 _WHERE = "jax.distributed.initialize"
@@ -94,6 +95,8 @@ def join(plan: Plan) -> None:
         use_compression=True,
     )
     interruptible(client.connect)
+    ledger = Ledger(client, plan.process)
+    on_long_wait(ledger.look)
     set_membership(
         Membership(
             plan.process,
@@ -103,6 +106,7 @@ def join(plan: Plan) -> None:
             own_host(plan.coordinator),
             math.ceil(plan.joining_seconds / 60),
             plan.partition,
+            ledger,
         )
     )
     atexit.register(_leave_at_exit)
@@ -148,6 +152,7 @@ def leave(*, at_exit: bool = False) -> None:
     if own is None:
         return
     set_membership(None)
+    on_long_wait(None)
     atexit.unregister(_leave_at_exit)
     if own.preemption is not None:
         own.preemption.shutdown()

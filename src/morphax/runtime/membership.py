@@ -5,8 +5,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
+
+from .device import Device
+
+if TYPE_CHECKING:
+    from .program_ledger import Ledger
 
 
 @final
@@ -22,6 +28,7 @@ class Membership:
         host: the address by which the others reach this process, `None` if jaxlib is to find it.
         patience_minutes: how long to wait for the devices of the others.
         partition: of the local devices, as the user numbers them.
+        ledger: of the programs that are run with others.
         preemption: jaxlib's watch for the signal that ends the program, once it is asked for.
     """
 
@@ -32,6 +39,7 @@ class Membership:
     host: str | None
     patience_minutes: int
     partition: int | None
+    ledger: Ledger
     preemption: Any = None
 
 
@@ -41,6 +49,17 @@ _current: Membership | None = None
 def membership() -> Membership | None:
     """That of this process, `None` if it computes alone."""
     return _current
+
+
+def note_shared_program(name: str, text: str, devices: Sequence[Device]) -> bool:
+    """Whether other processes run a program too; if so, it is written down for them to see."""
+    if _current is None:
+        return False
+    processes = {device.process_index for device in devices}
+    if processes == {_current.process}:
+        return False
+    _current.ledger.note(name, f"{[device.id for device in devices]} {text}", processes)
+    return True
 
 
 def set_membership(own: Membership | None) -> None:

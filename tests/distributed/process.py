@@ -19,4 +19,5 @@ def main(devices: str, names: list[str]) -> None:
     print("done", flush=True)
 
 
-main(sys.argv[1], sys.argv[2:])
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2:])

@@ -109,7 +109,7 @@ def _to_global(x: Any, sharding: NamedSharding) -> Array:
     if isinstance(x, Array) and not x.is_fully_addressable:
         return x
     if sharding.is_fully_addressable:
-        return device_put(x, sharding)  # type: ignore[no-any-return]
+        return device_put(x, sharding)
     return make_array_from_process_local_data(sharding, np.asarray(x))
 
 
@@ -118,7 +118,7 @@ def _to_local(x: Any, sharding: NamedSharding) -> Array:
         return x
     x = device_put(x, sharding)
     if x.is_fully_addressable:
-        return x  # type: ignore[no-any-return]
+        return x
     assert isinstance(sharding.mesh, Mesh)
     local = NamedSharding(sharding.mesh.local_mesh, sharding.spec)
     parts = [local.mesh.parts(names) for names in local.splits(x.ndim)]

@@ -96,7 +96,7 @@ def _whole(x: Array) -> Array:
     if x.is_fully_replicated:
         return x
     mesh = Mesh(list(x.sharding.device_assignment), "device")
-    return device_put(x, NamedSharding(mesh, PartitionSpec()))  # type: ignore[no-any-return]
+    return device_put(x, NamedSharding(mesh, PartitionSpec()))
 
 
 def _check_alike(in_tree: Any, where: str) -> None:
@@ -169,7 +169,8 @@ def _row(x: Any, process: int) -> np.ndarray[Any, Any]:
     """
     host = np.asarray(Array.from_host(x))
     data = np.frombuffer(host.tobytes(), np.uint8)
-    found = np.asarray(_whole(_rows(data)[process]))
+    rows: Any = _rows(data)
+    found = np.asarray(_whole(rows[process]))
     return np.frombuffer(found.tobytes(), host.dtype).reshape(host.shape)
 
 

@@ -35,7 +35,7 @@ class ProgramsBetweenProcesses(BetweenProcesses):
         if place.device_assignment == devices:
             return result.buffer_at(target)
         # The same parts, in the order of the devices of the other place.
-        parts = {shard.device: shard.data for shard in result.addressable_shards}
+        parts: dict[Device, Any] = {s.device: s.data for s in result.addressable_shards}
         own = [parts[device].buffer_at(parts[device].place) for device in own_devices(place)]
         return buffers.joined(own, result.aval, place)
 

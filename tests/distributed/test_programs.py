@@ -9,7 +9,7 @@ import pytest
 from . import members, programs
 from .launching import launched
 
-SMALL = (programs.collectives, programs.assembly, programs.training, programs.runs_in_a_row)
+SMALL = (programs.collectives, programs.assembly, programs.runs_in_a_row)
 
 
 @pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda f: f.__name__)

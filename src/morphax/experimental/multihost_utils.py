@@ -8,6 +8,7 @@ from ..parallel.host_local_arrays import (
 from ..parallel.host_local_arrays import (
     host_local_array_to_global_array as host_local_array_to_global_array,
 )
+from ..parallel.processes import ProcessFailureError as ProcessFailureError
 from ..parallel.processes import assert_equal as assert_equal
 from ..parallel.processes import broadcast_one_to_all as broadcast_one_to_all
 from ..parallel.processes import live_devices as live_devices

@@ -248,6 +248,26 @@ def reached_preemption_sync_point(step_id: int) -> bool:
     return bool(preemption_watch().reached_sync_point(step_id))
 
 
+class ProcessFailureError(Exception):
+    """Processes have gone within a block of `live_devices`.
+
+    Attributes:
+        failed_devices: their devices.
+    """
+
+    def __init__(self, failed_devices: set[Device]) -> None:
+        super().__init__(
+            message(
+                "live_devices",
+                given=f"the processes {sorted({d.process_index for d in failed_devices})}, which "
+                "have gone within the block",
+                expected="the same processes at its end",
+                fix="Do the work of the block again without their devices.",
+            )
+        )
+        self.failed_devices = failed_devices
+
+
 @contextmanager
 def live_devices(devices: Sequence[Device]) -> Iterator[list[Device]]:
     """Context that gives those of some devices whose processes are alive.
@@ -258,7 +278,8 @@ def live_devices(devices: Sequence[Device]) -> Iterator[list[Device]]:
         devices: to choose from, some of them this process's.
 
     Raises:
-        RuntimeError: if this process is alone, or another has gone meanwhile.
+        ProcessFailureError: if a process has gone meanwhile.
+        RuntimeError: if this process is alone.
         ValueError: if no device is this process's.
 
     Example:
@@ -296,11 +317,4 @@ def live_devices(devices: Sequence[Device]) -> Iterator[list[Device]]:
     after = own.client.get_live_nodes(sorted(before))
     gone = [process for process, life in before.items() if after.get(process) != life]
     if gone:
-        raise RuntimeError(
-            message(
-                "live_devices",
-                given=f"the processes {gone}, which have gone within the block",
-                expected="the same processes at its end",
-                fix="Do the work of the block again without their devices.",
-            )
-        )
+        raise ProcessFailureError({d for d in devices if d.process_index in gone})

@@ -11,7 +11,7 @@ A process sends one line of JSON and is answered by one: ``{"error": ...}``, nul
 from __future__ import annotations
 
 import json
-import select
+import selectors
 import socket
 import time
 from collections.abc import Callable, Mapping
@@ -62,6 +62,7 @@ class RollCall:
         self._facts = facts
         self._unknown: dict[socket.socket, bytes] = {}
         self._present: dict[int, socket.socket] = {}
+        self._sources = selectors.DefaultSelector()
         family = socket.AF_INET6 if ":" in bound.host else socket.AF_INET
         both = bound.host == "::" and socket.has_dualstack_ipv6()
         try:
@@ -72,6 +73,7 @@ class RollCall:
                 "an address of this machine, with a port that is free",
                 "Choose another port, or end the program that uses it.",
             ) from error
+        self._sources.register(self._listener, selectors.EVENT_READ)
 
     def hear(self, deadline: float) -> None:
         """Return when all other processes are there; they wait for `answer`.
@@ -80,22 +82,27 @@ class RollCall:
             RollCallError: if they do not come, or disagree; those that are there are told so.
         """
         while len(self._present) < self._processes - 1:
-            self._drop_closed()
-            waiting = [self._listener, *self._unknown]
             remaining = deadline - time.monotonic()
-            ready = select.select(waiting, [], [], min(max(remaining, 0), _LONGEST_PAUSE))[0]
-            if not ready and remaining <= 0:
+            if remaining <= 0:
                 raise self._refused(self._missing())
-            for source in ready:
+            for key, _ in self._sources.select(min(remaining, _LONGEST_PAUSE)):
+                source: Any = key.fileobj
                 if source is self._listener:
-                    self._unknown[source.accept()[0]] = b""
-                else:
+                    source = source.accept()[0]
+                    self._unknown[source] = b""
+                    self._sources.register(source, selectors.EVENT_READ)
+                elif source in self._unknown:
                     self._read(source)
+                else:
+                    self._drop(source)
+        # The service listens at the same address.
+        self._sources.unregister(self._listener)
         self._listener.close()
 
     def answer(self, error: RollCallError | None = None) -> None:
         """Let the processes go on, or tell them why not."""
         said = None if error is None else [error.given, error.expected, error.fix]
+        self._sources.close()
         self._listener.close()
         for source in (*self._present.values(), *self._unknown):
             try:
@@ -114,29 +121,28 @@ class RollCall:
         if part and b"\n" not in text and len(text) < _LONGEST_LINE:
             self._unknown[source] = text
             return
-        del self._unknown[source]
         try:
             said = json.loads(text)
             process = said["process"]
         except (ValueError, KeyError, TypeError):
-            source.close()
+            self._drop(source)
             return
         if process in self._present or process == 0:
             given = f"two processes that say they are number {process}"
-            self._unknown[source] = b""
             raise self._refused(self._disagreement(given))
+        del self._unknown[source]
         self._present[process] = source
         for name, ours in self._facts.items():
             if said.get(name) != ours:
                 given = f"{name} {ours} in process 0, and {said.get(name)} in process {process}"
                 raise self._refused(self._disagreement(given))
 
-    def _drop_closed(self) -> None:
-        """Forget processes that have gone while they waited."""
-        for process, source in tuple(self._present.items()):
-            if select.select([source], [], [], 0)[0]:
-                del self._present[process]
-                source.close()
+    def _drop(self, source: socket.socket) -> None:
+        """Forget a process that has gone while it waited, or a stranger."""
+        self._unknown.pop(source, None)
+        self._present = {p: there for p, there in self._present.items() if there is not source}
+        self._sources.unregister(source)
+        source.close()
 
     def _refused(self, error: RollCallError) -> RollCallError:
         self.answer(error)

@@ -43,7 +43,7 @@ class ProgramsBetweenProcesses(BetweenProcesses):
         # Each process says a digest of its numbers, on each of its devices, and all compare.
         host, devices = x.to_host(), place.device_assignment
         digest = sha256(f"{host.dtype}{host.shape}".encode())
-        digest.update(np.ascontiguousarray(host).reshape(-1).view(np.uint8))
+        digest.update(np.ascontiguousarray(host).reshape(-1).view(np.uint8).data)
         own = np.frombuffer(digest.digest(), np.uint32)[None]
         count = len(devices)
         row = tiled_on(devices, Tiling((count, 1), 1, tuple(range(count))))

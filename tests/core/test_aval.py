@@ -12,12 +12,19 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from morphax.core import AbstractMesh, AbstractSharding, AbstractValue, ShapedArray, abstract_token
+from morphax.core import (
+    AbstractMesh,
+    AbstractSharding,
+    AbstractValue,
+    AxisType,
+    ShapedArray,
+    abstract_token,
+)
 from morphax.core.aval import _interned
 from morphax.dtypes import KeyType, float0
 
 FRY = KeyType("fry", (2,), np.uint64)
-ROWS = AbstractSharding(AbstractMesh((2,), ("x",)), (("x",),))
+ROWS = AbstractSharding(AbstractMesh((2,), ("x",), AxisType.Explicit), (("x",),))
 
 
 @pytest.mark.parametrize(
@@ -150,9 +157,9 @@ def test_token() -> None:
         (ShapedArray((4,), FRY), "key<fry>[4]", "key<fry>[4]", "ShapedArray(key<fry>[4])"),
         (
             ShapedArray((4,), "uint8", vma=frozenset({"j", "i"})),
-            "u8[4]{i,j}",
-            "uint8[4]{i,j}",
-            "ShapedArray(uint8[4]{i,j})",
+            "u8[4]{V:(i,j)}",
+            "uint8[4]{V:(i,j)}",
+            "ShapedArray(uint8[4]{V:(i,j)})",
         ),
     ],
 )

@@ -141,8 +141,8 @@ class Array(HasAval):
             return Array(self.aval, self._host, self._buffer, place, committed)
         if not self._is_unplaced():
             guard_transfer("device_to_device", self, place, explicit=True)
-        buffer = self._at_other(place)
-        return Array(self.aval, host_at(place, self._host), buffer, place, committed)
+        aval, buffer = place.typed(self.aval), self._at_other(place)
+        return Array(aval, host_at(place, self._host), buffer, place, committed)
 
     def copied(self) -> Array:
         """The same numbers at the same place, in memory of their own."""

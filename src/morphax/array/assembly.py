@@ -11,7 +11,8 @@ from .. import dtypes
 from ..core import Format, ShapedArray
 from ..runtime.buffers import joined
 from ..runtime.device import Device
-from ..runtime.sharding import Index, Sharding, own_devices
+from ..runtime.membership import own_devices
+from ..runtime.sharding import Index, Sharding
 from ..util.messages import described, message
 from .array import Array
 from .placement import device_put
@@ -119,7 +120,7 @@ def make_array_from_single_device_arrays(
         return parts[0].placed(place, committed=True)
     if isinstance(kind, dtypes.ExtendedDType):
         return _joined_in_host_memory(tuple(shape), place, by_device)
-    aval = ShapedArray(tuple(shape), kind, parts[0].weak_type)
+    aval = place.typed(ShapedArray(tuple(shape), kind, parts[0].weak_type))
     return Array(
         aval, None, joined([x.buffer_at(x.place) for x in parts], aval, place), place, True
     )
@@ -129,7 +130,7 @@ def _without_own_parts(where: str, shape: tuple[int, ...], place: Sharding, dtyp
     """An array of other processes, of which this one knows only that it is there."""
     _check_dtype_is_given(where, dtype)
     place.shard_shape(shape)
-    aval = ShapedArray(shape, dtypes.requested(dtype, where))
+    aval = place.typed(ShapedArray(shape, dtypes.requested(dtype, where)))
     return Array(aval, None, joined([], aval, place), place, True)
 
 

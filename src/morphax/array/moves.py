@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..runtime import buffers
 from ..runtime.layouts import deals_alike
-from ..runtime.membership import membership
-from ..runtime.sharding import Sharding, is_readable
+from ..runtime.membership import is_readable, membership
+from ..runtime.sharding import Sharding
 from ..util.messages import message
 
 if TYPE_CHECKING:

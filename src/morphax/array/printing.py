@@ -12,8 +12,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import abstract_token
-from ..runtime.membership import membership
-from ..runtime.sharding import is_readable
+from ..runtime.membership import is_readable, membership
 from ..util.messages import message
 
 if TYPE_CHECKING:

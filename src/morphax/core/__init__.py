@@ -22,8 +22,23 @@ from .aval import (
     abstract_token,
     like,
 )
-from .axes import axis_env, axis_size, extended_axis_env, jaxpr_axis_names
+from .axes import (
+    NamedAxis,
+    axes_in_types,
+    axis_env,
+    axis_size,
+    extended_axis_env,
+    jaxpr_axis_names,
+    with_axes,
+)
 from .axis_flow import AxisFlow, each_alone, same_axes, without_axes
+from .captures import (
+    captures_as_operands,
+    constants_as_arguments,
+    is_captured,
+    operands_as_captures,
+    with_operands,
+)
 from .check import check_jaxpr
 from .compile_time import ensure_compile_time_eval
 from .debug_info import DebugInfo, unknown_function
@@ -45,7 +60,7 @@ from .hidden_frames import frames_hidden, frames_hidden_in, hide_frames
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params
 from .layout import AutoLayout, Format, Layout
 from .leaks import held_for_a_while
-from .mesh import AbstractMesh, AbstractSharding
+from .mesh import AbstractMesh, AbstractSharding, AxisType
 from .primitive import (
     BatchAxes,
     NoResults,
@@ -81,19 +96,14 @@ from .staging import (
     StagingTrace,
     StagingTracer,
     call_program,
-    captures_as_operands,
     check_closed,
     close,
     close_open,
-    constants_as_arguments,
-    is_captured,
     literalable_types,
-    operands_as_captures,
     stage,
     stage_closed,
     stage_open,
     stage_with_operands,
-    with_operands,
 )
 from .tangents import (
     UndefinedPrimal,
@@ -170,6 +180,7 @@ __all__ = [
     "Atom",
     "AutoLayout",
     "AxisFlow",
+    "AxisType",
     "BatchAxes",
     "Cell",
     "DType",
@@ -218,6 +229,7 @@ __all__ = [
     "attributed_to_running_line",
     "attributed_to_transpose",
     "aval_of",
+    "axes_in_types",
     "axis_env",
     "axis_size",
     "call_program",

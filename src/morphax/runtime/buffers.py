@@ -21,9 +21,9 @@ from .device import Device
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
 from .layouts import layout_of
-from .membership import membership
+from .membership import is_readable, membership, own_devices
 from .opaque import is_opaque, opaque_of, words_of
-from .sharding import Sharding, is_readable, own_devices, repeated_on
+from .sharding import Sharding, repeated_on
 
 
 def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:

@@ -12,9 +12,10 @@ import numpy as np
 from ..core.partition_spec import PartitionSpec
 from .client import device_list, extension, on_forget_clients, xla_client
 from .device import Device
+from .membership import own_devices
 from .mesh import Mesh
 from .named_sharding import NamedSharding
-from .sharding import Sharding, own_devices, repeated_on
+from .sharding import Sharding, repeated_on
 from .tiled_sharding import Tiling, tiled_on
 
 

@@ -1,4 +1,4 @@
-"""Whether this process is one of several that compute together, and which.
+"""Whether this process is one of several that compute together, which, and what it has.
 
 `coordination` fills it in; clients are made by it.
 """
@@ -13,6 +13,7 @@ from .device import Device
 
 if TYPE_CHECKING:
     from .program_ledger import Ledger
+    from .sharding import Sharding
 
 
 @final
@@ -66,3 +67,15 @@ def set_membership(own: Membership | None) -> None:
     """Note that this process computes with others from here on, or alone."""
     global _current
     _current = own
+
+
+def own_devices(place: Sharding) -> list[Device]:
+    """The devices of a place that belong to this process, in the order of its programs."""
+    return [d for d in place.device_assignment if d.process_index == d.client.process_index()]
+
+
+def is_readable(place: Sharding) -> bool:
+    """Whether this process holds all of an array that lies there."""
+    if place.is_fully_addressable:
+        return True
+    return place.is_fully_replicated and place.has_addressable_devices

@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, final
 from weakref import WeakValueDictionary
 
 from ..config import current as current_config
+from ..core.mesh import AbstractSharding
 from ..util.memo import memoize
 from ..util.messages import described, message
 from .device import Device
 from .devices import default_device, home_device, on_forget_platforms
+from .membership import own_devices
 
 if TYPE_CHECKING:
     from ..array.array import Array
@@ -60,6 +62,15 @@ class Sharding(ABC):
     @abstractmethod
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of each part of an array of the given shape."""
+
+    def abstract(self, ndim: int) -> AbstractSharding | None:
+        """What types say of arrays of `ndim` axes that lie so: nothing, or how they are split."""
+        return None
+
+    def typed(self, aval: Any) -> Any:
+        """The aval of an array that lies so, from one that may say something else of that."""
+        split = self.abstract(len(aval.shape))
+        return aval if aval.split == split else aval.update(sharding=split)
 
     def distribute(self, x: Array, *, copy: bool = False) -> Array:
         """An array with the numbers of `x`, laid out so and committed to that.
@@ -357,21 +368,9 @@ def whole_on(device: Device) -> SingleDeviceSharding:
 _repeated = memoize(RepeatedSharding)
 
 
-def own_devices(place: Sharding) -> list[Device]:
-    """The devices of a place that belong to this process, in the order of its programs."""
-    return [d for d in place.device_assignment if d.process_index == d.client.process_index()]
-
-
 def default_place() -> SingleDeviceSharding:
     """Where is computed what no committed array binds to another place."""
     return home if current_config().default_device is None else whole_on(default_device())
-
-
-def is_readable(place: Sharding) -> bool:
-    """Whether this process holds all of an array that lies there."""
-    if place.is_fully_addressable:
-        return True
-    return place.is_fully_replicated and place.has_addressable_devices
 
 
 def default_kind(device: Device) -> str:

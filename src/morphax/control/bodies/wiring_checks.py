@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import AbstractRef, Jaxpr, ShapedArray
+from ...core import AbstractRef, Jaxpr, ShapedArray, jaxpr_axis_names
 from ...util.messages import message
 from .wiring import Body, Parts, Wiring
 
@@ -47,6 +47,45 @@ def check_application(
             if [v.aval for v in jaxpr.invars] != [a for role in body.takes for a in parts[role]]:
                 _check_operands(name, wiring, body, jaxpr, parts, params)
             _check_results(name, wiring, body, jaxpr, parts, programs[0])
+    _check_divergence(name, wiring, parts, params)
+
+
+def _check_divergence(name: str, wiring: Wiring, parts: Parts, params: Mapping[str, Any]) -> None:
+    """Members that may go different ways do not communicate on them, and differ in the end.
+
+    They would wait for each other for ever.
+    """
+    choices = parts[wiring.chooses] if wiring.chooses is not None else []
+    decisions = [p.out_avals[0] for body in wiring.deciding for p in body.programs(params)]
+    differing = frozenset().union(*[aval.vma for aval in (*choices, *decisions)])
+    if not differing:
+        return
+    programs = [p for body in wiring.bodies for p in body.programs(params)]
+    for program in programs:
+        communicating = differing.intersection(jaxpr_axis_names(program))
+        if communicating:
+            axes = ", ".join(map(repr, communicating))
+            raise ValueError(
+                message(
+                    f"{name}, condition",
+                    given=f"a condition that varies over the axes {axes} of the mesh, along which "
+                    "its programs communicate (so do derivatives, where they sum cotangents of "
+                    "values that are the same for all members)",
+                    expected="a condition that is the same for all members that communicate",
+                    fix="Let members agree, by lax.pmax of the condition for instance; or cast "
+                    f"what the programs read before: lax.pcast(x, {axes}, to='varying').",
+                )
+            )
+    for aval in wiring.giving.programs(params)[0].out_avals:
+        if not differing <= aval.vma:
+            raise TypeError(
+                message(
+                    f"{name}, results",
+                    given=f"{aval}, of a program that is chosen by members each for itself",
+                    expected=f"a result that varies over {', '.join(map(str, differing))}",
+                    fix="Cast results of the programs with core.varying.varying_over.",
+                )
+            )
 
 
 def _check_operands(
@@ -73,12 +112,32 @@ def _check_results(
         role = body.gives[0]
         expected = parts[role] if role == wiring.carried else list(first.out_avals)
     own = [atom.aval for atom in jaxpr.outvars]
+    if not body.gives and own and type(own[0]) is ShapedArray:
+        # How it may vary is for `_check_divergence`.
+        expected = [_TRUTH.update(vma=own[0].vma)]
     further = len(own) - len(expected)
     if further < 0 or (further and len(body.gives) < 2):
         where = f"{name}, results of {body.param}"
         raise ValueError(_miscounted(where, len(own), {role: len(expected)}))
     if own[: len(expected)] != expected:
         _check_avals(f"{name}, result {role}", expected, own)
+
+
+def check_varying(where: str, avals: Sequence[Any], own: Sequence[Any]) -> None:
+    """Raise `TypeError` unless operands vary over the axes of a mesh that a program's do.
+
+    What is in the program has been derived from that, and is not derived anew.
+    """
+    for i, (aval, expected) in enumerate(zip(avals, own, strict=True)):
+        if (aval.is_on_mesh or expected.is_on_mesh) and aval.vma != expected.vma:
+            raise TypeError(
+                message(
+                    f"{where}, operand {i}",
+                    given=f"{aval}",
+                    expected=f"{expected}, which the program takes",
+                    fix="Cast it with core.varying.varying_over, or trace the program anew.",
+                )
+            )
 
 
 def _check_avals(
@@ -91,6 +150,7 @@ def _check_avals(
             and aval.dtype == expected.dtype
             and (type(aval) is AbstractRef) == (type(expected) is AbstractRef)
         ):
+            check_varying(f"{where}, in order", [aval], [expected])
             continue
         steps = f" for each of {length[0]} steps" if length else ""
         raise TypeError(

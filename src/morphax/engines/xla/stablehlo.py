@@ -18,6 +18,7 @@ from ...core.dims import SymbolicDim, is_static
 from ...core.source_info import scope_path
 from ...errors import InconclusiveDimensionOperation
 from ...util.messages import message
+from .annotations import as_typed
 from .key_data_lowering import lower_on_key_data, takes_key_data
 from .literals import dense_text, held, host_constant, quoted
 from .literals import element_type as element_type
@@ -51,7 +52,7 @@ class Builder(SizeVerbs):
     """
 
     __slots__ = (
-        *("_constants", "_large", "_located", "_parent", "_symbols", "_token"),
+        *("_constants", "_hoisted", "_located", "_parent", "_symbols", "_token"),
         *("attributes", "axes", "lines", "module"),
     )
 
@@ -65,8 +66,8 @@ class Builder(SizeVerbs):
         self.lines: list[str] = []
         self._parent = parent
         self._constants: dict[Any, Value] = {}
-        # All blocks of one function share its large constants: value and operand, by identity.
-        self._large: dict[int, tuple[Any, Value]] = {} if parent is None else parent._large
+        # All blocks of one function share its further operands: large constants, and positions.
+        self._hoisted: dict[int, tuple[Any, Value]] = {} if parent is None else parent._hoisted
         self._symbols: Mapping[str, Value] = {} if parent is None else parent._symbols
         self._located = 0
         self._token: Value | None = None if parent is None else parent._token
@@ -237,8 +238,7 @@ class Builder(SizeVerbs):
     def inline(self, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
         """Write the equations of `jaxpr` into this block."""
         env: dict[Any, Value] = dict(zip(jaxpr.invars, operands, strict=True))
-        for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-            env[var] = self.closed_over(const, var.aval)
+        env.update(zip(jaxpr.constvars, self._constants_of(jaxpr), strict=True))
 
         def read(atom: Any) -> Value:
             return self.constant(atom.val, atom.aval) if type(atom) is Literal else env[atom]
@@ -254,16 +254,25 @@ class Builder(SizeVerbs):
                 _check_numbers(eqn)
             if not primitive.lowers_key_data and takes_key_data(inputs):
                 results = lower_on_key_data(self, primitive, eqn.params, outs, inputs)
-                env.update(zip(eqn.outvars, results, strict=True))
             elif primitive.multiple_results:
                 results = primitive.lower(self, outs, *inputs, **eqn.params)
-                env.update(zip(eqn.outvars, results, strict=True))
             else:
-                env[eqn.outvars[0]] = primitive.lower(self, outs[0], *inputs, **eqn.params)
+                results = (primitive.lower(self, outs[0], *inputs, **eqn.params),)
+            env.update(zip(eqn.outvars, self._typed(outs, results), strict=True))
             self.attributes = outer
             if self.module.locations:
                 self._locate(max(start, self._located), eqn)
         return [read(a) for a in jaxpr.outvars]
+
+    def _constants_of(self, jaxpr: Jaxpr) -> Sequence[Value]:
+        avals = tuple([var.aval for var in jaxpr.constvars])
+        return self._typed(avals, list(map(self.closed_over, jaxpr.consts, avals)))
+
+    def _typed(self, avals: Sequence[Any], values: Sequence[Value]) -> Sequence[Value]:
+        """Values that lie as their types say; members of a mesh have parts of their own."""
+        if self.module.num_devices == 1 or self.axes is not None:
+            return values
+        return [as_typed(self, aval, x) for aval, x in zip(avals, values, strict=True)]
 
     def _locate(self, start: int, eqn: Equation) -> None:
         """Put name and source line of `eqn` on the operations written since `start`."""
@@ -277,13 +286,17 @@ class Builder(SizeVerbs):
         """A constant of a jaxpr; a large one is a further operand of the function."""
         if aval.size * physical_dtype(aval.dtype).itemsize <= self.module.largest_constant:
             return self.constant(host_constant(value), aval)
-        if id(value) not in self._large:
-            self._large[id(value)] = value, self.new_value(aval)
-        return self._large[id(value)][1]
+        return self.hoisted(value, aval)
 
-    def large_constants(self) -> list[tuple[Any, Value]]:
-        """Large constants met so far, and the operands that stand for them."""
-        return list(self._large.values())
+    def hoisted(self, value: Any, aval: Any) -> Value:
+        """A further operand of the function, for which its callers have to find the value."""
+        if id(value) not in self._hoisted:
+            self._hoisted[id(value)] = value, self.new_value(aval)
+        return self._hoisted[id(value)][1]
+
+    def hoisted_operands(self) -> list[tuple[Any, Value]]:
+        """What stands for the further operands met so far, and these."""
+        return list(self._hoisted.values())
 
     def callee(self, name: str, jaxpr: Jaxpr) -> Function:
         """`jaxpr` as a private function, written once per module."""
@@ -311,7 +324,7 @@ class Builder(SizeVerbs):
         """Call `jaxpr` as a private function."""
         ordered = has_ordered(jaxpr.effects)
         callee = self.callee(name, jaxpr)
-        constants = [self.closed_over(value, aval) for value, aval in callee.constants]
+        constants = [self.hoisted(value, aval) for value, aval in callee.hoisted]
         return self.ops(
             "func.call",
             jaxpr.out_avals,
@@ -362,9 +375,9 @@ def function(
     arguments = [builder.new_value(aval) for aval in avals]
     token = [builder.argument_token()] if passes_token else []
     results = list(write(builder, *arguments))
-    constants = builder.large_constants()
+    hoisted = builder.hoisted_operands()
     arguments = [*symbols.values(), *arguments]
-    arguments += [*[operand for _, operand in constants], *token]
+    arguments += [*[operand for _, operand in hoisted], *token]
     results += [builder.token()] if passes_token else []
     given = [f"{v.name}: {tensor_type(v.aval)}" for v in arguments]
     inputs = _with_attributes(given, argument_attributes)
@@ -374,7 +387,7 @@ def function(
     names = ", ".join([v.name for v in results])
     ending = f"  return {names} : {types}" if results else "  return"
     text = f"func.func {visibility}@{name}({inputs}) -> ({outputs}) {{\n{body}\n{ending}\n}}"
-    return Function(text, name, [(value, operand.aval) for value, operand in constants])
+    return Function(text, name, [(value, operand.aval) for value, operand in hoisted])
 
 
 def _with_attributes(texts: Sequence[str], attributes: Mapping[int, str] | None) -> str:

@@ -15,8 +15,9 @@ from ...engines.xla.engine import XLA
 from ...runtime import buffers
 from ...runtime.device import Device
 from ...runtime.layouts import tiling
+from ...runtime.membership import own_devices
 from ...runtime.places import Places
-from ...runtime.sharding import Sharding, own_devices, repeated_on
+from ...runtime.sharding import Sharding, repeated_on
 from ...runtime.tiled_sharding import Tiling, tiled_on
 from ...util.memo import memoize
 from ...util.messages import message

@@ -25,6 +25,15 @@ def run_python(folder: Path, *arguments: str) -> str:
     return result.stdout
 
 
+def test_four_processes_have_the_losses_of_one(tmp_path: Path) -> None:
+    script = str(ROOT / "examples" / "several_processes.py")
+    alone = run_python(tmp_path, script, "--steps", "4")
+    launcher = ["-m", "morphax.distributed", "--processes", "4", script, "--distributed"]
+    together = run_python(tmp_path, *launcher, "--steps", "4")
+    (losses,) = [line for line in alone.splitlines() if line.startswith("losses")]
+    assert f"[0] {losses}" in together.splitlines()
+
+
 @pytest.mark.parametrize("name", EXAMPLES)
 def test_example_runs(name: str, tmp_path: Path) -> None:
     arguments = ARGUMENTS.get(name, [])

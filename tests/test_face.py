@@ -20,6 +20,7 @@ MODULES = (
     "custom_batching",
     "custom_derivatives",
     "debug",
+    "distributed",
     "dlpack",
     "dtypes",
     "errors",

@@ -55,10 +55,13 @@ def test_one_device_calls_python(mesh: Mesh) -> None:
     for call in (jax.pure_callback, io_callback):
         f = jax.jit(lambda x, call=call: call(double, jax.typeof(x), x) + 1)
         np.testing.assert_array_equal(f(x), X * 2 + 1)
+        alone = jax.jit(lambda x, call=call: call(double, jax.typeof(x), x))(x)
+        for shard in alone.addressable_shards:
+            np.testing.assert_array_equal(shard.data, X * 2)
     show = jax.jit(lambda x: (jax.debug.callback(double, x), x + 1)[1])
     np.testing.assert_array_equal(show(x), X + 1)
     jax.effects_barrier()
-    assert seen == [X.shape] * 3
+    assert seen == [X.shape] * 5
     in_order = jax.jit(lambda x: io_callback(double, jax.typeof(x), x, ordered=True))
     with pytest.raises(ValueError, match=r"(?s)ordered.*2 devices.*fix:.*ordered=False"):
         in_order(x)

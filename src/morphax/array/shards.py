@@ -76,7 +76,7 @@ def shards_of(x: Array) -> list[Shard]:
     """The parts of an array, device by device; those of other processes have no data."""
     place = x.place
     if isinstance(place, SingleDeviceSharding):
-        return [Shard(place.device, place, x.shape, x)]
+        return [Shard(place.device, place, x.shape, x if place.is_fully_addressable else None)]
     memory = place.memory_kind
     parts = iter(parts_of(x.buffer_at(place)))
     aval = x.aval.update(shape=place.shard_shape(x.shape), sharding=None)

@@ -24,12 +24,14 @@ import numpy as np
 
 from ..core import Layout
 from ..util import host_memory
+from ..util.messages import message
 from .client import device_list, exports_versioned_dlpack, extension, on_forget_clients
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
 from .layouts import layout_of
+from .membership import is_readable, membership, own_devices
 from .opaque import is_opaque, opaque_of, words_of
-from .sharding import Index, Sharding
+from .sharding import Index, Sharding, repeated_on
 
 
 def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
@@ -41,16 +43,8 @@ def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
     """
     if host.dtype.type is np.void:
         host = words_of(host)
-    layout, devices = layout_of(place, host.ndim)
     try:
-        return extension().batched_device_put(
-            _HostAval(host),
-            layout,
-            [host] if len(devices) == 1 else _parts(host, place),
-            devices,
-            True,
-            enable_x64=True,
-        )
+        return _put(host, _HostAval(host), place, copy=False)
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {place.brief!r}"
         raise_failure(error, where)
@@ -58,33 +52,47 @@ def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
 
 def copied_to_device(host: np.ndarray[Any, Any], aval: Any, place: Sharding) -> Any:
     """A device buffer with a copy of the user's numbers, which have the dtype of `aval`."""
-    layout, devices = layout_of(place, host.ndim)
     try:
-        return extension().batched_device_put(
-            aval,
-            layout,
-            [host] if len(devices) == 1 else _parts(host, place),
-            devices,
-            True,
-            True,
-            enable_x64=True,
-        )
+        return _put(host, aval, place, copy=True)
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {place.brief!r}"
         raise_failure(error, where)
 
 
+def _put(host: np.ndarray[Any, Any], aval: Any, place: Sharding, *, copy: bool) -> Any:
+    layout, devices = layout_of(place, host.ndim)
+    if place.num_devices == 1 and devices:
+        parts = [host]
+    else:
+        parts = _parts(host, place)
+        if len(devices) < place.num_devices:
+            return _of_own_parts(parts, aval, place, copy)
+    return extension().batched_device_put(aval, layout, parts, devices, True, copy, enable_x64=True)
+
+
+def _of_own_parts(
+    parts: Sequence[np.ndarray[Any, Any]], aval: Any, place: Sharding, copy: bool
+) -> Any:
+    """A buffer of which this process has some parts, one for each of its devices."""
+    kind = place.memory_kind
+    own = [repeated_on((device,), kind) for device in own_devices(place)]
+    each = zip(parts, own, strict=True)
+    return joined(
+        [_put(part, _HostAval(part), there, copy=copy) for part, there in each], aval, place
+    )
+
+
 def _parts(host: np.ndarray[Any, Any], place: Sharding) -> list[np.ndarray[Any, Any]]:
-    """What each device of a place holds of an array."""
+    """What each device of a place in this process holds of an array."""
     # NumPy's `ascontiguousarray` would give an axis to arrays that have none.
     return [np.asarray(host[index], order="C") for index in _indices(place, host.shape)]
 
 
 @lru_cache(maxsize=1024)
 def _indices(place: Sharding, shape: tuple[int, ...]) -> tuple[Index, ...]:
-    """What the devices of a place hold of an array, one by one."""
+    """What the devices of a place in this process hold of an array, one by one."""
     indices = place.devices_indices_map(shape)
-    return tuple([indices[device] for device in place.device_assignment])
+    return tuple([indices[device] for device in own_devices(place)])
 
 
 on_forget_clients(_indices.cache_clear)
@@ -108,7 +116,22 @@ def to_host(buffer: Any, dtype: Any = None, place: Sharding | None = None) -> np
         buffer: to be read.
         dtype: of the elements, if they may be keys.
         place: where the buffer is, if that may be in parts.
+
+    Raises:
+        RuntimeError: if some parts are other processes'.
     """
+    if membership() is not None and place is not None and not is_readable(place):
+        raise RuntimeError(
+            message(
+                "reading an array",
+                given=f"one of the shape {buffer.aval.shape} that lies on devices of several "
+                "processes",
+                expected="an array whose numbers this process has",
+                fix="Read x.addressable_shards, gather the whole by jax.experimental."
+                "multihost_utils.process_allgather(x, tiled=True), or, if a function closes over "
+                "it, pass it as an argument.",
+            )
+        )
     try:
         wait_until_ready((buffer,))
         if place is None or place.num_devices == 1:
@@ -199,6 +222,8 @@ def dealt_out(buffer: Any, source: Sharding, target: Sharding) -> Any:
                 known[box] = _assembled(box, pieces)
         parts = [known[box] for box in boxes]
         aval = _HostAval(parts[0], buffer.aval.shape)
+        if len(devices) < target.num_devices:
+            return _of_own_parts(parts, aval, target, copy=False)
         return extension().batched_device_put(aval, layout, parts, devices, True, enable_x64=True)
     except reported_by_xla() as error:
         raise_failure(error, f"moving an array to {target.brief!r}")
@@ -246,8 +271,14 @@ def _within(part: Sequence[tuple[int, int]], box: _Box) -> tuple[slice, ...]:
     return tuple([slice(start - first, stop - first) for (start, stop), (first, _) in each])
 
 
+def same_on_each(part: np.ndarray[Any, Any], aval: Any, place: Sharding) -> Any:
+    """A buffer whose parts in this process are all the same."""
+    devices = own_devices(place)
+    return _of_own_parts([part] * len(devices), aval, place, copy=True)
+
+
 def joined(parts: Sequence[Any], aval: Any, place: Sharding) -> Any:
-    """One buffer of parts that lie on the devices of a place, in their order."""
+    """One buffer of parts that lie on this process's devices of a place, in their order."""
     layout, _ = layout_of(place, len(aval.shape))
     return extension().ArrayImpl(aval, layout, list(parts), True, _skip_checks=True)
 
@@ -263,7 +294,8 @@ def wait(buffers: Sequence[Any]) -> None:
 
 def moved(buffer: Any, place: Sharding) -> Any:
     """A copy of a buffer on another device of the same client, or in another memory."""
-    layout, devices = layout_of(place, len(buffer.aval.shape))
+    layout, _ = layout_of(place, len(buffer.aval.shape))
+    devices = place.device_assignment
     copy = extension().ArrayCopySemantics.ALWAYS_COPY
     try:
         return extension().batched_copy_array_to_devices_with_sharding(

@@ -11,6 +11,7 @@ from ..core.partition_spec import PartitionSpec
 from .client import device_list, extension, on_forget_clients
 from .device import Device
 from .gspmd_sharding import Tiling, tiled_on
+from .membership import own_devices
 from .mesh import Mesh
 from .named_sharding import NamedSharding
 from .sharding import Sharding
@@ -101,12 +102,12 @@ def _orders(parts: int, axes: Axes) -> Iterator[tuple[tuple[Hashable, ...], Axes
 
 @cache
 def layout_of(place: Sharding, ndim: int) -> tuple[Any, list[Device]]:
-    """Jaxlib's sharding for arrays of `ndim` axes at a place, and its devices."""
+    """Jaxlib's sharding for arrays of `ndim` axes at a place, and its devices in this process."""
     devices = place.device_assignment
     # Of the default memory jaxlib is faster without the name.
     kind = None if place is place.own_memory else place.memory_kind
     split = split_of(place, ndim)
-    return extension().GSPMDSharding(device_list(*devices), split, kind), list(devices)
+    return extension().GSPMDSharding(device_list(*devices), split, kind), own_devices(place)
 
 
 def split_of(place: Sharding, ndim: int) -> Any:

@@ -22,6 +22,7 @@ from ..util.memo import memoize
 from ..util.messages import described, message
 from .device import Device
 from .devices import default_device, home_device, on_forget_platforms
+from .membership import own_devices
 
 if TYPE_CHECKING:
     from ..array.array import Array
@@ -111,7 +112,7 @@ class Sharding(ABC):
     @property
     def addressable_devices(self) -> set[Device]:
         """The devices among `device_set` that belong to this process."""
-        return {d for d in self.device_set if d.process_index == d.client.process_index()}
+        return set(own_devices(self))
 
     @property
     def has_addressable_devices(self) -> bool:

@@ -124,6 +124,7 @@ if _TYPE_CHECKING:
     from .control.jit.jit import jit as jit
     from .control.loops.while_bounds import reverse_while as reverse_while
     from .core.partition_spec import P as P
+    from .parallel.members.shard_map import shard_map as shard_map
     from .parallel.meshes import make_mesh as make_mesh
     from .runtime.current_mesh import set_mesh as set_mesh
     from .runtime.named_sharding import NamedSharding as NamedSharding
@@ -192,6 +193,7 @@ __getattr__, __dir__ = _on_demand(
         ".control.jit.jit": ("jit",),
         ".control.loops.while_bounds": ("reverse_while",),
         ".core.partition_spec": ("P",),
+        ".parallel.members.shard_map": ("shard_map",),
         ".parallel.meshes": ("make_mesh",),
         ".runtime.current_mesh": ("set_mesh",),
         ".runtime.named_sharding": ("NamedSharding",),

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 from ..core import (
     Jaxpr,
     Operand,
+    ShapedArray,
     Var,
     apply_jaxpr,
     aval_of,
@@ -15,6 +16,7 @@ from ..core import (
     stage_closed,
     with_operands,
 )
+from ..core.varying import varying_over
 from ..lax.elementwise.convert import convert
 
 
@@ -37,21 +39,42 @@ def closed_programs(programs: Sequence[Jaxpr]) -> tuple[list[Any], list[Jaxpr]]:
     return common_captures(closed, captures) if any(captures) else ([], list(closed))
 
 
-def with_result_avals(programs: Sequence[Jaxpr]) -> list[Jaxpr]:
-    """The programs with results that are weakly typed where those of the first are."""
-    weak = [a.weak_type for a in programs[0].out_avals]
-    return [converted_results(p, weak) for p in programs]
+def with_result_avals(
+    programs: Sequence[Jaxpr], varying: frozenset[Hashable] = frozenset()
+) -> list[Jaxpr]:
+    """The programs with results of the same types.
+
+    They are weakly typed where those of the first are, and vary over the axes of the mesh over
+    which the result of some program does, and over `varying`.
+    """
+    types = [
+        first.update(vma=varying.union(*[a.vma for a in (first, *others)]))
+        if type(first) is ShapedArray
+        else first
+        for first, *others in zip(*[p.out_avals for p in programs], strict=True)
+    ]
+    return [converted_results(p, types) for p in programs]
 
 
-def converted_results(jaxpr: Jaxpr, weak: Sequence[bool]) -> Jaxpr:
-    """`jaxpr` with results that are weakly typed where `weak` says so."""
-    if all(a.weak_type == w for a, w in zip(jaxpr.out_avals, weak, strict=True)):
+def converted_results(jaxpr: Jaxpr, types: Sequence[Any]) -> Jaxpr:
+    """`jaxpr` with results as weakly typed as `types`, and varying over the same axes."""
+    if all([_fits(a, wanted) for a, wanted in zip(jaxpr.out_avals, types, strict=True)]):
         return jaxpr
 
     def function(*operands: Operand) -> list[Any]:
-        return [
-            convert(x, aval.dtype, w) if aval.weak_type != w else x
-            for x, aval, w in zip(apply_jaxpr(jaxpr, *operands), jaxpr.out_avals, weak, strict=True)
-        ]
+        outs = apply_jaxpr(jaxpr, *operands)
+        return [_converted(*each) for each in zip(outs, jaxpr.out_avals, types, strict=True)]
 
     return stage_closed(function, jaxpr.in_avals, jaxpr.debug_info)
+
+
+def _fits(aval: Any, wanted: Any) -> bool:
+    return aval.weak_type == wanted.weak_type and aval.vma == wanted.vma
+
+
+def _converted(x: Operand, aval: Any, wanted: Any) -> Any:
+    if _fits(aval, wanted):
+        return x
+    if aval.weak_type != wanted.weak_type:
+        x = convert(x, aval.dtype, wanted.weak_type)
+    return varying_over(x, wanted.vma)

@@ -22,8 +22,23 @@ from .aval import (
     abstract_token,
     like,
 )
-from .axes import axis_env, axis_size, extended_axis_env, jaxpr_axis_names
+from .axes import (
+    NamedAxis,
+    axes_in_types,
+    axis_env,
+    axis_size,
+    extended_axis_env,
+    jaxpr_axis_names,
+    with_axes,
+)
 from .axis_flow import AxisFlow, each_alone, same_axes, without_axes
+from .captures import (
+    captures_as_operands,
+    constants_as_arguments,
+    is_captured,
+    operands_as_captures,
+    with_operands,
+)
 from .check import check_jaxpr
 from .compile_time import ensure_compile_time_eval
 from .debug_info import DebugInfo, unknown_function
@@ -81,19 +96,14 @@ from .staging import (
     StagingTrace,
     StagingTracer,
     call_program,
-    captures_as_operands,
     check_closed,
     close,
     close_open,
-    constants_as_arguments,
-    is_captured,
     literalable_types,
-    operands_as_captures,
     stage,
     stage_closed,
     stage_open,
     stage_with_operands,
-    with_operands,
 )
 from .tangents import (
     UndefinedPrimal,
@@ -218,6 +228,7 @@ __all__ = [
     "attributed_to_running_line",
     "attributed_to_transpose",
     "aval_of",
+    "axes_in_types",
     "axis_env",
     "axis_size",
     "call_program",

@@ -18,7 +18,7 @@ import numpy as np
 from .. import dtypes
 from ..util.messages import message
 from .dims import Dim, Shape, dims, is_static
-from .mesh import AbstractSharding, split_text
+from .mesh import AbstractSharding, split_text, varying_text
 
 # An array, a tracer, a NumPy array, a scalar, or what else has an aval: they share no base class.
 Operand = Any
@@ -283,8 +283,7 @@ class ShapedArray(AbstractValue):
         sizes = ",".join([f"{n}{split}" for n, split in zip(self.shape, splits, strict=False)])
         is_named = not short_dtypes and self.dtype != dtypes.float0
         name = str(self.dtype) if is_named else dtypes.short_name(self.dtype)
-        varying = "{" + ",".join(map(str, sorted(self.vma))) + "}" if self.vma else ""
-        return f"{name}[{sizes}]{varying}"
+        return f"{name}[{sizes}]{varying_text(self.vma)}"
 
     def __str__(self) -> str:
         return ("~" if self.weak_type else "") + self.str_short(short_dtypes=False)

@@ -3,7 +3,8 @@
 A primitive declares, in its method `axis_flow`, which axes go together: each axis of an operand or
 result has a *label*, and axes with one label are one axis of the computation, as in the notation of
 Einstein sums.  An axis without label (`None`) does not go along: in an operand it must be whole on
-each device, in a result it is whole.  `on_mesh` is the one place that derives shardings from it.
+each device, in a result it is whole.  `split_on_mesh` is the one place that derives shardings from
+it.
 """
 
 from __future__ import annotations
@@ -68,18 +69,16 @@ def each_alone(*avals: ShapedArray) -> AxisFlow:
     return AxisFlow(labels, labels)
 
 
-def on_mesh(
+def split_on_mesh(
     name: str, flow: AxisFlow | None, avals: Sequence[Any], results: Sequence[Any]
 ) -> tuple[Any, ...]:
-    """Results varying over the mesh axes that operands vary over, and split as their axes are.
+    """Results split over a mesh as the axes of operands are that go along with theirs.
 
     A result whose rule has said how it is split keeps that.
 
     Raises:
         TypeError: if the operands leave open how the results are split.
     """
-    varying = frozenset().union(*[getattr(a, "vma", ()) for a in avals])
-    results = [r.update(vma=r.vma | varying) if type(r) is ShapedArray else r for r in results]
     split = [a for a in avals if getattr(a, "sharding", None) is not None]
     if not split or all([r.sharding is not None for r in results if type(r) is ShapedArray]):
         return tuple(results)

@@ -26,7 +26,7 @@ from .atoms import Atom, Literal, Var
 from .aval import AbstractValue, ShapedArray
 from .effects import Effects
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params, joined_effects
-from .primitive import infer
+from .primitive import infer, operands_differ
 from .printing import Listing
 from .references import AbstractRef
 from .values import aval_of
@@ -167,6 +167,12 @@ class _Checker:
                 expected=f"what its rule accepts; it says\n{indent(str(error), ' ' * 12)}",
                 fix="Rewrite the equation with operands that fit.",
                 cause=error,
+            )
+        if out_avals is operands_differ:
+            self._refuse(
+                given=f"{eqn.primitive} of {_listed(avals)}",
+                expected="operands that vary over the same axes of the mesh",
+                fix="Cast them with core.varying.varying_alike.",
             )
         bound = [v.aval for v in eqn.outvars]
         if len(out_avals) != len(bound) or not all(map(_agree, out_avals, bound)):

@@ -339,3 +339,9 @@ def split_text(split: Split) -> str:
     """As in printed avals: ``@x``, ``@(x,y)``, nothing for an axis that is whole."""
     names = ",".join(split)
     return "" if not split else f"@{names}" if len(split) == 1 else f"@({names})"
+
+
+def varying_text(names: frozenset[Hashable]) -> str:
+    """As in printed avals: ``{V:x}``, ``{V:(x,y)}``, nothing for what is the same for all."""
+    listed = ",".join(sorted(map(str, names)))
+    return "" if not names else f"{{V:{listed}}}" if len(names) == 1 else f"{{V:({listed})}}"

@@ -59,14 +59,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self, final
+from typing import Any, ClassVar, Final, Protocol, Self, final
 from weakref import WeakSet
 
 from ..util.memo import MemoTable, missing
 from ..util.messages import message
 from ..util.parameter_keys import params_key
-from .aval import AbstractValue, Operand, Param
-from .axis_flow import AxisFlow, on_mesh
+from .aval import AbstractValue, Operand, Param, ShapedArray
+from .axis_flow import AxisFlow, split_on_mesh
 from .effects import Effects, no_effects
 from .jaxpr import jaxprs_in_params
 from .mesh import AbstractSharding
@@ -196,6 +196,8 @@ class Primitive:
     wiring: ClassVar[Any] = None
     # Whether it is there to be transposed only: nothing can compute it.
     only_transposed: ClassVar[bool] = False
+    # Whether result i is of operand i alone, so that operands may vary over different mesh axes.
+    separate: ClassVar[bool] = False
 
     abstract_eval: Rule = undeclared("abstract_eval")
     evaluate: Rule = undeclared("evaluate")
@@ -231,6 +233,14 @@ class Primitive:
 
     def axis_names(self, **params: Param) -> tuple[Hashable, ...]:
         """Names of mapped axes that the operation communicates over."""
+        return ()
+
+    def varies_over(self, names: frozenset[Hashable], **params: Param) -> frozenset[Hashable]:
+        """The mesh axes that results vary over, if operands vary over `names`."""
+        return names
+
+    def places(self, **params: Param) -> Sequence[Any]:
+        """Shardings over the devices on which an equation says that its program runs."""
         return ()
 
     def bind(self, *operands: Operand, **params: Param) -> Any:
@@ -281,11 +291,18 @@ class NoResults(Primitive):
 
 Inferred = tuple[tuple[AbstractValue, ...], Effects]
 
+# Stands for the results of an operation whose operands vary over different axes of a mesh: they
+# must be cast first, see `core.varying`.
+operands_differ: Final[tuple[AbstractValue, ...]] = (AbstractValue(),)
+
 
 def infer(
     primitive: Primitive, params: dict[str, Param], avals: tuple[AbstractValue, ...]
 ) -> Inferred:
-    """Result avals and effects of one application; worked out once per signature."""
+    """Result avals and effects of one application; worked out once per signature.
+
+    The avals are `operands_differ` if operands do not vary alike that must.
+    """
     parameters = params_key(params) if params else ()
     if parameters is None:
         return _infer(primitive, params, avals)
@@ -299,23 +316,38 @@ def infer(
 def _infer(
     primitive: Primitive, params: dict[str, Param], avals: tuple[AbstractValue, ...]
 ) -> Inferred:
+    is_on_mesh = any([aval.is_on_mesh for aval in avals])
+    # The results of a program are on the mesh already, by the same rules.
+    derives = is_on_mesh and not any(True for _ in jaxprs_in_params(params))
+    if derives and not primitive.separate and _vary_differently(avals):
+        return operands_differ, no_effects
     result, effects = primitive.typed(*avals, **params)
     results = tuple(result) if primitive.multiple_results else (result,)
-    for aval in avals:
-        if aval.is_on_mesh:
-            return _on_mesh(primitive, params, avals, results), effects
-    return results, effects
+    return (_on_mesh(primitive, params, avals, results) if derives else results), effects
+
+
+def _vary_differently(avals: tuple[Any, ...]) -> bool:
+    return len({aval.vma for aval in avals if type(aval) is ShapedArray}) > 1
 
 
 def _on_mesh(
     primitive: Primitive, params: dict[str, Param], avals: tuple[Any, ...], results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
-    if primitive.axis_flow is not None:
-        flow = primitive.axis_flow(*avals, **params)
-        return on_mesh(primitive.name, flow, avals, results)
-    # The results of a program are on the mesh already, by the same rules.
-    has_program = any(True for _ in jaxprs_in_params(params))
-    return results if has_program else on_mesh(primitive.name, None, avals, results)
+    """Results that vary over the mesh axes that operands vary over, and are split as they are."""
+    vary = [getattr(aval, "vma", frozenset()) for aval in avals]
+    if not primitive.separate:
+        varying = primitive.varies_over(frozenset().union(*vary), **params)
+        vary = [varying] * len(results)
+    results = tuple(
+        [
+            r.update(vma=over) if type(r) is ShapedArray else r
+            for r, over in zip(results, vary, strict=True)
+        ]
+    )
+    if all([getattr(aval, "sharding", None) is None for aval in avals]):
+        return results
+    flow = None if primitive.axis_flow is None else primitive.axis_flow(*avals, **params)
+    return split_on_mesh(primitive.name, flow, avals, results)
 
 
 _inferred: MemoTable[Inferred] = MemoTable()

@@ -19,14 +19,16 @@ from ..util.frames import UserFrame
 from ..util.messages import message
 from .atoms import Atom, Literal, Var
 from .aval import AbstractValue, Operand, Param
+from .captures import captures_as_operands, is_captured
 from .check import check_jaxpr
 from .debug_info import DebugInfo, unknown_function
 from .jaxpr import Equation, Jaxpr, joined_effects, make_template
-from .primitive import Primitive, infer
-from .references import AbstractRef, Cell, check_is_reference
+from .primitive import Primitive, infer, operands_differ
+from .references import AbstractRef, check_is_reference
 from .sources import equation_source
 from .trace import Trace, Tracer, _current, check_live, new_trace
 from .values import aval_of, pinned, pinned_types, type_of_pinned
+from .varying import varying_alike
 
 if TYPE_CHECKING:
     from .call_with_rules import CallWithRules
@@ -95,6 +97,8 @@ class StagingTrace(Trace):
             [x.atom if type(x) is StagingTracer and x._trace is self else lift(x) for x in operands]
         )
         out_avals, effects = infer(primitive, params, tuple([a.aval for a in atoms]))
+        if out_avals is operands_differ:
+            return self.process(primitive, varying_alike(operands), params)
         outvars = tuple([Var(aval) for aval in out_avals])
         source = equation_source(3)
         self.equations.append(
@@ -262,11 +266,19 @@ def stage(
         return trace.finish(outs)
 
 
+def apply_to(primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]) -> Any:
+    """The results of a primitive, one or several, as a list."""
+    results = primitive.bind(*operands, **params)
+    return results if primitive.multiple_results else [results]
+
+
 def call_program(
     primitive: Primitive, avals: Sequence[AbstractValue], params: dict[str, Param]
 ) -> Jaxpr:
     """The program that consists of one application of `primitive`."""
     out_avals, effects = infer(primitive, params, tuple(avals))
+    if out_avals is operands_differ:
+        return stage_closed(lambda *xs: apply_to(primitive, xs, params), avals)
     invars = tuple([Var(aval) for aval in avals])
     outvars = tuple([Var(aval) for aval in out_avals])
     call = Equation(primitive, invars, outvars, params, effects)
@@ -330,49 +342,6 @@ def stage_open(
 ) -> Jaxpr:
     """Trace to a jaxpr whose constants may be tracers, as `close_open` says."""
     return close_open(*stage(function, avals, debug_info))
-
-
-def is_captured(value: Operand) -> bool:
-    """Whether a constant belongs to a trace, so that no operation may hold it."""
-    return isinstance(value, (Tracer, Cell))
-
-
-def captures_as_operands(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:
-    """An open program as one with leading operands for captured values, and these values."""
-    traced = list(map(is_captured, jaxpr.consts))
-    if True not in traced:
-        return jaxpr, []
-    split = list(zip(jaxpr.constvars, jaxpr.consts, traced, strict=True))
-    hoisted = jaxpr.replace(
-        constvars=tuple([var for var, _, t in split if not t]),
-        consts=tuple([value for _, value, t in split if not t]),
-    )
-    captured = tuple([var for var, _, t in split if t])
-    return with_operands(hoisted, captured + jaxpr.invars), [v for _, v, t in split if t]
-
-
-def operands_as_captures(jaxpr: Jaxpr, captured: Sequence[Any]) -> Jaxpr:
-    """The open program in which these values stand for the first operands."""
-    if not captured:
-        return jaxpr
-    count = len(captured)
-    opened = jaxpr.replace(
-        constvars=(*jaxpr.invars[:count], *jaxpr.constvars), consts=(*captured, *jaxpr.consts)
-    )
-    return with_operands(opened, jaxpr.invars[count:])
-
-
-def constants_as_arguments(jaxpr: Jaxpr) -> Jaxpr:
-    """The same program with its constants as leading operands."""
-    return jaxpr.replace(constvars=(), consts=(), invars=jaxpr.constvars + jaxpr.invars)
-
-
-def with_operands(jaxpr: Jaxpr, invars: tuple[Var, ...]) -> Jaxpr:
-    """The same program with its operands in another order, or further ones."""
-    effects = jaxpr.effects
-    if effects:
-        effects = joined_effects(jaxpr.eqns, invars + jaxpr.constvars)
-    return jaxpr.replace(invars=invars, effects=effects)
 
 
 def stage_with_operands(

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -35,6 +35,7 @@ from .jaxpr import Jaxpr
 from .leaks import check_leaks
 
 if TYPE_CHECKING:
+    from .axes import AxisEnv
     from .call_with_rules import CallWithRules
     from .primitive import Primitive
 
@@ -99,7 +100,7 @@ class _Current(threading.local):
     name_stack: tuple[str, ...] = ()
     # The place that equations carry instead of the line that runs; see `core.sources`.
     source: UserFrame | None = None
-    axis_env: tuple[tuple[Hashable, int], ...] = ()
+    axis_env: AxisEnv = ()
     # How often Python code read the number behind a tracer; what it did then may depend on it.
     concretised: int = 0
 

@@ -10,7 +10,7 @@ A collective is linear unless it says otherwise, and its transpose is a collecti
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
@@ -23,10 +23,12 @@ from ..core import (
     Primitive,
     ShapedArray,
     aval_of,
+    axes_in_types,
     current_trace,
     new_trace,
 )
 from ..core.axis_flow import same_axes
+from ..core.varying import varying_over
 from ..engines.xla.members import mesh_axes
 from ..engines.xla.stablehlo import Builder, Value
 from ..lax.elementwise.arithmetic import mul
@@ -114,8 +116,18 @@ def batch_sum(batch: BatchAxes, x: Any, dim: int | None) -> Any:
     return mul(x, np.asarray(batch.size, aval_of(x).dtype)[()])
 
 
-def map_operands(where: str, function: Callable[[Any], Any], x: Any) -> Any:
-    """Apply `function` to each leaf of the first argument of a collective."""
+def map_operands(
+    where: str, function: Callable[[Any], Any], x: Any, names: Iterable[Hashable] = ()
+) -> Any:
+    """Apply `function` to each leaf of the first argument of a collective.
+
+    Args:
+        where: the collective, for error text.
+        function: of a leaf.
+        x: a tree.
+        names: axes over which the leaves must vary, where types say whether they do.
+    """
     leaves, structure = tree.flatten(x)
     check_values(where, lambda: [f"x{tree.keystr(p)}" for p, _ in tree.leaves_with_path(x)], leaves)
-    return structure.unflatten([function(leaf) for leaf in leaves])
+    in_types = axes_in_types(names)
+    return structure.unflatten([function(varying_over(leaf, in_types)) for leaf in leaves])

@@ -154,7 +154,7 @@ def all_to_all(
         Array([[1, 3],
                [2, 4]], dtype=int32)
     """
-    _, groups, parts = communicating(_WHERE, axis_name, axis_index_groups)
+    names, groups, parts = communicating(_WHERE, axis_name, axis_index_groups)
 
     def exchange(leaf: Any) -> Any:
         shape = aval_of(leaf).shape
@@ -178,7 +178,7 @@ def all_to_all(
         received = all_to_all_p.bind(spread, split_axis=split, concat_axis=concat, **params)
         return squeeze(received, (split,))
 
-    return map_operands(_WHERE, exchange, x)
+    return map_operands(_WHERE, exchange, x, names)
 
 
 def pswapaxes(x: Any, axis_name: Any, axis: int, *, axis_index_groups: Any = None) -> Any:

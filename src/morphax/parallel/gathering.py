@@ -10,18 +10,21 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ..core import AxisFlow, BatchAxes, ShapedArray, aval_of, like
+from ..core.axes import all_in_types
 from ..core.axis_flow import same_axes
 from ..engines.xla.members import communicate, groups_of
 from ..engines.xla.stablehlo import Builder, Value
 from ..lax.ground.axes import canonical_axis
 from ..lax.ground.linear_structure import batched_first, moved_axis
-from ..lax.ground.monoids import ADD, Monoid
+from ..lax.ground.monoids import ADD
 from ..lax.indexing.dynamic_slicing import dynamic_index_in_dim
 from ..lax.shape.shape_operations import reshape
 from ..transforms.vmap import vmap
 from ..util.messages import message
+from .between_devices import combining, gathered_by_devices, gathered_shape
 from .collective import AlongAxes, Collective, batch_sum, map_operands
 from .groups import communicating
+from .invariant_gathering import all_gather_invariant_p
 from .parts import in_parts, part_size
 from .positions import axis_index
 
@@ -78,7 +81,7 @@ class AllGather(Gathering):
     def abstract_eval(
         self, x: Any, *, all_gather_dimension: int, axis_size: int, tiled: bool, **_: Any
     ) -> ShapedArray:
-        return like(x, shape=_gathered(x.shape, all_gather_dimension, axis_size, tiled))
+        return like(x, shape=gathered_shape(x.shape, all_gather_dimension, axis_size, tiled))
 
     def transpose(self, ct: Any, x: Any, *, all_gather_dimension: int, **params: Any) -> list[Any]:
         return [reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)]
@@ -193,33 +196,6 @@ class ReduceScatter(Gathering):
         return jointly(self, x, names, params)
 
 
-def combining(b: Builder, monoid: Monoid, aval: Any) -> str:
-    """The region that combines two elements of arrays like `aval`."""
-    element = aval.update(shape=())
-    return b.region(
-        (element, element), lambda inner, x, y: [inner.op(monoid.stablehlo, element, x, y)]
-    )
-
-
-def gathered_by_devices(
-    b: Builder, x: Value, groups: list[list[int]], dimension: int, *, tiled: bool = False
-) -> Value:
-    """The values of all devices of a group along an axis, a new one unless tiled."""
-    shape = x.aval.shape
-    if not tiled:
-        shape = (*shape[:dimension], 1, *shape[dimension:])
-        x = b.op("stablehlo.reshape", x.aval.update(shape=shape), x)
-    together = _gathered(shape, dimension, len(groups[0]), tiled=True)
-    return communicate(
-        b,
-        "stablehlo.all_gather",
-        x.aval.update(shape=together),
-        x,
-        all_gather_dim=f"{dimension} : i64",
-        **groups_of(groups),
-    )
-
-
 all_gather_p = AllGather()
 reduce_scatter_p = ReduceScatter()
 
@@ -230,12 +206,7 @@ def _placed(members: Any, dimension: int, tiled: bool) -> Any:
     if not tiled:
         return moved
     n, *shape = members.aval.shape
-    return reshape(moved, _gathered(tuple(shape), dimension, n, tiled))
-
-
-def _gathered(shape: tuple[int, ...], dimension: int, size: int, tiled: bool) -> tuple[int, ...]:
-    before, after = shape[:dimension], shape[dimension:]
-    return (*before, size * after[0], *after[1:]) if tiled else (*before, size, *after)
+    return reshape(moved, gathered_shape(tuple(shape), dimension, n, tiled))
 
 
 def _scattered(shape: tuple[int, ...], dimension: int, size: int, tiled: bool) -> tuple[int, ...]:
@@ -261,8 +232,8 @@ def all_gather(
             each member gets the values of its group.
         axis: along which axis of the result the members lie.
         tiled: concatenate along an axis that `x` has, instead of stacking along a new one.
-        to: ``"varying"`` or ``"invarying"``; under `vmap` the result is the same for all members
-            in either case.
+        to: ``"varying"`` or ``"invarying"``: whether the type of the result says that it is the
+            same for all members along axes of a mesh.  Under `vmap` it is in either case.
 
     Returns:
         Array (n, ...) for n members, its first axis moved to `axis`.
@@ -290,18 +261,21 @@ def all_gather(
         )
     names, groups, count = communicating(where, axis_name, axis_index_groups)
 
+    is_same_for_all = to == "invarying" and names and groups is None and all_in_types(names)
+
     def gather(leaf: Any) -> Any:
         ndim = aval_of(leaf).ndim + (not tiled)
-        return all_gather_p.bind(
-            leaf,
-            all_gather_dimension=canonical_axis(f"{where}, argument axis", axis, ndim),
-            axis_index_groups=groups,
-            axis_name=names,
-            axis_size=count,
-            tiled=tiled,
-        )
+        params = {
+            "all_gather_dimension": canonical_axis(f"{where}, argument axis", axis, ndim),
+            "axis_name": names,
+            "axis_size": count,
+            "tiled": tiled,
+        }
+        if is_same_for_all:
+            return all_gather_invariant_p.bind(leaf, **params)
+        return all_gather_p.bind(leaf, axis_index_groups=groups, **params)
 
-    return map_operands(where, gather, x)
+    return map_operands(where, gather, x, names)
 
 
 def psum_scatter(
@@ -353,4 +327,4 @@ def psum_scatter(
             tiled=tiled,
         )
 
-    return map_operands(where, scatter, x)
+    return map_operands(where, scatter, x, names)

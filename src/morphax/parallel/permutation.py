@@ -20,8 +20,9 @@ from ..lax.ground.linear_structure import batched_first, zeros
 from ..lax.shape.slicing import index_in_dim, slice_p
 from ..util.messages import message
 from .axis_names import hashable, joint_size, named_axes
+from .between_devices import gathered_by_devices
 from .collective import Collective, map_operands
-from .gathering import gathered_by_devices, jointly
+from .gathering import jointly
 from .groups import rows
 from .positions import axis_index
 from .reductions import psum
@@ -141,7 +142,8 @@ def ppermute(x: Any, axis_name: Any, perm: Any) -> Any:
     where = "lax.ppermute"
     names = named_axes(where, axis_name)
     pairs = _checked_pairs(where, perm, joint_size(names))
-    return map_operands(where, lambda leaf: ppermute_p.bind(leaf, axis_name=names, perm=pairs), x)
+    params = {"axis_name": names, "perm": pairs}
+    return map_operands(where, lambda leaf: ppermute_p.bind(leaf, **params), x, names)
 
 
 def pshuffle(x: Any, axis_name: Any, perm: Any) -> Any:
@@ -190,7 +192,8 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
         Array([5., 5., 5.], dtype=float32)
     """
     where = "lax.pbroadcast"
-    size = joint_size(named_axes(where, axis_name))
+    names = named_axes(where, axis_name)
+    size = joint_size(names)
     position = integer(f"{where}, argument source", source)
     if not 0 <= position < size:
         raise ValueError(
@@ -202,7 +205,7 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
             )
         )
     params = {"axis_name": hashable(axis_name), "source": position}
-    return map_operands(where, lambda leaf: pbroadcast_p.bind(leaf, **params), x)
+    return map_operands(where, lambda leaf: pbroadcast_p.bind(leaf, **params), x, names)
 
 
 def _checked_pairs(where: str, perm: Any, size: int) -> Pairs:

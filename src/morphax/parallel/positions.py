@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -17,8 +17,8 @@ from ..core import (
     not_linear,
 )
 from ..core import axis_size as size_in_scope
-from ..engines.xla.literals import i64_array
-from ..engines.xla.members import device_number, mesh_axes
+from ..core.axes import named_axis
+from ..engines.xla.members import position_along
 from ..engines.xla.stablehlo import Builder, Value
 from ..lax.elementwise.arithmetic import add, mul
 from ..lax.shape.filling import iota
@@ -28,7 +28,12 @@ from .collective import NO_MEMBERS
 
 @final
 class AxisIndex(Primitive):
-    """The position of a member along the axis `axis_name`."""
+    """The position of a member along the axis `axis_name`.
+
+    Params:
+        axis_name: of the axis.
+        in_types: whether types say that the position varies over it.
+    """
 
     name = "axis_index"
 
@@ -37,25 +42,24 @@ class AxisIndex(Primitive):
     transpose = not_linear("it has no operands")
     batch = NoRule("batch", "it has no operands")
 
-    def abstract_eval(self, *, axis_name: Any) -> ShapedArray:
-        return ShapedArray((), np.int32)
+    def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
+        """The name; whether types speak of the axis is seen from the type."""
+        return {"axis_name": params["axis_name"]}
 
-    def axis_flow(self, *, axis_name: Any) -> AxisFlow:
+    def abstract_eval(self, *, axis_name: Any, in_types: bool) -> ShapedArray:
+        return ShapedArray((), np.int32, vma=frozenset([axis_name] if in_types else []))
+
+    def axis_flow(self, **_: Any) -> AxisFlow:
         return AxisFlow((), ((),))
 
-    def lower(self, b: Builder, out: Any, *, axis_name: Any) -> Value:
-        positions = mesh_axes(b, self.name).positions(axis_name)
-        table = b.constant(positions, ShapedArray(positions.shape, np.int32))
-        number = device_number(b, out)
-        one = ShapedArray((1,), np.int32)
-        position = b.op("stablehlo.dynamic_slice", one, table, number, slice_sizes=i64_array((1,)))
-        return b.op("stablehlo.reshape", out, position)
+    def lower(self, b: Builder, out: Any, *, axis_name: Any, **_: Any) -> Value:
+        return position_along(b, axis_name, out)
 
-    def axis_names(self, *, axis_name: Any) -> tuple[Any, ...]:
+    def axis_names(self, *, axis_name: Any, **_: Any) -> tuple[Any, ...]:
         return (axis_name,)
 
     def collect(
-        self, batch: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, axis_name: Any
+        self, batch: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **_: Any
     ) -> tuple[Any, int]:
         return iota(np.int32, batch.size), 0
 
@@ -81,10 +85,14 @@ def axis_index(axis_name: Any) -> Any:
     first, *others = named_axes("lax.axis_index", axis_name) or (None,)
     if first is None:
         return np.int32(0)
-    index = axis_index_p.bind(axis_name=first)
+    index = _index_along(first)
     for name in others:
-        index = add(mul(index, size_in_scope(name)), axis_index_p.bind(axis_name=name))
+        index = add(mul(index, size_in_scope(name)), _index_along(name))
     return index
+
+
+def _index_along(name: Any) -> Any:
+    return axis_index_p.bind(axis_name=name, in_types=named_axis(name).in_types)
 
 
 def axis_size(axis_name: Any) -> int:

@@ -6,13 +6,14 @@ A sum over members is its own transpose: x̄ⱼ = Σᵢ ȳᵢ, for the sum reach
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import BatchAxes, aval_of, not_differentiable, not_linear
+from ..core import BatchAxes, aval_of, axes_in_types, not_differentiable, not_linear
+from ..core.varying import varying_over
 from ..engines.xla.members import communicate, groups_of
 from ..engines.xla.stablehlo import Builder, Value
 from ..lax.elementwise.arithmetic import div
@@ -21,10 +22,13 @@ from ..lax.ground.axes import canonical_axes
 from ..lax.ground.linear_structure import reduce_sum
 from ..lax.ground.monoids import ADD, MAX, MIN, Monoid
 from ..lax.reduction.reductions import lower_reduction, reduce_max, reduce_min
+from ..util.messages import message
 from .axis_names import joint_size, names_and_positions
+from .between_devices import combining, gathered_by_devices
 from .collective import Collective, batch_sum, map_operands
-from .gathering import combining, gathered_by_devices, jointly
-from .groups import canonical_groups, group_size
+from .gathering import jointly
+from .groups import Groups, canonical_groups, group_size
+from .varying import psum_invariant_p
 
 _INT32 = np.dtype(np.int32)
 
@@ -67,9 +71,14 @@ class Reduction(Collective):
 
 
 class Extreme(Reduction):
-    """What the largest and the smallest value share."""
+    """What the largest and the smallest value share: all members get the same."""
 
     linear = False
+
+    def varies_over(
+        self, names: frozenset[Hashable], *, axes: tuple[Any, ...], axis_index_groups: Any
+    ) -> frozenset[Hashable]:
+        return names if axis_index_groups else names - frozenset(axes)
 
     def over_devices(
         self, b: Builder, out: Any, x: Value, groups: list[list[int]], **params: Any
@@ -201,9 +210,38 @@ def _reduce(
             leaf = convert(leaf, _INT32) if aval_of(leaf).dtype == bool else leaf
         if positions:
             leaf = within(leaf, canonical_axes(where, positions, aval_of(leaf).ndim))
-        return primitive.bind(leaf, axes=names, axis_index_groups=groups) if names else leaf
+        return _over_members(where, primitive, leaf, names, groups)
 
     return map_operands(where, reduced, x)
+
+
+def _over_members(
+    where: str, primitive: Reduction, x: Any, names: tuple[Any, ...], groups: Groups
+) -> Any:
+    """The reduction along axes, of which the types may speak of some or all."""
+    in_types = axes_in_types(names)
+    if in_types:
+        x = _varying_over_all(where, x, in_types)
+        if primitive is psum_p and groups is None:
+            x = psum_invariant_p.bind(x, axes=tuple([n for n in names if n in in_types]))
+            names = tuple([n for n in names if n not in in_types])
+    return primitive.bind(x, axes=names, axis_index_groups=groups) if names else x
+
+
+def _varying_over_all(where: str, x: Any, in_types: frozenset[Hashable]) -> Any:
+    """A value that varies over all these axes of the mesh; `ValueError` if it does over some."""
+    varies = aval_of(x).vma & in_types
+    if not varies or varies == in_types:
+        return varying_over(x, in_types)
+    rest = ", ".join(map(repr, in_types - varies))
+    raise ValueError(
+        message(
+            f"{where}, argument axis_name",
+            given=f"{aval_of(x)}, which is the same for all members along {rest}",
+            expected="a value that varies over all of the axes, or over none",
+            fix=f"Leave out {rest}; or cast it before, with lax.pcast(x, {rest}, to='varying').",
+        )
+    )
 
 
 def _is_number(x: Any) -> bool:

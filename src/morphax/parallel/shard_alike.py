@@ -31,6 +31,7 @@ class ShardAlike(Primitive):
 
     name = "shard_alike"
     multiple_results = True
+    separate = True
 
     def abstract_eval(self, x: Any, y: Any) -> list[Any]:
         return [x, y]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import AbstractRef, Jaxpr, ShapedArray
+from ...core import AbstractRef, Jaxpr, ShapedArray, jaxpr_axis_names
 from ...util.messages import message
 from .wiring import Body, Parts, Wiring
 
@@ -47,6 +47,45 @@ def check_application(
             if [v.aval for v in jaxpr.invars] != [a for role in body.takes for a in parts[role]]:
                 _check_operands(name, wiring, body, jaxpr, parts, params)
             _check_results(name, wiring, body, jaxpr, parts, programs[0])
+    _check_divergence(name, wiring, parts, params)
+
+
+def _check_divergence(name: str, wiring: Wiring, parts: Parts, params: Mapping[str, Any]) -> None:
+    """Members that may go different ways do not communicate on them, and differ in the end.
+
+    They would wait for each other for ever.
+    """
+    choices = parts[wiring.chooses] if wiring.chooses is not None else []
+    decisions = [p.out_avals[0] for body in wiring.deciding for p in body.programs(params)]
+    differing = frozenset().union(*[aval.vma for aval in (*choices, *decisions)])
+    if not differing:
+        return
+    programs = [p for body in wiring.bodies for p in body.programs(params)]
+    for program in programs:
+        communicating = differing.intersection(jaxpr_axis_names(program))
+        if communicating:
+            axes = ", ".join(map(repr, communicating))
+            raise ValueError(
+                message(
+                    f"{name}, condition",
+                    given=f"a condition that varies over the axes {axes} of the mesh, along which "
+                    "its programs communicate (so do derivatives, where they sum cotangents of "
+                    "values that are the same for all members)",
+                    expected="a condition that is the same for all members that communicate",
+                    fix="Let members agree, by lax.pmax of the condition for instance; or cast "
+                    f"what the programs read before: lax.pcast(x, {axes}, to='varying').",
+                )
+            )
+    for aval in wiring.giving.programs(params)[0].out_avals:
+        if not differing <= aval.vma:
+            raise TypeError(
+                message(
+                    f"{name}, results",
+                    given=f"{aval}, of a program that is chosen by members each for itself",
+                    expected=f"a result that varies over {', '.join(map(str, differing))}",
+                    fix="Cast results of the programs with core.varying.varying_over.",
+                )
+            )
 
 
 def _check_operands(

@@ -10,6 +10,7 @@ import numpy as np
 from ... import dtypes, tree
 from ...config import current as current_config
 from ...core import DType, Jaxpr, Operand, aval_of, frames_hidden, is_concrete, stage_with_operands
+from ...core.varying import vma_of
 from ...lax.elementwise.convert import convert_element_type
 from ...lax.elementwise.selection import clamp
 from ...lax.ground.axes import members
@@ -157,7 +158,8 @@ def chosen_branch(
     """Apply the function of number `index`, an int32 in range, to the operands."""
     leaves, in_tree = tree.flatten((operands, {}))
     check_values(where, lambda: argument_names(functions[0], in_tree), leaves)
-    avals = avals_of(leaves)
+    # Members that choose differently have different results.
+    avals, decided = avals_of(leaves), vma_of(index)
 
     def trace() -> tuple[tuple[tuple[Jaxpr, ...], Any], list[Any]]:
         flats = [FlatFunction(f, in_tree, where) for f in functions]
@@ -168,9 +170,10 @@ def chosen_branch(
         programs = [jaxpr for jaxpr, _ in staged]
         _check_results(where, flats, programs)
         joined, extended = common_captures(programs, [captured for _, captured in staged])
-        return (tuple(with_result_avals(extended)), flats[0].out_tree), joined
+        return (tuple(with_result_avals(extended, decided)), flats[0].out_tree), joined
 
-    (branches, out_tree), captured = remembered(functions, (where, avals), trace, (in_tree,))
+    signature = (where, avals, decided)
+    (branches, out_tree), captured = remembered(functions, signature, trace, (in_tree,))
     return out_tree.unflatten(cond_p.bind(index, *captured, *leaves, branches=branches))
 
 

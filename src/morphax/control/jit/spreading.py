@@ -16,8 +16,7 @@ from ... import tree
 from ...array import Array
 from ...core import Jaxpr, ShapeDtypeStruct, held_for_a_while, jaxprs_in_params
 from ...core.partition_spec import PartitionSpec
-from ...lax.ground.placing import device_put_p
-from ...lax.shape.sharding_constraint import sharding_constraint_p, with_sharding_constraint
+from ...lax.shape.sharding_constraint import with_sharding_constraint
 from ...runtime.current_mesh import sharding_of_spec
 from ...runtime.places import Places, whole_on_devices_of
 from ...runtime.sharding import Sharding, SingleDeviceSharding
@@ -120,10 +119,6 @@ def spread_of(jaxpr: Jaxpr, operands: Wanted, results: Wanted, where: str) -> Sp
     return Spread(whole_on_devices_of(first), operands, results)
 
 
-def _is_of_several(place: Any) -> bool:
-    return isinstance(place, Sharding) and place.num_devices > 1
-
-
 def _is_of_one(sharding: Sharding) -> bool:
     """Whether a place is but a device, which `jit` sees to otherwise."""
     return type(sharding) is SingleDeviceSharding
@@ -133,17 +128,14 @@ _constraints_of: WeakKeyDictionary[Jaxpr, tuple[Sharding, ...]] = WeakKeyDiction
 
 
 def constraints_in(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
-    """The shardings that constraints in a program name, and what puts arrays over devices."""
+    """The shardings by which operations in a program say where it runs."""
     known = _constraints_of.get(jaxpr)
     if known is not None:
         return known
     found: dict[Sharding, None] = {}
     for eqn in jaxpr.eqns:
-        if eqn.primitive is sharding_constraint_p:
-            found[eqn.params["sharding"]] = None
-        elif eqn.primitive is device_put_p:
-            found.update(dict.fromkeys([s for s in eqn.params["devices"] if _is_of_several(s)]))
-        elif eqn.params:
+        found.update(dict.fromkeys(eqn.primitive.places(**eqn.params)))
+        if eqn.params:
             for inner in jaxprs_in_params(eqn.params):
                 found.update(dict.fromkeys(constraints_in(inner)))
     return _constraints_of.setdefault(jaxpr, tuple(found))

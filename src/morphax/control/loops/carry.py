@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import dtypes, tree
 from ...core import DType, Jaxpr, Operand, ShapedArray, aval_of
+from ...core.varying import varying_over
 from ...lax.elementwise.convert import convert, convert_element_type
 from ...lax.shape.joining import stack
 from ...transforms.flattening import function_label
@@ -42,10 +43,11 @@ class Carry(NamedTuple):
 def carry_fixpoint(
     avals: Sequence[Any], trace: Callable[[Sequence[Any]], tuple[Jaxpr, list[Any], Any]]
 ) -> Carry:
-    """Trace the body until the carry comes back as weakly typed as it went in.
+    """Trace the body until the carry comes back as weakly typed as it went in, and as varying.
 
     A component that starts weakly typed and comes back strongly typed, or with a dtype that it
-    promotes to, takes the dtype that it comes back with; then the body is traced again.
+    promotes to, takes the dtype that it comes back with; one that comes back varying over further
+    axes of the mesh does so from the start.  Then the body is traced again.
 
     Args:
         avals: of the carry at the start.
@@ -57,25 +59,36 @@ def carry_fixpoint(
         outs = jaxpr.out_avals[: len(carry)]
         promoted = tuple(map(_promoted, carry, outs))
         if promoted == carry:
-            others = jaxpr.out_avals[len(carry) :]
-            weak = [a.weak_type for a in (*carry, *others)]
-            body = converted_results(jaxpr, weak)
+            body = converted_results(jaxpr, [*carry, *jaxpr.out_avals[len(carry) :]])
             return Carry(carry, body, tuple([a.weak_type for a in outs]), captured, extra)
         carry = promoted
 
 
 def _promoted(aval: ShapedArray, out: ShapedArray) -> Any:
+    if not out.vma <= aval.vma:
+        aval = varying(aval, out.vma)
     if not aval.weak_type or (out.weak_type and out.dtype == aval.dtype):
         return aval
-    return out.strip_weak_type()
+    return out.update(weak_type=False, vma=aval.vma)
+
+
+def varying(aval: ShapedArray, names: frozenset[Hashable]) -> ShapedArray:
+    """The aval of such a value that varies over further axes of the mesh."""
+    return aval.update(vma=aval.vma | names)
 
 
 def start_carry(leaves: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
-    """The carry at the start, strongly typed where the loop asks for it."""
-    return [
-        x if aval_of(x) is aval else converted(x, aval.dtype)
-        for x, aval in zip(leaves, avals, strict=True)
-    ]
+    """The carry at the start, strongly typed where the loop asks for it, and as varying."""
+    return [_started(x, aval) for x, aval in zip(leaves, avals, strict=True)]
+
+
+def _started(x: Operand, aval: ShapedArray) -> Any:
+    own = aval_of(x)
+    if own is aval:
+        return x
+    if own.update(vma=aval.vma) is not aval:
+        x = converted(x, aval.dtype)
+    return varying_over(x, aval.vma)
 
 
 def end_carry(outs: Sequence[Any], loop: Carry) -> list[Any]:

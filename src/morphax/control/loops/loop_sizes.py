@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, tree
 from ...core import Operand, aval_of
 from ...lax.ground.axes import counted, integer
 from ...util.messages import message
@@ -64,5 +65,30 @@ def _bound(name: str, bound: Operand) -> Any:
             given=f"{aval}",
             expected="an integer scalar",
             fix="Pass a Python int.",
+        )
+    )
+
+
+def leaf_names(root: str, value: Any) -> Sequence[str]:
+    """The paths of the leaves of an argument, for error text."""
+    return [root + tree.keystr(path) for path, _ in tree.leaves_with_path(value)]
+
+
+def scan_length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
+    """The number of steps of a scan; `ValueError` unless leaves and `length` agree on it."""
+    sizes = [aval_of(x).shape[0] if aval_of(x).shape else None for x in leaves]
+    if length is not None:
+        length = integer("lax.scan, argument length", length)
+    given = {*sizes, *([] if length is None else [length])}
+    if len(given) == 1 and None not in given and (length is None or length >= 0):
+        return int(given.pop())  # type: ignore[arg-type]
+    named = zip(leaf_names("xs", xs), leaves, strict=True)
+    shapes = ", ".join(f"{name}: {aval_of(x).str_short()}" for name, x in named)
+    raise ValueError(
+        message(
+            "lax.scan, arguments xs and length",
+            given=f"{shapes or 'no arrays'}; length={length}",
+            expected="arrays with leading axes of one size, or a length that is not negative",
+            fix="Give every array in xs the same leading size, equal to length if that is given.",
         )
     )

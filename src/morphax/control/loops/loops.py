@@ -24,7 +24,6 @@ from ...core import (
 )
 from ...lax.elementwise.arithmetic import add
 from ...lax.elementwise.comparison import lt
-from ...lax.ground.axes import integer
 from ...lax.shape.joining import concatenate
 from ...lax.shape.shape_operations import collapse, reshape
 from ...lax.shape.slicing import index_in_dim, slice_in_dim
@@ -41,8 +40,17 @@ from ...tree import PyTreeDef
 from ...util.messages import message
 from ..bodies.wiring import slice_aval
 from ..remembered import remembered
-from .carry import Carry, carry_fixpoint, check_carry, converted, end_carry, stacked, start_carry
-from .loop_sizes import batch_length, check_bounds, unrolled
+from .carry import (
+    Carry,
+    carry_fixpoint,
+    check_carry,
+    converted,
+    end_carry,
+    stacked,
+    start_carry,
+    varying,
+)
+from .loop_sizes import batch_length, check_bounds, leaf_names, scan_length, unrolled
 from .scan_primitive import scan_p
 from .while_bounds import bounds_in_force
 from .while_derivatives import reversible_while_p
@@ -89,12 +97,12 @@ def scan(
     """
     check_callable("lax.scan", f)
     xs_leaves, xs_tree = tree.flatten(xs)
-    check_values("lax.scan", lambda: _names("xs", xs), xs_leaves)
-    steps = _length(xs, xs_leaves, length)
+    check_values("lax.scan", lambda: leaf_names("xs", xs), xs_leaves)
+    steps = scan_length(xs, xs_leaves, length)
     if current_config().disable_jit and steps:
         return _python_scan(f, init, xs_leaves, xs_tree, steps, reverse)
     init_leaves, init_tree = tree.flatten(init)
-    check_values("lax.scan", lambda: _names("init", init), init_leaves)
+    check_values("lax.scan", lambda: leaf_names("init", init), init_leaves)
     avals = avals_of(init_leaves)
     slice_avals = tuple([slice_aval(aval_of(x)) for x in xs_leaves])
     in_tree = tree.treedef_tuple((tree.treedef_tuple((init_tree, xs_tree)), _no_kwargs))
@@ -125,29 +133,6 @@ def scan(
         unroll=unrolled(unroll, steps),
     )
     return loop.extra.unflatten(end_carry(outs, loop))
-
-
-def _names(root: str, value: Any) -> Sequence[str]:
-    return [root + tree.keystr(path) for path, _ in tree.leaves_with_path(value)]
-
-
-def _length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
-    sizes = [aval_of(x).shape[0] if aval_of(x).shape else None for x in leaves]
-    if length is not None:
-        length = integer("lax.scan, argument length", length)
-    given = {*sizes, *([] if length is None else [length])}
-    if len(given) == 1 and None not in given and (length is None or length >= 0):
-        return int(given.pop())  # type: ignore[arg-type]
-    named = zip(_names("xs", xs), leaves, strict=True)
-    shapes = ", ".join(f"{name}: {aval_of(x).str_short()}" for name, x in named)
-    raise ValueError(
-        message(
-            "lax.scan, arguments xs and length",
-            given=f"{shapes or 'no arrays'}; length={length}",
-            expected="arrays with leading axes of one size, or a length that is not negative",
-            fix="Give every array in xs the same leading size, equal to length if that is given.",
-        )
-    )
 
 
 def _carry_tree(f: Callable[..., Any], out_tree: PyTreeDef) -> Any:
@@ -232,7 +217,7 @@ def while_loop(
         if is_over:
             return init_val
     leaves, structure = tree.flatten(init_val)
-    check_values("lax.while_loop", lambda: _names("init_val", init_val), leaves)
+    check_values("lax.while_loop", lambda: leaf_names("init_val", init_val), leaves)
     avals = avals_of(leaves)
     in_tree = tree.treedef_tuple((tree.treedef_tuple((structure,)), _no_kwargs))
 
@@ -247,6 +232,11 @@ def while_loop(
     def trace_loop() -> tuple[tuple[Carry, Jaxpr, int], list[Any]]:
         traced = carry_fixpoint(avals, trace)
         condition, captured = _condition(cond_fun, in_tree, traced.avals)
+        decided = condition.out_avals[0].vma
+        if not all([decided <= a.vma for a in traced.avals]):
+            # Members that go round more or less often end with different values.
+            traced = carry_fixpoint([varying(a, decided) for a in traced.avals], trace)
+            condition, captured = _condition(cond_fun, in_tree, traced.avals)
         program = (traced.without_captured(), condition, len(captured))
         return program, [*captured, *traced.captured]
 
@@ -378,8 +368,8 @@ def map(f: Callable[..., Any], xs: Any, *, batch_size: int | None = None) -> Any
     if batch_size is None or batch_length(batch_size) == 0:
         return scan(lambda _, x: (None, f(x)), None, xs)[1]
     leaves, structure = tree.flatten(xs)
-    check_values("lax.map", lambda: _names("xs", xs), leaves)
-    length = _length(xs, leaves, None)
+    check_values("lax.map", lambda: leaf_names("xs", xs), leaves)
+    length = scan_length(xs, leaves, None)
     whole = length - length % batch_size
     in_batches = [
         reshape(slice_in_dim(x, 0, whole), (whole // batch_size, batch_size, *aval_of(x).shape[1:]))

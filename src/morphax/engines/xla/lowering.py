@@ -139,7 +139,7 @@ def lower(
         in_avals=jaxpr.in_avals,
         out_avals=jaxpr.out_avals,
         kept_operands=tuple(kept),
-        constant_operands=tuple([_constant(value) for value, _ in main.constants]),
+        constant_operands=tuple([_constant(value) for value, _ in main.hoisted]),
         physical_out_avals=out_avals,
         places=places,
         info=info,

@@ -11,13 +11,15 @@ https://openxla.org/shardy/sdy_dialect.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
 from ...util.messages import message
-from .mesh_axes import MeshAxes
+from .literals import i64_array, physical_aval
+from .mesh_axes import AxisPositions, MeshAxes
 from .stablehlo import Builder, Value, i64_matrix
 
 # The kind of channel over which devices talk to devices.
@@ -71,10 +73,21 @@ def groups_of(groups: Sequence[Sequence[int]]) -> dict[str, str]:
     return {"replica_groups": i64_matrix(groups), "use_global_device_ids": "unit"}
 
 
-def device_number(b: Builder, aval: Any) -> Value:
-    """The number of the device that runs the program, of the type of `aval`."""
-    number = b.op("stablehlo.partition_id", aval.update(dtype=np.dtype(np.uint32)))
-    return b.convert(number, aval.dtype)
+def position_along(b: Builder, name: Hashable, out: Any) -> Value:
+    """The position along an axis of the member that runs the program, a number like `out`."""
+    axes = mesh_axes(b, "axis_index")
+    one = out.update(shape=(1,))
+    if axes.is_partial:
+        # The compiler splits this program further, and then there is no number of a device.
+        positions = axes.axis_positions(name)
+        position = b.hoisted(b.module.positions.setdefault(positions, positions), one)
+    else:
+        along = axes.positions(name)
+        table = b.constant(along, out.update(shape=along.shape))
+        number = b.op("stablehlo.partition_id", out.update(dtype=np.dtype(np.uint32)))
+        start = b.convert(number, out.dtype)
+        position = b.op("stablehlo.dynamic_slice", one, table, start, slice_sizes=i64_array((1,)))
+    return b.op("stablehlo.reshape", out, position)
 
 
 Spec = Sequence[Sequence[Hashable]]
@@ -83,6 +96,7 @@ Spec = Sequence[Sequence[Hashable]]
 def member_program(
     b: Builder,
     axes: MeshAxes,
+    manual: frozenset[Hashable],
     avals: Sequence[Any],
     outs: Sequence[Any],
     specs: Sequence[Spec],
@@ -94,7 +108,9 @@ def member_program(
 
     Args:
         b: of the block around it, whose values are whole.
-        axes: of the mesh; all of them are the members' own.
+        axes: of the mesh.
+        manual: those of them along which there are members; over the others the compiler splits
+            what a member does.
         avals: of the shards of the operands.
         outs: of the whole results.
         specs: for each operand, over which axes of the mesh each of its axes is split.
@@ -103,7 +119,18 @@ def member_program(
         operands: whole.
         write: called with the builder of a member and its values, gives the results of a member.
     """
-    if all([size == 1 for size in axes.sizes]):
+    if b.module.num_devices != (count := math.prod(axes.sizes)):
+        raise ValueError(
+            message(
+                "compiling a program of members",
+                given=f"a mesh of {count} devices, in a program that runs on "
+                f"{b.module.num_devices}",
+                expected="a program that runs on the devices of the mesh",
+                fix="Put the operands of the program on these devices with jax.device_put.",
+            )
+        )
+    axes = axes.within(b.axes, manual)
+    if count == 1:
         # One device is not partitioned: the shards are all there is.
         alone = Builder(b.module, b, axes)
         own = write(alone, *operands)
@@ -114,24 +141,45 @@ def member_program(
     inner = Builder(b.module, axes=axes)
     arguments = [inner.new_value(aval) for aval in avals]
     results = write(inner, *arguments)
-    large = inner.large_constants()
+    further = inner.hoisted_operands()
     inner.ops("sdy.return", (), *results)
-    arguments += [argument for _, argument in large]
-    region = inner.as_region(arguments)
-    operands = [*operands, *[b.closed_over(value, argument.aval) for value, argument in large]]
-    whole = [((),) * len(argument.aval.shape) for _, argument in large]
+    region = inner.as_region([*arguments, *[argument for _, argument in further]])
+    outside = [_from_outside(b, value, argument.aval, manual) for value, argument in further]
 
-    def shardings(given: Sequence[Spec]) -> str:
-        texts = [axes.sharding(mesh, spec) for spec in given]
+    def shardings(values: Sequence[Value], given: Sequence[Spec]) -> str:
+        texts = [
+            axes.sharding(mesh, _for_each_axis(value, spec), axes.free(value))
+            for value, spec in zip(values, given, strict=True)
+        ]
         return f"#sdy.sharding_per_value<[{', '.join(texts)}]>"
 
-    names = ", ".join([f'"{i}"' for i in range(len(axes.names))])
+    values = [*operands, *[value for value, _ in outside]]
+    in_specs = [*specs, *[spec for _, spec in outside]]
+    names = ", ".join([f'"{axes.names.index(n)}"' for n in axes.names if n in manual])
     return b.ops(
         "sdy.manual_computation",
         outs,
-        *operands,
+        *values,
         regions=[region],
-        in_shardings=shardings([*specs, *whole]),
-        out_shardings=shardings(out_specs),
+        in_shardings=shardings(values, in_specs),
+        out_shardings=shardings(results, out_specs),
         manual_axes=f"#sdy<manual_axes{{{names}}}>",
     )
+
+
+def _for_each_axis(value: Value, spec: Spec) -> list[Sequence[Hashable]]:
+    """Keys have further axes in a module, which are never split."""
+    ndim = len(physical_aval(value.aval).shape)
+    return [*spec, *[()] * (ndim - len(spec))]
+
+
+def _from_outside(
+    b: Builder, value: Any, aval: Any, manual: frozenset[Hashable]
+) -> tuple[Value, Spec]:
+    """What a program of members takes besides its operands, and how it is split."""
+    if type(value) is not AxisPositions:
+        return b.closed_over(value, aval), ((),) * len(aval.shape)
+    if value.name not in manual:
+        return b.hoisted(value, aval), ((),)
+    positions = np.arange(value.size, dtype=np.int32)
+    return b.constant(positions, aval.update(shape=(value.size,))), ((value.name,),)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Sequence
-from dataclasses import dataclass
-from typing import Any, final
+from collections.abc import Collection, Container, Hashable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from ...util.messages import message
 
 Groups = tuple[tuple[int, ...], ...]
+
+
+@final
+class AxisPositions(NamedTuple):
+    """Stands for the positions along an axis, of which each member is handed its own."""
+
+    name: Hashable
+    size: int
 
 
 @final
@@ -23,11 +31,33 @@ class MeshAxes:
         sizes: as many.
         devices: for each place of the mesh, row by row, the number of its device in the device
             assignment; in order if left out.
+        members: the axes along which there are members, where these are not all.
     """
 
     names: tuple[Hashable, ...]
     sizes: tuple[int, ...]
     devices: tuple[int, ...] = ()
+    members: tuple[Hashable, ...] = ()
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether the compiler splits what members do, or those do whose program theirs is in."""
+        return bool(self.members)
+
+    def within(self, outer: MeshAxes | None, manual: Collection[Hashable]) -> MeshAxes:
+        """The axes in a program of members along `manual`, which may be in one of others."""
+        around = () if outer is None else outer.members
+        members = tuple([n for n in self.names if n in manual or n in around])
+        is_all = not around and len(members) == len(self.names)
+        return replace(self, members=() if is_all else members)
+
+    def free(self, value: Any) -> range:
+        """The axes of a value that the compiler may split further."""
+        return range(len(value.aval.shape) if self.is_partial else 0)
+
+    def axis_positions(self, name: Hashable) -> AxisPositions:
+        """What stands for the positions along an axis."""
+        return AxisPositions(name, self.sizes[self._axis(name)])
 
     def grid(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """Numbers of devices, by their positions along the axes."""

@@ -244,8 +244,8 @@ def call_text(
     fresh = unused_name(ctx, name)
     callee = function(ctx.text, fresh, avals_in, write, passes_token=bool(tokens))
     ctx.text.functions.append(callee.text)
-    constants = [constant_value(host_constant(value), aval) for value, aval in callee.constants]
-    taken = [*avals_in, *[aval for _, aval in callee.constants], *types]
+    constants = [constant_value(host_constant(value), aval) for value, aval in callee.hoisted]
+    taken = [*avals_in, *[aval for _, aval in callee.hoisted], *types]
     with ir.InsertionPoint(ctx.module.body):
         func.FuncOp(callee.name, signature(taken, avals_out), visibility="private")
     symbol = ir.FlatSymbolRefAttr.get(callee.name)

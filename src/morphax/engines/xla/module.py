@@ -66,6 +66,8 @@ class Module:
         self.callbacks: list[Callable[..., Any]] = []
         self.inspections: list[Callable[[Any], Any]] = []
         self.channels = itertools.count(1)
+        # Each stands for a further operand of functions, which are told apart by identity.
+        self.positions: dict[Any, Any] = {}
         self.counter = 0
 
     def mesh_name(self, text: str) -> str:
@@ -84,8 +86,8 @@ class Module:
 
 
 class Function(NamedTuple):
-    """A written function: text, name, and the large constants that it takes after its operands."""
+    """A written function: text, name, and what it takes after its operands (`Builder.hoisted`)."""
 
     text: str
     name: str
-    constants: Sequence[tuple[Any, Any]]
+    hoisted: Sequence[tuple[Any, Any]]

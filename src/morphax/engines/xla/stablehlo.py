@@ -51,7 +51,7 @@ class Builder(SizeVerbs):
     """
 
     __slots__ = (
-        *("_constants", "_large", "_located", "_parent", "_symbols", "_token"),
+        *("_constants", "_hoisted", "_located", "_parent", "_symbols", "_token"),
         *("attributes", "axes", "lines", "module"),
     )
 
@@ -65,8 +65,8 @@ class Builder(SizeVerbs):
         self.lines: list[str] = []
         self._parent = parent
         self._constants: dict[Any, Value] = {}
-        # All blocks of one function share its large constants: value and operand, by identity.
-        self._large: dict[int, tuple[Any, Value]] = {} if parent is None else parent._large
+        # All blocks of one function share its further operands: large constants, and positions.
+        self._hoisted: dict[int, tuple[Any, Value]] = {} if parent is None else parent._hoisted
         self._symbols: Mapping[str, Value] = {} if parent is None else parent._symbols
         self._located = 0
         self._token: Value | None = None if parent is None else parent._token
@@ -277,13 +277,17 @@ class Builder(SizeVerbs):
         """A constant of a jaxpr; a large one is a further operand of the function."""
         if aval.size * physical_dtype(aval.dtype).itemsize <= self.module.largest_constant:
             return self.constant(host_constant(value), aval)
-        if id(value) not in self._large:
-            self._large[id(value)] = value, self.new_value(aval)
-        return self._large[id(value)][1]
+        return self.hoisted(value, aval)
 
-    def large_constants(self) -> list[tuple[Any, Value]]:
-        """Large constants met so far, and the operands that stand for them."""
-        return list(self._large.values())
+    def hoisted(self, value: Any, aval: Any) -> Value:
+        """A further operand of the function, for which its callers have to find the value."""
+        if id(value) not in self._hoisted:
+            self._hoisted[id(value)] = value, self.new_value(aval)
+        return self._hoisted[id(value)][1]
+
+    def hoisted_operands(self) -> list[tuple[Any, Value]]:
+        """What stands for the further operands met so far, and these."""
+        return list(self._hoisted.values())
 
     def callee(self, name: str, jaxpr: Jaxpr) -> Function:
         """`jaxpr` as a private function, written once per module."""
@@ -311,7 +315,7 @@ class Builder(SizeVerbs):
         """Call `jaxpr` as a private function."""
         ordered = has_ordered(jaxpr.effects)
         callee = self.callee(name, jaxpr)
-        constants = [self.closed_over(value, aval) for value, aval in callee.constants]
+        constants = [self.hoisted(value, aval) for value, aval in callee.hoisted]
         return self.ops(
             "func.call",
             jaxpr.out_avals,
@@ -362,9 +366,9 @@ def function(
     arguments = [builder.new_value(aval) for aval in avals]
     token = [builder.argument_token()] if passes_token else []
     results = list(write(builder, *arguments))
-    constants = builder.large_constants()
+    hoisted = builder.hoisted_operands()
     arguments = [*symbols.values(), *arguments]
-    arguments += [*[operand for _, operand in constants], *token]
+    arguments += [*[operand for _, operand in hoisted], *token]
     results += [builder.token()] if passes_token else []
     given = [f"{v.name}: {tensor_type(v.aval)}" for v in arguments]
     inputs = _with_attributes(given, argument_attributes)
@@ -374,7 +378,7 @@ def function(
     names = ", ".join([v.name for v in results])
     ending = f"  return {names} : {types}" if results else "  return"
     text = f"func.func {visibility}@{name}({inputs}) -> ({outputs}) {{\n{body}\n{ending}\n}}"
-    return Function(text, name, [(value, operand.aval) for value, operand in constants])
+    return Function(text, name, [(value, operand.aval) for value, operand in hoisted])
 
 
 def _with_attributes(texts: Sequence[str], attributes: Mapping[int, str] | None) -> str:

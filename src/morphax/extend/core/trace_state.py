@@ -103,7 +103,7 @@ def unsafe_am_i_under_a_vmap_DO_NOT_USE() -> bool:
 
 def unsafe_get_axis_names_DO_NOT_USE() -> list[Any]:
     """The names of the axes that collectives may refer to now."""
-    return [name for name, _ in axis_env()]
+    return [axis.name for axis in axis_env()]
 
 
 def nonempty_axis_env_DO_NOT_USE() -> bool:
@@ -152,7 +152,7 @@ class TracingContext:
     @property
     def axis_env(self) -> NamedAxes:
         """The axes that collectives may refer to."""
-        return NamedAxes(dict(axis_env()))
+        return NamedAxes({axis.name: axis.size for axis in axis_env()})
 
     def is_top_level(self) -> bool:
         """`trace_state_clean`."""

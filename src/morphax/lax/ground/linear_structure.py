@@ -29,6 +29,7 @@ from ...core import (
     weak_scalar,
     without_axes,
 )
+from ...core.varying import varying_over
 from ...dtypes import ExtendedDType
 from ...engines.xla.stablehlo import Builder, Value, tensor_type
 from ...errors import ShapeError
@@ -337,7 +338,8 @@ def zeros(aval: Any) -> Any:
     if isinstance(aval.dtype, ExtendedDType):
         return Array(aval, np.zeros(aval.shape, aval.dtype.physical_dtype))
     scalar = weak_scalar(0, aval) if aval.weak_type else np.zeros((), aval.dtype)[()]
-    return broadcast_to(scalar, aval.shape, aval.sharding) if aval.shape else scalar
+    zero = broadcast_to(scalar, aval.shape, aval.sharding) if aval.shape else scalar
+    return varying_over(zero, aval.vma) if aval.vma else zero
 
 
 def instantiate(tangent: Any) -> Any:

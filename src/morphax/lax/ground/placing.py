@@ -49,12 +49,16 @@ class DevicePut(RunsOnArrays):
 
     name = "device_put"
     multiple_results = True
+    separate = True
 
     def abstract_eval(self, *avals: Any, **_: Any) -> list[Any]:
         return list(avals)
 
     def axis_flow(self, *avals: Any, **_: Any) -> AxisFlow:
         return each_alone(*avals)
+
+    def places(self, *, devices: Any, **_: Any) -> list[Sharding]:
+        return [s for s in devices if isinstance(s, Sharding) and s.num_devices > 1]
 
     def execute(
         self, *operands: Array, devices: Any, srcs: Any, copy_semantics: Any

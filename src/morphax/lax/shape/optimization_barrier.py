@@ -17,6 +17,7 @@ class OptimizationBarrier(Primitive):
     name = "optimization_barrier"
     multiple_results = True
     lowers_key_data = True
+    separate = True
 
     def abstract_eval(self, *avals: Any) -> Sequence[Any]:
         return avals

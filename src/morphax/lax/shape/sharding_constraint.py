@@ -47,6 +47,9 @@ class ShardingConstraint(Primitive):
     def axis_flow(self, x: Any, **_: Any) -> AxisFlow:
         return same_axes(x)
 
+    def places(self, *, sharding: Sharding, **_: Any) -> list[Sharding]:
+        return [sharding]
+
     def execute(self, x: Array, *, sharding: Sharding, **_: Any) -> Array:
         if x.committed and x.sharding.device_set != sharding.device_set:
             raise ValueError(

@@ -1,0 +1,1 @@
+"""Programs that each device of a mesh runs on its own part of the data."""

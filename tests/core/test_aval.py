@@ -150,9 +150,9 @@ def test_token() -> None:
         (ShapedArray((4,), FRY), "key<fry>[4]", "key<fry>[4]", "ShapedArray(key<fry>[4])"),
         (
             ShapedArray((4,), "uint8", vma=frozenset({"j", "i"})),
-            "u8[4]{i,j}",
-            "uint8[4]{i,j}",
-            "ShapedArray(uint8[4]{i,j})",
+            "u8[4]{V:(i,j)}",
+            "uint8[4]{V:(i,j)}",
+            "ShapedArray(uint8[4]{V:(i,j)})",
         ),
     ],
 )

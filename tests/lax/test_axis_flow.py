@@ -12,6 +12,7 @@ from morphax import core, lax
 from morphax.config import enable_x64
 from morphax.control.jit.jit import jit
 from morphax.control.loops.loops import scan
+from morphax.parallel.varying import pvary_p
 from morphax.transforms.derivatives import jvp, vjp
 from morphax.transforms.vmap import vmap
 from tests.cases.op_case import OpCase
@@ -124,10 +125,12 @@ def test_every_record_is_split_or_refused(case: OpCase, placement: Any) -> None:
         return
     core.check_jaxpr(jaxpr)
     for eqn in jaxpr.eqns:
-        varying = frozenset().union(*[v.aval.vma for v in eqn.invars])
-        for var in eqn.outvars:
-            assert var.aval.vma == varying
-            assert_fits(var.aval, bool(eqn.invars))
+        # Casts make operands vary alike.
+        cast = eqn.params["axes"] if eqn.primitive is pvary_p else ()
+        varying = frozenset(cast).union(*[v.aval.vma for v in eqn.invars])
+        for i, var in enumerate(eqn.outvars):
+            assert var.aval.vma == (eqn.invars[i].aval.vma if eqn.primitive.separate else varying)
+            assert_fits(var.aval, [v.aval for v in eqn.invars])
 
 
 @pytest.mark.usefixtures("_wide_dtypes")
@@ -138,8 +141,7 @@ def test_every_record_is_split_or_refused(case: OpCase, placement: Any) -> None:
 def test_tangents_and_cotangents_are_split_as_what_they_belong_to(
     case: OpCase, placement: Any
 ) -> None:
-    # What varies over an axis by hand has cotangents that are summed over it, by collectives.
-    avals = [a.update(vma=frozenset()) for a in placed(case.draw(case.dtypes[0]), placement)]
+    avals = placed(case.draw(case.dtypes[0]), placement)
     if staged_unless_ambiguous(case.function, avals) is None:
         return
     chosen = [
@@ -169,12 +171,13 @@ def test_tangents_and_cotangents_are_split_as_what_they_belong_to(
     for derivative, primal in zip(results[count:], belongs_to, strict=True):
         # Scalars are whole; a zero one is not on the mesh at all.
         assert derivative.sharding == primal.sharding or not primal.ndim
+        assert derivative.vma == primal.vma
 
 
-def assert_fits(aval: Any, has_operands: bool) -> None:
+def assert_fits(aval: Any, operands: Sequence[Any]) -> None:
     if aval.sharding is None:
         # What depends on no split operand is left open.
-        assert not has_operands or not aval.vma
+        assert all([x.sharding is None for x in operands])
         return
     assert len(aval.sharding.spec) == aval.ndim
     for size, split in zip(aval.shape, aval.sharding.spec, strict=True):
@@ -246,9 +249,9 @@ def test_meshes_do_not_mix() -> None:
 def test_programs_vary_as_their_operands() -> None:
     x = core.ShapedArray((4,), np.float32, vma=frozenset({"i"}))
     y = core.ShapedArray((4,), np.float32, vma=frozenset({"j"}))
-    assert texts(lax.add, x, y) == ["f32[4]{i,j}"]
-    assert texts(vmap(lax.add), x, y) == ["f32[4]{i,j}"]
-    assert texts(lambda a: scan(lambda c, b: (c, b), 0.0, a)[1], x) == ["f32[4]{i}"]
+    assert texts(lax.add, x, y) == ["f32[4]{V:(i,j)}"]
+    assert texts(vmap(lax.add), x, y) == ["f32[4]{V:(i,j)}"]
+    assert texts(lambda a: scan(lambda c, b: (c, b), 0.0, a)[1], x) == ["f32[4]{V:i}"]
 
 
 def test_operations_on_arrays_say_how_their_axes_go_together() -> None:

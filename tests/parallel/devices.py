@@ -44,6 +44,7 @@ class Members(Primitive):
         return member_program(
             b,
             axes,
+            frozenset(axes.names),
             jaxpr.in_avals,
             outs,
             parts(jaxpr.in_avals),

@@ -37,6 +37,7 @@ from ..transforms.staged_linearization import linearize_jaxpr
 from ..transforms.transposition import TransposeFragment
 from .bodies.body_primitive import HasBodies
 from .bodies.wiring import Body, Role, Wiring
+from .bodies.wiring_checks import check_varying
 from .calls import split_tangents
 
 
@@ -48,7 +49,9 @@ class HoldsProgram(Primitive):
     program: ClassVar[str] = "jaxpr"
 
     def abstract_eval(self, *avals: AbstractValue, **params: Param) -> Sequence[Any]:
-        return params[self.program].out_avals
+        program = params[self.program]
+        check_varying(self.name, avals, program.in_avals)
+        return program.out_avals
 
     def effects(self, **params: Param) -> Effects:
         return params[self.program].effects

@@ -196,6 +196,8 @@ class Primitive:
     wiring: ClassVar[Any] = None
     # Whether it is there to be transposed only: nothing can compute it.
     only_transposed: ClassVar[bool] = False
+    # Whether its rules say themselves how results are on a mesh, as those with programs do.
+    typed_on_mesh: ClassVar[bool] = False
     # Whether result i is of operand i alone, so that operands may vary over different mesh axes.
     separate: ClassVar[bool] = False
 
@@ -239,7 +241,7 @@ class Primitive:
         """The mesh axes that results vary over, if operands vary over `names`."""
         return names
 
-    def places(self, **params: Param) -> Sequence[Any]:
+    def runs_on(self, **params: Param) -> Sequence[Any]:
         """Shardings over the devices on which an equation says that its program runs."""
         return ()
 
@@ -317,13 +319,19 @@ def _infer(
     primitive: Primitive, params: dict[str, Param], avals: tuple[AbstractValue, ...]
 ) -> Inferred:
     is_on_mesh = any([aval.is_on_mesh for aval in avals])
-    # The results of a program are on the mesh already, by the same rules.
-    derives = is_on_mesh and not any(True for _ in jaxprs_in_params(params))
+    derives = is_on_mesh and not _types_itself(primitive, params)
     if derives and not primitive.separate and _vary_differently(avals):
         return operands_differ, no_effects
     result, effects = primitive.typed(*avals, **params)
     results = tuple(result) if primitive.multiple_results else (result,)
     return (_on_mesh(primitive, params, avals, results) if derives else results), effects
+
+
+def _types_itself(primitive: Primitive, params: dict[str, Param]) -> bool:
+    """Whether its rules say how results are on a mesh, as a program has it from its own rules."""
+    if primitive.typed_on_mesh or primitive.axis_flow is not None:
+        return primitive.typed_on_mesh
+    return any(True for _ in jaxprs_in_params(params))
 
 
 def _vary_differently(avals: tuple[Any, ...]) -> bool:

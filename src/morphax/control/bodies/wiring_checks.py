@@ -120,6 +120,23 @@ def _check_results(
         _check_avals(f"{name}, result {role}", expected, own)
 
 
+def check_varying(where: str, avals: Sequence[Any], own: Sequence[Any]) -> None:
+    """Raise `TypeError` unless operands vary over the axes of a mesh that a program's do.
+
+    What is in the program has been derived from that, and is not derived anew.
+    """
+    for i, (aval, expected) in enumerate(zip(avals, own, strict=True)):
+        if (aval.is_on_mesh or expected.is_on_mesh) and aval.vma != expected.vma:
+            raise TypeError(
+                message(
+                    f"{where}, operand {i}",
+                    given=f"{aval}",
+                    expected=f"{expected}, which the program takes",
+                    fix="Cast it with core.varying.varying_over, or trace the program anew.",
+                )
+            )
+
+
 def _check_avals(
     where: str, avals: Sequence[Any], own: Sequence[Any], length: tuple[int, ...] = ()
 ) -> None:
@@ -130,6 +147,7 @@ def _check_avals(
             and aval.dtype == expected.dtype
             and (type(aval) is AbstractRef) == (type(expected) is AbstractRef)
         ):
+            check_varying(f"{where}, in order", [aval], [expected])
             continue
         steps = f" for each of {length[0]} steps" if length else ""
         raise TypeError(

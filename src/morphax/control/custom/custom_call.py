@@ -25,6 +25,7 @@ from ...core import (
     values_of,
 )
 from ...core.trace import Trace
+from ...core.varying import varying_over
 from ...engines.reference.eager import as_array
 from ...lax.reference.ref_binding import TakesReferences, unwrapped
 from ...lax.reference.references import as_references
@@ -85,31 +86,35 @@ class CustomCall(ProgramCall, TakesReferences):
     ) -> list[Any]:
         rule, operands = self._rule_and_operands(operands, params)
         with attributed_to_running_line():
-            return self._checked(self.push(trace, operands, rule), params)
+            return self._checked(trace, self.push(trace, operands, rule), params)
 
     def process_linearize(
         self, trace: Trace, operands: Sequence[Operand], params: dict[str, Param]
     ) -> list[Any]:
         rule, operands = self._rule_and_operands(operands, params)
         with attributed_to_running_line():
-            return self._checked(self.record(trace, operands, rule), params)
+            return self._checked(trace, self.record(trace, operands, rule), params)
 
     def _rule_and_operands(
         self, operands: Sequence[Operand], params: dict[str, Param]
     ) -> tuple[Any, list[Any]]:
         return params[self.rule_name], as_references(operands[params["num_consts"] :])
 
-    def _checked(self, outs: list[Any], params: dict[str, Param]) -> list[Any]:
-        """The results of a rule, which must have the shapes and dtypes of the function's."""
+    def _checked(self, trace: Trace, outs: list[Any], params: dict[str, Param]) -> list[Any]:
+        """The results of a rule, which must have the types of the function's."""
         expected = params["call_jaxpr"].out_avals
         for i, (given, aval) in enumerate(zip(map(aval_of, outs), expected, strict=True)):
-            if given.shape != aval.shape or given.dtype != aval.dtype:
+            if given.vma < aval.vma:
+                with set_current_trace(trace):
+                    outs[i] = varying_over(outs[i], aval.vma)
+            elif given.shape != aval.shape or given.dtype != aval.dtype or given.vma != aval.vma:
                 raise TypeError(
                     message(
                         f"{self.rule_name} of {params['name']}, leaf {i} of the result",
                         given=f"{given}",
                         expected=f"{aval}, as the function returns",
-                        fix="Return results with the shapes and dtypes of the function's.",
+                        fix="Return results with the shapes and dtypes of the function's, which "
+                        "vary over the same axes of a mesh.",
                     )
                 )
         return outs

@@ -17,6 +17,7 @@ from ...core import (
     is_zero,
     set_current_trace,
 )
+from ...core.varying import varying_over
 from ...lax.ground.linear_structure import add_tangents, instantiate
 from ...transforms.batching import BatchTrace, unbatched_aval
 from ...transforms.derivative_maps import tangent_output
@@ -208,8 +209,7 @@ class custom_jvp(HasRules):
             where = f"the jvp rule of {label}"
             outs = checked_result(where, result[0], flat)
             pushed = flatten_like(where, result[1], flat.out_tree, "a tangent")
-            for out, t in zip(outs, pushed, strict=True):
-                _check_tangent_aval(where, out, t)
+            pushed = [_checked_tangent(where, x, t) for x, t in zip(outs, pushed, strict=True)]
             # Integers have no derivative: what depends on them must not be differentiated.
             return outs, [_zero_of_integers(t) for t in pushed]
 
@@ -222,15 +222,18 @@ def _zero_of_integers(tangent: Operand) -> Operand:
     return Zero(aval_of(tangent))
 
 
-def _check_tangent_aval(where: str, out: Operand, tangent: Operand) -> None:
+def _checked_tangent(where: str, out: Operand, tangent: Operand) -> Any:
     expected = aval_of(out).to_tangent_aval()
     given = tangent.aval if is_zero(tangent) else aval_of(tangent)
-    if given.shape != expected.shape or given.dtype != expected.dtype:
+    fits = given.shape == expected.shape and given.dtype == expected.dtype
+    if not fits or not given.vma <= expected.vma:
         raise TypeError(
             message(
                 where,
                 given=f"a tangent {given} of a result {aval_of(out)}",
                 expected=f"a tangent {expected}",
-                fix="Return tangents with the shapes and dtypes of the results.",
+                fix="Return tangents with the shapes and dtypes of the results, which vary over no "
+                "further axes of a mesh.",
             )
         )
+    return tangent if is_zero(tangent) else varying_over(tangent, expected.vma)

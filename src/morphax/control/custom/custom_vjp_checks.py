@@ -8,6 +8,7 @@ from typing import Any
 from ... import dtypes, tree
 from ...config import current as current_config
 from ...core import Operand, ShapedArray, aval_of, is_value, is_zero
+from ...core.varying import varying_over
 from ...lax.elementwise.convert import convert
 from ...transforms.flattening import FlatFunction, argument_names
 from ...util.messages import described, message
@@ -65,6 +66,10 @@ def _checked_cotangent(
     if is_zero(ct) or expected.dtype == dtypes.float0:
         return None
     given = aval_of(ct) if is_value(ct) else None
+    if given is not None and not given.vma <= expected.vma:
+        raise ValueError(_unsummed(where, given, aval))
+    if given is not None and given.vma != expected.vma:
+        ct = varying_over(ct, expected.vma)
     if current_config().disable_bwd_checks and given is not None:
         return ct
     if given is not None and given.shape == expected.shape and given.dtype == expected.dtype:
@@ -79,6 +84,16 @@ def _checked_cotangent(
             expected=f"{expected}, for the argument is {aval}",
             fix="Return cotangents with the shapes and dtypes of the arguments.",
         )
+    )
+
+
+def _unsummed(where: str, given: Any, aval: Any) -> str:
+    axes = ", ".join(map(repr, given.vma - aval.vma))
+    return message(
+        where,
+        given=f"a cotangent {given}, which varies over the axes {axes} of the mesh",
+        expected=f"one that is the same for all members, as the argument is: {aval}",
+        fix=f"Sum it over the members that have read the argument: lax.psum(ct, {axes}).",
     )
 
 

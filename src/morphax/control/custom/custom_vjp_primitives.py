@@ -60,6 +60,7 @@ class CustomVJPLinear(Primitive):
     name = "custom_vjp_linear"
     multiple_results = True
     only_transposed = True
+    typed_on_mesh = True
 
     jvp = not_differentiable(_NO_FORWARD_MODE)
 

@@ -134,7 +134,7 @@ def constraints_in(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
         return known
     found: dict[Sharding, None] = {}
     for eqn in jaxpr.eqns:
-        found.update(dict.fromkeys(eqn.primitive.places(**eqn.params)))
+        found.update(dict.fromkeys(eqn.primitive.runs_on(**eqn.params)))
         if eqn.params:
             for inner in jaxprs_in_params(eqn.params):
                 found.update(dict.fromkeys(constraints_in(inner)))

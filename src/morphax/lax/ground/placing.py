@@ -57,7 +57,7 @@ class DevicePut(RunsOnArrays):
     def axis_flow(self, *avals: Any, **_: Any) -> AxisFlow:
         return each_alone(*avals)
 
-    def places(self, *, devices: Any, **_: Any) -> list[Sharding]:
+    def runs_on(self, *, devices: Any, **_: Any) -> list[Sharding]:
         return [s for s in devices if isinstance(s, Sharding) and s.num_devices > 1]
 
     def execute(

@@ -15,7 +15,9 @@ from ...core import (
     like,
     same_axes,
 )
+from ...core.varying import varying_over
 from ...engines.xla.stablehlo import Builder, Value
+from ...util.messages import message
 from ..elementwise.convert import as_weak_as
 
 
@@ -58,12 +60,30 @@ reshard_p = Reshard()
 
 
 def tied(x: Any, aval: Any) -> Any:
-    """A derivative with the type of what it belongs to: its weak type, and how it is split.
+    """A derivative with the type of what it belongs to: its weak type, and how it is on a mesh.
 
-    The rules of derivatives need not care for either; tangents and cotangents come through here.
+    The rules of derivatives need not care; tangents and cotangents come through here.
+
+    Raises:
+        ValueError: if it varies over an axis of the mesh along which that is the same for all.
     """
     x = as_weak_as(x, aval)
-    sharding = aval.sharding if aval.is_on_mesh else None
-    if sharding is None or aval_of(x).sharding == sharding:
+    own = aval_of(x)
+    if not (aval.is_on_mesh or own.is_on_mesh):
         return x
-    return reshard_p.bind(x, dst_sharding=sharding)
+    if not own.vma <= aval.vma:
+        raise ValueError(_unsummed(own, aval))
+    x = varying_over(x, aval.vma)
+    sharding = aval.sharding
+    return x if sharding in (None, own.sharding) else reshard_p.bind(x, dst_sharding=sharding)
+
+
+def _unsummed(own: ShapedArray, aval: ShapedArray) -> str:
+    axes = ", ".join(map(repr, own.vma - aval.vma))
+    return message(
+        "derivative of a value in a program of members",
+        given=f"{own}, which varies over the axes {axes} of the mesh, for a value {aval}",
+        expected="a derivative that is the same for all members, as the value is",
+        fix=f"Sum a cotangent over the members, with lax.psum(ct, {axes}); or have the value "
+        f"vary from the start, with lax.pcast(x, {axes}, to='varying').",
+    )

@@ -47,7 +47,7 @@ class ShardingConstraint(Primitive):
     def axis_flow(self, x: Any, **_: Any) -> AxisFlow:
         return same_axes(x)
 
-    def places(self, *, sharding: Sharding, **_: Any) -> list[Sharding]:
+    def runs_on(self, *, sharding: Sharding, **_: Any) -> list[Sharding]:
         return [sharding]
 
     def execute(self, x: Array, *, sharding: Sharding, **_: Any) -> Array:
@@ -175,6 +175,7 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
 def _constrained(x: Any, sharding: Any, free: frozenset[int]) -> Any:
     _check_sharding(sharding, x)
+    _check_free(sharding)
     return sharding_constraint_p.bind(
         x,
         sharding=sharding,
@@ -182,6 +183,23 @@ def _constrained(x: Any, sharding: Any, free: frozenset[int]) -> Any:
         context_mesh=get_abstract_mesh(),
         unconstrained_dims=free,
     )
+
+
+def _check_free(sharding: Sharding) -> None:
+    """Raise `ValueError` if the sharding speaks of axes along which members run the program."""
+    members = frozenset(get_abstract_mesh().manual_axes)
+    if not members or not isinstance(sharding, NamedSharding):
+        return
+    named = members & {name for split in sharding.splits(len(sharding.spec)) for name in split}
+    if named or members == frozenset(sharding.mesh.axis_names):
+        raise ValueError(
+            message(
+                f"{_WHERE}, argument shardings",
+                given=f"{sharding!r}, in a program of members along {sorted(map(str, members))}",
+                expected="a sharding over axes of the mesh along which there are no members",
+                fix="Leave the constraint out: a member has its shard whole.",
+            )
+        )
 
 
 def _taken(sharding: Any) -> tuple[Any, frozenset[int]]:

@@ -56,7 +56,7 @@ from ...util.memo import memoize
 from ...util.messages import message
 from .passing import Parts, gathered_parts, given_parts, shared_cotangents
 from .scope import member_scope
-from .specs import AnyMesh, Specs, check_shards, splits_of, whole_aval
+from .specs import AnyMesh, Specs, check_joined, check_shards, splits_of, whole_aval
 
 _WHOLE = PartitionSpec()
 
@@ -96,6 +96,8 @@ class ShardMap(HoldsProgram, RunsOnArrays):
         check_vma: bool,
     ) -> list[Any]:
         check_shards(avals, jaxpr.in_avals, mesh, in_specs, check_vma)
+        if check_vma:
+            check_joined(jaxpr.out_avals, out_specs, manual_axes)
         each = zip(jaxpr.out_avals, out_specs, strict=True)
         return [whole_aval(aval, mesh, spec, manual_axes) for aval, spec in each]
 
@@ -103,7 +105,7 @@ class ShardMap(HoldsProgram, RunsOnArrays):
         """Those of axes around it: its own are nobody else's business."""
         return tuple([name for name in jaxpr_axis_names(jaxpr) if name not in manual_axes])
 
-    def places(self, *, mesh: AnyMesh, **_: Param) -> Sequence[NamedSharding]:
+    def runs_on(self, *, mesh: AnyMesh, **_: Param) -> Sequence[NamedSharding]:
         return [NamedSharding(mesh, _WHOLE)] if isinstance(mesh, Mesh) else []
 
     def jvp(

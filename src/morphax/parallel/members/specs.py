@@ -110,6 +110,20 @@ def check_shards(
             )
 
 
+def check_joined(avals: Sequence[Any], specs: Specs, manual_axes: frozenset[Hashable]) -> None:
+    """Raise `TypeError` unless results of members vary over just the axes that specs name."""
+    for i, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
+        if aval.vma & manual_axes != names_in(spec):
+            raise TypeError(
+                message(
+                    f"shard_map, result {i} of the program of a member",
+                    given=f"{aval}, to be joined by {spec!r}",
+                    expected="a result that varies over the axes that the spec names",
+                    fix="Sum it over the others, or cast it with core.varying.varying_over.",
+                )
+            )
+
+
 def check_specs(
     argument: str, specs: Sequence[Any], mesh: AnyMesh, manual_axes: frozenset[Hashable]
 ) -> None:

@@ -21,7 +21,6 @@ def main() -> list[float]:
         (a, lx.LU(), ()),
         (a, lx.QR(), ()),
         (a, lx.SVD(), ()),
-        (a, lx.BiCGStab(1e-5, 1e-5), ()),
         (positive, lx.Cholesky(), lx.positive_semidefinite_tag),
         (positive, lx.CG(1e-5, 1e-5), lx.positive_semidefinite_tag),
         (jnp.triu(a), lx.Triangular(), lx.upper_triangular_tag),

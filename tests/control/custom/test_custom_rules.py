@@ -235,3 +235,17 @@ def test_integers_beside_a_derivative_are_constants() -> None:
 
     assert jax.grad(scaled)(2.0) == jax.jit(jax.grad(scaled))(2.0) == 24
     assert jax.jvp(scaled, (2.0,), (1.0,))[1] == 24
+
+
+def test_a_linear_function_with_a_rule_is_transposed_as_it_stands() -> None:
+    @jax.custom_jvp
+    def double(x: Any, a: Any) -> Any:
+        return 2.0 * a * x
+
+    double.defjvp(lambda primals, tangents: (double(*primals), 100.0 * tangents[0]))
+    a = jnp.array([1.0, 3.0])
+    transposed = jax.linear_transpose(lambda x: 3.0 * double(x, a), a)
+    np.testing.assert_allclose(transposed(a)[0], 6.0 * a * a)
+    np.testing.assert_allclose(jax.jit(transposed)(a)[0], 6.0 * a * a)
+    cts = jnp.stack([a, 2.0 * a])
+    np.testing.assert_allclose(jax.vmap(transposed)(cts)[0], 6.0 * a * cts)

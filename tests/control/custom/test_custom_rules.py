@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -249,3 +250,14 @@ def test_a_linear_function_with_a_rule_is_transposed_as_it_stands() -> None:
     np.testing.assert_allclose(jax.jit(transposed)(a)[0], 6.0 * a * a)
     cts = jnp.stack([a, 2.0 * a])
     np.testing.assert_allclose(jax.vmap(transposed)(cts)[0], 6.0 * a * cts)
+
+
+def test_arguments_by_name_may_leave_out_some_in_between() -> None:
+    @partial(jax.custom_jvp, nondiff_argnums=(1, 3))
+    def f(x: Any, power: int = 1, shift: Any = 0.0, negative: bool = False) -> Any:
+        return (-1.0 if negative else 1.0) * x**power + shift
+
+    f.defjvp(lambda power, negative, p, t: (f(p[0], power, p[1], negative), 7.0 * t[0]))
+    assert f(2.0, negative=True) == -2.0
+    assert f(x=2.0, shift=1.0) == 3.0
+    assert jax.grad(lambda x: f(x, negative=True, power=2))(2.0) == 7.0

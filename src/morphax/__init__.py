@@ -124,7 +124,10 @@ if _TYPE_CHECKING:
     from .control.jit.jit import jit as jit
     from .control.loops.while_bounds import reverse_while as reverse_while
     from .core.partition_spec import P as P
+    from .lax.shape.resharding import reshard as reshard
+    from .parallel.members.pmap import pmap as pmap
     from .parallel.members.shard_map import shard_map as shard_map
+    from .parallel.members.smap import smap as smap
     from .parallel.meshes import make_mesh as make_mesh
     from .runtime.current_mesh import set_mesh as set_mesh
     from .runtime.named_sharding import NamedSharding as NamedSharding
@@ -193,7 +196,10 @@ __getattr__, __dir__ = _on_demand(
         ".control.jit.jit": ("jit",),
         ".control.loops.while_bounds": ("reverse_while",),
         ".core.partition_spec": ("P",),
+        ".parallel.members.pmap": ("pmap",),
         ".parallel.members.shard_map": ("shard_map",),
+        ".parallel.members.smap": ("smap",),
+        ".lax.shape.resharding": ("reshard",),
         ".parallel.meshes": ("make_mesh",),
         ".runtime.current_mesh": ("set_mesh",),
         ".runtime.named_sharding": ("NamedSharding",),

@@ -6,6 +6,9 @@ from .core.mesh import AbstractDevice as AbstractDevice
 from .core.mesh import AbstractMesh as AbstractMesh
 from .core.mesh import AxisType as AxisType
 from .core.partition_spec import PartitionSpec as PartitionSpec
+from .lax.shape.resharding import reshard as reshard
+from .parallel.axis_modes import auto_axes as auto_axes
+from .parallel.axis_modes import explicit_axes as explicit_axes
 from .runtime.current_mesh import get_abstract_mesh as get_abstract_mesh
 from .runtime.current_mesh import get_mesh as get_mesh
 from .runtime.current_mesh import set_mesh as set_mesh

@@ -12,12 +12,19 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from morphax.core import AbstractMesh, AbstractSharding, AbstractValue, ShapedArray, abstract_token
+from morphax.core import (
+    AbstractMesh,
+    AbstractSharding,
+    AbstractValue,
+    AxisType,
+    ShapedArray,
+    abstract_token,
+)
 from morphax.core.aval import _interned
 from morphax.dtypes import KeyType, float0
 
 FRY = KeyType("fry", (2,), np.uint64)
-ROWS = AbstractSharding(AbstractMesh((2,), ("x",)), (("x",),))
+ROWS = AbstractSharding(AbstractMesh((2,), ("x",), AxisType.Explicit), (("x",),))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from morphax.transforms.vmap import vmap
 from tests.cases.op_case import OpCase
 from tests.lax.test_operations import CASES
 
-MESH = core.AbstractMesh((2, 2), ("x", "y"))
+MESH = core.AbstractMesh((2, 2), ("x", "y"), core.AxisType.Explicit)
 Spec = tuple[tuple[str, ...], ...]
 
 
@@ -106,7 +106,7 @@ def staged_unless_ambiguous(
     function: Callable[..., Any], avals: Sequence[core.ShapedArray]
 ) -> core.Jaxpr | None:
     """The program; `None` where it is refused because of how its operands are split."""
-    is_split = any([aval.sharding is not None and any(aval.sharding.spec) for aval in avals])
+    is_split = any([aval.split is not None and any(aval.split.spec) for aval in avals])
     try:
         return staged(function, avals)
     except TypeError as error:
@@ -170,17 +170,17 @@ def test_tangents_and_cotangents_are_split_as_what_they_belong_to(
     belongs_to = [*results[:count], *[avals[i] for i in chosen]]
     for derivative, primal in zip(results[count:], belongs_to, strict=True):
         # Scalars are whole; a zero one is not on the mesh at all.
-        assert derivative.sharding == primal.sharding or not primal.ndim
+        assert derivative.split == primal.split or not primal.ndim
         assert derivative.vma == primal.vma
 
 
 def assert_fits(aval: Any, operands: Sequence[Any]) -> None:
-    if aval.sharding is None:
+    if aval.split is None:
         # What depends on no split operand is left open.
-        assert all([x.sharding is None for x in operands])
+        assert all([x.split is None for x in operands])
         return
-    assert len(aval.sharding.spec) == aval.ndim
-    for size, split in zip(aval.shape, aval.sharding.spec, strict=True):
+    assert len(aval.split.spec) == aval.ndim
+    for size, split in zip(aval.shape, aval.split.spec, strict=True):
         assert size % MESH.parts(split) == 0
 
 
@@ -241,8 +241,10 @@ def test_what_is_ambiguous_is_refused(function: Any, avals: Any, expected: str) 
 
 
 def test_meshes_do_not_mix() -> None:
-    other = core.AbstractSharding(core.AbstractMesh((2,), ("x",)), (("x",), ()))
-    with pytest.raises(TypeError, match="operands on one mesh"):
+    other = core.AbstractSharding(
+        core.AbstractMesh((2,), ("x",), core.AxisType.Explicit), (("x",), ())
+    )
+    with pytest.raises(TypeError, match="one mesh, not"):
         texts(lax.add, split_array((4, 8), "x", ""), core.ShapedArray((4, 8), "f4", sharding=other))
 
 

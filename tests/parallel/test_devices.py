@@ -10,7 +10,14 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
-from morphax.core import AbstractMesh, AbstractSharding, ShapedArray, extended_axis_env, stage
+from morphax.core import (
+    AbstractMesh,
+    AbstractSharding,
+    AxisType,
+    ShapedArray,
+    extended_axis_env,
+    stage,
+)
 from morphax.engines.xla.lowering import lower
 from morphax.engines.xla.mesh_axes import MeshAxes
 
@@ -204,7 +211,7 @@ def test_without_members_nothing_is_compiled(function: Any) -> None:
         MeshAxes(("j",), (4,)).groups(["i"])
 
 
-MESH = AbstractMesh((2, 2), ("x", "y"))
+MESH = AbstractMesh((2, 2), ("x", "y"), AxisType.Explicit)
 FLOWS = [
     (lambda x: lax.psum(x, "i"), (("x",), ("y",))),
     (lambda x: lax.pmax(x, "i"), (("x",), ("y",))),
@@ -228,7 +235,7 @@ def test_operands_that_are_split_over_another_mesh(function: Any, split: Any) ->
                 stage(lambda x: [function(x)], [aval])
         else:
             jaxpr, _ = stage(lambda x: [function(x)], [aval])
-            assert jaxpr.out_avals[0].sharding == AbstractSharding(MESH, split)
+            assert jaxpr.out_avals[0].split == AbstractSharding(MESH, split)
     whole = aval.update(sharding=AbstractSharding(MESH, ((), ())))
     with extended_axis_env("i", 4):
         jaxpr, _ = stage(lambda x: [function(x)], [whole])

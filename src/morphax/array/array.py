@@ -140,7 +140,8 @@ class Array(HasAval):
             return Array(self.aval, self._host, self._buffer, place, committed)
         if not self._is_unplaced():
             guard_transfer("device_to_device", self, place, explicit=True)
-        return Array(self.aval, self._host, self._at_other(place), place, committed)
+        aval = place.typed(self.aval)
+        return Array(aval, self._host, self._at_other(place), place, committed)
 
     def copied(self) -> Array:
         """The same numbers at the same place, in memory of their own."""

@@ -116,7 +116,7 @@ def make_array_from_single_device_arrays(
         return parts[0].placed(place, committed=True)
     if isinstance(kind, dtypes.ExtendedDType):
         return _joined_in_host_memory(tuple(shape), place, by_device)
-    aval = ShapedArray(tuple(shape), kind, parts[0].weak_type)
+    aval = place.typed(ShapedArray(tuple(shape), kind, parts[0].weak_type))
     return Array(
         aval, None, joined([x.buffer_at(x.place) for x in parts], aval, place), place, True
     )

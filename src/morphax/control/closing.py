@@ -18,6 +18,7 @@ from ..core import (
 )
 from ..core.varying import varying_over
 from ..lax.elementwise.convert import convert
+from ..lax.shape.resharding import resharded
 
 
 def common_captures(
@@ -44,11 +45,14 @@ def with_result_avals(
 ) -> list[Jaxpr]:
     """The programs with results of the same types.
 
-    They are weakly typed where those of the first are, and vary over the axes of the mesh over
-    which the result of some program does, and over `varying`.
+    They are weakly typed where those of the first are, vary over the axes of the mesh over which
+    the result of some program does, and over `varying`, and are split as one that is on a mesh.
     """
     types = [
-        first.update(vma=varying.union(*[a.vma for a in (first, *others)]))
+        first.update(
+            vma=varying.union(*[a.vma for a in (first, *others)]),
+            sharding=next((a.split for a in (first, *others) if a.split is not None), None),
+        )
         if type(first) is ShapedArray
         else first
         for first, *others in zip(*[p.out_avals for p in programs], strict=True)
@@ -57,7 +61,7 @@ def with_result_avals(
 
 
 def converted_results(jaxpr: Jaxpr, types: Sequence[Any]) -> Jaxpr:
-    """`jaxpr` with results as weakly typed as `types`, and varying over the same axes."""
+    """`jaxpr` with results as weakly typed as `types`, varying over the same axes, split alike."""
     if all([_fits(a, wanted) for a, wanted in zip(jaxpr.out_avals, types, strict=True)]):
         return jaxpr
 
@@ -69,7 +73,9 @@ def converted_results(jaxpr: Jaxpr, types: Sequence[Any]) -> Jaxpr:
 
 
 def _fits(aval: Any, wanted: Any) -> bool:
-    return aval.weak_type == wanted.weak_type and aval.vma == wanted.vma
+    if aval.weak_type != wanted.weak_type or aval.vma != wanted.vma:
+        return False
+    return wanted.split is None or aval.split == wanted.split
 
 
 def _converted(x: Operand, aval: Any, wanted: Any) -> Any:
@@ -77,4 +83,4 @@ def _converted(x: Operand, aval: Any, wanted: Any) -> Any:
         return x
     if aval.weak_type != wanted.weak_type:
         x = convert(x, aval.dtype, wanted.weak_type)
-    return varying_over(x, wanted.vma)
+    return varying_over(resharded(x, wanted.split), wanted.vma)

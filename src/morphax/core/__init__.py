@@ -60,7 +60,7 @@ from .hidden_frames import frames_hidden, frames_hidden_in, hide_frames
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params
 from .layout import AutoLayout, Format, Layout
 from .leaks import held_for_a_while
-from .mesh import AbstractMesh, AbstractSharding
+from .mesh import AbstractMesh, AbstractSharding, AxisType
 from .primitive import (
     BatchAxes,
     NoResults,
@@ -180,6 +180,7 @@ __all__ = [
     "Atom",
     "AutoLayout",
     "AxisFlow",
+    "AxisType",
     "BatchAxes",
     "Cell",
     "DType",

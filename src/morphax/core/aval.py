@@ -7,7 +7,7 @@ identity, hashing is free, and every cache of the system may be keyed on avals.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import repeat
 from operator import index
 from typing import TYPE_CHECKING, Any, NoReturn, final
@@ -108,7 +108,7 @@ class AbstractToken(AbstractValue):
     size = 0
     weak_type = False
     vma: frozenset[Any] = frozenset()
-    sharding: AbstractSharding | None = None
+    split: AbstractSharding | None = None
 
     def __repr__(self) -> str:
         return "Tok"
@@ -141,7 +141,8 @@ class ShapedArray(AbstractValue):
         shape: sizes of the axes.
         dtype: NumPy dtype, or an extended one such as ``key<fry>``.
         weak_type: whether the dtype yields to others in promotion, as that of a Python scalar.
-        sharding: how the array is split over a mesh of devices, `None` if that is left open.
+        sharding: how the array is split over a mesh of devices, `None` if that is left open; a
+            `jax.sharding.NamedSharding` counts by the axes that types speak of.
         vma: names of the manual mesh axes over which the value varies.
 
     Example:
@@ -154,14 +155,15 @@ class ShapedArray(AbstractValue):
     """
 
     __slots__ = (
-        *("dtype", "is_on_mesh", "is_static", "shape", "sharding", "size"),
+        *("dtype", "is_on_mesh", "is_static", "shape", "size", "split"),
         *("vma", "weak_type"),
     )
 
     shape: Shape
     dtype: Any
     weak_type: bool
-    sharding: AbstractSharding | None
+    # How the array is split over a mesh, `None` if that is left open; `sharding` shows it to users.
+    split: AbstractSharding | None
     vma: frozenset[Any]
     is_on_mesh: bool
     # Whether all sizes are numbers.
@@ -174,12 +176,15 @@ class ShapedArray(AbstractValue):
         dtype: DType,
         weak_type: bool = False,
         *,
-        sharding: AbstractSharding | None = None,
+        sharding: Any = None,
         vma: frozenset[Any] = frozenset(),
     ) -> ShapedArray:
         if type(dtype) is not np.dtype:
             dtype = dtypes.dtype(dtype)
-        key = (tuple(shape), dtype, weak_type, sharding, vma)
+        shape = tuple(shape)
+        if sharding is not None and type(sharding) is not AbstractSharding:
+            sharding = sharding.abstract(len(shape))
+        key = (shape, dtype, weak_type, sharding, vma)
         found = _interned.get(key)
         if found is None:
             found = _interned.setdefault(key, cls._build(*key))
@@ -208,7 +213,7 @@ class ShapedArray(AbstractValue):
         set_field(self, "shape", dims(shape))
         set_field(self, "dtype", dtype)
         set_field(self, "weak_type", bool(weak_type))
-        set_field(self, "sharding", sharding)
+        set_field(self, "split", sharding)
         set_field(self, "vma", vma)
         set_field(self, "is_on_mesh", sharding is not None or bool(vma))
         set_field(self, "is_static", is_static(shape))
@@ -219,11 +224,22 @@ class ShapedArray(AbstractValue):
         raise AttributeError(f"ShapedArray is immutable; use aval.update({name}=...)")
 
     def __reduce__(self) -> Any:
-        return _rebuild, (self.shape, self.dtype, self.weak_type, self.sharding, self.vma)
+        return _rebuild, (self.shape, self.dtype, self.weak_type, self.split, self.vma)
 
     @property
     def ndim(self) -> int:
         return len(self.shape)
+
+    @property
+    def sharding(self) -> Any:
+        """How types say that the array is split: a `NamedSharding` over an `AbstractMesh`.
+
+        Example:
+            >>> import morphax as jax
+            >>> jax.typeof(1.0).sharding
+            NamedSharding(mesh=AbstractMesh((), axis_types=()), spec=P())
+        """
+        return _shown_sharding(self)
 
     def __len__(self) -> int:
         if not self.shape:
@@ -242,7 +258,7 @@ class ShapedArray(AbstractValue):
         Among other axes the array is not split as before: its sharding is open unless given.
         """
         is_split_so = shape is None or len(shape) == len(self.shape)
-        kept = {"sharding": self.sharding if is_split_so else None, "vma": self.vma}
+        kept = {"sharding": self.split if is_split_so else None, "vma": self.vma}
         return ShapedArray(
             self.shape if shape is None else shape,
             self.dtype if dtype is None else dtype,
@@ -265,7 +281,7 @@ class ShapedArray(AbstractValue):
 
     def with_axis(self, axis: int, size: int, along: AbstractSharding | None = None) -> ShapedArray:
         """The aval of several such arrays along a new axis, which is split as a vector `along`."""
-        shape, sharding = self.shape, self.sharding
+        shape, sharding = self.shape, self.split
         if along is not None:
             sharding = sharding or AbstractSharding(along.mesh, ((),) * len(shape))
         if sharding is not None:
@@ -275,19 +291,20 @@ class ShapedArray(AbstractValue):
 
     def without_axis(self, axis: int) -> ShapedArray:
         """The aval of one member of an array along an axis."""
-        shape, sharding = self.shape, self.sharding
+        shape, sharding = self.shape, self.split
         if sharding is not None:
             sharding = sharding.without_axis(axis)
         shape = shape[:axis] + shape[axis + 1 :]
         return ShapedArray(shape, self.dtype, self.weak_type, sharding=sharding, vma=self.vma)
 
     def str_short(self, short_dtypes: bool = True, mesh_axis_types: bool = False) -> str:
-        """``f32[2,3]``, the notation of printed jaxprs; `mesh_axis_types` adds nothing to it."""
-        splits = map(split_text, self.sharding.spec) if self.sharding is not None else repeat("")
+        """``f32[8@x,3]``, the notation of printed jaxprs; `mesh_axis_types` adds those of axes."""
+        splits = map(split_text, self.split.spec) if self.split is not None else repeat("")
         sizes = ",".join([f"{n}{split}" for n, split in zip(self.shape, splits, strict=False)])
         is_named = not short_dtypes and self.dtype != dtypes.float0
         name = str(self.dtype) if is_named else dtypes.short_name(self.dtype)
-        return f"{name}[{sizes}]{varying_text(self.vma)}"
+        kinds = self.split.mesh.types_text() if mesh_axis_types and self.split is not None else ""
+        return f"{name}[{sizes}]{varying_text(self.vma)}{kinds}"
 
     def __str__(self) -> str:
         return ("~" if self.weak_type else "") + self.str_short(short_dtypes=False)
@@ -327,6 +344,13 @@ def like(
 
 
 _interned: WeakValueDictionary[Any, ShapedArray] = WeakValueDictionary()
+_shown_sharding: Callable[[ShapedArray], Any]
+
+
+def install_shown_sharding(shown: Callable[[ShapedArray], Any]) -> None:
+    """Say what users see as the sharding of an aval; called once, by who knows its class."""
+    global _shown_sharding
+    _shown_sharding = shown
 
 
 def _rebuild(

@@ -29,6 +29,7 @@ class AxisFlow(NamedTuple):
         results: likewise for each result.
         alike: whether operands must be split alike; otherwise an axis that is whole in one follows
             the others.
+        changes_mesh: whether results may be on another mesh than operands.
 
     Example:
         >>> from morphax.core import AxisFlow
@@ -38,6 +39,7 @@ class AxisFlow(NamedTuple):
     operands: tuple[Labels, ...]
     results: tuple[Labels, ...]
     alike: bool = False
+    changes_mesh: bool = False
 
 
 def same_axes(
@@ -79,21 +81,26 @@ def split_on_mesh(
     Raises:
         TypeError: if the operands leave open how the results are split.
     """
-    split = [a for a in avals if getattr(a, "sharding", None) is not None]
-    if not split or all([r.sharding is not None for r in results if type(r) is ShapedArray]):
+    split = [a for a in avals if getattr(a, "split", None) is not None]
+    if not split or (flow is not None and flow.changes_mesh):
+        return tuple(results)
+    mesh = _common_mesh(name, avals, [*split, *[r for r in results if r.split is not None]])
+    if all([r.split is not None for r in results]):
         return tuple(results)
     if flow is None:
+        if not any([any(a.split.spec) for a in split]):
+            return tuple([r if r.split is not None else _whole(r, mesh) for r in results])
         _refuse(
             name,
             avals,
             "operands that are whole: the operation does not say how its axes go together",
             "Define the method `axis_flow` of the primitive.",
         )
-    derivation = _Derivation(name, flow, avals, _common_mesh(name, split))
+    derivation = _Derivation(name, flow, avals, mesh)
     splits = derivation.splits()
     return tuple(
         [
-            r if r.sharding is not None else derivation.result(r, labels, splits)
+            r if r.split is not None else derivation.result(r, labels, splits)
             for r, labels in zip(results, flow.results, strict=True)
         ]
     )
@@ -154,7 +161,7 @@ class _Derivation(NamedTuple):
     def axes(self) -> Iterator[tuple[int | None, str, Split]]:
         """Label, name and split of each axis of the operands that say how they are split."""
         for position, (labels, aval) in enumerate(zip(self.flow.operands, self.avals, strict=True)):
-            sharding = getattr(aval, "sharding", None)
+            sharding = getattr(aval, "split", None)
             if sharding is None:
                 continue
             for axis, label in enumerate(labels):
@@ -164,11 +171,22 @@ class _Derivation(NamedTuple):
         _refuse(self.name, self.avals, expected, fix)
 
 
-def _common_mesh(name: str, avals: Sequence[Any]) -> AbstractMesh:
-    meshes = {a.sharding.mesh for a in avals}
+def _common_mesh(name: str, operands: Sequence[Any], avals: Sequence[Any]) -> AbstractMesh:
+    """The mesh of these operands, and of results of which more is known."""
+    meshes = list(dict.fromkeys([a.split.mesh for a in avals]))
     if len(meshes) > 1:
-        _refuse(name, avals, "operands on one mesh", "Use one mesh throughout.")
-    return meshes.pop()
+        _refuse(
+            name,
+            operands,
+            f"one mesh, not {meshes[0]} and {meshes[1]}",
+            "Use one mesh throughout; jax.sharding.reshard and jax.device_put move arrays to "
+            "another one.",
+        )
+    return meshes[0]
+
+
+def _whole(aval: Any, mesh: AbstractMesh) -> Any:
+    return aval.update(sharding=AbstractSharding(mesh, ((),) * aval.ndim))
 
 
 def _text(aval: ShapedArray, spec: Sequence[Split]) -> str:

@@ -121,6 +121,11 @@ class NamedAxes:
         each = zip(self.axis_names, self.axis_types, strict=True)
         return tuple([name for name, kind in each if kind is wanted])
 
+    def types_text(self) -> str:
+        """``({Explicit: ('x', 'y')})``: the axes of each type."""
+        names = {kind: self._axes_of(kind) for kind in AxisType if kind in self.axis_types}
+        return f"({{{', '.join([f'{kind!r}: {axes}' for kind, axes in names.items()])}}})"
+
     def _axes_text(self) -> str:
         """``'x': 4, 'y': 2, axis_types=(Auto, Auto)``."""
         axes = ", ".join([f"{name!r}: {size}" for name, size in self.shape_tuple])
@@ -164,6 +169,10 @@ class AbstractMesh(NamedAxes):
     def abstract_mesh(self) -> AbstractMesh:
         """The mesh itself."""
         return self
+
+    def has_axes_of(self, other: AbstractMesh) -> bool:
+        """Whether the axes of another mesh differ in their types at most."""
+        return self.axis_names == other.axis_names and self.axis_sizes == other.axis_sizes
 
     @property
     def devices(self) -> NoReturn:
@@ -284,19 +293,19 @@ def _not_kinds(where: str, given: object) -> TypeError:
 @final
 @dataclass(frozen=True, slots=True)
 class AbstractSharding:
-    """How an array is split over a mesh.
+    """How an array is split over the axes of a mesh of which types speak, the explicit ones.
 
     Args:
         mesh: the mesh.
-        spec: for each axis of the array, the axes of the mesh that it is split over.
+        spec: for each axis of the array, the explicit axes of the mesh that it is split over.
 
     Raises:
-        ValueError: if `spec` names an axis that the mesh has not, or one axis twice.
+        ValueError: if `spec` names another axis, or one axis twice.
 
     Example:
         >>> import numpy as np
-        >>> from morphax.core import AbstractMesh, AbstractSharding, ShapedArray
-        >>> mesh = AbstractMesh((2, 2), ("x", "y"))
+        >>> from morphax.core import AbstractMesh, AbstractSharding, AxisType, ShapedArray
+        >>> mesh = AbstractMesh((2, 2), ("x", "y"), AxisType.Explicit)
         >>> ShapedArray((8, 3), np.float32, sharding=AbstractSharding(mesh, (("x", "y"), ())))
         ShapedArray(float32[8@(x,y),3])
     """
@@ -306,13 +315,12 @@ class AbstractSharding:
 
     def __post_init__(self) -> None:
         names = list(chain.from_iterable(self.spec))
-        if len(set(names)) < len(names) or not set(names) <= set(self.mesh.axis_names):
+        if len(set(names)) < len(names) or not set(names) <= set(self.mesh.explicit_axes):
             raise ValueError(
                 message(
                     "AbstractSharding, argument spec",
                     given=f"{self.spec}",
-                    expected=f"axes of the mesh, {', '.join(map(str, self.mesh.axis_names))}, "
-                    "each once",
+                    expected=f"explicit axes of the mesh, each at most once, for {self.mesh}",
                     fix="Split at most one axis of an array over each axis of the mesh.",
                 )
             )

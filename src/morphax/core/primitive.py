@@ -82,11 +82,13 @@ class BatchAxes:
         size: the number of members.
         name: by which collectives may refer to it.
         sharding: how it is split over a mesh, as the sharding of a vector.
+        spmd_names: the axes of a mesh over which constraints split it.
     """
 
     size: int
     name: Any = None
     sharding: AbstractSharding | None = None
+    spmd_names: tuple[Hashable, ...] = ()
 
 
 class Rule(Protocol):
@@ -352,7 +354,7 @@ def _on_mesh(
             for r, over in zip(results, vary, strict=True)
         ]
     )
-    if all([getattr(aval, "sharding", None) is None for aval in avals]):
+    if all([getattr(aval, "split", None) is None for aval in avals]):
         return results
     flow = None if primitive.axis_flow is None else primitive.axis_flow(*avals, **params)
     return split_on_mesh(primitive.name, flow, avals, results)

@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 from ..util.messages import message
 from .aval import AbstractValue, Operand, ShapedArray
 from .dims import Dim, Shape
+from .mesh import AbstractSharding
 from .trace import Tracer, current_trace
 
 
@@ -98,8 +99,13 @@ class AbstractRef(AbstractValue):
 
     @property
     def sharding(self) -> Any:
-        """How the array is laid out over devices, `None` if that is left open."""
+        """How types say that the array is split over a mesh."""
         return self.inner_aval.sharding
+
+    @property
+    def split(self) -> AbstractSharding | None:
+        """The same for rules of operations, `None` if that is left open."""
+        return self.inner_aval.split
 
     @property
     def is_on_mesh(self) -> bool:  # type: ignore[override]

@@ -88,6 +88,12 @@ class ShapeDtypeStruct:
             )
         return ShapeDtypeStruct(**found)
 
+    @staticmethod
+    def of_aval(aval: Any) -> ShapeDtypeStruct:
+        """What stands for any array of an aval."""
+        sharding = None if aval.split is None else aval.sharding
+        return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, sharding=sharding)
+
     @property
     def sharding(self) -> Any:
         return self.format.sharding
@@ -133,7 +139,9 @@ class ShapeDtypeStruct:
 
 
 def _check_layout(sharding: object) -> None:
-    if sharding is None or isinstance(sharding, Format) or hasattr(sharding, "device_set"):
+    if sharding is None or isinstance(sharding, Format):
+        return
+    if hasattr(type(sharding), "device_set"):
         return
     raise ValueError(
         message(

@@ -210,11 +210,16 @@ class Tracer(HasAval):
 
     @property
     def sharding(self) -> Any:
-        """How the value is laid out, where that is part of its type."""
-        sharding = getattr(self.aval, "sharding", None)
-        if sharding is None:
-            raise AttributeError("the sharding of a traced value is chosen by the compiler")
-        return sharding
+        """Traced values have none: `AttributeError`."""
+        raise AttributeError(
+            message(
+                "attribute sharding of a traced value",
+                given=f"{self.aval}",
+                expected="an array: how a traced value lies is for its type to say, if it says "
+                "anything, and else for the compiler",
+                fix="Use jax.typeof(x).sharding.",
+            )
+        )
 
     def __len__(self) -> int:
         return len(self.aval)

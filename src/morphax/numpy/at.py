@@ -16,7 +16,7 @@ import numpy as np
 from .. import lax
 from ..core import aval_of
 from ..lax.ground.dimension_numbers import GatherScatterMode
-from ..lax.ground.placing import refuse_layout
+from ..lax.shape.resharding import split_as
 from ..transforms.vmap import vmap
 from ..util.messages import message
 from .arithmetic import power as _power
@@ -80,7 +80,18 @@ class AtIndex:
     ) -> Any:
         """The elements at these places; `fill_value` out of bounds with ``mode="fill"``."""
         if out_sharding is not None:
-            refuse_layout("x.at[...].get", out_sharding)
+            index = self.index if isinstance(self.index, tuple) else (self.index,)
+
+            def found(array: Any, *index: Any) -> Any:
+                return AtIndex(array, index).get(
+                    indices_are_sorted=indices_are_sorted,
+                    unique_indices=unique_indices,
+                    mode=mode,
+                    fill_value=fill_value,
+                    wrap_negative_indices=wrap_negative_indices,
+                )
+
+            return split_as("x.at[...].get", out_sharding, found, self.array, *index)
         chosen = GatherScatterMode.CLIP if mode is None else GatherScatterMode.from_any(mode)
         return take_index(
             self.array,

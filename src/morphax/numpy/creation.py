@@ -13,8 +13,9 @@ from ..array import Array
 from ..core import aval_of, is_value
 from ..dtypes.numbers import checked_int, host_scalar
 from ..lax.elementwise.convert import convert
-from ..lax.ground.placing import device_put, refuse_layout
+from ..lax.ground.placing import device_put
 from ..lax.shape.filling import placed_like
+from ..lax.shape.resharding import laid_out
 from ..runtime.transfer_guard import guard_transfer
 from ..util.messages import described, message
 from .axes import canonical_size, rank_asked_for
@@ -49,8 +50,6 @@ def array(
         Array([[1, 2],
                [3, 4]], dtype=int32)
     """
-    if out_sharding is not None:
-        refuse_layout("jnp.array", out_sharding)
     if args:
         copy, order, ndmin = _by_position(args, copy, order, ndmin)
     if order not in ("K", "C", "A", None):
@@ -67,7 +66,7 @@ def array(
     if ndmin and result.aval.ndim < rank_asked_for("jnp.array, argument ndmin", ndmin):
         shape = (1,) * (ndmin - result.aval.ndim) + result.aval.shape
         result = lax.reshape(result, shape)
-    return placed(result, device)
+    return placed(result, device, "array", out_sharding)
 
 
 def _by_position(args: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
@@ -197,9 +196,8 @@ def asarray(
     out_sharding: Any = None,
 ) -> Any:
     """`a` as an array; an array of the right dtype is returned as it is."""
-    if out_sharding is not None:
-        refuse_layout("jnp.asarray", out_sharding)
-    return array(a, dtype, copy=bool(copy), order=order, device=device)
+    made = array(a, dtype, copy=bool(copy), order=order, device=device)
+    return laid_out("jnp.asarray", made, out_sharding)
 
 
 def copy(a: Any, order: str | None = None) -> Any:
@@ -211,16 +209,16 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """An array of `shape` with `fill_value` everywhere (it is broadcast)."""
-    if out_sharding is not None:
-        refuse_layout("jnp.full", out_sharding)
     value = fill_value if type(fill_value) in PYTHON_SCALARS else as_array("full", fill_value)
     target = None if dtype is None else dtypes.requested(dtype, "full")
     sizes = canonical_size("full", shape)
     if type(value) is int and isinstance(target, np.dtype):
         value = host_scalar("jnp.full, argument fill_value", value, target)[()]
     if aval_of(value).ndim == 0:
-        return placed(lax.full(sizes, value, target), device)
-    return placed(repeated(value if target is None else convert(value, target), sizes), device)
+        made = lax.full(sizes, value, target)
+    else:
+        made = repeated(value if target is None else convert(value, target), sizes)
+    return placed(made, device, "full", out_sharding)
 
 
 def repeated(x: Any, shape: tuple[int, ...]) -> Any:
@@ -229,35 +227,31 @@ def repeated(x: Any, shape: tuple[int, ...]) -> Any:
     return lax.broadcast_in_dim(x, shape, tuple(range(first, len(shape))))
 
 
-def placed(x: Any, device: Any) -> Any:
-    """`x` on a device, if one is named."""
-    return x if device is None else device_put(x, device)
+def placed(x: Any, device: Any, where: str = "", out_sharding: Any = None) -> Any:
+    """`x` on a device, or split over a mesh, if one is named."""
+    x = x if device is None else device_put(x, device)
+    return x if out_sharding is None else laid_out(f"jnp.{where}", x, out_sharding)
 
 
 def zeros(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of zeros, of floating dtype unless `dtype` says otherwise."""
-    if out_sharding is not None:
-        refuse_layout("jnp.zeros", out_sharding)
-    return _filled("zeros", shape, 0, dtype, device)
+    return _filled("zeros", shape, 0, dtype, device, out_sharding)
 
 
 def ones(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of ones, of floating dtype unless `dtype` says otherwise."""
-    if out_sharding is not None:
-        refuse_layout("jnp.ones", out_sharding)
-    return _filled("ones", shape, 1, dtype, device)
+    return _filled("ones", shape, 1, dtype, device, out_sharding)
 
 
 def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None) -> Any:
     """An array of zeros: memory is never left uninitialised."""
-    if out_sharding is not None:
-        refuse_layout("jnp.empty", out_sharding)
-    return _filled("empty", shape, 0, dtype, device)
+    return _filled("empty", shape, 0, dtype, device, out_sharding)
 
 
-def _filled(where: str, shape: Any, value: int, dtype: Any, device: Any) -> Any:
+def _filled(where: str, shape: Any, value: int, dtype: Any, device: Any, out_sharding: Any) -> Any:
     target = dtypes.requested(float if dtype is None else dtype, where)
-    return placed(lax.full(canonical_size(where, shape), value, target), device)
+    made = lax.full(canonical_size(where, shape), value, target)
+    return placed(made, device, where, out_sharding)
 
 
 def full_like(
@@ -270,13 +264,21 @@ def full_like(
     out_sharding: Any = None,
 ) -> Any:
     """An array like `a`, with `fill_value` everywhere."""
-    if out_sharding is not None:
-        refuse_layout("jnp.full_like", out_sharding)
-    return _made_like("full_like", a, fill_value, dtype, shape, device)
+    return _made_like("full_like", a, fill_value, dtype, shape, device, out_sharding)
 
 
-def _made_like(where: str, a: Any, value: Any, dtype: Any, shape: Any, device: Any) -> Any:
+def _made_like(
+    where: str,
+    a: Any,
+    value: Any,
+    dtype: Any,
+    shape: Any,
+    device: Any,
+    out_sharding: Any = None,
+) -> Any:
     made = full(*_like(where, a, value, dtype, shape), device=device)
+    if out_sharding is not None:
+        return laid_out(f"jnp.{where}", made, out_sharding)
     return made if device is not None else placed_like(a, made, value)
 
 
@@ -293,18 +295,14 @@ def zeros_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """Zeros with shape and dtype of `a`."""
-    if out_sharding is not None:
-        refuse_layout("jnp.zeros_like", out_sharding)
-    return _made_like("zeros_like", a, 0, dtype, shape, device)
+    return _made_like("zeros_like", a, 0, dtype, shape, device, out_sharding)
 
 
 def ones_like(
     a: Any, dtype: Any = None, shape: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """Ones with shape and dtype of `a`."""
-    if out_sharding is not None:
-        refuse_layout("jnp.ones_like", out_sharding)
-    return _made_like("ones_like", a, 1, dtype, shape, device)
+    return _made_like("ones_like", a, 1, dtype, shape, device, out_sharding)
 
 
 def empty_like(prototype: Any, dtype: Any = None, shape: Any = None, *, device: Any = None) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 from .. import dtypes, lax
@@ -15,7 +16,7 @@ from ..core import aval_of
 from ..lax.contraction.precision import canonical_precision
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer, members
-from ..lax.ground.placing import refuse_layout
+from ..lax.shape.resharding import split_as
 from ..util.memo import memoize
 from ..util.messages import message
 from .contraction import (
@@ -81,7 +82,14 @@ def einsum(
                [14., 50.]], dtype=float32)
     """
     if out_sharding is not None:
-        refuse_layout("jnp.einsum", out_sharding)
+        summed = partial(
+            einsum,
+            out=out,
+            optimize=optimize,
+            precision=precision,
+            preferred_element_type=preferred_element_type,
+        )
+        return split_as("jnp.einsum", out_sharding, summed, subscripts, *operands)
     check_no_out("einsum", out)
     text, given = _as_text(subscripts, operands)
     arrays = of_one_dtype("einsum", *given)

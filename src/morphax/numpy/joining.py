@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +13,7 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer, integer_tuple, members
-from ..lax.ground.placing import refuse_layout
+from ..lax.shape.resharding import split_as
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axes, canonical_axis, listed
@@ -188,7 +189,8 @@ def repeat(
         total_repeat_length: size of the result, needed if `repeats` is traced.
     """
     if out_sharding is not None:
-        refuse_layout("jnp.repeat", out_sharding)
+        again = partial(repeat, axis=axis, total_repeat_length=total_repeat_length)
+        return split_as("jnp.repeat", out_sharding, again, a, repeats)
     a = as_array("repeat", a)
     if axis is None or not a.aval.ndim:
         a, axis = ravel(a), 0 if axis is None else axis

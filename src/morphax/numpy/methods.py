@@ -9,7 +9,6 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
-from ..lax.ground.placing import refuse_layout
 from ..util.messages import message
 from . import selection, shaping
 from .complex import is_complex
@@ -21,10 +20,8 @@ from .shaping import matrix_transpose
 
 def reshape(self: Any, *args: Any, order: str = "C", out_sharding: Any = None) -> Any:
     """The elements in another shape, given as a tuple or as several arguments."""
-    if out_sharding is not None:
-        refuse_layout("jnp.reshape", out_sharding)
     shape = args[0] if len(args) == 1 else args
-    return shaping.reshape(self, shape, order)
+    return shaping.reshape(self, shape, order, out_sharding=out_sharding)
 
 
 def transpose(self: Any, *args: Any) -> Any:
@@ -55,9 +52,7 @@ def compress(
 
 def flatten(self: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements along one axis."""
-    if out_sharding is not None:
-        refuse_layout("jnp.flatten", out_sharding)
-    return shaping.ravel(self, order)
+    return shaping.ravel(self, order, out_sharding=out_sharding)
 
 
 def view(self: Any, dtype: Any = None, type: None = None) -> Any:

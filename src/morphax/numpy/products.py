@@ -6,6 +6,7 @@ otherwise.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..lax.contraction.dot import DotDimensionNumbers, dot_general_p
 from ..lax.contraction.precision import canonical_precision
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer
-from ..lax.ground.placing import refuse_layout
+from ..lax.shape.resharding import split_as
 from ..util.memo import ResultTable, memoize
 from ..util.messages import message
 from .arithmetic import multiply
@@ -64,7 +65,8 @@ def matmul(
         Array([21, 43], dtype=int32)
     """
     if out_sharding is not None:
-        refuse_layout("jnp.matmul", out_sharding)
+        options = {"precision": precision, "preferred_element_type": preferred_element_type}
+        return split_as("jnp.matmul", out_sharding, partial(matmul, **options), a, b)
     left, right = of_one_dtype("matmul", a, b)
     return _multiplied("matmul", left, right, precision, preferred_element_type)
 
@@ -150,7 +152,8 @@ def dot(
     Unlike `matmul`, it takes scalars, and combines each matrix of `a` with each of `b`.
     """
     if out_sharding is not None:
-        refuse_layout("jnp.dot", out_sharding)
+        options = {"precision": precision, "preferred_element_type": preferred_element_type}
+        return split_as("jnp.dot", out_sharding, partial(dot, **options), a, b)
     a, b = of_one_dtype("dot", a, b)
     left, right = a.aval.ndim, b.aval.ndim
     axes: Any = ((left - 1,), (max(right - 2, 0),)) if left and right else ((), ())
@@ -263,7 +266,13 @@ def tensordot(
         out_sharding: sharding of the result.
     """
     if out_sharding is not None:
-        refuse_layout("jnp.tensordot", out_sharding)
+        product = partial(
+            tensordot,
+            axes=axes,
+            precision=precision,
+            preferred_element_type=preferred_element_type,
+        )
+        return split_as("jnp.tensordot", out_sharding, product, a, b)
     a, b = of_one_dtype("tensordot", a, b)
     left, right = a.aval.ndim, b.aval.ndim
     if isinstance(axes, (tuple, list)) and len(axes) == 2:

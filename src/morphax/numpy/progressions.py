@@ -13,7 +13,6 @@ from ..errors import ConcretizationTypeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import counted, integer
 from ..lax.ground.linear_structure import moved_axis
-from ..lax.ground.placing import refuse_layout
 from ..util.messages import message
 from .creation import array, placed, repeated
 from .operands import PYTHON_SCALARS, as_array, inexact_type
@@ -84,18 +83,16 @@ def arange(
         >>> jnp.arange(2, 8, 2)
         Array([2, 4, 6], dtype=int32)
     """
-    if out_sharding is not None:
-        refuse_layout("jnp.arange", out_sharding)
     bounds = [b for b in (start, stop, step) if b is not None]
     for b in bounds or [start]:
         as_array("arange", b)
     target = dtypes.result_type(*bounds) if dtype is None else dtypes.requested(dtype, "arange")
     values = [_number(b) for b in bounds]
     if len(values) == 1 and isinstance(values[0], int):
-        return placed(lax.iota(target, max(values[0], 0)), device)
+        return placed(lax.iota(target, max(values[0], 0)), device, "arange", out_sharding)
     low, high = (0, values[0]) if stop is None else values[:2]
     numbers = _progression(low, high, values[-1] if step is not None else 1)
-    return array(numbers.astype(target), device=device)
+    return array(numbers.astype(target), device=device, out_sharding=out_sharding)
 
 
 @replayed(2)

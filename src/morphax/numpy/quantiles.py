@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -12,9 +13,9 @@ from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
 from ..lax.elementwise.convert import convert
-from ..lax.ground.placing import refuse_layout
 from ..lax.ordering.sorting import sort as lax_sort
 from ..lax.reduction.cumulative import cumsum
+from ..lax.shape.resharding import split_as
 from ..util.messages import message
 from .arithmetic import true_divide
 from .axes import canonical_axes
@@ -126,7 +127,16 @@ def percentile(
 ) -> Any:
     """Like `quantile`, with `q` in percent."""
     if out_sharding is not None:
-        refuse_layout("jnp.percentile", out_sharding)
+        found = partial(
+            percentile,
+            axis=axis,
+            out=out,
+            overwrite_input=overwrite_input,
+            method=method,
+            keepdims=keepdims,
+            weights=weights,
+        )
+        return split_as("jnp.percentile", out_sharding, found, a, q)
     check_no_out("percentile", out)
     fractions = true_divide(as_array("percentile", q), 100)
     return _quantile("percentile", a, fractions, axis, method, keepdims, weights, nan_counts=True)

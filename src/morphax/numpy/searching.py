@@ -7,6 +7,7 @@ needs; traced ones need a `size`, which the result is cut or filled to.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.ground.axes import counted
-from ..lax.ground.placing import refuse_layout
 from ..lax.reduction.cumulative import cumsum
+from ..lax.shape.resharding import split_as
 from ..util.messages import message
 from .at import At
 from .axes import canonical_axis
@@ -346,7 +347,8 @@ def bincount(
         Array([0, 2, 0, 1], dtype=int32)
     """
     if out_sharding is not None:
-        refuse_layout("jnp.bincount", out_sharding)
+        counts = partial(bincount, minlength=minlength, length=length)
+        return split_as("jnp.bincount", out_sharding, counts, x, weights)
     x = as_array("bincount", x)
     if x.aval.dtype == np.bool_:
         x = lax.convert_element_type(x, np.int32)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,8 @@ from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer, integer_tuple, members, size_tuple
-from ..lax.ground.placing import device_put, refuse_layout
+from ..lax.ground.placing import device_put
+from ..lax.shape.resharding import split_as
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis, canonical_size, listed
 from .operands import as_array
@@ -52,7 +54,8 @@ def reshape(
         TypeError: the number of elements differs.
     """
     if out_sharding is not None:
-        refuse_layout("jnp.reshape", out_sharding)
+        shaped = partial(reshape, shape=shape, order=order, copy=copy)
+        return split_as("jnp.reshape", out_sharding, shaped, a)
     a = as_array("reshape", a)
     sizes = _worked_out(a.aval, shape)
     if order == "C":
@@ -98,7 +101,7 @@ def _worked_out(aval: Any, shape: Any) -> Shape:
 def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements of `a` along one axis."""
     if out_sharding is not None:
-        refuse_layout("jnp.ravel", out_sharding)
+        return split_as("jnp.ravel", out_sharding, partial(ravel, order=order), a)
     return reshape(a, -1 if size(a) else (0,), order)
 
 
@@ -193,7 +196,8 @@ def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:
 def broadcast_to(array: Any, shape: Any, *, out_sharding: Any = None) -> Any:
     """`array` repeated to `shape`."""
     if out_sharding is not None:
-        refuse_layout("jnp.broadcast_to", out_sharding)
+        wide = partial(broadcast_to, shape=shape)
+        return split_as("jnp.broadcast_to", out_sharding, wide, array)
     array = as_array("broadcast_to", array)
     sizes, given = canonical_size("broadcast_to", shape), array.aval.shape
     first = len(sizes) - len(given)

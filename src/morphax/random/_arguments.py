@@ -11,7 +11,7 @@ from ..core import aval_of
 from ..errors import ShapeError
 from ..lax.ground.axes import canonical_shape
 from ..lax.ground.kinds import FLOATING, DtypeKind
-from ..lax.ground.placing import refuse_layout
+from ..lax.shape.resharding import laid_out
 from ..util.messages import message
 from ._keys import single_key
 
@@ -97,7 +97,5 @@ def repeated(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def placed(numbers: Any, out_sharding: Any) -> Any:
-    """`numbers`, which lie where their key does; another layout is refused."""
-    if out_sharding is not None:
-        refuse_layout("a function of jax.random", out_sharding)
-    return numbers
+    """`numbers`, split over a mesh as the argument `out_sharding` says."""
+    return laid_out("a function of jax.random", numbers, out_sharding)

@@ -89,6 +89,22 @@ def get_abstract_mesh() -> AbstractMesh:
     return _no_mesh if mesh is None else mesh.abstract_mesh
 
 
+def mesh_with_axes(axes: AbstractMesh, near: Mesh | AbstractMesh | None = None) -> Mesh | None:
+    """The mesh of devices that types mean which speak of these axes.
+
+    Args:
+        axes: their mesh.
+        near: the mesh that an operand is on.
+
+    Returns:
+        That of the operand or the current one, if it has such axes; else the only one that has.
+    """
+    for mesh in (near, _current.value):
+        if isinstance(mesh, Mesh) and mesh.abstract_mesh.has_axes_of(axes):
+            return mesh.update(axis_types=axes.axis_types)
+    return Mesh.with_axes_of(axes)
+
+
 @final
 class use_abstract_mesh:
     """Context in which `get_abstract_mesh` gives a mesh that has no devices.
@@ -133,6 +149,9 @@ def sharding_of_spec(
     mesh: Mesh | None = _current.value
     if mesh is None and missing is not ValueError:
         mesh = mesh_of_block.value
+    types: AbstractMesh | None = _current_abstract.value
+    if types is not None and not types.empty:
+        mesh = mesh_with_axes(types) or mesh
     if mesh is None or mesh.empty:
         raise missing(
             message(

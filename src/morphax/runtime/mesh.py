@@ -89,6 +89,19 @@ class Mesh(NamedAxes):
         mesh.abstract_mesh = AbstractMesh(key[1], key[2], key[3], common)
         return mesh
 
+    @classmethod
+    def with_axes_of(cls, axes: AbstractMesh) -> Mesh | None:
+        """The one mesh that exists with such axes, whatever their types; `None` if not just one.
+
+        Example:
+            >>> import morphax as jax
+            >>> mesh = jax.make_mesh((1,), ("only here",))
+            >>> jax.sharding.Mesh.with_axes_of(mesh.abstract_mesh) is mesh
+            True
+        """
+        alike = [m for m in list(cls._known.values()) if m.abstract_mesh.has_axes_of(axes)]
+        return alike[0].update(axis_types=axes.axis_types) if _are_one(alike) else None
+
     @property
     def device_ids(self) -> NDArray[np.int64]:
         """The numbers of the devices, in the grid."""
@@ -160,6 +173,11 @@ class Mesh(NamedAxes):
     def __repr__(self) -> str:
         types = "" if self.empty else f", axis_types={self.axis_types}"
         return f"Mesh(axis_sizes={self.axis_sizes}, axis_names={self.axis_names}{types})"
+
+
+def _are_one(meshes: Sequence[Mesh]) -> bool:
+    """Whether meshes differ in the types of axes at most, and there is one at all."""
+    return len({mesh.device_assignment for mesh in meshes}) == 1
 
 
 def _is_local(device: Device) -> bool:

@@ -8,8 +8,10 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
-from ..core.mesh import AbstractMesh
+from ..core.aval import ShapedArray, install_shown_sharding
+from ..core.mesh import AbstractMesh, AbstractSharding
 from ..core.partition_spec import PartitionSpec
+from ..util.memo import memoize
 from ..util.messages import described, message
 from .device import Device
 from .mesh import Mesh
@@ -134,6 +136,11 @@ class NamedSharding(Sharding):
             )
         return (*self._splits(), *[()] * (ndim - len(self.spec)))
 
+    def abstract(self, ndim: int) -> AbstractSharding | None:
+        if not self.mesh.explicit_axes:
+            return None
+        return _abstract(self, ndim)
+
     def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Index]:
         sizes = self.shard_shape(global_shape)
         starts = self._parts(len(sizes)) * np.array(sizes, np.int64)
@@ -196,6 +203,31 @@ class NamedSharding(Sharding):
     def __repr__(self) -> str:
         kind = "" if self._memory_kind is None else f", memory_kind={self._memory_kind}"
         return f"NamedSharding(mesh={self.mesh!s}, spec={self.spec}{kind})"
+
+
+@memoize
+def _abstract(sharding: NamedSharding, ndim: int) -> AbstractSharding:
+    """How types say it: of axes that the compiler or the program splits over they do not speak."""
+    mesh = sharding.mesh.abstract_mesh
+    said = frozenset(mesh.explicit_axes)
+    splits = [tuple([n for n in names if n in said]) for names in sharding.splits(ndim)]
+    return AbstractSharding(mesh, tuple(splits))
+
+
+def named(split: AbstractSharding, mesh: Mesh | AbstractMesh | None = None) -> NamedSharding:
+    """What types say as a sharding over their own mesh, or over a mesh with the same axes."""
+    spec = PartitionSpec(*[names or None for names in split.spec])
+    return NamedSharding(split.mesh if mesh is None else mesh, spec)
+
+
+def _shown(aval: ShapedArray) -> NamedSharding:
+    if aval.split is None:
+        return NamedSharding(_no_mesh, PartitionSpec(*[None] * aval.ndim))
+    return named(aval.split)
+
+
+_no_mesh = AbstractMesh((), ())
+install_shown_sharding(_shown)
 
 
 def _names_of(entry: Any) -> tuple[Hashable, ...]:

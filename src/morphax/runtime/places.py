@@ -74,8 +74,8 @@ class Places:
         taken = tuple([whole if where is None else where for where in operands])
         return cls(taken, tuple(results), devices, mesh)
 
-    def with_results(self, results: Sequence[Sharding]) -> Places:
-        """The same with all results at places."""
+    def with_results(self, results: Sequence[Sharding | None]) -> Places:
+        """The same with other places of results."""
         return Places(self.operands, tuple(results), self.devices, self.mesh)
 
     def chosen_results(self) -> tuple[Sharding, ...]:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, final
 from weakref import WeakValueDictionary
 
 from ..config import current as current_config
+from ..core.mesh import AbstractSharding
 from ..util.memo import memoize
 from ..util.messages import described, message
 from .device import Device
@@ -60,6 +61,15 @@ class Sharding(ABC):
     @abstractmethod
     def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of each part of an array of the given shape."""
+
+    def abstract(self, ndim: int) -> AbstractSharding | None:
+        """What types say of arrays of `ndim` axes that lie so: nothing, or how they are split."""
+        return None
+
+    def typed(self, aval: Any) -> Any:
+        """The aval of an array that lies so, from one that may say something else of that."""
+        split = self.abstract(len(aval.shape))
+        return aval if aval.split == split else aval.update(sharding=split)
 
     def distribute(self, x: Array, *, copy: bool = False) -> Array:
         """An array with the numbers of `x`, laid out so and committed to that.

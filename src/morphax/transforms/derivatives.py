@@ -338,5 +338,11 @@ def shape_aval(x: object) -> Any:
     """The aval of a value, or of anything that has a shape and a dtype."""
     if hasattr(x, "aval") or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return aval_of(x)
-    aval = ShapedArray(x.shape, dtypes.canonicalize(x.dtype), bool(getattr(x, "weak_type", False)))
+    split = getattr(x, "sharding", None)
+    aval = ShapedArray(
+        x.shape,
+        dtypes.canonicalize(x.dtype),
+        bool(getattr(x, "weak_type", False)),
+        sharding=split.abstract(len(x.shape)) if hasattr(split, "abstract") else None,
+    )
     return AbstractRef(aval) if getattr(x, "is_ref", False) else aval

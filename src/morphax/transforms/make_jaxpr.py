@@ -146,7 +146,7 @@ def _shapes(jaxpr: Jaxpr, out_tree: PyTreeDef) -> Any:
 
 
 def _shape_struct(aval: ShapedArray) -> ShapeDtypeStruct:
-    return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
+    return ShapeDtypeStruct.of_aval(aval)
 
 
 def _chosen(static: tuple[int, ...], count: int) -> set[int]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from ..core import (
     new_trace,
 )
 from ..lax.reference.references import Ref
+from ..lax.shape.resharding import resharded
 from ..lax.shape.slicing import index_in_dim
 from ..util.messages import message
 from .batching import BatchTrace, SameAxis, to_axis
@@ -64,7 +66,8 @@ def vmap(
         out_axes: where the mapped axis of each result goes, a tree prefix of the result.
         axis_name: name by which collectives such as `lax.psum` refer to the mapped axis.
         axis_size: size of the mapped axis, needed only if no argument is mapped.
-        spmd_axis_name: must be None, as there are no meshes whose axes it could name.
+        spmd_axis_name: of the axis of a mesh, or of several, over which constraints within `fun`
+            split the mapped axis.
         sum_match: accepted for compatibility.
 
     Returns:
@@ -73,7 +76,7 @@ def vmap(
     Raises:
         ValueError: no argument is mapped, sizes of mapped axes differ, `in_axes` does not fit the
             arguments, or a result that differs between members meets ``out_axes=None``.
-        NotImplementedError: `spmd_axis_name` is given.
+        TypeError: types say that mapped axes are split differently.
 
     Example:
         >>> import morphax as jax
@@ -88,8 +91,6 @@ def vmap(
     _check_axes("out_axes", out_axes)
     axis_size = _checked_size(axis_size)
     _check_hashable("axis_name", axis_name)
-    if spmd_axis_name is not None:
-        raise _unmeshed(spmd_axis_name)
 
     @functools.wraps(fun)
     @frames_hidden_in
@@ -107,6 +108,10 @@ def vmap(
         check_values("vmap", names, needed)
         dims = _normalized(names, leaves, dims)
         axes = _mapped_axis(names, leaves, dims, axis_size, axis_name)
+        if spmd_axis_name is not None:
+            axes = _spmd_names(spmd_axis_name, axes)
+        if axes.sharding is not None:
+            leaves = [_split_along(x, d, axes) for x, d in zip(leaves, dims, strict=True)]
         whose = functools.partial(debug_info, "vmap", fun, in_tree)
         trace = BatchTrace(current_trace(), axes, whose)
         flat = FlatFunction(fun, in_tree, "vmap", accepts=is_mappable, is_leaf=is_leaf)
@@ -130,9 +135,10 @@ def _common_sharding(
     names: Callable[[], Sequence[str]], mapped: Sequence[tuple[int, int, Any]]
 ) -> AbstractSharding | None:
     """How the mapped axes, each an argument's number, axis and aval, are split over a mesh."""
-    shardings: set[AbstractSharding | None] = {
-        a.sharding and a.sharding.along(d) for _, d, a in mapped
-    }
+    # What types leave open follows the others.
+    shardings = {a.split.along(d) for _, d, a in mapped if a.split is not None}
+    if not shardings:
+        return None
     if len(shardings) == 1:
         return shardings.pop()
     found = [f"{names()[i]} along axis {d} of {aval}" for i, d, aval in mapped]
@@ -146,15 +152,29 @@ def _common_sharding(
     )
 
 
-def _unmeshed(name: Any) -> NotImplementedError:
-    return NotImplementedError(
-        message(
-            "vmap, argument spmd_axis_name",
-            given=f"{name!r:.80}",
-            expected="None: no mesh of devices has an axis that the mapped one could lie over",
-            fix="Leave spmd_axis_name out; axis_name serves collectives such as lax.psum.",
+def _split_along(x: Any, dim: Any, axes: BatchAxes) -> Any:
+    """A mapped argument whose type leaves open how it is split, split as the others are."""
+    if dim is None or is_vmappable(x) or (aval := aval_of(x)).split is not None:
+        return x
+    assert axes.sharding is not None, "the mapped axis is split"
+    whole = AbstractSharding(axes.sharding.mesh, ((),) * (aval.ndim - 1))
+    return resharded(x, whole.with_axis(dim, axes.sharding))
+
+
+def _spmd_names(given: Any, axes: BatchAxes) -> BatchAxes:
+    """The mapped axis, over the axes of the mesh that `spmd_axis_name` names."""
+    names = tuple(given) if isinstance(given, (tuple, list)) else (given,)
+    typed = () if axes.sharding is None else axes.sharding.spec[0]
+    if typed and typed != names:
+        raise ValueError(
+            message(
+                "vmap, argument spmd_axis_name",
+                given=f"{given!r:.80} for mapped axes that are split over {', '.join(typed)}",
+                expected="the axes of the mesh that types name, or None",
+                fix="Leave spmd_axis_name out: it is for axes of the type Auto.",
+            )
         )
-    )
+    return replace(axes, spmd_names=names)
 
 
 def _check_in_axes(in_axes: object) -> None:

@@ -218,7 +218,7 @@ def slice_aval(aval: ShapedArray | AbstractRef) -> ShapedArray | AbstractRef:
 
 
 def _slice_of_array(aval: ShapedArray) -> ShapedArray:
-    if aval.sharding is not None and aval.sharding.spec[0]:
+    if aval.split is not None and aval.split.spec[0]:
         raise TypeError(
             message(
                 "lax.scan, argument xs",

@@ -229,3 +229,12 @@ def _check_results(where: str, flats: Sequence[FlatFunction], programs: Sequence
                         fix="Convert one of them with astype or jnp.broadcast_to.",
                     )
                 )
+            if a.split != b.split and None not in (a.split, b.split):
+                raise TypeError(
+                    message(
+                        f"{where}, result{tree.keystr(path)} of {labels}",
+                        given=f"{a} and {b}",
+                        expected="results that are split alike over the mesh",
+                        fix="Split one of them as the other with jax.sharding.reshard.",
+                    )
+                )

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from ...array import Array
-from ...core import Operand, ShapedArray, ShapeDtypeStruct
+from ...core import AbstractMesh, Operand, ShapedArray, ShapeDtypeStruct
 from ...dtypes import float0
 from ...engines.reference.eager import as_array
 from ...runtime.buffers import copied_to_device
+from ...runtime.current_mesh import mesh_with_axes
+from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from ...runtime.transfer_guard import guard_transfer
 from ...transforms.derivatives import shape_aval
@@ -48,6 +50,9 @@ def as_operands(
 def stand_in(x: Any) -> Any:
     """For what has a shape and a sharding, an array without numbers that is committed to it."""
     sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
+    if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
+        mesh = mesh_with_axes(sharding.mesh)
+        sharding = sharding if mesh is None else sharding.update(mesh=mesh)
     if not isinstance(sharding, Sharding):
         return x
     return Array(shape_aval(x), None, None, sharding, True)

@@ -7,22 +7,32 @@ devices, in the same order, and of those of its committed operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
 from ... import tree
 from ...array import Array
-from ...core import Jaxpr, ShapeDtypeStruct, held_for_a_while, jaxprs_in_params
+from ...core import (
+    AbstractSharding,
+    Jaxpr,
+    ShapeDtypeStruct,
+    aval_of,
+    held_for_a_while,
+    jaxprs_in_params,
+)
 from ...core.partition_spec import PartitionSpec
-from ...lax.shape.sharding_constraint import with_sharding_constraint
-from ...runtime.current_mesh import sharding_of_spec
+from ...lax.shape.resharding import reshard_p, resharded
+from ...lax.shape.sharding_constraint import sharding_constraint_p, with_sharding_constraint
+from ...runtime.current_mesh import get_abstract_mesh, mesh_with_axes, sharding_of_spec
+from ...runtime.named_sharding import NamedSharding, named
 from ...runtime.places import Places, whole_on_devices_of
 from ...runtime.sharding import Sharding, SingleDeviceSharding
 from ...transforms.flattening import FlatFunction
 from ...tree import flatten_axes
 from ...util.messages import described, message
+from .plans import binding_operands
 
 Wanted = tuple[Sharding | None, ...]
 
@@ -132,13 +142,26 @@ def constraints_in(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
     known = _constraints_of.get(jaxpr)
     if known is not None:
         return known
-    found: dict[Sharding, None] = {}
+    found: dict[Sharding, None] = dict.fromkeys(_types_in(jaxpr))
     for eqn in jaxpr.eqns:
         found.update(dict.fromkeys(eqn.primitive.runs_on(**eqn.params)))
         if eqn.params:
             for inner in jaxprs_in_params(eqn.params):
                 found.update(dict.fromkeys(constraints_in(inner)))
     return _constraints_of.setdefault(jaxpr, tuple(found))
+
+
+def _types_in(jaxpr: Jaxpr) -> Iterator[Sharding]:
+    """What types in a program say of the devices it runs on, if those of its operands do not."""
+    if any([aval.split is not None for aval in jaxpr.in_avals]):
+        if any([jaxpr.in_avals[i].split is not None for i in binding_operands(jaxpr, False)]):
+            return
+    made = [v.aval.split for eqn in jaxpr.eqns if eqn.primitive is reshard_p for v in eqn.outvars]
+    kept = [var.aval.split for var in jaxpr.constvars if var.aval.split is not None]
+    for split in (*kept, *made):
+        mesh = mesh_with_axes(split.mesh)
+        if mesh is not None and mesh.size > 1:
+            yield named(AbstractSharding(split.mesh, ((),) * len(split.spec)), mesh)
 
 
 @held_for_a_while
@@ -191,7 +214,20 @@ class ShardedFunction:
 
 
 def _constrained(x: Any, sharding: Sharding | None) -> Any:
-    return x if sharding is None or _is_of_one(sharding) else with_sharding_constraint(x, sharding)
+    if sharding is None or _is_of_one(sharding):
+        return x
+    if isinstance(sharding, NamedSharding) and sharding.mesh.explicit_axes:
+        x = resharded(x, sharding.abstract(aval_of(x).ndim))
+        if sharding.mesh.are_all_axes_explicit:
+            return x
+        return sharding_constraint_p.bind(
+            x,
+            sharding=sharding,
+            layout=None,
+            context_mesh=get_abstract_mesh(),
+            unconstrained_dims=frozenset(),
+        )
+    return with_sharding_constraint(x, sharding)
 
 
 @final

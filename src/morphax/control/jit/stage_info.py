@@ -71,12 +71,7 @@ class Stage:
     @property
     def out_info(self) -> Any:
         """The result with `ShapeDtypeStruct` leaves."""
-        return self.out_tree.unflatten(
-            [
-                ShapeDtypeStruct(a.shape, a.dtype, weak_type=a.weak_type)
-                for a in self._flat_out_avals
-            ]
-        )
+        return self.out_tree.unflatten(list(map(ShapeDtypeStruct.of_aval, self._flat_out_avals)))
 
 
 def one_platform(platforms: Sequence[str] | None) -> str | None:

@@ -12,6 +12,7 @@ from ...core import DType, Jaxpr, Operand, ShapedArray, aval_of
 from ...core.varying import varying_over
 from ...lax.elementwise.convert import convert, convert_element_type
 from ...lax.shape.joining import stack
+from ...lax.shape.resharding import resharded
 from ...transforms.flattening import function_label
 from ...tree import PyTreeDef
 from ...util.messages import message
@@ -47,7 +48,8 @@ def carry_fixpoint(
 
     A component that starts weakly typed and comes back strongly typed, or with a dtype that it
     promotes to, takes the dtype that it comes back with; one that comes back varying over further
-    axes of the mesh does so from the start.  Then the body is traced again.
+    axes of the mesh does so from the start; one whose type leaves open how it is split is split as
+    it comes back.  Then the body is traced again.
 
     Args:
         avals: of the carry at the start.
@@ -67,9 +69,11 @@ def carry_fixpoint(
 def _promoted(aval: ShapedArray, out: ShapedArray) -> Any:
     if not out.vma <= aval.vma:
         aval = varying(aval, out.vma)
+    if aval.split is None and out.split is not None:
+        aval = aval.update(sharding=out.split)
     if not aval.weak_type or (out.weak_type and out.dtype == aval.dtype):
         return aval
-    return out.update(weak_type=False, vma=aval.vma)
+    return out.update(weak_type=False, vma=aval.vma, sharding=aval.split)
 
 
 def varying(aval: ShapedArray, names: frozenset[Hashable]) -> ShapedArray:
@@ -86,9 +90,9 @@ def _started(x: Operand, aval: ShapedArray) -> Any:
     own = aval_of(x)
     if own is aval:
         return x
-    if own.update(vma=aval.vma) is not aval:
+    if own.update(vma=aval.vma, sharding=aval.split) is not aval:
         x = converted(x, aval.dtype)
-    return varying_over(x, aval.vma)
+    return varying_over(resharded(x, aval.split), aval.vma)
 
 
 def end_carry(outs: Sequence[Any], loop: Carry) -> list[Any]:
@@ -129,7 +133,16 @@ def check_carry(
     paths = tree.leaves_with_path(in_tree.unflatten(range(in_tree.num_leaves)))
     for (path, _), before, after in zip(paths, in_avals, out_avals, strict=False):
         if before.shape == after.shape and _same_dtype(before, after):
-            continue
+            if None in (before.split, after.split) or before.split == after.split:
+                continue
+            raise TypeError(
+                message(
+                    f"{where}, carry{tree.keystr(path)} of {label}",
+                    given=f"{before} that comes back as {after}: it is split otherwise",
+                    expected="a carry that stays as it is split over the mesh",
+                    fix="Split it back with jax.sharding.reshard.",
+                )
+            )
         differs = "shape" if before.shape != after.shape else "dtype"
         raise TypeError(
             message(

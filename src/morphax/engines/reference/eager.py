@@ -88,7 +88,8 @@ class EvalTrace(Trace):
             restore_float_errors(setting)
         if primitive.multiple_results:
             return list(map(wrap, result, out_avals))
-        return Array(out_avals[0], result if type(result) is np.ndarray else np.asarray(result))
+        aval = out_avals[0]
+        return Array(aval, result) if type(result) is np.ndarray else wrap(result, aval)
 
     def constant(self, value: Any) -> Array:
         return as_array(value)
@@ -126,8 +127,10 @@ def _where_placed(primitive: Primitive, operands: Sequence[Any], params: dict[st
 
 
 def wrap(result: Any, aval: Any) -> Array:
-    """The result of an `evaluate` rule as an `Array`."""
+    """The result of an `evaluate` rule as an `Array`, which it is if it lies on a mesh."""
     if type(result) is not np.ndarray:
+        if type(result) is Array:
+            return result
         result = np.asarray(result)
     return Array(aval, result)
 

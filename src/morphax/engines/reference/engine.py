@@ -80,7 +80,9 @@ class ReferenceEngine(Engine):
             restore_float_errors(setting)
         values = result if primitive.multiple_results else (result,)
         return [
-            Array(aval, np.asarray(value), None, place, committed)
+            value
+            if type(value) is Array
+            else Array(aval, np.asarray(value), None, place, committed)
             for value, aval in zip(values, out_avals, strict=True)
         ]
 

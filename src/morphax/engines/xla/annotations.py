@@ -8,10 +8,12 @@ is split over, and one over which the parts are repeated.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...core import Atom, Jaxpr
+from ...core import AbstractSharding, Atom, Jaxpr
 from ...runtime.layouts import tiling
+from ...runtime.mesh import Mesh
 from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from .literals import physical_aval
@@ -34,16 +36,19 @@ def annotations_of(
     operands: Sequence[Sharding],
     results: Sequence[Sharding | None],
     donations: Mapping[int, str],
+    mesh: Mesh | None = None,
 ) -> Annotations:
     """The annotations of a module with these donations.
 
     Args:
         entry: the program that the module computes.
         operands: the places of what it takes.
-        results: of what it gives; of `None` nothing is said.
+        results: of what it gives; where it is `None`, all that is said is what types say.
         donations: attributes of the operands that are given away.
+        mesh: of the program; over its explicit axes, results are whole of which nothing is said.
     """
     meshes: dict[str, str] = {}
+    is_explicit = mesh is not None and mesh.size > 1 and bool(mesh.explicit_axes)
 
     def sharded(atoms: Sequence[Atom], places: Sequence[Sharding | None]) -> list[list[str]]:
         # Keys have further axes in a module, which are never split.
@@ -52,6 +57,12 @@ def annotations_of(
         return [_sharded(place, len(aval.shape), meshes) for aval, place in pairs]
 
     arguments, outs = sharded(entry.invars, operands), sharded(entry.outvars, results)
+    for i, (var, place) in enumerate(zip(entry.outvars, results, strict=True)):
+        if is_explicit and place is None:
+            split = var.aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * var.aval.ndim)
+            ndim = len(physical_aval(var.aval).shape)
+            text = type_attribute(split, ndim, partial(_mesh_name, meshes))
+            outs[i] = [f"sdy.sharding = {text}"] if text else []
     for i, donation in donations.items():
         arguments[i] = [donation, *arguments[i]]
     return Annotations(meshes, _attributes(arguments), _attributes(outs))
@@ -61,10 +72,11 @@ def _sharded(place: Sharding | None, ndim: int, meshes: dict[str, str]) -> list[
     if place is None or place.num_devices == 1:
         return []
 
-    def mesh_name(text: str) -> str:
-        return meshes.setdefault(text, f"mesh{len(meshes)}")
+    return [f"sdy.sharding = {sharding_attribute(place, ndim, partial(_mesh_name, meshes))}"]
 
-    return [f"sdy.sharding = {sharding_attribute(place, ndim, mesh_name)}"]
+
+def _mesh_name(meshes: dict[str, str], text: str) -> str:
+    return meshes.setdefault(text, f"mesh{len(meshes)}")
 
 
 def sharding_attribute(
@@ -88,6 +100,36 @@ def sharding_attribute(
         ["{?}" if i in free else f'{{"{i}"}}' if size > 1 else "{}" for i, size in enumerate(parts)]
     )
     return f"#sdy.sharding<@{name}, [{split}]>"
+
+
+def type_attribute(
+    split: AbstractSharding, ndim: int, mesh_name: Callable[[str], str]
+) -> str | None:
+    """What types say of a value as an attribute of Shardy, `None` if they say nothing.
+
+    Over the axes of the mesh that are not explicit, the compiler may split further.
+    """
+    mesh = split.mesh
+    if not mesh.explicit_axes:
+        return None
+    axes = MeshAxes(mesh.axis_names, mesh.axis_sizes)
+    # Values such as keys have further axes in a module, which are never split.
+    spec = (*split.spec, *[()] * (ndim - len(split.spec)))
+    if mesh.are_all_axes_explicit:
+        return f"#sdy.sharding{axes.sharding(mesh_name(axes.text()), spec)}"
+    text = axes.sharding(mesh_name(axes.text()), spec, range(len(split.spec)))
+    unused = set(mesh.explicit_axes).difference(*spec)
+    closed = [f'"{i}"' for i, name in enumerate(mesh.axis_names) if name in unused]
+    replicated = f", replicated={{{', '.join(closed)}}}" if closed else ""
+    return f"#sdy.sharding{text[:-1]}{replicated}>"
+
+
+def as_typed(b: Builder, aval: Any, x: Value) -> Value:
+    """A value of a program that lies as its type says, if it says anything."""
+    if aval.split is None:
+        return x
+    text = type_attribute(aval.split, len(physical_aval(aval).shape), b.module.mesh_name)
+    return x if text is None else b.op("sdy.sharding_constraint", aval, x, sharding=text)
 
 
 def whole_along(b: Builder, x: Value, axes: Container[int]) -> Value:

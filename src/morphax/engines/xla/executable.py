@@ -63,8 +63,9 @@ class Executable(Plan):
         self.loaded = loaded
         self.serialized = serialized
         self.in_avals = program.in_avals
-        self.out_avals = program.out_avals
         self.places = places = _chosen(program, loaded)
+        typed = zip(places.chosen_results(), program.out_avals, strict=True)
+        self.out_avals = tuple([place.typed(aval) for place, aval in typed])
         self._takes_all = program.kept_operands == tuple(range(len(program.in_avals)))
         self._taken_places = [places.operands[i] for i in program.kept_operands]
         self._donates = bool(program.donated or program.aliased)

@@ -17,10 +17,18 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
-from ...core import DebugInfo, Jaxpr, Literal, ShapedArray, without_references
+from ...core import (
+    AbstractSharding,
+    DebugInfo,
+    Jaxpr,
+    Literal,
+    ShapedArray,
+    without_references,
+)
 from ...core.dce import eliminate_dead_code
 from ...runtime import sharding as shardings
 from ...runtime.client import fusions_are_chosen
+from ...runtime.named_sharding import named
 from ...runtime.places import Places
 from ...runtime.sharding import Sharding
 from ...util.messages import message
@@ -108,6 +116,7 @@ def lower(
     if places is None:
         places = Places.all_at(shardings.home, len(jaxpr.invars), len(jaxpr.outvars))
     forwarded = _forwarded_results(jaxpr)
+    places = places.with_results(_typed_places(places, jaxpr.out_avals, forwarded))
     trimmed, used = eliminate_dead_code(jaxpr, [f is None for f in forwarded])
     kept = [i for i, is_used in enumerate(used) if is_used or keep_unused]
     entry = trimmed.replace(invars=tuple([trimmed.invars[i] for i in kept]))
@@ -119,7 +128,7 @@ def lower(
     taken = [places.operands[i] for i in kept]
     donated_here = [k for k, i in enumerate(kept) if i in given]
     donations = _donations(name, entry, donated_here, taken, computed)
-    annotated = annotations_of(entry, taken, computed, donations)
+    annotated = annotations_of(entry, taken, computed, donations, places.mesh)
     new_module = partial(
         Module,
         platform,
@@ -168,6 +177,26 @@ def _written(
     meshes = [f"sdy.mesh @{name} = {mesh}" for mesh, name in module.meshes.items()]
     body = "\n".join([*meshes, *module.functions, main.text])
     return f"module @{module.fresh_name('jit_' + name)} {{\n{body}\n}}\n", main
+
+
+def _typed_places(
+    places: Places, avals: Sequence[Any], forwarded: Sequence[Forwarded | None]
+) -> list[Sharding | None]:
+    """The places of results, of which types may say what is open so far.
+
+    Over a mesh whose axes are all explicit nothing stays open but what an operand decides.
+    """
+    mesh = places.mesh
+    if mesh is None or not mesh.explicit_axes:
+        return list(places.results)
+    found = []
+    for place, aval, source in zip(places.results, avals, forwarded, strict=True):
+        split = aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * aval.ndim)
+        is_open = place is None and (source is None or source.operand is None)
+        if is_open and split.mesh.are_all_axes_explicit:
+            place = named(split, mesh.update(axis_types=split.mesh.axis_types))
+        found.append(place)
+    return found
 
 
 def _donations(

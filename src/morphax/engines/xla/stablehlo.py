@@ -18,6 +18,7 @@ from ...core.dims import SymbolicDim, is_static
 from ...core.source_info import scope_path
 from ...errors import InconclusiveDimensionOperation
 from ...util.messages import message
+from .annotations import as_typed
 from .key_data_lowering import lower_on_key_data, takes_key_data
 from .literals import dense_text, held, host_constant, quoted
 from .literals import element_type as element_type
@@ -237,8 +238,7 @@ class Builder(SizeVerbs):
     def inline(self, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
         """Write the equations of `jaxpr` into this block."""
         env: dict[Any, Value] = dict(zip(jaxpr.invars, operands, strict=True))
-        for var, const in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-            env[var] = self.closed_over(const, var.aval)
+        env.update(zip(jaxpr.constvars, self._constants_of(jaxpr), strict=True))
 
         def read(atom: Any) -> Value:
             return self.constant(atom.val, atom.aval) if type(atom) is Literal else env[atom]
@@ -254,16 +254,25 @@ class Builder(SizeVerbs):
                 _check_numbers(eqn)
             if not primitive.lowers_key_data and takes_key_data(inputs):
                 results = lower_on_key_data(self, primitive, eqn.params, outs, inputs)
-                env.update(zip(eqn.outvars, results, strict=True))
             elif primitive.multiple_results:
                 results = primitive.lower(self, outs, *inputs, **eqn.params)
-                env.update(zip(eqn.outvars, results, strict=True))
             else:
-                env[eqn.outvars[0]] = primitive.lower(self, outs[0], *inputs, **eqn.params)
+                results = (primitive.lower(self, outs[0], *inputs, **eqn.params),)
+            env.update(zip(eqn.outvars, self._typed(outs, results), strict=True))
             self.attributes = outer
             if self.module.locations:
                 self._locate(max(start, self._located), eqn)
         return [read(a) for a in jaxpr.outvars]
+
+    def _constants_of(self, jaxpr: Jaxpr) -> Sequence[Value]:
+        avals = tuple([var.aval for var in jaxpr.constvars])
+        return self._typed(avals, list(map(self.closed_over, jaxpr.consts, avals)))
+
+    def _typed(self, avals: Sequence[Any], values: Sequence[Value]) -> Sequence[Value]:
+        """Values that lie as their types say; members of a mesh have parts of their own."""
+        if self.module.num_devices == 1 or self.axes is not None:
+            return values
+        return [as_typed(self, aval, x) for aval, x in zip(avals, values, strict=True)]
 
     def _locate(self, start: int, eqn: Equation) -> None:
         """Put name and source line of `eqn` on the operations written since `start`."""

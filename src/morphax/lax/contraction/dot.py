@@ -9,6 +9,7 @@ Sums of floats narrower than 32 bits are taken in float32 and rounded once.  Int
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -23,7 +24,8 @@ from ..ground.axis_flows import contracted_axes
 from ..ground.families import bilinear_jvp
 from ..ground.kinds import BOOLEAN, NUMBER
 from ..ground.linear_structure import transpose_p
-from ..ground.placing import refuse_layout
+from ..ground.out_sharding import split_beside
+from ..shape.resharding import split_as
 from .matrix_products import (
     accumulator,
     check_axes,
@@ -169,10 +171,11 @@ class DotGeneral(Primitive):
         if None not in dims:
             lhs_batch, rhs_batch = (dims[0], *lhs_batch), (dims[1], *rhs_batch)
         numbers = ((lhs_contracting, rhs_contracting), (lhs_batch, rhs_batch))
-        out = self.bind(*operands, dimension_numbers=numbers, out_sharding=None, **params)
         lhs, rhs = operands
         ranks = aval_of(lhs).ndim, aval_of(rhs).ndim
-        return out, _position_of_batch(ranks, dims, numbers)
+        place = _position_of_batch(ranks, dims, numbers)
+        split = out_sharding and out_sharding.with_axis(place, axes.sharding)
+        return self.bind(*operands, dimension_numbers=numbers, out_sharding=split, **params), place
 
 
 dot_general_p = DotGeneral()
@@ -205,13 +208,14 @@ def _transposed(ct: Any, aval: Any, other: Any, numbers: Any, precision: Any, *,
     # order in which they stand in the other operand.
     last = [contracting[i] for i in np.argsort(other_contracting)]
     axes = [*batch, *free, *last]
+    split = split_beside(aval, ct, other)
     product = dot_general_p.bind(
         ct,
         other,
         dimension_numbers=((ct_contracting, other_free), (ct_batch, other_batch)),
         precision=precision[::-1] if swap and isinstance(precision, tuple) else precision,
         preferred_element_type=aval.dtype,
-        out_sharding=aval.sharding and aval.sharding.permuted(axes),
+        out_sharding=split and split.permuted(axes),
     )
     order = np.argsort(axes).tolist()
     if order == list(range(aval.ndim)):
@@ -287,7 +291,13 @@ def dot_general(
         (5, 2, 4)
     """
     if out_sharding is not None:
-        refuse_layout("lax.dot_general", out_sharding)
+        product = partial(
+            dot_general,
+            dimension_numbers=dimension_numbers,
+            precision=precision,
+            preferred_element_type=preferred_element_type,
+        )
+        return split_as("lax.dot_general", out_sharding, product, lhs, rhs)
     numbers = _checked_numbers(dimension_numbers)
     if preferred_element_type is not None:
         preferred_element_type = dtypes.requested(
@@ -325,8 +335,6 @@ def dot(
     Raises:
         ValueError: if ranks or sizes do not fit and there are no `dimension_numbers`.
     """
-    if out_sharding is not None:
-        refuse_layout("lax.dot", out_sharding)
     x, y = aval_of(lhs), aval_of(rhs)
     if dimension_numbers is None:
         if not (1 <= x.ndim <= 2 and 1 <= y.ndim <= 2 and x.shape[-1] == y.shape[0]):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -24,9 +25,9 @@ from ..elementwise.convert import convert
 from ..elementwise.selection import select
 from ..ground.kinds import INTEGER
 from ..ground.linear_structure import reduce_sum
-from ..ground.placing import refuse_layout
 from ..reduction.cumulative import cumsum
 from ..shape.filling import broadcasted_iota, full_like
+from ..shape.resharding import split_as
 from ..shape.shape_operations import broadcast_in_dim, transpose
 from .dot import DotDimensionNumbers, dot_general
 from .precision import PrecisionLike
@@ -136,7 +137,15 @@ def ragged_dot_general(
         TypeError: `group_sizes` are not integers.
     """
     if out_sharding is not None:
-        refuse_layout("lax.ragged_dot_general", out_sharding)
+        product = partial(
+            ragged_dot_general,
+            ragged_dot_dimension_numbers=ragged_dot_dimension_numbers,
+            precision=precision,
+            preferred_element_type=preferred_element_type,
+            group_offset=group_offset,
+        )
+        where = "lax.ragged_dot_general"
+        return split_as(where, out_sharding, product, lhs, rhs, group_sizes)
     if group_offset is not None:
         raise NotImplementedError(
             message(

@@ -111,7 +111,7 @@ class SelectN(Elementwise):
             return out, Zero(out.aval.to_tangent_aval())
         zero = scalar_like(0, out)
         tangent = self.bind(primals[0], *[zero if is_zero(t) else t for t in tangents[1:]])
-        return out, broadcast_to(tangent, out.aval.shape, out.aval.sharding)
+        return out, broadcast_to(tangent, out.aval.shape, out.aval.split)
 
     def transpose(self, ct: Any, which: Any, *cases: Any) -> list[Any]:
         zero = scalar_like(0, ct)

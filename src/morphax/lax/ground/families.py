@@ -81,9 +81,7 @@ class Elementwise(Primitive):
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         out = self.bind(*primals, **params)
         terms = [
-            broadcast_to(
-                getattr(self, slot)(t, *primals, out, **params), out.shape, out.aval.sharding
-            )
+            broadcast_to(getattr(self, slot)(t, *primals, out, **params), out.shape, out.aval.split)
             for slot, t in zip(self.slots, tangents, strict=False)
             if not is_zero(t)
         ]
@@ -252,7 +250,7 @@ def aligned_batch(
                     x,
                     shape=batch.shape,
                     broadcast_dimensions=targets,
-                    sharding=batch.sharding,
+                    sharding=batch.split,
                 )
             )
     return out

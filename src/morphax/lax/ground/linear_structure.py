@@ -60,7 +60,7 @@ def batched_first(axes: BatchAxes, x: Any, dim: int | None) -> Any:
         x,
         shape=(axes.size, *aval.shape),
         broadcast_dimensions=tuple(range(1, aval.ndim + 1)),
-        sharding=aval.with_axis(0, axes.size, axes.sharding).sharding,
+        sharding=aval.with_axis(0, axes.size, axes.sharding).split,
     )
 
 
@@ -198,7 +198,7 @@ class ReduceSum(Primitive):
                 ct,
                 shape=x.aval.shape,
                 broadcast_dimensions=kept,
-                sharding=x.aval.sharding,
+                sharding=x.aval.split,
             )
         ]
 
@@ -338,7 +338,7 @@ def zeros(aval: Any) -> Any:
     if isinstance(aval.dtype, ExtendedDType):
         return Array(aval, np.zeros(aval.shape, aval.dtype.physical_dtype))
     scalar = weak_scalar(0, aval) if aval.weak_type else np.zeros((), aval.dtype)[()]
-    zero = broadcast_to(scalar, aval.shape, aval.sharding) if aval.shape else scalar
+    zero = broadcast_to(scalar, aval.shape, aval.split) if aval.shape else scalar
     return varying_over(zero, aval.vma) if aval.vma else zero
 
 

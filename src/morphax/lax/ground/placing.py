@@ -14,10 +14,19 @@ from typing import Any, NoReturn, final
 
 from ... import tree
 from ...array import Array, placement
-from ...core import AxisFlow, BatchAxes, Tracer, each_alone, is_undefined_primal, is_zero
+from ...core import (
+    AxisFlow,
+    BatchAxes,
+    Tracer,
+    aval_of,
+    each_alone,
+    is_undefined_primal,
+    is_zero,
+)
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.annotations import sharding_attribute
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from ...util.messages import described, message
 
@@ -51,11 +60,11 @@ class DevicePut(RunsOnArrays):
     multiple_results = True
     separate = True
 
-    def abstract_eval(self, *avals: Any, **_: Any) -> list[Any]:
-        return list(avals)
+    def abstract_eval(self, *avals: Any, devices: Any, **_: Any) -> list[Any]:
+        return [_typed(aval, place) for aval, place in zip(avals, devices, strict=True)]
 
     def axis_flow(self, *avals: Any, **_: Any) -> AxisFlow:
-        return each_alone(*avals)
+        return each_alone(*avals)._replace(changes_mesh=True)
 
     def runs_on(self, *, devices: Any, **_: Any) -> list[Sharding]:
         return [s for s in devices if isinstance(s, Sharding) and s.num_devices > 1]
@@ -96,9 +105,31 @@ class DevicePut(RunsOnArrays):
         ]
 
     def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+        self,
+        axes: BatchAxes,
+        operands: Sequence[Any],
+        dims: Sequence[Any],
+        *,
+        devices: Any,
+        **params: Any,
     ) -> tuple[list[Any], Sequence[Any]]:
-        return self.bind(*operands, **params), dims
+        each = zip(devices, dims, operands, strict=True)
+        places = [_of_batch(place, dim, axes, aval_of(x).ndim) for place, dim, x in each]
+        return self.bind(*operands, devices=tuple(places), **params), dims
+
+
+def _typed(aval: Any, place: Any) -> Any:
+    """The aval of an array once it is at a place, or stays where it is."""
+    return place.typed(aval) if isinstance(place, Sharding) else aval
+
+
+def _of_batch(place: Any, dim: int | None, axes: BatchAxes, ndim: int) -> Any:
+    """The place of a batch of arrays each of which is put at a place."""
+    if dim is None or not isinstance(place, NamedSharding):
+        return place
+    along = () if axes.sharding is None else axes.sharding.spec[0]
+    entries = [*place.spec, *[None] * (ndim - 1 - len(place.spec))]
+    return place.update(spec=place.spec.update([*entries[:dim], along, *entries[dim:]]))
 
 
 def _laid_out(b: Builder, out: Any, x: Value, place: Any) -> Value:

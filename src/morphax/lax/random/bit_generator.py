@@ -40,9 +40,9 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..ground.axes import canonical_shape
 from ..ground.linear_structure import moved_axis
-from ..ground.placing import refuse_layout
 from ..indexing.dynamic_slicing import dynamic_update_index_in_dim
 from ..shape.filling import full
+from ..shape.resharding import laid_out
 from ..shape.slicing import index_in_dim
 from . import philox
 from .threefry import images
@@ -224,7 +224,8 @@ def rng_bit_generator(
         (Array([0, 0, 1, 0], dtype=uint32), Array([1713891541, 3781805453], dtype=uint32))
     """
     if out_sharding is not None:
-        refuse_layout("lax.rng_bit_generator", out_sharding)
+        after, bits = rng_bit_generator(key, shape, dtype, algorithm)
+        return after, laid_out("lax.rng_bit_generator", bits, out_sharding)
     where = "lax.rng_bit_generator, argument"
     after, bits = rng_bit_generator_p.bind(
         key,

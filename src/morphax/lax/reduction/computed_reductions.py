@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from ... import dtypes
+from ... import dtypes, tree
 from ...array import Array
 from ...core import (
     AxisFlow,
@@ -43,8 +43,8 @@ from ..ground.linear_structure import (
     instantiate,
 )
 from ..ground.monoids import ADD, AND, MAX, MIN, MUL, OR, XOR, Monoid
-from ..ground.placing import refuse_layout
 from ..shape.joining import concatenate
+from ..shape.resharding import laid_out
 from ..shape.shape_operations import reshape, transpose
 from ..shape.slicing import slice_in_dim
 from .reductions import (
@@ -265,7 +265,7 @@ def reduce(
         init_values: a scalar for each, the identity of the computation.
         computation: takes two scalars (two trees of them) and returns their combination.
         dimensions: different axes, counted from the front.
-        out_sharding: accepted for compatibility.
+        out_sharding: sharding of the results.
 
     Returns:
         A tree like `operands`, without the axes `dimensions`.
@@ -281,7 +281,8 @@ def reduce(
         Array(24, dtype=int32)
     """
     if out_sharding is not None:
-        refuse_layout("lax.reduce", out_sharding)
+        made = reduce(operands, init_values, computation, dimensions)
+        return tree.map(lambda x: laid_out("lax.reduce", x, out_sharding), made)
     leaves, starts, jaxpr, structure = reduction_of_pairs(
         "lax.reduce", ("operands", "init_values"), operands, init_values, computation
     )

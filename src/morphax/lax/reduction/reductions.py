@@ -6,6 +6,7 @@ Sums live in `linear_structure`; the reduction by any other computation in `comp
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -41,8 +42,8 @@ from ..ground.linear_structure import (
 )
 from ..ground.monoids import AND, MAX, MIN, MUL, OR, XOR, Monoid
 from ..ground.narrow import COMPUTED_IN
-from ..ground.placing import refuse_layout
 from ..shape.joining import concatenate
+from ..shape.resharding import split_as
 from ..shape.shape_operations import reshape, transpose
 from ..shape.slicing import slice_in_dim
 
@@ -147,7 +148,7 @@ class ExtremeReduction(Reduction):
                 v,
                 shape=x.aval.shape,
                 broadcast_dimensions=kept,
-                sharding=x.aval.sharding,
+                sharding=x.aval.split,
             )
 
         attained = eq(x, repeated(out))
@@ -300,7 +301,7 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
         Array([3., 3.], dtype=float32)
     """
     if out_sharding is not None:
-        refuse_layout("lax.reduce_sum", out_sharding)
+        return split_as("lax.reduce_sum", out_sharding, partial(reduce_sum, axes=axes), operand)
     summed = _axes(axes)
     check_axes("reduce_sum", aval_of(operand), summed)
     return reduce_sum_p.bind(operand, axes=summed, out_sharding=out_sharding)

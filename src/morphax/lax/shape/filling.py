@@ -32,7 +32,8 @@ from ..elementwise.convert import convert, converted
 from ..ground.axes import canonical_shape, integer
 from ..ground.kinds import NUMBER
 from ..ground.linear_structure import broadcast_in_dim_p
-from ..ground.placing import refuse_layout
+from ..ground.placing import device_put
+from .resharding import laid_out, resharded
 
 
 class Nullary(Primitive):
@@ -168,9 +169,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
         Array([[7., 7., 7.],
                [7., 7., 7.]], dtype=float32, weak_type=True)
     """
-    if sharding is not None:
-        refuse_layout("lax.full", sharding, "sharding")
-    return _filled(shape, fill_value, dtype, None)
+    made = _filled(shape, fill_value, dtype, None)
+    return made if sharding is None else device_put(made, sharding)
 
 
 def _filled(shape: Any, fill_value: Any, dtype: Any, sharding: AbstractSharding | None) -> Any:
@@ -223,7 +223,7 @@ def full_like(
         Array([7, 7], dtype=int32)
     """
     if sharding is not None:
-        refuse_layout("lax.full_like", sharding, "sharding")
+        return device_put(full_like(x, fill_value, dtype, shape), sharding)
     like = x if hasattr(x, "shape") and hasattr(x, "dtype") else aval_of(x)
     weak_type = dtype is None and getattr(like, "weak_type", False)
     target = dtypes.canonicalize(like.dtype if dtype is None else dtype)
@@ -231,12 +231,15 @@ def full_like(
         fill_value, target = convert(fill_value, target, weak_type=True), None
     if shape is not None:
         return placed_like(x, _filled(shape, fill_value, target, None), fill_value)
-    layout = x.aval.sharding if hasattr(x, "aval") else None
+    layout = x.aval.split if hasattr(x, "aval") else None
     return placed_like(x, _filled(like.shape, fill_value, target, layout), fill_value)
 
 
 def placed_like(x: Any, made: Any, fill_value: Any) -> Any:
     """A new array of one number, committed to where `x` is if that is, and fits its shape."""
+    if isinstance(x, Tracer):
+        split = x.aval.split if x.aval.is_on_mesh else None
+        return resharded(made, split) if made.shape == x.shape else made
     if type(x) is not Array or not x.committed or type(made) is not Array or np.ndim(fill_value):
         return made
     fits = made.shape == x.shape or x.is_fully_replicated
@@ -253,11 +256,11 @@ def size_value(size: Dim, dtype: Any) -> Any:
 def empty(shape: Any, dtype: Any, *, out_sharding: Any = None) -> Any:
     """An array of the given shape and dtype whose elements do not matter."""
     if out_sharding is not None:
-        refuse_layout("lax.empty", out_sharding)
+        return laid_out("lax.empty", empty(shape, dtype), out_sharding)
     sizes = canonical_shape("lax.empty, argument shape", shape)
     if isinstance(dtypes.canonicalize(dtype), dtypes.ExtendedDType):
         return full(sizes, 0, dtype)
-    return empty_p.bind(shape=sizes, dtype=dtypes.canonicalize(dtype), out_sharding=out_sharding)
+    return empty_p.bind(shape=sizes, dtype=dtypes.canonicalize(dtype), out_sharding=None)
 
 
 def iota(dtype: Any, size: int) -> Any:
@@ -290,10 +293,11 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
                [0, 1, 2]], dtype=int32)
     """
     if out_sharding is not None:
-        refuse_layout("lax.broadcasted_iota", out_sharding)
+        numbers = broadcasted_iota(dtype, shape, dimension)
+        return laid_out("lax.broadcasted_iota", numbers, out_sharding)
     return iota_p.bind(
         dtype=dtypes.canonicalize(dtype),
         shape=canonical_shape("lax.broadcasted_iota, argument shape", shape),
         dimension=integer("lax.broadcasted_iota, argument dimension", dimension),
-        sharding=out_sharding,
+        sharding=None,
     )

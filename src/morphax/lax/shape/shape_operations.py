@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -32,7 +33,7 @@ from ...util.messages import message
 from ..ground.axes import canonical_axes, canonical_shape, integer, integer_tuple
 from ..ground.axis_flows import reshaped_axes
 from ..ground.linear_structure import behind_batch, broadcast_in_dim_p, moved_axis, transpose_p
-from ..ground.placing import refuse_layout
+from .resharding import split_as
 
 
 @final
@@ -74,7 +75,8 @@ class Reshape(Primitive):
         self, ct: Any, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any
     ) -> list[Any]:
         if dimensions is None:
-            return [reshape(ct, x.aval.shape)]
+            split = x.aval.split
+            return [self.bind(ct, new_sizes=x.aval.shape, dimensions=None, sharding=split)]
         unpermuted = reshape(ct, tuple([x.aval.shape[d] for d in dimensions]))
         return [transpose(unpermuted, np.argsort(dimensions).tolist())]
 
@@ -91,7 +93,8 @@ class Reshape(Primitive):
         order = None if dimensions is None else (0, *behind_batch(dimensions))
         x = moved_axis(operands[0], dims[0], 0)
         sizes = (axes.size, *new_sizes)
-        return self.bind(x, new_sizes=sizes, dimensions=order, sharding=None), 0
+        split = sharding and sharding.with_axis(0, axes.sharding)
+        return self.bind(x, new_sizes=sizes, dimensions=order, sharding=split), 0
 
 
 @final
@@ -201,7 +204,8 @@ def reshape(
                [3, 4, 5]], dtype=int32)
     """
     if out_sharding is not None:
-        refuse_layout("lax.reshape", out_sharding)
+        shaped = partial(reshape, new_sizes=new_sizes, dimensions=dimensions)
+        return split_as("lax.reshape", out_sharding, shaped, operand)
     sizes = canonical_shape("lax.reshape, argument new_sizes", new_sizes)
     aval = aval_of(operand)
     order = None
@@ -292,7 +296,7 @@ def collapse(operand: Any, start_dimension: int, stop_dimension: int | None = No
 def broadcast(operand: Any, sizes: Sequence[int], *, out_sharding: Any = None) -> Any:
     """`operand` repeated along new leading axes of the given sizes."""
     if out_sharding is not None:
-        refuse_layout("lax.broadcast", out_sharding)
+        return split_as("lax.broadcast", out_sharding, partial(broadcast, sizes=sizes), operand)
     aval = aval_of(operand)
     new = canonical_shape("lax.broadcast, argument sizes", sizes)
     axes = tuple(range(len(new), len(new) + aval.ndim))
@@ -321,7 +325,8 @@ def broadcast_in_dim(
                [2, 2, 2]], dtype=int32)
     """
     if out_sharding is not None:
-        refuse_layout("lax.broadcast_in_dim", out_sharding)
+        wide = partial(broadcast_in_dim, shape=shape, broadcast_dimensions=broadcast_dimensions)
+        return split_as("lax.broadcast_in_dim", out_sharding, wide, operand)
     sizes = canonical_shape("lax.broadcast_in_dim, argument shape", shape)
     axes = integer_tuple(
         "lax.broadcast_in_dim, argument broadcast_dimensions", broadcast_dimensions

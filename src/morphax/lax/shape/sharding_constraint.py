@@ -97,7 +97,8 @@ class ShardingConstraint(Primitive):
         (x,), (dim,) = operands, dims
         if isinstance(sharding, NamedSharding):
             entries = (*sharding.spec, *[None] * (x.ndim - 1 - len(sharding.spec)))
-            sharding = sharding.update(spec=PartitionSpec(*entries[:dim], None, *entries[dim:]))
+            along = axes.spmd_names or (() if axes.sharding is None else axes.sharding.spec[0])
+            sharding = sharding.update(spec=PartitionSpec(*entries[:dim], along, *entries[dim:]))
         elif not sharding.is_fully_replicated:
             raise ValueError(
                 message(
@@ -108,7 +109,7 @@ class ShardingConstraint(Primitive):
                 )
             )
         shifted = {axis + (axis >= dim) for axis in unconstrained_dims}
-        free = frozenset({dim, *shifted})
+        free = frozenset(shifted if axes.spmd_names else {dim, *shifted})
         return self.bind(x, sharding=sharding, unconstrained_dims=free, **rest), dim
 
 
@@ -176,6 +177,10 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 def _constrained(x: Any, sharding: Any, free: frozenset[int]) -> Any:
     _check_sharding(sharding, x)
     _check_free(sharding)
+    if isinstance(sharding, NamedSharding) and sharding.mesh.explicit_axes:
+        if sharding.mesh.are_all_axes_explicit:
+            return _checked(x, sharding, free)
+        sharding = _beside_types(x, sharding)
     return sharding_constraint_p.bind(
         x,
         sharding=sharding,
@@ -200,6 +205,43 @@ def _check_free(sharding: Sharding) -> None:
                 fix="Leave the constraint out: a member has its shard whole.",
             )
         )
+
+
+def _checked(x: Any, sharding: NamedSharding, free: frozenset[int]) -> Any:
+    """`x`, if its type says that it is split so: where all axes are explicit, types decide."""
+    aval = aval_of(x)
+    given = [()] * aval.ndim if aval.split is None else aval.split.spec
+    pairs = enumerate(zip(given, sharding.splits(aval.ndim), strict=True))
+    if all([own == wanted or axis in free for axis, (own, wanted) in pairs]):
+        return x
+    raise AssertionError(
+        message(
+            f"{_WHERE}, argument shardings",
+            given=f"{sharding.spec} for {aval.str_short()}",
+            expected="what the type of the array says: all axes of the mesh are explicit, and over "
+            "them a constraint only states what is so already",
+            fix="Split it anew with jax.sharding.reshard.",
+        )
+    )
+
+
+def _beside_types(x: Any, sharding: NamedSharding) -> NamedSharding:
+    """A constraint over axes of which types do not speak, beside what they say of the others."""
+    aval, mesh = aval_of(x), sharding.mesh
+    wanted = sharding.splits(aval.ndim)
+    for name in [name for names in wanted for name in names]:
+        if name in mesh.explicit_axes:
+            raise ValueError(
+                message(
+                    f"{_WHERE}, argument shardings",
+                    given=f"{sharding.spec}, where {name!r} is an explicit axis of {mesh}",
+                    expected="axes of the type Auto: over the others, types decide",
+                    fix="Use jax.sharding.reshard for explicit axes.",
+                )
+            )
+    typed = [()] * aval.ndim if aval.split is None else aval.split.spec
+    spec = [(*names, *more) for names, more in zip(typed, wanted, strict=True)]
+    return sharding.update(spec=sharding.spec.update(spec))
 
 
 def _taken(sharding: Any) -> tuple[Any, frozenset[int]]:

@@ -30,6 +30,7 @@ from ..ground.axes import dilated
 from ..ground.families import bilinear_jvp
 from ..ground.kinds import BOOLEAN, NUMBER
 from ..ground.linear_structure import moved_axis, zeros
+from ..ground.out_sharding import split_beside
 from ..shape.shape_operations import reshape, rev
 from .convolution_axes import ConvDimensionNumbers, arranged, placed, spatial_windows
 from .convolution_numpy import convolved
@@ -350,7 +351,7 @@ def _cotangent_of_lhs(ct: Any, aval: Any, rhs: Any, **params: Any) -> Any:
         batch_group_count=1,
         precision=params["precision"],
         preferred_element_type=None,
-        out_sharding=aval.sharding if groups == 1 else None,
+        out_sharding=split_beside(aval, ct, rhs) if groups == 1 else None,
     )
     if params["batch_group_count"] > 1:
         result = merged_into(split_off(result, lhs_spec[1], 1, groups), 0, lhs_spec[0], 1)
@@ -378,6 +379,6 @@ def _cotangent_of_rhs(ct: Any, lhs: Any, aval: Any, **params: Any) -> Any:
         batch_group_count=params["feature_group_count"],
         precision=params["precision"],
         preferred_element_type=None,
-        out_sharding=aval.sharding,
+        out_sharding=split_beside(aval, ct, lhs),
     )
     return convert(result, aval.dtype)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from ..contraction.precision import PrecisionLike, canonical_precision
 from ..elementwise.comparison import eq
 from ..elementwise.convert import convert
 from ..ground.axes import dilated, integer, integer_pairs, integer_tuple
-from ..ground.placing import refuse_layout
 from ..shape.filling import broadcasted_iota
+from ..shape.resharding import split_as
 from ..shape.shape_operations import broadcast_in_dim, reshape, rev, transpose
 from .convolution import conv_general_dilated_p
 from .convolution_axes import (
@@ -82,7 +83,10 @@ def conv_general_dilated(
         (2, 8, 8, 4)
     """
     if out_sharding is not None:
-        refuse_layout("lax.conv_general_dilated", out_sharding)
+        own = ("lhs", "rhs", "out_sharding")
+        given = {name: value for name, value in locals().items() if name not in own}
+        convolved = partial(conv_general_dilated, **given)
+        return split_as("lax.conv_general_dilated", out_sharding, convolved, lhs, rhs)
     x, y = aval_of(lhs), aval_of(rhs)
     numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)
     count = x.ndim - 2
@@ -112,7 +116,7 @@ def conv_general_dilated(
         batch_group_count=integer("convolution, argument batch_group_count", batch_group_count),
         precision=canonical_precision("lax.conv_general_dilated", precision),
         preferred_element_type=preferred_element_type,
-        out_sharding=out_sharding,
+        out_sharding=None,
     )
 
 

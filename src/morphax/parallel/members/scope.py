@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
 from ...core import NamedAxis, with_axes
-from ...core.mesh import AxisType
 from ...runtime.current_mesh import use_abstract_mesh
 from ...runtime.mesh import Mesh, mesh_of_block
-from .specs import AnyMesh
+from .specs import Members
 
 
 @contextmanager
-def member_scope(mesh: AnyMesh, manual_axes: frozenset[Hashable], in_types: bool) -> Iterator[None]:
-    """Context in which collectives may refer to the axes of a mesh.
-
-    Args:
-        mesh: the mesh.
-        manual_axes: those of its axes along which there are members.
-        in_types: whether types say what varies along them.
-    """
+def member_scope(members: Members) -> Iterator[None]:
+    """Context in which collectives may refer to the axes along which there are members."""
+    mesh, manual_axes, in_types = members
     known = mesh_of_block(mesh) if isinstance(mesh, Mesh) else nullcontext()
     axes = [NamedAxis(n, size, in_types) for n, size in mesh.shape_tuple if n in manual_axes]
-    types = dict.fromkeys(manual_axes, AxisType.Manual)
-    within = mesh.abstract_mesh.update_axis_types(types)
-    with known, use_abstract_mesh(within), with_axes(axes):
+    with known, use_abstract_mesh(members.inner_mesh), with_axes(axes):
         yield

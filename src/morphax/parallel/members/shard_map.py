@@ -25,11 +25,12 @@ from ...transforms.flattening import (
 from ...tree import PyTreeDef
 from ...util.messages import described, message
 from .scope import member_scope
-from .shard_map_primitive import Members, shard_map_p
+from .shard_map_primitive import shard_map_p
 from .specs import (
     AnyMesh,
     Infer,
     InferFromArgs,
+    Members,
     Specs,
     check_argument,
     check_result,
@@ -172,10 +173,8 @@ class _Mapped(NamedTuple):
         kept: tuple[Any, ...],
     ) -> tuple[_Program, list[Any]]:
         """The program of a member, and the tracers that it captures."""
-        mesh, _, in_types = self.members
-        shards = tuple(
-            [shard_aval(a, mesh, spec, in_types) for a, spec in zip(avals, in_specs, strict=True)]
-        )
+        each = zip(avals, in_specs, strict=True)
+        shards = tuple([shard_aval(aval, spec, self.members) for aval, spec in each])
 
         def trace() -> tuple[_Program, list[Any]]:
             flat = FlatFunction(self.function, in_tree, "shard_map")
@@ -186,13 +185,13 @@ class _Mapped(NamedTuple):
                 outs = flat(*[next(given) if on else next(rest) for on in mask])
                 out_specs.extend(self._result_specs(flat.out_tree))
                 self._check_results(flat.out_tree, outs, out_specs)
-                if not in_types:
+                if not self.members.check_vma:
                     return outs
                 pairs = zip(outs, out_specs, strict=True)
                 return [varying_over(x, names_in(spec)) for x, spec in pairs]
 
             info = debug_info("shard_map", self.function, in_tree)
-            with member_scope(*self.members):
+            with member_scope(self.members):
                 jaxpr, captured = stage_with_operands(of_member, shards, info)
             return _Program(jaxpr, tuple(out_specs), flat.out_tree), captured
 

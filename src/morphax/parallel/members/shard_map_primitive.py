@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from itertools import compress
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 from ...array import Array
 from ...control.calls import split_tangents
@@ -56,17 +56,9 @@ from ...util.memo import memoize
 from ...util.messages import message
 from .passing import Parts, gathered_parts, given_parts, shared_cotangents
 from .scope import member_scope
-from .specs import AnyMesh, Specs, check_joined, check_shards, splits_of, whole_aval
+from .specs import AnyMesh, Members, Specs, check_joined, check_shards, splits_of, whole_aval
 
 _WHOLE = PartitionSpec()
-
-
-class Members(NamedTuple):
-    """Who runs a program of members: what its parameters say besides the program and its specs."""
-
-    mesh: AnyMesh
-    manual_axes: frozenset[Hashable]
-    check_vma: bool
 
 
 @final
@@ -95,11 +87,12 @@ class ShardMap(HoldsProgram, RunsOnArrays):
         manual_axes: frozenset[Hashable],
         check_vma: bool,
     ) -> list[Any]:
-        check_shards(avals, jaxpr.in_avals, mesh, in_specs, check_vma)
+        members = Members(mesh, manual_axes, check_vma)
+        check_shards(avals, jaxpr.in_avals, in_specs, members)
         if check_vma:
             check_joined(jaxpr.out_avals, out_specs, manual_axes)
         each = zip(jaxpr.out_avals, out_specs, strict=True)
-        return [whole_aval(aval, mesh, spec, manual_axes) for aval, spec in each]
+        return [whole_aval(aval, spec, members) for aval, spec in each]
 
     def axis_names(self, *, jaxpr: Jaxpr, manual_axes: frozenset[Hashable], **_: Param) -> Any:
         """Those of axes around it: its own are nobody else's business."""
@@ -254,9 +247,9 @@ class ShardMap(HoldsProgram, RunsOnArrays):
         """A program that consists of one call of `program`; it is open if that is."""
         closed, captured = captures_as_operands(program)
         in_specs = (*[_WHOLE] * len(captured), *in_specs)
-        mesh, manual_axes, _ = _members(params)
+        members = _members(params)
         avals = [
-            whole_aval(aval, mesh, spec, manual_axes)
+            whole_aval(aval, spec, members)
             for aval, spec in zip(closed.in_avals, in_specs, strict=True)
         ]
         named = {"jaxpr": closed, "in_specs": in_specs, "out_specs": tuple(out_specs)}
@@ -288,7 +281,7 @@ def _members(params: dict[str, Any]) -> Members:
 
 
 def _scope(params: dict[str, Any]) -> AbstractContextManager[None]:
-    return member_scope(*_members(params))
+    return member_scope(_members(params))
 
 
 def _where(specs: Sequence[PartitionSpec], mask: Sequence[bool]) -> Specs:

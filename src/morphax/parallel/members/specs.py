@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from itertools import chain
-from typing import Any, final
+from typing import Any, NamedTuple, final
 
-from ...core import AbstractMesh, ShapedArray
+from ...core import AbstractMesh, AbstractSharding, ShapedArray
+from ...core.mesh import AxisType
 from ...core.partition_spec import PartitionSpec
 from ...runtime.mesh import Mesh
 from ...util.messages import described, message
 
+_WHOLE = PartitionSpec()
 AnyMesh = Mesh | AbstractMesh
 Specs = tuple[PartitionSpec, ...]
 Splits = tuple[tuple[Hashable, ...], ...]
@@ -46,9 +48,9 @@ def inferred_spec(aval: Any, mesh: AnyMesh, manual_axes: frozenset[Hashable]) ->
                 fix="Pass in_specs, or make the axes of the mesh AxisType.Explicit.",
             )
         )
-    if aval.sharding is None:
+    if aval.split is None:
         return PartitionSpec()
-    kept = [tuple([n for n in split if n in manual_axes]) for split in aval.sharding.spec]
+    kept = [tuple([n for n in split if n in manual_axes]) for split in aval.split.spec]
     return PartitionSpec(*[names or None for names in kept])
 
 
@@ -69,36 +71,58 @@ def _names(entry: Any) -> tuple[Hashable, ...]:
     return tuple(entry) if isinstance(entry, tuple) else (entry,)
 
 
-def shard_aval(aval: Any, mesh: AnyMesh, spec: PartitionSpec, in_types: bool) -> Any:
-    """The aval of the part of a member.
+class Members(NamedTuple):
+    """Who runs a program of members.
 
     Args:
-        aval: of the whole.
-        mesh: the mesh.
-        spec: how the whole is split, over sizes that divide it.
-        in_types: whether types say what varies.
+        mesh: the devices, or their axes alone.
+        manual_axes: the axes of the mesh along which there are members; the compiler splits the
+            work of each over the others.
+        check_vma: whether types say over which axes values vary.
     """
+
+    mesh: AnyMesh
+    manual_axes: frozenset[Hashable]
+    check_vma: bool
+
+    @property
+    def inner_mesh(self) -> AbstractMesh:
+        """The mesh as a member sees it."""
+        kinds = dict.fromkeys(self.manual_axes, AxisType.Manual)
+        return self.mesh.abstract_mesh.update_axis_types(kinds)
+
+
+def shard_aval(aval: Any, spec: PartitionSpec, members: Members) -> Any:
+    """The aval of the part of a member, of a whole that `spec` splits evenly."""
     splits = splits_of(spec, len(aval.shape))
-    shape = [n // mesh.parts(split) for n, split in zip(aval.shape, splits, strict=True)]
-    vma = aval.vma | names_in(spec) if in_types else aval.vma
-    return ShapedArray(shape, aval.dtype, aval.weak_type, vma=vma)
+    shape = [n // members.mesh.parts(split) for n, split in zip(aval.shape, splits, strict=True)]
+    vma = aval.vma | names_in(spec) if members.check_vma else aval.vma
+    inner, split = members.inner_mesh, None
+    if aval.split is not None and inner.explicit_axes:
+        kept = [tuple([n for n in names if n in inner.explicit_axes]) for names in aval.split.spec]
+        split = AbstractSharding(inner, tuple(kept))
+    return ShapedArray(shape, aval.dtype, aval.weak_type, vma=vma, sharding=split)
 
 
-def whole_aval(
-    aval: Any, mesh: AnyMesh, spec: PartitionSpec, manual_axes: frozenset[Hashable]
-) -> Any:
+def whole_aval(aval: Any, spec: PartitionSpec, members: Members) -> Any:
     """The aval of the parts of all members together, which `spec` says how to join."""
-    splits = splits_of(spec, len(aval.shape))
+    mesh, splits = members.mesh.abstract_mesh, splits_of(spec, len(aval.shape))
     shape = [n * mesh.parts(split) for n, split in zip(aval.shape, splits, strict=True)]
-    return ShapedArray(shape, aval.dtype, aval.weak_type, vma=aval.vma - manual_axes)
+    vma, split = aval.vma - members.manual_axes, None
+    if mesh.explicit_axes:
+        within = splits_of(_WHOLE, len(shape)) if aval.split is None else aval.split.spec
+        named = [
+            (*[n for n in names if n in mesh.explicit_axes], *kept)
+            for names, kept in zip(splits, within, strict=True)
+        ]
+        split = AbstractSharding(mesh, tuple(named))
+    return ShapedArray(shape, aval.dtype, aval.weak_type, vma=vma, sharding=split)
 
 
-def check_shards(
-    avals: Sequence[Any], own: Sequence[Any], mesh: AnyMesh, specs: Specs, in_types: bool
-) -> None:
+def check_shards(avals: Sequence[Any], own: Sequence[Any], specs: Specs, members: Members) -> None:
     """Raise `TypeError` unless the parts of operands are what a program takes."""
     for i, (aval, spec, expected) in enumerate(zip(avals, specs, own, strict=True)):
-        shard = shard_aval(aval, mesh, spec, in_types)
+        shard = shard_aval(aval, spec, members)
         if shard.strip_weak_type() is not expected.strip_weak_type():
             raise TypeError(
                 message(
@@ -162,6 +186,8 @@ def check_argument(name: str, aval: Any, spec: PartitionSpec, mesh: AnyMesh) -> 
             )
         )
     splits = splits_of(spec, len(aval.shape))
+    if aval.split is not None:
+        _check_type(name, aval, spec, splits, mesh)
     for axis, (size, split) in enumerate(zip(aval.shape, splits, strict=True)):
         parts = mesh.parts(split)
         if size % parts:
@@ -174,6 +200,22 @@ def check_argument(name: str, aval: Any, spec: PartitionSpec, mesh: AnyMesh) -> 
                     fix="Pad the axis, split another one, or choose another mesh.",
                 )
             )
+
+
+def _check_type(name: str, aval: Any, spec: PartitionSpec, splits: Splits, mesh: AnyMesh) -> None:
+    """Raise `ValueError` if a spec names other explicit axes than the type of the argument."""
+    said = [tuple([n for n in names if n in mesh.explicit_axes]) for names in splits]
+    named = {n for names in splits for n in names}
+    typed = [tuple([n for n in names if n in named]) for names in aval.split.spec]
+    if said != typed:
+        raise ValueError(
+            message(
+                f"shard_map, argument {name}",
+                given=f"{spec!r} in in_specs, for {aval.str_short()}",
+                expected="the split that the type of the argument says, over explicit axes",
+                fix="Leave in_specs out, or split the argument anew with jax.sharding.reshard.",
+            )
+        )
 
 
 def check_result(name: str, aval: Any, spec: PartitionSpec, varying: frozenset[Hashable]) -> None:

@@ -96,19 +96,18 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     check_callable("eval_shape", fun)
     leaves, in_tree = tree.flatten((args, kwargs))
     flat = FlatFunction(fun, in_tree, "eval_shape", accepts=_has_shape)
-    returned: list[Any] = []
+    structs: list[ShapeDtypeStruct | None] = []
 
     def computed(*operands: Any) -> list[Any]:
-        returned[:] = flat(*operands)
-        return [x for x in returned if type(x) is not ShapeDtypeStruct]
+        results = flat(*operands)
+        structs.extend([x if type(x) is ShapeDtypeStruct else None for x in results])
+        return [x for x, known in zip(results, structs, strict=True) if known is None]
 
     info = debug_info("eval_shape", fun, in_tree)
     jaxpr, consts = stage(computed, [shape_aval(x) for x in leaves], info)
     check_program(close_open(jaxpr, consts))
     avals = iter(jaxpr.out_avals)
-    return flat.out_tree.unflatten(
-        [x if type(x) is ShapeDtypeStruct else _shape_struct(next(avals)) for x in returned]
-    )
+    return flat.out_tree.unflatten([known or _shape_struct(next(avals)) for known in structs])
 
 
 def _has_shape(x: object) -> bool:

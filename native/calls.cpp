@@ -105,7 +105,7 @@ nb::object call_twin(PyObject* twin, PyObject* self, const Arguments& arguments)
       arguments.names));
 }
 
-// `JitFunction.__call__`.
+// `PjitFunction.__call__`.
 PyObject* call_jitted(PyObject* self, PyObject* const* args, Py_ssize_t count, PyObject* names) {
   return guarded([&] {
     const Arguments arguments{args, count, names};

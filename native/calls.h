@@ -1,4 +1,4 @@
-// The warm call of a jitted function: the compiled twin of `JitFunction.__call__`.
+// The warm call of a jitted function: the compiled twin of `PjitFunction.__call__`.
 #pragma once
 
 #include <nanobind/nanobind.h>

@@ -20,8 +20,8 @@ struct Callable {
 struct Core {
   PyTypeObject* array;
   Slot aval, host, buffer, place, committed, deletion;  // of `Array`
-  Callable jitted, compiled;                            // `JitFunction` and `Compiled`
-  Slot statics;                                         // of `JitFunction`
+  Callable jitted, compiled;                            // `PjitFunction` and `Compiled`
+  Slot statics;                                         // of `PjitFunction`
   Slot static_numbers, static_names;                    // of `Choice`
   PyObject *aval_of, *put, *no_kwargs;
   PyObject *execute, *consume, *is_deleted, *is_shared;  // names of methods and attributes

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import morphax
-from morphax import core, lax, nn, numpy, random
+from morphax import core, extend, lax, nn, numpy, random
 
 # More files than now would be loaded only if the reason is worth it to every user.
 MOST_MODULES = 296
@@ -54,7 +54,7 @@ def test_tracing_loads_no_extension_of_numpy() -> None:
     assert "numpy.fft" not in loaded_by(f"{head}{program}; print(*sys.modules)")
 
 
-@pytest.mark.parametrize("package", [morphax, core, lax, nn, numpy, random])
+@pytest.mark.parametrize("package", [morphax, core, extend, lax, nn, numpy, random])
 def test_names_on_demand_are_those_that_type_checkers_see(package: object) -> None:
     """Each import under TYPE_CHECKING gives what asking the package gives, and the reverse."""
     source = Path(package.__file__).read_text(encoding="utf-8")  # type: ignore[attr-defined]

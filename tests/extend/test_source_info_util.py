@@ -79,11 +79,9 @@ def test_summary() -> None:
 
 
 def test_excluded_files() -> None:
-    before = list(frames._internal_paths)
     try:
         si.register_exclusion(__file__)
         assert staged(lax.sin).source.file != __file__
     finally:
-        frames._internal_paths[:] = before
-        frames._is_internal.clear()
+        frames.internal_paths.remove(__file__)
     assert staged(lax.sin).source.file == __file__

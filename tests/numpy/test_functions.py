@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import morphax.numpy as jnp
-from morphax import config, enable_x64, jit, jvp, make_jaxpr, tree, vjp, vmap
+from morphax import config, enable_x64, jit, jvp, lax, make_jaxpr, tree, vjp, vmap
 from morphax.core.check import check_jaxpr
 from tests.cases.op_case import TOLERANCE, widened
 from tests.numpy.all_cases import CASES
@@ -199,3 +199,16 @@ def test_complex_numbers_are_true_unless_they_are_zero() -> None:
     for cast in (lambda x: x.astype(bool), lambda x: jnp.astype(x, bool)):
         for run in (cast, jit(cast)):
             assert run(z).tolist() == [True, False, True, False]
+
+
+def test_einsum_multiplies_by_what_it_is_given() -> None:
+    seen = []
+
+    def product(x: Any, y: Any, *rest: Any, **options: Any) -> Any:
+        seen.append((x.shape, y.shape))
+        return 2 * lax.dot_general(x, y, *rest, **options)
+
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    given = jnp.einsum("ij,kj,k->i", x, x, x[:, 0], _dot_general=product)
+    np.testing.assert_allclose(given, 4 * np.einsum("ij,kj,k->i", x, x, x[:, 0]))
+    assert len(seen) == 2

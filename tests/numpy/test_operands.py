@@ -137,3 +137,13 @@ def test_sizes_of_traced_values() -> None:
     found = []
     jax.jit(lambda x: found.append((x.nbytes, x.itemsize, x.size, x.ndim)) or x)(jnp.ones((2, 3)))
     assert found == [(24, 4, 6, 2)]
+
+
+@pytest.mark.parametrize("axes", [(0, 1), [0, 1], range(2), np.arange(2), {0: 1, 1: 0}, {0, 1}])
+def test_axes_may_be_anything_that_has_several(axes: Any) -> None:
+    x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
+    assert jnp.sum(x, axis=axes).item() == 15.0
+    assert jnp.expand_dims(x, axes).shape == (1, 1, 2, 3)
+    assert jnp.squeeze(x[None, None], axes).shape == (2, 3)
+    np.testing.assert_array_equal(jnp.flip(x, axes), x[::-1, ::-1])
+    assert jax.jit(lambda x: jnp.max(x, axes))(x) == 5.0

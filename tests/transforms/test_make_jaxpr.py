@@ -66,3 +66,12 @@ def test_named_scopes_are_kept() -> None:
     assert eqn.name_stack == ("outer", "inner")
     with pytest.raises(TypeError, match="named_scope"):
         jax.named_scope(3)  # type: ignore[arg-type]
+
+
+def test_eval_shape_of_results_without_values() -> None:
+    """Libraries ask for the shapes of trees that are shapes already."""
+    struct = jax.ShapeDtypeStruct((3,), np.int32)
+    shapes = jax.eval_shape(lambda x: {"a": struct, "b": [x + 1, struct], "c": None}, struct)
+    assert shapes == {"a": struct, "b": [struct, struct], "c": None}
+    with pytest.raises(TypeError, match="eval_shape, result"):
+        jax.eval_shape(lambda: object())

@@ -111,7 +111,7 @@ ERRORS = [
     ),
     pytest.param(
         lambda: jax.vmap(lambda s, x: x, (Along(0), 0), axis_size=Size(3))(Series(X), X),
-        "different sizes",
+        "inconsistent sizes",
         id="sizes",
     ),
 ]

@@ -119,7 +119,8 @@ def expect(case: Mismatch, where: str, first: str, second: str) -> Any:
     place = f"at key path {case.place}" if case.place else "at the root"
     pattern = (
         f"^{re.escape(f'{where}, {place}')} "
-        rf"\(at .*\)\n  given:    {re.escape(f'{second}{case.place} is {case.given}')}"
+        rf"\(at .*\)\n  given:    [A-Z][A-Za-z ]+: "
+        f"{re.escape(f'{second}{case.place} is {case.given}')}"
         rf"\n  expected: {re.escape(f'{case.expected}, like {first}{case.place}')}"
         rf"\n  fix:      {re.escape(case.fix)}"
     )

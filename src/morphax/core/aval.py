@@ -59,6 +59,10 @@ class AbstractValue:
         """The aval of a tangent of such a value."""
         raise TypeError(f"{type(self).__name__} has no tangent space")
 
+    def at_least_vspace(self) -> AbstractValue:
+        """`to_tangent_aval`, by the name that older rules of libraries call it."""
+        return self.to_tangent_aval()
+
     def strip_weak_type(self) -> AbstractValue:
         return self
 

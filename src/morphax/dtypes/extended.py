@@ -42,11 +42,16 @@ class prng_key(extended):
 
 
 class ExtendedDType(ABC):
-    """What an extended dtype must tell; instances compare and hash by identity."""
+    """What an extended dtype must tell; instances compare and hash by identity.
+
+    One that a library defines has `_rules`, whose ``physical_element_aval(dtype)`` says what an
+    element is made of: a scalar of a dtype of NumPy.
+    """
 
     __slots__ = ()
 
     type: ClassVar[Any] = extended
+    _rules: ClassVar[Any]
 
     @property
     @abstractmethod
@@ -54,14 +59,22 @@ class ExtendedDType(ABC):
         """The name printed in jaxprs and array representations."""
 
     @property
-    @abstractmethod
     def itemsize(self) -> int:
         """Bytes per element."""
+        return self.physical_dtype.itemsize
 
     @property
-    @abstractmethod
     def physical_dtype(self) -> np.dtype[Any]:
         """The NumPy dtype that holds one element."""
+        element = self._rules.physical_element_aval(self)
+        if element.shape:
+            raise ValueError(message(
+                f"{type(self).__name__}._rules.physical_element_aval",
+                given=f"elements of shape {element.shape}",
+                expected="elements of one number, of shape ()",
+                fix="Choose a dtype that is as wide as all numbers of an element together.",
+            ))  # fmt: skip
+        return np.dtype(element.dtype)
 
     def __repr__(self) -> str:
         return self.name
@@ -134,10 +147,6 @@ class KeyType(ExtendedDType):
     @property
     def name(self) -> str:
         return f"key<{self.tag}>"
-
-    @property
-    def itemsize(self) -> int:
-        return self._physical_dtype.itemsize
 
     @property
     def physical_dtype(self) -> np.dtype[Any]:

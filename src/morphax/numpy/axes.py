@@ -34,14 +34,20 @@ def canonical_axis(where: str, axis: Any, ndim: int) -> int:
     )
 
 
+def listed(axes: Any) -> Sequence[Any]:
+    """Axes given as one or as anything that has several: a tuple, a range, an array."""
+    if isinstance(axes, (tuple, list)):
+        return axes
+    return tuple(axes) if np.iterable(axes) and not isinstance(axes, str) else (axes,)
+
+
 def canonical_axes(where: str, axes: Any, ndim: int) -> tuple[int, ...]:
     """Axes counted from the front; `None` stands for all."""
     if axes is None:
         return tuple(range(ndim))
     if type(axes) is int and -ndim <= axes < ndim:
         return (axes % ndim,)
-    given: Sequence[Any] = axes if isinstance(axes, (tuple, list)) else (axes,)
-    result = tuple([canonical_axis(where, a, ndim) for a in given])
+    result = tuple([canonical_axis(where, a, ndim) for a in listed(axes)])
     if len(set(result)) == len(result):
         return result
     raise ValueError(

@@ -7,7 +7,7 @@ shapes; the product itself is one `dot_general`.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
@@ -108,18 +108,30 @@ class Contraction:
     permutation: tuple[int, ...] | None
     names: Names
 
-    def __call__(self, x: Any, y: Any, precision: Any, element_type: Any) -> Any:
+    def __call__(
+        self,
+        x: Any,
+        y: Any,
+        precision: Any,
+        element_type: Any,
+        dot_general: Callable[..., Any] | None = None,
+    ) -> Any:
         x, y = self.left(x), self.right(y)
         if self.swapped:
             x, y = y, x
-        product = dot_general_p.bind(
-            x,
-            y,
-            dimension_numbers=self.numbers,
-            precision=precision,
-            preferred_element_type=element_type,
-            out_sharding=None,
-        )
+        if dot_general is not None:
+            product = dot_general(
+                x, y, self.numbers, precision, preferred_element_type=element_type
+            )
+        else:
+            product = dot_general_p.bind(
+                x,
+                y,
+                dimension_numbers=self.numbers,
+                precision=precision,
+                preferred_element_type=element_type,
+                out_sharding=None,
+            )
         if self.permutation is None:
             return product
         return transpose_p.bind(product, permutation=self.permutation)

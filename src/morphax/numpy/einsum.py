@@ -6,7 +6,7 @@ found by opt_einsum (Smith and Gray, *Journal of Open Source Software* 3(26), 20
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -55,6 +55,7 @@ def einsum(
     optimize: Any = "auto",
     precision: Any = None,
     preferred_element_type: Any = None,
+    _dot_general: Callable[..., Any] = lax.dot_general,
     out_sharding: Any = None,
 ) -> Any:
     """Sum of products of array elements, by the names of axes.
@@ -69,6 +70,8 @@ def einsum(
             right.
         precision: how exactly an accelerator multiplies.
         preferred_element_type: dtype of the sums and of the result.
+        _dot_general: what multiplies two arrays, in place of `lax.dot_general`: libraries count,
+            quantise or lay out products by it.
         out_sharding: sharding of the result.
 
     Example:
@@ -96,10 +99,11 @@ def einsum(
     path = tuple(map(tuple, optimize)) if isinstance(optimize, (list, tuple)) else optimize
     plan = _plan(text, tuple([a.aval.shape for a in arrays]), path)
     level = canonical_precision("jnp.einsum", precision)
+    product = None if _dot_general is lax.dot_general else _dot_general
     for first, second, contraction in plan.steps:
         pair = arrays[first], arrays[second]
         arrays = [a for i, a in enumerate(arrays) if i not in (first, second)]
-        arrays.append(contraction(*pair, level, result_dtype))
+        arrays.append(contraction(*pair, level, result_dtype, product))
     result = plan.last(arrays[0])
     if plan.permutation is not None:
         result = lax.transpose(result, plan.permutation)

@@ -18,7 +18,7 @@ from ..lax.shape.filling import size_value
 from ..lax.shape.resharding import split_as
 from ..util.messages import message
 from .at import At
-from .axes import canonical_axes, canonical_axis
+from .axes import canonical_axes, canonical_axis, listed
 from .indexing import getitem
 from .operands import as_array, filling, of_one_dtype
 from .shaping import atleast_1d, atleast_2d, atleast_3d, ravel, reshape
@@ -296,8 +296,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), a.aval.shape)
     # An axis may be named again: its shifts add up.
-    named = axis if isinstance(axis, (tuple, list)) else (axis,)
-    axes = [canonical_axis("roll", each, a.aval.ndim) for each in named]
+    axes = [canonical_axis("roll", each, a.aval.ndim) for each in listed(axis)]
     shifts = _members_of_vector(shift)
     if 1 in (len(shifts), len(axes)):
         shifts, axes = shifts * len(axes), axes * len(shifts)

@@ -19,7 +19,7 @@ from ..lax.ground.axes import integer, integer_tuple, members, size_tuple
 from ..lax.ground.placing import device_put
 from ..lax.shape.resharding import split_as
 from ..util.messages import message
-from .axes import canonical_axes, canonical_axis, canonical_size
+from .axes import canonical_axes, canonical_axis, canonical_size, listed
 from .operands import as_array
 
 
@@ -182,8 +182,8 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     """`a` with axes of size 1 at places `axis` of the result."""
     a = as_array("expand_dims", a)
-    count = len(axis) if isinstance(axis, (tuple, list)) else 1
-    return lax.expand_dims(a, canonical_axes("expand_dims", axis, a.aval.ndim + count))
+    axes = listed(axis)
+    return lax.expand_dims(a, canonical_axes("expand_dims", axes, a.aval.ndim + len(axes)))
 
 
 def squeeze(a: Any, axis: int | Sequence[int] | None = None) -> Any:

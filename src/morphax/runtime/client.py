@@ -92,7 +92,8 @@ factories: dict[str, Factory] = {}
 """Those registered so far."""
 
 _lock = threading.RLock()
-_clients: dict[str, Any] = {}
+running_clients: dict[str, Any] = {}
+"""The clients that have been made, by platform."""
 _interfaces: dict[str, Any] = {}
 
 
@@ -124,7 +125,7 @@ def extension() -> Any:
     collector = at_start_of_collection(_jax.collect_garbage)
     gc.callbacks.append(collector)
     guard_collected_arrays(_jax.guard_lib)
-    forks.watch(_jax, collector, _clients)
+    forks.watch(_jax, collector, running_clients)
     return _jax
 
 
@@ -181,20 +182,20 @@ def client(platform: str = "cpu") -> Any:
         KeyError: if there is no such plugin.
         RuntimeError: if the plugin finds no device that it can use.
     """
-    known = _clients.get(platform)
+    known = running_clients.get(platform)
     if known is not None:
         return known
     with _lock:
-        if platform not in _clients:
+        if platform not in running_clients:
             extension()
             forks.check_process()
-            _clients[platform] = _new_client(platform)
-        return _clients[platform]
+            running_clients[platform] = _new_client(platform)
+        return running_clients[platform]
 
 
 def is_running(platform: str) -> bool:
     """Whether the client of a platform has been made."""
-    return platform in _clients
+    return platform in running_clients
 
 
 def is_any_running() -> bool:
@@ -223,7 +224,7 @@ def forget_clients() -> None:
             )
         )
     with _lock:
-        _clients.clear()
+        running_clients.clear()
         device_list.cache_clear()
         for forget in _forgetters:
             forget()

@@ -112,7 +112,7 @@ def _unknown_platform(where: str, name: str) -> str:
     known = ", ".join(known_platforms())
     return message(
         where,
-        given=f"the platform {name!r}",
+        given=f"Unknown backend: {name!r}",
         expected=f"a platform with an installed plugin; here: {known}",
         fix=f"Install the PJRT plugin for {name}, or name one of these platforms.",
     )

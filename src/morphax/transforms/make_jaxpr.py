@@ -16,6 +16,7 @@ from ..core import (
     extended_axis_env,
     frames_hidden,
     frames_hidden_in,
+    is_value,
     stage,
 )
 from ..engines.reference.key_reuse import check_program
@@ -80,7 +81,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Shapes and dtypes of the result of `fun`, without computing it.
 
     Args:
-        fun: function of arrays or trees.
+        fun: function of arrays or trees; of its results, some may be `ShapeDtypeStruct`.
         *args, **kwargs: arrays, or anything that has a shape and a dtype.
 
     Returns:
@@ -93,8 +94,25 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         (2, 4)
     """
     check_callable("eval_shape", fun)
-    jaxpr, out_tree = _staged("eval_shape", fun, args, kwargs, ())
-    return _shapes(jaxpr, out_tree)
+    leaves, in_tree = tree.flatten((args, kwargs))
+    flat = FlatFunction(fun, in_tree, "eval_shape", accepts=_has_shape)
+    structs: list[ShapeDtypeStruct | None] = []
+
+    def computed(*operands: Any) -> list[Any]:
+        results = flat(*operands)
+        structs.extend([x if type(x) is ShapeDtypeStruct else None for x in results])
+        return [x for x, known in zip(results, structs, strict=True) if known is None]
+
+    info = debug_info("eval_shape", fun, in_tree)
+    jaxpr, consts = stage(computed, [shape_aval(x) for x in leaves], info)
+    check_program(close_open(jaxpr, consts))
+    avals = iter(jaxpr.out_avals)
+    return flat.out_tree.unflatten([known or _shape_struct(next(avals)) for known in structs])
+
+
+def _has_shape(x: object) -> bool:
+    """Whether `eval_shape` has an answer for a result: a shape may be known without a value."""
+    return is_value(x) or type(x) is ShapeDtypeStruct
 
 
 def _staged(

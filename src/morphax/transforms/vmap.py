@@ -315,7 +315,7 @@ def _mapped_axis(
     raise ValueError(
         message(
             "vmap",
-            given=f"mapped axes of different sizes: {', '.join(found)}",
+            given=f"vmap got inconsistent sizes for array axes to be mapped: {', '.join(found)}",
             expected="one size for all",
             fix="Check in_axes, or use None for arguments that are shared.",
         )

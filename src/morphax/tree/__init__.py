@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from . import _installation, _structure_keys
 from ._dataclasses import register_dataclass, static
-from ._default_registry import PyTreeRegistry, default_registry
+from ._default_registry import PyTreeRegistry, default_registry, registered_types
 from ._flatten import flatten, flatten_with_path
 from ._keypaths import (
     DictKey,
@@ -99,6 +99,7 @@ __all__ = [
     "register_pytree_with_keys",
     "register_pytree_with_keys_class",
     "register_static",
+    "registered_types",
     "static",
     "structure",
     "transpose",

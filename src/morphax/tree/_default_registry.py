@@ -64,3 +64,16 @@ class PyTreeRegistry:
 
 
 default_registry = PyTreeRegistry()
+
+
+@final
+class RegisteredTypes:
+    """The types that are nodes of trees, for asking ``type in registered_types``."""
+
+    __slots__ = ()
+
+    def __contains__(self, type: object) -> bool:
+        return is_tree_node(type)
+
+
+registered_types = RegisteredTypes()

@@ -10,11 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..util.messages import message
 from ._keypaths import keystr
 from ._one_level import flatten_one_level, flatten_one_level_with_keys, is_tree_node
+
+
+class Difference(NamedTuple):
+    """What differs, in words that others match; what was expected and given, how to mend it."""
+
+    kind: str
+    expected: str
+    given: str
+    fix: str
 
 
 class Structure(Protocol):
@@ -56,7 +65,8 @@ def explain(
 ) -> ValueError:
     """The error that describes the first place where `tree` differs from `structure`."""
     place = ""
-    difference = (
+    difference = Difference(
+        "Custom node children mismatch",
         "flatten functions that agree with each other",
         "a node of a registered class whose children differ from one call to the next",
         "Make the functions registered for the class return the same children each time.",
@@ -65,11 +75,11 @@ def explain(
         if (found := _difference(here, subtree)) is not None:
             place, difference = keystr(path), found
             break
-    expected, given, fix = difference
+    kind, expected, given, fix = difference
     return ValueError(
         message(
             f"{where}, at key path {place}" if place else f"{where}, at the root",
-            given=f"{tree_name}{place} is {given}",
+            given=f"{kind}: {tree_name}{place} is {given}",
             expected=f"{expected}, like {structure_name}{place}",
             fix=fix,
         )
@@ -105,8 +115,8 @@ def add_path_note(error: Exception, path: tuple[Any, ...], culprit: Any) -> None
     error.add_note(f"while flattening an object of type {type(culprit).__name__} {place}")
 
 
-def _difference(structure: Structure, subtree: Any) -> tuple[str, str, str] | None:
-    """(expected, given, fix) if the roots differ, otherwise None."""
+def _difference(structure: Structure, subtree: Any) -> Difference | None:
+    """How the roots differ, None if they do not."""
     node_data = structure.node_data()
     if node_data is None:
         return None
@@ -114,23 +124,27 @@ def _difference(structure: Structure, subtree: Any) -> tuple[str, str, str] | No
     arity = len(structure.children())
     expected = _describe(type_, data, arity)
     if not is_tree_node(type(subtree)):
-        return expected, _describe_leaf(subtree), _fix_of_type(type_)
+        return Difference(
+            _kind_of_type(type_), expected, _describe_leaf(subtree), _fix_of_type(type_)
+        )
     children, found = flatten_one_level(subtree)
     given = _describe(type(subtree), found, len(children))
     if type(subtree) is not type_:
-        return expected, given, _fix_of_type(type_)
+        return Difference(_kind_of_type(type_), expected, given, _fix_of_type(type_))
     if type_ is dict:
         return _difference_of_keys(expected, given, list(data), list(found))
     if arity != len(children):
-        return expected, given, "Give both the same number of children."
+        kind = f"{_KINDS.get(type_, 'Custom node')} arity mismatch"
+        return Difference(kind, expected, given, "Give both the same number of children.")
     if found is not type_ and data != found:
-        return expected, given, "Give both the same auxiliary data (static fields)."
+        fix = "Give both the same auxiliary data (static fields)."
+        return Difference("Mismatch custom node data", expected, given, fix)
     return None
 
 
 def _difference_of_keys(
     expected: str, given: str, keys: list[Any], found: list[Any]
-) -> tuple[str, str, str] | None:
+) -> Difference | None:
     if keys == found:
         return None
     missing = [key for key in keys if key not in found]
@@ -141,7 +155,16 @@ def _difference_of_keys(
         if some
     ]
     text = " and ".join(changes) or "list the keys in the same order"
-    return expected, given, text[0].upper() + text[1:] + "."
+    return Difference("Dict key mismatch", expected, given, text[0].upper() + text[1:] + ".")
+
+
+_KINDS = {tuple: "Tuple", list: "List"}
+
+
+def _kind_of_type(type_: type) -> str:
+    plain = type_ in (type(None), dict, list, tuple)
+    name = "None" if type_ is type(None) else type_.__name__
+    return f"Expected {name}" if plain else "Custom node type mismatch"
 
 
 def _fix_of_type(type_: type) -> str:

@@ -12,17 +12,30 @@ import contextlib
 import sys
 from pathlib import Path
 from types import CodeType, FrameType
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, final
 
-# What begins so is no line of the user: files of this package, and those of interpreters that do
-# not want to be blamed.
-_internal_paths = [
-    "<frozen",
-    str(Path(__file__).resolve().parent.parent) + "/",
-    contextlib.__file__,
-]
 # Deciding by file name costs a string comparison per frame, so each code object is judged once.
 _is_internal: dict[CodeType, bool] = {}
+
+
+@final
+class _Paths(list[str]):
+    """A list of paths; code is judged anew when it has changed."""
+
+    def append(self, path: str) -> None:
+        super().append(path)
+        _is_internal.clear()
+
+    def remove(self, path: str) -> None:
+        super().remove(path)
+        _is_internal.clear()
+
+
+internal_paths = _Paths(
+    ["<frozen", str(Path(__file__).resolve().parent.parent) + "/", contextlib.__file__]
+)
+"""What begins so is no line of the user: files of this package, and those of interpreters that do
+not want to be blamed."""
 
 
 class UserFrame(NamedTuple):
@@ -59,7 +72,7 @@ class UserFrame(NamedTuple):
 
 def _judge(code: CodeType) -> bool:
     name = code.co_filename
-    internal = name.startswith(tuple(_internal_paths))
+    internal = name.startswith(tuple(internal_paths))
     _is_internal[code] = internal
     return internal
 
@@ -70,10 +83,14 @@ def is_users(code: CodeType) -> bool:
     return not (_judge(code) if known is None else known)
 
 
+def is_users_frame(frame: FrameType) -> bool:
+    """Whether a frame runs code of the user."""
+    return is_users(frame.f_code)
+
+
 def treat_as_internal(path: str) -> None:
     """Judge the code in a file (or folder) as that of this package."""
-    _internal_paths.append(path)
-    _is_internal.clear()
+    internal_paths.append(path)
 
 
 def user_frame(depth: int = 1) -> UserFrame | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -235,3 +236,28 @@ def test_integers_beside_a_derivative_are_constants() -> None:
 
     assert jax.grad(scaled)(2.0) == jax.jit(jax.grad(scaled))(2.0) == 24
     assert jax.jvp(scaled, (2.0,), (1.0,))[1] == 24
+
+
+def test_a_linear_function_with_a_rule_is_transposed_as_it_stands() -> None:
+    @jax.custom_jvp
+    def double(x: Any, a: Any) -> Any:
+        return 2.0 * a * x
+
+    double.defjvp(lambda primals, tangents: (double(*primals), 100.0 * tangents[0]))
+    a = jnp.array([1.0, 3.0])
+    transposed = jax.linear_transpose(lambda x: 3.0 * double(x, a), a)
+    np.testing.assert_allclose(transposed(a)[0], 6.0 * a * a)
+    np.testing.assert_allclose(jax.jit(transposed)(a)[0], 6.0 * a * a)
+    cts = jnp.stack([a, 2.0 * a])
+    np.testing.assert_allclose(jax.vmap(transposed)(cts)[0], 6.0 * a * cts)
+
+
+def test_arguments_by_name_may_leave_out_some_in_between() -> None:
+    @partial(jax.custom_jvp, nondiff_argnums=(1, 3))
+    def f(x: Any, power: int = 1, shift: Any = 0.0, negative: bool = False) -> Any:
+        return (-1.0 if negative else 1.0) * x**power + shift
+
+    f.defjvp(lambda power, negative, p, t: (f(p[0], power, p[1], negative), 7.0 * t[0]))
+    assert f(2.0, negative=True) == -2.0
+    assert f(x=2.0, shift=1.0) == 3.0
+    assert jax.grad(lambda x: f(x, negative=True, power=2))(2.0) == 7.0

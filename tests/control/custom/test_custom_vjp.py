@@ -103,6 +103,9 @@ def test_symbolic_zero() -> None:
     assert type(zero_from_primal(2.0, symbolic_zeros=True)) is SymbolicZero
     assert zero_from_primal(3).dtype == jax.float0
     assert zero_from_primal(2.0).weak_type
+    zeros = zero_from_primal({"a": (2.0, None), "b": 3})
+    assert zeros["a"] == (0.0, None)
+    assert zeros["b"].dtype == jax.float0
     assert zero_from_primal(jnp.ones(2)).tolist() == [0.0, 0.0]
     primals = {"a": CustomVJPPrimal(2.0, True), "b": [CustomVJPPrimal(3.0, False)]}
     assert jax.tree.leaves(primals) == [CustomVJPPrimal(2.0, True), CustomVJPPrimal(3.0, False)]

@@ -205,7 +205,7 @@ def test_device_and_backend_together() -> None:
 @pytest.mark.filterwarnings("ignore:.*device and backend:DeprecationWarning")
 def test_unknown_backend() -> None:
     text = failing(RuntimeError, lambda: jax.jit(params_and_scale, backend="abacus"))
-    assert "the platform 'abacus'" in text
+    assert "Unknown backend: 'abacus'" in text
 
 
 def test_compiler_options_of_an_inner_function() -> None:
@@ -306,3 +306,11 @@ def test_leaked_tracers() -> None:
         args = (kept[0], 1) if use is uses[1] else (kept[0],) if use is uses[0] else (1.0,)
         text = failing(errors.UnexpectedTracerError, lambda use=use, args=args: use(*args))
         assert f"the argument x of the function {label(leak)} traced by jit" in text
+
+
+def test_the_signature_is_that_of_the_function() -> None:
+    def f(x: int, y: int = 2, *, z: int = 3) -> int:
+        return x + y + z
+
+    for follows in (True, False):
+        assert inspect.signature(jax.jit(f), follow_wrapped=follows) == inspect.signature(f)

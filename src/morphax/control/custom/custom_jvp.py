@@ -11,7 +11,9 @@ from typing import Any, final
 
 from ... import dtypes, tree
 from ...core import (
+    Jaxpr,
     Operand,
+    Param,
     Zero,
     aval_of,
     is_zero,
@@ -24,6 +26,7 @@ from ...transforms.derivative_maps import tangent_output
 from ...transforms.flattening import FlatFunction, function_label
 from ...transforms.jvp import JVPTrace, JVPTracer
 from ...transforms.linearize import Linearization, LinearizeTrace, split_linear
+from ...transforms.transposition import backward_pass
 from ...util.messages import message
 from .batched_rules import BatchedResults, TraceOfMembers
 from .custom_call import CustomCall
@@ -101,6 +104,12 @@ class CustomJVPCall(CustomCall):
     push = staticmethod(apply_jvp_rule)
     record = staticmethod(linearize_jvp_rule)
     batched = staticmethod(batched_jvp_rule)
+
+    def transpose(
+        self, cts: Sequence[Operand], *operands: Operand, call_jaxpr: Jaxpr, **params: Param
+    ) -> list[Any]:
+        """In a program that is linear as it stands the function counts, not its derivative."""
+        return backward_pass(call_jaxpr, operands, cts)
 
 
 custom_jvp_call_p = CustomJVPCall()

@@ -134,11 +134,13 @@ def positional_arguments(
         bound = inspect.signature(fun).bind(*args, **kwargs)
     except ValueError:  # a callable without a signature
         return args
-    if bound.kwargs:
+    by_name = (inspect.Parameter.KEYWORD_ONLY, inspect.Parameter.VAR_KEYWORD)
+    parameters = bound.signature.parameters
+    if only_by_name := sorted(n for n in bound.arguments if parameters[n].kind in by_name):
         raise TypeError(
             message(
                 f"{where} of {function_label(fun)}",
-                given=f"keyword-only arguments {sorted(bound.kwargs)}",
+                given=f"keyword-only arguments {only_by_name}",
                 expected="arguments that can be passed by position",
                 fix="Make them positional, or close over them.",
             )

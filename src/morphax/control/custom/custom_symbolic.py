@@ -62,11 +62,11 @@ def _value(leaf: Operand) -> Any:
     )
 
 
-def zero_from_primal(val: Operand, symbolic_zeros: bool = False) -> Any:
-    """The zero among the tangents of a value.
+def zero_from_primal(val: Any, symbolic_zeros: bool = False) -> Any:
+    """The zero among the tangents of a value, or of each leaf of a tree.
 
     Args:
-        val: a value.
+        val: a value, or a tree of values.
         symbolic_zeros: whether to return a `SymbolicZero` instead of an array of zeros.
 
     Example:
@@ -74,5 +74,5 @@ def zero_from_primal(val: Operand, symbolic_zeros: bool = False) -> Any:
         >>> zero_from_primal(2.0)
         Array(0., dtype=float32, weak_type=True)
     """
-    zero = Zero.from_primal_value(val)
-    return zero if symbolic_zeros else tangent_output(zero)
+    zeros = map_tree(Zero.from_primal_value, val)
+    return zeros if symbolic_zeros else map_tree(tangent_output, zeros)

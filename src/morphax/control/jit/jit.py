@@ -58,8 +58,10 @@ _no_kwargs = tree.structure({})
 
 
 @final
-class JitFunction:
+class PjitFunction:
     """What `jit` returns: call it like the function itself.
+
+    It bears the name by which libraries know a jitted function.
 
     `__call__` is the twin of `native/calls.cpp`, which takes its place, and comes back to it with
     signatures that are new to it and with all calls that are not plain.
@@ -246,7 +248,12 @@ class JitFunction:
         return self if instance is None else MethodType(self, instance)
 
     def __reduce__(self) -> Any:
-        return JitFunction, (self._fun, self._options)
+        return PjitFunction, (self._fun, self._options)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """That of the function, also for those who do not follow `__wrapped__`."""
+        return inspect.signature(self._fun)
 
     def __repr__(self) -> str:
         return f"<jit of {function_label(self._fun)}>"
@@ -254,7 +261,7 @@ class JitFunction:
 
 if compiled is not None:
     compiled.install(
-        JitFunction,
+        PjitFunction,
         Compiled,
         Choice,
         Array,
@@ -346,7 +353,7 @@ def jit(
         *chosen_places(device, backend, in_shardings, out_shardings),
         checked_compiler_options(compiler_options),
     )
-    return JitFunction(fun, options)
+    return PjitFunction(fun, options)
 
 
 def _may_be_rebuilt(fun: object) -> bool:

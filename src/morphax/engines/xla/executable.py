@@ -21,7 +21,6 @@ from ...array import Array
 from ...core import Format, Layout
 from ...runtime.buffers import wait
 from ...runtime.client import (
-    device_list,
     extension,
     fusions_are_chosen,
     handler_keywords,
@@ -34,7 +33,7 @@ from ...runtime.membership import note_shared_program
 from ...runtime.places import Places
 from ..call_plan import CallPlan
 from ..engine import Plan
-from . import pending
+from . import compilation, pending
 from .compile_cache.loading import to_bytes
 from .compile_cache.programs import load_or_compile
 from .compile_options import compile_options
@@ -102,10 +101,8 @@ class Executable(Plan):
         options = compile_options(*devices, overrides=overrides, fuses_reductions=may_fuse)
 
         def compiled(module: Any = program.text, **keywords: Any) -> Any:
-            return interruptible(
-                lambda: devices[0].client.compile_and_load(
-                    module, device_list(*devices), options, **keywords
-                )
+            return compilation.compile_and_load(
+                devices[0].client, module, devices, options, **keywords
             )
 
         new: list[Any] = []

@@ -111,6 +111,11 @@ def nonempty_axis_env_DO_NOT_USE() -> bool:
     return bool(axis_env())
 
 
+def trace_state_clean() -> bool:
+    """Whether operations are computed at once, outside all transformations."""
+    return current_trace() is root_trace() and not axis_env()
+
+
 @final
 class NamedAxes:
     """The axes that collectives may refer to, as `trace_ctx.axis_env`."""
@@ -150,8 +155,8 @@ class TracingContext:
         return NamedAxes({axis.name: axis.size for axis in axis_env()})
 
     def is_top_level(self) -> bool:
-        """Whether operations are computed at once, outside all transformations."""
-        return current_trace() is root_trace() and not axis_env()
+        """`trace_state_clean`."""
+        return trace_state_clean()
 
     def set_trace(self, trace: Trace) -> None:
         """Make `trace` current; `set_current_trace` does so for a while."""

@@ -381,7 +381,7 @@ def _broadcast_shapes(shapes: tuple[Shape, ...]) -> Shape:
     except ValueError:
         text = message(
             "lax.broadcast_shapes",
-            given=" and ".join(map(str, shapes)),
+            given=f"Incompatible shapes for broadcasting: {' and '.join(map(str, shapes))}",
             expected="sizes that agree or are 1, axes counted from the last",
             fix="Insert axes of size 1 where an operand should be repeated.",
         )

@@ -1,0 +1,1 @@
+"""How the name `jax` comes to stand for morphax: the table, the finder, the check."""

@@ -59,7 +59,7 @@ def portable_artifact(text: str) -> bytes:
         passes().PassManager.parse(f"builtin.module({pipeline})").run(module.operation)
     if " sdy." in text or "{sdy." in text:
         serialize = jaxlib_module("_jax").mlir.serialize_portable_artifact
-        return bytes(serialize(str(module), version, True))
+        return bytes(serialize(module.operation.get_asm(print_generic_op_form=True), version, True))
     return bytes(stablehlo.serialize_portable_artifact(module, version))
 
 
@@ -190,7 +190,9 @@ def _embed(text: Module, name: str, module: Any) -> str:
         for op in ops:
             if op.name == "func.func":
                 _make_private(op)
-                text.functions.append(op.get_asm(use_local_scope=True))
+                # The short form of a slice of an array of rank 0 cannot be read back.
+                asm = op.get_asm(use_local_scope=True, print_generic_op_form=True)
+                text.functions.append(asm)
     return fresh[old.index("main")]
 
 

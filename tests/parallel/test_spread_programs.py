@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import morphax as jax
+import morphax.numpy as jnp
 from morphax.experimental import io_callback
 from morphax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -192,3 +193,31 @@ def test_convolutions_on_four_devices() -> None:
         print("done")
     """)
     assert out == "done\n"
+
+
+SORTS: dict[str, Any] = {
+    "sort": lambda x: jnp.sort(x, 0),
+    "argsort": lambda x: jnp.argsort(x, 0),
+    "descending": lambda x: jnp.sort(x, 1, descending=True),
+    "with others": lambda x: jax.lax.sort((x, 2 * x), dimension=1, num_keys=1),
+    "top_k": lambda x: jax.lax.top_k(x, 2),
+}
+
+
+@pytest.mark.parametrize("name", SORTS)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+def test_sorts_leave_results_split(name: str, dtype: str) -> None:
+    numbers = np.random.default_rng(0).integers(-2, 3, (4, 6)).astype(np.float32)
+    if dtype != "int8":
+        numbers[numbers == 2] = np.nan
+        numbers[0, numbers[0] == 0] = -0.0
+    x = jnp.asarray(numbers, dtype)
+    square = Mesh(np.array(jax.devices("cpu")[:4]).reshape(2, 2), ("x", "y"))
+    split = jax.device_put(x, NamedSharding(square, P("x", "y")))
+    compiled = jax.jit(SORTS[name]).lower(split).compile()
+    if name != "top_k":
+        assert {y.sharding.spec for y in jax.tree.leaves(compiled(split))} == {P("x", "y")}
+    for given, expected in zip(
+        jax.tree.leaves(compiled(split)), jax.tree.leaves(SORTS[name](x)), strict=True
+    ):
+        assert np.asarray(given).tobytes() == np.asarray(expected).tobytes()

@@ -182,7 +182,7 @@ def make_array_from_process_local_data(
 
 def _checked_sharding(where: str, sharding: Any) -> Sharding:
     if isinstance(sharding, Format):
-        sharding = sharding.sharding
+        sharding = sharding.row_major(f"{where}, argument sharding")
     if isinstance(sharding, Sharding):
         return sharding
     raise TypeError(

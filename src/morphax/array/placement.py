@@ -136,7 +136,8 @@ def _sharding(place: Any, x: Array | None = None) -> Sharding:
         return sharding_of_spec(place, "device_put, argument device")
     if isinstance(place, Format) and isinstance(place.sharding, Sharding):
         if not isinstance(place.layout, AutoLayout):
-            return place.sharding
+            ndim = None if x is None else x.ndim
+            return place.row_major("device_put, argument device", ndim)
     raise ValueError(
         message(
             "device_put, argument device",

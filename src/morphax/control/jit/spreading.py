@@ -17,6 +17,7 @@ from ...array import Array
 from ...core import (
     AbstractMesh,
     AbstractSharding,
+    Format,
     Jaxpr,
     ShapeDtypeStruct,
     aval_of,
@@ -91,7 +92,7 @@ class Spread:
 def _committed_place(x: Any) -> Sharding | None:
     if type(x) is Array:
         return x.place.own_memory if x.committed else None
-    sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
+    sharding = x.format.row_major("lower") if isinstance(x, ShapeDtypeStruct) else None
     return sharding if isinstance(sharding, Sharding) else None
 
 
@@ -259,7 +260,10 @@ def _constrained(x: Any, sharding: Sharding | None) -> Any:
 @final
 @dataclass(frozen=True, slots=True)
 class ShardingTree:
-    """A tree of shardings, specs and `None`, as an option that can be compared."""
+    """A tree of shardings, specs and `None`, as an option that can be compared.
+
+    A `Format` is its sharding: what programs take and give lies row by row.
+    """
 
     leaves: tuple[Sharding | PartitionSpec | None, ...]
     structure: tree.PyTreeDef
@@ -267,12 +271,14 @@ class ShardingTree:
     @classmethod
     def of(cls, shardings: Any, argument: str) -> ShardingTree:
         """The tree, checked; `TypeError` if a leaf is something else."""
-        leaves, structure = tree.flatten(shardings, is_leaf=lambda x: x is None)
+        where = f"jit, argument {argument}"
+        given, structure = tree.flatten(shardings, is_leaf=lambda x: x is None)
+        leaves = [x.row_major(where) if isinstance(x, Format) else x for x in given]
         for leaf in leaves:
             if leaf is not None and not isinstance(leaf, (Sharding, PartitionSpec)):
                 raise TypeError(
                     message(
-                        f"jit, argument {argument}",
+                        where,
                         given=described(leaf),
                         expected="a tree of shardings, of jax.P, and of None",
                         fix="Pass jax.NamedSharding(mesh, jax.P('x')), for instance.",

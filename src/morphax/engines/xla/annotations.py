@@ -31,6 +31,9 @@ class Annotations(NamedTuple):
     results: dict[int, str]
 
 
+not_annotated = Annotations({}, {}, {})
+
+
 def annotations_of(
     entry: Jaxpr,
     operands: Sequence[Sharding],
@@ -140,6 +143,15 @@ def whole_along(b: Builder, x: Value, axes: Container[int]) -> Value:
     splits = ", ".join(["{}" if axis in axes else "{?}" for axis in range(len(x.aval.shape))])
     text = f"#sdy.sharding<@{mesh}, [{splits}]>"
     return b.op("sdy.sharding_constraint", x.aval, x, sharding=text)
+
+
+def named_sharding_constraint(b: Builder, x: Value, place: NamedSharding | None) -> Value:
+    """A value of a program on several devices, which lies as a place over a like mesh says."""
+    if place is None or b.module.num_devices == 1:
+        return x
+    aval = physical_aval(x.aval)
+    text = _named_attribute(place, len(aval.shape), b.module.mesh_name, ())
+    return b.op("sdy.sharding_constraint", aval, x, sharding=text).seen_as(x.aval)
 
 
 def _named_attribute(

@@ -25,6 +25,7 @@ from ...core import (
     same_axes,
 )
 from ...core.dims import Dim, SymbolicDim
+from ...core.values import computed
 from ...dtypes.numbers import host_scalar
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.sharding import Sharding
@@ -111,6 +112,15 @@ class DimAsValue(Nullary):
         return like(shape=(), dtype=dtypes.canonicalize(int), weak_type=True)
 
     def evaluate(self, *, dim: Any) -> Any:
+        if type(dim) is SymbolicDim:
+            raise NotImplementedError(
+                message(
+                    "eager evaluation of dim_as_value",
+                    given=f"the symbolic size {dim}",
+                    expected="a size that is a number: only programs can be for all sizes",
+                    fix="Compute with the size in a function, and export that.",
+                )
+            )
         return np.asarray(index(dim), dtypes.canonicalize(int))
 
     def lower(self, b: Builder, out: Any, *, dim: Any) -> Value:
@@ -149,6 +159,8 @@ iota_p = Iota()
 empty_p = Empty()
 dim_as_value_p = DimAsValue()
 copy_p = Copy()
+
+computed[SymbolicDim] = lambda size: dim_as_value_p.bind(dim=size)
 
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:

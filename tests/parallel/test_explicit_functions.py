@@ -135,6 +135,10 @@ def test_values_of_no_operand(mesh: Any) -> None:
     numbers = jax.random.normal(jax.random.key(0), (4,), out_sharding=P("x"))
     np.testing.assert_allclose(numbers, jax.random.normal(jax.random.key(0), (4,)), rtol=1e-6)
     assert kind(numbers) == "float32[4@x]"
+    weights = jax.nn.initializers.normal()(jax.random.key(0), (4, 2), out_sharding=P("x"))
+    assert kind(weights) == "float32[4@x,2]"
+    keys = reshard(jax.random.split(jax.random.key(0), 4), P("x"))
+    assert kind(jax.vmap(jax.random.normal)(keys)) == "float32[4@x]"
 
 
 def test_what_types_leave_open_follows(mesh: Any) -> None:
@@ -148,6 +152,9 @@ def test_what_types_leave_open_follows(mesh: Any) -> None:
     chosen = jax.jit(lambda x: lax.cond(x.sum() > 0, lambda: x, lambda: jnp.zeros((4, 2))))(x)
     assert kind(chosen) == "float32[4@x,2]"
     np.testing.assert_array_equal(jax.vmap(jnp.add)(x, X), 2 * X)
+    squared = jax.vmap(jax.grad(lambda row: jnp.dot(row, row, out_sharding=P())))(x)
+    np.testing.assert_allclose(squared, 2 * X)
+    assert kind(squared) == "float32[4@x,2]"
     w = jnp.ones((2, 3))
     pulled = jax.grad(lambda w: (x @ w).sum())(w)
     assert kind(pulled) == "float32[2,3]"

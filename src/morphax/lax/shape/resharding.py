@@ -62,11 +62,7 @@ class Reshard(Primitive):
         dst_sharding: AbstractSharding,
     ) -> tuple[Any, int]:
         dim = dims[0]
-        along = axes.sharding
-        if along is not None and along.mesh != dst_sharding.mesh:
-            names = [n for n in along.spec[0] if n in dst_sharding.mesh.explicit_axes]
-            along = AbstractSharding(dst_sharding.mesh, (tuple(names),))
-        return self.bind(operands[0], dst_sharding=dst_sharding.with_axis(dim, along)), dim
+        return self.bind(operands[0], dst_sharding=dst_sharding.with_axis(dim, axes.sharding)), dim
 
 
 reshard_p = Reshard()

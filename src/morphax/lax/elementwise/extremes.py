@@ -126,7 +126,9 @@ def _by_ordered_bits(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) 
 def _is_cut(b: Builder, x: Value, axes: Any) -> bool:
     """Whether an array is so large, and lies so, that most of it goes by combining parts."""
     is_one = x.aval.is_static and b.module.num_devices == 1
-    return is_one and x.aval.size >= MANY and _cut(x.aval, axes) is not None
+    # XLA's loops over parts with three axes and more are slower than two passes of the library.
+    is_flat = x.aval.ndim <= 2 or len(axes) == x.aval.ndim
+    return is_one and is_flat and x.aval.size >= MANY and _cut(x.aval, axes) is not None
 
 
 def _cut(aval: Any, axes: Any) -> tuple[int, int] | None:

@@ -10,14 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, final
 
 import numpy as np
 
-from ...core import Atom, Equation, Literal, Var
+from ...core import Atom, Equation, Literal, Var, aval_of
 from ...util.compiled import part
 
-native = part("fused")
+native: Any = part("fused")
 _OPERATIONS: Set[str] = native.operations if native is not None else frozenset()
 _SHORTEST = 2
 # Of keys, numbers and flags, as arrays.
@@ -42,7 +43,7 @@ class Chain:
 
     def kernel(self) -> Callable[..., Any]:
         """A function of the arrays of `inputs`, whose result is that of `outputs`."""
-        shape = self.outputs[0].aval.shape
+        shape = aval_of(self.outputs[0]).shape
         registers: dict[int, int] = {id(v): i for i, v in enumerate(self.inputs)}
         constants: list[int] = []
         for _, eqn in self.equations:
@@ -54,7 +55,9 @@ class Chain:
         for name, eqn in self.equations:
             steps.append((name, tuple([registers[id(a)] for a in eqn.invars])))
             registers[id(eqn.outvars[0])] = len(registers)
-        operands = [(_dtype(v), v.aval.shape == shape and _dtype(v) != _KEYS) for v in self.inputs]
+        operands = [
+            (_dtype(v), aval_of(v).shape == shape and _dtype(v) != _KEYS) for v in self.inputs
+        ]
         results = [(registers[id(v)], _dtype(v)) for v in self.outputs]
         made: Callable[..., Any] = native.make(operands, constants, steps, results, shape)
         return made
@@ -64,15 +67,21 @@ def single_operation(name: str, x: Any) -> Callable[..., Any] | None:
     """A compiled operation on arrays of the aval `x` alone, `None` where its twin is to work."""
     if name not in _OPERATIONS:
         return None
-    dtype = _DTYPES[str(x.dtype)]
+    dtype = _DTYPES[dtype_name(x.dtype)]
     made: Callable[..., Any] = native.make(
         [(dtype, True)], [], [(name, (0,))], [(1, dtype)], x.shape
     )
     return made
 
 
+@cache
+def dtype_name(dtype: Any) -> str:
+    """The name of a dtype, which NumPy puts together each time."""
+    return str(dtype)
+
+
 def _dtype(v: Var) -> int:
-    return _DTYPES.get(str(v.aval.dtype), _KEYS)
+    return _DTYPES.get(dtype_name(aval_of(v).dtype), _KEYS)
 
 
 def _word(literal: Literal) -> int:
@@ -97,9 +106,9 @@ def chains(
         if eqn.outvars[0] in constants:
             continue
         name = _operation(eqn)
-        if name is None or shape != eqn.outvars[0].aval.shape:
+        if name is None or shape != aval_of(eqn.outvars[0]).shape:
             runs.append([])
-        shape = eqn.outvars[0].aval.shape if name is not None else None
+        shape = aval_of(eqn.outvars[0]).shape if name is not None else None
         runs[-1].append((name or "", eqn))
     read: set[Any] = {v for v in results if type(v) is Var}
     parts: list[Equation | Chain] = []

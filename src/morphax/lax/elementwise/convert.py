@@ -29,6 +29,7 @@ from ...core import (
     same_axes,
 )
 from ...dtypes.numbers import host_scalar
+from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.compiled import part
 from ...util.messages import message
@@ -104,7 +105,7 @@ class ConvertElementType(Primitive):
         return (lambda v: v.astype(new_dtype)) if _is_numpys(x.dtype, new_dtype) else None
 
     def fused(self, x: Any, *, new_dtype: Any, **_: Any) -> str | None:
-        return f"{new_dtype}_of_{x.dtype}"
+        return f"{dtype_name(new_dtype)}_of_{dtype_name(x.dtype)}"
 
     def lower(self, b: Builder, out: Any, x: Value, **_: Any) -> Value:
         if isinstance(out.dtype, dtypes.ExtendedDType):
@@ -180,7 +181,7 @@ class BitcastConvertType(Primitive):
         return methodcaller("view", new_dtype) if widths[0] == widths[1] >= 8 else None
 
     def fused(self, x: Any, *, new_dtype: Any) -> str | None:
-        return f"{new_dtype}_as_{x.dtype}"
+        return f"{dtype_name(new_dtype)}_as_{dtype_name(x.dtype)}"
 
     def evaluate(self, x: Any, *, new_dtype: Any) -> Any:
         if isinstance(new_dtype, dtypes.ExtendedDType):

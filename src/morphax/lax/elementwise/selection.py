@@ -22,6 +22,7 @@ from ...core import (
     like,
     same_axes,
 )
+from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.compiled import part
 from ...util.messages import message
@@ -85,7 +86,7 @@ class SelectN(Elementwise):
 
     def fused(self, *avals: Any, **params: Any) -> str | None:
         is_choice = len(avals) == 3 and avals[0].dtype == bool
-        return f"select_{avals[1].dtype}" if is_choice else None
+        return f"select_{dtype_name(avals[1].dtype)}" if is_choice else None
 
     def lower(self, b: Builder, out: Any, which: Value, *cases: Value) -> Value:
         values = expanded(b, out.shape, cases)

@@ -13,7 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from ...core import not_differentiable
-from ...engines.reference.fusion import single_operation
+from ...engines.reference.fusion import dtype_name, single_operation
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
 from ..ground.kinds import FLOATING
@@ -37,7 +37,7 @@ class CompiledInFloat32(SpecialFunction):
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
         (x,) = avals
-        return single_operation(self.fused(x), x) or super().kernel(x)
+        return single_operation(f"{self.name}_{dtype_name(x.dtype)}", x) or super().kernel(x)
 
 
 def _erf(x: Any) -> Any:

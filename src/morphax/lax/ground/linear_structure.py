@@ -31,6 +31,7 @@ from ...core import (
 )
 from ...core.varying import varying_over
 from ...dtypes import ExtendedDType
+from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value, tensor_type
 from ...errors import ShapeError
 from ...util.messages import message
@@ -102,7 +103,7 @@ class BroadcastInDim(Primitive):
         return AxisFlow((tuple(kept),), (tuple(range(len(shape))),))
 
     def fused(self, x: Any, **params: Any) -> str | None:
-        return None if x.ndim else f"repeat_{x.dtype}"
+        return None if x.ndim else f"repeat_{dtype_name(x.dtype)}"
 
     def evaluate(self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any) -> Any:
         return self.kernel(

@@ -26,7 +26,8 @@ from ...transforms.flattening import check_callable
 from ...transforms.vmap import vmap
 from ...util.messages import described, message
 from ..solver_arguments import is_known
-from ._solution import Piece, Record, value_of
+from ._solution import value_of
+from ._steps import Piece, Record
 
 _WHERE = "solve_ivp, argument events"
 # Newton's method only polishes: it may not leave this part of a step.

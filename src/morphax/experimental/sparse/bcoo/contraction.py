@@ -28,7 +28,7 @@ from .layout import (
     with_batch,
 )
 
-native = part("kernels")
+native: Any = part("kernels")
 
 
 class _Roles(NamedTuple):

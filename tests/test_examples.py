@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 # What keeps an example small, by file name.
 ARGUMENTS = {"digits.py": ["--epochs", "1", "--output", "picture.png"]}
-EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted(str(p.relative_to(ROOT / "examples")) for p in (ROOT / "examples").rglob("*.py"))
 
 
 def run_python(folder: Path, *arguments: str) -> str:

@@ -87,7 +87,9 @@ if _TYPE_CHECKING:
     from . import debug as debug
     from . import dlpack as dlpack
     from . import experimental as experimental
+    from . import export as export
     from . import extend as extend
+    from . import ffi as ffi
     from . import flatten_util as flatten_util
     from . import image as image
     from . import interpreters as interpreters
@@ -161,7 +163,9 @@ __getattr__, __dir__ = _on_demand(
         "debug",
         "dlpack",
         "experimental",
+        "export",
         "extend",
+        "ffi",
         "flatten_util",
         "image",
         "interpreters",

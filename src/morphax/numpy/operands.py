@@ -17,7 +17,7 @@ from .. import dtypes, errors
 from ..array import Array
 from ..config import current as current_config
 from ..core import Tracer, aval_of, is_value
-from ..core.values import python_scalar_types
+from ..core.values import computed, python_scalar_types
 from ..dtypes.numbers import as_bits, bounds, checked_int
 from ..errors import ShapeError
 from ..lax.elementwise.comparison import ne_p
@@ -218,6 +218,8 @@ def as_array(name: str, x: Any) -> Any:
     if hasattr(x, "aval"):
         return x
     value = _operand(name, x)
+    if type(value) in computed:
+        return computed[type(value)](value)
     return value if hasattr(value, "aval") else Array.from_host(value)
 
 

@@ -212,7 +212,7 @@ def _abstract(sharding: NamedSharding, ndim: int) -> AbstractSharding:
     """How types say it: of axes that the compiler or the program splits over they do not speak."""
     mesh = sharding.mesh.abstract_mesh
     said = frozenset(mesh.explicit_axes)
-    splits = [tuple([n for n in names if n in said]) for names in sharding.splits(ndim)]
+    splits: list[Any] = [tuple([n for n in names if n in said]) for names in sharding.splits(ndim)]
     return AbstractSharding(mesh, tuple(splits))
 
 

@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 from ... import tree
 from ...array import Array
 from ...core import (
+    AbstractMesh,
     AbstractSharding,
     Format,
     Jaxpr,
@@ -112,7 +113,8 @@ def spread_of(jaxpr: Jaxpr, operands: Wanted, results: Wanted, where: str) -> Sp
     Raises:
         ValueError: if it names different devices.
     """
-    said = [s for s in (*operands, *results, *constraints_in(jaxpr)) if s is not None]
+    asked = (*operands, *results, *constraints_in(jaxpr))
+    said = [s for s in asked if s is not None and not _has_no_devices(s)]
     several = [s for s in said if not _is_of_one(s)]
     if not several:
         return None
@@ -128,6 +130,11 @@ def spread_of(jaxpr: Jaxpr, operands: Wanted, results: Wanted, where: str) -> Sp
                 )
             )
     return Spread(whole_on_devices_of(first), operands, results)
+
+
+def _has_no_devices(sharding: Sharding) -> bool:
+    """Whether it is over a mesh without devices, for programs that are only traced."""
+    return isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh)
 
 
 def _is_of_one(sharding: Sharding) -> bool:
@@ -154,12 +161,13 @@ def constraints_in(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
 
 def _types_in(jaxpr: Jaxpr) -> Iterator[Sharding]:
     """What types in a program say of the devices it runs on, if those of its operands do not."""
-    if any([aval.split is not None for aval in jaxpr.in_avals]):
-        if any([jaxpr.in_avals[i].split is not None for i in binding_operands(jaxpr, False)]):
+    avals: tuple[Any, ...] = jaxpr.in_avals
+    if any([aval.split is not None for aval in avals]):
+        if any([avals[i].split is not None for i in binding_operands(jaxpr, False)]):
             return
-    made = [v.aval.split for eqn in jaxpr.eqns if eqn.primitive is reshard_p for v in eqn.outvars]
-    kept = [var.aval.split for var in jaxpr.constvars if var.aval.split is not None]
-    for split in (*kept, *made):
+    made: list[Any] = [e.outvars[0].aval for e in jaxpr.eqns if e.primitive is reshard_p]
+    kept: list[Any] = [var.aval for var in jaxpr.constvars]
+    for split in [aval.split for aval in (*kept, *made) if aval.split is not None]:
         mesh = mesh_with_axes(split.mesh)
         if mesh is not None and mesh.size > 1:
             yield named(AbstractSharding(split.mesh, ((),) * len(split.spec)), mesh)
@@ -205,10 +213,28 @@ class ShardedFunction:
         self.operands: Wanted = (*self._flat(args, in_shardings, "in_shardings"), *named)
 
     def __call__(self, *leaves: Any) -> list[Any]:
+        for i, (x, sharding) in enumerate(zip(leaves, self.operands, strict=True)):
+            self._check_type(i, x, sharding)
         given = [_constrained(x, s) for x, s in zip(leaves, self.operands, strict=True)]
         results = self._function(*given)
         self.results = self._flat(self._function.out_tree, self._out_shardings, "out_shardings")
         return [_constrained(x, s) for x, s in zip(results, self.results, strict=True)]
+
+    def _check_type(self, position: int, x: Any, sharding: Sharding | None) -> None:
+        """Raise `ValueError` if the type of an argument says another split than is asked for."""
+        split = aval_of(x).split
+        if split is None or not isinstance(sharding, NamedSharding):
+            return
+        if split == sharding.abstract(len(split.spec)):
+            return
+        raise ValueError(
+            message(
+                f"{self._where}, argument in_shardings",
+                given=f"{sharding.spec} for argument number {position}, {aval_of(x)}",
+                expected="what the type of the argument says",
+                fix="Split it anew with jax.sharding.reshard before the call, or within.",
+            )
+        )
 
     def _flat(self, structure: tree.PyTreeDef, shardings: Any, argument: str) -> Wanted:
         return tuple(flatten_axes(self._where, structure, shardings, argument))

@@ -90,7 +90,7 @@ class Executable(Plan):
     ) -> Executable:
         """Compile the module of `program`, or load what the compile cache has kept.
 
-        The cache keeps programs on one device.
+        The cache keeps programs on one device that call nothing of this process.
         """
         devices = program.places.devices
         may_fuse = (
@@ -114,7 +114,7 @@ class Executable(Plan):
         try:
             if program.callbacks:
                 loaded = compiled(parsed(program.text), host_callbacks=list(program.callbacks))
-            elif len(devices) > 1:
+            elif len(devices) > 1 or program.is_local:
                 loaded = compiled()
             else:
                 loaded = load_or_compile(program.text, options, devices[0], compiled_now)

@@ -76,6 +76,7 @@ class LoweredProgram:
         inspections: Python functions that are to know where the program runs, once compiled.
         partitioners: what divides operations of it among the devices, while it is compiled.
         guards_extremes: whether maxima and minima of floats are right by the kernel library too.
+        is_local: whether it calls what other processes cannot know.
     """
 
     name: str
@@ -94,6 +95,7 @@ class LoweredProgram:
     inspections: tuple[Callable[[Any], Any], ...] = ()
     partitioners: tuple[object, ...] = ()
     guards_extremes: bool = False
+    is_local: bool = False
 
 
 def lower(
@@ -121,7 +123,7 @@ def lower(
     if places is None:
         places = Places.all_at(shardings.home, len(jaxpr.invars), len(jaxpr.outvars))
     forwarded = _forwarded_results(jaxpr)
-    places = places.with_results(_typed_places(places, jaxpr.out_avals, forwarded))
+    places = places.with_results(_typed_places(jaxpr, places, forwarded))
     trimmed, used = eliminate_dead_code(jaxpr, [f is None for f in forwarded])
     kept = [i for i, is_used in enumerate(used) if is_used or keep_unused]
     entry = trimmed.replace(invars=tuple([trimmed.invars[i] for i in kept]))
@@ -164,6 +166,7 @@ def lower(
         donated=tuple([kept[k] for k in donations]),
         aliased=tuple([i for i in donated if returned[i] == 1]),
         guards_extremes=not is_plain,
+        is_local=module.is_local,
     )
 
 
@@ -225,21 +228,27 @@ def _written(
 
 
 def _typed_places(
-    places: Places, avals: Sequence[Any], forwarded: Sequence[Forwarded | None]
+    jaxpr: Jaxpr, places: Places, forwarded: Sequence[Forwarded | None]
 ) -> list[Sharding | None]:
     """The places of results, of which types may say what is open so far.
 
-    Over a mesh whose axes are all explicit nothing stays open but what an operand decides.
+    Over a mesh whose axes are all explicit nothing stays open but what an operand decides.  Where
+    an operand has such a type, its place is taken, for one spec may be written in several ways:
+    so a step that is applied again and again is compiled once, and may take over memory.
     """
     mesh = places.mesh
     if mesh is None or not mesh.explicit_axes:
         return list(places.results)
-    found = []
-    for place, aval, source in zip(places.results, avals, forwarded, strict=True):
+    found: list[Sharding | None] = []
+    known: dict[AbstractSharding, Sharding] = {}
+    for own, aval in zip(places.operands, jaxpr.in_avals, strict=True):
+        if aval.is_on_mesh and aval.split is not None and own.own_memory is own:
+            known.setdefault(aval.split, own)
+    for place, aval, source in zip(places.results, jaxpr.out_avals, forwarded, strict=True):
         split = aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * aval.ndim)
         is_open = place is None and (source is None or source.operand is None)
         if is_open and split.mesh.are_all_axes_explicit:
-            place = named(split, mesh.update(axis_types=split.mesh.axis_types))
+            place = known.get(split) or named(split, mesh.update(axis_types=split.mesh.axis_types))
         found.append(place)
     return found
 

@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from ... import dtypes
-from ...core import ShapedArray
+from ...core import Equation, ShapedArray
 from ...core.dims import Dim, SymbolicDim, is_static
-from ...core.polynomials import Polynomial, value_of
+from ...core.polynomials import Polynomial, symbols_of, value_of
+from ...errors import InconclusiveDimensionOperation, UnexpectedDimVar
+from ...util.messages import message
 from .literals import held_as_key_data, i64_array, i64_matrix, physical_aval, physical_dtype
 
 if TYPE_CHECKING:
@@ -51,7 +53,11 @@ class SizeVerbs:
         return value if aval.dtype == SIZE.dtype else self.op("stablehlo.convert", aval, value)
 
     def _computed(self, terms: Polynomial) -> Value:
-        symbols = {name: _Number(self, v) for name, v in self.symbol_values().items()}
+        known = self.symbol_values()
+        for symbol in symbols_of(terms):
+            if symbol.name not in known:
+                raise UnexpectedDimVar(_unexpected(symbol.name, list(known)))
+        symbols = {name: _Number(self, v) for name, v in known.items()}
         return value_of(
             terms,
             symbols,
@@ -147,7 +153,7 @@ class SizeVerbs:
     ) -> Value:
         """`x` with padding ``(low, high, interior)`` along each axis."""
         low, high, interior = zip(*config, strict=True) if config else ((), (), ())
-        if is_static(low) and is_static(high):
+        if is_static((*low, *high, *interior)):
             return self.op(
                 "stablehlo.pad",
                 out,
@@ -250,6 +256,30 @@ class SizeVerbs:
     def _pairs(self, rows: Sequence[tuple[Dim, Dim]]) -> Value:
         flat = self.sizes(tuple(chain.from_iterable(rows)))
         return self.op("stablehlo.reshape", SIZE.update(shape=(len(rows), 2)), flat)
+
+
+def _unexpected(name: str, known: Sequence[str]) -> str:
+    return message(
+        "lowering a symbolic size",
+        given=f"the symbol {name}, which is in the shape of no argument",
+        expected=f"symbols among {', '.join(known) or 'none: all shapes of arguments are known'}",
+        fix="Pass an argument with an axis of that size.",
+    )
+
+
+def check_numbers(eqn: Equation) -> None:
+    """Raise if a size of this operation, which takes none, is a symbol."""
+    avals: list[Any] = [atom.aval for atom in (*eqn.invars, *eqn.outvars)]
+    if all([is_static(aval.shape) for aval in avals]):
+        return
+    raise InconclusiveDimensionOperation(
+        message(
+            f"compiling {eqn.primitive.name}",
+            given=" and ".join([str(aval) for aval in avals]),
+            expected="sizes that are numbers: the operation is a call of a library",
+            fix="Compile the program for each size.",
+        )
+    )
 
 
 def _bits(aval: Any) -> int:

@@ -30,6 +30,7 @@ from ...core import (
 )
 from ...dtypes.numbers import host_scalar
 from ...engines.xla.stablehlo import Builder, Value
+from ...util.compiled import part
 from ...util.messages import message
 from ..ground.axes import integer
 from ..ground.families import LinearElementwise, without_derivative
@@ -98,7 +99,12 @@ class ConvertElementType(Primitive):
     def kernel(self, x: Any, *, new_dtype: Any, **_: Any) -> Callable[..., Any] | None:
         if x.dtype == new_dtype:
             return lambda v: v
+        if _native is not None and x.dtype.char in "fd" and new_dtype in _INTEGERS:
+            return lambda v: _native.to_integer(v, new_dtype)
         return (lambda v: v.astype(new_dtype)) if _is_numpys(x.dtype, new_dtype) else None
+
+    def fused(self, x: Any, *, new_dtype: Any, **_: Any) -> str | None:
+        return f"{new_dtype}_of_{x.dtype}"
 
     def lower(self, b: Builder, out: Any, x: Value, **_: Any) -> Value:
         if isinstance(out.dtype, dtypes.ExtendedDType):
@@ -133,6 +139,8 @@ def _is_numpys(old: Any, new: Any) -> bool:
     return not (old.kind == "c" != new.kind or (old.kind == "f" and new.kind in "iu"))
 
 
+_native: Any = part("kernels")
+_INTEGERS = {np.dtype(kind) for kind in "bhilBHIL"}
 _OF_NUMPY = {np.dtype(kind) for kind in "?bhilqBHILQfdFD"}
 
 
@@ -170,6 +178,9 @@ class BitcastConvertType(Primitive):
     def kernel(self, x: Any, *, new_dtype: Any) -> Callable[..., Any] | None:
         widths = [_bits_of_numbers(d) or 0 for d in (x.dtype, new_dtype)]
         return methodcaller("view", new_dtype) if widths[0] == widths[1] >= 8 else None
+
+    def fused(self, x: Any, *, new_dtype: Any) -> str | None:
+        return f"{new_dtype}_as_{x.dtype}"
 
     def evaluate(self, x: Any, *, new_dtype: Any) -> Any:
         if isinstance(new_dtype, dtypes.ExtendedDType):

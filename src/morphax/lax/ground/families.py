@@ -72,6 +72,9 @@ class Elementwise(Primitive):
         is_plain = getattr(self.evaluate, "__func__", None) is Elementwise.evaluate
         return type(self).numpy if is_plain and avals[0].dtype not in COMPUTED_IN else None
 
+    def fused(self, *avals: Any, **params: Any) -> str | None:
+        return f"{self.name}_{avals[0].dtype}"
+
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         # The short form serves the operations of StableHLO whose types are all one.
         uniform = self.stablehlo.startswith("stablehlo.") and operands[0].aval.dtype == out.dtype

@@ -101,6 +101,9 @@ class BroadcastInDim(Primitive):
         kept = [d if n == shape[d] else None for n, d in pairs]
         return AxisFlow((tuple(kept),), (tuple(range(len(shape))),))
 
+    def fused(self, x: Any, **params: Any) -> str | None:
+        return None if x.ndim else f"repeat_{x.dtype}"
+
     def evaluate(self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any) -> Any:
         return self.kernel(
             x, shape=shape, broadcast_dimensions=broadcast_dimensions, sharding=sharding
@@ -259,6 +262,9 @@ class Transpose(Primitive):
 
     def evaluate(self, x: Any, *, permutation: Any) -> Any:
         return np.array(np.transpose(x, permutation), order="C")
+
+    def kernel(self, x: Any, *, permutation: Any) -> Callable[..., Any]:
+        return lambda v: v.transpose(permutation).copy()
 
     def lower(self, b: Builder, out: Any, x: Value, *, permutation: Any) -> Value:
         return b.transpose(x, out, permutation)

@@ -24,7 +24,7 @@ from ...runtime.current_mesh import mesh_with_axes
 from ...runtime.named_sharding import NamedSharding, named
 from ...util.messages import message
 from ..elementwise.convert import as_weak_as
-from ..ground.out_sharding import split_of
+from ..ground.out_sharding import check_kind, split_of
 
 
 @final
@@ -132,6 +132,7 @@ def split_as(where: str, out_sharding: Any, function: Callable[..., Any], *opera
         function: what is computed.
         *operands: arrays, or other arguments of `function`.
     """
+    check_kind(f"{where}, argument out_sharding", out_sharding)
     return laid_out(where, function(*map(_untyped, operands)), out_sharding)
 
 

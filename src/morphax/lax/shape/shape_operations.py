@@ -8,8 +8,9 @@ random keys included.  An operation that would change nothing returns its operan
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from operator import methodcaller
 from typing import Any, final
 
 import numpy as np
@@ -64,6 +65,11 @@ class Reshape(Primitive):
 
     def evaluate(self, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any) -> Any:
         return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
+
+    def kernel(
+        self, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any
+    ) -> Callable[..., Any] | None:
+        return methodcaller("reshape", new_sizes) if dimensions is None else None
 
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any, **_: Any) -> Value:
         if dimensions is not None:
@@ -123,6 +129,9 @@ class Squeeze(Primitive):
     def evaluate(self, x: Any, *, dimensions: Any) -> Any:
         return x.squeeze(dimensions)
 
+    def kernel(self, x: Any, *, dimensions: Any) -> Callable[..., Any]:
+        return methodcaller("squeeze", dimensions)
+
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any) -> Value:
         return b.reshape(x, out)
 
@@ -162,6 +171,10 @@ class Rev(Primitive):
 
     def evaluate(self, x: Any, *, dimensions: Any) -> Any:
         return np.flip(x, dimensions).copy()
+
+    def kernel(self, x: Any, *, dimensions: Any) -> Callable[..., Any]:
+        turned = tuple([slice(None, None, -1 if i in dimensions else 1) for i in range(x.ndim)])
+        return lambda v: v[turned].copy()
 
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any) -> Value:
         return b.op("stablehlo.reverse", out, x, dimensions=i64_array(dimensions))

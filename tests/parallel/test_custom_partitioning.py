@@ -278,3 +278,12 @@ def test_arrays_of_keys() -> None:
     f = jax.vmap(lambda key: jax.random.fold_in(key, 7))
     given = jax.jit(divided(f, "i -> i"))(jax.device_put(keys, over("x")))
     assert (given == f(keys)).all()
+
+
+@pytest.mark.parametrize("names", [{"x", "y"}, {"x"}], ids=str)
+def test_members_call_the_function_itself(names: set[str]) -> None:
+    calls: list[Any] = []
+    f = divided(jnp.sin, "i j -> i j", calls=calls)
+    mapped = jax.shard_map(f, mesh=MESH, in_specs=P("x"), out_specs=P("x"), axis_names=names)
+    np.testing.assert_allclose(jax.jit(mapped)(X), np.sin(VALUES), rtol=1e-6)
+    assert calls == []

@@ -132,3 +132,21 @@ def test_drawn_within_a_program(capsys: Any) -> None:
 
     jax.jit(f)(jax.device_put(np.ones((4, 4)), NamedSharding(MESH, P("x", "y"))))
     assert capsys.readouterr().out.count("CPU") == 4
+
+
+@pytest.mark.parametrize(
+    ("names", "spec", "told_spec"),
+    [
+        ({"x", "y"}, P("x", "y"), P()),
+        ({"x"}, P("x"), P(None, "y")),
+        ({"y"}, P(None, "y"), P("x")),
+    ],
+    ids=str,
+)
+def test_told_of_members(names: set[str], spec: P, told_spec: P) -> None:
+    """What a member has is whole along its own axes; over others the compiler may split it."""
+    told: list[Any] = []
+    x = jax.device_put(np.arange(32.0).reshape(4, 8), NamedSharding(MESH, P("x", "y")))
+    f = jax.shard_map(inspected(told), mesh=MESH, in_specs=spec, out_specs=spec, axis_names=names)
+    np.testing.assert_array_equal(jax.jit(f)(x), x)
+    assert told == [NamedSharding(MESH, told_spec)]

@@ -153,6 +153,23 @@ def assembly() -> None:
     check(again, x)
 
 
+def member_programs() -> None:
+    n = jax.device_count("cpu")
+    m, x = mesh(), np.arange(4 * n, dtype=np.float32)
+    split = jax.device_put(x, NamedSharding(m, P(AXIS)))
+    ring = [(i, (i + 1) % n) for i in range(n)]
+
+    def on_shards(f: Callable[[Any], Any], out: Any) -> Callable[[Any], Any]:
+        return jax.shard_map(f, mesh=m, in_specs=P(AXIS), out_specs=out)
+
+    share = on_shards(lambda a: a / lax.psum(a.sum(), AXIS), P(AXIS))
+    square = on_shards(lambda a: lax.psum((a**2).sum(), AXIS), P())
+    for run in (share, jax.jit(share)):
+        check(run(split), x / x.sum())
+    check(jax.grad(lambda a: square(a))(split), 2 * x)
+    check(on_shards(lambda a: lax.ppermute(a, AXIS, ring), P(AXIS))(split), np.roll(x, 4))
+
+
 def training() -> None:
     """A perceptron with one hidden layer, laid out in three ways: the losses of one device."""
     x, y = DRAW.normal(size=(32, 8)), DRAW.normal(size=(32, 1))
@@ -211,6 +228,7 @@ PROGRAMS = (
     compiled_and_eager,
     sharded_calls,
     assembly,
+    member_programs,
     training,
     runs_in_a_row,
 )

@@ -347,7 +347,7 @@ def _on_mesh(
     primitive: Primitive, params: dict[str, Param], avals: tuple[Any, ...], results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Results that vary over the mesh axes that operands vary over, and are split as they are."""
-    vary = [getattr(aval, "vma", frozenset()) for aval in avals]
+    vary: list[frozenset[Hashable]] = [getattr(aval, "vma", frozenset()) for aval in avals]
     if not primitive.separate:
         varying = primitive.varies_over(frozenset().union(*vary), **params)
         vary = [varying] * len(results)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ..control.jit.jit import JitFunction, jit
+from ..control.jit.jit import PjitFunction, jit
 from ..control.jit.stages import Traced
 from ..core import Jaxpr, ShapedArray, ShapeDtypeStruct, apply_jaxpr
 from ..core.dce import eliminate_dead_code
@@ -38,7 +38,7 @@ def default_export_platform() -> str:
 
 
 def export(
-    fun_jit: JitFunction,
+    fun_jit: PjitFunction,
     *,
     platforms: Sequence[str] | None = None,
     disabled_checks: Sequence[DisabledSafetyCheck] = (),
@@ -72,7 +72,7 @@ def export(
         >>> exported.call(jax.numpy.ones((5, 2))).shape
         (3, 2)
     """
-    if not isinstance(fun_jit, JitFunction):
+    if not isinstance(fun_jit, PjitFunction):
         raise ValueError(
             message(
                 "export.export, argument fun_jit",

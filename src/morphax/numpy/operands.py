@@ -23,7 +23,7 @@ from ..errors import ShapeError
 from ..lax.elementwise.comparison import ne_p
 from ..lax.elementwise.convert import convert
 from ..lax.ground.linear_structure import broadcast_in_dim_p
-from ..lax.shape.shape_operations import broadcast_shapes
+from ..lax.shape.common_shapes import broadcast_shapes
 from ..util.memo import ResultTable
 from ..util.messages import described, message
 

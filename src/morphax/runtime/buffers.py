@@ -31,7 +31,7 @@ from .interruptible import wait_until_ready
 from .layouts import layout_of
 from .membership import is_readable, membership, own_devices
 from .opaque import is_opaque, opaque_of, words_of
-from .sharding import Index, Sharding, repeated_on
+from .sharding import Index, Sharding, SingleDeviceSharding
 
 
 def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
@@ -75,7 +75,7 @@ def _of_own_parts(
 ) -> Any:
     """A buffer of which this process has some parts, one for each of its devices."""
     kind = place.memory_kind
-    own = [repeated_on((device,), kind) for device in own_devices(place)]
+    own = [SingleDeviceSharding(device, memory_kind=kind) for device in own_devices(place)]
     each = zip(parts, own, strict=True)
     return joined(
         [_put(part, _HostAval(part), there, copy=copy) for part, there in each], aval, place

@@ -200,7 +200,7 @@ def is_running(platform: str) -> bool:
 
 def is_any_running() -> bool:
     """Whether some client has been made."""
-    return bool(_clients)
+    return bool(running_clients)
 
 
 def plugin_interface(platform: str) -> Any:
@@ -214,7 +214,7 @@ def forget_clients() -> None:
     Raises:
         RuntimeError: if they belong to several processes, who meet but once.
     """
-    if membership() is not None and _clients:
+    if membership() is not None and running_clients:
         raise RuntimeError(
             message(
                 "forgetting the clients of the platforms",

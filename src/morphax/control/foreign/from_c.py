@@ -15,7 +15,8 @@ from ... import dtypes
 from ...config import current as current_config
 from ...core import aval_of, frames_hidden
 from ...lax.elementwise.convert import convert_element_type
-from ...lax.shape.shape_operations import broadcast_in_dim, broadcast_shapes
+from ...lax.shape.common_shapes import broadcast_shapes
+from ...lax.shape.shape_operations import broadcast_in_dim
 from ...transforms.flattening import check_avals
 from ...util.memo import MemoTable, missing
 from ...util.messages import described, message

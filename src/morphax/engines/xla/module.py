@@ -53,7 +53,8 @@ class Module:
         meshes: those that are declared already, by their text, with their names.
         symbols: of the sizes in it; all functions take their values first.
         rules: for lowering, instead of those of primitives.
-        places: where it will run, if that is known; on one device if not.
+        num_devices: on how many it will run.
+        places: where it will run, if that is known.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Module:
         meshes: Mapping[str, str] | None = None,
         symbols: Sequence[str] = (),
         rules: Mapping[Any, Callable[..., Any]] | None = None,
+        num_devices: int = 1,
         places: Places | None = None,
     ) -> None:
         self.platforms = (platform,) if isinstance(platform, str) else tuple(platform)
@@ -76,6 +78,7 @@ class Module:
         self.plain_extremes = plain_extremes
         self.symbols = symbols if self.written_for else (PLATFORM_INDEX, *symbols)
         self.places = places
+        self.num_devices = num_devices if places is None else len(places.devices)
         self.rules = rules or {}
         # Of values that depend on the platform alone, by name: their one element for each.
         self.elements: dict[str, Mapping[str, Any]] = {}
@@ -112,11 +115,6 @@ class Module:
         finally:
             self.written_for = before
 
-    @property
-    def num_devices(self) -> int:
-        """On how many devices it will run."""
-        return 1 if self.places is None else len(self.places.devices)
-
     def mesh_name(self, text: str) -> str:
         """The name of a mesh, which is declared once."""
         return self.meshes.setdefault(text, f"mesh{len(self.meshes)}")
@@ -138,3 +136,28 @@ class Function(NamedTuple):
     text: str
     name: str
     hoisted: Sequence[tuple[Any, Any]]
+
+
+def function_text(
+    symbol: str,
+    arguments: Sequence[tuple[str, str]],
+    results: Sequence[tuple[str, str]],
+    lines: Sequence[str],
+    attributes: tuple[Mapping[int, str], Mapping[int, str]],
+) -> str:
+    """A function: its symbol, names and types of arguments and results, and what it consists of.
+
+    `attributes` are those of arguments and of results, by position.
+    """
+    of_arguments, of_results = attributes
+    inputs = _with_attributes([f"{name}: {kind}" for name, kind in arguments], of_arguments)
+    outputs = _with_attributes([kind for _, kind in results], of_results)
+    body = "\n".join(["  " + line for line in lines])
+    names = ", ".join([name for name, _ in results])
+    types = ", ".join([kind for _, kind in results])
+    ending = f"  return {names} : {types}" if results else "  return"
+    return f"func.func {symbol}({inputs}) -> ({outputs}) {{\n{body}\n{ending}\n}}"
+
+
+def _with_attributes(texts: Sequence[str], known: Mapping[int, str]) -> str:
+    return ", ".join([f"{text} {known[i]}" if i in known else text for i, text in enumerate(texts)])

@@ -45,6 +45,17 @@ class SizeVerbs:
         remembered: Callable[[Hashable, Callable[[], Value]], Value]
         symbol_values: Callable[[], Mapping[str, Value]]
 
+    def full(self, value: Any, aval: Any) -> Value:
+        """An array of one value everywhere."""
+        scalar = self.constant(value, aval.update(shape=()))
+        return scalar if not aval.shape else self.broadcast(scalar, aval, ())
+
+    def convert(self, x: Value, dtype: Any) -> Value:
+        """`x` with its elements converted to `dtype`; `x` itself if they have it."""
+        if x.aval.dtype == dtype:
+            return x
+        return self.op("stablehlo.convert", x.aval.update(dtype=dtype), x)
+
     def size(self, size: Dim, aval: Any) -> Value:
         """A size as a scalar of the program."""
         if type(size) is not SymbolicDim:

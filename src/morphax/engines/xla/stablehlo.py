@@ -24,7 +24,7 @@ from .literals import i64_array as i64_array
 from .literals import i64_matrix as i64_matrix
 from .literals import physical_dtype as physical_dtype
 from .literals import tensor_type as tensor_type
-from .module import PLATFORM_INDEX, PlatformAsked
+from .module import PLATFORM_INDEX, PlatformAsked, function_text
 from .module import Function as Function
 from .module import Module as Module
 from .module import Value as Value
@@ -223,17 +223,6 @@ class Builder(SizeVerbs):
             block = block._parent
         return None
 
-    def full(self, value: Any, aval: Any) -> Value:
-        """An array of one value everywhere."""
-        scalar = self.constant(value, aval.update(shape=()))
-        return scalar if not aval.shape else self.broadcast(scalar, aval, ())
-
-    def convert(self, x: Value, dtype: Any) -> Value:
-        """`x` with its elements converted to `dtype`; `x` itself if they have it."""
-        if x.aval.dtype == dtype:
-            return x
-        return self.op("stablehlo.convert", x.aval.update(dtype=dtype), x)
-
     def inline(self, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
         """Write the equations of `jaxpr` into this block."""
         env: dict[Any, Value] = dict(zip(jaxpr.invars, operands, strict=True))
@@ -399,17 +388,11 @@ def function(
     arguments = [*symbols.values(), *arguments]
     arguments += [*[operand for _, operand in hoisted], *token]
     results += [builder.token()] if passes_token else []
-    given = [f"{v.name}: {tensor_type(v.aval)}" for v in arguments]
-    inputs = _with_attributes(given, argument_attributes)
-    outputs = _with_attributes([tensor_type(v.aval) for v in results], result_attributes)
-    types = ", ".join([tensor_type(v.aval) for v in results])
-    body = "\n".join(["  " + line for line in builder.lines])
-    names = ", ".join([v.name for v in results])
-    ending = f"  return {names} : {types}" if results else "  return"
-    text = f"func.func {visibility}@{name}({inputs}) -> ({outputs}) {{\n{body}\n{ending}\n}}"
+    text = function_text(
+        f"{visibility}@{name}",
+        [(v.name, tensor_type(v.aval)) for v in arguments],
+        [(v.name, tensor_type(v.aval)) for v in results],
+        builder.lines,
+        (argument_attributes or {}, result_attributes or {}),
+    )
     return Function(text, name, [(value, operand.aval) for value, operand in hoisted])
-
-
-def _with_attributes(texts: Sequence[str], attributes: Mapping[int, str] | None) -> str:
-    known = attributes or {}
-    return ", ".join([f"{text} {known[i]}" if i in known else text for i, text in enumerate(texts)])

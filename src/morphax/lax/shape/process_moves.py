@@ -14,11 +14,11 @@ from ...engines.engine import Options, Plan
 from ...engines.xla.engine import XLA
 from ...runtime import buffers
 from ...runtime.device import Device
+from ...runtime.gspmd_sharding import Tiling, repeated_on, tiled_on
 from ...runtime.layouts import tiling
 from ...runtime.membership import own_devices
 from ...runtime.places import Places
-from ...runtime.sharding import Sharding, repeated_on
-from ...runtime.tiled_sharding import Tiling, tiled_on
+from ...runtime.sharding import Sharding
 from ...util.memo import memoize
 from ...util.messages import message
 from .filling import copy_p

@@ -25,11 +25,8 @@ from ...core import (
     same_axes,
     without_axes,
 )
-from ...core.dims import Shape
-from ...core.dims import broadcast_shapes as common_shape
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
-from ...util.memo import memoize
 from ...util.messages import message
 from ..ground.axes import canonical_axes, canonical_shape, integer, integer_tuple
 from ..ground.axis_flows import reshaped_axes
@@ -357,35 +354,6 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     """`x` with leading axes of size 1 up to the given rank."""
     missing = integer("lax.broadcast_to_rank, argument rank", rank) - aval_of(x).ndim
     return x if missing <= 0 else expand_dims(x, range(missing))
-
-
-def broadcast_shapes(*shapes: Any) -> Shape:
-    """The shape that arrays of the given shapes have when broadcast against each other.
-
-    Raises:
-        ValueError: if two sizes of one axis differ and neither is 1.
-
-    Example:
-        >>> import morphax as jax
-        >>> jax.lax.broadcast_shapes((2, 1), (3,))
-        (2, 3)
-    """
-    where = "lax.broadcast_shapes"
-    return _broadcast_shapes(tuple([canonical_shape(where, shape) for shape in shapes]))
-
-
-@memoize
-def _broadcast_shapes(shapes: tuple[Shape, ...]) -> Shape:
-    try:
-        return common_shape(shapes)
-    except ValueError:
-        text = message(
-            "lax.broadcast_shapes",
-            given=f"Incompatible shapes for broadcasting: {' and '.join(map(str, shapes))}",
-            expected="sizes that agree or are 1, axes counted from the last",
-            fix="Insert axes of size 1 where an operand should be repeated.",
-        )
-        raise ShapeError(text) from None
 
 
 def _is_array(x: Any) -> bool:

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...core import Atom, Equation, Jaxpr, Literal, Var
-from ...core.dce import eliminate_dead_code
 from ...util.parameter_keys import key_of, params_key
 
 
@@ -31,8 +30,17 @@ def without_repeats(jaxpr: Jaxpr) -> Jaxpr:
         if key is not None:
             known[key] = eqn
         kept.append(eqn)
-    shorter = jaxpr.replace(eqns=tuple(kept), outvars=tuple(_replaced(jaxpr.outvars, same)))
-    return eliminate_dead_code(shorter)[0]
+    outvars = _replaced(jaxpr.outvars, same)
+    return jaxpr.replace(eqns=tuple(_of_use(kept, outvars)), outvars=tuple(outvars))
+
+
+def _of_use(eqns: Sequence[Equation], outvars: Sequence[Atom]) -> list[Equation]:
+    needed, used = set(outvars), list[Equation]()
+    for eqn in reversed(eqns):
+        if not needed.isdisjoint(eqn.outvars):
+            used.append(eqn)
+            needed.update(eqn.invars)
+    return used[::-1]
 
 
 def _replaced(atoms: Sequence[Atom], same: dict[Var, Var]) -> list[Atom]:

@@ -40,6 +40,7 @@ from ...core import (
     like,
     same_axes,
 )
+from ...engines.reference.replay import replayed
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import described, message
 from ..elementwise.arithmetic import mul
@@ -155,6 +156,7 @@ class Fft(Primitive):
 fft_p = Fft()
 
 
+@replayed(1)
 def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
     """The discrete Fourier transform of the last axes, or its inverse.
 

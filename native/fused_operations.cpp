@@ -68,6 +68,7 @@ MORPHAX_UNARY(neg_f32, f32, f32, -x)
 MORPHAX_UNARY(neg_u32, u32, u32, u32{0} - x)
 MORPHAX_UNARY(abs_f32, f32, f32, __builtin_fabsf(x))
 MORPHAX_UNARY(square_f32, f32, f32, x* x)
+MORPHAX_UNARY(floor_f32, f32, f32, __builtin_floorf(x))
 MORPHAX_UNARY(sqrt_f32, f32, f32, __builtin_sqrtf(x))
 
 // NaN if either is; of 0 and -0, 0 is the larger one.
@@ -198,6 +199,7 @@ constexpr Operation kOperations[] = {
     {"neg_float32", 1, neg_f32},
     {"abs_float32", 1, abs_f32},
     {"square_float32", 1, square_f32},
+    {"floor_float32", 1, floor_f32},
     {"sqrt_float32", 1, sqrt_f32},
     {"erf_float32", 1, erf_f32},
     {"erf_inv_float32", 1, erf_inv_f32},

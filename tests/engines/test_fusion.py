@@ -31,7 +31,7 @@ _POINTS = {
 _CONVERSIONS = sorted([n for n in fusion.native.operations if "_of_" in n or "_as_" in n])
 _OPERATIONS = sorted(fusion.native.operations - {"random_bits_uint32", *_CONVERSIONS})
 _DTYPES = {name: np.dtype(name).num for name in _POINTS}
-_UNARY = {"abs", "erf", "erf_inv", "neg", "not", "sqrt", "square"}
+_UNARY = {"abs", "erf", "erf_inv", "floor", "neg", "not", "sqrt", "square"}
 _NAMED = {primitive.name: primitive for primitive in known_primitives()}
 
 

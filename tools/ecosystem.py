@@ -1,11 +1,11 @@
 """Run the programs of ``examples/ecosystem`` and compare their results with those of JAX.
 
-Usage: ``python tools/ecosystem.py PYTHON [NAME ...] [--record]``; `PYTHON` is an interpreter in whose
-environment the libraries are.  With ``--record`` it is one with the real JAX, whose results are kept
-in ``examples/ecosystem/recorded.json``.
+Usage: ``python tools/ecosystem.py PYTHON [NAME ...] [--record]``; `PYTHON` is an interpreter in
+whose environment the libraries are.  With ``--record`` it is one with the real JAX, whose results
+are kept in ``examples/ecosystem/recorded.json``.
 
-Programs print a list of numbers.  They are compared to `TOLERANCE`, for results of iterations differ
-with the order of sums; a program whose results amplify that has a tolerance of its own.
+Programs print a list of numbers.  They are compared to `TOLERANCE`, for results of iterations
+differ with the order of sums; a program whose results amplify that has a tolerance of its own.
 """
 
 from __future__ import annotations

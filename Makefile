@@ -53,7 +53,7 @@ tests: $(VENV)/test.stamp
 # All combinations of the tables that the other tests take a sample of.
 test-whole: $(VENV)/test.stamp
 	MORPHAX_TEST_WHOLE=1 $(BIN)/python -m pytest -q -n $(JOBS) \
-	  tests/transforms/test_identity_on_and_off.py
+	  tests/transforms/test_identity_on_and_off.py tests/export/test_cases_for_all_sizes.py
 
 # Python 3.12 and later run another jaxlib (see pyproject.toml): every SAMPLE-th test goes there.
 tests-newer: $(VENV)/test.stamp

@@ -57,16 +57,19 @@ PyObject* Context::of_thread(PyObject* name, PyObject* default_value) {
   return value == nullptr ? default_value : value;
 }
 
-bool Context::is_plain() {
-  return Py_IS_TYPE(of_thread(trace_name_, root_trace_), eager_trace_) &&
-         PyObject_Size(of_thread(axis_env_name_, no_axes_)) == 0;
+bool Context::computes_at_once() {
+  return Py_IS_TYPE(of_thread(trace_name_, root_trace_), eager_trace_);
 }
 
 PyObject* Context::plain_trace_key() {
-  if (!is_plain()) return nullptr;
+  if (!computes_at_once() || PyObject_Size(of_thread(axis_env_name_, no_axes_)) != 0) {
+    return nullptr;
+  }
   const nb::object settings = config();
   // The key is kept by the table of all keys.
   return watches_calls_(settings) == Py_False ? trace_key_(settings) : nullptr;
 }
+
+nb::object Context::eager_settings() { return computes_at_once() ? config() : nb::object(); }
 
 }  // namespace morphax::calls

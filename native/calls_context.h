@@ -14,9 +14,12 @@ class Context {
   // operations are computed at once, and no axis has a name.  Null otherwise.
   PyObject* plain_trace_key();
 
+  // The settings in force if operations are computed at once; invalid otherwise.
+  nb::object eager_settings();
+
  private:
   nb::object config();
-  bool is_plain();
+  bool computes_at_once();
   PyObject* of_thread(PyObject* name, PyObject* default_value);
 
   PyObject *scope_variable_, *state_, *current_config_;  // settings

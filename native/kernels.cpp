@@ -2,29 +2,88 @@
 //
 // NumPy chooses between two arrays by a jump per element, which a processor cannot foresee where
 // the choice is irregular.  Here both elements are read and one is kept.  Of 0 and -0 NumPy takes
-// either as the larger one.
+// either as the larger one, and what it makes of floats beyond the range of an integer dtype
+// depends on the processor.
+//
+// Operands are arrays of one shape, or without axes; a call costs a tenth of a microsecond.
 #include "kernels.h"
 
-#include <nanobind/ndarray.h>
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
 
+#include <cmath>
 #include <cstdint>
+#include <limits>
+#include <optional>
+#include <type_traits>
+
+#include "objects.h"
 
 namespace morphax::kernels {
 
-namespace nb = nanobind;
-
 namespace {
 
-// Elements by their bits.  A case of one element stands for as many as needed.
-template <typename T>
-using Bits = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-template <typename T>
-using Result = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+// Results of more elements are computed while other threads run.
+constexpr std::size_t kMany = 1 << 12;
+
+// An operand whose elements lie in order; one without axes stands for as many as needed.
+struct Operand {
+  nb::object array;
+  const void* data;
+  std::size_t count;
+  bool varies;
+};
+
+PyArrayObject* as_array(const nb::object& object) {
+  return reinterpret_cast<PyArrayObject*>(object.ptr());
+}
+
+Operand operand(PyObject* given) {
+  if (!PyArray_Check(given)) {
+    PyErr_SetString(PyExc_TypeError, "kernels take arrays of NumPy");
+    throw nb::python_error();
+  }
+  nb::object array = checked(PyArray_FromArray(reinterpret_cast<PyArrayObject*>(given), nullptr,
+                                               NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED));
+  auto* found = as_array(array);
+  const void* data = PyArray_DATA(found);
+  const auto count = static_cast<std::size_t>(PyArray_SIZE(found));
+  return {std::move(array), data, count, PyArray_NDIM(found) != 0};
+}
+
+// An array of the shape of the operands.
+nb::object new_result(std::initializer_list<const Operand*> operands, PyArray_Descr* dtype) {
+  const Operand* whole = *operands.begin();
+  for (const Operand* one : operands) {
+    if (one->varies) whole = one;
+  }
+  auto* like = as_array(whole->array);
+  for (const Operand* one : operands) {
+    if (one->varies && !PyArray_SAMESHAPE(as_array(one->array), like)) {
+      throw nb::value_error("kernels: arrays of different shapes");
+    }
+  }
+  Py_INCREF(dtype);
+  return checked(PyArray_Empty(PyArray_NDIM(like), PyArray_DIMS(like), dtype, 0));
+}
+
+void check(bool fits, const char* what) {
+  if (!fits) throw nb::type_error(what);
+}
+
+// Runs `body`, for long without Python's lock.
+template <typename Body>
+void computed(std::size_t count, Body body) {
+  if (count < kMany) return body();
+  const nb::gil_scoped_release others_run;
+  body();
+}
 
 // Calls `body(i, a, b)` for each element; operands of one element are read once.
 template <typename T, typename Body>
 inline void for_each(const T* a, bool a_varies, const T* b, bool b_varies, std::size_t count,
                      Body body) {
+  if (count == 0) return;
   const T first = *a, second = *b;
   if (a_varies && b_varies) {
     for (std::size_t i = 0; i < count; ++i) body(i, a[i], b[i]);
@@ -49,33 +108,221 @@ MORPHAX_CHOOSE(std::uint16_t)
 MORPHAX_CHOOSE(std::uint32_t)
 MORPHAX_CHOOSE(std::uint64_t)
 
-// out = which ? yes : no
-template <typename T>
-void where(Bits<std::uint8_t> which, Bits<T> yes, Bits<T> no, Result<T> out) {
-  const std::size_t count = out.shape(0);
-  const auto fits = [&](std::size_t size) { return size == count || size == 1; };
-  if (which.shape(0) != count || !fits(yes.shape(0)) || !fits(no.shape(0))) {
-    throw nb::value_error("where: arrays of different sizes");
+// NaN wins; of equal numbers, 0 is larger than -0, and others have the same bits.
+#define MORPHAX_EXTREME(T, name, beats, zero)                                                  \
+  MORPHAX_VECTORIZED                                                                           \
+  void name(const T* x, bool x_varies, const T* y, bool y_varies, std::size_t count, T* out) { \
+    for_each(x, x_varies, y, y_varies, count, [=](std::size_t i, T a, T b) {                   \
+      const T distinct = (a beats b) | (a != a) ? a : b;                                       \
+      out[i] = a == b ? zero(a, b) : distinct;                                                 \
+    });                                                                                        \
   }
-  if (count == 0) return;
-  const nb::gil_scoped_release others_run;
-  choose(which.data(), yes.data(), yes.shape(0) == count, no.data(), no.shape(0) == count, count,
-         out.data());
+
+template <typename T>
+T zero_of_maximum(T a, T b) {
+  return std::signbit(a) ? b : a;
+}
+template <typename T>
+T zero_of_minimum(T a, T b) {
+  return std::signbit(a) ? a : b;
+}
+
+MORPHAX_EXTREME(float, maximum, >, zero_of_maximum)
+MORPHAX_EXTREME(double, maximum, >, zero_of_maximum)
+MORPHAX_EXTREME(float, minimum, <, zero_of_minimum)
+MORPHAX_EXTREME(double, minimum, <, zero_of_minimum)
+
+template <typename T>
+void choose_bits(const Operand& which, const Operand& yes, const Operand& no, PyArrayObject* out) {
+  const auto count = static_cast<std::size_t>(PyArray_SIZE(out));
+  computed(count, [&] {
+    choose(static_cast<const std::uint8_t*>(which.data), static_cast<const T*>(yes.data),
+           yes.varies, static_cast<const T*>(no.data), no.varies, count,
+           static_cast<T*>(PyArray_DATA(out)));
+  });
+}
+
+// which ? yes : no, as the operation `select_n` has its operands: which, no, yes.
+nb::object select(PyObject* which, PyObject* no, PyObject* yes) {
+  const auto regular = [](PyObject* x) {
+    return PyArray_Check(x) && PyArray_ISCARRAY_RO(reinterpret_cast<PyArrayObject*>(x));
+  };
+  if (!regular(which) || !regular(yes) || !regular(no) ||
+      PyArray_NDIM(reinterpret_cast<PyArrayObject*>(which)) == 0) {
+    return checked(PyArray_Where(which, yes, no));
+  }
+  const Operand flags = operand(which), first = operand(yes), second = operand(no);
+  auto* dtype = PyArray_DESCR(as_array(first.array));
+  check(PyArray_TYPE(as_array(flags.array)) == NPY_BOOL &&
+            PyDataType_ELSIZE(dtype) == PyDataType_ELSIZE(PyArray_DESCR(as_array(second.array))),
+        "select: a choice between elements of one dtype");
+  nb::object out = new_result({&flags, &first, &second}, dtype);
+  switch (PyDataType_ELSIZE(dtype)) {
+    case 1:
+      choose_bits<std::uint8_t>(flags, first, second, as_array(out));
+      break;
+    case 2:
+      choose_bits<std::uint16_t>(flags, first, second, as_array(out));
+      break;
+    case 4:
+      choose_bits<std::uint32_t>(flags, first, second, as_array(out));
+      break;
+    case 8:
+      choose_bits<std::uint64_t>(flags, first, second, as_array(out));
+      break;
+    default:
+      return checked(PyArray_Where(which, yes, no));
+  }
+  return out;
 }
 
 template <typename T>
-void bind_where(nb::module_& module) {
-  module.def("where", &where<T>, nb::arg().noconvert(), nb::arg().noconvert(),
-             nb::arg().noconvert(), nb::arg().noconvert());
+using Extreme = void (*)(const T*, bool, const T*, bool, std::size_t, T*);
+
+template <typename T>
+void run_extreme(Extreme<T> extreme, const Operand& x, const Operand& y, PyArrayObject* out) {
+  const auto count = static_cast<std::size_t>(PyArray_SIZE(out));
+  computed(count, [&] {
+    extreme(static_cast<const T*>(x.data), x.varies, static_cast<const T*>(y.data), y.varies, count,
+            static_cast<T*>(PyArray_DATA(out)));
+  });
+}
+
+// The larger or the smaller of floats.
+nb::object extremes(Extreme<float> of_float, Extreme<double> of_double, PyObject* x, PyObject* y) {
+  const Operand first = operand(x), second = operand(y);
+  auto* dtype = PyArray_DESCR(as_array(first.array));
+  const int type = dtype->type_num;
+  check(type == PyArray_TYPE(as_array(second.array)) && (type == NPY_FLOAT || type == NPY_DOUBLE),
+        "extremes: of float32 or float64");
+  nb::object out = new_result({&first, &second}, dtype);
+  if (type == NPY_FLOAT) {
+    run_extreme(of_float, first, second, as_array(out));
+  } else {
+    run_extreme(of_double, first, second, as_array(out));
+  }
+  return out;
+}
+
+// Towards zero, at the ends of the range what is beyond, and 0 for NaN.
+template <typename F, typename I>
+I integer_of(F x) {
+  using Limits = std::numeric_limits<I>;
+  // Powers of two, which floats hold: the end of the range, and its beginning, which is inside.
+  const F end = std::ldexp(F(1), Limits::digits), begin = static_cast<F>(Limits::min());
+  if (x != x) return 0;
+  if (x >= end) return Limits::max();
+  return x < begin ? Limits::min() : static_cast<I>(x);
+}
+
+template <typename F, typename I>
+void truncate(const Operand& x, PyArrayObject* out) {
+  const F* from = static_cast<const F*>(x.data);
+  I* to = static_cast<I*>(PyArray_DATA(out));
+  computed(x.count, [&] {
+    for (std::size_t i = 0; i < x.count; ++i) to[i] = integer_of<F, I>(from[i]);
+  });
+}
+
+template <typename F>
+void truncate_to(int type, const Operand& x, PyArrayObject* out) {
+  switch (type) {
+    case NPY_INT8:
+      return truncate<F, std::int8_t>(x, out);
+    case NPY_INT16:
+      return truncate<F, std::int16_t>(x, out);
+    case NPY_INT32:
+      return truncate<F, std::int32_t>(x, out);
+    case NPY_INT64:
+      return truncate<F, std::int64_t>(x, out);
+    case NPY_UINT8:
+      return truncate<F, std::uint8_t>(x, out);
+    case NPY_UINT16:
+      return truncate<F, std::uint16_t>(x, out);
+    case NPY_UINT32:
+      return truncate<F, std::uint32_t>(x, out);
+    case NPY_UINT64:
+      return truncate<F, std::uint64_t>(x, out);
+    default:
+      check(false, "to_integer: an integer dtype");
+  }
+}
+
+// Floats as integers of a dtype.
+nb::object to_integer(PyObject* x, PyObject* dtype) {
+  check(PyArray_DescrCheck(dtype), "to_integer: a dtype");
+  const Operand given = operand(x);
+  auto* wanted = reinterpret_cast<PyArray_Descr*>(dtype);
+  const int type = PyArray_TYPE(as_array(given.array));
+  check(type == NPY_FLOAT || type == NPY_DOUBLE, "to_integer: of float32 or float64");
+  nb::object out = new_result({&given}, wanted);
+  if (type == NPY_FLOAT) {
+    truncate_to<float>(wanted->type_num, given, as_array(out));
+  } else {
+    truncate_to<double>(wanted->type_num, given, as_array(out));
+  }
+  return out;
+}
+
+using Function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
+
+template <Py_ssize_t expected, typename Body>
+PyObject* called(PyObject* const* arguments, Py_ssize_t count, Body body) {
+  return guarded([&]() -> nb::object {
+    if (count != expected) {
+      PyErr_Format(PyExc_TypeError, "this kernel takes %zd arguments", expected);
+      throw nb::python_error();
+    }
+    try {
+      return body(arguments);
+    } catch (const nb::builtin_exception& error) {
+      PyErr_SetString(
+          error.type() == nb::exception_type::type_error ? PyExc_TypeError : PyExc_ValueError,
+          error.what());
+      throw nb::python_error();
+    }
+  });
+}
+
+PyMethodDef method(const char* name, Function function, const char* doc) {
+  return {name, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function)),
+          METH_FASTCALL, doc};
 }
 
 }  // namespace
 
 void bind(nb::module_& module) {
-  bind_where<std::uint8_t>(module);
-  bind_where<std::uint16_t>(module);
-  bind_where<std::uint32_t>(module);
-  bind_where<std::uint64_t>(module);
+  if (_import_array() < 0) throw nb::python_error();
+  static PyMethodDef functions[] = {
+      method(
+          "select",
+          [](PyObject*, PyObject* const* x, Py_ssize_t n) {
+            return called<3>(x, n, [](auto* x) { return select(x[0], x[1], x[2]); });
+          },
+          "One of two arrays, element by element."),
+      method(
+          "maximum",
+          [](PyObject*, PyObject* const* x, Py_ssize_t n) {
+            return called<2>(x, n,
+                             [](auto* x) { return extremes(&maximum, &maximum, x[0], x[1]); });
+          },
+          "The larger of floats."),
+      method(
+          "minimum",
+          [](PyObject*, PyObject* const* x, Py_ssize_t n) {
+            return called<2>(x, n,
+                             [](auto* x) { return extremes(&minimum, &minimum, x[0], x[1]); });
+          },
+          "The smaller of floats."),
+      method(
+          "to_integer",
+          [](PyObject*, PyObject* const* x, Py_ssize_t n) {
+            return called<2>(x, n, [](auto* x) { return to_integer(x[0], x[1]); });
+          },
+          "Floats as integers, saturating."),
+      {nullptr, nullptr, 0, nullptr},
+  };
+  check_status(PyModule_AddFunctions(module.ptr(), functions));
 }
 
 }  // namespace morphax::kernels

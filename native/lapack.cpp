@@ -14,8 +14,10 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <complex>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -177,6 +179,74 @@ void call_each(nb::handle capsule, std::size_t matrices, nb::args arguments) {
   run(call);
 }
 
+template <typename T>
+void transpose(const char* from, const npy_intp* sizes, const npy_intp* steps, T* to) {
+  for (npy_intp matrix = 0; matrix < sizes[0]; ++matrix) {
+    for (npy_intp column = 0; column < sizes[2]; ++column) {
+      const char* at = from + matrix * steps[0] + column * steps[2];
+      for (npy_intp row = 0; row < sizes[1]; ++row, at += steps[1]) {
+        *to++ = *reinterpret_cast<const T*>(at);
+      }
+    }
+  }
+}
+
+// The transpose of each matrix of a stack, by rows.
+nb::object by_columns(nb::handle given) {
+  if (!PyArray_Check(given.ptr())) throw nb::type_error("lapack: by_columns takes an array");
+  auto* array = reinterpret_cast<PyArrayObject*>(given.ptr());
+  if (PyArray_NDIM(array) != 3) throw nb::value_error("lapack: by_columns takes a stack");
+  const npy_intp* sizes = PyArray_DIMS(array);
+  npy_intp turned[] = {sizes[0], sizes[2], sizes[1]};
+  PyArray_Descr* dtype = PyArray_DESCR(array);
+  Py_INCREF(dtype);
+  nb::object found = nb::steal(PyArray_Empty(3, turned, dtype, 0));
+  if (!found.is_valid()) throw nb::python_error();
+  void* to = PyArray_DATA(reinterpret_cast<PyArrayObject*>(found.ptr()));
+  const char* from = PyArray_BYTES(array);
+  const npy_intp* steps = PyArray_STRIDES(array);
+  switch (PyArray_ITEMSIZE(array)) {
+    case 4:
+      transpose(from, sizes, steps, static_cast<std::uint32_t*>(to));
+      break;
+    case 8:
+      transpose(from, sizes, steps, static_cast<std::uint64_t*>(to));
+      break;
+    case 16:
+      transpose(from, sizes, steps, static_cast<std::complex<double>*>(to));
+      break;
+    default:
+      throw nb::type_error("lapack: by_columns takes numbers of 4, 8 or 16 bytes");
+  }
+  return found;
+}
+
+// For each row of `pivots` the order of `rows` rows after the exchanges of row i with row
+// `pivots[i]`, which count from `first`.
+nb::object permutations(nb::handle given, npy_intp rows, int first) {
+  auto* pivots = reinterpret_cast<PyArrayObject*>(given.ptr());
+  if (!PyArray_Check(given.ptr()) || PyArray_NDIM(pivots) != 2 ||
+      PyArray_TYPE(pivots) != NPY_INT32 || !PyArray_IS_C_CONTIGUOUS(pivots) ||
+      PyArray_DIM(pivots, 1) > rows) {
+    throw nb::type_error("lapack: permutations takes int32 exchanges, by rows");
+  }
+  const npy_intp exchanges = PyArray_DIM(pivots, 1);
+  npy_intp sizes[] = {PyArray_DIM(pivots, 0), rows};
+  nb::object found = nb::steal(PyArray_SimpleNew(2, sizes, NPY_INT32));
+  if (!found.is_valid()) throw nb::python_error();
+  auto* to = static_cast<int*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(found.ptr())));
+  const int* from = static_cast<const int*>(PyArray_DATA(pivots));
+  for (npy_intp one = 0; one < sizes[0]; ++one, to += rows, from += exchanges) {
+    std::iota(to, to + rows, 0);
+    for (npy_intp i = 0; i < exchanges; ++i) {
+      const npy_intp other = from[i] - first;
+      if (other < 0 || other >= rows) throw nb::value_error("lapack: a row that does not exist");
+      std::swap(to[i], to[other]);
+    }
+  }
+  return found;
+}
+
 bool import_numpy() { return _import_array() >= 0; }
 
 }  // namespace
@@ -184,6 +254,8 @@ bool import_numpy() { return _import_array() >= 0; }
 void bind(nb::module_& module) {
   if (!import_numpy()) throw nb::python_error();
   module.def("call_each", &call_each, nb::arg("function"), nb::arg("count"), nb::arg("arguments"));
+  module.def("by_columns", &by_columns, nb::arg("stack"));
+  module.def("permutations", &permutations, nb::arg("pivots"), nb::arg("rows"), nb::arg("first"));
 }
 
 }  // namespace morphax::lapack

@@ -4,12 +4,16 @@
 #include "buffers.h"
 #include "calls.h"
 #include "contexts.h"
+#include "foreign.h"
+#include "fused.h"
 #include "garbage.h"
 #include "host_memory.h"
 #include "kernels.h"
 #include "keys.h"
 #include "lapack.h"
 #include "random.h"
+#include "replay.h"
+#include "sparse_products.h"
 #include "tree.h"
 
 NB_MODULE(_native, module) {
@@ -17,12 +21,16 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 9;
+  module.attr("interface") = 13;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
   nanobind::module_ contexts = module.def_submodule("contexts", "Contexts that surely end.");
   morphax::contexts::bind(contexts);
+  nanobind::module_ foreign = module.def_submodule("foreign", "Functions of other languages.");
+  morphax::foreign::bind(foreign);
+  nanobind::module_ fused = module.def_submodule("fused", "Chains of elementwise operations.");
+  morphax::fused::bind(fused);
   nanobind::module_ garbage = module.def_submodule("garbage", "Callbacks of the collector.");
   morphax::garbage::bind(garbage);
   nanobind::module_ tree = module.def_submodule("tree", "Trees; see morphax/tree/_core.py.");
@@ -31,10 +39,13 @@ NB_MODULE(_native, module) {
   morphax::calls::bind(calls);
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
+  morphax::sparse_products::bind(kernels);
   nanobind::module_ keys = module.def_submodule("keys", "Keys of parameters.");
   morphax::keys::bind(keys);
   nanobind::module_ lapack = module.def_submodule("lapack", "LAPACK for stacks of matrices.");
   morphax::lapack::bind(lapack);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
+  nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
+  morphax::replay::bind(replay);
 }

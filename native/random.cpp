@@ -68,15 +68,19 @@ void combine(const std::uint32_t* first, const std::uint32_t* second, std::size_
   }
 }
 
+// A block begins at a multiple of its size, so all its counters have one high word.
+template <typename T>
+void draw_block(std::uint64_t key, std::uint64_t start, std::size_t count, T* out) {
+  std::uint32_t first[kBlock], second[kBlock];
+  encrypt(key, static_cast<std::uint32_t>(start >> 32), static_cast<std::uint32_t>(start), count,
+          first, second);
+  combine(first, second, count, out);
+}
+
 template <typename T>
 void draw_stream(std::uint64_t key, std::size_t count, T* out) {
-  std::uint32_t first[kBlock], second[kBlock];
-  // A block begins at a multiple of its size, so all its counters have one high word.
   for (std::uint64_t start = 0; start < count; start += kBlock) {
-    const std::size_t size = std::min<std::size_t>(kBlock, count - start);
-    encrypt(key, static_cast<std::uint32_t>(start >> 32), static_cast<std::uint32_t>(start), size,
-            first, second);
-    combine(first, second, size, out + start);
+    draw_block(key, start, std::min<std::size_t>(kBlock, count - start), out + start);
   }
 }
 
@@ -99,6 +103,10 @@ void draw(Keys keys, Numbers<T> out) {
 }
 
 }  // namespace
+
+void draw_words(std::uint64_t key, std::uint64_t start, std::size_t count, std::uint32_t* out) {
+  draw_block(key, start, count, out);
+}
 
 void bind(nb::module_& module) {
   module.def("draw", &draw<std::uint8_t>, nb::arg(), nb::arg().noconvert());

@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 # What keeps an example small, by file name.
 ARGUMENTS = {"digits.py": ["--epochs", "1", "--output", "picture.png"]}
-EXAMPLES = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+EXAMPLES = sorted(str(p.relative_to(ROOT / "examples")) for p in (ROOT / "examples").rglob("*.py"))
 
 
 def run_python(folder: Path, *arguments: str) -> str:
@@ -23,6 +23,15 @@ def run_python(folder: Path, *arguments: str) -> str:
     result = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     return result.stdout
+
+
+def test_four_processes_have_the_losses_of_one(tmp_path: Path) -> None:
+    script = str(ROOT / "examples" / "several_processes.py")
+    alone = run_python(tmp_path, script, "--steps", "4")
+    launcher = ["-m", "morphax.distributed", "--processes", "4", script, "--distributed"]
+    together = run_python(tmp_path, *launcher, "--steps", "4")
+    (losses,) = [line for line in alone.splitlines() if line.startswith("losses")]
+    assert f"[0] {losses}" in together.splitlines()
 
 
 @pytest.mark.parametrize("name", EXAMPLES)

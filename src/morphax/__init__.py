@@ -85,9 +85,12 @@ if _TYPE_CHECKING:
     from . import custom_batching as custom_batching
     from . import custom_derivatives as custom_derivatives
     from . import debug as debug
+    from . import distributed as distributed
     from . import dlpack as dlpack
     from . import experimental as experimental
+    from . import export as export
     from . import extend as extend
+    from . import ffi as ffi
     from . import flatten_util as flatten_util
     from . import image as image
     from . import interpreters as interpreters
@@ -107,10 +110,10 @@ if _TYPE_CHECKING:
     from ._environment import print_environment_info as print_environment_info
     from .array.assembly import make_array_from_callback as make_array_from_callback
     from .array.assembly import (
-        make_array_from_process_local_data as make_array_from_process_local_data,
-    )
-    from .array.assembly import (
         make_array_from_single_device_arrays as make_array_from_single_device_arrays,
+    )
+    from .array.process_parts import (
+        make_array_from_process_local_data as make_array_from_process_local_data,
     )
     from .control.callbacks.pure_callback import pure_callback as pure_callback
     from .control.checkpoint.checkpoint import checkpoint as checkpoint
@@ -159,9 +162,12 @@ __getattr__, __dir__ = _on_demand(
         "custom_batching",
         "custom_derivatives",
         "debug",
+        "distributed",
         "dlpack",
         "experimental",
+        "export",
         "extend",
+        "ffi",
         "flatten_util",
         "image",
         "interpreters",
@@ -183,9 +189,9 @@ __getattr__, __dir__ = _on_demand(
         "._environment": ("print_environment_info",),
         ".array.assembly": (
             "make_array_from_callback",
-            "make_array_from_process_local_data",
             "make_array_from_single_device_arrays",
         ),
+        ".array.process_parts": ("make_array_from_process_local_data",),
         ".control.callbacks.pure_callback": ("pure_callback",),
         ".control.checkpoint.checkpoint": ("checkpoint", "remat"),
         ".control.checkpoint.checkpoint_policies": ("checkpoint_policies",),

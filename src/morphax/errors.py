@@ -189,6 +189,10 @@ class InconclusiveDimensionOperation(Exception):
     """A question about a symbolic dimension has no one answer for all its sizes."""
 
 
+class UnexpectedDimVar(Exception):
+    """A symbolic dimension has a symbol that is in the shape of no argument."""
+
+
 class JaxRuntimeError(RuntimeError):
     """The compiler or the runtime of a device reported a failure.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .core.manual_axis_type import ManualAxisType as ManualAxisType
 from .core.mesh import AbstractDevice as AbstractDevice
 from .core.mesh import AbstractMesh as AbstractMesh
 from .core.mesh import AxisType as AxisType

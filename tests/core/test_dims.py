@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from morphax.core import ShapedArray
+from morphax.core.bounds import least, most
 from morphax.core.dims import (
     SymbolicDim,
     broadcast_shapes,
@@ -27,7 +28,6 @@ from morphax.core.dims import (
     symbol,
     symbols_in,
 )
-from morphax.core.polynomials import least, most
 from morphax.errors import InconclusiveDimensionOperation
 
 N, M = symbol("n"), symbol("m")
@@ -151,7 +151,9 @@ def test_sizes_are_equal_if_they_always_are() -> None:
     [
         *[(N, "n"), (2 * N * M - 3, "2*m*n - 3"), (-N, "- n"), (N * N + N, "n^2 + n")],
         *[(N // 2, "floordiv(n, 2)"), (N // M, "floordiv(n, m)"), (N**3, "n^3")],
-        *[(max_dim(N - 3, 0), "max(n - 3, 0)"), (max_dim(3 - N, 0), "- n + max(n - 3, 0) + 3")],
+        *[(N % 3, "mod(n, 3)"), (1 - 2 * (N % M), "- 2*mod(n, m) + 1")],
+        *[(max_dim(N, M), "max(m, n)"), (2 * min_dim(N, 3) * M, "2*m*min(n, 3)")],
+        *[(max_dim(N - 3, 0), "max(n - 3, 0)"), (max_dim(3 - N, 0), "max(n, 3) - n")],
     ],
 )
 def test_text(size: Any, text: str) -> None:

@@ -103,7 +103,7 @@ def test_the_compiler_and_the_machine_are_in_the_key(monkeypatch: pytest.MonkeyP
     changes: list[tuple[str, Any]] = [
         ("_FORMAT", keys._FORMAT + 1),
         ("_compiler", lambda: ("0.99.0", "another jaxlib")),
-        ("_processor", lambda: "model: another CPU\nflags: avx512f"),
+        ("processor", lambda: "model: another CPU\nflags: avx512f"),
         ("_core_count", lambda: 999),
     ]
     for name, other in changes:
@@ -130,12 +130,12 @@ def test_a_cpu_that_is_not_described_is_known_by_its_host(monkeypatch: pytest.Mo
         raise FileNotFoundError
 
     monkeypatch.setattr(keys, "open", no_file, raising=False)
-    assert keys._processor() == "this host"
+    assert keys.processor() == "this host"
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/cpuinfo"), reason="a file of Linux")
 def test_the_speed_of_a_cpu_is_not_in_the_key() -> None:
-    names = {line.partition(":")[0].strip() for line in keys._processor().splitlines()}
+    names = {line.partition(":")[0].strip() for line in keys.processor().splitlines()}
     assert names & {"flags", "Features", "isa", "cpu"}
     assert not names & {"cpu MHz", "bogomips", "BogoMIPS", "processor", "apicid"}
 

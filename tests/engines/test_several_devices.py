@@ -13,7 +13,7 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.array import Array
-from morphax.control.jit.compiled import Compiled
+from morphax.control.jit.compiled import Compiled, CompiledProgram
 from morphax.core import ShapedArray
 from morphax.engines.engine import Options
 from morphax.engines.xla.engine import XLA
@@ -154,7 +154,8 @@ def test_the_compiled_call_compares_places(two_devices: list[Any]) -> None:
     places = Places((rows, whole), (whole,), rows.device_assignment)
     traced = jax.jit(lambda x, y: x.sum() + y).trace(X, np.float32(1))
     plan = XLA.compile(traced.jaxpr, places, Options("f"))
-    f = Compiled(traced, "f", plan, ("x", "y"), traced.bind)
+    program = CompiledProgram("f", plan, ("x", "y"), traced.bind)
+    f = Compiled(program, [], traced.args_info, traced.out_tree)
     x, y = rows.distribute(Array.from_host(X)), whole.distribute(Array.from_host(np.float32(1)))
     # The first call is Python's, the others are compiled.
     for operands in ((x, y), (x, y), (Array.from_host(X), y), (X, np.float32(1))):

@@ -13,6 +13,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax.engines.xla import saved_executable
 from morphax.experimental.serialize_executable import deserialize_and_load, serialize
 
 TABLE = np.arange(20000, dtype=np.float32)
@@ -120,3 +121,32 @@ def test_bytes_that_are_no_program() -> None:
         deserialize_and_load(data, *trees, execution_devices=[])
     here = deserialize_and_load(data, *trees, "cpu", jax.devices("cpu")[:1])
     assert here(0.5) == pytest.approx(np.sin(0.5))
+
+
+class Caller:
+    """What is pickled as a call of a function."""
+
+    def __reduce__(self) -> Any:
+        return (sys.exit, (3,))
+
+
+def test_reading_calls_no_other_code() -> None:
+    _, in_tree, out_tree = serialize(compiled(jnp.sin, 1.0))
+    heading = saved_executable._heading(jax.devices()[0])
+    payload = pickle.dumps(({"in_avals": Caller()}, "f", b""))
+    forged = heading + saved_executable._digest(payload) + payload
+    with pytest.raises(pickle.UnpicklingError, match=r"a recipe that names sys\.exit"):
+        deserialize_and_load(forged, in_tree, out_tree)
+
+
+def test_damage_is_found() -> None:
+    data, *trees = serialize(compiled(lambda x: x + TABLE[:3], 1.0))
+    rng = np.random.default_rng(0)
+    for position in [*rng.integers(0, len(data), 300), len(data) - 1]:
+        changed = bytearray(data)
+        changed[position] ^= 1 << rng.integers(8)
+        with pytest.raises((pickle.UnpicklingError, ValueError), match="fix:"):
+            deserialize_and_load(bytes(changed), *trees)
+    for size in (0, 1, 20, 60, 100, len(data) - 1):
+        with pytest.raises((pickle.UnpicklingError, ValueError), match="fix:"):
+            deserialize_and_load(data[:size], *trees)

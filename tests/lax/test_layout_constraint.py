@@ -67,3 +67,32 @@ def test_formats() -> None:
             Format(layout, sharding)
     with pytest.raises(ValueError, match=r"(?s)device_put.*AUTO"):
         jax.device_put(X, Format(Layout.AUTO, here))
+
+
+def test_other_layouts_than_row_by_row_are_refused_outside_of_programs() -> None:
+    here = jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0])
+    columns = Format(COLUMNS, here)
+    with pytest.raises(ValueError, match=r"(?s)device_put.*row by row.*with_layout_constraint"):
+        jax.device_put(X, columns)
+    with pytest.raises(ValueError, match="jit, argument in_shardings"):
+        jax.jit(lambda x: x, in_shardings=columns)
+    with pytest.raises(ValueError, match="jit, argument out_shardings"):
+        jax.jit(lambda x: x, out_shardings=columns)
+    with pytest.raises(ValueError, match="lower"):
+        jax.jit(lambda x: x).lower(jax.ShapeDtypeStruct(X.shape, X.dtype, sharding=columns))
+    for wrong in (Layout((0,)), Layout((0, 0)), Layout((0, 1), ((2, 2),)), Layout((0, 1, 2))):
+        with pytest.raises(ValueError, match="device_put"):
+            jax.device_put(X, Format(wrong, here))
+
+
+@pytest.mark.parametrize("layout", [None, Layout.AUTO, Layout((0, 1)), Layout((0, 1), ())], ids=str)
+def test_row_by_row_is_what_programs_take_and_give(layout: Any) -> None:
+    last = jax.devices("cpu")[-1]
+    there = jax.sharding.SingleDeviceSharding(last)
+    form = Format(layout, there)
+    f = jax.jit(lambda x: 2 * x, in_shardings=form, out_shardings=form)
+    y = f(X)
+    np.testing.assert_array_equal(y, 2 * X)
+    assert y.format == Format(Layout.row_major(2), there)
+    assert f.lower(X).compile().input_formats == ((y.format,), {})
+    assert jax.jit(lambda x: x, in_shardings=Format())(X).shape == X.shape

@@ -35,7 +35,10 @@ def test_nan_wins_in_extremes(dtype: str) -> None:
     assert np.isnan(results["reduce_min"]).tolist() == [True] * 3 + [False] * 2
 
 
-@pytest.mark.parametrize("shape", [(20_000,), (300, 300), (50, 20, 40), (3_000_001,)])
+MANY_SHAPES = [(20_000,), (300, 300), (50, 20, 40), (3_000_001,), (7, 5003), (70, 33, 40)]
+
+
+@pytest.mark.parametrize("shape", MANY_SHAPES)
 def test_nan_wins_among_many(shape: tuple[int, ...]) -> None:
     # A plain maximum of so many float32 numbers loses it where XLA's kernel library computes it.
     x = np.zeros(shape, np.float32)

@@ -9,6 +9,9 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax.experimental.sparse import BCOO
+from morphax.lax.elementwise.convert import converted
+from morphax.lax.elementwise.selection import max_p, min_p
 from morphax.lax.random.threefry import encrypt_integers
 from morphax.util.compiled import part
 
@@ -39,14 +42,39 @@ def test_operands_that_do_not_lie_in_order() -> None:
 
 
 @compiled_only
-def test_sizes_and_widths_are_checked() -> None:
-    flags, x = np.zeros(4, np.uint8), np.zeros(4, np.uint32)
-    with pytest.raises(ValueError, match="sizes"):
-        kernels.where(flags, x, x[:2], x.copy())
-    with pytest.raises(TypeError):
-        kernels.where(flags, x, x, np.zeros(4, np.uint64))
-    with pytest.raises(TypeError):
-        kernels.where(flags, x, x, np.zeros(8, np.uint32)[::2])
+def test_shapes_and_widths_are_checked() -> None:
+    flags, x = np.zeros(4, bool), np.zeros(4, np.float32)
+    with pytest.raises(ValueError, match="shapes"):
+        kernels.select(flags, x, x[:2].copy())
+    with pytest.raises(TypeError, match="one dtype"):
+        kernels.select(flags, x, x.astype(np.float64))
+    with pytest.raises(TypeError, match="float32"):
+        kernels.maximum(x, x.astype(np.float64))
+    with pytest.raises(TypeError, match="arrays of NumPy"):
+        kernels.minimum(x, 1.0)
+    with pytest.raises(TypeError, match="integer dtype"):
+        kernels.to_integer(x, x.dtype)
+
+
+FLOATS = [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.5, 1e9, -1e9, 1e20, -1e20, np.inf, -np.inf, np.nan]
+POWERS = [2.0**n for n in (7, 8, 15, 16, 31, 32, 63, 64)]
+ENDS = [sign * (power + k) for power in POWERS for sign in (1, -1) for k in (-1, 0, 1)]
+
+
+@compiled_only
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_kernels_are_their_twins(dtype: str) -> None:
+    x = np.array([*FLOATS, *ENDS], dtype)
+    for a, b in (np.broadcast_arrays(x[:, None], x), (x, x[::-1]), (x, x[3]), (x[1], x)):
+        a, b = np.asarray(a), np.asarray(b)
+        for name, twin in (("maximum", max_p), ("minimum", min_p)):
+            with np.errstate(invalid="ignore"):
+                found, expected = getattr(kernels, name)(a, b), twin.evaluate(a, b)
+            np.testing.assert_array_equal(found, expected, strict=True)
+            np.testing.assert_array_equal(np.signbit(found), np.signbit(expected))
+    for to in map(np.dtype, ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")):
+        np.testing.assert_array_equal(kernels.to_integer(x, to), converted(x, to), strict=True)
+        np.testing.assert_array_equal(kernels.to_integer(x[::2], to), converted(x[::2], to))
 
 
 @compiled_only
@@ -75,3 +103,21 @@ def test_zeros_that_meet(function: Any, size: int) -> None:
         np.testing.assert_array_equal(eager, compiled)
         is_number = ~np.isnan(eager)
         np.testing.assert_array_equal(np.signbit(eager)[is_number], np.signbit(compiled)[is_number])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "sizes", [(5, 4, ()), (4, 5, (3,)), (0, 4, (2,)), (4, 0, ()), (3, 3, (0,))]
+)
+def test_products_of_sparse_matrices(dtype: str, sizes: tuple[int, int, tuple[int, ...]]) -> None:
+    """Negative places count from the end, those out of bounds are padding, even beside NaN."""
+    height, depth, width = sizes
+    with jax.enable_x64(True):
+        places = jnp.asarray(RNG.integers(-7, 7, (40, 2)), np.int32)
+        data = RNG.normal(size=40).astype(dtype)
+        data[:2] = np.nan
+        matrix = BCOO((jnp.asarray(data), places), shape=(height, depth))
+        rows = jnp.asarray(RNG.normal(size=(depth, *width)).astype(dtype))
+        eager, compiled = matrix @ rows, jax.jit(lambda m, v: m @ v)(matrix, rows)
+    assert eager.aval == compiled.aval
+    np.testing.assert_allclose(eager, compiled, 1e-5, 1e-6)

@@ -38,6 +38,17 @@ OF_SQUARES: dict[str, Callable[[Any], Any]] = {
     "eigh": linalg.eigh,
     "eigh of the upper triangle": lambda x: linalg.eigh(x, lower=False, symmetrize_input=False),
     "eig": linalg.eig,
+    "schur": linalg.schur,
+    "schur, T alone": lambda x: linalg.schur(x, compute_schur_vectors=False),
+    "hessenberg": linalg.hessenberg,
+    "tridiagonal": linalg.tridiagonal,
+    "tridiagonal of the upper triangle": lambda x: linalg.tridiagonal(x, lower=False),
+    "reflections": lambda x: linalg.householder_product(x, x[..., 0, :3]),
+    "times reflections": lambda x: linalg.ormqr(x, x[..., 0, :2], x[..., :3]),
+    "adjoint reflections": lambda x: linalg.ormqr(
+        x, x[..., 0, :2], x[..., :3, :], left=False, transpose=True
+    ),
+    "permutation": lambda x: linalg.lu_pivots_to_permutation(linalg.lu(x)[1], 5),
     "solve": lambda x: solved(x, transpose_a=False),
     "solve with the transpose": lambda x: solved(x, transpose_a=True),
     "triangular": lambda x: linalg.triangular_solve(

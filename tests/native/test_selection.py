@@ -28,8 +28,9 @@ def in_twin(*arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ["tests/tree", "--deselect", "tests/tree/test_treedef.py::test_deep_trees"],
         ["tests/control/jit/test_jit.py", "tests/native/test_calls.py"],
+        ["tests/engines/test_replay.py"],
     ],
-    ids=["trees", "calls"],
+    ids=["trees", "calls", "replay"],
 )
 def test_the_twins_pass_the_tests(tests: list[str]) -> None:
     run = in_twin("-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)

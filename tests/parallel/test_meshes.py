@@ -269,15 +269,24 @@ def test_grids_of_devices(two_devices: list[Any]) -> None:
             wrong()
 
 
-def test_what_the_compiler_does_not_tell_is_refused(mesh: Mesh) -> None:
-    x = jax.device_put(X, NamedSharding(mesh, P("x")))
-    told: list[Any] = []
-    jax.debug.inspect_array_sharding(x, callback=told.append)
-    assert told == [x.sharding]
+def test_handlers_of_kinds_of_devices(
+    two_devices: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
 
-    def f(x: Any) -> Any:
-        jax.debug.inspect_array_sharding(x * 2, callback=told.append)
-        return x
+    def handler(*args: Any, **kwargs: Any) -> Any:
+        given.append((args, kwargs))
+        return answer
 
-    with pytest.raises(ValueError, match=r"(?s)program on 2 devices.*fix:.*outside"):
-        jax.jit(f)(x)
+    monkeypatch.setitem(mesh_utils.device_kind_handler_dict, two_devices[0].device_kind, handler)
+    answer: Any = np.array(two_devices[::-1])
+    grid = mesh_utils.create_device_mesh((2,), two_devices, contiguous_submeshes=True)
+    assert grid.tolist() == two_devices[::-1]
+    assert given == [(((2,), two_devices), {"contiguous_submeshes": True})]
+    assert jax.make_mesh((2,), ("x",), devices=two_devices).devices.tolist() == two_devices[::-1]
+    answer = None
+    assert mesh_utils.create_device_mesh((2,), two_devices).tolist() == two_devices
+    for wrong in (np.array(two_devices)[:1], np.array(two_devices)[:, None]):
+        answer = wrong
+        with pytest.raises(ValueError, match="device_kind_handler_dict"):
+            mesh_utils.create_device_mesh((2,), two_devices)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import morphax as jax
+import morphax.numpy as jnp
 from morphax.experimental import io_callback
 from morphax.sharding import Mesh, NamedSharding, PartitionSpec
 
@@ -54,10 +55,13 @@ def test_one_device_calls_python(mesh: Mesh) -> None:
     for call in (jax.pure_callback, io_callback):
         f = jax.jit(lambda x, call=call: call(double, jax.typeof(x), x) + 1)
         np.testing.assert_array_equal(f(x), X * 2 + 1)
+        alone = jax.jit(lambda x, call=call: call(double, jax.typeof(x), x))(x)
+        for shard in alone.addressable_shards:
+            np.testing.assert_array_equal(shard.data, X * 2)
     show = jax.jit(lambda x: (jax.debug.callback(double, x), x + 1)[1])
     np.testing.assert_array_equal(show(x), X + 1)
     jax.effects_barrier()
-    assert seen == [X.shape] * 3
+    assert seen == [X.shape] * 5
     in_order = jax.jit(lambda x: io_callback(double, jax.typeof(x), x, ordered=True))
     with pytest.raises(ValueError, match=r"(?s)ordered.*2 devices.*fix:.*ordered=False"):
         in_order(x)
@@ -192,3 +196,31 @@ def test_convolutions_on_four_devices() -> None:
         print("done")
     """)
     assert out == "done\n"
+
+
+SORTS: dict[str, Any] = {
+    "sort": lambda x: jnp.sort(x, 0),
+    "argsort": lambda x: jnp.argsort(x, 0),
+    "descending": lambda x: jnp.sort(x, 1, descending=True),
+    "with others": lambda x: jax.lax.sort((x, 2 * x), dimension=1, num_keys=1),
+    "top_k": lambda x: jax.lax.top_k(x, 2),
+}
+
+
+@pytest.mark.parametrize("name", SORTS)
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int8"])
+def test_sorts_leave_results_split(name: str, dtype: str) -> None:
+    numbers = np.random.default_rng(0).integers(-2, 3, (4, 6)).astype(np.float32)
+    if dtype != "int8":
+        numbers[numbers == 2] = np.nan
+        numbers[0, numbers[0] == 0] = -0.0
+    x = jnp.asarray(numbers, dtype)
+    square = Mesh(np.array(jax.devices("cpu")[:4]).reshape(2, 2), ("x", "y"))
+    split = jax.device_put(x, NamedSharding(square, P("x", "y")))
+    compiled = jax.jit(SORTS[name]).lower(split).compile()
+    if name != "top_k":
+        assert {y.sharding.spec for y in jax.tree.leaves(compiled(split))} == {P("x", "y")}
+    for given, expected in zip(
+        jax.tree.leaves(compiled(split)), jax.tree.leaves(SORTS[name](x)), strict=True
+    ):
+        assert np.asarray(given).tobytes() == np.asarray(expected).tobytes()

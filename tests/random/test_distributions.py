@@ -151,7 +151,7 @@ WRONG = (
         ValueError,
         r"uniform, argument shape.*\(2,\), for a parameter of shape \(3,\)",
     ),
-    (lambda: random.bernoulli(KEY, 1), TypeError, "bernoulli, argument p.*1.*floating.*1.0"),
+    (lambda: random.bernoulli(KEY, 1), TypeError, "bernoulli, argument p.*int32.*floating.*1.0"),
     (lambda: random.bernoulli(KEY, mode="mid"), ValueError, "bernoulli, argument mode.*'mid'"),
     (lambda: random.gumbel(KEY, mode="mid"), ValueError, "gumbel, argument mode.*'mid'"),
     (lambda: random.permutation(KEY, 2.0), TypeError, "permutation, argument x.*float"),
@@ -175,6 +175,13 @@ WRONG = (
     ),
     (lambda: random.categorical(KEY, np.arange(3)), TypeError, "categorical.*int32.*floating"),
     (lambda: random.dirichlet(KEY, 1.0), ValueError, "dirichlet, argument alpha.*a scalar"),
+    (lambda: random.bernoulli(KEY, 1.5), ValueError, r"bernoulli, argument p.*1.5.*\[0, 1\]"),
+    (lambda: random.bernoulli(KEY, np.float32("nan")), ValueError, "bernoulli, argument p.*nan"),
+    (lambda: random.bernoulli(KEY, jnp.float32(-0.5)), ValueError, "bernoulli, argument p.*-0.5"),
+    (lambda: random.geometric(KEY, -0.5), ValueError, "geometric, argument p.*-0.5"),
+    (lambda: random.choice(KEY, 2, p=jnp.array([-1.0, 2.0])), ValueError, "p.*-1.0, 2.0.*≥ 0"),
+    (lambda: random.choice(KEY, 2, p=jnp.zeros(2)), ValueError, "argument p.*not all 0"),
+    (lambda: random.multinomial(KEY, 3, jnp.array([jnp.nan, 1])), ValueError, "argument p.*nan"),
     (lambda: random.poisson(KEY, 1.0, dtype="float32"), TypeError, "poisson, argument dtype"),
 )
 

@@ -14,8 +14,9 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax.array import Array
 from morphax.runtime import sharding
+from morphax.runtime.gspmd_sharding import repeated_on
 from morphax.runtime.places import Places
-from morphax.runtime.sharding import Index, Sharding, SingleDeviceSharding, repeated_on
+from morphax.runtime.sharding import Index, Sharding, SingleDeviceSharding
 
 
 def test_facts(two_devices: list[Any]) -> None:
@@ -73,7 +74,7 @@ def test_whole_on_each_of_several_devices(two_devices: list[Any]) -> None:
     assert (pinned.memory_kind, pinned.own_memory is place) == ("pinned_host", True)
     x = place.distribute(jnp.arange(3))
     assert (x.sharding is place, x.committed, x.tolist()) == (True, True, [0, 1, 2])
-    assert "RepeatedSharding" in repr(place)
+    assert repr(place) == "GSPMDSharding({replicated}, memory_kind=device)"
 
 
 def test_equal_places_of_programs_are_one_object(two_devices: list[Any]) -> None:

@@ -15,7 +15,7 @@ import morphax as jax
 from morphax.scipy import special
 from morphax.test_util import check_grads
 
-from .special_accuracy import BY_NAME, ORDINARY, TRUTHS
+from .special_accuracy import BY_NAME, ORDINARY, TRUTHS, WAVES
 
 UNIT = np.array([0.05, 0.3, 0.5, 0.95])
 REAL = np.array([-3.5, -1.2, -0.3, 0.4, 1.0, 2.5])
@@ -253,6 +253,29 @@ def test_pairs_of_oscillating_integrals(name: str) -> None:
             for given, expected in zip(run(x), theirs(x), strict=True):
                 np.testing.assert_allclose(given, expected, 1e-12)
         check_grads(ours, (smooth[:5],), order=1)
+
+
+def _wave(name: str, x: Any) -> Any:
+    """The values of a function in the order in which the table of truths has them."""
+    if name == "bessel_jn":
+        return special.bessel_jn(x, v=4)
+    if name == "lpmn":
+        values = special.lpmn(3, 3, x[None])[0]
+        return [values[m, n, 0] for m in range(4) for n in range(m, 4)]
+    values = getattr(special, name)(x)
+    return values if isinstance(values, tuple) else (values,)
+
+
+@pytest.mark.parametrize(("name", "args", "truth", "amplitude"), WAVES)
+def test_waves_have_the_digits_of_their_amplitude(
+    name: str, args: Any, truth: Any, amplitude: float
+) -> None:
+    with jax.enable_x64(True):
+        (x,) = map(jax.numpy.asarray, args)
+        for run in (_wave, jax.jit(_wave, static_argnums=0)):
+            error = np.abs(np.ravel(run(name, x)) - np.array(truth))
+            unit = np.maximum(np.abs(truth), amplitude) * 2.0**-52
+            assert np.max(error / unit) <= BY_NAME.get(name, ORDINARY)
 
 
 def test_spence_takes_float32_and_float64() -> None:

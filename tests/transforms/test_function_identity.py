@@ -25,8 +25,9 @@ import numpy as np
 import pytest
 
 import morphax as jax
-from morphax import lax
+from morphax import NamedSharding, P, lax
 from morphax import numpy as jnp
+from morphax.sharding import Mesh, SingleDeviceSharding
 from morphax.transforms.function_identity import Identity, Unidentified, identify
 from tests.tracing import calls_of
 
@@ -704,3 +705,40 @@ def test_arguments_have_names_when_the_function_is_gone() -> None:
     for _ in range(2):
         with pytest.raises(jax.errors.TracerBoolConversionError, match="the argument state of"):
             run(1)
+
+
+def test_meshes_and_shardings_count_by_themselves() -> None:
+    devices = jax.devices("cpu")
+    meshes = [Mesh(devices[:2], "x"), Mesh(devices[1::-1], "x"), Mesh(devices[:2], "y")]
+    shardings = [
+        *[NamedSharding(mesh, P(name)) for mesh, name in zip(meshes, "xxy", strict=True)],
+        NamedSharding(meshes[0], P()),
+        SingleDeviceSharding(devices[1]),
+    ]
+    places: list[Any] = [*meshes, *shardings]
+    # Each twice, made anew.
+    found = [identify([lambda x, p=place: (x, p)]) for place in (*places, *places)]
+    keys = [i.key for i in found if isinstance(i, Identity)]
+    assert [keys.index(key) for key in keys] == [*range(len(places)), *range(len(places))]
+
+
+def test_functions_that_read_a_mesh_are_traced_once() -> None:
+    mesh = Mesh(jax.devices("cpu")[:2], "x")
+
+    def program() -> Any:
+        return lambda x: jax.lax.with_sharding_constraint(
+            x * mesh.shape["x"], NamedSharding(mesh, P("x"))
+        )
+
+    first, *others = [jax.jit(program()).trace(np.ones(4)).jaxpr for _ in range(3)]
+    assert all([other is first for other in others])
+
+
+def test_what_changes_behind_an_array_or_a_mesh() -> None:
+    mesh = Mesh(jax.devices("cpu")[:1], "x")
+    array = jnp.ones(2)
+    for function in (
+        lambda x: x * len(mesh.devices.flat[0].memory_stats() or ()),
+        lambda x: x * len(array.device.client.live_arrays()),
+    ):
+        assert isinstance(identify([function]), Unidentified)

@@ -198,11 +198,6 @@ def test_names_must_be_hashable() -> None:
         jax.vmap(lambda x: x, axis_name=["i"])
 
 
-def test_axes_of_meshes_are_refused() -> None:
-    with pytest.raises(NotImplementedError, match="argument spmd_axis_name"):
-        jax.vmap(lambda x: x, spmd_axis_name="i")
-
-
 @pytest.mark.parametrize("leaf", ["text", object()], ids=["str", "object"])
 def test_leaves_of_the_wrong_kind(leaf: Any) -> None:
     with pytest.raises(TypeError, match=r"argument p\['w'\]"):

@@ -23,7 +23,7 @@ from ..core import Format, HasAval, ShapedArray, aval_of, immutable_message
 from ..core.values import host_value
 from ..runtime import buffers
 from ..runtime import sharding as shardings
-from ..runtime.layouts import deals_alike, lies_alike
+from ..runtime.layouts import lies_alike
 from ..runtime.sharding import Sharding, SingleDeviceSharding
 from ..runtime.transfer_guard import guard_transfer
 from ..util import host_memory
@@ -31,6 +31,7 @@ from ..util.compiled import part
 from ..util.frames import user_frame
 from . import conversion, dlpack, printing
 from .deletion import Deleted
+from .moves import can_be_read_fast, host_at, moved_buffer
 from .shards import Shard, shards_of
 
 
@@ -140,14 +141,16 @@ class Array(HasAval):
             return Array(self.aval, self._host, self._buffer, place, committed)
         if not self._is_unplaced():
             guard_transfer("device_to_device", self, place, explicit=True)
-        aval = place.typed(self.aval)
-        return Array(aval, self._host, self._at_other(place), place, committed)
+        aval, buffer = place.typed(self.aval), self._at_other(place)
+        return Array(aval, host_at(place, self._host), buffer, place, committed)
 
     def copied(self) -> Array:
         """The same numbers at the same place, in memory of their own."""
         self._check_not_deleted()
-        if self._buffer is not None and self.platform() != "cpu":
-            return Array(self.aval, None, self._moved(self.place), self.place, self._committed)
+        if self._buffer is not None and not can_be_read_fast(self.place):
+            return Array(
+                self.aval, None, moved_buffer(self, self.place), self.place, self._committed
+            )
         host = host_memory.aligned_copy(self.to_host())
         return Array(self.aval, host, None, self.place, self._committed)
 
@@ -164,20 +167,7 @@ class Array(HasAval):
         if self._buffer is not None and lies_alike(self.place, place, self.ndim):
             self._buffer.is_shared = True
             return self._buffer
-        return self._moved(place)
-
-    def _moved(self, place: Sharding) -> Any:
-        """A new buffer at `place`, straight from device to device where that is possible."""
-        source = self._buffer
-        if source is None:
-            return buffers.to_device(self.to_host(), place)
-        if (platform := place.platform) != "cpu" and source.platform() == platform:
-            # Devices pass on the parts that they have, and cut none.
-            if deals_alike(self.place, place, self.ndim):
-                return buffers.moved(source, place)
-        if self._host is None and platform == "cpu" and self.place.num_devices > 1:
-            return buffers.dealt_out(source, self.place, place)
-        return buffers.to_device(self.to_host(), place)
+        return moved_buffer(self, place)
 
     @property
     def traceback(self) -> Any:

@@ -11,6 +11,7 @@ from .. import dtypes
 from ..core import Format, ShapedArray
 from ..runtime.buffers import joined
 from ..runtime.device import Device
+from ..runtime.membership import own_devices
 from ..runtime.sharding import Index, Sharding
 from ..util.messages import described, message
 from .array import Array
@@ -33,7 +34,7 @@ def make_array_from_callback(
 
     Raises:
         TypeError: if `sharding` is none.
-        ValueError: if a part has another shape or dtype.
+        ValueError: if a part has another shape or dtype, or there is neither a part nor `dtype`.
 
     Example:
         >>> import morphax as jax, numpy as np
@@ -45,7 +46,7 @@ def make_array_from_callback(
         Array([0, 1, 2, 3], dtype=int32)
     """
     where = "make_array_from_callback"
-    place = _checked_sharding(where, sharding)
+    place = checked_sharding(where, sharding)
     parts: dict[tuple[tuple[int | None, int | None], ...], Any] = {}
     arrays = []
     for device, index in place.addressable_devices_indices_map(tuple(shape)).items():
@@ -53,6 +54,8 @@ def make_array_from_callback(
         if key not in parts:
             parts[key] = data_callback(index)
         arrays.append(device_put(parts[key], device))
+    if not arrays:
+        _check_dtype_is_given(where, dtype)
     return make_array_from_single_device_arrays(shape, place, arrays, dtype=dtype)
 
 
@@ -84,9 +87,8 @@ def make_array_from_single_device_arrays(
         Array([0, 1, 2], dtype=int32)
     """
     where = "make_array_from_single_device_arrays"
-    place = _checked_sharding(where, sharding)
-    own = place.addressable_devices
-    devices = [device for device in place.device_assignment if device in own]
+    place = checked_sharding(where, sharding)
+    devices = own_devices(place)
     by_device = {_device_of(where, x): x for x in arrays}
     if len(by_device) < len(arrays) or set(by_device) != set(devices):
         raise ValueError(
@@ -98,6 +100,8 @@ def make_array_from_single_device_arrays(
                 fix="Put each part on its device with jax.device_put.",
             )
         )
+    if not devices:
+        return _without_own_parts(where, tuple(shape), place, dtype)
     parts = [by_device[device] for device in devices]
     part_shape = place.shard_shape(tuple(shape))
     kind = parts[0].dtype if dtype is None else dtypes.requested(dtype, where)
@@ -112,7 +116,7 @@ def make_array_from_single_device_arrays(
                     fix="Cut the array as sharding.devices_indices_map(shape) says.",
                 )
             )
-    if len(devices) == 1:
+    if place.num_devices == 1:
         return parts[0].placed(place, committed=True)
     if isinstance(kind, dtypes.ExtendedDType):
         return _joined_in_host_memory(tuple(shape), place, by_device)
@@ -120,6 +124,26 @@ def make_array_from_single_device_arrays(
     return Array(
         aval, None, joined([x.buffer_at(x.place) for x in parts], aval, place), place, True
     )
+
+
+def _without_own_parts(where: str, shape: tuple[int, ...], place: Sharding, dtype: Any) -> Array:
+    """An array of other processes, of which this one knows only that it is there."""
+    _check_dtype_is_given(where, dtype)
+    place.shard_shape(shape)
+    aval = place.typed(ShapedArray(shape, dtypes.requested(dtype, where)))
+    return Array(aval, None, joined([], aval, place), place, True)
+
+
+def _check_dtype_is_given(where: str, dtype: Any) -> None:
+    if dtype is None:
+        raise ValueError(
+            message(
+                f"{where}, argument dtype",
+                given="None, for an array of which this process has no part",
+                expected="a dtype",
+                fix="Pass the dtype of the parts that other processes have.",
+            )
+        )
 
 
 def _joined_in_host_memory(
@@ -133,56 +157,10 @@ def _joined_in_host_memory(
     return Array(ShapedArray(shape, first.dtype), whole).placed(place, committed=True)
 
 
-def make_array_from_process_local_data(
-    sharding: Sharding, local_data: Any, global_shape: Sequence[int | None] | None = None
-) -> Array:
-    """An array of which this process has the numbers of its own devices.
-
-    Args:
-        sharding: how the whole array lies.
-        local_data: the numbers of this process's part, a NumPy array.
-        global_shape: of the whole array, that of the part if left out.
-
-    Raises:
-        TypeError: if `sharding` is none.
-        ValueError: if the shapes do not fit.
-
-    Example:
-        >>> import morphax as jax, numpy as np
-        >>> mesh = jax.make_mesh((1,), ("x",))
-        >>> jax.make_array_from_process_local_data(
-        ...     jax.NamedSharding(mesh, jax.P("x")), np.arange(3)
-        ... )
-        Array([0, 1, 2], dtype=int32)
-    """
-    where = "make_array_from_process_local_data"
-    place = _checked_sharding(where, sharding)
-    numbers = np.asarray(local_data)
-    shape = (
-        numbers.shape
-        if global_shape is None
-        else tuple(
-            [
-                own if size is None else size
-                for own, size in zip(numbers.shape, global_shape, strict=False)
-            ]
-        )
-    )
-    if place.is_fully_addressable and shape != numbers.shape:
-        raise ValueError(
-            message(
-                f"{where}, argument global_shape",
-                given=f"{global_shape} for data of the shape {numbers.shape}",
-                expected="the shape of the data: all devices belong to this process",
-                fix="Leave global_shape out.",
-            )
-        )
-    return device_put(numbers, place)
-
-
-def _checked_sharding(where: str, sharding: Any) -> Sharding:
+def checked_sharding(where: str, sharding: Any) -> Sharding:
+    """The sharding that a user passed to the function `where`; `TypeError` if it is none."""
     if isinstance(sharding, Format):
-        sharding = sharding.sharding
+        sharding = sharding.row_major(f"{where}, argument sharding")
     if isinstance(sharding, Sharding):
         return sharding
     raise TypeError(

@@ -19,12 +19,14 @@ from ..runtime import buffers
 from ..runtime.current_mesh import sharding_of_spec
 from ..runtime.device import Device
 from ..runtime.devices import host_is_default
+from ..runtime.membership import membership
 from ..runtime.sharding import Sharding, SingleDeviceSharding, default_place
 from ..runtime.transfer_guard import guard_transfer
 from ..util.messages import described, message
 from .array import Array
 from .foreign import array_from_numpy
 from .memory_space import Space, sharding_in
+from .moves import check_put
 
 
 def device_put(
@@ -79,7 +81,10 @@ def put(x: Any, place: Any = None, *, donate: bool = False, may_alias: bool | No
     if place is None:
         result = source.copied() if copy else _at_default(source) if fresh else source
     else:
-        result = _sharding(place, source).distribute(source, copy=copy)
+        sharding = _sharding(place, source)
+        if membership() is not None:
+            check_put(source, not fresh and source.committed, sharding)
+        result = sharding.distribute(source, copy=copy)
     if donate and result is not x and type(x) is Array and not _shares_memory(x, result):
         x.delete("it was donated to device_put")
     return result
@@ -136,7 +141,8 @@ def _sharding(place: Any, x: Array | None = None) -> Sharding:
         return sharding_of_spec(place, "device_put, argument device")
     if isinstance(place, Format) and isinstance(place.sharding, Sharding):
         if not isinstance(place.layout, AutoLayout):
-            return place.sharding
+            ndim = None if x is None else x.ndim
+            return place.row_major("device_put, argument device", ndim)
     raise ValueError(
         message(
             "device_put, argument device",

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import dtypes
 from ..core import abstract_token
+from ..runtime.membership import is_readable, membership
 from ..util.messages import message
 
 if TYPE_CHECKING:
@@ -25,6 +26,8 @@ def representation(x: Array) -> str:
     if _is_token(x):
         return "Token()"
     dtype = x.aval.dtype
+    if _is_elsewhere(x):
+        return f"{_OPENING}shape={x.aval.shape}, dtype={dtype})"
     if isinstance(dtype, dtypes.ExtendedDType):
         words = _words(x.to_host(), dtype)
         return f"{_OPENING}{x.aval.shape}, dtype={dtype}) overlaying:\n{words}"
@@ -46,9 +49,14 @@ def _is_token(x: Any) -> bool:
     return x.aval is abstract_token
 
 
+def _is_elsewhere(x: Array) -> bool:
+    """Whether other processes have some of the numbers."""
+    return membership() is not None and x._host is None and not is_readable(x.place)
+
+
 def text(x: Array) -> str:
     """The text of `str`: that of the NumPy array."""
-    if _is_token(x) or isinstance(x.aval.dtype, dtypes.ExtendedDType):
+    if _is_token(x) or _is_elsewhere(x) or isinstance(x.aval.dtype, dtypes.ExtendedDType):
         return representation(x)
     return str(x.to_host())
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, final
 
+from ..runtime.buffers import parts_of
 from ..runtime.device import Device
 from ..runtime.sharding import Index, Sharding, SingleDeviceSharding
 
@@ -75,9 +76,9 @@ def shards_of(x: Array) -> list[Shard]:
     """The parts of an array, device by device; those of other processes have no data."""
     place = x.place
     if isinstance(place, SingleDeviceSharding):
-        return [Shard(place.device, place, x.shape, x)]
+        return [Shard(place.device, place, x.shape, x if place.is_fully_addressable else None)]
     memory = place.memory_kind
-    parts = iter(x.buffer_at(place)._arrays)
+    parts = iter(parts_of(x.buffer_at(place)))
     aval = x.aval.update(shape=place.shard_shape(x.shape), sharding=None)
     mine = place.addressable_devices
 

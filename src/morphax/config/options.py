@@ -209,7 +209,7 @@ class Config:
         True, "Return from CPU programs before they have finished.", inert=True
     )
     cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(
-        "gloo", "How CPU processes communicate.", inert=True
+        "gloo", "How CPU processes communicate."
     )
     pjrt_client_create_options: str | None = option(
         None, "Options for the creation of the PJRT client: key:value;key:value."

@@ -91,7 +91,7 @@ class Composite(ProgramCall):
         if has_ordered(jaxpr.effects):
             return b.inline(jaxpr, *operands)
         callee = b.callee(params["name"], jaxpr)
-        constants = [b.closed_over(value, aval) for value, aval in callee.constants]
+        constants = [b.closed_over(value, aval) for value, aval in callee.hoisted]
         pairs = ", ".join([f"{quoted(key)} = {text}" for key, text in attributes])
         return b.ops(
             "stablehlo.composite",

@@ -23,14 +23,14 @@ import numpy as np
 from ..array import Array
 from ..core import DebugInfo, Jaxpr, Primitive, Tracer
 from ..transforms.identity_of_code import contents_of
-from ..transforms.object_state import NoState, state_of
+from ..transforms.object_state import PLACES, NoState, state_of
 from ..transforms.pure_functions import has_pure_code, is_our_own, is_pure
 from ..tree import PyTreeDef, nodes_of_users
 
 _INERT: Final = frozenset(
     {
         *(bool, int, float, complex, str, bytes, type(None), type(...), range, slice),
-        *(Array, DebugInfo, weakref.ref),
+        *(Array, DebugInfo, weakref.ref, *PLACES),
     }
 )
 _INERT_BASES: Final = (np.generic, np.dtype)

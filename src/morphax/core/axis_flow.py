@@ -94,7 +94,7 @@ def split_on_mesh(
             name,
             avals,
             "operands that are whole: the operation does not say how its axes go together",
-            "Define the method `axis_flow` of the primitive.",
+            f"Make the operands whole{_HOW}  Authors of operations define the method `axis_flow`.",
         )
     derivation = _Derivation(name, flow, avals, mesh)
     splits = derivation.splits()
@@ -121,14 +121,14 @@ class _Derivation(NamedTuple):
         if len(set(names)) < len(names):
             self.refuse(
                 f"operands whose axes do not lead to a result {_text(aval, spec)}",
-                "Split only one of these axes over the same axis of the mesh.",
+                f"Split only one of these axes over the same axis of the mesh{_HOW}",
             )
         for axis, split in enumerate(spec):
             if not divides(self.mesh.parts(split), aval.shape[axis]):
                 self.refuse(
                     f"a result whose axis {axis} can be split over {', '.join(split)}; "
                     f"it is {_text(aval, spec)}",
-                    "Choose a size that the parts divide, or make the axis whole.",
+                    f"Choose a size that the parts divide, or make the axis whole{_HOW}",
                 )
         return aval.update(sharding=AbstractSharding(self.mesh, spec))
 
@@ -140,21 +140,24 @@ class _Derivation(NamedTuple):
         for label, place, split in self.axes():
             if label is None:
                 if split:
-                    self.refuse(f"{place} whole on each device", "Make this axis whole first.")
+                    self.refuse(
+                        f"{place} whole on each device", f"Make this axis whole first{_HOW}"
+                    )
                 continue
             before = found.get(label)
             if before and split and before == split and label not in kept:
                 self.refuse(
                     f"at most one of {origins[label]} and {place} split: the result might be whole "
                     f"or a sum over {', '.join(split)} that is still to be taken",
-                    "Make one of these axes whole, or say how the result is split.",
+                    "Make one of these axes whole, or say how the result is split: "
+                    "out_sharding=jax.P(...).",
                 )
             if before is None or (split and not before and not self.flow.alike):
                 found[label], origins[label] = split, place
             elif before != split and (split or self.flow.alike):
                 self.refuse(
                     f"{origins[label]} and {place} split alike",
-                    "Split one of the operands as the other.",
+                    f"Split one of the operands as the other{_HOW}",
                 )
         return found
 
@@ -169,6 +172,12 @@ class _Derivation(NamedTuple):
 
     def refuse(self, expected: str, fix: str) -> NoReturn:
         _refuse(self.name, self.avals, expected, fix)
+
+
+_HOW = (
+    ", with jax.sharding.reshard; where the function has out_sharding, as x.at[...].get has for "
+    "lookups, pass it; or leave a function to the compiler with jax.sharding.auto_axes."
+)
 
 
 def _common_mesh(name: str, operands: Sequence[Any], avals: Sequence[Any]) -> AbstractMesh:

@@ -10,34 +10,55 @@ does whoever needs a number.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import wraps
 from itertools import zip_longest
 from operator import index
-from typing import TYPE_CHECKING, Any, NoReturn, final
+from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, final
 
+import numpy as np
+
+from .. import dtypes
 from ..errors import InconclusiveDimensionOperation
 from ..util.messages import message
+from .bounds import least, most
+from .dim_text import dim_text
 from .polynomials import (
     Polynomial,
-    PositivePart,
-    Quotient,
+    Scope,
     Symbol,
     atomic,
     constant,
-    divided,
-    least,
-    lowest_terms,
-    minus,
-    most,
     number_of,
     plus,
-    rounded_down,
+    rewritten,
+    scope_of,
     symbols_of,
-    text,
     times,
     value_of,
 )
+from .quotients import positive_part, quotient
+
+value_operators: dict[str, Callable[[Any, Any], Any]] = {}
+"""By the names of Python's methods, what an operator is for a size and what is none: arrays are
+computed.  Filled by `numpy`, with the operators of arrays."""
+
+
+def _of_values(name: str, size: SymbolicDim, other: Any) -> Any:
+    return value_operators[name](size, other) if name in value_operators else NotImplemented
+
+
+def _or_of_values(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """An operator of two sizes that is one of arrays where the other operand is no size."""
+
+    @wraps(operator)
+    def applied(size: SymbolicDim, other: Any) -> Any:
+        if _is_dim(other):
+            return operator(size, other)
+        return _of_values(operator.__name__, size, other)
+
+    return applied
 
 
 @final
@@ -54,85 +75,131 @@ class SymbolicDim:
     Example:
         >>> from morphax.core.dims import max_dim, symbol
         >>> n, m = symbol("n"), symbol("m")
-        >>> (n + 1) * (n - 1), 2 * n == n + n, n == m, n + 1 > 1
-        (n^2 - 1, True, False, True)
+        >>> (n + 1) * (n - 1), 2 * n == n + n, n == m, n + 1 > 1, n % 3
+        (n^2 - 1, True, False, True, mod(n, 3))
         >>> (2 * n + 5) // 2, n % 2 < 2, max_dim(n, 1), max_dim(n - 3, 0)
         (n + 2, True, n, max(n - 3, 0))
     """
 
     terms: Polynomial
 
-    def __add__(self, other: Dim) -> Dim:
-        return _dim(plus(self.terms, _terms(other))) if _is_dim(other) else NotImplemented
+    # NumPy leaves its operators, whose other operand is a size, to the size.
+    __array_ufunc__ = None
+    weak_type: ClassVar[bool] = True
 
-    def __mul__(self, other: Dim) -> Dim:
-        return _dim(times(self.terms, _terms(other))) if _is_dim(other) else NotImplemented
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """That of the size as a number of a program."""
+        return dtypes.python_scalar_dtype(int)
 
-    __radd__ = __add__
-    __rmul__ = __mul__
+    @_or_of_values
+    def __add__(self, other: Any) -> Any:
+        return _dim(plus(self.terms, _terms(other, self)))
+
+    @_or_of_values
+    def __mul__(self, other: Any) -> Any:
+        return _dim(times(self.terms, _terms(other, self)))
+
+    @_or_of_values
+    def __radd__(self, other: Any) -> Any:
+        return self + other
+
+    @_or_of_values
+    def __rmul__(self, other: Any) -> Any:
+        return self * other
 
     def __neg__(self) -> Dim:
         return self * -1
 
-    def __sub__(self, other: Dim) -> Dim:
-        return self + -other
+    @_or_of_values
+    def __sub__(self, other: Any) -> Any:
+        return self + -_number(other)
 
-    def __rsub__(self, other: Dim) -> Dim:
+    @_or_of_values
+    def __rsub__(self, other: Any) -> Any:
         return -self + other
 
-    def __pow__(self, exponent: int) -> Dim:
-        return math.prod([self] * index(exponent)) if exponent >= 0 else NotImplemented
+    def __pow__(self, exponent: Any) -> Any:
+        if type(exponent) is not int or exponent < 0:
+            return _of_values("__pow__", self, exponent)
+        return math.prod([self] * exponent)
 
-    def __floordiv__(self, other: Dim) -> Dim:
-        return _quotient(self, other) if _is_dim(other) else NotImplemented
+    def __rpow__(self, base: Any) -> Any:
+        return _of_values("__rpow__", self, base)
 
-    def __rfloordiv__(self, other: Dim) -> Dim:
-        return _quotient(other, self) if _is_dim(other) else NotImplemented
+    def __truediv__(self, other: Any) -> Any:
+        return _of_values("__truediv__", self, other)
 
-    def __mod__(self, other: Dim) -> Dim:
-        return self - self // other * other if _is_dim(other) else NotImplemented
+    def __rtruediv__(self, other: Any) -> Any:
+        return _of_values("__rtruediv__", self, other)
 
-    def __rmod__(self, other: Dim) -> Dim:
-        return other - other // self * self if _is_dim(other) else NotImplemented
+    @_or_of_values
+    def __floordiv__(self, other: Any) -> Any:
+        return _quotient(self, other)
 
-    def __divmod__(self, other: Dim) -> tuple[Dim, Dim]:
+    @_or_of_values
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _quotient(other, self)
+
+    @_or_of_values
+    def __mod__(self, other: Any) -> Any:
+        return self - self // other * other
+
+    @_or_of_values
+    def __rmod__(self, other: Any) -> Any:
+        return other - other // self * self
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
         return self // other, self % other
 
-    def __rdivmod__(self, other: Dim) -> tuple[Dim, Dim]:
+    def __rdivmod__(self, other: Any) -> tuple[Any, Any]:
         return other // self, other % self
 
-    def __ge__(self, other: Dim) -> bool:
+    @_or_of_values
+    def __ge__(self, other: Any) -> Any:
         return self._is_positive(1 + self - other, f">= {other}")
 
-    def __gt__(self, other: Dim) -> bool:
+    @_or_of_values
+    def __gt__(self, other: Any) -> Any:
         return self._is_positive(self - other, f"> {other}")
 
-    def __le__(self, other: Dim) -> bool:
+    @_or_of_values
+    def __le__(self, other: Any) -> Any:
         return not self._is_positive(self - other, f"<= {other}")
 
-    def __lt__(self, other: Dim) -> bool:
+    @_or_of_values
+    def __lt__(self, other: Any) -> Any:
         return not self._is_positive(1 + self - other, f"< {other}")
 
     def _is_positive(self, difference: Dim, question: str) -> bool:
         answer = _is_positive(difference)
         if answer is None:
-            _refuse(self, f"the question whether it is {question}", "one answer for all sizes")
+            _refuse(self, f"the question whether it is {question}", question=question)
         return answer
 
     def __bool__(self) -> bool:
         if _is_positive(self) or _is_positive(-self):
             return True
-        _refuse(self, "the question whether it is 0", "one answer for all sizes")
+        _refuse(self, "the question whether it is 0", question=">= 1")
 
     def __index__(self) -> int:
-        _refuse(self, "its use as a number", "a size that is known")
+        _refuse(self, "its use as a number")
+
+    @property
+    def scope(self) -> Scope | None:
+        """What is known of its symbols."""
+        return scope_of(self.terms)
 
     def evaluate(self, sizes: Mapping[str, int]) -> int:
         """The number that it is where symbols stand for `sizes`."""
         return value_of(self.terms, sizes, int, lambda n: max(n, 0))
 
+    def substitute(self, sizes: Mapping[str, Dim]) -> Dim:
+        """The size where symbols stand for other sizes, which may be symbolic too."""
+        return value_of(self.terms, sizes, int, lambda n: max_dim(n, 0))
+
     def __repr__(self) -> str:
-        return text(self.terms)
+        return dim_text(self.terms)
 
 
 if TYPE_CHECKING:
@@ -143,9 +210,11 @@ else:
 Shape = tuple[Dim, ...]
 
 
-def symbol(name: str, least: int = 1, most: float = math.inf) -> SymbolicDim:
+def symbol(
+    name: str, least: int = 1, most: float = math.inf, scope: Scope | None = None
+) -> SymbolicDim:
     """The size called `name`: any number from `least` to `most`."""
-    return SymbolicDim(atomic(Symbol(name, least, most)))
+    return SymbolicDim(atomic(Symbol(name, least, most, scope)))
 
 
 def dims(sizes: Iterable[Any]) -> Shape:
@@ -171,14 +240,14 @@ def max_dim(d1: Dim, d2: Dim) -> Dim:
     """The larger of two sizes of axes."""
     if type(d1) is not SymbolicDim and type(d2) is not SymbolicDim:
         return max(d1, d2)
-    return d2 + _positive_part(d1 - d2)
+    return d2 + _dim(positive_part(_terms(d1 - d2)))
 
 
 def min_dim(d1: Dim, d2: Dim) -> Dim:
     """The smaller of two sizes of axes."""
     if type(d1) is not SymbolicDim and type(d2) is not SymbolicDim:
         return min(d1, d2)
-    return d1 - _positive_part(d1 - d2)
+    return d1 - _dim(positive_part(_terms(d1 - d2)))
 
 
 def upper_bound(size: Dim) -> float:
@@ -232,15 +301,54 @@ def _common(sizes: Iterable[Dim]) -> Dim:
 
 
 def _is_dim(x: object) -> bool:
-    return isinstance(x, (int, SymbolicDim))
+    # Other arrays, and tracers, are operands of programs.
+    return isinstance(x, (int, SymbolicDim, np.integer)) or (
+        type(x) is np.ndarray and not x.shape and x.dtype.kind in "iu"
+    )
 
 
-def _terms(size: Dim) -> Polynomial:
-    return size.terms if type(size) is SymbolicDim else constant(index(size))
+def _number(size: Any) -> Dim:
+    """A size as an int, unless it is symbolic."""
+    return size if type(size) is SymbolicDim else index(size)
+
+
+def _terms(size: Dim, beside: SymbolicDim | None = None) -> Polynomial:
+    if type(size) is not SymbolicDim:
+        return constant(index(size))
+    if beside is not None and beside.scope is not size.scope:
+        check_one_scope("an operation on symbolic sizes", (beside, size))
+    return size.terms
+
+
+def check_one_scope(where: str, sizes: Iterable[Dim], error: type[Exception] = ValueError) -> None:
+    """`ValueError` unless all that are symbolic are of one scope."""
+    symbolic = [size for size in sizes if type(size) is SymbolicDim]
+    for size in symbolic:
+        if size.scope is not symbolic[0].scope:
+            raise error(
+                message(
+                    where,
+                    given=f"{symbolic[0]} of the {_scope_text(symbolic[0])}, "
+                    f"and {size} of the {_scope_text(size)}",
+                    expected="symbols of one scope",
+                    fix="Make all symbols with one call of jax.export.symbolic_shape, or pass it "
+                    "the scope of the first: symbolic_shape(..., scope=a.scope).",
+                )
+            )
+
+
+def _scope_text(size: SymbolicDim) -> str:
+    return "scope of no constraints" if size.scope is None else str(size.scope)
+
+
+def as_dim(terms: Polynomial) -> Dim:
+    """A polynomial as a size, as it is."""
+    return SymbolicDim(terms) if number_of(terms) is None else number_of(terms)
 
 
 def _dim(terms: Polynomial) -> Dim:
     """What is a number is an int."""
+    terms = rewritten(terms)
     number = number_of(terms)
     return SymbolicDim(terms) if number is None else number
 
@@ -257,67 +365,26 @@ def _quotient(size: Dim, parts: Dim) -> Dim:
         raise ZeroDivisionError(f"{size} divided by 0")
     if not _is_positive(parts):
         if not _is_positive(-parts):
-            _refuse(parts, f"the quotient {size} // {parts}", "a divisor of one sign for all sizes")
+            _refuse(parts, f"the quotient {size} // {parts}", question=">= 1")
         size, parts = -size, -parts
-    whole, rest = divided(_terms(size), _terms(parts))
-    lowest, highest = _quotient_bounds(rest, _terms(parts))
-    if lowest == highest:
-        return _dim(whole) + int(lowest)
-    reduced = lowest_terms(rest, _terms(parts))
-    if reduced != (rest, _terms(parts)):
-        return _dim(whole) + _quotient(*map(_dim, reduced))
-    return _dim(whole) + _proper_quotient(rest, _terms(parts))
+    beside = parts if type(parts) is SymbolicDim else None
+    return _dim(quotient(_terms(size, beside), _terms(parts)))
 
 
-def _quotient_bounds(rest: Polynomial, parts: Polynomial) -> tuple[float, float]:
-    """What the floor quotient is never below and above; apart if nothing is known."""
-    number = number_of(parts)
-    if number is not None:
-        return rounded_down(least(rest), number), rounded_down(most(rest), number)
-    is_proper = least(rest) >= 0 and least(minus(parts, rest)) > 0
-    return (0, 0) if is_proper or not rest else (-math.inf, math.inf)
-
-
-def _proper_quotient(rest: Polynomial, parts: Polynomial) -> Dim:
-    """A quotient that has no whole part, as an atom.
-
-    By floor(a / k) = -floor((k - 1 - a) / k) there are two forms; the simpler one is normal.
-    """
-    here = _dim(atomic(Quotient(rest, parts)))
-    number = number_of(parts)
-    if number is None:
-        return here
-    whole, other = divided(minus(constant(number - 1), rest), parts)
-    lowest, highest = _quotient_bounds(other, parts)
-    if lowest == highest:
-        return -(_dim(whole) + int(lowest))
-    if _simplicity(rest) <= _simplicity(other):
-        return here
-    return -(_dim(whole) + _dim(atomic(Quotient(other, parts))))
-
-
-def _simplicity(p: Polynomial) -> tuple[int, list[int]]:
-    return len(p), [n for _, n in p]
-
-
-def _positive_part(size: Dim) -> Dim:
-    """The larger of a size and 0, in normal form: the leading coefficient within is positive."""
-    terms = _terms(size)
-    if least(terms) >= 0 or most(terms) <= 0:
-        return size if least(terms) >= 0 else 0
-    if terms[0][1] < 0:
-        return size + _positive_part(-size)
-    shared = math.gcd(*[n for _, n in terms])
-    of = tuple([(product, n // shared) for product, n in terms])
-    return shared * _dim(atomic(PositivePart(of)))
-
-
-def _refuse(size: Dim, given: str, expected: str) -> NoReturn:
+def _refuse(size: SymbolicDim, given: str, *, question: str | None = None) -> NoReturn:
+    fix = "Trace the program for sizes that are numbers."
+    if question is not None:
+        fix = (
+            f"If it is so for all sizes that you mean, say so: symbolic_shape(..., "
+            f"constraints=('{size} {question.replace('> ', '>= 1 + ').replace('< ', '<= -1 + ')}',"
+            f")); else trace the program for sizes that are numbers."
+        )
+    known = "" if size.scope is None else f", in the {size.scope}"
     raise InconclusiveDimensionOperation(
         message(
             f"the symbolic size {size}",
-            given=given,
-            expected=expected,
-            fix="Trace the program for sizes that are numbers.",
+            given=f"{given}{known}",
+            expected="a size that is known" if question is None else "one answer for all sizes",
+            fix=fix,
         )
     )

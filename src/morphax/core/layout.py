@@ -127,6 +127,34 @@ class Format:
             fix = "Pass a sharding too: a Layout is that of the parts on each device."
             raise ValueError(_refusal("sharding", None, expected, fix))
 
+    def row_major(self, where: str, ndim: int | None = None) -> Any:
+        """The sharding; arrays lie row by row outside of programs.
+
+        Args:
+            where: who asks, for error text.
+            ndim: how many axes the array has, if that is known.
+
+        Raises:
+            ValueError: if the layout is another one.
+        """
+        layout = self.layout
+        if isinstance(layout, Layout):
+            if ndim is not None:
+                layout.check_rank(ndim, where)
+            in_order = layout.major_to_minor == tuple(range(len(layout.major_to_minor)))
+            if not in_order or layout.tiling or layout.sub_byte_element_size_in_bits:
+                raise ValueError(
+                    message(
+                        where,
+                        given=described(layout),
+                        expected="an array whose elements lie row by row, Layout((0, 1, ...)): "
+                        "those that programs take and give, and those outside, do",
+                        fix="Leave the layout open, Format(None, sharding), and lay values out "
+                        "inside of the program, by experimental.layout.with_layout_constraint.",
+                    )
+                )
+        return self.sharding
+
 
 def _refusal(argument: str, given: Any, expected: str, fix: str) -> str:
     where = f"Format, argument {argument}"

@@ -326,8 +326,13 @@ class AbstractSharding:
             )
 
     def with_axis(self, axis: int, along: AbstractSharding | None) -> AbstractSharding:
-        """The sharding of an array with one more axis, split as a vector `along`, else whole."""
-        new = ((),) if along is None else along.spec
+        """The sharding of an array with one more axis, split as a vector `along`, else whole.
+
+        Of the axes that split the vector those count that are explicit in this mesh.
+        """
+        new: tuple[Split, ...] = ((),) if along is None else along.spec
+        if along is not None and along.mesh != self.mesh:
+            new = (tuple([name for name in new[0] if name in self.mesh.explicit_axes]),)
         return AbstractSharding(self.mesh, (*self.spec[:axis], *new, *self.spec[axis:]))
 
     def without_axis(self, axis: int) -> AbstractSharding:

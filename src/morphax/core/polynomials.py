@@ -2,7 +2,7 @@
 
 A polynomial is a sum of products of *atoms*: symbols, floor quotients and positive parts of other
 polynomials.  In normal form like terms are collected and stand in order, the leading one first, so
-equal polynomials are equal tuples.  Bounds of their values follow from the ranges of the symbols.
+equal polynomials are equal tuples.  What is known of the values of symbols is in their *scope*.
 """
 
 from __future__ import annotations
@@ -17,6 +17,26 @@ from typing import Any, TypeVar, final
 T = TypeVar("T")
 
 
+class Scope:
+    """What is known of symbols besides their ranges; symbols of two scopes are never equal.
+
+    Args:
+        facts: polynomials that are not negative.
+        rules: ``(product, k, p)`` where `k` times a product of atoms always equals `p`.
+    """
+
+    facts: tuple[Polynomial, ...] = ()
+    rules: tuple[tuple[Product, int, Polynomial], ...] = ()
+
+    def stated_facts(self) -> list[tuple[Polynomial, str]]:
+        """Polynomials that are not negative because a user says so, in the user's words."""
+        return []
+
+    def stated_rules(self) -> list[tuple[tuple[Product, int, Polynomial], str]]:
+        """Equations, in the user's words."""
+        return []
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class Symbol:
@@ -25,6 +45,7 @@ class Symbol:
     name: str
     least: int = 1
     most: float = math.inf
+    scope: Scope | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -58,6 +79,8 @@ Product = tuple[Atom, ...]
 """The atoms of a product, in order, as often as they occur; none for the number 1."""
 Polynomial = tuple[tuple[Product, int], ...]
 """Products with their coefficients, none of which is 0, in order."""
+
+_FURTHER_PASSES = 8
 
 
 def constant(number: int) -> Polynomial:
@@ -108,7 +131,7 @@ def divided(p: Polynomial, d: Polynomial) -> tuple[Polynomial, Polynomial]:
     rest, remainder = p, Counter[Product]()
     while rest:
         product, n = rest[0]
-        cofactor = _without(product, leading)
+        cofactor = without(product, leading)
         times_d = 0 if cofactor is None else n // count
         if cofactor is not None and times_d:
             quotient[cofactor] += times_d
@@ -159,6 +182,31 @@ def symbols_of(p: Polynomial) -> Iterator[Symbol]:
             yield from symbols_of(atom.of)
 
 
+def scope_of(p: Polynomial) -> Scope | None:
+    """The scope of its symbols, which all of them share."""
+    return next((symbol.scope for symbol in symbols_of(p)), None)
+
+
+def rewritten(p: Polynomial) -> Polynomial:
+    """An equal polynomial without what a rule of its scope replaces.
+
+    Rules that replace each other's results are applied a bounded number of times.
+    """
+    scope = scope_of(p)
+    rules = () if scope is None else scope.rules
+    for _ in range(len(rules) + _FURTHER_PASSES):
+        before = p
+        for factor, k, equal in rules:
+            for product, n in p:
+                cofactor = without(product, factor)
+                if cofactor is not None and n % k == 0:
+                    p = minus(p, ((product, n),))
+                    p = plus(p, times(((cofactor, n // k),), equal))
+        if p == before:
+            break
+    return p
+
+
 def value_of(
     p: Polynomial, sizes: Mapping[str, T], number: Callable[[int], T], positive: Callable[[T], T]
 ) -> T:
@@ -194,52 +242,10 @@ def value_of(
 
 @lru_cache(maxsize=4096)
 def text(p: Polynomial) -> str:
-    """As in printed shapes: ``2*m*n - 3``."""
+    """In normal form: ``2*m*n - 3``; see `core.dim_text` for the form that users read."""
     signs = ["-" if n < 0 else "+" for _, n in p]
     texts = [f"{sign} {_term_text(*term)}" for sign, term in zip(signs, p, strict=True)]
     return " ".join(texts).removeprefix("+ ") or "0"
-
-
-@lru_cache(maxsize=4096)
-def least(p: Polynomial) -> float:
-    """A number that it is never below; minus infinity if none is known.
-
-    The bound is sound, and exact in the common cases.
-    """
-    number = number_of(p)
-    if number is not None:
-        return number
-    composed = [atom for atom in atoms_of(p) if type(atom) is not Symbol]
-    # An atom that contains others has a longer text than they.
-    for atom in sorted(composed, key=lambda atom: (-len(str(atom)), str(atom))):
-        bound = _without_atom(p, atom)
-        if bound is not None:
-            return max(_from_ranges(p), bound)
-    return _from_ranges(p)
-
-
-def most(p: Polynomial) -> float:
-    """A number that it is never above; infinity if none is known."""
-    return -least(times(p, constant(-1)))
-
-
-def range_of(atom: Atom) -> tuple[float, float]:
-    """What an atom is never below and never above."""
-    if type(atom) is Symbol:
-        return atom.least, atom.most
-    if type(atom) is PositivePart:
-        return max(least(atom.of), 0), max(most(atom.of), 0)
-    lowest, highest = least(atom.dividend), most(atom.dividend)
-    smallest, largest = max(least(atom.divisor), 1), most(atom.divisor)
-    lower = rounded_down(lowest, largest if lowest >= 0 else smallest)
-    return lower, rounded_down(highest, smallest if highest >= 0 else largest)
-
-
-def rounded_down(number: float, divisor: float) -> float:
-    """The quotient rounded down, of numbers that may be infinite; the divisor is positive."""
-    if math.isinf(number):
-        return number
-    return (0 if number >= 0 else -1) if math.isinf(divisor) else number // divisor
 
 
 def _term_text(product: Product, count: int) -> str:
@@ -252,16 +258,20 @@ def _normal(sums: Mapping[Product, int]) -> Polynomial:
     return tuple(sorted(terms, key=lambda term: _order(term[0]), reverse=True))
 
 
-def _order(product: Product) -> tuple[int, list[str]]:
+def _order(product: Product) -> tuple[int, list[tuple[bool, str]]]:
     """By degree, then by atoms: an order that multiplication keeps, as long division needs."""
-    return len(product), [str(atom) for atom in product]
+    return len(product), list(map(_rank, product))
+
+
+def _rank(atom: Atom) -> tuple[bool, str]:
+    return type(atom) is not Symbol, str(atom)
 
 
 def _merged(a: Product, b: Product) -> Product:
-    return tuple(sorted(a + b, key=str)) if a and b else a or b
+    return tuple(sorted(a + b, key=_rank)) if a and b else a or b
 
 
-def _without(product: Product, factor: Product) -> Product | None:
+def without(product: Product, factor: Product) -> Product | None:
     """The product divided by a factor; `None` if that is none."""
     rest = list(product)
     for atom in factor:
@@ -272,60 +282,4 @@ def _without(product: Product, factor: Product) -> Product | None:
 
 
 def _cancelled(p: Polynomial, atom: Atom) -> Polynomial:
-    return _normal({_without(product, (atom,)) or (): n for product, n in p})
-
-
-def _from_ranges(p: Polynomial) -> float:
-    """By the ranges of the atoms, each counted from its lower end: so products are not negative."""
-    lows = {atom: range_of(atom)[0] for atom in atoms_of(p)}
-    widths = {}
-    for atom, low in lows.items():
-        if math.isinf(low):
-            return -math.inf
-        p = replaced(p, atom, plus(atomic(atom), constant(int(low))))
-        widths[atom] = range_of(atom)[1] - low
-    total: float = 0
-    for product, n in p:
-        if product == ():
-            total += n
-        elif n < 0 and all([widths[atom] for atom in product]):
-            total += n * math.prod([widths[atom] for atom in product])
-    return total
-
-
-def _without_atom(p: Polynomial, atom: Atom) -> float | None:
-    """A bound by what is known of an atom that is composed; `None` if that is nothing."""
-    direction = _direction(p, atom)
-    if type(atom) is PositivePart:
-        # It is one of two things, and never below either.
-        cases = [least(replaced(p, atom, case)) for case in (atom.of, ())]
-        return max(cases) if direction > 0 else min(cases)
-    if type(atom) is Quotient and direction and (k := number_of(atom.divisor)):
-        # The quotient of a by k lies between (a - k + 1) / k and a / k.
-        bound = atom.dividend if direction < 0 else minus(atom.dividend, constant(k - 1))
-        scaled = plus(*_split(p, atom, k, bound))
-        return _ceil(least(scaled), k)
-    return None
-
-
-def _split(p: Polynomial, atom: Atom, k: int, bound: Polynomial) -> tuple[Polynomial, Polynomial]:
-    """`k` times what is free of the atom, and the rest with the bound for `k` times the atom."""
-    free = tuple([term for term in p if atom not in term[0]])
-    rest = tuple([term for term in p if atom in term[0]])
-    return times(free, constant(k)), replaced(rest, atom, bound)
-
-
-def _direction(p: Polynomial, atom: Atom) -> int:
-    """Whether it rises (1) or falls (-1) with the atom, which is linear in it; 0 if not known."""
-    signs = set()
-    for product, n in p:
-        if atom in product:
-            others = [a for a in product if a != atom]
-            if len(others) < len(product) - 1 or any([range_of(a)[0] < 0 for a in others]):
-                return 0
-            signs.add(1 if n > 0 else -1)
-    return signs.pop() if len(signs) == 1 else 0
-
-
-def _ceil(number: float, divisor: int) -> float:
-    return number if math.isinf(number) else -(-int(number) // divisor)
+    return _normal({without(product, (atom,)) or (): n for product, n in p})

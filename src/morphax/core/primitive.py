@@ -17,6 +17,8 @@ keyword arguments:
 `evaluate`           NumPy operands → NumPy result: the meaning, used by the reference engine.
 `kernel`             avals, params → `evaluate` for this signature, a function of NumPy operands
                      alone, or `None`.  Optional: decides once what `evaluate` decides each time.
+`fused`              avals, params → the name of the compiled operation that gives the same bits, as
+                     one step of a chain of operations (`engines/reference/fusion.py`), or `None`.
 `execute`            Arrays → Array(s), if eager mode should not use `evaluate` (programs, say).
 `lower`              StableHLO: a builder, the result's aval(s), operand values → result value(s).
 `jvp`                primals, tangents (`Zero` where known to be zero) → result, tangent of it.
@@ -208,6 +210,7 @@ class Primitive:
     lower: Rule = undeclared("lower")
     jvp: Rule = undeclared("jvp")
     kernel: Callable[..., Callable[..., Any] | None] | None = None
+    fused: Callable[..., str | None] | None = None
     execute: Callable[..., Any] | None = None
     interpret: Callable[..., Any] | None = None
     axis_flow: Callable[..., AxisFlow] | None = None
@@ -344,7 +347,7 @@ def _on_mesh(
     primitive: Primitive, params: dict[str, Param], avals: tuple[Any, ...], results: tuple[Any, ...]
 ) -> tuple[Any, ...]:
     """Results that vary over the mesh axes that operands vary over, and are split as they are."""
-    vary = [getattr(aval, "vma", frozenset()) for aval in avals]
+    vary: list[frozenset[Hashable]] = [getattr(aval, "vma", frozenset()) for aval in avals]
     if not primitive.separate:
         varying = primitive.varies_over(frozenset().union(*vary), **params)
         vary = [varying] * len(results)

@@ -8,6 +8,7 @@ from typing import Any, final
 
 from .. import dtypes
 from ..util.messages import described, message
+from .aval import AbstractValue
 from .layout import Format
 
 _FIELDS = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type", "is_ref")
@@ -75,8 +76,9 @@ class ShapeDtypeStruct:
             ShapeDtypeStruct(shape=(2, 3), dtype=float32)
         """
         found = {name: getattr(x, name) for name in _FIELDS if hasattr(x, name)}
-        if not getattr(x, "committed", True):
-            del found["sharding"]
+        is_open = isinstance(x, AbstractValue) and getattr(x, "split", None) is None
+        if is_open or not getattr(x, "committed", True):
+            found.pop("sharding", None)
         if not {"shape", "dtype"} <= found.keys():
             raise TypeError(
                 message(

@@ -26,8 +26,8 @@ from .jaxpr import Equation, Jaxpr, joined_effects, make_template
 from .primitive import Primitive, infer, operands_differ
 from .references import AbstractRef, check_is_reference
 from .sources import equation_source
-from .trace import Trace, Tracer, _current, check_live, new_trace
-from .values import aval_of, pinned, pinned_types, type_of_pinned
+from .trace import Trace, Tracer, _current, check_live, new_trace, set_current_trace
+from .values import aval_of, computed, pinned, pinned_types, type_of_pinned
 from .varying import varying_alike
 
 if TYPE_CHECKING:
@@ -194,6 +194,9 @@ class StagingTrace(Trace):
         if known is None:
             if isinstance(x, Tracer):
                 check_live(x)
+            if type(x) in computed:
+                with set_current_trace(self):
+                    return self.atom(computed[type(x)](x))
             aval = aval_of(x)
             if type(aval) is AbstractRef:
                 check_is_reference(x)

@@ -17,8 +17,11 @@ from ..config import current as current_config
 from ..util.memo import ResultTable
 from ..util.messages import described, message
 from .aval import AbstractValue, DType, Operand, ShapedArray
+from .dims import SymbolicDim
 
 _aval_by_type: dict[type, Callable[[Any], Any]] = {}
+computed: dict[type, Callable[[Any], Any]] = {}
+"""From values of a type to the operation by which a program computes them: they are no numbers."""
 conversions: dict[type, Callable[[Any], Any]] = {}
 """From values of a type to something that NumPy converts; asked where NumPy fails by itself."""
 
@@ -218,6 +221,7 @@ for (_, _aval), _type in type_of_pinned.items():
 for _type in (bool, float, complex):
     register_value_type(_type, _python_scalar_aval)
 register_value_type(int, _int_aval)
+register_value_type(SymbolicDim, lambda size: _scalar_avals[int, current_config().enable_x64])
 register_value_type(np.ndarray, _array_aval)
 register_value_type(np.generic, _numpy_scalar_aval)
 # Its type does not tell the dtype: `float0` is one of many.

@@ -68,7 +68,7 @@ def call_python(
     attributes = _on_one_device(b, ordered)
     index = len(b.module.callbacks)
     b.module.callbacks.append(_Call(function, len(operands), ordered))
-    return b.ops(
+    results = b.ops(
         "stablehlo.custom_call",
         outs,
         *operands,
@@ -80,6 +80,16 @@ def call_python(
         backend_config=f"{{index = {index} : ui64}}",
         **attributes,
     )
+    return [_on_all_devices(b, out, x) for out, x in zip(outs, results, strict=True)]
+
+
+def _on_all_devices(b: Builder, out: Any, x: Value) -> Value:
+    """A result of a call by one device, whole on each: else the others have garbage for it."""
+    if b.module.num_devices == 1 or b.axes is not None or held_as_key_data(out):
+        return x
+    mesh = b.module.mesh_name(f'<["all"={b.module.num_devices}]>')
+    text = f"#sdy.sharding<@{mesh}, [{', '.join(['{}'] * len(out.shape))}]>"
+    return b.op("sdy.sharding_constraint", out, x, sharding=text)
 
 
 def _on_one_device(b: Builder, ordered: bool) -> dict[str, str]:

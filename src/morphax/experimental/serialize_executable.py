@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..control.jit.compiled import Compiled
-from ..control.jit.stage_info import Stage
+from ..control.jit.compiled import Compiled, CompiledProgram
+from ..control.jit.stage_info import ArgInfo
 from ..engines.xla import saved_executable
 from ..engines.xla.executable import Executable
 from ..runtime.devices import devices
@@ -59,7 +59,8 @@ def deserialize_and_load(
 ) -> Compiled:
     """The compiled function that `serialize` has made into bytes.
 
-    The bytes are code and are run: load only those that you trust.
+    The bytes hold machine code, which runs when the function is called: load only those that you
+    trust.  Reading them calls no other code, and damage is found by a digest.
 
     Args:
         serialized: the bytes.
@@ -68,7 +69,7 @@ def deserialize_and_load(
         execution_devices: the device it runs on, as a sequence of one.
 
     Raises:
-        pickle.UnpicklingError: if the bytes are no executable.
+        pickle.UnpicklingError: if the bytes are no executable, or damaged.
         ValueError: if it was compiled by another version, for another machine, or the structures or
             the devices do not fit.
     """
@@ -98,11 +99,13 @@ def deserialize_and_load(
         )
     names = [f"number {i}" for i in range(given[0])]
     program = plan.program
-    stage = Stage(in_tree, out_tree, program.in_avals, program.out_avals, program.donated)
+    donated = set(program.donated)
+    infos = [ArgInfo(aval, i in donated) for i, aval in enumerate(program.in_avals)]
 
     def call_observed(leaves: Sequence[Any]) -> Any:
         # Operations that could be watched one by one are gone.
         return compiled.apply(leaves)
 
-    compiled = Compiled(stage, program.info.function, plan, names, call_observed)
+    ready = CompiledProgram(program.info.function, plan, names, call_observed)
+    compiled = Compiled(ready, [], in_tree.unflatten(infos), out_tree)
     return compiled

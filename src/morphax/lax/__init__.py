@@ -76,8 +76,6 @@ from .elementwise.convert import bitcast_convert_type as bitcast_convert_type
 from .elementwise.convert import bitcast_convert_type_p as bitcast_convert_type_p
 from .elementwise.convert import convert_element_type as convert_element_type
 from .elementwise.convert import convert_element_type_p as convert_element_type_p
-from .elementwise.convert import reduce_precision as reduce_precision
-from .elementwise.convert import reduce_precision_p as reduce_precision_p
 from .elementwise.exponential import exp as exp
 from .elementwise.exponential import exp2 as exp2
 from .elementwise.exponential import exp2_p as exp2_p
@@ -131,6 +129,8 @@ from .elementwise.powers import sqrt as sqrt
 from .elementwise.powers import sqrt_p as sqrt_p
 from .elementwise.powers import square as square
 from .elementwise.powers import square_p as square_p
+from .elementwise.precision import reduce_precision as reduce_precision
+from .elementwise.precision import reduce_precision_p as reduce_precision_p
 from .elementwise.rounding import RoundingMethod as RoundingMethod
 from .elementwise.rounding import ceil as ceil
 from .elementwise.rounding import ceil_p as ceil_p
@@ -255,6 +255,7 @@ from .reduction.reductions import reduce_prod_p as reduce_prod_p
 from .reduction.reductions import reduce_sum as reduce_sum
 from .reduction.reductions import reduce_xor as reduce_xor
 from .reduction.reductions import reduce_xor_p as reduce_xor_p
+from .shape.common_shapes import broadcast_shapes as broadcast_shapes
 from .shape.dce_sink import dce_sink as dce_sink
 from .shape.dce_sink import dce_sink_p as dce_sink_p
 from .shape.filling import broadcasted_iota as broadcasted_iota
@@ -279,7 +280,6 @@ from .shape.optimization_barrier import optimization_barrier as optimization_bar
 from .shape.optimization_barrier import optimization_barrier_p as optimization_barrier_p
 from .shape.shape_operations import broadcast as broadcast
 from .shape.shape_operations import broadcast_in_dim as broadcast_in_dim
-from .shape.shape_operations import broadcast_shapes as broadcast_shapes
 from .shape.shape_operations import broadcast_to_rank as broadcast_to_rank
 from .shape.shape_operations import collapse as collapse
 from .shape.shape_operations import expand_dims as expand_dims

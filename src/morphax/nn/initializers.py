@@ -19,6 +19,7 @@ from .. import numpy as jnp
 from .. import random
 from ..dtypes import canonicalize
 from ..lax.ground.axes import canonical_axis, canonical_shape
+from ..lax.shape.resharding import laid_out
 from ..util.messages import message
 
 # Standard deviation of a standard normal variable cut off at ±2.
@@ -57,18 +58,10 @@ def _drawn(draw: Callable[[Any, tuple[int, ...], Any], Any], default: Any) -> In
     """An initializer from a function of key, shape and dtype."""
 
     def init(key: Any, shape: Any, dtype: Any = None, out_sharding: Any = None) -> Any:
-        if out_sharding is not None:
-            raise ValueError(
-                message(
-                    "an initializer, argument out_sharding",
-                    given=f"{out_sharding!r:.80}",
-                    expected="None",
-                    fix="Place the result with jax.device_put.",
-                )
-            )
         sizes = canonical_shape("an initializer, argument shape", shape)
         chosen = default if dtype is None else dtype
-        return draw(key, sizes, canonicalize(float) if chosen is None else chosen)
+        drawn = draw(key, sizes, canonicalize(float) if chosen is None else chosen)
+        return laid_out("an initializer", drawn, out_sharding)
 
     return init
 

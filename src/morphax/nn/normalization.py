@@ -133,6 +133,7 @@ def logsumexp(
     return (out, sign) if return_sign else out
 
 
+@replayed(1)
 def logmeanexp(x: Any, axis: Axis = None, where: Any = None, keepdims: bool = False) -> Any:
     """log of the mean of exp(x) over axes."""
     total = logsumexp(x, axis=axis, where=where, keepdims=keepdims)

@@ -105,12 +105,14 @@ def minimum(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     return min_p.bind(*promoted("minimum", x, y))
 
 
+@replayed(2)
 def fmax(x1: Any, x2: Any) -> Any:
     """The larger of two values, element by element; NaN only if both are NaN."""
     x1, x2 = promoted("fmax", x1, x2)
     return chosen(_prefers_first(greater(x1, x2), x2), x1, x2)
 
 
+@replayed(2)
 def fmin(x1: Any, x2: Any) -> Any:
     """The smaller of two values, element by element; NaN only if both are NaN."""
     x1, x2 = promoted("fmin", x1, x2)
@@ -213,6 +215,7 @@ def _as_weak_as(result: Any, x: Any, y: Any) -> Any:
     return convert(result, result.aval.dtype, True) if weak else result
 
 
+@replayed(2)
 def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
     """Floor division and remainder together."""
     x1, x2 = _numbers("divmod", x1, x2)
@@ -295,6 +298,7 @@ def _like(x: Any, value: float) -> Any:
     return lax.full_like(x, value)
 
 
+@replayed(2)
 def float_power(x1: Any, x2: Any, /) -> Any:
     """x raised to the power y, in floating point."""
     return lax.pow(*promoted_inexact("float_power", x1, x2))
@@ -316,6 +320,7 @@ def cbrt(x: Any, /) -> Any:
     return lax.cbrt(*promoted_inexact("cbrt", x))
 
 
+@replayed(1)
 def reciprocal(x: Any, /) -> Any:
     """1 / x, element by element."""
     (x,) = promoted_inexact("reciprocal", as_array("reciprocal", x))

@@ -9,8 +9,10 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of, is_value
+from ..core.dims import Dim, SymbolicDim
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
+from ..lax.shape.filling import size_value
 from ..util.messages import described, message
 from .axes import canonical_axes
 from .complex import is_complex
@@ -27,6 +29,8 @@ def _count(a: Any, axis: Axis, where: Any) -> Any:
     if where is None:
         axes = canonical_axes("mean", axis, a.aval.ndim)
         count = math.prod([a.aval.shape[i] for i in axes])
+        if type(count) is SymbolicDim:
+            return size_value(count, a.aval.dtype)
         # Beyond the range of int32, Python's integers are no operands.
         return float(count) if type(count) is int and count > _LARGEST_INT32 else count
     return sum(broadcast_to(where, a.aval.shape), axis, a.aval.dtype, keepdims=True)
@@ -109,6 +113,10 @@ def var(
     return result if result.aval.dtype == target else convert(result, target)
 
 
+def _number(count: Dim, beside: Any) -> Any:
+    return float(count) if type(count) is int else size_value(count, beside.aval.dtype)
+
+
 def _subtracted(less: Any) -> Any:
     """What to take off the number of elements; `TypeError` unless it is a number."""
     if is_value(less):
@@ -155,6 +163,7 @@ def std(
     )
 
 
+@replayed(1)
 def average(
     a: Any,
     axis: Axis = None,
@@ -168,7 +177,8 @@ def average(
         result = mean(a, axis, keepdims=keepdims)
         axes = canonical_axes("average", axis, a.aval.ndim)
         # A float: there may be more elements than an int32 counts.
-        total: Any = lax.full_like(result, float(math.prod([a.aval.shape[i] for i in axes])))
+        count = math.prod([a.aval.shape[i] for i in axes])
+        total: Any = lax.full_like(result, _number(count, result))
     else:
         a, weights = promoted_inexact("average", a, _along(weights, a, axis))
         total = sum(broadcast_to(weights, a.aval.shape), axis, keepdims=keepdims)

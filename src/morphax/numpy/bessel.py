@@ -8,12 +8,14 @@ import numpy as np
 
 from .. import lax
 from ..control.custom.custom_jvp import custom_jvp
+from ..engines.reference.replay import replayed
 from ..lax.elementwise.bessel import i1_over_x
 from ..util.messages import described, message
 from .complex import is_complex
 from .operands import promoted_inexact
 
 
+@replayed(1)
 def i0(x: Any) -> Any:
     """I₀(x), the modified Bessel function of order 0, element by element.
 

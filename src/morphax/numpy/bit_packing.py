@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
+from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer
 from ..util.messages import message
@@ -40,6 +41,7 @@ def _last(name: str, a: Any, axis: Any) -> tuple[Any, int]:
     return moveaxis(a, place, -1), place
 
 
+@replayed(1)
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     """Eight truth values along an axis to one byte; missing ones at the end count as false.
 
@@ -76,6 +78,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     return moveaxis(lax.reduce_sum(lax.mul(bits, weights), (len(rest) + 1,)), -1, place)
 
 
+@replayed(1)
 def unpackbits(
     a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Any:

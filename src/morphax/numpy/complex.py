@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from .operands import as_array, constant
 
@@ -23,6 +24,7 @@ def real(val: Any, /) -> Any:
     return lax.real(val) if is_complex(val) else val
 
 
+@replayed(1)
 def imag(val: Any, /) -> Any:
     """The imaginary part of each element; 0 for real numbers."""
     val = as_array("imag", val)
@@ -38,6 +40,7 @@ def conjugate(x: Any, /) -> Any:
 conj = conjugate
 
 
+@replayed(1)
 def angle(z: Any, deg: bool = False) -> Any:
     """The argument of complex numbers, in (−π, π], or in degrees.
 
@@ -58,12 +61,14 @@ def _floating(name: str, x: Any) -> Any:
     return x if is_inexact else convert(x, dtypes.python_scalar_dtype(float))
 
 
+@replayed(1)
 def iscomplex(x: Any) -> Any:
     """Where the imaginary part is not zero."""
     part = imag(x)
     return lax.ne(part, lax.full_like(part, 0))
 
 
+@replayed(1)
 def isreal(x: Any) -> Any:
     """Where the imaginary part is zero."""
     part = imag(x)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import lax
+from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..util.messages import message
 from .complex import conjugate
@@ -13,6 +14,7 @@ from .operands import as_array, inexact_type
 _MODES = ("full", "same", "valid")
 
 
+@replayed(2)
 def convolve(
     a: Any,
     v: Any,
@@ -41,6 +43,7 @@ def convolve(
     return _slid(a, lax.rev(v, (0,)), mode, precision, preferred_element_type)
 
 
+@replayed(2)
 def correlate(
     a: Any,
     v: Any,

@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes, lax, tree
 from ..array import Array
 from ..core import aval_of, is_value
+from ..core.values import computed
 from ..dtypes.numbers import checked_int, host_scalar
 from ..lax.elementwise.convert import convert
 from ..lax.ground.placing import device_put
@@ -96,6 +97,8 @@ def _contents(object: Any, dtype: Any) -> Any:
         return _scalar(object, dtype)
     if hasattr(object, "aval"):
         return object if dtype is None else convert(object, dtype)
+    if type(object) in computed:
+        return _contents(computed[type(object)](object), dtype)
     if is_value(object):
         return _from_numpy(np.asarray(object), dtype)
     if isinstance(object, (list, tuple)):

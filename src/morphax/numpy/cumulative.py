@@ -74,6 +74,7 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
     return cumprod(_without_nan("nancumprod", a, 1), axis, dtype, out)
 
 
+@replayed(1)
 def cumulative_sum(
     x: Any, /, *, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:

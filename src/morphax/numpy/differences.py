@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..core.dims import SymbolicDim, max_dim, min_dim
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import counted
@@ -26,6 +27,9 @@ from .shaping import broadcast_to, moveaxis, ravel, reshape
 def _cut(x: Any, axis: int, start: int, stop: int | None) -> Any:
     """``x[start:stop]`` along an axis."""
     size = aval_of(x).shape[axis]
+    if type(size) is SymbolicDim:
+        high = size if stop is None else stop if stop >= 0 else max_dim(size + stop, 0)
+        return lax.slice_in_dim(x, min_dim(start, size), max_dim(start, high), axis=axis)
     low, high, _ = slice(start, stop).indices(size)
     return lax.slice_in_dim(x, low, max(low, high), axis=axis)
 
@@ -68,6 +72,7 @@ def _end(value: Any, shape: tuple[int, ...], axis: int) -> Any:
     return broadcast_to(value, tuple([1 if i == axis else n for i, n in enumerate(shape)]))
 
 
+@replayed(1)
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """The differences of neighbours in the flattened array, between two given ends."""
     steps = diff(ravel(as_array("ediff1d", ary)))
@@ -78,6 +83,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     return concatenate([ravel(as_array("ediff1d", p)) for p in parts if p is not None], 0, dtype)
 
 
+@replayed(1)
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int | None = None) -> Any:
     """Slopes by differences: central inside, one-sided at the ends.
 
@@ -139,6 +145,7 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
     return concatenate([ends[0], inside, ends[1]], axis)
 
 
+@replayed(2)
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """The integral along an axis by the trapezoidal rule.
 
@@ -161,6 +168,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return multiply(0.5, sum_(multiply(dx, pairs), -1))
 
 
+@replayed(1)
 def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi) -> Any:
     """`p` with jumps of more than half a period taken away, by multiples of it.
 

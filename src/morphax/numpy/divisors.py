@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
-from ..lax.shape.shape_operations import broadcast_shapes
+from ..lax.shape.common_shapes import broadcast_shapes
 from ..util.messages import described, message
 from .operands import promoted
 from .shaping import broadcast_to

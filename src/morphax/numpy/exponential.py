@@ -22,6 +22,7 @@ def exp(x: Any, /) -> Any:
     return lax.exp(*promoted_inexact("exp", x))
 
 
+@replayed(1)
 def exp2(x: Any, /) -> Any:
     """2ˣ, element by element."""
     return lax.exp2(*promoted_inexact("exp2", x))
@@ -37,11 +38,13 @@ def log(x: Any, /) -> Any:
     return lax.log(*promoted_inexact("log", x))
 
 
+@replayed(1)
 def log2(x: Any, /) -> Any:
     """The logarithm of x to base 2."""
     return _logarithm("log2", x, 2.0)
 
 
+@replayed(1)
 def log10(x: Any, /) -> Any:
     """The logarithm of x to base 10."""
     return _logarithm("log10", x, 10.0)
@@ -65,6 +68,7 @@ def log1p(x: Any, /) -> Any:
 
 @replayed(2)
 @checked_as_one
+@replayed(2)
 def logaddexp(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> Any:
     """log(eˣ + eʸ), element by element, without overflow in between.
 
@@ -83,6 +87,7 @@ def logaddexp(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> A
 
 @replayed(2)
 @checked_as_one
+@replayed(2)
 def logaddexp2(x1: Any, x2: Any, /, *, out: None = None, where: None = None) -> Any:
     """log₂(2ˣ + 2ʸ), element by element, without overflow in between."""
     if out is not None or where is not None:

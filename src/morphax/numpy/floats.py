@@ -40,11 +40,13 @@ def copysign(x1: Any, x2: Any, /) -> Any:
     return where(signbit(x2), lax.neg(size), size)
 
 
+@replayed(2)
 def nextafter(x: Any, y: Any, /) -> Any:
     """The float next to x in the direction of y."""
     return lax.nextafter(*_real("nextafter", x, y))
 
 
+@replayed(1)
 def spacing(x: Any, /) -> Any:
     """The distance from x to the next float away from zero, with the sign of x."""
     (x,) = _real("spacing", x)
@@ -107,6 +109,7 @@ def _power_of_two(exponent: Any, dtype: Any) -> Any:
     return lax.bitcast_convert_type(shifted, dtype)
 
 
+@replayed(2)
 def ldexp(x1: Any, x2: Any, /) -> Any:
     """x₁ · 2^x₂, rounded once.
 
@@ -154,6 +157,7 @@ def _widened(x: Any, shape: tuple[int, ...]) -> Any:
     return lax.broadcast_in_dim(x, shape, tuple(range(first, len(shape))))
 
 
+@replayed(1)
 def frexp(x: Any, /) -> tuple[Any, Any]:
     """m and n with x = m · 2ⁿ and ½ ≤ |m| < 1; n is 0 for zeros, infinities and NaN."""
     (x,) = _real("frexp", x)

@@ -10,6 +10,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import check_callable, integer
@@ -25,6 +26,7 @@ from .selection import where
 from .shaping import moveaxis
 
 
+@replayed(2)
 def logspace(
     start: Any,
     stop: Any,
@@ -39,6 +41,7 @@ def logspace(
     return result if dtype is None else convert(result, dtypes.requested(dtype, "logspace"))
 
 
+@replayed(2)
 def geomspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
 ) -> Any:

@@ -26,7 +26,16 @@ import numpy as np
 from .. import dtypes, errors
 from ..array import Array
 from ..core import Tracer, aval_of, is_value
-from ..core.dims import Dim, Shape, SymbolicDim, clamp_dim, max_dim, min_dim
+from ..core.dims import (
+    Dim,
+    Shape,
+    SymbolicDim,
+    broadcast_shapes,
+    clamp_dim,
+    is_static,
+    max_dim,
+    min_dim,
+)
 from ..util.memo import memoize
 from ..util.messages import described, message
 from .creation import asarray
@@ -35,11 +44,15 @@ from .creation import asarray
 @final
 @dataclass(frozen=True, slots=True)
 class SliceAxis:
-    """An axis that is sliced: `count` elements from `start`, `step` apart (perhaps backwards)."""
+    """An axis that is sliced: `count` elements from `start`, `step` apart (perhaps backwards).
+
+    A `stop` behind the last of them, if there is one, is simpler than the place of that.
+    """
 
     start: Dim
     step: int
     count: Dim
+    stop: Dim | None = None
 
 
 @final
@@ -170,9 +183,13 @@ def _axes_used(part: Any) -> int:
     return np.ndim(part) if _is_mask(part) else 1
 
 
+def _bound(given: Any) -> Dim | None:
+    return given if given is None or type(given) is SymbolicDim else as_int(given)
+
+
 def _slice_signature(part: builtins.slice) -> tuple[Any, ...]:
     try:
-        return tuple([None if b is None else as_int(b) for b in (part.start, part.stop, part.step)])
+        return (_bound(part.start), _bound(part.stop), part.step and as_int(part.step))
     except TypeError as error:
         raise IndexError(
             message(
@@ -281,7 +298,9 @@ def _no_elements(axis: int, shape: Shape) -> IndexError:
 def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
     """The common shape of index arrays."""
     try:
-        return np.broadcast_shapes(*shapes)
+        if all(map(is_static, shapes)):
+            return np.broadcast_shapes(*shapes)
+        return broadcast_shapes(shapes)
     except ValueError:
         raise IndexError(
             message(
@@ -311,28 +330,27 @@ def _slice_axis(part: tuple[Any, ...], size: Dim) -> SliceAxis:
                 fix="Leave out the step, or give 1 or -1.",
             )
         )
-    if type(size) is SymbolicDim:
-        start, stop, step = part
+    start, stop, step = part
+    if SymbolicDim in (type(size), type(start), type(stop)):
         return _symbolic_slice(start, stop, step, size)
     chosen = range(*builtins.slice(*part).indices(size))
     return SliceAxis(chosen.start if chosen else 0, chosen.step, len(chosen))
 
 
-def _symbolic_slice(
-    start: int | None, stop: int | None, step: int | None, size: SymbolicDim
-) -> SliceAxis:
+def _symbolic_slice(start: Dim | None, stop: Dim | None, step: int | None, size: Dim) -> SliceAxis:
     """What `slice.indices` says, for all sizes."""
     step = 1 if step is None else step
     low, high = (0, size) if step > 0 else (-1, size - 1)
 
-    def bound(given: int | None, default: Dim) -> Dim:
+    def bound(given: Dim | None, default: Dim) -> Dim:
         if given is None:
             return default
         return clamp_dim(low, given + size if given < 0 else given, high)
 
     first, last = (low, high) if step > 0 else (high, low)
     start, stop = bound(start, first), bound(stop, last)
-    return SliceAxis(start, step, max_dim(-(-(stop - start) // step), 0))
+    count = max_dim(-(-(stop - start) // step), 0)
+    return SliceAxis(start, step, count, max_dim(start, stop) if step > 1 else None)
 
 
 def _without_ellipsis(shape: tuple[int, ...], signature: Signature) -> Signature:

@@ -16,10 +16,13 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..array import Array
 from ..core import aval_of
+from ..core.dims import Dim, SymbolicDim, max_dim, min_dim
 from ..lax.ground.axes import dilated
 from ..lax.ground.dimension_numbers import GatherDimensionNumbers, GatherScatterMode
 from ..lax.ground.linear_structure import broadcast_in_dim_p
+from ..lax.shape.filling import size_value
 from ..util.host_memory import MANY, pooled
 from ..util.messages import message
 from .index_plan import (
@@ -82,7 +85,7 @@ def _sliced(x: Any, plan: IndexPlan) -> Any:
         span = dilated(axis.count, abs(axis.step))
         start = axis.start if axis.step > 0 else axis.start + 1 - span
         starts.append(0 if axis.count == 0 else start)
-        limits.append(starts[-1] + span)
+        limits.append(starts[-1] + span if axis.stop is None else axis.stop)
         strides.append(abs(axis.step))
         if axis.step < 0:
             reversed_axes.append(i)
@@ -136,10 +139,17 @@ def nothing_taken(where: str, x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def index_columns(
-    arrays: Sequence[Any], sizes: Sequence[int], batch_shape: tuple[int, ...], wrap: bool
+    arrays: Sequence[Any], sizes: Sequence[Dim], batch_shape: tuple[int, ...], wrap: bool
 ) -> Any:
     """Index arrays, broadcast together, as the columns of one array of indices."""
-    known = [known_values(a) for a in arrays]
+    # What is beyond the end of an axis of symbolic size, or counted from there, is not known; and
+    # how indices are split over a mesh is part of the result's type.
+    known = [
+        None
+        if type(n) is SymbolicDim or (type(a) is Array and a.aval.is_on_mesh)
+        else known_values(a)
+        for a, n in zip(arrays, sizes, strict=True)
+    ]
     if all(k is not None for k in known):
         write = pooled(_known_columns) if math.prod(batch_shape) >= MANY else _known_columns
         return write(known, sizes, batch_shape, wrap)
@@ -192,8 +202,15 @@ def _traced_index(a: Any, size: int, dtype: Any, wrap: bool) -> Any:
     a = lax.convert_element_type(a, dtype)
     if dtype.kind == "u" or not wrap:
         return a
-    zero, whole = np.zeros((), dtype)[()], np.asarray(size).astype(dtype)[()]
+    zero, whole = np.zeros((), dtype)[()], _whole(size, dtype)
     return lax.select(lax.lt(a, zero), lax.add(a, whole), a)
+
+
+def _whole(size: Dim, dtype: Any) -> Any:
+    """The size of an axis as an index, reduced to the range of the dtype."""
+    if type(size) is SymbolicDim:
+        return size_value(size, dtype)
+    return np.asarray(size).astype(dtype)[()]
 
 
 def _column(a: Any, batch_shape: tuple[int, ...]) -> Any:
@@ -205,3 +222,12 @@ def _column(a: Any, batch_shape: tuple[int, ...]) -> Any:
         broadcast_dimensions=tuple(range(first, width)),
         sharding=None,
     )
+
+
+def symbolic_diagonal(a: Any, offset: int) -> Any:
+    """A diagonal of the matrices along the last two axes, looked up element by element."""
+    rows, columns = aval_of(a).shape[-2:]
+    first, second = max(-offset, 0), max(offset, 0)
+    places = lax.iota(np.int32, max_dim(min_dim(rows - first, columns - second), 0))
+    pair = lax.add(places, np.int32(first)), lax.add(places, np.int32(second))
+    return getitem(a, (Ellipsis, *pair))

@@ -10,9 +10,11 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..core.dims import SymbolicDim
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer, integer_tuple, members
+from ..lax.shape.filling import size_value
 from ..lax.shape.resharding import split_as
 from ..util.messages import message
 from .at import At
@@ -54,6 +56,7 @@ def concatenate(arrays: Any, axis: int | None = 0, dtype: Any = None) -> Any:
 concat = concatenate
 
 
+@replayed(2)
 def append(arr: Any, values: Any, axis: int | None = None) -> Any:
     """`values` behind `arr`."""
     arr = as_array("append", arr)
@@ -197,6 +200,8 @@ def repeat(
     axis = canonical_axis("repeat", axis, a.aval.ndim)
     size = a.aval.shape[axis]
     if total_repeat_length is None:
+        if type(size) is SymbolicDim and np.ndim(repeats) == 0:
+            return _repeated_alike(a, int(_known_counts(repeats, 1)[0]), axis)
         counts = _known_counts(repeats, size)
         if size and (counts == counts[0]).all():
             return _repeated_alike(a, int(counts[0]), axis)
@@ -246,11 +251,13 @@ def flip(m: Any, axis: Any = None) -> Any:
     return lax.rev(m, canonical_axes("flip", axis, m.aval.ndim))
 
 
+@replayed(1)
 def fliplr(m: Any) -> Any:
     """`m` with its columns in reverse order."""
     return flip(m, 1)
 
 
+@replayed(1)
 def flipud(m: Any) -> Any:
     """`m` with its rows in reverse order."""
     return flip(m, 0)
@@ -327,12 +334,13 @@ def _members_of_vector(shift: Any) -> list[Any]:
 
 
 def _rolled(a: Any, amount: Any, axis: int, size: int) -> Any:
-    if isinstance(amount, (int, np.integer)):
+    if isinstance(amount, (int, np.integer)) and type(size) is int:
         cut = -int(amount) % size
         parts = [lax.slice_in_dim(a, cut, size, axis=axis), lax.slice_in_dim(a, 0, cut, axis=axis)]
         return lax.concatenate(parts, axis) if cut else a
-    places = lax.sub(np.arange(size, dtype=np.int32), lax.convert_element_type(amount, np.int32))
-    wrapped = lax.rem(lax.add(lax.rem(places, np.int32(size)), np.int32(size)), np.int32(size))
+    count = size_value(size, np.dtype(np.int32))
+    places = lax.sub(lax.iota(np.int32, size), lax.convert_element_type(amount, np.int32))
+    wrapped = lax.rem(lax.add(lax.rem(places, count), count), count)
     return getitem(a, (slice(None),) * axis + (wrapped,))
 
 

@@ -100,6 +100,7 @@ def greater_equal(x: Any, y: Any, /) -> Any:
     return _compared("greater_equal", ge_p, operator.ge, x, y)
 
 
+@replayed(2)
 def logical_and(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x and y, element by element; a number counts as true unless it is zero."""
     if out is not None or where is not None:
@@ -109,6 +110,7 @@ def logical_and(x: Any, y: Any, /, *, out: None = None, where: None = None) -> A
     )
 
 
+@replayed(2)
 def logical_or(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """x or y, element by element; a number counts as true unless it is zero."""
     if out is not None or where is not None:
@@ -116,6 +118,7 @@ def logical_or(x: Any, y: Any, /, *, out: None = None, where: None = None) -> An
     return or_p.bind(*promoted("logical_or", as_truth("logical_or", x), as_truth("logical_or", y)))
 
 
+@replayed(2)
 def logical_xor(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
     """either x or y, element by element; a number counts as true unless it is zero."""
     if out is not None or where is not None:
@@ -125,6 +128,7 @@ def logical_xor(x: Any, y: Any, /, *, out: None = None, where: None = None) -> A
     )
 
 
+@replayed(1)
 def logical_not(x: Any, /) -> Any:
     """not x, element by element; a number counts as true unless it is zero."""
     return not_p.bind(as_truth("logical_not", x))
@@ -159,6 +163,7 @@ def bitwise_not(x: Any, /) -> Any:
 bitwise_invert = invert = bitwise_not
 
 
+@replayed(2)
 def left_shift(x: Any, y: Any, /) -> Any:
     """The bits of x moved up by y places: x · 2ʸ; booleans count as integers."""
     return lax.shift_left(*_integers("left_shift", x, y))
@@ -175,6 +180,7 @@ def _integers(name: str, x: Any, y: Any) -> Any:
 bitwise_left_shift = left_shift
 
 
+@replayed(2)
 def right_shift(x1: Any, x2: Any, /) -> Any:
     """The bits of x moved down by y places; a negative x keeps its sign."""
     x1, x2 = _integers("right_shift", x1, x2)
@@ -186,6 +192,7 @@ def right_shift(x1: Any, x2: Any, /) -> Any:
 bitwise_right_shift = right_shift
 
 
+@replayed(1)
 def bitwise_count(x: Any, /) -> Any:
     """The number of bits set in |x|, as uint8."""
     (x,) = promoted("bitwise_count", x)

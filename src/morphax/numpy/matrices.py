@@ -10,10 +10,11 @@ import numpy as np
 from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
+from ..core.dims import Dim
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
-from ..lax.ground.axes import check_callable, counted, integer
+from ..lax.ground.axes import check_callable, counted, integer, integer_or_size
 from ..util.messages import message
 from .arithmetic import power
 from .at import At
@@ -32,10 +33,10 @@ def _compared(compare: Callable[[Any, Any], Any], rows: int, columns: int, k: in
     return compare(shifted, lax.broadcasted_iota(np.int32, shape, 1))
 
 
-def _sizes(name: str, rows: Any, columns: Any) -> tuple[int, int]:
+def _sizes(name: str, rows: Any, columns: Any) -> tuple[Dim, Dim]:
     """The sizes of a matrix, square if the number of columns is `None`."""
-    n = integer(f"jnp.{name}, argument N", rows)
-    return n, n if columns is None else integer(f"jnp.{name}, argument M", columns)
+    n = integer_or_size(f"jnp.{name}, argument N", rows)
+    return n, n if columns is None else integer_or_size(f"jnp.{name}, argument M", columns)
 
 
 def eye(
@@ -137,6 +138,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
     return diag(ravel(as_array("diagflat", v)), k)
 
 
+@replayed(1)
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """The powers of the elements of a vector, one row for each; the highest comes first."""
     x = as_array("vander", x)

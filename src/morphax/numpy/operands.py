@@ -17,13 +17,13 @@ from .. import dtypes, errors
 from ..array import Array
 from ..config import current as current_config
 from ..core import Tracer, aval_of, is_value
-from ..core.values import python_scalar_types
+from ..core.values import computed, python_scalar_types
 from ..dtypes.numbers import as_bits, bounds, checked_int
 from ..errors import ShapeError
 from ..lax.elementwise.comparison import ne_p
 from ..lax.elementwise.convert import convert
 from ..lax.ground.linear_structure import broadcast_in_dim_p
-from ..lax.shape.shape_operations import broadcast_shapes
+from ..lax.shape.common_shapes import broadcast_shapes
 from ..util.memo import ResultTable
 from ..util.messages import described, message
 
@@ -218,6 +218,8 @@ def as_array(name: str, x: Any) -> Any:
     if hasattr(x, "aval"):
         return x
     value = _operand(name, x)
+    if type(value) in computed:
+        return computed[type(value)](value)
     return value if hasattr(value, "aval") else Array.from_host(value)
 
 

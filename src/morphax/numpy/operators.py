@@ -13,6 +13,7 @@ from typing import Any
 
 from ..array import Array, public
 from ..core import Tracer, current_trace, hide_frames, is_value, root_trace
+from ..core.dims import value_operators
 from ..lax.shape.joining import unstack
 from ..lax.shape.slicing import index_in_dim, slice_in_dim
 from ..util.messages import message
@@ -177,4 +178,14 @@ def install() -> None:
         setattr(Tracer, name, property(getter))
 
 
+def install_on_sizes() -> None:
+    """Say what operators are for a symbolic size and what is no size."""
+    for name, function in _ARITHMETIC.items():
+        value_operators[f"__{name}__"] = _operator(function)
+        value_operators[f"__r{name}__"] = _reflected(function)
+    for name, function in _COMPARISON.items():
+        value_operators[f"__{name}__"] = _operator(function)
+
+
 install()
+install_on_sizes()

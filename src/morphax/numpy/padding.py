@@ -13,8 +13,10 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..core.dims import SymbolicDim, is_negative
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
+from ..lax.ground.axes import integer_or_size
 from ..util.memo import memoize
 from ..util.messages import message
 from .application import apply_along_axis
@@ -91,7 +93,8 @@ def _error(argument: str, given: str, expected: str) -> ValueError:
 
 def _widths(pad_width: Any, ndim: int) -> Widths:
     numbers = np.asarray(pad_width)
-    if numbers.size and numbers.dtype.kind not in "iu":
+    is_symbolic = SymbolicDim in map(type, numbers.flat)
+    if numbers.size and numbers.dtype.kind not in "iu" and not is_symbolic:
         raise TypeError(
             message(
                 "jnp.pad, argument pad_width",
@@ -100,8 +103,14 @@ def _widths(pad_width: Any, ndim: int) -> Widths:
                 fix="Convert the widths to ints.",
             )
         )
-    pairs = tuple([(int(low), int(high)) for low, high in _pairs("pad_width", numbers, ndim)])
-    if any(n < 0 for pair in pairs for n in pair):
+    where = "jnp.pad, argument pad_width"
+    pairs = tuple(
+        [
+            (integer_or_size(where, low), integer_or_size(where, high))
+            for low, high in _pairs("pad_width", numbers, ndim)
+        ]
+    )
+    if any(is_negative(n) for pair in pairs for n in pair):
         raise _error("pad_width", f"{pad_width}", "numbers that are not negative")
     return pairs
 

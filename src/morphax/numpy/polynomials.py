@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import counted, integer
@@ -60,6 +61,7 @@ def _leading_axis(p: Any) -> Any:
     return p if p.aval.ndim else lax.expand_dims(p, (0,))
 
 
+@replayed(2)
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of two polynomials.
 
@@ -77,6 +79,7 @@ def polyadd(a1: Any, a2: Any) -> Any:
     return _combined("polyadd", add, a1, a2)
 
 
+@replayed(2)
 def polysub(a1: Any, a2: Any) -> Any:
     """The difference of two polynomials; arguments as those of `polyadd`."""
     return _combined("polysub", subtract, a1, a2)
@@ -173,6 +176,7 @@ def _trimmed(p: Any) -> Any:
     return _with_length(p, 1) if not len(known) else lax.slice_in_dim(p, int(first), None)
 
 
+@replayed(1)
 def polyder(p: Any, m: int = 1) -> Any:
     """The m-th derivative of a polynomial, in floating point.
 
@@ -208,6 +212,7 @@ def _along(numbers: np.ndarray[Any, Any], p: Any, count: int) -> Any:
     )
 
 
+@replayed(1)
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th antiderivative of a polynomial, in floating point.
 
@@ -249,6 +254,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return p
 
 
+@replayed(1)
 def poly(seq_of_zeros: Any) -> Any:
     """The coefficients of Π (x − zₖ), in floating point.
 
@@ -280,6 +286,7 @@ def poly(seq_of_zeros: Any) -> Any:
     return lax.scan(step, start, zeros)[0]
 
 
+@replayed(2)
 def polyval(p: Any, x: Any, *, unroll: int = 16) -> Any:
     """p₀ xⁿ⁻¹ + … + pₙ₋₁, by Horner's rule.
 

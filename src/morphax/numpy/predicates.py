@@ -29,6 +29,7 @@ def issubdtype(arg1: Any, arg2: Any) -> bool:
     return dtypes.issubdtype(arg1, arg2)
 
 
+@replayed(1)
 def isnan(x: Any, /) -> Any:
     """Where x is NaN."""
     x = as_array("isnan", x)
@@ -39,6 +40,7 @@ def _nowhere(x: Any) -> Any:
     return lax.full_like(x, False, np.bool_)
 
 
+@replayed(1)
 def isinf(x: Any, /) -> Any:
     """Where x is infinite; a complex number is if one of its parts is."""
     x = as_array("isinf", x)
@@ -53,6 +55,7 @@ def _infinity(x: Any, value: float) -> Any:
     return np.asarray(value, x.aval.dtype)[()]
 
 
+@replayed(1)
 def isfinite(x: Any, /) -> Any:
     """Where x is neither infinite nor NaN."""
     x = as_array("isfinite", x)
@@ -94,6 +97,7 @@ def _real_operand(name: str, x: Any) -> Any:
     )
 
 
+@replayed(1)
 def signbit(x: Any, /) -> Any:
     """Where the sign bit is set: of negative numbers, of −0, and of NaN with a sign."""
     x = _real_operand("signbit", x)

@@ -160,6 +160,7 @@ def dot(
     return _along("dot", a, b, axes, (precision, preferred_element_type))
 
 
+@replayed(2)
 def vdot(a: Any, b: Any, *, precision: Any = None, preferred_element_type: Any = None) -> Any:
     """Σᵢ āᵢ bᵢ over all elements; complex `a` is conjugated."""
     a, b = of_one_dtype("vdot", a, b)

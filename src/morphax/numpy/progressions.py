@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of, is_concrete
+from ..core.dims import SymbolicDim, max_dim
 from ..engines.reference.replay import replayed
 from ..errors import ConcretizationTypeError
 from ..lax.elementwise.convert import convert
-from ..lax.ground.axes import counted, integer
+from ..lax.ground.axes import counted, integer, integer_or_size
 from ..lax.ground.linear_structure import moved_axis
+from ..lax.shape.filling import size_value
 from ..util.messages import message
 from .creation import array, placed, repeated
 from .operands import PYTHON_SCALARS, as_array, inexact_type
@@ -87,12 +90,26 @@ def arange(
     for b in bounds or [start]:
         as_array("arange", b)
     target = dtypes.result_type(*bounds) if dtype is None else dtypes.requested(dtype, "arange")
+    if SymbolicDim in map(type, bounds):
+        return placed(_of_symbolic_length(bounds, target), device)
     values = [_number(b) for b in bounds]
     if len(values) == 1 and isinstance(values[0], int):
         return placed(lax.iota(target, max(values[0], 0)), device, "arange", out_sharding)
     low, high = (0, values[0]) if stop is None else values[:2]
     numbers = _progression(low, high, values[-1] if step is not None else 1)
     return array(numbers.astype(target), device=device, out_sharding=out_sharding)
+
+
+def _of_symbolic_length(bounds: Sequence[Any], target: Any) -> Any:
+    """Start, stop and step as in `arange`, of which some are symbolic sizes."""
+    start, stop, step = [0, *bounds, 1] if len(bounds) == 1 else [*bounds, 1][:3]
+    where = "jnp.arange, bounds of which some are symbolic"
+    start, stop, step = [integer_or_size(where, b) for b in (start, stop, step)]
+    count = max_dim(-((start - stop) // step), 0)
+    numbers = lax.iota(target, count)
+    if step != 1:
+        numbers = lax.mul(numbers, size_value(step, target))
+    return numbers if start == 0 else lax.add(numbers, size_value(start, target))
 
 
 @replayed(2)

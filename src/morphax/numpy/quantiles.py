@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -12,9 +13,11 @@ import numpy as np
 from .. import lax
 from ..core import aval_of
 from ..engines.reference.nan_checks import checked_as_one
+from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ordering.sorting import sort as lax_sort
 from ..lax.reduction.cumulative import cumsum
+from ..lax.shape.filling import size_value
 from ..lax.shape.resharding import split_as
 from ..util.messages import message
 from .arithmetic import true_divide
@@ -61,6 +64,7 @@ _METHODS: dict[str, Callable[[_Neighbours], Any]] = {
 }
 
 
+@replayed(2)
 @checked_as_one
 def quantile(
     a: Any,
@@ -95,6 +99,7 @@ def quantile(
     return _quantile("quantile", a, q, axis, method, keepdims, weights, nan_counts=True)
 
 
+@replayed(2)
 @checked_as_one
 def nanquantile(
     a: Any,
@@ -112,6 +117,7 @@ def nanquantile(
     return _quantile("nanquantile", a, q, axis, method, keepdims, weights, nan_counts=False)
 
 
+@replayed(2)
 @checked_as_one
 def percentile(
     a: Any,
@@ -142,6 +148,7 @@ def percentile(
     return _quantile("percentile", a, fractions, axis, method, keepdims, weights, nan_counts=True)
 
 
+@replayed(2)
 @checked_as_one
 def nanpercentile(
     a: Any,
@@ -162,6 +169,7 @@ def nanpercentile(
     )
 
 
+@replayed(1)
 def median(
     a: Any,
     axis: Any = None,
@@ -173,6 +181,7 @@ def median(
     return quantile(a, 0.5, axis, out, overwrite_input, "midpoint", keepdims)
 
 
+@replayed(1)
 def nanmedian(
     a: Any,
     axis: Any = None,
@@ -234,7 +243,7 @@ def _merged(a: Any, axes: tuple[int, ...]) -> Any:
     others = [i for i in range(aval_of(a).ndim) if i not in axes]
     moved = lax.transpose(a, (*others, *axes))
     shape = aval_of(moved).shape
-    count = int(np.prod(shape[len(others) :], dtype=np.int64))
+    count = math.prod(shape[len(others) :])
     return reshape(moved, (*shape[: len(others)], count))
 
 
@@ -246,7 +255,7 @@ def _of_sorted(values: Any, q: Any, method: str, nan_counts: bool) -> Any:
         return lax.full((*rest, aval_of(q).shape[0]), np.nan, dtype)
     missing = lax.ne(values, values)
     if nan_counts:
-        position = _position(q, np.asarray(size, dtype)[()], method)
+        position = _position(q, size_value(size, dtype), method)
         pick: Callable[[Any], Any] = lambda i: take(values, i, -1, mode="clip")  # noqa: E731
         undefined = lax.slice_in_dim(missing, size - 1, size, axis=-1)
     else:

@@ -318,6 +318,7 @@ def any(
     return _ANY(as_truth("any", a), axis, keepdims, None, where, out)
 
 
+@replayed(1)
 def count_nonzero(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
     """How many elements over axes are not zero."""
     return sum(

@@ -22,6 +22,7 @@ def _is_integer(x: Any) -> bool:
     return dtypes.issubdtype(dtype, np.integer) or dtype == np.bool_
 
 
+@replayed(1)
 def floor(x: Any, /) -> Any:
     """The greatest integer ≤ x; integers stay as they are."""
     x = as_array("floor", x)
@@ -34,6 +35,7 @@ def ceil(x: Any, /) -> Any:
     return x if _is_integer(x) else lax.ceil(x)
 
 
+@replayed(1)
 def trunc(x: Any) -> Any:
     """The integer part of x: rounded towards zero."""
     x = as_array("trunc", x)
@@ -42,6 +44,7 @@ def trunc(x: Any) -> Any:
     return lax.select(lax.lt(x, lax.full_like(x, 0)), lax.ceil(x), lax.floor(x))
 
 
+@replayed(1)
 def rint(x: Any, /) -> Any:
     """The nearest integer as a float; halves go to the even one."""
     x = as_array("rint", x)
@@ -129,6 +132,7 @@ def _to_multiples(a: Any, unit: int) -> Any:
     return lax.select(up, lax.add(low, unit), low)
 
 
+@replayed(1)
 @checked_as_one
 def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
     """The fractional and the integer part of x, both with its sign."""

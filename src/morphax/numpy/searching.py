@@ -189,6 +189,7 @@ _FEW_PAIRS = 4096
 _METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
 
 
+@replayed(2)
 def searchsorted(
     a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
 ) -> Any:
@@ -215,8 +216,11 @@ def searchsorted(
     common = dtypes.result_type(a, as_array("searchsorted", v))
     a, v = (lax.convert_element_type(x, common) for x in (a, as_array("searchsorted", v)))
     after = _after_left if side == "left" else _after_right
-    pairs = aval_of(a).size * aval_of(v).size
-    if method == "compare_all" or pairs <= _FEW_PAIRS:
+    size = aval_of(a).size
+    pairs = size * aval_of(v).size
+    # Steps of a bisection are counted now; of a symbolic size, there are steps for none.
+    is_known = type(size) is int
+    if method == "compare_all" or not is_known or (type(pairs) is int and pairs <= _FEW_PAIRS):
         return _compared_with_all(a, v, after)
     if method == "sort":
         return _sorted_together(a, v, values_first=side == "left")
@@ -303,6 +307,7 @@ def _bisected(a: Any, v: Any, after: Callable[[Any, Any], Any], *, unrolled: boo
     return count
 
 
+@replayed(2)
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """The bin of each element: how many edges of `bins` it is above.
 

@@ -24,7 +24,7 @@ from ..util.messages import message
 from .arithmetic import maximum, minimum, remainder
 from .axes import canonical_axis
 from .index_plan import known_values
-from .indexing import index_columns, nothing_taken
+from .indexing import index_columns, nothing_taken, symbolic_diagonal
 from .operands import as_array, as_truth, check_no_out, concrete_values, filling, promoted
 from .searching import nonzero
 from .shaping import broadcast_arrays, reshape
@@ -324,17 +324,17 @@ def _check_chosen(a: Any, count: int, mode: Any) -> None:
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     """The elements with equal places along two axes, as a new last axis."""
     a = as_array("diagonal", a)
-    ndim = a.aval.ndim
-    first, second = (canonical_axis("diagonal", x, ndim) for x in (axis1, axis2))
-    order = [i for i in range(ndim) if i not in (first, second)] + [first, second]
+    first, second = (canonical_axis("diagonal", x, a.aval.ndim) for x in (axis1, axis2))
+    order = [i for i in range(a.aval.ndim) if i not in (first, second)] + [first, second]
     a, offset = lax.transpose(a, order), integer("jnp.diagonal, argument offset", offset)
     rows, columns = a.aval.shape[-2:]
+    if not a.aval.is_static:
+        return symbolic_diagonal(a, offset)
     count = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
     # In the flattened matrix, elements of a diagonal are one row and one element apart.
     flat = reshape(a, (*a.aval.shape[:-2], rows * columns))
-    start = offset if offset >= 0 else -offset * columns
-    stop = start + (count - 1) * (columns + 1) + 1 if count else start
-    start, stop = (start, stop) if count else (0, 0)
+    start = 0 if not count else offset if offset >= 0 else -offset * columns
+    stop = start + (count - 1) * (columns + 1) + 1 if count else 0
     return convert(lax.slice_in_dim(flat, start, stop, columns + 1, axis=-1), a.aval.dtype)
 
 

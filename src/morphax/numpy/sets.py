@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.ground.axes import counted
 from ..lax.ordering.sorting import sort as lax_sort
 from ..lax.reduction.cumulative import cumsum
@@ -214,6 +215,7 @@ def unique_values(x: Any, /, *, size: int | None = None, fill_value: Any = None)
 _METHODS = ("auto", "compare_all", "binary_search", "sort")
 
 
+@replayed(2)
 def isin(
     element: Any,
     test_elements: Any,

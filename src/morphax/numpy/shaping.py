@@ -130,6 +130,7 @@ def matrix_transpose(x: Any, /) -> Any:
     return swapaxes(x, -1, -2)
 
 
+@replayed(1)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """`a` with two axes exchanged."""
     order = list(range(ndim(a)))
@@ -138,6 +139,7 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return lax.transpose(as_array("swapaxes", a), order)
 
 
+@replayed(1)
 def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     """`a` with axes moved to other places; the others keep their order."""
     a = as_array("moveaxis", a)
@@ -158,6 +160,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return a if order == list(range(rank)) else lax.transpose(a, order)
 
 
+@replayed(1)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """`a` with `axis` moved before the axis `start`."""
     rank = ndim(a)
@@ -238,6 +241,7 @@ def atleast_1d(*arys: Any) -> Any:
     return _at_least("atleast_1d", arys, lambda a: reshape(a, 1) if a.aval.ndim == 0 else a)
 
 
+@replayed(8)
 def atleast_2d(*arys: Any) -> Any:
     """Arrays with at least two axes, new ones in front."""
 
@@ -251,6 +255,7 @@ def atleast_2d(*arys: Any) -> Any:
     return _at_least("atleast_2d", arys, widen)
 
 
+@replayed(8)
 def atleast_3d(*arys: Any) -> Any:
     """Arrays with at least three axes: (n,) becomes (1, n, 1), (m, n) becomes (m, n, 1)."""
 

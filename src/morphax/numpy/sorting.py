@@ -63,6 +63,7 @@ def sort(
     return lax.rev(result, (place,)) if descending else result
 
 
+@replayed(1)
 def sort_complex(a: Any) -> Any:
     """`a` sorted along its last axis, as complex numbers."""
     a = as_array("sort_complex", a)
@@ -101,6 +102,7 @@ def argsort(
     return lax.rev(found, (place,)) if descending else found
 
 
+@replayed(1)
 def lexsort(keys: Any, axis: int = -1) -> Any:
     """The indices that sort by several keys, the last of which counts most.
 
@@ -131,6 +133,7 @@ def partition(a: Any, kth: int, axis: int = -1) -> Any:
     return sort(a, axis)
 
 
+@replayed(1)
 def argpartition(a: Any, kth: int, axis: int = -1) -> Any:
     """The indices that partition `a`; see `partition`."""
     _check_kth("argpartition", a, kth, axis)

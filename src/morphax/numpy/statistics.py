@@ -9,6 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import counted, integer
@@ -44,6 +45,7 @@ def _samples(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:
     return transpose(rows) if not rowvar and rows.aval.shape[0] != 1 else rows
 
 
+@replayed(2)
 def cov(
     m: Any,
     y: Any = None,
@@ -132,6 +134,7 @@ def _adjoint(x: Any) -> Any:
     return transpose(lax.conj(x) if is_complex(x) else x)
 
 
+@replayed(2)
 def corrcoef(x: Any, y: Any = None, rowvar: bool = True, dtype: Any = None) -> Any:
     """Correlation coefficients: cᵢⱼ / √(cᵢᵢ cⱼⱼ) of the covariance; arguments as those of `cov`."""
     c = cov(x, y, rowvar, dtype=dtype)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import lax
+from ..engines.reference.replay import replayed
 from .operands import constant, promoted_inexact
 
 
@@ -70,17 +71,20 @@ def arctanh(x: Any, /) -> Any:
     return lax.atanh(*promoted_inexact("arctanh", x))
 
 
+@replayed(2)
 def arctan2(x1: Any, x2: Any, /) -> Any:
     """The angle of the point (x, y) = (x2, x1), in radians, in all four quadrants."""
     return lax.atan2(*promoted_inexact("arctan2", x1, x2))
 
 
+@replayed(1)
 def deg2rad(x: Any, /) -> Any:
     """From degrees to radians: π x / 180."""
     (x,) = promoted_inexact("deg2rad", x)
     return lax.mul(x, constant(x, np.pi / 180))
 
 
+@replayed(1)
 def rad2deg(x: Any, /) -> Any:
     """From radians to degrees: 180 x / π."""
     (x,) = promoted_inexact("rad2deg", x)

@@ -14,6 +14,7 @@ from ..dtypes.numbers import checked_int
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.dimension_numbers import GatherScatterMode, ScatterDimensionNumbers
+from ..lax.shape.filling import size_value
 from ..util.messages import message
 from .creation import asarray
 from .index_plan import (
@@ -131,7 +132,11 @@ def _region_update(
         new = values
         if combine is not None:
             new = combine(x if whole else lax.slice(x, lows, highs), values)
-        return new if whole else lax.dynamic_update_slice(x, new, [np.int32(i) for i in lows])
+        return (
+            new
+            if whole
+            else lax.dynamic_update_slice(x, new, [size_value(i, np.dtype(np.int32)) for i in lows])
+        )
     grids = np.meshgrid(
         *[low + step * np.arange(n) for low, step, n in zip(lows, steps, shape, strict=True)],
         indexing="ij",

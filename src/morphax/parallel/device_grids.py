@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -13,6 +13,13 @@ from ..runtime.devices import devices as all_devices
 from ..util.messages import message
 
 Grid = np.ndarray[Any, np.dtype[np.object_]]
+
+device_kind_handler_dict: dict[str, Callable[..., Grid | None]] = {}
+"""What puts devices of a kind into a grid, by `device_kind`, where their order will not do.
+
+A function of the sizes of the grid, the devices, and the keyword `contiguous_submeshes`; if it
+gives `None`, the order is taken.
+"""
 
 
 def create_device_mesh(
@@ -51,7 +58,27 @@ def create_device_mesh(
                 fix="Pass the devices that the grid is to have.",
             )
         )
+    handler = device_kind_handler_dict.get(known[-1].device_kind) if known else None
+    if handler is not None:
+        grid = handler(mesh_shape, known, contiguous_submeshes=contiguous_submeshes)
+        if grid is not None:
+            return _checked_grid(grid, mesh_shape, known)
     return np.array(known, dtype=object).reshape(tuple(mesh_shape))
+
+
+def _checked_grid(grid: Any, mesh_shape: Sequence[int], devices: Sequence[Device]) -> Grid:
+    """What a handler gives; `ValueError` unless it is all devices in such a grid."""
+    found = np.asarray(grid, dtype=object)
+    if found.shape == tuple(mesh_shape) and set(found.ravel().tolist()) == set(devices):
+        return found
+    raise ValueError(
+        message(
+            f"create_device_mesh, device_kind_handler_dict[{devices[-1].device_kind!r}]",
+            given=f"a function that returned {found.tolist()}",
+            expected=f"the {len(devices)} devices in an array of the shape {tuple(mesh_shape)}",
+            fix="Return such an array, or None.",
+        )
+    )
 
 
 def create_hybrid_device_mesh(

@@ -14,6 +14,7 @@ from ..runtime.device import Device
 from ..runtime.devices import devices as all_devices
 from ..runtime.mesh import Mesh
 from ..util.messages import described, message
+from .device_grids import create_device_mesh
 
 
 def make_mesh(
@@ -59,7 +60,7 @@ def make_mesh(
     kinds = checked_axes(
         "make_mesh", sizes, names, AxisType.Explicit if axis_types is None else axis_types
     )
-    return Mesh(np.array(known[:needed], dtype=object).reshape(sizes), names, kinds)
+    return Mesh(create_device_mesh(sizes, known[:needed]), names, kinds)
 
 
 def _checked_sizes(sizes: Any) -> tuple[int, ...]:

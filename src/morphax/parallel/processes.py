@@ -1,22 +1,28 @@
 """What programs of several processes ask of each other: `jax.experimental.multihost_utils`.
 
-A process may hold but its own part of an array.  Where there is one process, its part is the whole,
-every other process agrees, and nobody has to be waited for; so the functions return at once, with
-what they would return among several.
+Values travel by programs on one device of each process.  Where there is one process, its values are
+those of all, and nobody has to be waited for; so the functions return at once, with what they would
+return among several.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from .. import tree
 from ..array import Array
-from ..core import Tracer
+from ..array.assembly import make_array_from_callback
+from ..array.moves import check_same_in_all
 from ..core.partition_spec import PartitionSpec
 from ..lax.ground.placing import device_put
-from ..lax.shape.sharding_constraint import with_sharding_constraint
+from ..runtime.coordination import preemption_watch
+from ..runtime.device import Device
+from ..runtime.devices import default_platform, devices
+from ..runtime.membership import membership
 from ..runtime.mesh import Mesh
 from ..runtime.named_sharding import NamedSharding
 from ..util.messages import described, message
@@ -26,7 +32,8 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
     """The values of all processes, on each.
 
     Args:
-        in_tree: a tree of arrays and numbers, of the same shapes in all processes.
+        in_tree: a tree of arrays and numbers, of the same shapes in all processes; or of arrays
+            over devices of several processes, which are gathered whole.
         tiled: whether to put values one after the other along their first axis; else they are
             stacked along a new one.
 
@@ -34,14 +41,85 @@ def process_allgather(in_tree: Any, tiled: bool = False) -> Any:
         A tree like `in_tree` of NumPy arrays, of the shape `(processes, ...)` unless `tiled`.
 
     Raises:
+        AssertionError: if trees, shapes or dtypes differ from process to process.
         TypeError: if a leaf is an array of keys.
+        ValueError: if one is an array over several processes, but `tiled` is not set.
 
     Example:
         >>> from morphax.experimental import multihost_utils
         >>> multihost_utils.process_allgather({"loss": 0.5})
         {'loss': array([0.5])}
     """
-    return tree.map(lambda x: np.asarray(x) if tiled else np.asarray(x)[None], in_tree)
+    if membership() is None:
+        return tree.map(lambda x: np.asarray(x) if tiled else np.asarray(x)[None], in_tree)
+    _check_alike(in_tree, "process_allgather")
+    return tree.map(lambda x: _gathered(x, tiled), in_tree)
+
+
+def _gathered(x: Any, tiled: bool) -> np.ndarray[Any, Any]:
+    if isinstance(x, Array) and not x.is_fully_addressable:
+        if not tiled:
+            raise ValueError(
+                message(
+                    "process_allgather, argument tiled",
+                    given=f"False for {x.aval.str_short()} over devices of several processes",
+                    expected="True: what is gathered is the array itself, not one of each process",
+                    fix="Pass tiled=True.",
+                )
+            )
+        return np.asarray(_whole(x))
+    rows = np.asarray(_whole(_rows(x)))
+    return rows.reshape(-1, *rows.shape[2:]) if tiled and rows.ndim > 1 else rows
+
+
+def _mesh() -> Mesh:
+    """The first device of each process."""
+    first: dict[int, Device] = {}
+    for device in devices(default_platform()):
+        first.setdefault(device.process_index, device)
+    return Mesh([first[process] for process in sorted(first)], "process")
+
+
+def _rows(x: Any) -> Array:
+    """An array `(processes, ...)` of which each process brings its row."""
+    host = np.asarray(x)
+    mesh = _mesh()
+    return make_array_from_callback(
+        (mesh.size, *host.shape),
+        NamedSharding(mesh, PartitionSpec("process")),
+        lambda index: host[None],
+    )
+
+
+def _whole(x: Array) -> Array:
+    """The same array, whole on each of its devices."""
+    if x.is_fully_replicated:
+        return x
+    mesh = Mesh(list(x.sharding.device_assignment), "device")
+    return device_put(x, NamedSharding(mesh, PartitionSpec()))
+
+
+def _check_alike(in_tree: Any, where: str) -> None:
+    """Raise `AssertionError` unless all processes have the same tree of the same avals.
+
+    Programs for other shapes would wait for each other in vain, or mix up their numbers.
+    """
+    leaves, structure = tree.flatten(in_tree)
+    avals = [(np.shape(leaf), str(np.asarray(leaf).dtype)) for leaf in map(_outline, leaves)]
+    _check_same_text(f"{where}: {structure} of {avals}", f"{where}, argument in_tree")
+
+
+def _outline(leaf: Any) -> Any:
+    """An array of the shape and dtype of a leaf, which may have no numbers here."""
+    if isinstance(leaf, Array) and not leaf.is_fully_addressable:
+        return np.broadcast_to(np.zeros((), leaf.dtype), leaf.shape)
+    return leaf
+
+
+def _check_same_text(text: str, where: str) -> None:
+    host = np.frombuffer(text.encode(), np.uint8)
+    place = NamedSharding(_mesh(), PartitionSpec())
+    check_same_in_all(Array.from_host(host), place, where, text)
 
 
 def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
@@ -55,15 +133,45 @@ def broadcast_one_to_all(in_tree: Any, is_source: bool | None = None) -> Any:
         A tree like `in_tree` of NumPy arrays.
 
     Raises:
+        AssertionError: if trees, shapes or dtypes differ from process to process.
+        RuntimeError: if a leaf is an array over several processes.
         TypeError: if a leaf is an array of keys.
+        ValueError: if not exactly one process is the source.
 
     Example:
         >>> from morphax.experimental import multihost_utils
         >>> multihost_utils.broadcast_one_to_all([1, 2.0])
         [array(1), array(2.)]
     """
-    del is_source
-    return tree.map(np.asarray, in_tree)
+    own = membership()
+    values = tree.map(np.asarray, in_tree)
+    if own is None:
+        return values
+    _check_alike(values, "broadcast_one_to_all")
+    is_this = own.process == 0 if is_source is None else bool(is_source)
+    sources = np.flatnonzero(_gathered(is_this, tiled=False)).tolist()
+    if len(sources) != 1:
+        raise ValueError(
+            message(
+                "broadcast_one_to_all, argument is_source",
+                given=f"true in the processes {sources}",
+                expected="true in exactly one process",
+                fix="Leave it out for process 0, or compare jax.process_index() with a number.",
+            )
+        )
+    return tree.map(lambda x: _row(x, sources[0]), values)
+
+
+def _row(x: Any, process: int) -> np.ndarray[Any, Any]:
+    """The value of one process.
+
+    It travels as bytes: a row is told by the sum with zeros, which takes the sign of -0 away.
+    """
+    host = np.asarray(Array.from_host(x))
+    data = np.frombuffer(host.tobytes(), np.uint8)
+    rows: Any = _rows(data)
+    found = np.asarray(_whole(rows[process]))
+    return np.frombuffer(found.tobytes(), host.dtype).reshape(host.shape)
 
 
 def assert_equal(in_tree: Any, fail_message: str = "") -> None:
@@ -76,7 +184,7 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
         fail_message: what the error begins with.
 
     Raises:
-        AssertionError: if values differ.
+        AssertionError: in all processes, if values differ in one.
 
     Example:
         >>> from morphax.experimental import multihost_utils
@@ -84,7 +192,12 @@ def assert_equal(in_tree: Any, fail_message: str = "") -> None:
     """
     ours = tree.map(np.asarray, in_tree)
     first = broadcast_one_to_all(in_tree)
-    if not all(tree.leaves(tree.map(lambda a, b: bool(np.all(a == b)), ours, first))):
+    equal = all(tree.leaves(tree.map(lambda a, b: bool(np.all(a == b)), ours, first)))
+    if membership() is not None:
+        differing = np.flatnonzero(~_gathered(equal, tiled=False)).tolist()
+        if differing and equal:
+            raise AssertionError(f"{fail_message}. Other values in the processes {differing}.")
+    if not equal:
         raise AssertionError(f"{fail_message}. Expected: {first}; got: {ours}.")
 
 
@@ -95,6 +208,7 @@ def sync_global_devices(name: str) -> None:
         name: of the point, the same in all processes.
 
     Raises:
+        AssertionError: if processes have come to other points.
         TypeError: if `name` is no text.
 
     Example:
@@ -110,12 +224,16 @@ def sync_global_devices(name: str) -> None:
                 fix="Name the point at which processes wait for each other.",
             )
         )
+    if membership() is not None:
+        _check_same_text(name, "sync_global_devices, argument name")
 
 
 def reached_preemption_sync_point(step_id: int) -> bool:
     """Whether this is the step after which all processes save their state, to be stopped then.
 
-    Where no process is told that it will be stopped, there is no such step.
+    It is some steps after one of them was sent the signal SIGTERM, by which schedulers announce
+    that they stop a program.  From the first call on, the signal does nothing else.  Where the
+    process is alone, there is no such step.
 
     Args:
         step_id: the number of the step; each has to be asked for, in all processes.
@@ -125,101 +243,78 @@ def reached_preemption_sync_point(step_id: int) -> bool:
         >>> multihost_utils.reached_preemption_sync_point(7)
         False
     """
-    del step_id
-    return False
+    if membership() is None:
+        return False
+    return bool(preemption_watch().reached_sync_point(step_id))
 
 
-def host_local_array_to_global_array(local_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
-    """Arrays over all devices of a mesh, of the parts that the processes have.
+class ProcessFailureError(Exception):
+    """Processes have gone within a block of `live_devices`.
 
-    Args:
-        local_inputs: a tree of arrays, the parts of this process.
-        global_mesh: in which the devices of each process form a grid.
-        pspecs: a `PartitionSpec` for each array, or a prefix of their tree.
-
-    Returns:
-        A tree like `local_inputs`, of arrays that are committed to the mesh.
-
-    Raises:
-        TypeError: if `global_mesh` is no mesh, or a leaf of `pspecs` no `PartitionSpec`.
-        ValueError: if a spec is `None` or does not fit its array, or `pspecs` is no prefix.
-
-    Example:
-        >>> import morphax as jax, numpy as np
-        >>> from morphax.experimental import multihost_utils
-        >>> mesh = jax.sharding.Mesh(jax.devices("cpu")[:1], "x")
-        >>> multihost_utils.host_local_array_to_global_array(np.arange(3), mesh, jax.P("x"))
-        Array([0, 1, 2], dtype=int32)
+    Attributes:
+        failed_devices: their devices.
     """
-    return _each_over(local_inputs, global_mesh, pspecs, "host_local_array_to_global_array")
 
-
-def global_array_to_host_local_array(global_inputs: Any, global_mesh: Mesh, pspecs: Any) -> Any:
-    """The parts that this process has of arrays over all devices of a mesh.
-
-    Arrays whose devices all belong to this process are returned as they are.
-
-    Args:
-        global_inputs: a tree of arrays.
-        global_mesh: in which the devices of each process form a grid.
-        pspecs: a `PartitionSpec` for each array, or a prefix of their tree.
-
-    Returns:
-        A tree like `global_inputs`, of arrays over the devices of this process.
-
-    Raises:
-        TypeError: if `global_mesh` is no mesh, or a leaf of `pspecs` no `PartitionSpec`.
-        ValueError: if a spec is `None` or does not fit its array, or `pspecs` is no prefix.
-
-    Example:
-        >>> import morphax as jax, morphax.numpy as jnp
-        >>> from morphax.experimental import multihost_utils
-        >>> mesh = jax.sharding.Mesh(jax.devices("cpu")[:1], "x")
-        >>> multihost_utils.global_array_to_host_local_array(jnp.arange(3), mesh, jax.P("x"))
-        Array([0, 1, 2], dtype=int32)
-    """
-    where = "global_array_to_host_local_array"
-    return _each_over(global_inputs, global_mesh, pspecs, where, keep=True)
-
-
-def _each_over(xs: Any, mesh: Mesh, pspecs: Any, where: str, keep: bool = False) -> Any:
-    """Arrays laid out over a mesh as specs say; but those that are arrays if they are kept."""
-    if not isinstance(mesh, Mesh):
-        raise TypeError(
+    def __init__(self, failed_devices: set[Device]) -> None:
+        super().__init__(
             message(
-                f"{where}, argument global_mesh",
-                given=described(mesh),
-                expected="a jax.sharding.Mesh",
-                fix="Make one by jax.make_mesh.",
+                "live_devices",
+                given=f"the processes {sorted({d.process_index for d in failed_devices})}, which "
+                "have gone within the block",
+                expected="the same processes at its end",
+                fix="Do the work of the block again without their devices.",
             )
         )
-    leaves, structure = tree.flatten(xs)
-    specs = tree.broadcast_prefix(
-        pspecs,
-        xs,
-        lambda x: x is None,
-        where=where,
-        prefix_name="pspecs",
-        full_name="the arrays",
-    )
-    results = []
-    for x, spec in zip(leaves, specs, strict=True):
-        _check_spec(spec, where)
-        sharding = NamedSharding(mesh, spec)
-        if isinstance(x, Tracer):
-            results.append(with_sharding_constraint(x, sharding))
-        else:
-            results.append(x if keep and isinstance(x, Array) else device_put(x, sharding))
-    return structure.unflatten(results)
+        self.failed_devices = failed_devices
 
 
-def _check_spec(spec: Any, where: str) -> None:
-    if not isinstance(spec, PartitionSpec):
-        raise (ValueError if spec is None else TypeError)(
+@contextmanager
+def live_devices(devices: Sequence[Device]) -> Iterator[list[Device]]:
+    """Context that gives those of some devices whose processes are alive.
+
+    All these processes enter it together.  When they leave it, they make sure that none has gone.
+
+    Args:
+        devices: to choose from, some of them this process's.
+
+    Raises:
+        ProcessFailureError: if a process has gone meanwhile.
+        RuntimeError: if this process is alone.
+        ValueError: if no device is this process's.
+
+    Example:
+        >>> import morphax as jax
+        >>> from morphax.experimental import multihost_utils
+        >>> with multihost_utils.live_devices(jax.devices("cpu")):
+        ...     pass
+        Traceback (most recent call last):
+        RuntimeError: live_devices ...
+          given:    a process that computes alone
+          expected: ...
+    """
+    own = membership()
+    if own is None:
+        raise RuntimeError(
             message(
-                f"{where}, argument pspecs",
-                given=described(spec),
-                expected="a jax.P for each array",
-                fix="Write jax.P() for arrays that each device holds whole.",
+                "live_devices",
+                given="a process that computes alone",
+                expected="one of several processes",
+                fix="Call jax.distributed.initialize first.",
             )
         )
+    processes = sorted({device.process_index for device in devices})
+    if own.process not in processes:
+        raise ValueError(
+            message(
+                "live_devices, argument devices",
+                given=f"devices of the processes {processes}",
+                expected=f"some of this process, which is number {own.process}",
+                fix="Add elements of jax.local_devices().",
+            )
+        )
+    before = own.client.get_live_nodes(processes)
+    yield [device for device in devices if device.process_index in before]
+    after = own.client.get_live_nodes(sorted(before))
+    gone = [process for process, life in before.items() if after.get(process) != life]
+    if gone:
+        raise ProcessFailureError({d for d in devices if d.process_index in gone})

@@ -11,15 +11,22 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from ..control.jit.jit import jit
 from ..core import current_trace
 
 F = TypeVar("F", bound=Callable[..., Any])
-_STATIC = frozenset({"shape", "dtype", "integer", "log_space", "unroll"})
+_STATIC = frozenset({"shape", "dtype", "integer", "log_space", "unroll", "out_sharding"})
+# Integers of any size are parameters, but not operands of a program.
+_SMALL = range(128)
 
 
 def compiled(function: F) -> F:
     """Compile eager calls of a sampler; programs that are staged take up its operations.
+
+    What cannot be an argument of a compiled function, such as a shape that is a list, the function
+    itself is given; it makes its arguments canonical and calls a compiled one.
 
     Args:
         function: its parameters are arrays, but for those of the names in `_STATIC`.
@@ -29,6 +36,13 @@ def compiled(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return (function if current_trace().stages else jitted)(*args, **kwargs)
+        if current_trace().stages or not all(map(_fits, (*args, *kwargs.values()))):
+            return function(*args, **kwargs)
+        return jitted(*args, **kwargs)
 
     return call  # type: ignore[return-value]
+
+
+def _fits(x: Any) -> bool:
+    kind = type(x)
+    return kind is not list and kind is not np.ndarray and (kind is not int or x in _SMALL)

@@ -29,6 +29,7 @@ from ._compiled import compiled
 from ._gamma import any_of
 from ._generators import split_keys
 from ._keys import keys_from, single_key
+from ._ranges import check_weights
 from ._uniform import unit_interval
 
 _SMALL_COUNT = 10
@@ -74,6 +75,7 @@ def _transformed_rejection(
     return while_loop(lambda state: any_of(lax.bitwise_not(state[2])), draw, start)[1]
 
 
+@compiled
 def poisson(
     key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -156,6 +158,7 @@ def _poisson_by_rejection(key: Any, lam: Any) -> Any:
     return _transformed_rejection(key, hat, lam, is_accepted)
 
 
+@compiled
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     """How many of `n` trials succeed, if each does with probability `p`.
 
@@ -295,7 +298,11 @@ def multinomial(
 
     Returns:
         Array (..., k) of whole numbers of floating dtype, whose sums over the last axis are `n`.
+
+    Raises:
+        ValueError: `p` is known and has negative numbers in it.
     """
+    check_weights("multinomial", p)
     typed = single_key("multinomial", key)
     sizes = drawn_shape("multinomial", aval_of(p).shape if shape is None else shape, p)
     *_, chosen, p = prepared("multinomial", key, sizes, dtype, p)

@@ -138,6 +138,7 @@ def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: Any, *, log_space: b
     return _drawn(keys, repeated(a, shape), log_space)
 
 
+@compiled
 def gamma(
     key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -152,6 +153,7 @@ def gamma(
     return placed(_gamma(typed, a, shape, chosen, log_space=False), out_sharding)
 
 
+@compiled
 def loggamma(
     key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -160,6 +162,7 @@ def loggamma(
     return placed(_gamma(typed, a, shape, chosen, log_space=True), out_sharding)
 
 
+@compiled
 def beta(
     key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -179,6 +182,7 @@ def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.div(first, lax.add(first, second))
 
 
+@compiled
 def dirichlet(
     key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -222,6 +226,7 @@ def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.div(weights, total)
 
 
+@compiled
 def chisquare(
     key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -236,6 +241,7 @@ def _chisquare(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.mul(lax.exp(logs), dtype.type(2))
 
 
+@compiled
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Student's distribution: z / √(c / df) of a normal z and c from `chisquare`."""
     typed, shape, chosen, df = prepared("t", key, shape, dtype, df)
@@ -251,6 +257,7 @@ def _t(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.mul(z, lax.sqrt(ratio))
 
 
+@compiled
 def f(
     key: Any,
     dfnum: Any,
@@ -273,6 +280,7 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...], dtype: Any) -> 
     return lax.div(first, lax.div(_chisquare(second_key, dfden, shape, dtype), dfden))
 
 
+@compiled
 def generalized_normal(
     key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:

@@ -14,6 +14,7 @@ from ..config import current as current_config
 from ..engines.reference.replay import replayed
 from ..lax.ground.kinds import INTEGER
 from ._arguments import placed, prepared, requested_dtype
+from ._ranges import check_probability
 from ._uniform import check_mode, two_digits, uniform_between, unit_interval
 
 
@@ -159,7 +160,6 @@ def triangular(
     return placed(numbers, out_sharding)
 
 
-@replayed(2)
 def geometric(
     key: Any, p: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -171,7 +171,16 @@ def geometric(
         shape: of the result.
         dtype: an integer dtype, by default that of Python integers.
         out_sharding: layout of the result over devices.
+
+    Raises:
+        ValueError: `p` is a number that is known and not in [0, 1].
     """
+    check_probability("geometric", p)
+    return _trials(key, p, shape, dtype, out_sharding=out_sharding)
+
+
+@replayed(2)
+def _trials(key: Any, p: Any, shape: Any, dtype: Any, *, out_sharding: Any) -> Any:
     integer = requested_dtype("geometric", dtype, INTEGER, default=int)
     typed, shape, chosen, p = prepared("geometric", key, shape, None, p)
     u = unit_interval(typed, shape, chosen)

@@ -31,6 +31,7 @@ from ._generators import drawn_bits
 from ._integers import randint
 from ._inversion import gumbel_numbers
 from ._keys import keys_from, single_key
+from ._ranges import check_weights
 from ._uniform import unit_interval
 
 
@@ -72,17 +73,23 @@ def permutation(
     where = "random.permutation, argument axis"
     axis = canonical_axis(where, axis, max(aval.ndim, 1))
     if not aval.shape:
-        return placed(_shuffled(typed, _numbers_below(max(index(x), 0)), 0), out_sharding)
+        return placed(_shuffled_numbers(typed, max(index(x), 0)), out_sharding)
     if independent or aval.ndim == 1:
         return placed(_shuffled(typed, x, axis), out_sharding)
-    order = _shuffled(typed, _numbers_below(aval.shape[axis]), 0)
+    order = _shuffled_numbers(typed, aval.shape[axis])
     return placed(_taken(x, order, axis), out_sharding)
+
+
+@replayed(1)
+def _shuffled_numbers(key: Any, count: int) -> Any:
+    return _shuffled(key, _numbers_below(count), 0)
 
 
 def _numbers_below(count: int) -> Any:
     return lax.iota(dtypes.canonicalize(int), count)
 
 
+@replayed(2)
 def _shuffled(key: Any, x: Any, axis: int) -> Any:
     """`x` sorted by random numbers along an axis, as often as it takes to make ties harmless.
 
@@ -99,6 +106,7 @@ def _shuffled(key: Any, x: Any, axis: int) -> Any:
     return x
 
 
+@replayed(2)
 def _taken(x: Any, indices: Any, axis: int) -> Any:
     """Slices of `x` along `axis`; the axes of `indices`, all in bounds, take its place."""
     shape, own = aval_of(x).shape, aval_of(indices).shape
@@ -143,7 +151,7 @@ def choice(
 
     Raises:
         ValueError: there is nothing to choose from, the sample exceeds the population, or `p` has
-            not one probability per element.
+            not one probability per element, or is known and has negative ones.
 
     Example:
         >>> import morphax as jax
@@ -160,11 +168,12 @@ def choice(
     if not sample:
         chosen = lax.full(sizes, 0, dtypes.canonicalize(int))
     elif p is not None:
+        check_weights("choice", p)
         chosen = _chosen_by_weight(typed, _weights(p, population), sizes, replace, mode)
     elif replace:
         chosen = randint(typed, sizes, 0, population)
     else:
-        order = _shuffled(typed, _numbers_below(population), 0)
+        order = _shuffled_numbers(typed, population)
         chosen = lax.reshape(lax.slice_in_dim(order, 0, sample), sizes)
     return _taken(a, chosen, axis) if aval.shape else chosen
 
@@ -201,6 +210,7 @@ def _weights(p: Any, population: int) -> Any:
     return p if aval.dtype in FLOATING else lax.convert_element_type(p, float)
 
 
+@replayed(2)
 def _chosen_by_weight(key: Any, p: Any, shape: tuple[int, ...], replace: bool, mode: Any) -> Any:
     dtype = aval_of(p).dtype
     if not replace:

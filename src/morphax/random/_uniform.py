@@ -19,6 +19,7 @@ from ..util.messages import message
 from ._arguments import drawn_shape, parameter, placed, requested_dtype
 from ._generators import drawn_bits
 from ._keys import single_key
+from ._ranges import check_probability
 
 _WIDTHS = (8, 16, 32, 64)
 
@@ -130,7 +131,6 @@ def uniform(
     return placed(uniform_between(typed, shape, chosen, *bounds), out_sharding)
 
 
-@replayed(1)
 def bernoulli(
     key: Any, p: Any = 0.5, shape: Any = None, mode: str = "low", *, out_sharding: Any = None
 ) -> Any:
@@ -149,19 +149,27 @@ def bernoulli(
 
     Raises:
         TypeError: `p` is not floating.
+        ValueError: `p` is a number that is known and not in [0, 1].
 
     Example:
         >>> import morphax as jax
         >>> jax.random.bernoulli(jax.random.key(0), 0.9, (3,))
         Array([False, False,  True], dtype=bool)
     """
+    check_probability("bernoulli", p)
+    return coins(key, p, shape, mode, out_sharding=out_sharding)
+
+
+@replayed(2)
+def coins(key: Any, p: Any, shape: Any, mode: str, *, out_sharding: Any = None) -> Any:
+    """Truth values as `bernoulli` gives them, for any `p`."""
     typed = single_key("bernoulli", key)
     dtype = aval_of(p).dtype
     if dtype not in FLOATING:
         raise TypeError(
             message(
                 "random.bernoulli, argument p",
-                given=f"{p!r:.80}",
+                given=aval_of(p).str_short(short_dtypes=False),
                 expected="a probability of floating dtype",
                 fix="Pass a float, for instance 1.0 instead of 1.",
             )
@@ -213,6 +221,8 @@ def rademacher(key: Any, shape: Any = (), dtype: Any = None, *, out_sharding: An
         Array([-1, -1,  1,  1], dtype=int32)
     """
     chosen = requested_dtype("rademacher", dtype, NUMBER, default=int)
-    heads = lax.convert_element_type(bernoulli(key, 0.5, drawn_shape("rademacher", shape)), chosen)
+    heads = lax.convert_element_type(
+        coins(key, 0.5, drawn_shape("rademacher", shape), "low"), chosen
+    )
     two, one = (np.asarray(n).astype(chosen)[()] for n in (2, 1))
     return placed(lax.sub(lax.mul(two, heads), one), out_sharding)

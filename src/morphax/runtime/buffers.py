@@ -4,23 +4,34 @@ On the CPU both are the same memory: a 64-byte aligned, C-contiguous NumPy array
 buffer without a copy, and a device buffer is read as a NumPy array without a copy.  Sharing is safe
 because the memory of an `Array` is never written to after the array is made; memory that belongs to
 the user is copied before it gets here.
+
+When jaxlib is asked for the parts of a buffer, or the contents of one, it would like to make avals
+of the package jax: it imports that package each time.  Where there is none, this is a search
+through all folders, part by part; where there is one, it would be loaded.  So imports of it fail at
+once while jaxlib is at that, on this thread alone.
 """
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Sequence
-from typing import Any
+from functools import lru_cache
+from importlib.machinery import ModuleSpec
+from typing import Any, Final, final
 
 import numpy as np
 
 from ..core import Layout
 from ..util import host_memory
-from .client import device_list, exports_versioned_dlpack, extension
+from ..util.messages import message
+from .client import device_list, exports_versioned_dlpack, extension, on_forget_clients
 from .failures import raise_failure, reported_by_xla
 from .interruptible import wait_until_ready
 from .layouts import layout_of
+from .membership import is_readable, membership, own_devices
 from .opaque import is_opaque, opaque_of, words_of
-from .sharding import Sharding
+from .sharding import Index, Sharding, SingleDeviceSharding
 
 
 def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
@@ -32,16 +43,8 @@ def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
     """
     if host.dtype.type is np.void:
         host = words_of(host)
-    layout, devices = layout_of(place, host.ndim)
     try:
-        return extension().batched_device_put(
-            _HostAval(host),
-            layout,
-            [host] if len(devices) == 1 else _parts(host, place),
-            devices,
-            True,
-            enable_x64=True,
-        )
+        return _put(host, _HostAval(host), place, copy=False)
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {place.brief!r}"
         raise_failure(error, where)
@@ -49,27 +52,50 @@ def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
 
 def copied_to_device(host: np.ndarray[Any, Any], aval: Any, place: Sharding) -> Any:
     """A device buffer with a copy of the user's numbers, which have the dtype of `aval`."""
-    layout, devices = layout_of(place, host.ndim)
     try:
-        return extension().batched_device_put(
-            aval,
-            layout,
-            [host] if len(devices) == 1 else _parts(host, place),
-            devices,
-            True,
-            True,
-            enable_x64=True,
-        )
+        return _put(host, aval, place, copy=True)
     except reported_by_xla() as error:
         where = f"moving an array of {host.nbytes} bytes to {place.brief!r}"
         raise_failure(error, where)
 
 
+def _put(host: np.ndarray[Any, Any], aval: Any, place: Sharding, *, copy: bool) -> Any:
+    layout, devices = layout_of(place, host.ndim)
+    if place.num_devices == 1 and devices:
+        parts = [host]
+    else:
+        parts = _parts(host, place)
+        if len(devices) < place.num_devices:
+            return _of_own_parts(parts, aval, place, copy)
+    return extension().batched_device_put(aval, layout, parts, devices, True, copy, enable_x64=True)
+
+
+def _of_own_parts(
+    parts: Sequence[np.ndarray[Any, Any]], aval: Any, place: Sharding, copy: bool
+) -> Any:
+    """A buffer of which this process has some parts, one for each of its devices."""
+    kind = place.memory_kind
+    own = [SingleDeviceSharding(device, memory_kind=kind) for device in own_devices(place)]
+    each = zip(parts, own, strict=True)
+    return joined(
+        [_put(part, _HostAval(part), there, copy=copy) for part, there in each], aval, place
+    )
+
+
 def _parts(host: np.ndarray[Any, Any], place: Sharding) -> list[np.ndarray[Any, Any]]:
-    """What each device of a place holds of an array."""
-    indices = place.devices_indices_map(host.shape)
+    """What each device of a place in this process holds of an array."""
     # NumPy's `ascontiguousarray` would give an axis to arrays that have none.
-    return [np.asarray(host[indices[device]], order="C") for device in place.device_assignment]
+    return [np.asarray(host[index], order="C") for index in _indices(place, host.shape)]
+
+
+@lru_cache(maxsize=1024)
+def _indices(place: Sharding, shape: tuple[int, ...]) -> tuple[Index, ...]:
+    """What the devices of a place in this process hold of an array, one by one."""
+    indices = place.devices_indices_map(shape)
+    return tuple([indices[device] for device in own_devices(place)])
+
+
+on_forget_clients(_indices.cache_clear)
 
 
 class _HostAval:
@@ -90,7 +116,22 @@ def to_host(buffer: Any, dtype: Any = None, place: Sharding | None = None) -> np
         buffer: to be read.
         dtype: of the elements, if they may be keys.
         place: where the buffer is, if that may be in parts.
+
+    Raises:
+        RuntimeError: if some parts are other processes'.
     """
+    if membership() is not None and place is not None and not is_readable(place):
+        raise RuntimeError(
+            message(
+                "reading an array",
+                given=f"one of the shape {buffer.aval.shape} that lies on devices of several "
+                "processes",
+                expected="an array whose numbers this process has",
+                fix="Read x.addressable_shards, gather the whole by jax.experimental."
+                "multihost_utils.process_allgather(x, tiled=True), or, if a function closes over "
+                "it, pass it as an argument.",
+            )
+        )
     try:
         wait_until_ready((buffer,))
         if place is None or place.num_devices == 1:
@@ -107,21 +148,58 @@ def _seen(buffer: Any) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(memoryview(buffer))
     except BufferError:
-        # Dtypes that Python does not know, other memory, failures.  Jaxlib looks for the package
-        # jax each time here, which takes 40 µs where there is none.
-        host: np.ndarray[Any, Any] = buffer._single_device_array_to_np_array_did_copy()[0]
-        return host
+        # Dtypes that Python does not know, other memory, failures.
+        return _contents_of((buffer,))[0]
+
+
+@final
+class _Refusal:
+    """Finds no modules, and ends the search for jax where jaxlib is asked for parts."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name == "jax" and getattr(_asking, "now", False):
+            raise ModuleNotFoundError("jaxlib does without jax here", name=name)
+        return None
+
+
+_asking: Final = threading.local()
+
+
+def _refuse_jax() -> None:
+    """Let imports of jax fail on this thread, until the flag is taken back."""
+    if _Refusal not in sys.meta_path:
+        sys.meta_path.insert(0, _Refusal)
+    _asking.now = "jax" not in sys.modules
+
+
+def parts_of(buffer: Any) -> list[Any]:
+    """The parts of a buffer on the devices of this process, each as a buffer, in their order."""
+    _refuse_jax()
+    try:
+        parts: list[Any] = buffer._arrays
+        return parts
+    finally:
+        _asking.now = False
+
+
+def _contents_of(buffers: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
+    """What buffers on one device each hold, shared where it is in the memory of the host."""
+    _refuse_jax()
+    try:
+        return [buffer._single_device_array_to_np_array_did_copy()[0] for buffer in buffers]
+    finally:
+        _asking.now = False
 
 
 def _gathered(buffer: Any, place: Sharding) -> np.ndarray[Any, Any]:
     """The whole of a buffer that lies in parts."""
-    parts = [_seen(part) for part in buffer._arrays]
+    parts = [_seen(part) for part in parts_of(buffer)]
     if place.is_fully_replicated:
         return parts[0]
     whole = np.empty(buffer.aval.shape, parts[0].dtype)
-    indices = place.devices_indices_map(whole.shape)
-    for device, part in zip(place.device_assignment, parts, strict=True):
-        whole[indices[device]] = part
+    for index, part in zip(_indices(place, whole.shape), parts, strict=True):
+        whole[index] = part
     whole.flags.writeable = False
     return whole
 
@@ -144,6 +222,8 @@ def dealt_out(buffer: Any, source: Sharding, target: Sharding) -> Any:
                 known[box] = _assembled(box, pieces)
         parts = [known[box] for box in boxes]
         aval = _HostAval(parts[0], buffer.aval.shape)
+        if len(devices) < target.num_devices:
+            return _of_own_parts(parts, aval, target, copy=False)
         return extension().batched_device_put(aval, layout, parts, devices, True, enable_x64=True)
     except reported_by_xla() as error:
         raise_failure(error, f"moving an array to {target.brief!r}")
@@ -154,17 +234,16 @@ _Box = tuple[tuple[int, int], ...]
 
 def _boxes(place: Sharding, shape: tuple[int, ...]) -> list[_Box]:
     """First and last plus one of each axis of what the devices of a place hold, one by one."""
-    indices = place.devices_indices_map(shape)
     return [
-        tuple([s.indices(n)[:2] for s, n in zip(indices[device], shape, strict=True)])
-        for device in place.device_assignment
+        tuple([s.indices(n)[:2] for s, n in zip(index, shape, strict=True)])
+        for index in _indices(place, shape)
     ]
 
 
 def _pieces(buffer: Any, place: Sharding) -> dict[_Box, np.ndarray[Any, Any]]:
     """The different parts of a buffer, without a copy."""
-    each = zip(_boxes(place, buffer.aval.shape), buffer._arrays, strict=True)
-    return {box: part._single_device_array_to_np_array_did_copy()[0] for box, part in each}
+    parts = _contents_of(parts_of(buffer))
+    return dict(zip(_boxes(place, buffer.aval.shape), parts, strict=True))
 
 
 def _assembled(box: _Box, pieces: dict[_Box, np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
@@ -192,8 +271,14 @@ def _within(part: Sequence[tuple[int, int]], box: _Box) -> tuple[slice, ...]:
     return tuple([slice(start - first, stop - first) for (start, stop), (first, _) in each])
 
 
+def same_on_each(part: np.ndarray[Any, Any], aval: Any, place: Sharding) -> Any:
+    """A buffer whose parts in this process are all the same."""
+    devices = own_devices(place)
+    return _of_own_parts([part] * len(devices), aval, place, copy=True)
+
+
 def joined(parts: Sequence[Any], aval: Any, place: Sharding) -> Any:
-    """One buffer of parts that lie on the devices of a place, in their order."""
+    """One buffer of parts that lie on this process's devices of a place, in their order."""
     layout, _ = layout_of(place, len(aval.shape))
     return extension().ArrayImpl(aval, layout, list(parts), True, _skip_checks=True)
 
@@ -209,7 +294,8 @@ def wait(buffers: Sequence[Any]) -> None:
 
 def moved(buffer: Any, place: Sharding) -> Any:
     """A copy of a buffer on another device of the same client, or in another memory."""
-    layout, devices = layout_of(place, len(buffer.aval.shape))
+    layout, _ = layout_of(place, len(buffer.aval.shape))
+    devices = place.device_assignment
     copy = extension().ArrayCopySemantics.ALWAYS_COPY
     try:
         return extension().batched_copy_array_to_devices_with_sharding(

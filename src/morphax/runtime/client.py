@@ -9,6 +9,7 @@ other platforms are plugins (`plugins`), or users make their clients (`Factory`)
 
 from __future__ import annotations
 
+import atexit
 import gc
 import logging
 import os
@@ -29,7 +30,8 @@ from ..util.messages import message
 from . import forks, kernels, plugins
 from .collected_arrays import guard_collected_arrays
 from .device import Device
-from .interruptible import uninterrupted
+from .interruptible import interruptible, uninterrupted
+from .membership import Membership, membership
 
 _logger = logging.getLogger(__name__)
 
@@ -196,13 +198,31 @@ def is_running(platform: str) -> bool:
     return platform in running_clients
 
 
+def is_any_running() -> bool:
+    """Whether some client has been made."""
+    return bool(running_clients)
+
+
 def plugin_interface(platform: str) -> Any:
     """The functions of the plugin of a platform whose client has been made, as a capsule."""
     return _interfaces[platform]
 
 
 def forget_clients() -> None:
-    """Let all clients go: arrays and programs of theirs keep them, others get new ones."""
+    """Let all clients go: arrays and programs of theirs keep them, others get new ones.
+
+    Raises:
+        RuntimeError: if they belong to several processes, who meet but once.
+    """
+    if membership() is not None and running_clients:
+        raise RuntimeError(
+            message(
+                "forgetting the clients of the platforms",
+                given="clients whose devices belong to several processes",
+                expected="a process that computes alone",
+                fix="Call jax.distributed.shutdown() first.",
+            )
+        )
     with _lock:
         running_clients.clear()
         device_list.cache_clear()
@@ -226,24 +246,78 @@ def _new_client(platform: str) -> Any:
 
 def _cpu_client() -> Any:
     count = current_config().num_cpu_devices
-    keywords = {"num_devices": count} if count > 0 else {}
+    keywords: dict[str, Any] = {"num_devices": count} if count > 0 else {}
     forced = _FORCED_DEVICES.search(os.environ.get("XLA_FLAGS", ""))
-    with _threads_for(count if count > 0 else int(forced[1]) if forced else 1):
-        return xla_client().make_cpu_client(**keywords)
+    devices = count if count > 0 else int(forced[1]) if forced else 1
+    make = xla_client().make_cpu_client
+    own = membership()
+    if own is None:
+        with _threads_for(devices, communicate=devices > 1):
+            return make(**keywords)
+    with _threads_for(devices, communicate=True), _meeting("cpu"):
+        return interruptible(partial(make, **keywords, **_keywords_of_member(own)))
+
+
+def _keywords_of_member(own: Membership) -> dict[str, Any]:
+    """What makes a client of the CPU one of several, in as many processes."""
+    return {
+        "distributed_client": own.client,
+        "node_id": own.process,
+        "num_nodes": own.processes,
+        "collectives": _collectives(own),
+        "get_local_topology_timeout_minutes": own.patience_minutes,
+        "get_global_topology_timeout_minutes": own.patience_minutes,
+    }
+
+
+def _collectives(own: Membership) -> Any:
+    """How CPUs of several processes communicate."""
+    chosen = current_config().cpu_collectives_implementation
+    if chosen == "gloo":
+        return extension().make_gloo_tcp_collectives(own.client, hostname=own.host)
+    if chosen == "mpi":
+        found = extension().make_mpi_collectives()
+        found.Init()
+        atexit.register(found.Finalize)
+        return found
+    raise RuntimeError(
+        message(
+            "config option jax_cpu_collectives_implementation",
+            given=f"{chosen!r}, which jaxlib has not been built with",
+            expected="'gloo' or 'mpi'",
+            fix="Leave it at 'gloo'.",
+        )
+    )
+
+
+@contextmanager
+def _meeting(platform: str) -> Iterator[None]:
+    """Context of making a client for which all processes make theirs."""
+    try:
+        yield
+    except extension().JaxRuntimeError as error:
+        raise RuntimeError(
+            message(
+                f"making a client of the platform {platform} for several processes",
+                given=f"a failure: {error}",
+                expected="that all processes ask for their devices, within the time to join",
+                fix="Call jax.devices() in all of them at the start, and see their output.",
+            )
+        ) from error
 
 
 _FORCED_DEVICES: Final = re.compile(r"--xla_force_host_platform_device_count=(\d+)")
 
 
 @contextmanager
-def _threads_for(devices: int) -> Iterator[None]:
+def _threads_for(devices: int, *, communicate: bool) -> Iterator[None]:
     """Context in which a client of the CPU gets threads enough for so many devices.
 
     The devices of a program that communicates wait for each other, each on a thread, while those
     of the next program have begun: with fewer than twice as many threads both wait for ever.
     """
     before = os.environ.get("NPROC")
-    if devices == 1 or before is not None:
+    if not communicate or before is not None:
         yield
         return
     os.environ["NPROC"] = str(max(2 * devices, os.cpu_count() or 1))
@@ -262,7 +336,14 @@ def _plugin_client(platform: str) -> Any:
         kernels.register(plugin, c_api, xc)
     if not xc.pjrt_plugin_initialized(platform):
         xc.initialize_pjrt_plugin(platform)
-    return xc.make_c_api_client(platform, _plugin_options(platform))
+    own = membership()
+    if own is None:
+        return xc.make_c_api_client(platform, _plugin_options(platform))
+    options = _plugin_options(platform) | {"node_id": own.process, "num_nodes": own.processes}
+    if own.partition is not None:
+        options["partition_index"] = own.partition
+    with _meeting(platform):
+        return interruptible(partial(xc.make_c_api_client, platform, options, own.client))
 
 
 def _plugin_options(platform: str) -> dict[str, Any]:

@@ -151,7 +151,7 @@ def sharding_of_spec(
         mesh = mesh_of_block.value
     types: AbstractMesh | None = _current_abstract.value
     if types is not None and not types.empty:
-        mesh = mesh_with_axes(types) or mesh
+        return NamedSharding(mesh_with_axes(types) or types, spec)
     if mesh is None or mesh.empty:
         raise missing(
             message(

@@ -17,11 +17,15 @@ _ADVICE = {
     "RESOURCE_EXHAUSTED": "Use smaller arrays, donate arguments that are not needed afterwards, or "
     "recompute values with jax.checkpoint.",
     "UNIMPLEMENTED": "Avoid the operation named above on this platform, or update jaxlib.",
-    "INVALID_ARGUMENT": "Check the arguments named above; if they are right, this is a fault of "
-    "morphax or XLA: please report it with the program.",
+    "INVALID_ARGUMENT": "Check what is named above: a foreign function states what it takes; "
+    "otherwise this is a fault of morphax or XLA: please report it with the program.",
+    "NOT_FOUND": "Register foreign functions before they are called: jax.ffi.register_ffi_target.",
     "CANCELLED": "Run the program again; something else on the device stopped it.",
-    "UNAVAILABLE": "Check that the device and the other processes are alive, then start anew.",
+    "UNAVAILABLE": "Check that the device and the other processes are alive and run the same "
+    "program, then start anew.",
 }
+# Failures to communicate have a status of any kind.
+_COMMUNICATION = "Gloo "
 _REPORT = "This is a fault of morphax or XLA: please report it with the program."
 
 
@@ -45,6 +49,8 @@ def raise_failure(error: RuntimeError, where: str) -> NoReturn:
     status, separator, detail = str(error).partition(":")
     if not separator or not status.isupper():
         status, detail = "UNKNOWN", str(error)
+    if _COMMUNICATION in detail:
+        status = "UNAVAILABLE"
     text = message(
         f"{status}: {where}",
         given=detail.strip(),

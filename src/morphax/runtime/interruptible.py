@@ -27,7 +27,8 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from queue import SimpleQueue
+from typing import Any, TypeVar, final
 
 T = TypeVar("T")
 
@@ -35,7 +36,11 @@ _EAGER_SECONDS = 1e-3
 _LONGEST_SLEEP = 2e-4
 # At the end of the interpreter, for all calls that were given up together.
 _PATIENCE_SECONDS = 2.0
-_running: set[threading.Thread] = set()
+_busy: set[_Helper] = set()
+_idle: list[_Helper] = []
+long_wait_seconds = 10.0
+"""After so long, and so long again, a wait tells those who want to know."""
+_of_long_waits: list[Callable[[], None]] = []
 # The shortest sleep takes 60 µs on Linux.
 _let_others_run = getattr(os, "sched_yield", partial(time.sleep, 0))
 
@@ -53,9 +58,13 @@ def wait_until_ready(buffers: Sequence[Any]) -> None:
     if not late or not may_be_interrupted():
         return
     start = time.perf_counter()
+    told = 0.0
     for buffer in late:
         while not _is_done(buffer):
             waited = time.perf_counter() - start
+            if waited > told + long_wait_seconds:
+                told = waited
+                _tell_of_long_wait()
             if waited < _EAGER_SECONDS:
                 _let_others_run()
             else:
@@ -66,6 +75,16 @@ def _is_done(buffer: Any) -> bool:
     """Whether waiting in jaxlib would not block."""
     # jaxlib 0.10 ends the process when a deleted buffer is asked whether it is ready.
     return buffer.is_deleted() or buffer.is_ready()
+
+
+def on_long_wait(tell: Callable[[], None] | None) -> None:
+    """Have `tell` called, or nothing, in the midst of waits that take long; it may raise."""
+    _of_long_waits[:] = [] if tell is None else [tell]
+
+
+def _tell_of_long_wait() -> None:
+    for tell in _of_long_waits:
+        tell()
 
 
 def interruptible(function: Callable[[], T]) -> T:
@@ -80,8 +99,6 @@ def interruptible(function: Callable[[], T]) -> T:
     if not may_be_interrupted():
         return function()
     outcome: list[Callable[[], T]] = []
-    finished = threading.Lock()
-    finished.acquire()
     context = contextvars.copy_context()
 
     def work() -> None:
@@ -90,22 +107,51 @@ def interruptible(function: Callable[[], T]) -> T:
             outcome.append(lambda: result)
         except BaseException as error:
             outcome.append(_raiser(error))
-        finally:
-            finished.release()
-            _running.discard(thread)
 
-    thread = threading.Thread(target=work, name="morphax: XLA", daemon=True)
-    _running.add(thread)
-    thread.start()
-    finished.acquire()
+    finished = (_idle.pop() if _idle else _Helper()).begin(work)
+    while not finished.acquire(timeout=long_wait_seconds):
+        _tell_of_long_wait()
     return outcome[0]()
+
+
+@final
+class _Helper:
+    """A thread that makes calls for the main thread, one after the other; it waits for more."""
+
+    def __init__(self) -> None:
+        self._calls: SimpleQueue[tuple[Callable[[], None], threading.Lock]] = SimpleQueue()
+        self.finished = threading.Lock()
+        threading.Thread(target=self._serve, name="morphax: XLA", daemon=True).start()
+
+    def begin(self, work: Callable[[], None]) -> threading.Lock:
+        """Have a call made; the lock is released when it is done."""
+        self.finished = finished = threading.Lock()
+        finished.acquire()
+        _busy.add(self)
+        self._calls.put((work, finished))
+        return finished
+
+    def _serve(self) -> None:
+        while True:
+            work, finished = self._calls.get()
+            work()
+            # What a call has used is not kept until the next one.
+            del work
+            _busy.discard(self)
+            _idle.append(self)
+            finished.release()
+
+
+# The thread of a helper is not in a forked child.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_idle.clear)
 
 
 @atexit.register
 def _await_what_was_given_up() -> None:
     deadline = time.monotonic() + _PATIENCE_SECONDS
-    for thread in tuple(_running):
-        thread.join(max(0.0, deadline - time.monotonic()))
+    for helper in tuple(_busy):
+        helper.finished.acquire(timeout=max(0.0, deadline - time.monotonic()))
 
 
 def uninterrupted(function: Callable[[], T]) -> T:

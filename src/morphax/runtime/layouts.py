@@ -7,15 +7,14 @@ from functools import cache
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from ..core.partition_spec import PartitionSpec
-from .client import device_list, extension, on_forget_clients, xla_client
+from .client import device_list, extension, on_forget_clients
 from .device import Device
+from .gspmd_sharding import Tiling, tiled_on
+from .membership import own_devices
 from .mesh import Mesh
 from .named_sharding import NamedSharding
-from .sharding import Sharding, repeated_on
-from .tiled_sharding import Tiling, tiled_on
+from .sharding import Sharding
 
 
 def tiling(place: Sharding, ndim: int) -> Tiling:
@@ -47,6 +46,14 @@ def lies_alike(place: Sharding, other: Sharding, ndim: int) -> bool:
     )
 
 
+def shard_shape(split: Any, shape: Sequence[int]) -> tuple[int, ...]:
+    """The shape of each part of an array, by jaxlib's sharding; the last part may be padded."""
+    if split.is_replicated():
+        return tuple(shape)
+    parts = split.tile_assignment_dimensions()[: len(shape)]
+    return tuple([-(-size // count) for size, count in zip(shape, parts, strict=True)])
+
+
 def place_of(split: Any, ndim: int, devices: tuple[Device, ...], mesh: Mesh | None) -> Sharding:
     """The place that jaxlib's sharding of an array means.
 
@@ -59,17 +66,14 @@ def place_of(split: Any, ndim: int, devices: tuple[Device, ...], mesh: Mesh | No
     count = len(devices)
     found = Tiling((1,) * ndim, count, tuple(range(count)))
     if split is not None and not split.is_replicated():
-        parts = tuple(split.tile_assignment_dimensions()[:ndim])
-        numbers = np.array(split.tile_assignment_devices()).reshape(prod(parts), -1)
-        order = np.sort(numbers, axis=1).ravel().tolist()
-        found = Tiling(parts, numbers.shape[1], tuple(order))
+        found = Tiling.of(split, ndim)
     if mesh is not None and mesh.device_assignment == devices:
         for spec in _specs(found.parts, mesh.shape_tuple):
             place = NamedSharding(mesh, PartitionSpec(*spec))
             # The same numbers of parts may be dealt out otherwise.
             if tiling(place, ndim) == found:
                 return place
-    return repeated_on(devices) if found.copies == count else tiled_on(devices, found)
+    return tiled_on(devices, found)
 
 
 Axes = Sequence[tuple[Hashable, int]]
@@ -98,18 +102,17 @@ def _orders(parts: int, axes: Axes) -> Iterator[tuple[tuple[Hashable, ...], Axes
 
 @cache
 def layout_of(place: Sharding, ndim: int) -> tuple[Any, list[Device]]:
-    """Jaxlib's sharding for arrays of `ndim` axes at a place, and its devices."""
+    """Jaxlib's sharding for arrays of `ndim` axes at a place, and its devices in this process."""
     devices = place.device_assignment
-    parts, copies, order = tiling(place, ndim)
-    split = xla_client().HloSharding.replicate()
-    if copies < len(devices):
-        numbers = ",".join(map(str, order))
-        sizes = ",".join(map(str, (*parts, copies)))
-        text = f"{{devices=[{sizes}]{numbers} last_tile_dim_replicate}}"
-        split = xla_client().HloSharding.from_string(text)
     # Of the default memory jaxlib is faster without the name.
     kind = None if place is place.own_memory else place.memory_kind
-    return extension().GSPMDSharding(device_list(*devices), split, kind), list(devices)
+    split = split_of(place, ndim)
+    return extension().GSPMDSharding(device_list(*devices), split, kind), own_devices(place)
+
+
+def split_of(place: Sharding, ndim: int) -> Any:
+    """How a place splits arrays of `ndim` axes, in jaxlib's words, of numbers of its devices."""
+    return tiling(place, ndim).split()
 
 
 for _known in (deals_alike, lies_alike, layout_of):

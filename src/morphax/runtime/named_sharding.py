@@ -15,7 +15,7 @@ from ..util.memo import memoize
 from ..util.messages import described, message
 from .device import Device
 from .mesh import Mesh
-from .sharding import Index, Sharding, checked_kind
+from .sharding import Index, Sharding, checked_kind, default_kind
 
 _WHERE = "NamedSharding"
 
@@ -41,12 +41,13 @@ class NamedSharding(Sharding):
         NamedSharding(mesh=Mesh('x': 1, axis_types=(Auto,)), spec=P('x',), memory_kind=device)
     """
 
-    __slots__ = ("__weakref__", "_memory_kind", "mesh", "spec")
+    __slots__ = ("__weakref__", "_is_own_memory", "_memory_kind", "mesh", "spec")
     _known: ClassVar[WeakValueDictionary[Any, NamedSharding]] = WeakValueDictionary()
 
     mesh: Mesh | AbstractMesh
     spec: PartitionSpec
     _memory_kind: str | None
+    _is_own_memory: bool
 
     def __new__(
         cls, mesh: Mesh | AbstractMesh, spec: PartitionSpec, memory_kind: str | None = None
@@ -64,6 +65,9 @@ class NamedSharding(Sharding):
         _check_axes(mesh, spec)
         made = object.__new__(cls)
         made.mesh, made.spec, made._memory_kind = key
+        made._is_own_memory = isinstance(mesh, AbstractMesh) or (
+            mesh.empty or memory_kind == default_kind(mesh.device_assignment[0])
+        )
         return cls._known.setdefault(key, made)
 
     @property
@@ -104,9 +108,7 @@ class NamedSharding(Sharding):
 
     @property
     def own_memory(self) -> Sharding:
-        if isinstance(self.mesh, AbstractMesh):
-            return self
-        return NamedSharding(self.mesh, self.spec)
+        return self if self._is_own_memory else NamedSharding(self.mesh, self.spec)
 
     def splits(self, ndim: int) -> tuple[tuple[Hashable, ...], ...]:
         """For each axis of arrays of `ndim` axes, those of the mesh that it is split over.
@@ -210,7 +212,7 @@ def _abstract(sharding: NamedSharding, ndim: int) -> AbstractSharding:
     """How types say it: of axes that the compiler or the program splits over they do not speak."""
     mesh = sharding.mesh.abstract_mesh
     said = frozenset(mesh.explicit_axes)
-    splits = [tuple([n for n in names if n in said]) for names in sharding.splits(ndim)]
+    splits: list[Any] = [tuple([n for n in names if n in said]) for names in sharding.splits(ndim)]
     return AbstractSharding(mesh, tuple(splits))
 
 

@@ -8,9 +8,10 @@ from weakref import WeakValueDictionary
 
 from ..core.partition_spec import PartitionSpec
 from .device import Device
+from .gspmd_sharding import repeated_on
 from .mesh import Mesh
 from .named_sharding import NamedSharding
-from .sharding import Sharding, repeated_on
+from .sharding import Sharding
 
 _Key = tuple[tuple[Sharding, ...], tuple[Sharding | None, ...], tuple[Device, ...], Mesh | None]
 

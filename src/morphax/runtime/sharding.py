@@ -1,9 +1,8 @@
 """Shardings: on which devices the parts of an array lie.
 
 `Sharding` is the abstract base; `SingleDeviceSharding` is that of an array that lies whole on one
-device, `RepeatedSharding` of one that lies whole on each of several.  Shardings over meshes are
-defined in `morphax.sharding`.  A sharding is immutable; those of arrays, their places, are
-interned: equal ones are one object, and compared as such.
+device.  Those over several devices are defined in modules of their own.  A sharding is immutable;
+those of arrays, their places, are interned: equal ones are one object, and compared as such.
 
 `home` is the place of arrays that are made in host memory.  Which device that is, is found when it
 is first asked for, so that eager programs load no jaxlib.  See docs/design/placements.md.
@@ -23,6 +22,7 @@ from ..util.memo import memoize
 from ..util.messages import described, message
 from .device import Device
 from .devices import default_device, home_device, on_forget_platforms
+from .membership import own_devices
 
 if TYPE_CHECKING:
     from ..array.array import Array
@@ -112,7 +112,7 @@ class Sharding(ABC):
     @property
     def addressable_devices(self) -> set[Device]:
         """The devices among `device_set` that belong to this process."""
-        return {d for d in self.device_set if d.process_index == d.client.process_index()}
+        return set(own_devices(self))
 
     @property
     def has_addressable_devices(self) -> bool:
@@ -249,64 +249,6 @@ def make_single_device_sharding(
     return SingleDeviceSharding(device, memory_kind)
 
 
-@final
-class RepeatedSharding(Sharding):
-    """The whole array on each of several devices, which `repeated_on` makes.
-
-    Args:
-        devices: in the order in which programs number them.
-        memory_kind: which of their memories.
-    """
-
-    __slots__ = ("_devices", "_memory_kind")
-
-    def __init__(self, devices: tuple[Device, ...], memory_kind: str) -> None:
-        self._devices = devices
-        self._memory_kind = memory_kind
-
-    @property
-    def device_set(self) -> set[Device]:
-        return set(self._devices)
-
-    @property
-    def device_assignment(self) -> tuple[Device, ...]:
-        return self._devices
-
-    @property
-    def memory_kind(self) -> str:
-        return self._memory_kind
-
-    @property
-    def is_fully_replicated(self) -> bool:
-        return True
-
-    @property
-    def own_memory(self) -> Sharding:
-        return repeated_on(self._devices)
-
-    def with_memory_kind(self, kind: str) -> Sharding:
-        return repeated_on(self._devices, checked_kind(self._devices[0], kind))
-
-    def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Index]:
-        return dict.fromkeys(self._devices, (slice(None),) * len(global_shape))
-
-    def shard_shape(self, global_shape: Sequence[int]) -> tuple[int, ...]:
-        return tuple(global_shape)
-
-    def __reduce__(self) -> Any:
-        return repeated_on, (self._devices, self._memory_kind)
-
-    def __repr__(self) -> str:
-        return f"RepeatedSharding(devices={self._devices}, memory_kind={self._memory_kind})"
-
-
-def repeated_on(devices: tuple[Device, ...], memory_kind: str | None = None) -> Sharding:
-    """The sharding of arrays that each of some devices holds whole."""
-    if len(devices) == 1:
-        return SingleDeviceSharding(devices[0], memory_kind)
-    return _repeated(devices, memory_kind or default_kind(devices[0]))
-
-
 _lock = RLock()
 _places: WeakValueDictionary[tuple[Device, str], SingleDeviceSharding] = WeakValueDictionary()
 
@@ -362,9 +304,6 @@ on_forget_platforms(_forget_home)
 def whole_on(device: Device) -> SingleDeviceSharding:
     """The sharding of arrays that lie whole in the default memory of a device."""
     return SingleDeviceSharding(device)
-
-
-_repeated = memoize(RepeatedSharding)
 
 
 def default_place() -> SingleDeviceSharding:

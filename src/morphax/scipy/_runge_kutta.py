@@ -2,8 +2,8 @@
 
 A step from (t, y) of size h evaluates slopes kᵢ at t + cᵢ h; the new value is y + h Σ bᵢ kᵢ.  The
 last stage is the step itself, so its slope is the first of the next step.  Between its ends the
-solution is a polynomial in θ = (t − start) / h with five coefficients dᵢ:
-d₀ + θ (d₁ + (1 − θ) (d₂ + θ (d₃ + (1 − θ) d₄))).
+solution is a polynomial in θ = (t − start) / h with coefficients dᵢ, `rows` of them:
+d₀ + θ (d₁ + (1 − θ) (d₂ + θ (d₃ + (1 − θ) (d₄ + …)))).
 
 References:
     J. Dormand, P. Prince, "A family of embedded Runge-Kutta formulae", Journal of Computational and
@@ -52,6 +52,7 @@ class ExplicitMethod:
     error: tuple[float, ...]
     extension: tuple[float, ...]
 
+    rows = 5
     is_implicit = False
 
     def evaluate(self, field: Slope, t: Any, y: Any, first: Any, h: Any) -> tuple[Any, list[Any]]:
@@ -113,8 +114,10 @@ def hermite(y: Any, moved: Any, first: Any, last: Any, rest: Any) -> Any:
 def interpolate(dense: Any, theta: Any) -> Any:
     """The value of a continuous extension, whose coefficients are the first axis of `dense`."""
     rest = 1 - theta
-    inner = dense[2] + theta * (dense[3] + rest * dense[4])
-    return (dense[0] + theta * (dense[1] + rest * inner)).astype(dense.dtype)
+    value = dense[-1]
+    for row in reversed(range(dense.shape[0] - 1)):
+        value = dense[row] + (rest if row % 2 else theta) * value
+    return value.astype(dense.dtype)
 
 
 def first_step(field: Slope, t: Any, y: Any, first: Any, order: int, tolerance: Tolerance) -> Any:

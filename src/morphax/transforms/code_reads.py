@@ -75,6 +75,10 @@ _PLAIN_DUNDERS = frozenset(
     "__rtruediv__ __setattr__ __setitem__ __sub__ __truediv__ __wrapped__ __xor__".split()
 )
 _parsed = Formatter().parse
+# Of devices and their clients, which arrays, meshes and shardings lead to: what changes there.
+_CHANGING = frozenset(
+    "memory_stats live_buffers live_arrays live_executables heap_profile poison_execution".split()
+)
 # Of frames, generators, coroutines, tracebacks and code.
 _REFLECTIVE = ("f_", "gi_", "cr_", "ag_", "tb_", "co_", "func_")
 
@@ -210,4 +214,4 @@ def _doubts(instruction: dis.Instruction) -> Iterator[str]:
 def _leads_out(attribute: str) -> bool:
     if attribute.startswith("__") and attribute.endswith("__"):
         return attribute not in _PLAIN_DUNDERS
-    return attribute.startswith(_REFLECTIVE)
+    return attribute in _CHANGING or attribute.startswith(_REFLECTIVE)

@@ -338,7 +338,7 @@ def shape_aval(x: object) -> Any:
     """The aval of a value, or of anything that has a shape and a dtype."""
     if hasattr(x, "aval") or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return aval_of(x)
-    split = getattr(x, "sharding", None)
+    split: Any = getattr(x, "sharding", None)
     aval = ShapedArray(
         x.shape,
         dtypes.canonicalize(x.dtype),

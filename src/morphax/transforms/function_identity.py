@@ -12,8 +12,8 @@ walk with a reason.  A wrong *no* costs a trace; a wrong *yes* would be a wrong 
 
 - Numbers, strings, dtypes count by type and bits; lists, dicts and the like by their contents at
   the time, in order; objects by class and state; classes by themselves and all that they define.
-- Arrays count by themselves.  A tracer counts by its type, and by its place: the program takes it
-  as an operand.
+- Arrays, meshes and shardings count by themselves.  A tracer counts by its type, and by its place:
+  the program takes it as an operand.
 - Modules count by the chains of attributes that code reads of them.
 - What arguments bring is walked like the rest: classes and data of tree nodes, static arguments.
 
@@ -53,6 +53,7 @@ from ..tree import PyTreeDef
 from . import identity_of_code as code
 from . import identity_of_values as values
 from .identity_walk import Unknown, Visitor, Walk
+from .object_state import PLACES
 
 
 @final
@@ -143,6 +144,7 @@ _VISITORS: Final[Mapping[type, Visitor]] = {
     type(vars(collections.namedtuple("_", "field"))["field"]): values.visit_field_of_tuples,
     Field: values.attributes("name", "default", "default_factory", "metadata", "init", "kw_only"),
     Array: Walk.same,
+    **dict.fromkeys(PLACES, Walk.same),
     np.ndarray: values.visit_numpy,
     PyTreeDef: values.visit_treedef,
     Ref: values.visit_reference,

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 
 from .. import dtypes, tree
 from ..core import Operand, aval_of, frames_hidden_in
+from ..core.dims import Dim, is_static
+from ..lax.elementwise.arithmetic import add
+from ..lax.elementwise.comparison import eq
 from ..lax.elementwise.convert import convert
+from ..lax.shape.filling import broadcasted_iota, size_value
 from ..lax.shape.shape_operations import reshape
 from ..lax.shape.slicing import slice_in_dim
 from ..util.messages import message
@@ -159,21 +164,31 @@ def _basis(example: Any) -> Any:
     basis, start = [], 0
     for aval in avals:
         dtype = aval.to_tangent_aval().dtype
-        block = np.zeros((total, aval.size), dtype)
-        if dtype != dtypes.float0:
-            block[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
-        stacked = block.reshape(total, *aval.shape)
+        stacked = _block(total, start, aval, dtype)
         basis.append(convert(stacked, dtype, True) if aval.weak_type else stacked)
         start += aval.size
     return structure.unflatten(basis)
 
 
+def _block(total: Dim, start: Dim, aval: Any, dtype: Any) -> Any:
+    """Those of `total` vectors of a basis whose ones are in an array, which begins at `start`."""
+    if not is_static((total, start, aval.size)):
+        shape = (total, aval.size)
+        rows, columns = (broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
+        ones = eq(rows, add(columns, size_value(start, np.dtype(np.int32))))
+        return reshape(convert(ones, dtype), (total, *aval.shape))
+    block = np.zeros((total, aval.size), dtype)
+    if dtype != dtypes.float0:
+        block[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
+    return block.reshape(total, *aval.shape)
+
+
 def _blocks(example: Any, stacked: Operand, axis: int) -> list[Any]:
     """`stacked`, cut along `axis` into one block per leaf of `example`, in that leaf's shape."""
     avals = [aval_of(x) for x in tree.leaves(example)]
-    bounds = np.cumsum([0, *[a.size for a in avals]])
+    bounds = list(accumulate([a.size for a in avals], initial=0))
     return [
-        _unfolded(slice_in_dim(stacked, int(low), int(high), axis=axis), axis, aval.shape)
+        _unfolded(slice_in_dim(stacked, low, high, axis=axis), axis, aval.shape)
         for aval, low, high in zip(avals, bounds, bounds[1:], strict=False)
     ]
 

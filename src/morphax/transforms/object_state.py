@@ -10,10 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MemberDescriptorType
-from typing import Any, final
+from typing import Any, Final, final
 
+from ..runtime.gspmd_sharding import GSPMDSharding
+from ..runtime.mesh import Mesh
+from ..runtime.named_sharding import NamedSharding
+from ..runtime.sharding import SingleDeviceSharding
 from ..util.memo import memoize
 from .pure_functions import is_pure
+
+PLACES: Final = (Mesh, NamedSharding, SingleDeviceSharding, GSPMDSharding)
+"""Classes of interned objects that never change: equal ones are one object."""
 
 
 @final

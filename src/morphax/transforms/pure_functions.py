@@ -118,7 +118,8 @@ _OUR_PACKAGES: Final = frozenset(
     "lax nn numpy ops parallel random ref scipy stages transforms tree tree_util typing".split()
 )
 _OUR_MODULES: Final = frozenset(
-    "config.contexts engines.reference.nan_checks engines.reference.replay util.memo "
+    "config.contexts engines.reference.nan_checks engines.reference.replay runtime.mesh "
+    "runtime.named_sharding runtime.sharding runtime.gspmd_sharding util.memo "
     "util.messages".split()
 )
 # What these hold looks elsewhere: at the arrays that are alive, at files, at options of printing.

@@ -158,7 +158,7 @@ def _difference_of_keys(
     return Difference("Dict key mismatch", expected, given, text[0].upper() + text[1:] + ".")
 
 
-_KINDS = {tuple: "Tuple", list: "List"}
+_KINDS: dict[type, str] = {tuple: "Tuple", list: "List"}
 
 
 def _kind_of_type(type_: type) -> str:

@@ -13,8 +13,9 @@ from morphax import lax
 from morphax.array import Array
 from morphax.config import override
 from morphax.control.jit.plans import binding_operands, place_of_call
+from morphax.runtime.gspmd_sharding import repeated_on
 from morphax.runtime.places import Places
-from morphax.runtime.sharding import default_place, repeated_on, whole_on
+from morphax.runtime.sharding import default_place, whole_on
 
 from ...engines.test_several_devices import Split
 

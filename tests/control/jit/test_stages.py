@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import morphax as jax
+import morphax.numpy as jnp
 from morphax import lax, stages
+from morphax.control.jit.compiled import CompiledProgram
 from morphax.core import Format, Jaxpr, Layout, ShapedArray
 from morphax.runtime.sharding import SingleDeviceSharding
 
@@ -242,3 +244,25 @@ def test_shardings_and_formats() -> None:
 def test_layouts_of_xla(text: str, layout: Layout) -> None:
     assert Layout.from_xla(text) == layout
     assert layout.update(tiling=None).tiling is None
+
+
+def test_stages_are_made_of_what_jax_names() -> None:
+    """The constructors take what those of JAX take; other code may use the stages' parts."""
+    traced = jax.jit(lambda x, y: x + y, donate_argnums=0).trace(jnp.ones(3), 1.0)
+    lowered = traced.lower()
+    again = jax.stages.Lowered(lowered._lowering, lowered.args_info, lowered.out_tree)
+    assert again.as_text() == lowered.as_text()
+    assert again.donate_argnums == (0,)
+    positional = jax.stages.Lowered(
+        lowered._lowering, lowered.args_info, lowered.out_tree, no_kwargs=True
+    ).compile()
+    assert positional(jnp.ones(3), 1.0).tolist() == [2, 2, 2]
+    with pytest.raises(NotImplementedError, match="y by name"):
+        positional(jnp.ones(3), y=1.0)
+    compiled = lowered.compile()
+    program = CompiledProgram("f", compiled._plan, ["x", "y"], traced.bind)
+    with pytest.raises(ValueError, match="const_args"):
+        jax.stages.Compiled(program, [jnp.ones(3)], compiled.args_info, compiled.out_tree)
+    made = jax.stages.Compiled(program, [], compiled.args_info, compiled.out_tree)
+    assert made(jnp.ones(3), 2.0).tolist() == [3, 3, 3]
+    assert (made.in_avals, made.out_info) == (compiled.in_avals, compiled.out_info)

@@ -74,6 +74,9 @@ class Cond(HasBodies):
         *operands: Value,
         branches: tuple[Jaxpr, ...],
     ) -> list[Value]:
+        if index.name in b.module.elements:
+            chosen = b.module.elements[index.name][b.module.platform]
+            return b.inline(branches[int(chosen)], *operands)
         if index.element is not None:
             return b.inline(branches[int(index.element)], *operands)
         ordered = has_ordered(self.effects(branches=branches))

@@ -7,7 +7,7 @@ impure one happens as often as the program says.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NoReturn, final
 
 import numpy as np
@@ -20,8 +20,6 @@ from ...core import (
     Operand,
     OrderedIOEffect,
     Param,
-    Primitive,
-    aval_of,
     has_ordered,
     no_effects,
     not_linear,
@@ -30,11 +28,8 @@ from ...core import (
 from ...engines.callbacks import call_python
 from ...engines.reference.eager import RunsOnArrays, as_array
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.ground.linear_structure import broadcast_in_dim_p, moved_axis
-from ...transforms.batching import to_axis
 from ...util.messages import message
-from ..bodies.wiring import Parts
-from ..loops.scan_primitive import scan_p
+from ..vmap_methods import batched_avals, batched_call, one_by_one
 from .flat_callback import FlatCallback, checked_results, owned
 
 
@@ -56,6 +51,12 @@ class CallsPython(RunsOnArrays):
         self, *avals: Any, result_avals: tuple[Any, ...], **_: Param
     ) -> tuple[Any, ...]:
         return result_avals
+
+    def params_of_batch(
+        self, size: int, dims: Sequence[bool], params: dict[str, Param]
+    ) -> dict[str, Param]:
+        """The parameters of one call that does a whole batch."""
+        return params | {"result_avals": batched_avals(size, params["result_avals"])}
 
     def execute(
         self, *operands: Array, callback: FlatCallback, result_avals: Sequence[Any], **params: Param
@@ -130,18 +131,7 @@ class PureCallback(CallsPython):
         dims: Sequence[int | None],
         **params: Param,
     ) -> tuple[list[Any], list[int | None]]:
-        method = params["vmap_method"]
-        if method is None:
-            raise NotImplementedError(
-                message(
-                    "vmap of jax.pure_callback",
-                    given="vmap_method=None",
-                    expected=f"one of {', '.join(map(repr, VMAP_METHODS))}",
-                    fix="Pass vmap_method: 'sequential' is always right, 'broadcast_all' is fast "
-                    "for functions that treat leading axes as a batch.",
-                )
-            )
-        return VMAP_METHODS[method](self, axes, operands, dims, params)
+        return batched_call(self.public_name, self, axes, operands, dims, params)
 
 
 @final
@@ -175,84 +165,8 @@ class IOCallback(CallsPython):
                     fix="Pass ordered=False, or use lax.map instead of vmap.",
                 )
             )
-        return _one_by_one(self, axes, operands, dims, params)
+        return one_by_one(self, axes, operands, dims, params)
 
-
-def _one_by_one(
-    primitive: Primitive,
-    axes: BatchAxes,
-    operands: Sequence[Operand],
-    dims: Sequence[int | None],
-    params: dict[str, Param],
-    unroll: int = 1,
-) -> tuple[list[Any], list[int | None]]:
-    """A call for each member of the batch, in turn."""
-    mapped = [d is not None for d in dims]
-    consts = [x for x, on in zip(operands, mapped, strict=True) if not on]
-    slices = [moved_axis(x, d, 0) for x, d in zip(operands, dims, strict=True) if d is not None]
-
-    def step(*values: Operand) -> list[Any]:
-        same, own = iter(values[: len(consts)]), iter(values[len(consts) :])
-        return primitive.bind(*[next(own if on else same) for on in mapped], **params)
-
-    operands_by_role = Parts(consts=consts, carry=[], xs=slices)
-    steps = {"length": axes.size, "reverse": False, "unroll": unroll}
-    outs = scan_p.staged({"jaxpr": step}, operands_by_role, **steps)
-    return outs, [0] * len(outs)
-
-
-def _unrolled(
-    primitive: Primitive,
-    axes: BatchAxes,
-    operands: Sequence[Operand],
-    dims: Sequence[int | None],
-    params: dict[str, Param],
-) -> tuple[list[Any], list[int | None]]:
-    return _one_by_one(primitive, axes, operands, dims, params, unroll=max(axes.size, 1))
-
-
-def _at_once(
-    prepare: Callable[[BatchAxes, Any], Any],
-) -> Callable[..., tuple[list[Any], list[int | None]]]:
-    """One call on whole batches; `prepare` makes something of operands that are not mapped."""
-
-    def method(
-        primitive: Primitive,
-        axes: BatchAxes,
-        operands: Sequence[Operand],
-        dims: Sequence[int | None],
-        params: dict[str, Param],
-    ) -> tuple[list[Any], list[int | None]]:
-        batches = [
-            prepare(axes, x) if d is None else moved_axis(x, d, 0)
-            for x, d in zip(operands, dims, strict=True)
-        ]
-        result_avals = tuple(
-            [aval.update(shape=(axes.size, *aval.shape)) for aval in params["result_avals"]]
-        )
-        outs = primitive.bind(*batches, **params | {"result_avals": result_avals})
-        return outs, [0] * len(outs)
-
-    return method
-
-
-def _with_size_one(axes: BatchAxes, x: Operand) -> Any:
-    shape = aval_of(x).shape
-    return broadcast_in_dim_p.bind(
-        x,
-        shape=(1, *shape),
-        broadcast_dimensions=tuple(range(1, len(shape) + 1)),
-        sharding=None,
-    )
-
-
-VMAP_METHODS: dict[str, Callable[..., tuple[list[Any], list[int | None]]]] = {
-    "sequential": _one_by_one,
-    "sequential_unrolled": _unrolled,
-    "expand_dims": _at_once(_with_size_one),
-    "broadcast_all": _at_once(lambda axes, x: to_axis(axes, x, None, 0)),
-    "legacy_vectorized": _at_once(lambda axes, x: x),
-}
 
 pure_callback_p = PureCallback()
 io_callback_p = IOCallback()

@@ -10,7 +10,8 @@ from ...core import ShapedArray, frames_hidden
 from ...runtime.sharding import Sharding, SingleDeviceSharding
 from ...transforms.flattening import argument_names, check_avals
 from ...util.messages import described, message
-from .callback_primitives import VMAP_METHODS, io_callback_p, pure_callback_p
+from ..vmap_methods import check_vmap_method
+from .callback_primitives import io_callback_p, pure_callback_p
 from .flat_callback import FlatCallback
 
 
@@ -56,15 +57,7 @@ def pure_callback(
         >>> jax.jit(sinc)(0.5)
         Array(0.63661975, dtype=float32)
     """
-    if vmap_method is not None and vmap_method not in VMAP_METHODS:
-        raise ValueError(
-            message(
-                "jax.pure_callback, argument vmap_method",
-                given=repr(vmap_method),
-                expected=f"one of {', '.join(map(repr, VMAP_METHODS))}, or None",
-                fix="Pass 'sequential' unless the function treats leading axes as a batch.",
-            )
-        )
+    check_vmap_method("jax.pure_callback", vmap_method)
     operands, params, out_tree = _call(
         pure_callback_p.public_name, callback, result_shape_dtypes, args, kwargs, sharding
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, final
 
 from ... import tree
 from ...array import Array
@@ -12,22 +12,22 @@ from ...config import current as current_config
 from ...core import AbstractRef, ShapedArray, Tracer, aval_of, is_value
 from ...engines.call_plan import CallPlan
 from ...engines.engine import Plan
+from ...runtime.layouts import lies_alike
 from ...runtime.sharding import Sharding
 from ...tree import PyTreeDef
 from ...util.compiled import part
 from ...util.messages import described, message
 from .operands import as_operands
-from .stage_info import Stage
+from .stage_info import Stage, of_args_info
 
 native = part("calls")
 
 
 @final
-class Compiled(Stage):
-    """A function compiled for one signature; call it with arguments of that signature only.
+class CompiledProgram(NamedTuple):
+    """A program that is ready to run, with what is known of its function.
 
     Args:
-        stage: what is known of arguments and results.
         function: name and place of the function, for error text.
         plan: what the engine has made of it.
         argument_names: one path per leaf of the arguments.
@@ -35,30 +35,59 @@ class Compiled(Stage):
             leaves are references.
     """
 
+    function: str
+    plan: Plan
+    argument_names: Sequence[str]
+    call_observed: Callable[[Sequence[Any]], Any]
+
+
+@final
+class Compiled(Stage):
+    """A function compiled for one signature; call it with arguments of that signature only.
+
+    Args:
+        executable: the program.
+        const_args: none: constants are part of the program.
+        args_info: ``(args, kwargs)`` with `ArgInfo` leaves.
+        out_tree: the structure of the result.
+        no_kwargs: whether it takes arguments by position only.
+        in_types, out_types: avals of arguments and results, if they are not those of `args_info`
+            and of the program.
+
+    Raises:
+        ValueError: there are `const_args`.
+    """
+
     __slots__ = (
-        *("_argument_names", "_call_observed", "_calls", "_function", "_plan"),
+        *("_argument_names", "_call_observed", "_calls", "_function", "_no_kwargs", "_plan"),
         "_takes_references",
     )
 
     def __init__(
         self,
-        stage: Stage,
-        function: str,
-        plan: Plan,
-        argument_names: Sequence[str],
-        call_observed: Callable[[Sequence[Any]], Any],
+        executable: CompiledProgram,
+        const_args: Sequence[Any],
+        args_info: Any,
+        out_tree: PyTreeDef,
+        no_kwargs: bool = False,
+        in_types: Sequence[Any] | None = None,
+        out_types: Sequence[Any] | None = None,
     ) -> None:
-        super().__init__(
-            stage.in_tree,
-            stage.out_tree,
-            stage._flat_in_avals,
-            stage._flat_out_avals,
-            stage.donate_argnums,
-        )
-        self._function = function
-        self._plan = plan
-        self._call_observed = call_observed
-        self._argument_names = argument_names
+        if const_args:
+            raise ValueError(
+                message(
+                    "Compiled, argument const_args",
+                    given=f"{len(const_args)} arrays",
+                    expected="none: constants are part of the program",
+                    fix="Compile a function with Lowered.compile.",
+                )
+            )
+        in_tree, in_avals, donated = of_args_info(args_info)
+        in_avals = in_avals if in_types is None else tuple(in_types)
+        out_avals = executable.plan.out_avals if out_types is None else out_types
+        super().__init__(in_tree, out_tree, in_avals, out_avals, donated)
+        self._function, self._plan, self._argument_names, self._call_observed = executable
+        self._no_kwargs = no_kwargs
         self._calls = None if native is None else native.CallTable()
         self._takes_references = any([type(a) is AbstractRef for a in self._flat_in_avals])
 
@@ -68,7 +97,10 @@ class Compiled(Stage):
         Raises:
             TypeError: structure, shapes or dtypes differ from those it was compiled for.
             ValueError: the arguments are on another device.
+            NotImplementedError: it takes no arguments by name.
         """
+        if kwargs and self._no_kwargs:
+            raise NotImplementedError(self._no_names(kwargs))
         leaves, in_tree = tree.flatten((args, kwargs))
         if in_tree != self.in_tree:
             raise TypeError(self._wrong_structure(in_tree))
@@ -155,6 +187,14 @@ class Compiled(Stage):
             "but static arguments not at all.",
         )
 
+    def _no_names(self, kwargs: Mapping[str, Any]) -> str:
+        return message(
+            f"{self._label}, arguments",
+            given=f"{', '.join(kwargs)} by name",
+            expected="arguments by position only",
+            fix="Pass them by position.",
+        )
+
     def _check(self, position: int, x: Any, aval: ShapedArray) -> None:
         """Raise `TypeError` if `x` is not an argument that the program was compiled for."""
         if isinstance(x, Tracer):
@@ -178,7 +218,8 @@ class Compiled(Stage):
         committed = False
         for x, place in zip(operands, self._plan.places.operands, strict=True):
             if x._committed:
-                if x.place is not place and x.place.own_memory is not place:
+                own = x.place.own_memory
+                if x.place is not place and own is not place and not lies_alike(own, place, x.ndim):
                     raise ValueError(self._wrong_place(operands, place))
                 committed = True
         return committed

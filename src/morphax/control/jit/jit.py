@@ -45,12 +45,13 @@ from .jit_options import (
     donated_leaves,
     resolve,
 )
+from .lowered import Lowered
 from .operands import only_arrays, put
 from .program_cache import cache_of, compiled
 from .recompiles import note_trace
 from .shardings import checked_compiler_options, chosen_places
 from .spreading import ShardedFunction, spread_of
-from .stages import Lowered, Traced, TracedWithReferences
+from .stages import Traced, TracedWithReferences
 
 _aval = attrgetter("aval")
 _no_kwargs = tree.structure({})
@@ -198,12 +199,11 @@ class PjitFunction:
         nothing = (None,) * len(avals), (None,) * len(jaxpr.outvars)
         wanted = (sharded.operands, sharded.results) if sharded else nothing
         return kind(
-            jaxpr.replace(consts=tuple(owned)) if owned else jaxpr,
+            jaxpr.in_avals[len(captured) :],
+            {"jaxpr": jaxpr.replace(consts=tuple(owned)) if owned else jaxpr, **params},
             in_tree,
             flat.out_tree,
-            donated,
-            captured=captured,
-            params=params,
+            captured,
             device=options.device,
             spread=spread_of(jaxpr, *wanted, where),
         )

@@ -49,7 +49,7 @@ def as_operands(
 
 def stand_in(x: Any) -> Any:
     """For what has a shape and a sharding, an array without numbers that is committed to it."""
-    sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
+    sharding = x.format.row_major("lower") if isinstance(x, ShapeDtypeStruct) else None
     if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
         mesh = mesh_with_axes(sharding.mesh)
         sharding = sharding if mesh is None else sharding.update(mesh=mesh)

@@ -107,7 +107,7 @@ def chosen_places(
         ShardingTree.of(in_shardings, "in_shardings"),
         ShardingTree.of(out_shardings, "out_shardings"),
     )
-    named = devices_of_shardings((in_shardings, out_shardings))
+    named = devices_of_shardings([*trees[0].leaves, *trees[1].leaves])
     if named is None:
         return _device(device, backend), trees
     return agreed_device([_device(device, backend), *named]), None

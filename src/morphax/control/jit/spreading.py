@@ -15,7 +15,9 @@ from weakref import WeakKeyDictionary
 from ... import tree
 from ...array import Array
 from ...core import (
+    AbstractMesh,
     AbstractSharding,
+    Format,
     Jaxpr,
     ShapeDtypeStruct,
     aval_of,
@@ -90,7 +92,7 @@ class Spread:
 def _committed_place(x: Any) -> Sharding | None:
     if type(x) is Array:
         return x.place.own_memory if x.committed else None
-    sharding = x.sharding if isinstance(x, ShapeDtypeStruct) else None
+    sharding = x.format.row_major("lower") if isinstance(x, ShapeDtypeStruct) else None
     return sharding if isinstance(sharding, Sharding) else None
 
 
@@ -111,7 +113,8 @@ def spread_of(jaxpr: Jaxpr, operands: Wanted, results: Wanted, where: str) -> Sp
     Raises:
         ValueError: if it names different devices.
     """
-    said = [s for s in (*operands, *results, *constraints_in(jaxpr)) if s is not None]
+    asked = (*operands, *results, *constraints_in(jaxpr))
+    said = [s for s in asked if s is not None and not _has_no_devices(s)]
     several = [s for s in said if not _is_of_one(s)]
     if not several:
         return None
@@ -127,6 +130,11 @@ def spread_of(jaxpr: Jaxpr, operands: Wanted, results: Wanted, where: str) -> Sp
                 )
             )
     return Spread(whole_on_devices_of(first), operands, results)
+
+
+def _has_no_devices(sharding: Sharding) -> bool:
+    """Whether it is over a mesh without devices, for programs that are only traced."""
+    return isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh)
 
 
 def _is_of_one(sharding: Sharding) -> bool:
@@ -153,12 +161,13 @@ def constraints_in(jaxpr: Jaxpr) -> tuple[Sharding, ...]:
 
 def _types_in(jaxpr: Jaxpr) -> Iterator[Sharding]:
     """What types in a program say of the devices it runs on, if those of its operands do not."""
-    if any([aval.split is not None for aval in jaxpr.in_avals]):
-        if any([jaxpr.in_avals[i].split is not None for i in binding_operands(jaxpr, False)]):
+    avals: tuple[Any, ...] = jaxpr.in_avals
+    if any([aval.split is not None for aval in avals]):
+        if any([avals[i].split is not None for i in binding_operands(jaxpr, False)]):
             return
-    made = [v.aval.split for eqn in jaxpr.eqns if eqn.primitive is reshard_p for v in eqn.outvars]
-    kept = [var.aval.split for var in jaxpr.constvars if var.aval.split is not None]
-    for split in (*kept, *made):
+    made: list[Any] = [e.outvars[0].aval for e in jaxpr.eqns if e.primitive is reshard_p]
+    kept: list[Any] = [var.aval for var in jaxpr.constvars]
+    for split in [aval.split for aval in (*kept, *made) if aval.split is not None]:
         mesh = mesh_with_axes(split.mesh)
         if mesh is not None and mesh.size > 1:
             yield named(AbstractSharding(split.mesh, ((),) * len(split.spec)), mesh)
@@ -204,10 +213,28 @@ class ShardedFunction:
         self.operands: Wanted = (*self._flat(args, in_shardings, "in_shardings"), *named)
 
     def __call__(self, *leaves: Any) -> list[Any]:
+        for i, (x, sharding) in enumerate(zip(leaves, self.operands, strict=True)):
+            self._check_type(i, x, sharding)
         given = [_constrained(x, s) for x, s in zip(leaves, self.operands, strict=True)]
         results = self._function(*given)
         self.results = self._flat(self._function.out_tree, self._out_shardings, "out_shardings")
         return [_constrained(x, s) for x, s in zip(results, self.results, strict=True)]
+
+    def _check_type(self, position: int, x: Any, sharding: Sharding | None) -> None:
+        """Raise `ValueError` if the type of an argument says another split than is asked for."""
+        split = aval_of(x).split
+        if split is None or not isinstance(sharding, NamedSharding):
+            return
+        if split == sharding.abstract(len(split.spec)):
+            return
+        raise ValueError(
+            message(
+                f"{self._where}, argument in_shardings",
+                given=f"{sharding.spec} for argument number {position}, {aval_of(x)}",
+                expected="what the type of the argument says",
+                fix="Split it anew with jax.sharding.reshard before the call, or within.",
+            )
+        )
 
     def _flat(self, structure: tree.PyTreeDef, shardings: Any, argument: str) -> Wanted:
         return tuple(flatten_axes(self._where, structure, shardings, argument))
@@ -233,7 +260,10 @@ def _constrained(x: Any, sharding: Sharding | None) -> Any:
 @final
 @dataclass(frozen=True, slots=True)
 class ShardingTree:
-    """A tree of shardings, specs and `None`, as an option that can be compared."""
+    """A tree of shardings, specs and `None`, as an option that can be compared.
+
+    A `Format` is its sharding: what programs take and give lies row by row.
+    """
 
     leaves: tuple[Sharding | PartitionSpec | None, ...]
     structure: tree.PyTreeDef
@@ -241,12 +271,14 @@ class ShardingTree:
     @classmethod
     def of(cls, shardings: Any, argument: str) -> ShardingTree:
         """The tree, checked; `TypeError` if a leaf is something else."""
-        leaves, structure = tree.flatten(shardings, is_leaf=lambda x: x is None)
+        where = f"jit, argument {argument}"
+        given, structure = tree.flatten(shardings, is_leaf=lambda x: x is None)
+        leaves = [x.row_major(where) if isinstance(x, Format) else x for x in given]
         for leaf in leaves:
             if leaf is not None and not isinstance(leaf, (Sharding, PartitionSpec)):
                 raise TypeError(
                     message(
-                        f"jit, argument {argument}",
+                        where,
                         given=described(leaf),
                         expected="a tree of shardings, of jax.P, and of None",
                         fix="Pass jax.NamedSharding(mesh, jax.P('x')), for instance.",

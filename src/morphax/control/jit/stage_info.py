@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ...core import ShapeDtypeStruct
-from ...tree import PyTreeDef
+from ...tree import PyTreeDef, flatten
 from ...util.messages import message
 
 
@@ -72,6 +72,13 @@ class Stage:
     def out_info(self) -> Any:
         """The result with `ShapeDtypeStruct` leaves."""
         return self.out_tree.unflatten(list(map(ShapeDtypeStruct.of_aval, self._flat_out_avals)))
+
+
+def of_args_info(args_info: Any) -> tuple[PyTreeDef, tuple[Any, ...], tuple[int, ...]]:
+    """Structure and avals of arguments, and which of them are donated, from `Stage.args_info`."""
+    infos, in_tree = flatten(args_info)
+    donated = tuple([i for i, info in enumerate(infos) if info.donated])
+    return in_tree, tuple([info._aval for info in infos]), donated
 
 
 def one_platform(platforms: Sequence[str] | None) -> str | None:

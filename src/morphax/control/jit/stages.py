@@ -10,31 +10,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
-from operator import is_
+from operator import attrgetter, is_
 from typing import Any, Protocol, final, runtime_checkable
 
 from ...array import Array
 from ...array.colocation import any_committed
 from ...core import Cell, Jaxpr, Param, StagingTrace, current_trace, root_trace
 from ...core.trace import Trace
-from ...engines.build_events import LOWERING, reported
 from ...engines.call_plan import CallPlan
 from ...engines.engine import Options, Plan
 from ...engines.reference.eager import EvalTrace, as_array
-from ...engines.xla import inspection
-from ...engines.xla.lowering import LoweredProgram, lower
 from ...runtime.places import Places
 from ...runtime.sharding import default_place, whole_on
 from ...tree import PyTreeDef
 from ...util.messages import message
-from .compiled import Compiled
 from .jit_primitive import jit_p
+from .lowered import CompilerOptions, Lowered, Lowering
 from .operands import as_operands, only_arrays, stand_in
 from .plans import Where, binding_operands, place_of_call, plan_of
 from .spreading import Spread
-from .stage_info import Stage, is_stablehlo, one_platform
+from .stage_info import Stage, one_platform
 
-CompilerOptions = dict[str, str | bool | int | float]
+_place_of, _is_committed, _MOST_BOUND = attrgetter("place"), attrgetter("_committed"), 64
 
 
 @runtime_checkable
@@ -55,10 +52,11 @@ class Traced(Stage):
     """A function traced to a jaxpr for one signature of its arguments.
 
     Args:
-        jaxpr: the program; what it captures comes first among its operands.
-        in_tree, out_tree, donate_argnums: see `Stage`.
-        captured: tracers of outer traces that the function refers to.
-        params: parameters of the `jit` equation, other than the jaxpr.
+        meta_tys_flat: avals of the arguments.
+        params: parameters of the `jit` equation.  What its program captures comes first among the
+            operands of that.
+        in_tree, out_tree: see `Stage`.
+        consts: tracers of outer traces that the function refers to.
         device: where to run, if the arguments may; `None` for the default device.
         spread: what the program itself says of its devices.
     """
@@ -66,6 +64,7 @@ class Traced(Stage):
     __slots__ = (
         "_argument_names",
         "_binding",
+        "_bound_plans",
         "_committed",
         "_params",
         "_place",
@@ -77,27 +76,29 @@ class Traced(Stage):
 
     def __init__(
         self,
-        jaxpr: Jaxpr,
+        meta_tys_flat: Sequence[Any],
+        params: dict[str, Param],
         in_tree: PyTreeDef,
         out_tree: PyTreeDef,
-        donate_argnums: tuple[int, ...],
+        consts: Sequence[Any],
         *,
-        captured: Sequence[Any],
-        params: dict[str, Param],
-        device: Any,
+        device: Any = None,
         spread: Spread | None = None,
     ) -> None:
-        in_avals = jaxpr.in_avals[len(jaxpr.in_avals) - in_tree.num_leaves :]
-        super().__init__(in_tree, out_tree, in_avals, jaxpr.out_avals, donate_argnums)
-        self._program = jaxpr
-        self.captured = captured
-        self._params = params
+        jaxpr = params["jaxpr"]
+        donated = params["donated_invars"][len(consts) :]
+        donate_argnums = tuple([i for i, is_donated in enumerate(donated) if is_donated])
+        super().__init__(in_tree, out_tree, meta_tys_flat, jaxpr.out_avals, donate_argnums)
+        self._program: Jaxpr = jaxpr
+        self.captured = consts
+        self._params = {name: value for name, value in params.items() if name != "jaxpr"}
         self._committed = device is not None
         # Of a call that is bound to places, these; else one place for all that it takes.
         self._place: Any = default_place() if device is None else whole_on(device)
         self._spread = spread
         self._binding: Sequence[int] = ()
         self._plans: dict[Where, Plan] = {}
+        self._bound_plans: dict[Any, tuple[Plan, bool]] = {}
         self._argument_names: Sequence[str] | None = None
 
     def name_arguments(self) -> Sequence[str]:
@@ -111,7 +112,7 @@ class Traced(Stage):
         """The same program, to be compiled for the place that these leaves are bound to."""
         if self._spread is not None:
             other = copy(self)
-            other._place, other._spread = self._spread_places(leaves), None
+            other._place, other._spread, other._bound_plans = self._spread_places(leaves), None, {}
             return other
         bound = [stand_in(x) for x in leaves]
         if self._committed or not any([type(x) is Array and x._committed for x in bound]):
@@ -121,7 +122,7 @@ class Traced(Stage):
         if not committed or where is self._place:
             return self
         other = copy(self)
-        other._place = where
+        other._place, other._bound_plans = where, {}
         return other
 
     def capturing(self, captured: Sequence[Any]) -> Traced:
@@ -171,22 +172,32 @@ class Traced(Stage):
         if type(current_trace()) is not EvalTrace:
             return self.bind(leaves)
         if self._spread is not None:
-            return self._apply_spread([as_array(x) for x in leaves])
+            leaves = [as_array(x) for x in leaves]
         operands = leaves
         if not only_arrays(map(type, leaves)):
             operands = as_operands(leaves, self._flat_in_avals, (self._place,) * len(leaves))
-        where: Any = self._place
-        committed = self._committed
-        if not committed and any_committed(operands):
-            binding = self._binding or self._binding_operands()
-            where, committed = place_of_call(self._program, operands, binding, where)
-        plan = self._plans.get(where) or self._compile(where)
+        if self._spread is not None or (not self._committed and any_committed(operands)):
+            plan, committed = self._plan_bound(operands)
+        else:
+            plan = self._plans.get(self._place) or self._compile(self._place)
+            committed = self._committed
         return self.out_tree.unflatten(plan.run(operands, committed))
 
-    def _apply_spread(self, operands: Sequence[Array]) -> Any:
-        where = self._spread_places(operands)
-        plan = self._plans.get(where) or self._compile(where)
-        return self.out_tree.unflatten(plan.run(operands, committed=True))
+    def _plan_bound(self, operands: Sequence[Array]) -> tuple[Plan, bool]:
+        """The plan for the places that operands are bound to, and whether its results are."""
+        key = tuple(map(_place_of, operands)), tuple(map(_is_committed, operands))
+        if (known := self._bound_plans.get(key)) is not None:
+            return known
+        where: Where
+        if self._spread is not None:
+            where, committed = self._spread_places(operands), True
+        else:
+            binding = self._binding or self._binding_operands()
+            where, committed = place_of_call(self._program, operands, binding, self._place)
+        if len(self._bound_plans) >= _MOST_BOUND:
+            self._bound_plans.clear()
+        known = self._bound_plans[key] = self._plans.get(where) or self._compile(where), committed
+        return known
 
     def _spread_places(self, leaves: Sequence[Any]) -> Places:
         assert self._spread is not None
@@ -272,7 +283,8 @@ class Traced(Stage):
                     fix="Make the traced value an argument of the function.",
                 )
             )
-        return Lowered(self, one_platform(lowering_platforms))
+        platform = one_platform(lowering_platforms) or self._place.platform
+        return Lowered(Lowering(self, platform), self.args_info, self.out_tree)
 
 
 @final
@@ -297,90 +309,3 @@ def _is_staging(trace: Trace) -> bool:
     while trace.parent is not None:
         trace = trace.parent
     return isinstance(trace, StagingTrace)
-
-
-@final
-class Lowered(Stage):
-    """A function lowered to a StableHLO module.
-
-    Args:
-        traced: the function.
-        platform: where it will run, `None` for that of its device.
-    """
-
-    __slots__ = ("_module", "_platform", "_traced")
-
-    def __init__(self, traced: Traced, platform: str | None) -> None:
-        super().__init__(
-            traced.in_tree,
-            traced.out_tree,
-            traced._flat_in_avals,
-            traced._flat_out_avals,
-            traced.donate_argnums,
-        )
-        self._traced = traced
-        self._platform = platform or traced._place.platform
-        self._module = self._lower(locations=False)
-
-    def _lower(self, *, locations: bool) -> LoweredProgram:
-        params = self._traced._params
-        with reported(LOWERING, f"jit({params['name']})"):
-            return lower(
-                self._traced._program,
-                params["name"],
-                self.donate_argnums,
-                self._platform,
-                places=places if type(places := self._traced._place) is Places else None,
-                keep_unused=params["keep_unused"],
-                locations=locations,
-            )
-
-    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
-        """The module as text.
-
-        Args:
-            dialect: ``"stablehlo"``, the default, or ``"hlo"``.
-            debug_info: whether to include the user's source lines.
-
-        Raises:
-            ValueError: there is no such dialect.
-
-        Example:
-            >>> import morphax as jax
-            >>> print(jax.jit(lambda x: 2.0 * x).lower(1.0).as_text("hlo"))
-            HloModule jit__lambda_, entry_computation_layout={(f32[])->f32[]}
-            ...
-        """
-        text = self._lower(locations=True).text if debug_info else self._module.text
-        if is_stablehlo(dialect):
-            return text
-        return inspection.hlo_text(text, locations=debug_info)
-
-    def compiler_ir(self, dialect: str | None = None) -> Any:
-        """The module as an object of the compiler: of MLIR for StableHLO, of XLA for HLO."""
-        text = self._module.text
-        if is_stablehlo(dialect):
-            return inspection.mlir_module(text)
-        return inspection.xla_computation(text)
-
-    def cost_analysis(self) -> dict[str, float]:
-        """What XLA estimates before optimisation: operations and bytes moved."""
-        return inspection.estimated_cost(self._module.text, self._platform)
-
-    def compile(
-        self,
-        compiler_options: CompilerOptions | None = None,
-        *,
-        device_assignment: Sequence[Any] | None = None,
-    ) -> Compiled:
-        """The program, compiled.
-
-        Args:
-            compiler_options: XLA flags by name, besides those given to `jit`.
-            device_assignment: the device to compile for, as a sequence of one.
-        """
-        traced = self._traced
-        place = traced._place if device_assignment is None else whole_on(device_assignment[0])
-        plan = traced.compiled(place, compiler_options)
-        function = traced.jaxpr.debug_info.function
-        return Compiled(traced, function, plan, traced.name_arguments(), traced.bind)

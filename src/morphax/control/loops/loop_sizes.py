@@ -9,7 +9,8 @@ import numpy as np
 
 from ... import dtypes, tree
 from ...core import Operand, aval_of
-from ...lax.ground.axes import counted, integer
+from ...core.dims import Dim, SymbolicDim
+from ...lax.ground.axes import counted, integer, integer_or_size
 from ...util.messages import message
 
 
@@ -74,14 +75,15 @@ def leaf_names(root: str, value: Any) -> Sequence[str]:
     return [root + tree.keystr(path) for path, _ in tree.leaves_with_path(value)]
 
 
-def scan_length(xs: Any, leaves: Sequence[Any], length: int | None) -> int:
+def scan_length(xs: Any, leaves: Sequence[Any], length: int | None) -> Dim:
     """The number of steps of a scan; `ValueError` unless leaves and `length` agree on it."""
     sizes = [aval_of(x).shape[0] if aval_of(x).shape else None for x in leaves]
     if length is not None:
-        length = integer("lax.scan, argument length", length)
+        length = integer_or_size("lax.scan, argument length", length)
     given = {*sizes, *([] if length is None else [length])}
     if len(given) == 1 and None not in given and (length is None or length >= 0):
-        return int(given.pop())  # type: ignore[arg-type]
+        size = given.pop()
+        return size if type(size) is SymbolicDim else int(size)  # type: ignore[arg-type]
     named = zip(leaf_names("xs", xs), leaves, strict=True)
     shapes = ", ".join(f"{name}: {aval_of(x).str_short()}" for name, x in named)
     raise ValueError(

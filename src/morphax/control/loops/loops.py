@@ -22,6 +22,7 @@ from ...core import (
     is_concrete,
     stage_with_operands,
 )
+from ...core.dims import SymbolicDim, max_dim
 from ...lax.elementwise.arithmetic import add
 from ...lax.elementwise.comparison import lt
 from ...lax.shape.joining import concatenate
@@ -307,11 +308,12 @@ def fori_loop(
     check_callable("lax.fori_loop, argument body_fun", body_fun)
     check_bounds(lower, upper)
     if not any(isinstance(b, Tracer) for b in (lower, upper)):
+        first, last = [b if type(b) is SymbolicDim else int(b) for b in (lower, upper)]
         (_, value), _ = scan(
             _counting(body_fun),
-            (int(lower), init_val),
+            (first, init_val),
             None,
-            length=max(int(upper) - int(lower), 0),
+            length=max_dim(last - first, 0),
             unroll=1 if unroll is None else unroll,
         )
         return value

@@ -11,6 +11,7 @@ from ...lax.elementwise.arithmetic import add, sub
 from ...lax.elementwise.comparison import lt
 from ...lax.ground.linear_structure import zeros
 from ...lax.indexing.dynamic_slicing import dynamic_index_in_dim, dynamic_update_index_in_dim
+from ...lax.shape.filling import size_value
 from ...util.memo import memoize
 from ..bodies.wiring import stacked_aval
 from .while_primitive import while_p
@@ -29,12 +30,12 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
     avals = [*jaxpr.in_avals[: n + m], *xs_avals]
     if length == 0:
         return stage_closed(lambda *x: [*x[n : n + m], *map(zeros, ys_avals)], avals)
-    per_iteration = min(int(named["unroll"]), length)
+    per_iteration = min(int(named["unroll"]), length) if type(length) is int else 1
     whole = length - length % per_iteration
     start = n + len(xs_avals) + 1
 
     def one_step(i: Any, consts: Any, xs: Any, carry: Any, ys: Any) -> tuple[list[Any], list[Any]]:
-        position = sub(np.int32(length - 1), i) if named["reverse"] else i
+        position = sub(size_value(length - 1, _COUNTER.dtype), i) if named["reverse"] else i
         slices = [dynamic_index_in_dim(x, position, 0, keepdims=False) for x in xs]
         outs = apply_jaxpr(jaxpr, *consts, *carry, *slices)
         written = [
@@ -53,7 +54,7 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
 
     state_avals = [_COUNTER, *avals[n : n + m], *ys_avals]
     body_program = stage_closed(body, [*avals[:n], *xs_avals, *state_avals])
-    condition = stage_closed(lambda i, *_: [lt(i, np.int32(whole))], state_avals)
+    condition = stage_closed(lambda i, *_: [lt(i, size_value(whole, _COUNTER.dtype))], state_avals)
 
     def whole_scan(*operands: Any) -> list[Any]:
         consts, carry, xs = operands[:n], list(operands[n : n + m]), operands[n + m :]
@@ -69,8 +70,8 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
             body_nconsts=n + len(xs),
         )
         carry, ys = state[:m], state[m:]
-        for i in range(whole, length):
-            carry, ys = one_step(np.int32(i), consts, xs, carry, ys)
+        for i in range(length - whole):
+            carry, ys = one_step(np.int32(whole + i), consts, xs, carry, ys)
         return [*carry, *ys]
 
     return stage_closed(whole_scan, avals)

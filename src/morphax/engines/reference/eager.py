@@ -28,7 +28,7 @@ from ...core import (
     install_root_trace,
 )
 from ...core.trace import Trace
-from ...core.values import host_value
+from ...core.values import computed, host_value
 from ...runtime.devices import host_is_default
 from ...runtime.transfer_guard import guard_transfer
 from ...util.messages import message
@@ -172,6 +172,8 @@ def _host_operand(x: Any, aval: Any) -> Any:
 
 
 def _refuse_tracer(x: Any) -> None:
+    if type(x) in computed:
+        computed[type(x)](x)
     if isinstance(x, Tracer):
         check_live(x)
         raise errors.UnexpectedTracerError(

@@ -19,7 +19,9 @@ from ...core.staging import stage_closed
 from ...core.values import host_value
 from ...util.host_memory import pooled
 from .float_errors import ignore_float_errors, restore_float_errors
+from .fusion import Chain, chains
 from .kernels import are_large, kernel_of
+from .repeats import without_repeats
 
 _LARGEST_CONSTANT = 4096
 Collect = Callable[[list[Array]], Any]
@@ -68,7 +70,7 @@ def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelProgra
         eqn.primitive.execute is None and eqn.primitive.process_eval is None and not eqn.effects
         for eqn in jaxpr.eqns
     ]
-    return KernelProgram(jaxpr, collect) if all(plain) else None
+    return KernelProgram(without_repeats(jaxpr), collect) if all(plain) else None
 
 
 def _without_calls(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
@@ -126,25 +128,35 @@ def _function(
     for var, result in constants.items():
         define(result, var)
     lines = [f"def program({operands}):"]
-    for eqn in jaxpr.eqns:
-        if eqn.outvars[0] in constants:
-            continue
-        inputs = ", ".join([name_of(a) for a in eqn.invars])
-        outs = ", ".join([name_of(v) for v in eqn.outvars])
-        kernel = f"k{len(space)}"
-        space[kernel] = _kernel(eqn)
-        if eqn.primitive.multiple_results:
-            lines.append(f"    {outs}, = map(asarray, {kernel}({inputs}))")
-        else:
-            # NumPy gives scalars where there are no axes.
-            call, out = f"{kernel}({inputs})", aval_of(eqn.outvars[0])
-            lines.append(f"    {outs} = {call if out.shape else f'asarray({call})'}")
-        dropped = [names[id(v)] for v in last_uses.get(eqn, ()) if v not in constants]
+    for item in chains(jaxpr.eqns, jaxpr.outvars, constants):
+        equations, inputs, outputs = _parts(item)
+        space[kernel := f"k{len(space)}"] = item.kernel() if type(item) is Chain else _kernel(item)
+        call = f"{kernel}({', '.join([name_of(a) for a in inputs])})"
+        if type(item) is not Chain:
+            call = _as_arrays(call, item)
+        lines.append(f"    {', '.join([name_of(v) for v in outputs])} = {call}")
+        done = [v for eqn in equations for v in last_uses.get(eqn, ()) if v not in constants]
+        dropped = [names[id(v)] for v in done if id(v) in names]
         lines += [f"    del {', '.join(dropped)}"] if dropped else []
     results = [name_of(v) for v in jaxpr.outvars]
     lines.append(f"    return {', '.join(results)}{',' if is_tuple else ''}")
     exec("\n".join(lines), space)
     return space["program"]
+
+
+def _parts(item: Equation | Chain) -> tuple[list[Equation], Sequence[Atom], Sequence[Var]]:
+    """The equations that one line computes, what it reads and what it writes."""
+    if type(item) is Chain:
+        return [eqn for _, eqn in item.equations], item.inputs, item.outputs
+    return [item], item.invars, item.outvars
+
+
+def _as_arrays(call: str, eqn: Equation) -> str:
+    if eqn.primitive.multiple_results:
+        trailing = "" if len(eqn.outvars) > 1 else "[0]"
+        return f"tuple(map(asarray, {call})){trailing}"
+    # NumPy gives scalars where there are no axes.
+    return call if aval_of(eqn.outvars[0]).shape else f"asarray({call})"
 
 
 def _constants(jaxpr: Jaxpr) -> dict[Var, np.ndarray[Any, Any]]:

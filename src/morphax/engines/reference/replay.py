@@ -19,11 +19,24 @@ import numpy as np
 from ... import dtypes
 from ...array import Array
 from ...config import current as current_config
-from ...core import HasAval, aval_of, current_trace, hide_frames, root_trace, stage_closed
+from ...config import state
+from ...core import (
+    HasAval,
+    ShapedArray,
+    aval_of,
+    current_trace,
+    hide_frames,
+    root_trace,
+    stage_closed,
+)
+from ...core.trace import _current as this_thread
+from ...runtime import sharding
 from ...runtime.devices import host_is_default
+from ...util.compiled import part, twin_in
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import key_of
 from ..choice import preferred_engines
+from .float_errors import ignore_float_errors, restore_float_errors
 from .kernel_program import KernelProgram, kernel_program
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,6 +45,11 @@ _SCALARS = frozenset({bool, int, float, complex})
 # Integers that every integer dtype of 8 bits holds, so that converting them cannot fail.
 _SMALL = range(128)
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
+
+compiled = part("replay")
+
+Programs = MemoTable[KernelProgram | None]
+Arguments = tuple[Any, ...]
 
 
 def replayed(operands: int) -> Callable[[F], F]:
@@ -43,30 +61,19 @@ def replayed(operands: int) -> Callable[[F], F]:
     """
 
     def decorate(function: F) -> F:
-        programs: MemoTable[KernelProgram | None] = MemoTable(max_entries=1024)
+        programs: Programs = MemoTable(max_entries=1024)
         named_operands = frozenset(unwrap(function).__code__.co_varnames[:operands])
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
-                config = current_config()
-                if (
-                    current_trace() is _ROOT
-                    and not preferred_engines
-                    and not config.debugs_execution
-                    and host_is_default(config)
-                ):
-                    inputs: list[Any] = []
-                    signature = [_read(x, i < operands, inputs) for i, x in enumerate(args)]
-                    for name, x in kwargs.items():
-                        signature.append(_read(x, name in named_operands, inputs))
-                    if None not in signature:
-                        key = tuple(signature), tuple(kwargs), config.trace_key
-                        program = programs[key]
-                        if program is missing:
-                            program = programs.add(key, _program(function, signature, args, kwargs))
-                        if program is not None:
-                            return program(inputs)
+                result = known_result(programs, operands, named_operands, args, kwargs)
+                if result is NotImplemented:
+                    program = _learnt(function, programs, operands, named_operands, args, kwargs)
+                    if program is not None:
+                        return program
+                elif result is not None:
+                    return result
                 return function(*args, **kwargs)
             except Exception as error:
                 hide_frames(error)
@@ -75,6 +82,69 @@ def replayed(operands: int) -> Callable[[F], F]:
         return call  # type: ignore[return-value]
 
     return decorate
+
+
+@twin_in(compiled)
+def known_result(
+    programs: Programs,
+    operands: int,
+    named_operands: frozenset[str],
+    args: Arguments,
+    kwargs: dict[str, Any],
+) -> Any:
+    """The result of a call; None where the function itself is to run.
+
+    NotImplemented where no program is known yet, or none that was asked for of late.
+    """
+    config = current_config()
+    if (
+        current_trace() is not _ROOT
+        or preferred_engines
+        or config.debugs_execution
+        or not host_is_default(config)
+    ):
+        return None
+    inputs: list[Any] = []
+    signature = _signature(operands, named_operands, args, kwargs, inputs)
+    if signature is None:
+        return None
+    program = programs.get((signature, tuple(kwargs), config.trace_key), missing)
+    if program is missing:
+        return NotImplemented
+    return None if program is None else program(inputs)
+
+
+def _learnt(
+    function: Callable[..., Any],
+    programs: Programs,
+    operands: int,
+    named_operands: frozenset[str],
+    args: Arguments,
+    kwargs: dict[str, Any],
+) -> Any:
+    """The result of a call whose program is to be staged; None where there can be none."""
+    inputs: list[Any] = []
+    signature = _signature(operands, named_operands, args, kwargs, inputs)
+    assert signature is not None, "only what can be replayed is looked for"
+    key = signature, tuple(kwargs), current_config().trace_key
+    program = programs[key]
+    if program is missing:
+        program = programs.add(key, _program(function, signature, args, kwargs))
+    return None if program is None else program(inputs)
+
+
+def _signature(
+    operands: int,
+    named_operands: frozenset[str],
+    args: Arguments,
+    kwargs: dict[str, Any],
+    inputs: list[Any],
+) -> tuple[Any, ...] | None:
+    """What a program depends on of each argument; None if the call cannot be replayed."""
+    signature = [_read(x, i < operands, inputs) for i, x in enumerate(args)]
+    for name, x in kwargs.items():
+        signature.append(_read(x, name in named_operands, inputs))
+    return None if None in signature else tuple(signature)
 
 
 def _read(x: Any, may_be_operand: bool, inputs: list[Any]) -> Any:
@@ -96,7 +166,10 @@ def _read(x: Any, may_be_operand: bool, inputs: list[Any]) -> Any:
             aval = aval_of(x)
             inputs.append(np.asarray(x, aval.dtype))
             return aval
-    return (key_of(x),) if kind in _CONSTANTS or _is_constant(x) else None
+    if kind not in _CONSTANTS and not _is_constant(x):
+        return None
+    key = key_of(x)
+    return None if key is None else (key,)
 
 
 def _is_constant(x: Any) -> bool:
@@ -137,3 +210,19 @@ def _program(
 
     jaxpr = stage_closed(on_operands, avals)
     return kernel_program(jaxpr, *collectors) if all(plain) else None
+
+
+if compiled is not None:
+    compiled.install(
+        Array,
+        ShapedArray,
+        KernelProgram,
+        aval_of,
+        host_is_default,
+        preferred_engines,
+        ignore_float_errors,
+        restore_float_errors,
+        sharding,
+        state,
+        this_thread,
+    )

@@ -31,6 +31,9 @@ class Annotations(NamedTuple):
     results: dict[int, str]
 
 
+not_annotated = Annotations({}, {}, {})
+
+
 def annotations_of(
     entry: Jaxpr,
     operands: Sequence[Sharding],
@@ -48,7 +51,6 @@ def annotations_of(
         mesh: of the program; over its explicit axes, results are whole of which nothing is said.
     """
     meshes: dict[str, str] = {}
-    is_explicit = mesh is not None and mesh.size > 1 and bool(mesh.explicit_axes)
 
     def sharded(atoms: Sequence[Atom], places: Sequence[Sharding | None]) -> list[list[str]]:
         # Keys have further axes in a module, which are never split.
@@ -57,10 +59,11 @@ def annotations_of(
         return [_sharded(place, len(aval.shape), meshes) for aval, place in pairs]
 
     arguments, outs = sharded(entry.invars, operands), sharded(entry.outvars, results)
-    for i, (var, place) in enumerate(zip(entry.outvars, results, strict=True)):
-        if is_explicit and place is None:
-            split = var.aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * var.aval.ndim)
-            ndim = len(physical_aval(var.aval).shape)
+    out_avals: list[Any] = [v.aval for v in entry.outvars]
+    for i, (aval, place) in enumerate(zip(out_avals, results, strict=True)):
+        if place is None and mesh is not None and mesh.size > 1 and mesh.explicit_axes:
+            split = aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * aval.ndim)
+            ndim = len(physical_aval(aval).shape)
             text = type_attribute(split, ndim, partial(_mesh_name, meshes))
             outs[i] = [f"sdy.sharding = {text}"] if text else []
     for i, donation in donations.items():
@@ -140,6 +143,15 @@ def whole_along(b: Builder, x: Value, axes: Container[int]) -> Value:
     splits = ", ".join(["{}" if axis in axes else "{?}" for axis in range(len(x.aval.shape))])
     text = f"#sdy.sharding<@{mesh}, [{splits}]>"
     return b.op("sdy.sharding_constraint", x.aval, x, sharding=text)
+
+
+def named_sharding_constraint(b: Builder, x: Value, place: NamedSharding | None) -> Value:
+    """A value of a program on several devices, which lies as a place over a like mesh says."""
+    if place is None or b.module.num_devices == 1:
+        return x
+    aval = physical_aval(x.aval)
+    text = _named_attribute(place, len(aval.shape), b.module.mesh_name, ())
+    return b.op("sdy.sharding_constraint", aval, x, sharding=text).seen_as(x.aval)
 
 
 def _named_attribute(

@@ -29,6 +29,7 @@ from ...runtime.client import (
 from ...runtime.failures import raise_failure, reported_by_xla
 from ...runtime.interruptible import interruptible
 from ...runtime.layouts import layout_of, place_of
+from ...runtime.membership import note_shared_program
 from ...runtime.places import Places
 from ..call_plan import CallPlan
 from ..engine import Plan
@@ -71,7 +72,9 @@ class Executable(Plan):
         self._donates = bool(program.donated or program.aliased)
         self._forwards = any(source is not None for source in program.forwarded)
         # XLA runs short programs, and all loops of cheap steps, on the thread that calls them.
-        self._loops = "stablehlo.while" in program.text
+        # A program of several processes waits there for the others.
+        self._meets_others = note_shared_program(program.name, program.text, places.devices)
+        self._may_block = self._meets_others or "stablehlo.while" in program.text
         self._was_long = True
         # Each device of the program holds them whole.
         self._constants = [value.buffer_at(places.whole) for value in program.constant_operands]
@@ -89,7 +92,7 @@ class Executable(Plan):
     ) -> Executable:
         """Compile the module of `program`, or load what the compile cache has kept.
 
-        The cache keeps programs on one device.
+        The cache keeps programs on one device that call nothing of this process.
         """
         devices = program.places.devices
         may_fuse = (
@@ -111,7 +114,7 @@ class Executable(Plan):
         try:
             if program.callbacks:
                 loaded = compiled(parsed(program.text), host_callbacks=list(program.callbacks))
-            elif len(devices) > 1:
+            elif len(devices) > 1 or program.is_local:
                 loaded = compiled()
             else:
                 loaded = load_or_compile(program.text, options, devices[0], compiled_now)
@@ -140,8 +143,8 @@ class Executable(Plan):
         buffers += self._constants
         if program.callbacks:
             outputs = self._calling_python(buffers)
-        elif self._loops:
-            outputs = self._looping(buffers)
+        elif self._may_block:
+            outputs = self._blocking(buffers)
         else:
             try:
                 outputs = self.loaded.execute_sharded(buffers).consume_with_handlers(self._handlers)
@@ -162,7 +165,7 @@ class Executable(Plan):
         program, places = self.program, self.places
         if program.aliased:
             return None
-        execute = self._looping if self._loops else None
+        execute = self._blocking if self._may_block else None
         return CallPlan(
             places.operands,
             places.results,
@@ -236,7 +239,7 @@ class Executable(Plan):
             for aval, place, source in each
         ]
 
-    def _looping(self, buffers: Sequence[Any]) -> Any:
+    def _blocking(self, buffers: Sequence[Any]) -> Any:
         """Run a program that may take any time, such that Ctrl-C leaves it if it does.
 
         A program whose last run was short is not worth another thread.
@@ -245,7 +248,7 @@ class Executable(Plan):
         start = time.perf_counter()
         try:
             execution = interruptible(run) if self._was_long else run()
-            self._was_long = time.perf_counter() - start > _LONG_SECONDS
+            self._was_long = self._meets_others or time.perf_counter() - start > _LONG_SECONDS
             return execution.consume_with_handlers(self._handlers)
         except reported_by_xla() as error:
             self._fail(error)

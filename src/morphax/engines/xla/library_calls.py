@@ -20,6 +20,7 @@ import numpy as np
 
 from ...runtime.client import jaxlib_module, xla_client
 from ...util.messages import message
+from .custom_calls import custom_call
 from .stablehlo import Builder, Value, i64_array
 
 _PREFIXES = {"float32": "s", "float64": "d", "complex64": "c", "complex128": "z"}
@@ -38,7 +39,7 @@ _TYPED_HANDLERS = 1  # the version of XLA's interface to custom calls that all o
 
 
 @cache
-def _load() -> None:
+def load_lapack() -> None:
     """Make LAPACK known to XLA."""
     jaxlib_module("cpu._lapack").initialize()
     for name, function, _ in jaxlib_module("lapack").registrations()["cpu"]:
@@ -73,25 +74,21 @@ def call_lapack(
         attributes = {"lower": str(attributes["uplo"] == letter("L")).lower()}
     arrays = [*[v.aval for v in operands], *outs]
     layouts = [_layout(a.ndim, rank) for a, rank in zip(arrays, ranks, strict=True)]
-    tuples = len(outs) > 1
-    overwritten = [_alias(out, operand, tuples) for out, operand in (aliases or {}).items()]
-    return b.ops(
-        "stablehlo.custom_call",
+    return custom_call(
+        b,
+        target,
         outs,
         *operands,
-        call_target_name=f'"{target}"',
-        api_version="4 : i32",
-        backend_config=f"{{{', '.join([f'{k} = {v}' for k, v in attributes.items()])}}}",
-        operand_layouts=f"[{', '.join(layouts[: len(operands)])}]",
-        result_layouts=f"[{', '.join(layouts[len(operands) :])}]",
-        output_operand_aliases=f"[{', '.join(overwritten)}]",
+        layouts=layouts,
+        config=f"{{{', '.join([f'{k} = {v}' for k, v in attributes.items()])}}}",
+        aliases=aliases,
     )
 
 
 def _target(b: Builder, function: str, dtype: Any) -> str:
     """The name that XLA knows the function by."""
     if b.module.platform == "cpu":
-        _load()
+        load_lapack()
         if function == "tridiagonal_solve_perturbed":
             return f"{function}_ffi"  # no function of LAPACK: it is for all dtypes
         return f"lapack_{_PREFIXES[dtype.name]}{function}_ffi"
@@ -174,17 +171,9 @@ def nan_where_failed(b: Builder, out: Any, x: Value, info: Value) -> Value:
 _EQUAL = "#stablehlo<comparison_direction EQ>"
 
 
-def _layout(ndim: int, rank: int) -> str:
+def _layout(ndim: int, rank: int) -> list[int]:
     """The axes from minor to major: matrices by columns, all else by rows."""
     order = list(range(ndim))[::-1]
     if rank == 2:
         order[:2] = order[1::-1]
-    return f"dense<{order}> : tensor<{ndim}xindex>"
-
-
-def _alias(out: int, operand: int, tuples: bool) -> str:
-    return (
-        "#stablehlo.output_operand_alias<"
-        f"output_tuple_indices = [{out if tuples else ''}], "
-        f"operand_index = {operand}, operand_tuple_indices = []>"
-    )
+    return order

@@ -158,3 +158,10 @@ def host_constant(value: Any) -> Any:
 def quoted(text: str) -> str:
     """A string as an MLIR literal."""
     return json.dumps(text, ensure_ascii=False)
+
+
+def string_text(value: str | bytes) -> str:
+    """Any bytes, or the UTF-8 of a text, as an MLIR literal, escaped where they are not plain."""
+    held = value.encode() if isinstance(value, str) else value
+    plain = [chr(c) if 32 <= c < 127 and c not in b'"\\' else f"\\{c:02X}" for c in held]
+    return f'"{"".join(plain)}"'

@@ -7,6 +7,8 @@ are passed as operands, wherever in the program they occur (see `stablehlo.Build
 
 from __future__ import annotations
 
+import itertools
+import math
 import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -35,6 +37,7 @@ from ...util.messages import message
 from .annotations import Annotations, annotations_of
 from .library_fusions import may_fuse_reductions
 from .literals import physical_aval, physical_dtype
+from .mesh_axes import MeshAxes
 from .stablehlo import Function, Module, function
 
 
@@ -70,8 +73,10 @@ class LoweredProgram:
         callbacks: Python functions that the module calls, by index.
         donated: operands whose memory the module's results may take over.
         aliased: operands that the caller gives away and gets back as one result.
-        inspections: Python functions that are to know of the sharding of a value, once compiled.
+        inspections: Python functions that are to know where the program runs, once compiled.
+        partitioners: what divides operations of it among the devices, while it is compiled.
         guards_extremes: whether maxima and minima of floats are right by the kernel library too.
+        is_local: whether it calls what other processes cannot know.
     """
 
     name: str
@@ -88,7 +93,9 @@ class LoweredProgram:
     donated: tuple[int, ...] = ()
     aliased: tuple[int, ...] = ()
     inspections: tuple[Callable[[Any], Any], ...] = ()
+    partitioners: tuple[object, ...] = ()
     guards_extremes: bool = False
+    is_local: bool = False
 
 
 def lower(
@@ -116,7 +123,7 @@ def lower(
     if places is None:
         places = Places.all_at(shardings.home, len(jaxpr.invars), len(jaxpr.outvars))
     forwarded = _forwarded_results(jaxpr)
-    places = places.with_results(_typed_places(places, jaxpr.out_avals, forwarded))
+    places = places.with_results(_typed_places(jaxpr, places, forwarded))
     trimmed, used = eliminate_dead_code(jaxpr, [f is None for f in forwarded])
     kept = [i for i, is_used in enumerate(used) if is_used or keep_unused]
     entry = trimmed.replace(invars=tuple([trimmed.invars[i] for i in kept]))
@@ -134,7 +141,7 @@ def lower(
         platform,
         locations=locations,
         meshes=annotated.meshes,
-        num_devices=len(places.devices),
+        places=places,
     )
     module = new_module()
     text, main = _written(module, entry, name, annotated)
@@ -155,10 +162,51 @@ def lower(
         forwarded=tuple(forwarded),
         callbacks=tuple(module.callbacks),
         inspections=tuple(module.inspections),
+        partitioners=tuple(module.partitioners),
         donated=tuple([kept[k] for k in donations]),
         aliased=tuple([i for i in donated if returned[i] == 1]),
         guards_extremes=not is_plain,
+        is_local=module.is_local,
     )
+
+
+def member_module(jaxpr: Jaxpr, axes: MeshAxes, places: Places) -> str:
+    """The text of a module that each device of a program runs on its own parts.
+
+    Args:
+        jaxpr: of the parts; it may communicate over the axes.
+        axes: of the mesh whose members run it.
+        places: of the program that it becomes a part of.
+
+    Raises:
+        ValueError: if it calls Python, which is known to the whole program only.
+    """
+    jaxpr = without_references(jaxpr)
+    module = Module(places.platform, largest_constant=math.inf, places=places)
+    # The other operations of the program have channels of their own.
+    module.channels = _member_channels
+    main = function(
+        module,
+        "main",
+        jaxpr.in_avals,
+        lambda builder, *operands: builder.inline(jaxpr, *operands),
+        visibility="public ",
+        axes=axes,
+    )
+    if module.callbacks or module.inspections:
+        raise ValueError(
+            message(
+                f"compiling {jaxpr.debug_info.function} for the parts of arrays",
+                given="a function that calls Python",
+                expected="one that does not, within a program that is divided by hand",
+                fix="Call Python outside of it, in the program around.",
+            )
+        )
+    body = "\n".join([*module.functions, main.text])
+    return f"module @parts {{\n{body}\n}}\n"
+
+
+_member_channels = itertools.count(1 << 20)
 
 
 def _written(
@@ -180,21 +228,27 @@ def _written(
 
 
 def _typed_places(
-    places: Places, avals: Sequence[Any], forwarded: Sequence[Forwarded | None]
+    jaxpr: Jaxpr, places: Places, forwarded: Sequence[Forwarded | None]
 ) -> list[Sharding | None]:
     """The places of results, of which types may say what is open so far.
 
-    Over a mesh whose axes are all explicit nothing stays open but what an operand decides.
+    Over a mesh whose axes are all explicit nothing stays open but what an operand decides.  Where
+    an operand has such a type, its place is taken, for one spec may be written in several ways:
+    so a step that is applied again and again is compiled once, and may take over memory.
     """
     mesh = places.mesh
     if mesh is None or not mesh.explicit_axes:
         return list(places.results)
-    found = []
-    for place, aval, source in zip(places.results, avals, forwarded, strict=True):
+    found: list[Sharding | None] = []
+    known: dict[AbstractSharding, Sharding] = {}
+    for own, aval in zip(places.operands, jaxpr.in_avals, strict=True):
+        if aval.is_on_mesh and aval.split is not None and own.own_memory is own:
+            known.setdefault(aval.split, own)
+    for place, aval, source in zip(places.results, jaxpr.out_avals, forwarded, strict=True):
         split = aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * aval.ndim)
         is_open = place is None and (source is None or source.operand is None)
         if is_open and split.mesh.are_all_axes_explicit:
-            place = named(split, mesh.update(axis_types=split.mesh.axis_types))
+            place = known.get(split) or named(split, mesh.update(axis_types=split.mesh.axis_types))
         found.append(place)
     return found
 

@@ -84,7 +84,7 @@ def _call_rule(
     avals_out = tuple(outs) if primitive.multiple_results else (outs,)
     avals_in = tuple([v.aval for v in operands])
     _, effects = infer(primitive, params, tuple(avals_in))
-    key = (primitive, registered, avals_in, avals_out, tuple(params.items()))
+    key = (primitive, registered, b.module.platform, avals_in, avals_out, tuple(params.items()))
     name = _known(b.module, key) if registered.cacheable else None
     if name is None:
         application = _Application(primitive, avals_in, avals_out, params, ordered(effects))
@@ -237,6 +237,15 @@ def call_text(
         write: takes a `Builder` and `Value`s, returns its results.
         token: orders the effects of what is written; then the last result is the next token.
     """
+    if ctx.text.symbols:
+        raise NotImplementedError(
+            message(
+                f"the lowering rule that calls {name}",
+                given="a module for several platforms, or for all sizes",
+                expected="a rule that emits operations, and calls no jaxpr and no Python",
+                fix="Define the method `lower` of the primitive, or export for one platform.",
+            )
+        )
     ir, func = bindings(), dialect("func")
     tokens = [] if token is None else [token]
     types = [abstract_token] * len(tokens)

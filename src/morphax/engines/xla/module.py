@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple, final
+
+from ...runtime.places import Places
 
 # Larger constants bloat the text and are copied by the compiler; they are passed as operands.
 _LARGEST_WRITTEN_CONSTANT = 64 * 1024
+
+
+PLATFORM_INDEX = "?platform"
+"""The symbol whose value tells on which of several platforms a program runs."""
 
 
 @final
@@ -26,38 +33,58 @@ class Value:
         return Value(self.name, aval)
 
 
+class PlatformAsked(BaseException):
+    """A rule wants to know the platform, in a module for several.
+
+    It is no error of the rule, which shall not catch it.
+    """
+
+
 @final
 class Module:
     """What the functions of one module share: names, functions, callbacks, inspections.
 
     Args:
-        platform: where it will run; a lowering rule may write what is fastest there.
+        platform: where it will run; a lowering rule may write what is fastest there.  A sequence
+            if it is for several platforms: what depends on them is written for each.
         locations: whether operations carry their name and the user's source line.
         largest_constant: in bytes, of those that are written; larger ones are operands.
         plain_extremes: whether XLA's own maxima and minima of floats are exact in this module.
         meshes: those that are declared already, by their text, with their names.
         symbols: of the sizes in it; all functions take their values first.
+        rules: for lowering, instead of those of primitives.
         num_devices: on how many it will run.
+        places: where it will run, if that is known.
     """
 
     def __init__(
         self,
-        platform: str = "cpu",
+        platform: str | Sequence[str] = "cpu",
         *,
         locations: bool = False,
         largest_constant: float = _LARGEST_WRITTEN_CONSTANT,
         plain_extremes: bool = False,
         meshes: Mapping[str, str] | None = None,
         symbols: Sequence[str] = (),
+        rules: Mapping[Any, Callable[..., Any]] | None = None,
         num_devices: int = 1,
+        places: Places | None = None,
     ) -> None:
-        self.platform = platform
+        self.platforms = (platform,) if isinstance(platform, str) else tuple(platform)
+        # The platform that is written for now, `None` while that is all of them.
+        self.written_for: str | None = self.platforms[0] if len(self.platforms) == 1 else None
         self.locations = locations
         self.largest_constant = largest_constant
         self.plain_extremes = plain_extremes
-        self.symbols = symbols
-        self.num_devices = num_devices
+        self.symbols = symbols if self.written_for else (PLATFORM_INDEX, *symbols)
+        self.places = places
+        self.num_devices = num_devices if places is None else len(places.devices)
+        self.rules = rules or {}
+        # Of values that depend on the platform alone, by name: their one element for each.
+        self.elements: dict[str, Mapping[str, Any]] = {}
         self.guards_extremes = False
+        # Whether it calls what this process alone knows.
+        self.is_local = False
         self.functions: list[str] = []
         # By program, the mesh whose members run it, and what operations carry.
         self.callees: dict[Any, Function] = {}
@@ -65,10 +92,28 @@ class Module:
         self.used_names: set[str] = {"main"}
         self.callbacks: list[Callable[..., Any]] = []
         self.inspections: list[Callable[[Any], Any]] = []
+        # What divides operations of it, which live as long as it may be compiled.
+        self.partitioners: list[Any] = []
         self.channels = itertools.count(1)
         # Each stands for a further operand of functions, which are told apart by identity.
         self.positions: dict[Any, Any] = {}
         self.counter = 0
+
+    @property
+    def platform(self) -> str:
+        """Where the program will run."""
+        if self.written_for is None:
+            raise PlatformAsked
+        return self.written_for
+
+    @contextmanager
+    def only_for(self, platform: str) -> Iterator[None]:
+        """What is written within is for one platform."""
+        self.written_for, before = platform, self.written_for
+        try:
+            yield
+        finally:
+            self.written_for = before
 
     def mesh_name(self, text: str) -> str:
         """The name of a mesh, which is declared once."""
@@ -91,3 +136,28 @@ class Function(NamedTuple):
     text: str
     name: str
     hoisted: Sequence[tuple[Any, Any]]
+
+
+def function_text(
+    symbol: str,
+    arguments: Sequence[tuple[str, str]],
+    results: Sequence[tuple[str, str]],
+    lines: Sequence[str],
+    attributes: tuple[Mapping[int, str], Mapping[int, str]],
+) -> str:
+    """A function: its symbol, names and types of arguments and results, and what it consists of.
+
+    `attributes` are those of arguments and of results, by position.
+    """
+    of_arguments, of_results = attributes
+    inputs = _with_attributes([f"{name}: {kind}" for name, kind in arguments], of_arguments)
+    outputs = _with_attributes([kind for _, kind in results], of_results)
+    body = "\n".join(["  " + line for line in lines])
+    names = ", ".join([name for name, _ in results])
+    types = ", ".join([kind for _, kind in results])
+    ending = f"  return {names} : {types}" if results else "  return"
+    return f"func.func {symbol}({inputs}) -> ({outputs}) {{\n{body}\n{ending}\n}}"
+
+
+def _with_attributes(texts: Sequence[str], known: Mapping[int, str]) -> str:
+    return ", ".join([f"{text} {known[i]}" if i in known else text for i, text in enumerate(texts)])

@@ -1,15 +1,20 @@
 """Executables as bytes that another process can load: the program with how to call it.
 
-The bytes are a mark, a digest of the compiler and machine that made them, and a pickled recipe, in
-it jaxlib's executable.  The recipe is read only where mark and digest are right.  As all pickled
-data it must come from someone who is trusted.
+The bytes are a mark, a digest of the compiler and machine that made them, a digest of what follows,
+and a pickled recipe with jaxlib's executable in it.  The recipe is read only where mark and digests
+are right, and may name nothing but avals, dtypes and arrays: reading it calls no other code.  The
+executable is machine code and runs when the program is called, so the bytes must come from someone
+who is trusted; the digests find damage, not forgery.
 """
 
 from __future__ import annotations
 
+import io
 import pickle
 from dataclasses import fields
-from typing import Any, Final
+from typing import Any, Final, final
+
+import ml_dtypes
 
 from ...core import DebugInfo
 from ...runtime.places import Places
@@ -21,7 +26,23 @@ from .compile_options import compile_options
 from .executable import Executable
 from .lowering import LoweredProgram
 
-_MARK: Final = b"morphax executable 1\n"
+_MARK: Final = b"morphax executable 2\n"
+_DIGEST_BYTES: Final = 32
+# What a recipe is made of, besides Python's own containers, numbers and texts.
+_NAMED: Final = frozenset(
+    {
+        ("morphax.array.array", "_rebuild"),
+        ("morphax.core.aval", "_rebuild"),
+        ("morphax.dtypes.extended", "KeyType"),
+        ("morphax.engines.xla.lowering", "Forwarded"),
+        ("numpy", "dtype"),
+        ("numpy", "ndarray"),
+        ("numpy._core.multiarray", "_reconstruct"),
+        ("numpy._core.multiarray", "scalar"),
+        ("numpy._core.numeric", "_frombuffer"),
+        *[("ml_dtypes", name) for name in ml_dtypes.__all__ if name not in ("finfo", "iinfo")],
+    }
+)
 # What belongs to this process.
 _OF_PROCESS: Final = ("places", "info", "callbacks", "inspections")
 
@@ -30,15 +51,15 @@ def saved(executable: Executable) -> bytes:
     """The bytes of an executable.
 
     Raises:
-        ValueError: if it calls Python, or runs on several devices.
+        ValueError: if it calls Python or what only this process knows, or runs on several devices.
     """
     program = executable.program
-    if program.callbacks or len(program.places.devices) > 1:
+    if program.callbacks or program.is_local or len(program.places.devices) > 1:
         raise ValueError(
             message(
                 f"serialization of the program {program.name}",
-                given="a program that calls Python or runs on several devices",
-                expected="a program on one device, without callbacks",
+                given="a program of several devices, or one that calls Python or an address",
+                expected="a program on one device, without callbacks and addresses",
                 fix="Compile it in each process; the compile cache keeps what it can.",
             )
         )
@@ -47,7 +68,18 @@ def saved(executable: Executable) -> bytes:
     for name in _OF_PROCESS:
         del recipe[name]
     payload = pickle.dumps((recipe, program.info.function, executable.serialized()))
-    return _heading(device) + payload
+    try:
+        _read(payload)
+    except pickle.UnpicklingError as error:
+        raise ValueError(
+            message(
+                f"serialization of the program {program.name}",
+                given=f"a program with more than arrays: {error}",
+                expected="avals and constants of plain dtypes, on one device",
+                fix="Compile it in each process; the compile cache keeps what it can.",
+            )
+        ) from None
+    return _heading(device) + _digest(payload) + payload
 
 
 def loaded(data: bytes, device: Any) -> Executable:
@@ -59,14 +91,7 @@ def loaded(data: bytes, device: Any) -> Executable:
     """
     heading = _heading(device)
     if not data.startswith(_MARK):
-        raise pickle.UnpicklingError(
-            message(
-                "serialize_executable.deserialize_and_load, argument serialized",
-                given=f"{len(data)} bytes that begin with {bytes(data[:12])!r}",
-                expected="what serialize_executable.serialize has returned",
-                fix="Serialize the compiled function again.",
-            )
-        )
+        raise _damaged(f"{len(data)} bytes that begin with {bytes(data[:12])!r}")
     if not data.startswith(heading):
         raise ValueError(
             message(
@@ -76,7 +101,10 @@ def loaded(data: bytes, device: Any) -> Executable:
                 fix="Compile and serialize the function on a machine like this one.",
             )
         )
-    recipe, function, payload = pickle.loads(data[len(heading) :])
+    body = data[len(heading) :]
+    if _digest(body[_DIGEST_BYTES:]) != body[:_DIGEST_BYTES]:
+        raise _damaged(f"{len(data)} bytes that are not as they were written")
+    recipe, function, payload = _read(body[_DIGEST_BYTES:])
     counts = len(recipe["in_avals"]), len(recipe["out_avals"])
     program = LoweredProgram(
         **recipe,
@@ -86,6 +114,37 @@ def loaded(data: bytes, device: Any) -> Executable:
     )
     executable = from_bytes(payload, compile_options(device), device)
     return Executable(program, executable, lambda: payload)
+
+
+@final
+class _Reader(pickle.Unpickler):
+    """Reads pickled data that names what recipes are made of, and nothing else."""
+
+    def find_class(self, module_name: str, global_name: str) -> Any:
+        if (module_name, global_name) in _NAMED:
+            return super().find_class(module_name, global_name)
+        raise _damaged(f"a recipe that names {module_name}.{global_name}")
+
+
+def _read(payload: bytes) -> Any:
+    return _Reader(io.BytesIO(payload)).load()
+
+
+def _digest(payload: bytes) -> bytes:
+    from hashlib import sha256
+
+    return sha256(payload).digest()
+
+
+def _damaged(given: str) -> pickle.UnpicklingError:
+    return pickle.UnpicklingError(
+        message(
+            "serialize_executable.deserialize_and_load, argument serialized",
+            given=given,
+            expected="what serialize_executable.serialize has returned",
+            fix="Serialize the compiled function again.",
+        )
+    )
 
 
 def _heading(device: Any) -> bytes:

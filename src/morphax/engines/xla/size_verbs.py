@@ -18,9 +18,11 @@ from typing import TYPE_CHECKING, Any, Final, final
 import numpy as np
 
 from ... import dtypes
-from ...core import ShapedArray
+from ...core import Equation, ShapedArray
 from ...core.dims import Dim, SymbolicDim, is_static
-from ...core.polynomials import Polynomial, value_of
+from ...core.polynomials import Polynomial, symbols_of, value_of
+from ...errors import InconclusiveDimensionOperation, UnexpectedDimVar
+from ...util.messages import message
 from .literals import held_as_key_data, i64_array, i64_matrix, physical_aval, physical_dtype
 
 if TYPE_CHECKING:
@@ -43,6 +45,17 @@ class SizeVerbs:
         remembered: Callable[[Hashable, Callable[[], Value]], Value]
         symbol_values: Callable[[], Mapping[str, Value]]
 
+    def full(self, value: Any, aval: Any) -> Value:
+        """An array of one value everywhere."""
+        scalar = self.constant(value, aval.update(shape=()))
+        return scalar if not aval.shape else self.broadcast(scalar, aval, ())
+
+    def convert(self, x: Value, dtype: Any) -> Value:
+        """`x` with its elements converted to `dtype`; `x` itself if they have it."""
+        if x.aval.dtype == dtype:
+            return x
+        return self.op("stablehlo.convert", x.aval.update(dtype=dtype), x)
+
     def size(self, size: Dim, aval: Any) -> Value:
         """A size as a scalar of the program."""
         if type(size) is not SymbolicDim:
@@ -51,7 +64,11 @@ class SizeVerbs:
         return value if aval.dtype == SIZE.dtype else self.op("stablehlo.convert", aval, value)
 
     def _computed(self, terms: Polynomial) -> Value:
-        symbols = {name: _Number(self, v) for name, v in self.symbol_values().items()}
+        known = self.symbol_values()
+        for symbol in symbols_of(terms):
+            if symbol.name not in known:
+                raise UnexpectedDimVar(_unexpected(symbol.name, list(known)))
+        symbols = {name: _Number(self, v) for name, v in known.items()}
         return value_of(
             terms,
             symbols,
@@ -147,7 +164,7 @@ class SizeVerbs:
     ) -> Value:
         """`x` with padding ``(low, high, interior)`` along each axis."""
         low, high, interior = zip(*config, strict=True) if config else ((), (), ())
-        if is_static(low) and is_static(high):
+        if is_static((*low, *high, *interior)):
             return self.op(
                 "stablehlo.pad",
                 out,
@@ -250,6 +267,30 @@ class SizeVerbs:
     def _pairs(self, rows: Sequence[tuple[Dim, Dim]]) -> Value:
         flat = self.sizes(tuple(chain.from_iterable(rows)))
         return self.op("stablehlo.reshape", SIZE.update(shape=(len(rows), 2)), flat)
+
+
+def _unexpected(name: str, known: Sequence[str]) -> str:
+    return message(
+        "lowering a symbolic size",
+        given=f"the symbol {name}, which is in the shape of no argument",
+        expected=f"symbols among {', '.join(known) or 'none: all shapes of arguments are known'}",
+        fix="Pass an argument with an axis of that size.",
+    )
+
+
+def check_numbers(eqn: Equation) -> None:
+    """Raise if a size of this operation, which takes none, is a symbol."""
+    avals: list[Any] = [atom.aval for atom in (*eqn.invars, *eqn.outvars)]
+    if all([is_static(aval.shape) for aval in avals]):
+        return
+    raise InconclusiveDimensionOperation(
+        message(
+            f"compiling {eqn.primitive.name}",
+            given=" and ".join([str(aval) for aval in avals]),
+            expected="sizes that are numbers: the operation is a call of a library",
+            fix="Compile the program for each size.",
+        )
+    )
 
 
 def _bits(aval: Any) -> int:

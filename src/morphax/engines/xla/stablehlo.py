@@ -14,10 +14,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
 
 from ...core import Equation, Jaxpr, Literal, abstract_token, has_ordered
-from ...core.dims import SymbolicDim, is_static
+from ...core.dims import SymbolicDim
 from ...core.source_info import scope_path
-from ...errors import InconclusiveDimensionOperation
-from ...util.messages import message
 from .annotations import as_typed
 from .key_data_lowering import lower_on_key_data, takes_key_data
 from .literals import dense_text, held, host_constant, quoted
@@ -26,11 +24,12 @@ from .literals import i64_array as i64_array
 from .literals import i64_matrix as i64_matrix
 from .literals import physical_dtype as physical_dtype
 from .literals import tensor_type as tensor_type
+from .module import PLATFORM_INDEX, PlatformAsked, function_text
 from .module import Function as Function
 from .module import Module as Module
 from .module import Value as Value
 from .notes import notes_of
-from .size_verbs import SIZE, SizeVerbs
+from .size_verbs import SIZE, SizeVerbs, check_numbers
 
 if TYPE_CHECKING:
     from .mesh_axes import MeshAxes
@@ -224,17 +223,6 @@ class Builder(SizeVerbs):
             block = block._parent
         return None
 
-    def full(self, value: Any, aval: Any) -> Value:
-        """An array of one value everywhere."""
-        scalar = self.constant(value, aval.update(shape=()))
-        return scalar if not aval.shape else self.broadcast(scalar, aval, ())
-
-    def convert(self, x: Value, dtype: Any) -> Value:
-        """`x` with its elements converted to `dtype`; `x` itself if they have it."""
-        if x.aval.dtype == dtype:
-            return x
-        return self.op("stablehlo.convert", x.aval.update(dtype=dtype), x)
-
     def inline(self, jaxpr: Jaxpr, *operands: Value) -> list[Value]:
         """Write the equations of `jaxpr` into this block."""
         env: dict[Any, Value] = dict(zip(jaxpr.invars, operands, strict=True))
@@ -244,21 +232,17 @@ class Builder(SizeVerbs):
             return self.constant(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
         outer = self.attributes
+        lowered = self._on_each_platform if self.module.written_for is None else self._lowered
         for eqn in jaxpr.eqns:
             start = len(self.lines)
             if eqn.name_stack:
                 self.attributes = notes_of(eqn.name_stack) or outer
-            inputs = [read(a) for a in eqn.invars]
-            primitive, outs = eqn.primitive, tuple([v.aval for v in eqn.outvars])
-            if primitive.needs_numbers and self.module.symbols:
-                _check_numbers(eqn)
-            if not primitive.lowers_key_data and takes_key_data(inputs):
-                results = lower_on_key_data(self, primitive, eqn.params, outs, inputs)
-            elif primitive.multiple_results:
-                results = primitive.lower(self, outs, *inputs, **eqn.params)
+            outs = tuple([v.aval for v in eqn.outvars])
+            results = self._typed(outs, lowered(eqn, [read(a) for a in eqn.invars]))
+            if len(outs) == 1:
+                (env[eqn.outvars[0]],) = results
             else:
-                results = (primitive.lower(self, outs[0], *inputs, **eqn.params),)
-            env.update(zip(eqn.outvars, self._typed(outs, results), strict=True))
+                env.update(zip(eqn.outvars, results, strict=True))
             self.attributes = outer
             if self.module.locations:
                 self._locate(max(start, self._located), eqn)
@@ -273,6 +257,46 @@ class Builder(SizeVerbs):
         if self.module.num_devices == 1 or self.axes is not None:
             return values
         return [as_typed(self, aval, x) for aval, x in zip(avals, values, strict=True)]
+
+    def _lowered(self, eqn: Equation, inputs: Sequence[Value]) -> Sequence[Value]:
+        """Write one equation."""
+        primitive, outs = eqn.primitive, tuple([v.aval for v in eqn.outvars])
+        if primitive.needs_numbers and self.module.symbols:
+            check_numbers(eqn)
+        if not primitive.lowers_key_data and takes_key_data(inputs):
+            return lower_on_key_data(self, primitive, eqn.params, outs, inputs)
+        rules = self.module.rules
+        rule = rules[primitive] if rules and primitive in rules else primitive.lower
+        if primitive.multiple_results:
+            return rule(self, outs, *inputs, **eqn.params)
+        return (rule(self, outs[0], *inputs, **eqn.params),)
+
+    def _on_each_platform(self, eqn: Equation, inputs: Sequence[Value]) -> Sequence[Value]:
+        """Write one equation for several platforms: for each, unless its rule asks for none."""
+        lines, constants, token = len(self.lines), dict(self._constants), self._token
+        try:
+            return self._lowered(eqn, inputs)
+        except PlatformAsked:
+            del self.lines[lines:]
+            self._constants, self._token = constants, token
+        written: dict[str, Sequence[Value]] = {}
+        regions = []
+        for platform in self.module.platforms:
+
+            def write(inner: Builder, platform: str = platform) -> Sequence[Value]:
+                written[platform] = inner._lowered(eqn, inputs)
+                return written[platform]
+
+            with self.module.only_for(platform):
+                regions.append(self.region((), write))
+        index = self.convert(self._symbols[PLATFORM_INDEX], "int32")
+        outs = [v.aval for v in eqn.outvars]
+        results = self.ops("stablehlo.case", outs, index, regions=regions)
+        for i, result in enumerate(results):
+            elements = {platform: values[i].element for platform, values in written.items()}
+            if None not in elements.values():
+                self.module.elements[result.name] = elements
+        return results
 
     def _locate(self, start: int, eqn: Equation) -> None:
         """Put name and source line of `eqn` on the operations written since `start`."""
@@ -300,7 +324,7 @@ class Builder(SizeVerbs):
 
     def callee(self, name: str, jaxpr: Jaxpr) -> Function:
         """`jaxpr` as a private function, written once per module."""
-        key = jaxpr, self.axes, self.attributes
+        key = jaxpr, self.axes, self.attributes, self.module.written_for
         known = self.module.callees.get(key)
         if known is None:
 
@@ -337,21 +361,6 @@ class Builder(SizeVerbs):
         )
 
 
-def _check_numbers(eqn: Equation) -> None:
-    """Raise if a size of this operation, which takes none, is a symbol."""
-    avals: list[Any] = [atom.aval for atom in (*eqn.invars, *eqn.outvars)]
-    if all([is_static(aval.shape) for aval in avals]):
-        return
-    raise InconclusiveDimensionOperation(
-        message(
-            f"compiling {eqn.primitive.name}",
-            given=" and ".join([str(aval) for aval in avals]),
-            expected="sizes that are numbers: the operation is a call of a library",
-            fix="Compile the program for each size.",
-        )
-    )
-
-
 def function(
     module: Module,
     name: str,
@@ -379,17 +388,11 @@ def function(
     arguments = [*symbols.values(), *arguments]
     arguments += [*[operand for _, operand in hoisted], *token]
     results += [builder.token()] if passes_token else []
-    given = [f"{v.name}: {tensor_type(v.aval)}" for v in arguments]
-    inputs = _with_attributes(given, argument_attributes)
-    outputs = _with_attributes([tensor_type(v.aval) for v in results], result_attributes)
-    types = ", ".join([tensor_type(v.aval) for v in results])
-    body = "\n".join(["  " + line for line in builder.lines])
-    names = ", ".join([v.name for v in results])
-    ending = f"  return {names} : {types}" if results else "  return"
-    text = f"func.func {visibility}@{name}({inputs}) -> ({outputs}) {{\n{body}\n{ending}\n}}"
+    text = function_text(
+        f"{visibility}@{name}",
+        [(v.name, tensor_type(v.aval)) for v in arguments],
+        [(v.name, tensor_type(v.aval)) for v in results],
+        builder.lines,
+        (argument_attributes or {}, result_attributes or {}),
+    )
     return Function(text, name, [(value, operand.aval) for value, operand in hoisted])
-
-
-def _with_attributes(texts: Sequence[str], attributes: Mapping[int, str] | None) -> str:
-    known = attributes or {}
-    return ", ".join([f"{text} {known[i]}" if i in known else text for i, text in enumerate(texts)])

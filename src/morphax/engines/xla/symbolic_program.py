@@ -11,58 +11,82 @@ propagating what ``main`` knows, a pass of StableHLO.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, final
 
 import numpy as np
 
-from ...core import Jaxpr, ShapedArray, without_references
-from ...core.dims import Dim, SymbolicDim, solved, symbol, symbols_in
+from ...core import Jaxpr, Primitive, ShapedArray, without_references
+from ...core.dims import SymbolicDim, symbols_in
 from ...core.polynomials import Symbol
+from ...core.size_solutions import Check, checks, origins, size_name
 from ...runtime import sharding as shardings
 from ...runtime.client import jaxlib_module
 from ...runtime.places import Places
 from ...util.messages import message
-from .literals import physical_aval
+from .annotations import Annotations, not_annotated
+from .literals import physical_aval, quoted
 from .lowering import LoweredProgram
 from .mlir_context import parsed
+from .module import PLATFORM_INDEX
 from .size_verbs import SIZE
 from .stablehlo import Builder, Function, Module, Value, function
 
+_INDEX: Final = ShapedArray((), np.int32)
 _AXIS_SIZE: Final = ShapedArray((), np.int32)
 
 
-def module_for_all_sizes(jaxpr: Jaxpr, name: str, platform: str = "cpu") -> str:
+def module_for_all_sizes(
+    jaxpr: Jaxpr,
+    name: str,
+    platforms: str | Sequence[str] = "cpu",
+    *,
+    annotated: Annotations = not_annotated,
+    names: Sequence[str] = (),
+    num_devices: int = 1,
+    rules: Mapping[Primitive, Callable[..., Any]] | None = None,
+) -> str:
     """The text of a module whose function ``main`` takes arrays of dynamic shapes.
 
-    That these are of the shapes that the program was traced for is for the caller to check.
+    For several platforms, it takes the number of the one on which it runs first.  It checks that
+    the arrays are of the shapes that the program was traced for, by calls of ``shape_assertion``.
 
     Args:
         jaxpr: the program, closed, with symbolic sizes.
         name: of the module.
-        platform: where it will run.
+        platforms: where it will run.
+        annotated: how its operands and results lie on several devices.
+        names: of the operands, for error text.
+        num_devices: on how many it will run.
+        rules: for lowering, instead of those of primitives.
 
     Raises:
         ValueError: if the shapes of the operands do not tell what a symbol stands for.
     """
-    program = _Program.of(jaxpr, platform)
-    origins = list(_origins(name, jaxpr.in_avals, program.symbols))
+    program = _Program.of(jaxpr, platforms, annotated, num_devices, rules)
+    where, avals = f"the program {name}", jaxpr.in_avals
+    names = names or [f"argument {i}" for i in range(len(avals))]
+    found = list(origins(where, avals, program.sizes, names))
+    wanted = list(checks(avals, program.sizes, names))
 
-    def main(b: Builder, *operands: Value) -> Sequence[Value]:
+    def main(b: Builder, *arguments: Value) -> Sequence[Value]:
+        index, operands = arguments[: program.num_indices], arguments[program.num_indices :]
         known: dict[str, Value] = {}
-        for origin in origins:
-            size = b.op(
-                "stablehlo.get_dimension_size",
-                _AXIS_SIZE,
-                operands[origin.operand],
-                dimension=f"{origin.axis} : i64",
-            )
-            known[origin.size_name] = b.convert(size, SIZE.dtype)
+        if index:
+            known[PLATFORM_INDEX] = b.convert(index[0], SIZE.dtype)
+        for operand, aval in enumerate(avals):
+            for axis, size in enumerate(aval.shape):
+                if type(size) is SymbolicDim:
+                    known[size_name(operand, axis)] = _asked(b, operands[operand], axis)
+        for origin in found:
             b.bind_symbols(known)
             known[origin.symbol] = b.size(origin.solution, SIZE)
-        return program.call(b, [known[name] for name in program.symbols], operands)
+        b.bind_symbols(known)
+        for check in wanted:
+            _assert(b, where, check)
+        return program.call(b, [known[name] for name in program.module.symbols], operands)
 
-    return program.text(name, jaxpr.in_avals, main)
+    return program.text(name, [_INDEX] * program.num_indices + list(avals), main)
 
 
 def module_at(jaxpr: Jaxpr, name: str, sizes: Mapping[str, int], platform: str = "cpu") -> str:
@@ -78,14 +102,14 @@ def module_at(jaxpr: Jaxpr, name: str, sizes: Mapping[str, int], platform: str =
         ValueError: if a size is not in the range of its symbol.
     """
     program = _Program.of(jaxpr, platform)
-    for known in program.symbols.values():
+    for known in program.sizes.values():
         _check_size(name, known, sizes[known.name])
 
     def main(b: Builder, *operands: Value) -> Sequence[Value]:
-        values = [b.constant(sizes[name], SIZE) for name in program.symbols]
+        values = [b.constant(sizes[name], SIZE) for name in program.sizes]
         shaped = zip(operands, jaxpr.in_avals, strict=True)
-        results = program.call(b, values, [_cast(b, x, aval) for x, aval in shaped])
-        return [_cast(b, x, at_sizes(x.aval, sizes)) for x in results]
+        results = program.call(b, values, [cast(b, x, aval) for x, aval in shaped])
+        return [cast(b, x, at_sizes(x.aval, sizes)) for x in results]
 
     return program.text(name, [at_sizes(aval, sizes) for aval in jaxpr.in_avals], main)
 
@@ -131,28 +155,55 @@ class _Program(NamedTuple):
 
     module: Module
     function: Function
-    symbols: Mapping[str, Symbol]
+    sizes: Mapping[str, Symbol]
     out_avals: Sequence[ShapedArray]
+    annotated: Annotations
 
     @classmethod
-    def of(cls, jaxpr: Jaxpr, platform: str) -> _Program:
-        symbols = symbols_in([n for aval in jaxpr.in_avals for n in aval.shape])
-        module = Module(platform, largest_constant=math.inf, symbols=tuple(symbols))
+    def of(
+        cls,
+        jaxpr: Jaxpr,
+        platforms: str | Sequence[str],
+        annotated: Annotations = not_annotated,
+        num_devices: int = 1,
+        rules: Mapping[Primitive, Callable[..., Any]] | None = None,
+    ) -> _Program:
+        sizes = symbols_in([n for aval in jaxpr.in_avals for n in aval.shape])
+        module = Module(
+            platforms,
+            largest_constant=math.inf,
+            symbols=tuple(sizes),
+            meshes=annotated.meshes,
+            num_devices=num_devices,
+            rules=rules,
+        )
         entry = without_references(jaxpr)
-        name = module.fresh_name("for_all_sizes")
+        # Without symbols, it is the entry itself.
+        as_main: dict[str, Any] = {"visibility": "public "}
+        as_main["argument_attributes"] = annotated.arguments
+        as_main["result_attributes"] = annotated.results
         written = function(
-            module, name, entry.in_avals, lambda b, *operands: b.inline(entry, *operands)
+            module,
+            module.fresh_name("for_all_sizes") if module.symbols else "main",
+            entry.in_avals,
+            lambda b, *operands: b.inline(entry, *operands),
+            **({} if module.symbols else as_main),
         )
         if module.callbacks:
             raise NotImplementedError(
                 message(
-                    "a program for all sizes",
+                    "a program for all sizes, or for other processes",
                     given="a program with callbacks",
                     expected="a program without: functions of Python cannot be written down",
                     fix="Call such functions outside of the program.",
                 )
             )
-        return cls(module, written, symbols, jaxpr.out_avals)
+        return cls(module, written, sizes, jaxpr.out_avals, annotated)
+
+    @property
+    def num_indices(self) -> int:
+        """How many operands of ``main`` say on which platform it runs."""
+        return int(PLATFORM_INDEX in self.module.symbols)
 
     def call(self, b: Builder, sizes: Sequence[Value], operands: Sequence[Value]) -> list[Value]:
         """Its results for arrays of dynamic shapes."""
@@ -161,51 +212,56 @@ class _Program(NamedTuple):
         )
 
     def text(self, name: str, avals: Sequence[Any], main: Callable[..., Sequence[Value]]) -> str:
-        """The module whose function ``main`` is this one."""
-        entry = function(self.module, "main", avals, main, visibility="public ", has_symbols=False)
-        body = "\n".join([*self.module.functions, self.function.text, entry.text])
+        """The module whose function ``main`` is this one, unless it is there already."""
+        shift = self.num_indices
+        attributes = {i + shift: text for i, text in self.annotated.arguments.items()}
+        if shift:
+            attributes[0] = '{jax.global_constant = "_platform_index"}'
+        functions = [*self.module.functions, self.function.text]
+        if self.module.symbols:
+            entry = function(
+                self.module,
+                "main",
+                avals,
+                main,
+                visibility="public ",
+                argument_attributes=attributes,
+                result_attributes=self.annotated.results,
+                has_symbols=False,
+            )
+            functions.append(entry.text)
+        meshes = [f"sdy.mesh @{name} = {mesh}" for mesh, name in self.module.meshes.items()]
+        body = "\n".join([*meshes, *functions])
         return f"module @{self.module.fresh_name('jit_' + name)} {{\n{body}\n}}\n"
 
 
-@final
-class _Origin(NamedTuple):
-    """Where the value of a symbol comes from: the size of an axis, and how it follows from that."""
-
-    symbol: str
-    operand: int
-    axis: int
-    size_name: str
-    solution: Dim
+def _asked(b: Builder, x: Value, axis: int) -> Value:
+    """The size of an axis of a dynamic shape."""
+    size = b.op("stablehlo.get_dimension_size", _AXIS_SIZE, x, dimension=f"{axis} : i64")
+    return b.convert(size, SIZE.dtype)
 
 
-def _origins(
-    name: str, avals: Sequence[ShapedArray], symbols: Mapping[str, Symbol]
-) -> Iterator[_Origin]:
-    """An origin for each symbol, which may depend on the symbols before."""
-    known: set[str] = set()
-    axes = [(i, axis, n) for i, aval in enumerate(avals) for axis, n in enumerate(aval.shape)]
-    while len(known) < len(symbols):
-        before = len(known)
-        for operand, axis, size in axes:
-            unknown = [s for s in symbols_in([size]).values() if s.name not in known]
-            if len(unknown) != 1:
-                continue
-            # No name of a user's symbol begins so.
-            size_name = f"?{operand}.{axis}"
-            solution = solved(size, unknown[0], symbol(size_name, 0))
-            if solution is not None:
-                known.add(unknown[0].name)
-                yield _Origin(unknown[0].name, operand, axis, size_name, solution)
-        if len(known) == before:
-            raise ValueError(_refusal(name, avals, sorted(set(symbols) - known)))
-
-
-def _refusal(name: str, avals: Sequence[ShapedArray], unknown: Sequence[str]) -> str:
-    return message(
-        f"the program {name}, sizes {', '.join(unknown)}",
-        given=", ".join([aval.str_short() for aval in avals]),
-        expected="an axis whose size is a multiple of the symbol, but for symbols that are known",
-        fix="Pass an array with an axis of that size too.",
+def _assert(b: Builder, where: str, check: Check) -> None:
+    """Stop the compilation for sizes that the program was not traced for."""
+    found, zero = b.size(check.size, SIZE), b.constant(0, SIZE)
+    direction = "EQ" if check.is_equation else "GE"
+    holds = b.op(
+        "stablehlo.compare",
+        SIZE.update(dtype=bool),
+        found,
+        zero,
+        comparison_direction=f"#stablehlo<comparison_direction {direction}>",
+    )
+    told = f"{where}: expected {check.expected}; {check.size} is {{0}}"
+    b.ops(
+        "stablehlo.custom_call",
+        (),
+        holds,
+        found,
+        call_target_name='"shape_assertion"',
+        api_version="2 : i32",
+        has_side_effect="true",
+        error_message=quoted(told),
     )
 
 
@@ -221,7 +277,7 @@ def _check_size(name: str, known: Symbol, size: int) -> None:
         )
 
 
-def _cast(b: Builder, x: Value, aval: ShapedArray) -> Value:
+def cast(b: Builder, x: Value, aval: ShapedArray) -> Value:
     """`x`, of which more or less of the shape is known."""
     if x.aval.shape == aval.shape:
         return x

@@ -10,7 +10,7 @@ See docs/design/sparse.md.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, ClassVar
 
@@ -30,6 +30,7 @@ from ...core import (
     stage_closed,
 )
 from ...engines.reference.eager import as_array
+from ...engines.reference.replay import replayed
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ground.families import sum_of_tangents
 from ...lax.ground.linear_structure import moved_axis
@@ -37,6 +38,8 @@ from ...lax.shape.shape_operations import expand_dims, squeeze
 from ...transforms.jvp import open_jvp
 from ...transforms.transposition import backward_pass
 from ...util.memo import memoize
+
+_MOST_OPERANDS = 8
 
 
 class SparseOperation(Primitive):
@@ -57,7 +60,7 @@ class SparseOperation(Primitive):
         return list(results) if self.multiple_results else results[0]
 
     def execute(self, *operands: Operand, **params: Param) -> Any:
-        results = self.compute(*operands, **params)
+        results = _replayed(self, tuple(params.items()))(*operands)
         return list(map(as_array, results)) if self.multiple_results else as_array(results)
 
     def evaluate(self, *operands: Operand, **params: Param) -> Any:
@@ -107,6 +110,18 @@ class SparseOperation(Primitive):
     def batched_params(self, size: int, params: dict[str, Param]) -> dict[str, Any]:
         """The parameters with one more batch axis of `size` in front."""
         raise AssertionError(f"{self.name} defines batched_params")
+
+
+@memoize
+def _replayed(
+    operation: SparseOperation, params: tuple[tuple[str, Any], ...]
+) -> Callable[..., Any]:
+    """`compute`, whose kernels eager calls replay."""
+
+    def compute(*operands: Operand) -> Any:
+        return operation.compute(*operands, **dict(params))
+
+    return replayed(_MOST_OPERANDS)(compute)
 
 
 @memoize

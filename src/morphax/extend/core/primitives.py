@@ -42,7 +42,6 @@ from ...lax.elementwise.complex import imag_p as imag_p
 from ...lax.elementwise.complex import real_p as real_p
 from ...lax.elementwise.convert import bitcast_convert_type_p as bitcast_convert_type_p
 from ...lax.elementwise.convert import convert_element_type_p as convert_element_type_p
-from ...lax.elementwise.convert import reduce_precision_p as reduce_precision_p
 from ...lax.elementwise.exponential import exp2_p as exp2_p
 from ...lax.elementwise.exponential import exp_p as exp_p
 from ...lax.elementwise.exponential import expm1_p as expm1_p
@@ -72,6 +71,7 @@ from ...lax.elementwise.powers import pow_p as pow_p
 from ...lax.elementwise.powers import rsqrt_p as rsqrt_p
 from ...lax.elementwise.powers import sqrt_p as sqrt_p
 from ...lax.elementwise.powers import square_p as square_p
+from ...lax.elementwise.precision import reduce_precision_p as reduce_precision_p
 from ...lax.elementwise.rounding import ceil_p as ceil_p
 from ...lax.elementwise.rounding import floor_p as floor_p
 from ...lax.elementwise.rounding import is_finite_p as is_finite_p

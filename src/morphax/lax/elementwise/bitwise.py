@@ -66,8 +66,13 @@ class Shift(Bitwise):
     kind: ClassVar[str]
 
     def kernel(self, x: Any, *others: Any, **params: Any) -> Callable[..., Any] | None:
-        is_numpys = isinstance(x.dtype, np.dtype) and x.dtype.kind in "iu"
-        return type(self).numpy if is_numpys and x.dtype.name.startswith(self.kind) else None
+        dtype, shifted = x.dtype, type(self).numpy
+        if not isinstance(dtype, np.dtype) or dtype.kind not in "iu":
+            return None
+        working = integer_dtype(self.kind, dtype)
+        if working == dtype:
+            return shifted
+        return lambda x, y: shifted(x.view(working), y.view(working)).view(dtype)
 
     def evaluate(self, x: Any, y: Any) -> Any:
         # NumPy's shifts agree with XLA's for any distance, negative ones being huge.

@@ -1,4 +1,4 @@
-"""Changing the dtype: by value, by bits, or by giving up precision.
+"""Changing the dtype: by value, or by bits.
 
 Conversion by value follows XLA: a float is truncated toward zero and saturates at the ends of an
 integer dtype, NaN becomes 0; an integer wraps around; a complex number loses its imaginary part;
@@ -29,11 +29,11 @@ from ...core import (
     same_axes,
 )
 from ...dtypes.numbers import host_scalar
+from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
+from ...util.compiled import part
 from ...util.messages import message
-from ..ground.axes import integer
-from ..ground.families import LinearElementwise, without_derivative
-from ..ground.kinds import FLOATING
+from ..ground.families import without_derivative
 from ..ground.linear_structure import moved_axis
 from ..ground.narrow import COMPUTED_IN, widened
 
@@ -98,7 +98,12 @@ class ConvertElementType(Primitive):
     def kernel(self, x: Any, *, new_dtype: Any, **_: Any) -> Callable[..., Any] | None:
         if x.dtype == new_dtype:
             return lambda v: v
+        if _native is not None and x.dtype.char in "fd" and new_dtype in _INTEGERS:
+            return lambda v: _native.to_integer(v, new_dtype)
         return (lambda v: v.astype(new_dtype)) if _is_numpys(x.dtype, new_dtype) else None
+
+    def fused(self, x: Any, *, new_dtype: Any, **_: Any) -> str | None:
+        return f"{dtype_name(new_dtype)}_of_{dtype_name(x.dtype)}"
 
     def lower(self, b: Builder, out: Any, x: Value, **_: Any) -> Value:
         if isinstance(out.dtype, dtypes.ExtendedDType):
@@ -133,6 +138,8 @@ def _is_numpys(old: Any, new: Any) -> bool:
     return not (old.kind == "c" != new.kind or (old.kind == "f" and new.kind in "iu"))
 
 
+_native: Any = part("kernels")
+_INTEGERS = {np.dtype(kind) for kind in "bhilBHIL"}
 _OF_NUMPY = {np.dtype(kind) for kind in "?bhilqBHILQfdFD"}
 
 
@@ -170,6 +177,9 @@ class BitcastConvertType(Primitive):
     def kernel(self, x: Any, *, new_dtype: Any) -> Callable[..., Any] | None:
         widths = [_bits_of_numbers(d) or 0 for d in (x.dtype, new_dtype)]
         return methodcaller("view", new_dtype) if widths[0] == widths[1] >= 8 else None
+
+    def fused(self, x: Any, *, new_dtype: Any) -> str | None:
+        return f"{dtype_name(new_dtype)}_as_{dtype_name(x.dtype)}"
 
     def evaluate(self, x: Any, *, new_dtype: Any) -> Any:
         if isinstance(new_dtype, dtypes.ExtendedDType):
@@ -213,72 +223,8 @@ def _bitcast_message(x: Any, new_dtype: Any, expected: str) -> str:
     )
 
 
-@final
-class ReducePrecision(LinearElementwise):
-    """The nearest number with `exponent_bits` and `mantissa_bits`, in the dtype of the operand."""
-
-    name = "reduce_precision"
-    accepts = FLOATING
-
-    def abstract_eval(self, x: Any, *, exponent_bits: int, mantissa_bits: int) -> ShapedArray:
-        if exponent_bits < 1 or mantissa_bits < 0:
-            raise ValueError(
-                message(
-                    "lax.reduce_precision",
-                    given=f"exponent_bits={exponent_bits}, mantissa_bits={mantissa_bits}",
-                    expected="at least 1 exponent bit and at least 0 mantissa bits",
-                    fix="Use the widths of a float format, for instance 8 and 7 for bfloat16.",
-                )
-            )
-        return super().abstract_eval(x)
-
-    def evaluate(self, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
-        return rounded_to_format(x, exponent_bits, mantissa_bits)
-
-    def lower(
-        self, b: Builder, out: Any, x: Value, *, exponent_bits: int, mantissa_bits: int
-    ) -> Value:
-        return b.op(
-            "stablehlo.reduce_precision",
-            out,
-            x,
-            exponent_bits=f"{exponent_bits} : i32",
-            mantissa_bits=f"{mantissa_bits} : i32",
-        )
-
-    def transpose_x(self, ct: Any, x: Any, **params: Any) -> Any:
-        return self.bind(ct, **params)
-
-
-def rounded_to_format(x: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """`x` rounded, ties to even, to a narrower float format.
-
-    What is too large becomes infinite; what is below the normal numbers of the format becomes zero.
-    """
-    info = dtypes.finfo(x.dtype)
-    bits = x.view(f"u{x.dtype.itemsize}")
-    word, sign_bit = bits.dtype.type, 1 << (info.bits - 1)
-    magnitude = bits & word(sign_bit - 1)
-    infinity = word(((1 << info.nexp) - 1) << info.nmant)
-    rounded = magnitude
-    dropped = info.nmant - mantissa_bits
-    if dropped > 0:
-        last_kept = (magnitude >> word(dropped)) & word(1)
-        rounded = (magnitude + word((1 << (dropped - 1)) - 1) + last_kept) & ~word(
-            (1 << dropped) - 1
-        )
-    if exponent_bits < info.nexp:
-        bias, reach = (1 << (info.nexp - 1)) - 1, (1 << (exponent_bits - 1)) - 1
-        exponent = rounded >> word(info.nmant)
-        rounded = np.where(exponent > word(bias + reach), infinity, rounded)
-        rounded = np.where(exponent <= word(bias - reach), word(0), rounded)
-    result = (rounded | (bits & word(sign_bit))).astype(bits.dtype, copy=False).view(x.dtype)
-    return np.where(magnitude > infinity, x, result)
-
-
 convert_element_type_p = ConvertElementType()
 bitcast_convert_type_p = BitcastConvertType()
-reduce_precision_p = ReducePrecision()
 
 
 def convert(x: Any, dtype: Any, weak_type: bool = False) -> Any:
@@ -364,29 +310,3 @@ def bitcast_convert_type(operand: Any, new_dtype: Any) -> Any:
     """
     dtype = _named_dtype(new_dtype, "lax.bitcast_convert_type, argument new_dtype")
     return bitcast_convert_type_p.bind(operand, new_dtype=dtype)
-
-
-def reduce_precision(operand: Any, exponent_bits: int, mantissa_bits: int) -> Any:
-    """`operand` rounded to a narrower float format, ties to even, in its own dtype.
-
-    Args:
-        operand: array (...) of floating dtype.
-        exponent_bits: of the format, at least 1.
-        mantissa_bits: of the format, without the implicit leading bit.
-
-    Returns:
-        Array (...) of the dtype of `operand`; overflow gives infinity, underflow zero.
-
-    Raises:
-        ValueError: a width is too small.
-
-    Example:
-        >>> import morphax as jax
-        >>> jax.lax.reduce_precision(1.2345, exponent_bits=5, mantissa_bits=3)
-        Array(1.25, dtype=float32, weak_type=True)
-    """
-    return reduce_precision_p.bind(
-        operand,
-        exponent_bits=integer("lax.reduce_precision, argument exponent_bits", exponent_bits),
-        mantissa_bits=integer("lax.reduce_precision, argument mantissa_bits", mantissa_bits),
-    )

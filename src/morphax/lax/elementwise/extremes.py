@@ -1,19 +1,25 @@
-"""Maxima and minima of floats along axes, as XLA is asked for them on the CPU.
+"""Maxima and minima along axes, as XLA is asked for them on the CPU.
 
-NaN wins, and 0 comes after −0.  XLA's kernel library for the CPU keeps neither rule, but is 15
-times as fast as any loop that does.  So large arrays get both: the library's extreme and sum, in
-two passes at the speed of memory, and the exact reduction of integers in the order of the floats,
-which runs only if one of the results is in doubt.  There is no doubt about an extreme that
+NaN wins, 0 comes after −0, and numbers next to zero count.  XLA's kernel library for the CPU, which
+is 15 times as fast as any of its loops over the elements of an axis, keeps none of these rules.  An
+extreme of two arrays, element by element, is as fast as memory is read, and takes numbers next to
+zero for zero, but keeps the other rules.  So large arrays are cut into parts along an axis and the
+parts combined, until few elements are left.
 
-- belongs to a sum that is no NaN: a sum with a NaN in it is NaN, whatever the order of its terms.
-  The converse fails (∞ − ∞, perhaps after an overflow), and costs time only;
-- is not zero, since all other equal numbers are the same bits.
+Axes whose elements lie next to each other and are few can hardly be cut so.  These get two passes
+of the library, the extreme and the sum.  There is no doubt about an extreme of a sum that is no
+NaN: a sum with a NaN in it is NaN, whatever the order of its terms.  The converse fails (∞ − ∞,
+perhaps after an overflow), and costs time only.
 
-Where the library is not used, XLA's own loops keep both rules.
+Nor is there doubt about an extreme that is not zero, since all other equal numbers are the same
+bits.  Where one of the results is in doubt, the exact reduction follows, of integers in the order
+of the floats.  Where the library is not used, XLA's own loops keep the rules.
 """
 
 from __future__ import annotations
 
+import math
+from functools import reduce
 from typing import Any, Final
 
 import numpy as np
@@ -28,12 +34,23 @@ from ..ground.monoids import ADD, MAX, OR, Monoid
 from .comparison import total_order_key
 from .ordered_bits import from_ordered_bits, ordered_bits
 
+_MOST_PARTS: Final = 16
+"""How many parts are combined at once."""
+
+_FEWEST_PARTS: Final = 8
+"""To combine less of them hardly pays."""
+
+_SHORTEST_RUN: Final = 64
+"""Of elements in memory, over which a loop pays."""
+
 _BYTES_WITH_INFINITIES: Final = 4
 """Not every float of fewer bytes has the infinities that XLA would start from."""
 
 
 def lower_extreme(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> Value:
     """Lower the maximum or minimum of floats for the CPU."""
+    if _is_cut(b, x, axes):
+        return _by_parts(b, monoid, out, x, axes)
     if out.dtype.itemsize < _BYTES_WITH_INFINITIES:
         return _by_ordered_bits(b, monoid, out, x, axes)
     if b.module.plain_extremes or not loses_nan(out.dtype):
@@ -60,10 +77,38 @@ def _guarded(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> Value
     total = reduce_with(b, ADD.stablehlo, 0, out, x, axes)
     flags = out.update(dtype=np.dtype(bool), weak_type=False)
     is_nan = compare(b, flags, "NE", total, total)
-    is_zero = compare(b, flags, "EQ", fast, b.full(0, out))
-    doubt = b.elementwise("stablehlo.or", flags, is_nan, is_zero)
+    doubt = b.elementwise("stablehlo.or", flags, is_nan, _is_zero(b, fast))
+    return _unless_in_doubt(b, monoid, fast, doubt, x, axes)
+
+
+def _by_parts(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> Value:
+    # Each part would compute anew what x is made of.
+    x = b.op("stablehlo.optimization_barrier", x.aval, x)
+    is_narrow = out.dtype.itemsize < _BYTES_WITH_INFINITIES
+    wide = b.convert(x, np.dtype(np.float32)) if is_narrow else x
+    wide = _combined(b, monoid, wide, axes)
+    few = out.update(dtype=wide.aval.dtype)
+    if wide.aval.size == few.size:
+        fast = b.reshape(wide, few)
+    else:
+        fast = _by_ordered_bits(b, monoid, few, wide, axes)
+    fast = b.convert(fast, out.dtype)
+    return _unless_in_doubt(b, monoid, fast, _is_zero(b, fast), x, axes)
+
+
+def _is_zero(b: Builder, x: Value) -> Value:
+    flags = x.aval.update(dtype=np.dtype(bool), weak_type=False)
+    return compare(b, flags, "EQ", x, b.full(0, x.aval))
+
+
+def _unless_in_doubt(
+    b: Builder, monoid: Monoid, fast: Value, doubt: Value, x: Value, axes: Any
+) -> Value:
+    """The extremes `fast`, or the exact ones where some are in `doubt`."""
+    out, flags = fast.aval, doubt.aval
     if flags.shape:
         every = tuple(range(len(flags.shape)))
+        doubt = _combined(b, OR, doubt, every)
         doubt = reduce_with(b, OR.stablehlo, False, flags.update(shape=()), doubt, every)
     exact = b.region((), lambda inner: [_by_ordered_bits(inner, monoid, out, x, axes)])
     known = b.region((), lambda _: [fast])
@@ -76,3 +121,38 @@ def _by_ordered_bits(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) 
     integers = out.update(dtype=keys.aval.dtype, weak_type=False)
     start = total_order_key(monoid.identity(out.dtype))
     return from_ordered_bits(b, reduce_with(b, monoid.stablehlo, start, integers, keys, axes), out)
+
+
+def _is_cut(b: Builder, x: Value, axes: Any) -> bool:
+    """Whether an array is so large, and lies so, that most of it goes by combining parts."""
+    is_one = x.aval.is_static and b.module.num_devices == 1
+    # XLA's loops over parts with three axes and more are slower than two passes of the library.
+    is_flat = x.aval.ndim <= 2 or len(axes) == x.aval.ndim
+    return is_one and is_flat and x.aval.size >= MANY and _cut(x.aval, axes) is not None
+
+
+def _cut(aval: Any, axes: Any) -> tuple[int, int] | None:
+    """The axis to cut next and into how many parts, None if few elements are left or cuts."""
+    shape = aval.shape
+    parts = {i: min(shape[i], _MOST_PARTS, math.prod(shape[i:]) // _SHORTEST_RUN) for i in axes}
+    if not parts:
+        return None
+    axis = max(parts, key=lambda i: (parts[i] == shape[i] > 1, parts[i]))
+    count = parts[axis]
+    is_whole = count == shape[axis] > 1
+    return (axis, count) if is_whole or (count >= _FEWEST_PARTS and aval.size >= MANY) else None
+
+
+def _combined(b: Builder, monoid: Monoid, x: Value, axes: Any) -> Value:
+    """Fewer elements with the same extreme.
+
+    Parts overlap where sizes are no multiples: an extreme may count elements twice.
+    """
+    while x.aval.is_static and (cut := _cut(x.aval, axes)) is not None:
+        axis, count = cut
+        size = x.aval.shape[axis]
+        length = -(-size // count)
+        starts = [min(i * length, size - length) for i in range(count)]
+        parts = [b.slice_along(x, axis, start, start + length) for start in starts]
+        x = reduce(lambda y, z: b.elementwise(monoid.stablehlo, y.aval, y, z), parts)
+    return x

@@ -1,10 +1,14 @@
 """The inverse of the error function in float32, by polynomials, for the reference engine.
 
 With w = −log(1 − x²), erf⁻¹(x) / x is smooth: one polynomial in w serves |x| < 0.9966, where w < 5,
-and one in √w the tails.  The relative error is below 3 · 10⁻⁷.  XLA uses the same polynomials, so
-the engines agree, and they are several times faster than a function good to twice the digits.
+and one in √w the tails.  XLA uses the same polynomials, and rounds x² before it subtracts: at the
+ends of the tails that costs 65 units in the last place, which both engines then share.
 
-Reference: Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition (2011).
+This is the twin of ``erf_inv_float32`` in `native/fused_operations.cpp`, step by step.  It takes no
+logarithm of NumPy's, whose last bit depends on the processor.
+
+References: Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition (2011);
+Moshier, "Methods and Programs for Mathematical Functions" (1989), for the logarithms.
 """
 
 from __future__ import annotations
@@ -31,38 +35,64 @@ _TAIL = _constants(
     -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
     -0.0076224613, 0.00943887047, 1.00167406, 2.83297682,
 )  # fmt: skip
+_LOGARITHM = _constants(
+    7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+    -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1,
+)  # fmt: skip
+_NUMERATOR = _constants(
+    4.5270000862445199635215e-5, 4.9854102823193375972212e-1, 6.5787325942061044846969,
+    2.9911919328553073277375e1, 6.0949667980987787057556e1, 5.7112963590585538103336e1,
+    2.0039553499201281259648e1,
+)  # fmt: skip
+_DENOMINATOR = _constants(
+    1, 1.5062909083469192043167e1, 8.3047565967967209469434e1, 2.2176239823732856465394e2,
+    3.0909872225312059774938e2, 2.1642788614495947685003e2, 6.0118660497603843919306e1,
+)  # fmt: skip
 _ONE, _CENTRE_OFFSET, _TAIL_OFFSET, _START_OF_TAIL = _constants(1, 2.5, 3, 5)
-
-# Numbers computed together: few enough for the intermediate results to stay in the cache.
-_BLOCK = 1 << 15
+# log 2 in two parts, of which the first has few digits: its multiples are exact.
+_LOG_2, _REST_OF_LOG_2, _MINUS_HALF = _constants(0.693359375, -2.12194440e-4, -0.5)
+_NEAR_ZERO, _INFINITY, _NAN = _constants(0.41421356237309504880, np.inf, np.nan)
+_BITS_OF_ROOT_OF_HALF = np.array(0x3F3504F3, np.int32)
 
 
 def inverse_erf(x: Floats) -> Floats:
     """erf⁻¹(x), element by element; ±∞ at ±1, NaN outside [−1, 1]."""
-    out = np.empty(x.size, np.float32)
-    flat = x.reshape(-1)
-    for start in range(0, x.size, _BLOCK):
-        part = slice(start, start + _BLOCK)
-        _write_block(flat[part], out[part])
-    return out.reshape(x.shape)
+    square = x * x
+    near_zero = _log1p_near_zero(-square)
+    w = -np.where(square < _NEAR_ZERO, near_zero, _logarithm(_ONE - square))
+    centre = _polynomial(_CENTRE, w - _CENTRE_OFFSET)
+    tail = _polynomial(_TAIL, np.sqrt(w) - _TAIL_OFFSET)
+    ratio = np.where(w < _START_OF_TAIL, centre, tail)
+    return np.where(w == _INFINITY, _INFINITY, ratio) * x
 
 
-def _write_block(x: Floats, out: Floats) -> None:
-    w = np.subtract(_ONE, x)
-    np.multiply(w, np.add(_ONE, x), w)
-    np.negative(np.log(w, w), w)
-    np.multiply(_polynomial(_CENTRE, np.subtract(w, _CENTRE_OFFSET)), x, out)
-    (tail,) = np.nonzero(np.greater_equal(w, _START_OF_TAIL))
-    if tail.size:
-        ratio = _polynomial(_TAIL, np.sqrt(w[tail]) - _TAIL_OFFSET)
-        out[tail] = np.where(np.isinf(w[tail]), np.inf, ratio) * x[tail]
+def _log1p_near_zero(x: Floats) -> Floats:
+    """log(1 + x) for |x| < 0.4142."""
+    square = x * x
+    rest = square * _polynomial(_NUMERATOR, x) / _polynomial(_DENOMINATOR, x)
+    return x + (_MINUS_HALF * square + x * rest)
+
+
+def _logarithm(x: Floats) -> Floats:
+    """log x of numbers that are not subnormal, NaN of negative ones: x = 2ᵉ (1 + m)."""
+    bits = x.view(np.int32)
+    exponent = (bits - _BITS_OF_ROOT_OF_HALF) >> 23
+    e = exponent.astype(np.float32)
+    m = (bits - (exponent << 23)).view(np.float32) - _ONE
+    square = m * m
+    rest = _polynomial(_LOGARITHM, m) * m * square
+    rest += _REST_OF_LOG_2 * e
+    rest += _MINUS_HALF * square
+    result = m + rest + _LOG_2 * e
+    return np.where(x > 0, result, np.where(x == 0, -_INFINITY, _NAN))
 
 
 def _polynomial(coefficients: Sequence[Floats], x: Floats) -> Floats:
-    """The value of a polynomial at each number, by Horner's rule."""
-    value = np.multiply(coefficients[0], x)
-    np.add(value, coefficients[1], value)
-    for coefficient in coefficients[2:]:
-        np.multiply(value, x, value)
-        np.add(value, coefficient, value)
+    """The value of a polynomial by Horner's rule, with one rounding per step.
+
+    A product of two numbers in float32 is exact in float64.
+    """
+    value, wide = coefficients[0], x.astype(np.float64)
+    for coefficient in coefficients[1:]:
+        value = (value * wide + coefficient).astype(np.float32)
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import IntEnum
 from typing import Any, final
 
@@ -18,6 +19,11 @@ class RoundingMethod(IntEnum):
 
     AWAY_FROM_ZERO = 0
     TO_NEAREST_EVEN = 1
+
+
+def _away_from_zero(x: Any) -> Any:
+    part, whole = np.modf(x)
+    return whole + np.trunc(part + part)
 
 
 @final
@@ -50,8 +56,11 @@ class Round(Piecewise):
     def evaluate(self, x: Any, *, rounding_method: RoundingMethod) -> Any:
         if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
             return np.rint(x)
-        part, whole = np.modf(x)
-        return whole + np.trunc(part + part)
+        return _away_from_zero(x)
+
+    def kernel(self, x: Any, *, rounding_method: RoundingMethod) -> Callable[..., Any]:
+        is_even = rounding_method is RoundingMethod.TO_NEAREST_EVEN
+        return np.rint if is_even else _away_from_zero
 
     def lower(self, b: Builder, out: Any, x: Value, *, rounding_method: RoundingMethod) -> Value:
         even = rounding_method is RoundingMethod.TO_NEAREST_EVEN

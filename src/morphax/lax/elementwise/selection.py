@@ -22,6 +22,7 @@ from ...core import (
     like,
     same_axes,
 )
+from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.compiled import part
 from ...util.messages import message
@@ -41,26 +42,14 @@ def scalar_like(value: Any, x: Any) -> Any:
 
 
 _MANY = 1 << 13
-_WIDTHS = (1, 2, 4, 8)
 
 native: Any = part("kernels")
+# Characters of dtypes whose order is NumPy's.
+_INTEGERS = frozenset("?bhilBHIL")
 
 
 def _one_of_two(which: Any, false: Any, true: Any) -> Any:
     return np.where(which, true, false)
-
-
-def _one_of_two_of_many(which: Any, false: Any, true: Any) -> Any:
-    """The same without a jump per element, where memory lies in order."""
-    operands = (which, true, false)
-    shape, itemsize = which.shape, true.dtype.itemsize
-    regular = all([x.flags.c_contiguous and x.shape in (shape, ()) for x in operands])
-    if not regular or not shape or itemsize not in _WIDTHS:
-        return np.where(which, true, false)
-    out, bits = np.empty(shape, true.dtype), f"u{itemsize}"
-    flags, *cases = [x.reshape(-1) for x in operands]
-    native.where(flags.view("u1"), *[x.view(bits) for x in cases], out.reshape(-1).view(bits))
-    return out
 
 
 @final
@@ -92,8 +81,12 @@ class SelectN(Elementwise):
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
         if len(avals) == 3 and avals[0].dtype == bool:
-            return _one_of_two if avals[0].size < _MANY or native is None else _one_of_two_of_many
+            return _one_of_two if native is None else native.select
         return None
+
+    def fused(self, *avals: Any, **params: Any) -> str | None:
+        is_choice = len(avals) == 3 and avals[0].dtype == bool
+        return f"select_{dtype_name(avals[1].dtype)}" if is_choice else None
 
     def lower(self, b: Builder, out: Any, which: Value, *cases: Value) -> Value:
         values = expanded(b, out.shape, cases)
@@ -160,7 +153,14 @@ class Extremum(Elementwise):
     """The larger or the smaller of x and y; the derivative at a tie is the mean of both."""
 
     accepts = NUMBER | BOOLEAN
-    direction: ClassVar[str]
+    of_integers: ClassVar[np.ufunc]
+
+    def kernel(self, x: Any, y: Any, **_: Any) -> Callable[..., Any] | None:
+        if x.dtype.char in _INTEGERS:
+            return self.of_integers
+        if native is None or x.dtype.char not in "fd":
+            return super().kernel(x, y)
+        return getattr(native, self.of_integers.__name__)
 
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
         x, y = expanded(b, out.shape, (x, y))
@@ -204,6 +204,7 @@ class Max(Extremum):
 
     name = "max"
     numpy = _maximum
+    of_integers = np.maximum
     stablehlo = "stablehlo.maximum"
 
 
@@ -213,6 +214,7 @@ class Min(Extremum):
 
     name = "min"
     numpy = _minimum
+    of_integers = np.minimum
     stablehlo = "stablehlo.minimum"
 
 
@@ -225,6 +227,12 @@ class Clamp(Elementwise):
 
     def evaluate(self, low: Any, x: Any, high: Any) -> Any:
         return min_p.evaluate(np.asarray(max_p.evaluate(low, x)), high)
+
+    def kernel(self, low: Any, x: Any, high: Any) -> Callable[..., Any] | None:
+        larger, smaller = max_p.kernel(low, x), min_p.kernel(x, high)
+        if larger is None or smaller is None:
+            return None
+        return lambda low, x, high: smaller(np.asarray(larger(low, x)), high)
 
     def lower(self, b: Builder, out: Any, low: Value, x: Value, high: Value) -> Value:
         low, x, high = expanded(b, out.shape, (low, x, high))

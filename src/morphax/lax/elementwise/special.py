@@ -7,11 +7,13 @@ corrects what XLA defines otherwise at poles, infinities and −0.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
 
 from ...core import not_differentiable
+from ...engines.reference.fusion import dtype_name, single_operation
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
 from ..ground.kinds import FLOATING
@@ -30,14 +32,24 @@ class SpecialFunction(ComputedWide):
     accepts = FLOATING
 
 
+class CompiledInFloat32(SpecialFunction):
+    """A function that the compiled chains have; its `numpy` gives the same bits."""
+
+    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        (x,) = avals
+        return single_operation(f"{self.name}_{dtype_name(x.dtype)}", x) or super().kernel(x)
+
+
 def _erf(x: Any) -> Any:
+    if x.dtype == np.float32:
+        return np.array([math.erf(v) for v in x.reshape(-1).tolist()], x.dtype).reshape(x.shape)
     from scipy import special
 
     return special.erf(x)
 
 
 @final
-class Erf(SpecialFunction):
+class Erf(CompiledInFloat32):
     """2/√π ∫₀ˣ exp(−s²) ds, element by element."""
 
     name = "erf"
@@ -75,7 +87,7 @@ def _erf_inv(x: Any) -> Any:
 
 
 @final
-class ErfInv(SpecialFunction):
+class ErfInv(CompiledInFloat32):
     """The inverse of erf, element by element."""
 
     name = "erf_inv"

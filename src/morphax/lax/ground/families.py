@@ -23,6 +23,7 @@ from ...core import (
     same_axes,
 )
 from ...core.dims import Shape
+from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value, tensor_type
 from ...errors import ShapeError
 from ...util.messages import message
@@ -71,6 +72,9 @@ class Elementwise(Primitive):
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
         is_plain = getattr(self.evaluate, "__func__", None) is Elementwise.evaluate
         return type(self).numpy if is_plain and avals[0].dtype not in COMPUTED_IN else None
+
+    def fused(self, *avals: Any, **params: Any) -> str | None:
+        return f"{self.name}_{dtype_name(avals[0].dtype)}"
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         # The short form serves the operations of StableHLO whose types are all one.

@@ -31,6 +31,7 @@ from ...core import (
 )
 from ...core.varying import varying_over
 from ...dtypes import ExtendedDType
+from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value, tensor_type
 from ...errors import ShapeError
 from ...util.messages import message
@@ -100,6 +101,9 @@ class BroadcastInDim(Primitive):
         pairs = zip(x.shape, broadcast_dimensions, strict=True)
         kept = [d if n == shape[d] else None for n, d in pairs]
         return AxisFlow((tuple(kept),), (tuple(range(len(shape))),))
+
+    def fused(self, x: Any, **params: Any) -> str | None:
+        return None if x.ndim else f"repeat_{dtype_name(x.dtype)}"
 
     def evaluate(self, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any) -> Any:
         return self.kernel(
@@ -259,6 +263,9 @@ class Transpose(Primitive):
 
     def evaluate(self, x: Any, *, permutation: Any) -> Any:
         return np.array(np.transpose(x, permutation), order="C")
+
+    def kernel(self, x: Any, *, permutation: Any) -> Callable[..., Any]:
+        return lambda v: v.transpose(permutation).copy()
 
     def lower(self, b: Builder, out: Any, x: Value, *, permutation: Any) -> Value:
         return b.transpose(x, out, permutation)

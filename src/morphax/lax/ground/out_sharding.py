@@ -11,6 +11,20 @@ from ...runtime.named_sharding import NamedSharding
 from ...util.messages import described, message
 
 
+def check_kind(where: str, sharding: Any) -> None:
+    """Raise `TypeError` unless an argument is one that says how a result is split."""
+    if isinstance(sharding, (PartitionSpec, NamedSharding)):
+        return
+    raise TypeError(
+        message(
+            where,
+            given=described(sharding),
+            expected="a jax.P or a jax.NamedSharding",
+            fix="Write jax.P('x', None) under `with jax.set_mesh(mesh):`, for instance.",
+        )
+    )
+
+
 def split_of(where: str, sharding: Any, aval: Any) -> AbstractSharding:
     """What a sharding given by the user says of arrays of an aval.
 
@@ -26,20 +40,11 @@ def split_of(where: str, sharding: Any, aval: Any) -> AbstractSharding:
     """
     if type(sharding) is AbstractSharding:
         return sharding
+    check_kind(where, sharding)
     if isinstance(sharding, PartitionSpec):
         mesh = _current_mesh(where, sharding)
         sharding = NamedSharding(mesh, _shortened(sharding, aval.ndim))
-    elif isinstance(sharding, NamedSharding):
-        mesh = sharding.mesh.abstract_mesh
-    else:
-        raise TypeError(
-            message(
-                where,
-                given=described(sharding),
-                expected="a jax.P or a jax.NamedSharding",
-                fix="Write jax.P('x', None) under `with jax.set_mesh(mesh):`, for instance.",
-            )
-        )
+    mesh = sharding.mesh.abstract_mesh
     spec = sharding.spec
     if spec.unreduced or spec.reduced:
         raise ValueError(

@@ -13,6 +13,7 @@ made once.  A window that leaves the array is moved inside, and reported to the 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, final
@@ -178,3 +179,32 @@ def _axis_of_members(
     members = (*shape[:axis], 1, *shape[axis + 1 :])
     in_place = batch_axes == tuple(range(axis, axis + len(batch_axes)))
     return axis if in_place and slice_sizes == members else None
+
+
+def taking(
+    plan: IndexPlan, x: Any, indices: Any, filled: Callable[..., Any], fills: bool
+) -> Callable[..., Any] | None:
+    """How the members along one axis are taken, None where it is not so simple.
+
+    Args:
+        plan: of the gather.
+        x, indices: the avals.
+        filled: gathers where some places are out of bounds, if `fills`.
+        fills: whether these are filled in; otherwise the nearest place is meant.
+    """
+    axis, kind = plan.along, indices.dtype.char
+    if 0 in plan.shape or axis is None or kind not in "bhilBHI":
+        return None
+    if not fills:
+        return lambda v, places: v.take(places[..., 0], axis, None, "clip")
+    # Read as unsigned numbers, places before the first are beyond what the dtype can hold.
+    unsigned = np.dtype(kind.upper())
+    end = min(x.shape[axis], int(np.iinfo(indices.dtype).max) + 1)
+
+    def taken(v: Any, places: Any) -> Any:
+        at = places[..., 0]
+        if np.count_nonzero(at.view(unsigned) >= end):
+            return filled(v, places)
+        return v.take(at, axis, None, "clip")
+
+    return taken

@@ -6,7 +6,8 @@ place named twice by a gather receives, in its transpose, the sum of both cotang
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -42,7 +43,7 @@ from ..ground.dimension_numbers import (
 from ..ground.kinds import NUMBER
 from ..ground.linear_structure import behind_batch, instantiate, moved_axis, zeros
 from ..ground.narrow import widened
-from .element_places import as_integers, gather_plan
+from .element_places import as_integers, gather_plan, taking
 from .index_bounds import dimensions_text, fill_parameter, filler, windows_inside
 from .scatter_rules import Scattering, elements, scatter_params
 
@@ -83,21 +84,12 @@ class Gather(Primitive):
     ) -> AxisFlow:
         return gathered_axes(x, indices, dimension_numbers, slice_sizes)
 
-    def evaluate(
-        self,
-        x: Any,
-        indices: Any,
-        *,
-        dimension_numbers: Any,
-        slice_sizes: Any,
-        mode: Any,
-        fill_value: Any,
-        **_: Any,
-    ) -> Any:
-        plan = gather_plan(x.shape, indices.shape, dimension_numbers, slice_sizes)
+    def evaluate(self, x: Any, indices: Any, **params: Any) -> Any:
+        numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
+        plan = gather_plan(x.shape, indices.shape, numbers, sizes)
         if 0 in plan.shape:
             return np.empty(plan.shape, x.dtype)
-        fills = mode is GatherScatterMode.FILL_OR_DROP
+        fills, fill_value = params["mode"] is GatherScatterMode.FILL_OR_DROP, params["fill_value"]
         if plan.along is not None:
             places = as_integers(indices[..., 0])
             out = x.take(places, axis=plan.along, mode="clip")
@@ -113,6 +105,12 @@ class Gather(Primitive):
             outside = ~inside.all(axis=-1).reshape(plan.starts_shape)
             out[np.broadcast_to(outside, out.shape[:-1])] = filler(fill_value, x.dtype)
         return out.reshape(plan.shape)
+
+    def kernel(self, x: Any, indices: Any, **params: Any) -> Callable[..., Any] | None:
+        numbers, sizes = params["dimension_numbers"], params["slice_sizes"]
+        plan = gather_plan(x.shape, indices.shape, numbers, sizes)
+        fills = params["mode"] is GatherScatterMode.FILL_OR_DROP
+        return taking(plan, x, indices, partial(self.evaluate, **params), fills)
 
     def lower(
         self,

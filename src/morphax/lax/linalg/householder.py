@@ -16,7 +16,7 @@ from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
-from .lapack import BLOCK, lapack
+from .lapack import BLOCK, by_columns, call_each, lapack, scratch
 from .matrix_stacks import MatrixOperation, Result
 
 _NO_DERIVATIVE: Any = NoRule(
@@ -43,6 +43,17 @@ class Geqrf(MatrixOperation):
             return [a, np.empty(0, a.dtype)]
         reflections, taus, _, _ = lapack("geqrf", a.dtype)(a, lwork=BLOCK * a.shape[1])
         return [reflections, taus]
+
+    def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any]:
+        (a,) = stacks
+        dtype, (count, rows, columns) = a.dtype, a.shape
+        reflections, work = by_columns(a), BLOCK * columns
+        taus, info = np.empty((count, min(rows, columns)), dtype), np.empty(count, np.int32)
+        call_each(
+            *("geqrf", dtype, count, rows, columns, reflections, rows, taus),
+            *(scratch(dtype, work), work, info),
+        )
+        return [by_columns(reflections), taus]
 
     def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
         return lower_geqrf(b, outs, values[0])
@@ -77,6 +88,16 @@ class HouseholderProduct(MatrixOperation):
             return np.eye(*a.shape, dtype=a.dtype)
         found = lapack("orgqr", a.dtype)(a, taus, lwork=BLOCK * a.shape[1])
         return found[0]
+
+    def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any]:
+        a, taus = stacks
+        dtype, (count, rows, columns) = a.dtype, a.shape
+        found, work, info = by_columns(a), BLOCK * columns, np.empty(count, np.int32)
+        call_each(
+            *("orgqr", dtype, count, rows, columns, taus.shape[1], found, rows, taus),
+            *(scratch(dtype, work), work, info),
+        )
+        return [by_columns(found)]
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         return lower_product(b, out, *values)
@@ -118,6 +139,18 @@ class Ormqr(MatrixOperation):
             lwork=BLOCK * max(c.shape),
         )
         return found[0]
+
+    def evaluate_stack(self, *stacks: Any, left: bool, transpose: bool) -> list[Any]:
+        a, taus, c = stacks
+        dtype, (count, rows, columns) = c.dtype, c.shape
+        kind = "C" if dtype.kind == "c" else "T"
+        found, work, info = by_columns(c), BLOCK * max(rows, columns), np.empty(count, np.int32)
+        call_each(
+            *("ormqr", dtype, count, "L" if left else "R", kind if transpose else "N"),
+            *(rows, columns, taus.shape[1], by_columns(a), a.shape[1], taus, found, rows),
+            *(scratch(dtype, work), work, info),
+        )
+        return [by_columns(found)]
 
     def lower(self, b: Builder, out: Any, *values: Value, left: bool, transpose: bool) -> Value:
         a, taus, c = values

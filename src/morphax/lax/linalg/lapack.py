@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...util.compiled import part
+from ...util.compiled import part, twin_in
 
 _LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
@@ -70,9 +70,27 @@ def _full_name(function: str, dtype: np.dtype[Any]) -> str:
     return _LETTER[dtype.char] + function
 
 
+@twin_in(compiled)
 def by_columns(x: Any) -> Any:
     """The transpose of each matrix of a stack, by rows: the matrices as LAPACK reads them."""
     return x.swapaxes(1, 2).copy()
+
+
+@twin_in(compiled)
+def permutations(pivots: Any, rows: int, first: int) -> Any:
+    """The orders of rows after exchanges, int32 of shape `(count, rows)`.
+
+    Args:
+        pivots: int32 of shape `(count, k)`: row i is exchanged with row ``pivots[i]``, one after
+            another.
+        rows: how many there are.
+        first: the number of the first row, as `pivots` counts.
+    """
+    orders = np.tile(np.arange(rows, dtype=np.int32), (len(pivots), 1))
+    for order, others in zip(orders, pivots - np.int32(first), strict=True):
+        for i, other in enumerate(others.tolist()):
+            order[i], order[other] = order[other], order[i]
+    return orders
 
 
 def scratch(dtype: np.dtype[Any], size: int) -> tuple[int]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
 from typing import Any, final
 
 import numpy as np
@@ -19,7 +18,7 @@ from ..ground.axes import integer
 from ..ground.families import compare
 from ..ground.linear_structure import reduce_with
 from .blocks import above, beside, block, rows_at
-from .lapack import by_columns, call_each, lapack
+from .lapack import by_columns, call_each, lapack, permutations
 from .lowered import BOOL, INT32, counted_loop, numbered
 from .matrix_stacks import MatrixOperation, Result, product
 from .triangular import triangle, triangular_solve_p
@@ -56,7 +55,7 @@ class Lu(MatrixOperation):
         if not a.size:
             return [a, np.empty(0, INT32), np.arange(len(a), dtype=INT32)]
         factors, pivots, _ = lapack("getrf", a.dtype)(a)
-        return [factors, pivots, _exchanged(pivots, len(a))]
+        return [factors, pivots, permutations(pivots[None], len(a), 0)[0]]
 
     def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any]:
         (a,) = stacks
@@ -65,7 +64,7 @@ class Lu(MatrixOperation):
         pivots = np.empty((count, min(rows, columns)), INT32)
         info = np.empty(count, INT32)
         call_each("getrf", a.dtype, count, rows, columns, factors, rows, pivots, info)
-        return [by_columns(factors), pivots - INT32.type(1), _exchanged_stack(pivots, rows)]
+        return [by_columns(factors), pivots - INT32.type(1), permutations(pivots, rows, 1)]
 
     def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
         (a,) = values
@@ -177,37 +176,14 @@ class LuPivotsToPermutation(MatrixOperation):
         return [((permutation_size,), INT32)]
 
     def evaluate_one(self, *matrices: Any, permutation_size: int, **_: Any) -> Any:
-        inside = np.minimum(np.maximum(matrices[0], 0), permutation_size - 1)
-        return _exchanged(inside, permutation_size)
+        return self.evaluate_stack(matrices[0][None], permutation_size=permutation_size)[0][0]
 
     def evaluate_stack(self, *stacks: Any, permutation_size: int, **_: Any) -> list[Any]:
         inside = np.minimum(np.maximum(stacks[0], 0), permutation_size - 1)
-        return [_exchanged_stack(inside + INT32.type(1), permutation_size)]
+        return [permutations(inside, permutation_size, 0)]
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         return lower_permutation(b, out, values[0])
-
-
-def _exchanged(pivots: Any, rows: int) -> Any:
-    """The numbers of the rows after the exchanges, all of which are with rows that exist."""
-    if not pivots.size:
-        return np.arange(rows, dtype=INT32)
-    numbers = _row_numbers(rows)
-    return lapack("laswp", numbers.dtype)(numbers, pivots)[:, 0].astype(INT32)
-
-
-def _exchanged_stack(pivots: Any, rows: int) -> Any:
-    """The same for a stack, of pivots that count from 1 as LAPACK gives them."""
-    count, exchanges = pivots.shape
-    numbers = np.tile(_row_numbers(rows)[:, 0], (count, 1))
-    call_each("laswp", numbers.dtype, count, 1, numbers, rows, 1, exchanges, pivots, 1)
-    return numbers.astype(INT32)
-
-
-@cache
-def _row_numbers(rows: int) -> Any:
-    """0, 1, … as a column of floats, which hold them exactly: LAPACK exchanges rows of floats."""
-    return np.arange(rows, dtype=np.float64)[:, None]
 
 
 def lower_permutation(b: Builder, out: Any, pivots: Value) -> Value:

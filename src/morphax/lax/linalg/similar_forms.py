@@ -14,8 +14,11 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.complex import real_dtype
 from .iterated import IteratedFactorisation, call_iterated
-from .lapack import BLOCK, lapack
+from .lapack import BLOCK, by_columns, call_each, lapack, scratch
 from .matrix_stacks import MatrixOperation, Result, square
+
+# As many bytes as the address of a function.
+_NO_FUNCTION = (8,)
 
 
 def _no_derivative(reason: str) -> Any:
@@ -42,6 +45,24 @@ class Schur(IteratedFactorisation):
         options = {"compute_v": compute_schur_vectors, "lwork": (BLOCK + 2) * len(x)}
         t, *_, q, _, failed = lapack("gees", x.dtype)(_no_choice, x, **options)
         return [t, q, failed] if compute_schur_vectors else [t, failed]
+
+    def evaluate_finite_stack(self, x: Any, *, compute_schur_vectors: bool) -> list[Any]:
+        dtype, (count, size, _) = x.dtype, x.shape
+        t, work = by_columns(x), (BLOCK + 2) * size
+        vectors = np.empty(x.shape, dtype) if compute_schur_vectors else scratch(dtype, 1)
+        info, numbers = np.empty(count, np.int32), scratch(dtype, size)
+        eigenvalues = [numbers] if dtype.kind == "c" else [numbers, numbers]
+        flags = scratch(np.dtype(np.int32), size)
+        call_each(
+            # No function chooses eigenvalues, and none is counted.
+            *("gees", dtype, count, "V" if compute_schur_vectors else "N", "N", _NO_FUNCTION),
+            *(size, t, size, flags, *eigenvalues, vectors, size, scratch(dtype, work), work),
+            *([numbers] if dtype.kind == "c" else []),
+            *(flags, info),
+        )
+        if compute_schur_vectors:
+            return [by_columns(t), by_columns(vectors), info]
+        return [by_columns(t), info]
 
     def lower(
         self, b: Builder, out: Any, *values: Value, compute_schur_vectors: bool
@@ -93,6 +114,19 @@ class Hessenberg(_Reduction):
         reduced, taus, _ = lapack("gehrd", x.dtype)(x, lwork=BLOCK * len(x))
         return [np.ascontiguousarray(reduced), taus]
 
+    def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any] | None:
+        (x,) = stacks
+        dtype, (count, size, _) = x.dtype, x.shape
+        if size < 2:
+            return None
+        reduced, work = by_columns(x), BLOCK * size
+        taus, info = np.empty((count, size - 1), dtype), np.empty(count, np.int32)
+        call_each(
+            *("gehrd", dtype, count, size, 1, size, reduced, size, taus),
+            *(scratch(dtype, work), work, info),
+        )
+        return [by_columns(reduced), taus]
+
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> list[Value]:
         (x,) = values
         size = x.aval.shape[-1]
@@ -127,6 +161,18 @@ class Tridiagonal(_Reduction):
             return [np.empty(shape, dtype) for shape, dtype in self.results(x.dtype, x.shape)]
         *found, _ = lapack("sytrd", x.dtype)(x, lower=lower, lwork=BLOCK * len(x))
         return [np.ascontiguousarray(found[0]), *found[1:]]
+
+    def evaluate_stack(self, *stacks: Any, lower: bool) -> list[Any]:
+        (x,) = stacks
+        dtype, (count, size, _) = x.dtype, x.shape
+        _, *others = self.results(dtype, (size, size))
+        found, work, info = by_columns(x), BLOCK * size, np.empty(count, np.int32)
+        parts = [np.empty((count, *shape), kind) for shape, kind in others]
+        call_each(
+            *("sytrd", dtype, count, "L" if lower else "U", size, found, size, *parts),
+            *(scratch(dtype, work), work, info),
+        )
+        return [by_columns(found), *parts]
 
     def lower(self, b: Builder, out: Any, *values: Value, lower: bool) -> list[Value]:
         (x,) = values

@@ -4,7 +4,8 @@ XLA calls the comparison of a sort once per pair of elements, unless it is a pla
 integer operand; then it sorts several times faster.  So an operand of integers is sorted as it is,
 and where there is one key of at most 32 bits, key and place are packed into one 64-bit integer, the
 key in the high half: the order of these is that of a stable sort, and the low halves say what goes
-where.  All else is sorted by a comparison.
+where.  All else is sorted by a comparison, and so are values that are split over devices: what goes
+where would go by all of them.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ def lower_sort(
     if len(values) == 1 and is_integer:
         return _sorted_by(b, values, dimension, is_stable, 1)
     packable = first.dtype.itemsize <= 4 and upper_bound(first.shape[dimension]) < _LONGEST_PACKED
-    if num_keys == 1 and packable and first.dtype.kind != "c":
+    is_split = b.module.num_devices > 1 and b.axes is None
+    if num_keys == 1 and packable and first.dtype.kind != "c" and not is_split:
         places = _sorted_places(b, values[0], dimension)
         return [_taken(b, v, places, dimension) for v in values]
     return _sorted_by(b, values, dimension, is_stable, num_keys)

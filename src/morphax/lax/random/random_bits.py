@@ -50,6 +50,8 @@ from .threefry import BLOCK, FEW, encrypt_integers, images, lower_encryption, wo
 
 _HALF = np.uint64(32)
 _FEW_KEYS = 1024
+# Four numbers, unrolled, are well below a thousand operations; from 29 on a step is above.
+_FEW_NUMBERS = range(5, 29)
 
 
 class KeyOperation(Primitive):
@@ -227,6 +229,9 @@ class RandomBits(Draw):
 
     name = "random_bits"
 
+    def fused(self, keys: Any, *, bit_width: int, shape: Any) -> str | None:
+        return None if keys.ndim else f"random_bits_uint{bit_width}"
+
     def abstract_eval(self, keys: Any, *, bit_width: int, shape: Any) -> ShapedArray:
         _check_threefry(self.name, keys)
         if bit_width not in (8, 16, 32, 64):
@@ -299,10 +304,7 @@ def _lower_images(b: Builder, out: Any, keys: Value, counters: tuple[Value, Valu
     """The images of counters, as numbers of the dtype of `out`; axes of keys come first."""
     words = out.update(dtype=np.uint32)
     axes = range(len(keys.aval.shape))
-    # XLA's CPU compiler would compute a key anew in every loop that uses it; a loop over rounds it
-    # leaves alone.
-    is_few_keys = isinstance(out.dtype, dtypes.KeyType) and upper_bound(out.size) <= _FEW_KEYS
-    rolled = is_few_keys and b.module.platform == "cpu"
+    rolled = b.module.platform == "cpu" and _is_for_a_loop(out)
     pair = _lower_words(b, keys)
     x0, x1 = lower_encryption(b, words, pair, counters, axes, rolled=rolled)
     if out.dtype.itemsize < 8:
@@ -313,6 +315,17 @@ def _lower_images(b: Builder, out: Any, keys: Value, counters: tuple[Value, Valu
     high, low = [b.op("stablehlo.convert", out, x) for x in (x0, x1)]
     high = b.elementwise("stablehlo.shift_left", out, high, b.full(32, out))
     return b.elementwise("stablehlo.or", out, high, low)
+
+
+def _is_for_a_loop(out: Any) -> bool:
+    """Whether XLA's CPU client does better with a loop over groups of rounds.
+
+    It would compute a key anew in every loop that uses it; a loop over rounds it leaves alone.
+    Numbers so few that the call costs more than they do it draws in the caller's thread if it
+    estimates the program at less than a thousand operations, and of a loop it counts one step.
+    """
+    size = upper_bound(out.size)
+    return size <= _FEW_KEYS if isinstance(out.dtype, dtypes.KeyType) else size in _FEW_NUMBERS
 
 
 def _lower_counters(b: Builder, out: Any, first_axis: int) -> tuple[Value, Value]:

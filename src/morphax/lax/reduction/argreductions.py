@@ -8,6 +8,7 @@ two plain reductions, which XLA vectorises, where one over pairs of value and pl
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import methodcaller
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -23,7 +24,7 @@ from ..ground.families import compare, without_derivative
 from ..ground.kinds import ORDERED
 from ..ground.linear_structure import batch_reduction
 from ..ground.monoids import MAX, MIN, Monoid
-from ..ground.narrow import widened
+from ..ground.narrow import COMPUTED_IN, widened
 from .reductions import check_axes, lower_reduction
 
 _LARGEST_INT32 = 2**31 - 1
@@ -67,6 +68,12 @@ class ArgReduction(Primitive):
 
     def evaluate(self, x: Any, *, axes: Any, index_dtype: Any) -> Any:
         return np.asarray(type(self).numpy(widened(x), axes[0])).astype(index_dtype)
+
+    def kernel(self, x: Any, *, axes: Any, index_dtype: Any) -> Callable[..., Any] | None:
+        if x.dtype in COMPUTED_IN:
+            return None
+        find = methodcaller(self.name, axes[0])
+        return lambda v: find(v).astype(index_dtype)
 
     def lower(self, b: Builder, out: Any, x: Value, *, axes: Any, index_dtype: Any) -> Value:
         (axis,) = axes

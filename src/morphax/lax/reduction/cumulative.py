@@ -10,7 +10,7 @@ of an associative operation is associative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -98,6 +98,13 @@ class Cumulative(Primitive):
         wide = ahead.astype(self.carry_dtype(x.dtype), copy=False)
         out = self.monoid.combine(wide, lambda ufunc, v: ufunc.accumulate(v, axis, v.dtype))
         return np.array(np.flip(out, axis) if reverse else out, x.dtype, order="C")
+
+    def kernel(self, x: Any, *, axis: int, reverse: bool) -> Callable[..., Any] | None:
+        dtype, accumulate = x.dtype, self.monoid.ufunc.accumulate
+        is_plain = self.monoid.winning_zero is None and self.carry_dtype(dtype) == dtype
+        if reverse or not (x.size and is_plain) or dtype in COMPUTED_IN:
+            return None
+        return lambda v: np.ascontiguousarray(accumulate(v, axis, dtype))
 
     def lower(self, b: Builder, out: Any, x: Value, *, axis: int, reverse: bool) -> Value:
         if 0 in x.aval.shape or x.aval.shape[axis] == 1:
@@ -227,6 +234,9 @@ class CumLogSumExp(Cumulative):
     accepts = INEXACT
     monoid = Monoid("logaddexp", np.logaddexp, "", lowest)
     rounds = True
+
+    def kernel(self, x: Any, *, axis: int, reverse: bool) -> Callable[..., Any] | None:
+        return None if x.dtype.kind == "c" else super().kernel(x, axis=axis, reverse=reverse)
 
     def evaluate(self, x: Any, *, axis: int, reverse: bool) -> Any:
         if x.dtype.kind != "c" or not x.size:

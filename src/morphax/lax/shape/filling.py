@@ -25,13 +25,16 @@ from ...core import (
     same_axes,
 )
 from ...core.dims import Dim, SymbolicDim
+from ...core.values import computed
 from ...dtypes.numbers import host_scalar
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.sharding import Sharding
 from ...util.messages import message
 from ..elementwise.convert import convert, converted
 from ..ground.axes import canonical_shape, integer
 from ..ground.kinds import NUMBER
 from ..ground.linear_structure import broadcast_in_dim_p
+from ..ground.out_sharding import check_kind
 from ..ground.placing import device_put
 from .resharding import laid_out, resharded
 
@@ -109,6 +112,15 @@ class DimAsValue(Nullary):
         return like(shape=(), dtype=dtypes.canonicalize(int), weak_type=True)
 
     def evaluate(self, *, dim: Any) -> Any:
+        if type(dim) is SymbolicDim:
+            raise NotImplementedError(
+                message(
+                    "eager evaluation of dim_as_value",
+                    given=f"the symbolic size {dim}",
+                    expected="a size that is a number: only programs can be for all sizes",
+                    fix="Compute with the size in a function, and export that.",
+                )
+            )
         return np.asarray(index(dim), dtypes.canonicalize(int))
 
     def lower(self, b: Builder, out: Any, *, dim: Any) -> Value:
@@ -148,6 +160,8 @@ empty_p = Empty()
 dim_as_value_p = DimAsValue()
 copy_p = Copy()
 
+computed[SymbolicDim] = lambda size: dim_as_value_p.bind(dim=size)
+
 
 def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None) -> Any:
     """An array of one value.
@@ -169,6 +183,8 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
         Array([[7., 7., 7.],
                [7., 7., 7.]], dtype=float32, weak_type=True)
     """
+    if sharding is not None and not isinstance(sharding, Sharding):
+        check_kind("lax.full, argument sharding", sharding)
     made = _filled(shape, fill_value, dtype, None)
     return made if sharding is None else device_put(made, sharding)
 

@@ -5,7 +5,7 @@ Each of the first two pairs is one operation and its transpose.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate, pairwise
 from typing import Any, final
 
@@ -102,6 +102,12 @@ class Split(Primitive):
         ends = list(accumulate(sizes))[:-1]
         return [part.copy() for part in np.split(x, ends, axis=axis)] if sizes else []
 
+    def kernel(self, x: Any, *, sizes: Any, axis: Any) -> Callable[..., Any]:
+        bounds = pairwise(accumulate(sizes, initial=0))
+        before = (slice(None),) * axis
+        parts = [(*before, slice(start, stop)) for start, stop in bounds]
+        return lambda v: [v[part].copy() for part in parts]
+
     def lower(
         self, b: Builder, outs: Sequence[Any], x: Value, *, sizes: Any, axis: Any
     ) -> list[Value]:
@@ -178,6 +184,8 @@ class Unstack(Primitive):
         return AxisFlow(((*before, None, *after),), ((*before, *after),) * x.shape[axis])
 
     def evaluate(self, x: Any, *, axis: Any) -> list[Any]:
+        if x.ndim == 1:
+            return [x[i, ...].copy() for i in range(x.size)]
         return [part.copy() for part in np.moveaxis(x, axis, 0)]
 
     def lower(self, b: Builder, outs: Sequence[Any], x: Value, *, axis: Any) -> list[Value]:

@@ -24,7 +24,7 @@ from ...runtime.current_mesh import mesh_with_axes
 from ...runtime.named_sharding import NamedSharding, named
 from ...util.messages import message
 from ..elementwise.convert import as_weak_as
-from ..ground.out_sharding import split_of
+from ..ground.out_sharding import check_kind, split_of
 
 
 @final
@@ -62,11 +62,7 @@ class Reshard(Primitive):
         dst_sharding: AbstractSharding,
     ) -> tuple[Any, int]:
         dim = dims[0]
-        along = axes.sharding
-        if along is not None and along.mesh != dst_sharding.mesh:
-            names = [n for n in along.spec[0] if n in dst_sharding.mesh.explicit_axes]
-            along = AbstractSharding(dst_sharding.mesh, (tuple(names),))
-        return self.bind(operands[0], dst_sharding=dst_sharding.with_axis(dim, along)), dim
+        return self.bind(operands[0], dst_sharding=dst_sharding.with_axis(dim, axes.sharding)), dim
 
 
 reshard_p = Reshard()
@@ -132,6 +128,7 @@ def split_as(where: str, out_sharding: Any, function: Callable[..., Any], *opera
         function: what is computed.
         *operands: arrays, or other arguments of `function`.
     """
+    check_kind(f"{where}, argument out_sharding", out_sharding)
     return laid_out(where, function(*map(_untyped, operands)), out_sharding)
 
 

@@ -8,8 +8,9 @@ random keys included.  An operation that would change nothing returns its operan
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
+from operator import methodcaller
 from typing import Any, final
 
 import numpy as np
@@ -24,11 +25,8 @@ from ...core import (
     same_axes,
     without_axes,
 )
-from ...core.dims import Shape
-from ...core.dims import broadcast_shapes as common_shape
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
-from ...util.memo import memoize
 from ...util.messages import message
 from ..ground.axes import canonical_axes, canonical_shape, integer, integer_tuple
 from ..ground.axis_flows import reshaped_axes
@@ -64,6 +62,11 @@ class Reshape(Primitive):
 
     def evaluate(self, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any) -> Any:
         return (x if dimensions is None else x.transpose(dimensions)).reshape(new_sizes)
+
+    def kernel(
+        self, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any
+    ) -> Callable[..., Any] | None:
+        return methodcaller("reshape", new_sizes) if dimensions is None else None
 
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any, **_: Any) -> Value:
         if dimensions is not None:
@@ -123,6 +126,9 @@ class Squeeze(Primitive):
     def evaluate(self, x: Any, *, dimensions: Any) -> Any:
         return x.squeeze(dimensions)
 
+    def kernel(self, x: Any, *, dimensions: Any) -> Callable[..., Any]:
+        return methodcaller("squeeze", dimensions)
+
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any) -> Value:
         return b.reshape(x, out)
 
@@ -162,6 +168,10 @@ class Rev(Primitive):
 
     def evaluate(self, x: Any, *, dimensions: Any) -> Any:
         return np.flip(x, dimensions).copy()
+
+    def kernel(self, x: Any, *, dimensions: Any) -> Callable[..., Any]:
+        turned = tuple([slice(None, None, -1 if i in dimensions else 1) for i in range(x.ndim)])
+        return lambda v: v[turned].copy()
 
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any) -> Value:
         return b.op("stablehlo.reverse", out, x, dimensions=i64_array(dimensions))
@@ -344,35 +354,6 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     """`x` with leading axes of size 1 up to the given rank."""
     missing = integer("lax.broadcast_to_rank, argument rank", rank) - aval_of(x).ndim
     return x if missing <= 0 else expand_dims(x, range(missing))
-
-
-def broadcast_shapes(*shapes: Any) -> Shape:
-    """The shape that arrays of the given shapes have when broadcast against each other.
-
-    Raises:
-        ValueError: if two sizes of one axis differ and neither is 1.
-
-    Example:
-        >>> import morphax as jax
-        >>> jax.lax.broadcast_shapes((2, 1), (3,))
-        (2, 3)
-    """
-    where = "lax.broadcast_shapes"
-    return _broadcast_shapes(tuple([canonical_shape(where, shape) for shape in shapes]))
-
-
-@memoize
-def _broadcast_shapes(shapes: tuple[Shape, ...]) -> Shape:
-    try:
-        return common_shape(shapes)
-    except ValueError:
-        text = message(
-            "lax.broadcast_shapes",
-            given=f"Incompatible shapes for broadcasting: {' and '.join(map(str, shapes))}",
-            expected="sizes that agree or are 1, axes counted from the last",
-            fix="Insert axes of size 1 where an operand should be repeated.",
-        )
-        raise ShapeError(text) from None
 
 
 def _is_array(x: Any) -> bool:

@@ -8,7 +8,7 @@ them back: `low` elements before, `high` after and `interior` between each two; 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -72,6 +72,13 @@ class Slice(Primitive):
         steps = strides or (1,) * x.ndim
         # A copy: a view of a small part would keep the whole operand in memory.
         return x[tuple(map(builtins.slice, start_indices, limit_indices, steps))].copy()
+
+    def kernel(
+        self, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any
+    ) -> Callable[..., Any]:
+        steps = strides or (1,) * x.ndim
+        chosen = tuple(map(builtins.slice, start_indices, limit_indices, steps))
+        return lambda v: v[chosen].copy()
 
     def lower(
         self,

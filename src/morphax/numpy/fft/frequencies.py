@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes, lax
+from ...engines.reference.replay import replayed
 from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import integer_tuple
 from ...util.messages import described, message
@@ -59,6 +60,7 @@ def rfftfreq(n: int, d: Any = 1.0, *, dtype: Any = None, device: Any = None) -> 
     return _frequencies("rfftfreq", np.arange(count // 2 + 1), count, d, dtype, device)
 
 
+@replayed(1)
 def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
     """`x` with the frequency 0 in the middle: along each axis the last ⌊n/2⌋ elements come first.
 
@@ -80,6 +82,7 @@ def fftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
     return _shifted("fftshift", x, axes, 1)
 
 
+@replayed(1)
 def ifftshift(x: Any, axes: int | Sequence[int] | None = None) -> Any:
     """The inverse of `fftshift`; see there for the arguments.
 

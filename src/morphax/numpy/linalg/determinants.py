@@ -57,7 +57,8 @@ def det(a: Any) -> Any:
         Array(5., dtype=float32)
     """
     a = square_matrices("det", a)
-    return _polynomial(a) if a.aval.shape[-1] <= 3 else _det(a)
+    size = a.aval.shape[-1]
+    return _polynomial(a) if type(size) is int and size <= 3 else _det(a)
 
 
 def _polynomial(a: Any) -> Any:

@@ -50,19 +50,25 @@ class Parts(NamedTuple):
         """The residuals of a program, which follow `count` results."""
         numbers = {v: i for i, v in enumerate(forward.invars)}
         atoms: dict[Atom, int] = {}
-        rows = []
+        rows: list[tuple[PartitionSpec, bool, int | None, int]] = []
         for atom in forward.outvars[count:]:
             number = None if type(atom) is Literal else numbers.get(atom)
             if number is not None:
                 rows.append((in_specs[number], False, number, 0))
                 continue
+            aval: Any = atom.aval
             over = _varies_over(atom, manual_axes, in_types)
             axes = tuple([name for name in mesh.axis_names if name in over])
             spec = PartitionSpec(axes) if axes else _WHOLE
             place = atoms.setdefault(atom, len(atoms))
-            rows.append((spec, bool(axes) and not atom.aval.shape, None, place))
-        columns = zip(*rows, strict=True) if rows else ((),) * 4
-        return cls(*map(tuple, columns), atoms=tuple(atoms))  # type: ignore[arg-type]
+            rows.append((spec, bool(axes) and not aval.shape, None, place))
+        return cls(
+            specs=tuple([row[0] for row in rows]),
+            stacked=tuple([row[1] for row in rows]),
+            operands=tuple([row[2] for row in rows]),
+            computed=tuple([row[3] for row in rows]),
+            atoms=tuple(atoms),
+        )
 
     @classmethod
     def as_they_are(cls, specs: Specs) -> Parts:
@@ -89,7 +95,8 @@ def _varies_over(
     atom: Atom, manual_axes: frozenset[Hashable], in_types: bool
 ) -> frozenset[Hashable]:
     if in_types:
-        return atom.aval.vma & manual_axes
+        aval: Any = atom.aval
+        return aval.vma & manual_axes
     return frozenset() if type(atom) is Literal else manual_axes
 
 

@@ -98,6 +98,13 @@ def direction_of(problem: Problem) -> Any:
     return lax.stop_gradient(jnp.where(backwards, -1, 1).astype(problem.begin.dtype))
 
 
+def is_ordered(goals: Any, begin: Any, end: Any) -> Any:
+    """Whether times lie between two others, in the order of integration."""
+    row = jnp.concatenate([begin[None], goals, end[None]])
+    steps = row[1:] - row[:-1]
+    return jnp.all(jnp.where(end < begin, -steps, steps) >= 0)
+
+
 def _ending(state: State) -> Ending:
     return Ending(state.t, state.steps, state.evaluations, state.jacobians, state.status)
 

@@ -59,6 +59,7 @@ class Radau:
     """One step of the method, with the interface of `ExplicitMethod`."""
 
     order = 4
+    rows = 5
     is_implicit = True
 
     def attempt(

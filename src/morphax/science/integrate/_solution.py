@@ -15,8 +15,10 @@ from ..solver_arguments import said
 from ._steps import GOES_ON, NOT_FINITE, TOO_MANY, TOO_SMALL, Piece, Record
 
 NOT_ORDERED = -4
+STOPPED = 1
 MESSAGES = {
     GOES_ON: "The solver successfully reached the end of the integration interval.",
+    STOPPED: "A termination event occurred.",
     TOO_SMALL: "Required step size is less than spacing between numbers.",
     TOO_MANY: "More than max_steps steps are needed.",
     NOT_FINITE: "The function, or the solution, is NaN or infinite.",
@@ -76,12 +78,15 @@ class OdeResult:
         t: times (m,).
         y: the solution there (n, m); NaN at times that were not reached.
         sol: the solution as a function of time, or None.
+        t_events, y_events: for each event its times (k,) and the solution there (k, n); or None.
+            Where values are not known, k is `max_steps`, and NaN follows the last occurrence.
         nfev: how often the function was evaluated, apart from derivatives.
         njev: how often its Jacobian was, by implicit methods.
         nlu: how many matrices were factored.
         nsteps: how many steps were taken.
-        status: 0 at the end of the interval; −1 if the steps became too small, −2 if there would
-            have been too many, −3 if a number was NaN or infinite, −4 if `t_eval` is not in order.
+        status: 0 at the end of the interval, 1 if an event ended the integration; −1 if the steps
+            became too small, −2 if there would have been too many, −3 if a number was NaN or
+            infinite, −4 if `t_eval` is not in order.
 
     Example:
         >>> from morphax.science.integrate import solve_ivp
@@ -93,6 +98,8 @@ class OdeResult:
     t: Any
     y: Any
     sol: OdeSolution | None
+    t_events: list[Any] | None
+    y_events: list[Any] | None
     nfev: Any
     njev: Any
     nlu: Any
@@ -101,7 +108,7 @@ class OdeResult:
 
     @property
     def success(self) -> Any:
-        """Whether the end was reached."""
+        """Whether the end was reached, or an event that is terminal."""
         return self.status >= 0
 
     @property

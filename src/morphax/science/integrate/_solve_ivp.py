@@ -13,13 +13,29 @@ from ...control.checks.checks import debug_check
 from ...scipy._runge_kutta import BOGACKI_SHAMPINE, DORMAND_PRINCE, Tolerance
 from ...util.messages import message
 from ..solver_arguments import check_known, choice, count, flat_function, inexact, is_known, vector
-from ._derivatives import Problem, Solver, direction_of, solution_pieces, solution_values, values_at
+from ._derivatives import (
+    Problem,
+    Solver,
+    direction_of,
+    is_ordered,
+    solution_pieces,
+    solution_values,
+    values_at,
+)
+from ._dop853 import DormandPrince8
+from ._events import events_of
 from ._radau import Radau
 from ._solution import NOT_ORDERED, OdeResult, OdeSolution
 from ._steps import GOES_ON, Controls, Record
+from ._until_events import solved_with_events
 
 _WHERE = "solve_ivp"
-METHODS = {"RK45": DORMAND_PRINCE, "RK23": BOGACKI_SHAMPINE, "Radau": Radau()}
+METHODS = {
+    "RK45": DORMAND_PRINCE,
+    "RK23": BOGACKI_SHAMPINE,
+    "DOP853": DormandPrince8(),
+    "Radau": Radau(),
+}
 _GRADIENTS = {"direct": False, "adjoint": True}
 
 
@@ -30,8 +46,10 @@ def solve_ivp(
     method: str = "RK45",
     t_eval: Any = None,
     dense_output: bool = False,
-    *,
+    events: Any = None,
+    vectorized: bool = False,
     args: tuple[Any, ...] | None = None,
+    *,
     rtol: Any = 1e-3,
     atol: Any = 1e-6,
     first_step: Any = None,
@@ -45,12 +63,18 @@ def solve_ivp(
         fun: (t, y, *args) → y′ (n,), for y (n,).
         t_span: the two times between which to integrate, in either order.
         y0: the value at the first of them: floating or complex numbers (n,).
-        method: ``"RK45"`` (order 5, Dormand & Prince), ``"RK23"`` (order 3, Bogacki & Shampine), or
-            ``"Radau"`` (Radau IIA, implicit, order 5), which is for stiff problems and real y.
+        method: ``"RK45"`` (order 5, Dormand & Prince), ``"RK23"`` (order 3, Bogacki & Shampine),
+            ``"DOP853"`` (order 8, Dormand & Prince, for small tolerances), or ``"Radau"`` (Radau
+            IIA, implicit, order 5), which is for stiff problems and real y.
         t_eval: times (m,) in `t_span`, in order, at which to return the solution; if left out,
             those of the steps.
         dense_output: whether to return the solution as a function of time, too.
-        args: further arguments of `fun`, arrays or trees.
+        events: functions (t, y, *args) → g, one or a list, whose zeros are looked for.  By its
+            attributes, a function may be ``terminal``, so that its first zero ends the integration
+            (or, if that is a number k, its k-th), and have a ``direction``: positive for zeros
+            where it rises, negative for those where it falls.
+        vectorized: has no effect: Jacobians are derivatives.
+        args: further arguments of `fun` and `events`, arrays or trees.
         rtol, atol: the error of a step is at most ``atol + rtol |y|``, in the mean square; numbers
             or arrays (n,).  `rtol` is at least 100 times the spacing of numbers at 1.
         first_step: the size of the first step; chosen if left out.
@@ -60,7 +84,7 @@ def solve_ivp(
             fixed; or ``"adjoint"``, in reverse mode that of the differential equation: the adjoint
             equation, integrated to the same tolerances, with nothing kept in between.  Both have
             forward mode, any order, and derivatives by y0, args, captured values, t_span and
-            t_eval.
+            t_eval; those of the times of events are of the direct kind.
 
     Returns:
         `OdeResult`.  Without `t_eval` its ``t`` and ``y`` have, where values are not known (under
@@ -85,15 +109,9 @@ def solve_ivp(
     chosen = choice(_WHERE, "method", method, METHODS)
     is_adjoint = choice(_WHERE, "gradient", gradient, _GRADIENTS)
     start = vector(_WHERE, "y0", y0, is_real=chosen.is_implicit)
-    if is_adjoint and dense_output:
-        raise ValueError(
-            message(
-                f"{_WHERE}, argument dense_output",
-                given="gradient='adjoint', dense_output=True",
-                expected="values at given times, which the adjoint equation begins from",
-                fix="Give t_eval, or use gradient='direct'.",
-            )
-        )
+    if is_adjoint:
+        _check_adjoint("dense_output", bool(dense_output))
+        _check_adjoint("events", events is not None)
     dtype = jnp.real(start).dtype
     begin, end = _span(t_span, dtype)
     function, leaves = flat_function(_WHERE, fun, (begin, start), args)
@@ -102,9 +120,24 @@ def solve_ivp(
     goals = None if t_eval is None else _goals(t_eval, begin, end)
     leaves = [jnp.asarray(x) for x in leaves]
     problem = Problem(begin, end, start, goals, controls, leaves)
-    found = _solved(solver, problem, is_adjoint, dense_output)
+    if events is None:
+        found = _solved(solver, problem, is_adjoint, dense_output)
+    else:
+        found = solved_with_events(solver, problem, events_of(events, args), dense_output)
     debug_check(found.success, "solve_ivp failed with status {status}", status=found.status)
     return found
+
+
+def _check_adjoint(argument: str, is_given: bool) -> None:
+    if is_given:
+        raise ValueError(
+            message(
+                f"{_WHERE}, argument {argument}",
+                given=f"gradient='adjoint' with {argument}",
+                expected="values at given times, which the adjoint equation begins from",
+                fix="Give t_eval, or use gradient='direct'.",
+            )
+        )
 
 
 def _span(t_span: Any, dtype: Any) -> tuple[Any, Any]:
@@ -144,19 +177,13 @@ def _goals(t_eval: Any, begin: Any, end: Any) -> Any:
             )
         )
     check_known(
-        _is_ordered(goals, begin, end),
+        is_ordered(goals, begin, end),
         f"{_WHERE}, argument t_eval",
         given=f"{goals!r:.80}, t_span=({begin}, {end})",
         expected="times within t_span, in the order of integration",
         fix="Sort the times, and widen t_span if needed.",
     )
     return goals
-
-
-def _is_ordered(goals: Any, begin: Any, end: Any) -> Any:
-    row = jnp.concatenate([begin[None], goals, end[None]])
-    steps = row[1:] - row[:-1]
-    return jnp.all(jnp.where(end < begin, -steps, steps) >= 0)
 
 
 def _controls(
@@ -193,7 +220,7 @@ def _solved(solver: Solver, problem: Problem, is_adjoint: bool, is_dense: bool) 
     has_goals = goals is not None
     status = GOES_ON
     if has_goals:
-        ordered = _is_ordered(goals, problem.begin, problem.end)
+        ordered = is_ordered(goals, problem.begin, problem.end)
         status = jnp.where(ordered, GOES_ON, NOT_ORDERED).astype(np.int32)
     sol = None
     if has_goals and not is_dense:
@@ -215,6 +242,8 @@ def _solved(solver: Solver, problem: Problem, is_adjoint: bool, is_dense: bool) 
         t=times,
         y=values,
         sol=sol,
+        t_events=None,
+        y_events=None,
         nfev=ending.evaluations,
         njev=ending.jacobians,
         nlu=2 * ending.jacobians,

@@ -21,9 +21,10 @@ from ... import numpy as jnp
 from ...control.checkpoint.checkpoint import checkpoint
 from ...control.loops.while_bounds import reverse_while
 from ...scipy._runge_kutta import ExplicitMethod, Slope, Tolerance, first_step
+from ._dop853 import DormandPrince8
 from ._radau import Radau
 
-Method = ExplicitMethod | Radau
+Method = ExplicitMethod | DormandPrince8 | Radau
 
 GOES_ON, TOO_SMALL, TOO_MANY, NOT_FINITE = 0, -1, -2, -3
 _LARGEST_GROWTH, _LARGEST_SHRINKAGE, _SHRINKAGE_WITHOUT_VALUE = 10.0, 0.2, 0.5
@@ -77,7 +78,9 @@ def start_state(
     size = jnp.where(jnp.isnan(controls.first), chosen, controls.first)
     size = lax.stop_gradient(jnp.minimum(size, jnp.maximum(end - t, 0)).astype(t.dtype))
     sound = jnp.all(jnp.isfinite(slope)) & jnp.all(jnp.isfinite(y)) & jnp.isfinite(end - t)
-    piece = Piece(t, jnp.ones_like(t), jnp.stack([y, slope, *[jnp.zeros_like(y)] * 3]))
+    piece = Piece(
+        t, jnp.ones_like(t), jnp.stack([y, slope, *[jnp.zeros_like(y)] * (method.rows - 2)])
+    )
     zero = jnp.zeros((), np.int32)
     status = jnp.where(sound, GOES_ON, NOT_FINITE).astype(np.int32)
     no = jnp.zeros((), bool)

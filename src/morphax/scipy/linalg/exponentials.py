@@ -16,6 +16,7 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...numpy.linalg.operands import inexact_arrays, square_matrices
 from ...transforms.derivatives import jvp
@@ -30,6 +31,7 @@ _COEFFICIENTS = [
 ]
 
 
+@replayed(1)
 def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
     """The exponential of matrices: Σ Aᵏ / k!.
 
@@ -85,6 +87,7 @@ def _approximant(x: Any) -> Any:
     return jnp.linalg.solve(even - odd, even + odd)
 
 
+@replayed(2)
 def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
     """The derivative of the exponential at A in the direction E.
 

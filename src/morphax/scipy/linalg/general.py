@@ -24,6 +24,7 @@ from .operands import how_transposed, of_one_stack, pair, system, without_column
 from .triangular import cho_factor, cho_solve
 
 
+@replayed(1)
 def lu(
     a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> tuple[Any, ...]:
@@ -70,6 +71,7 @@ def lu(
     return jnp.equal(places[:, None], permutation[None, :]).astype(real), lower, upper
 
 
+@replayed(1)
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, Any]:
     """LU factors for `lu_solve`: L and U in one array, and the row exchanges.
 
@@ -210,6 +212,7 @@ def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return jnp.linalg.det(square_matrices("scipy.linalg.det", a))
 
 
+@replayed(1)
 def qr(
     a: Any,
     overwrite_a: bool = False,

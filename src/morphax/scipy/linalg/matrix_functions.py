@@ -9,6 +9,8 @@ import numpy as np
 
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
+from ...control.jit.jit import jit
+from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.matrix_stacks import adjoint
 from ...numpy.linalg.operands import square_matrices
@@ -16,6 +18,7 @@ from ...util.messages import message
 from .schur_forms import by_columns, column_at, complex_schur, shifted, solved_upper, sylvester
 
 
+@replayed(1)
 def sqrtm(A: Any, blocksize: int = 1) -> Any:
     """The principal square roots of matrices: X X = A, with eigenvalues of real part ≥ 0.
 
@@ -52,7 +55,7 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:
             )
         )
     x = square_matrices("scipy.linalg.sqrtm", A)
-    return _square_root(x) if x.aval.size else x.astype(jnp.result_type(x, jnp.complex64))
+    return _compiled_square_root(x) if x.aval.size else x.astype(jnp.result_type(x, jnp.complex64))
 
 
 @custom_jvp
@@ -78,6 +81,10 @@ def _root_column(j: Any, found: Any, t: Any, roots: Any) -> Any:
 def _(primals: Any, tangents: Any) -> Any:
     root = _square_root(*primals)
     return root, sylvester(root, root, tangents[0].astype(root.aval.dtype))
+
+
+# Column by column, eager calls would cost many times what a compiled one does.
+_compiled_square_root = jit(_square_root, inline=True)
 
 
 def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:

@@ -7,12 +7,15 @@ before it by one triangular system, whose matrix is that of the columns so far, 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.jit.jit import jit
+from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.matrix_stacks import adjoint
 from ...numpy.linalg.operands import inexact_arrays, square_matrices
@@ -73,6 +76,7 @@ def solved_upper(t: Any, b: Any) -> Any:
     return lax.linalg.triangular_solve(t, b, left_side=True, lower=False)
 
 
+@replayed(2)
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """From the real Schur form to the complex one: A = Z T Zᴴ with T triangular.
 
@@ -206,7 +210,9 @@ def solve_sylvester(A: Any, B: Any, C: Any, *, method: str = "schur", tol: float
     return sylvester(a, b, c, by_vectors=method == "eigen", tol=tol)
 
 
-def sylvester(a: Any, b: Any, c: Any, *, by_vectors: bool = False, tol: float = 0.0) -> Any:
+# Column by column, eager calls would cost many times what a compiled one does.
+@partial(jit, static_argnames="by_vectors", inline=True)
+def sylvester(a: Any, b: Any, c: Any, *, by_vectors: bool = False, tol: Any = 0.0) -> Any:
     """X of A X + X B = C for matrices of one dtype; NaN where eigenvalues add up to ≤ `tol`."""
     stack = jnp.broadcast_shapes(*[x.aval.shape[:-2] for x in (a, b, c)])
     c = jnp.broadcast_to(c, (*stack, *c.aval.shape[-2:]))
@@ -237,7 +243,7 @@ def _factors(x: Any, by_vectors: bool) -> _Factors:
     return w[..., None] * np.eye(w.aval.shape[-1], dtype=w.aval.dtype), v, jnp.linalg.inv(v)
 
 
-def _by_factors(left: _Factors, right: _Factors, c: Any, by_vectors: bool, tol: float) -> Any:
+def _by_factors(left: _Factors, right: _Factors, c: Any, by_vectors: bool, tol: Any) -> Any:
     """X = U Y V⁻¹ where D Y + Y E = U⁻¹ C V, for A = U D U⁻¹ and B = V E V⁻¹."""
     (d, u, u_inverse), (e, v, v_inverse) = left, right
     moved = u_inverse @ c.astype(d.aval.dtype) @ v

@@ -17,6 +17,7 @@ from ...numpy.linalg.operands import inexact_arrays, matrices, square_matrices
 from ...util.messages import message
 
 
+@replayed(1)
 def svd(
     a: Any,
     full_matrices: bool = True,
@@ -50,6 +51,7 @@ def svd(
     )
 
 
+@replayed(2)
 def eigh(
     a: Any,
     b: Any = None,
@@ -99,6 +101,7 @@ def eigh(
     return w if eigvals_only else (w, v)
 
 
+@replayed(1)
 def schur(a: Any, output: str = "real") -> list[Any]:
     """Schur decompositions: T and Q, unitary, of A = Q T Qᴴ.
 
@@ -136,6 +139,7 @@ def schur(a: Any, output: str = "real") -> list[Any]:
     return lax.linalg.schur(x)
 
 
+@replayed(1)
 def hessenberg(
     a: Any, *, calc_q: bool = False, overwrite_a: bool = False, check_finite: bool = True
 ) -> Any:
@@ -175,6 +179,7 @@ def hessenberg(
     return h, q
 
 
+@replayed(1)
 def polar(
     a: Any,
     side: str = "right",

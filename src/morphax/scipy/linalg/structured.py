@@ -14,6 +14,7 @@ from ...numpy.operands import as_array, of_one_dtype
 from ...util.messages import message
 
 
+@replayed(8)
 def block_diag(*arrs: Any) -> Any:
     """One matrix with the given ones along its diagonal, and zeros elsewhere.
 

@@ -10,6 +10,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
+from ...engines.reference.replay import replayed
 from ...util.messages import message
 from ._operands import operands
 
@@ -38,6 +39,7 @@ def gammaln(x: Any) -> Any:
     return lax.lgamma(*operands("gammaln", x))
 
 
+@replayed(1)
 @checked_as_one
 def gammasgn(x: Any) -> Any:
     """The sign of Γ(x): NaN at negative integers, the sign of the zero at 0."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from ... import lax, nn
 from ...control.custom.custom_jvp import custom_jvp
+from ...engines.reference.replay import replayed
 from ._operands import operands
 
 
@@ -44,6 +45,7 @@ def softmax(x: Any, /, *, axis: Any = None) -> Any:
     return nn.softmax(x, axis)
 
 
+@replayed(1)
 def log_softmax(x: Any, /, *, axis: Any = None) -> Any:
     """x − log Σ exp(x) along axes, all by default."""
     return nn.log_softmax(x, axis)

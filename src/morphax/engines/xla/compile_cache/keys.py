@@ -48,7 +48,7 @@ def digest_of_target(device: Any) -> str:
 
     client = device.client
     facts = client.platform, client.platform_version, device.device_kind
-    host = (platform.system(), platform.machine(), _processor())
+    host = (platform.system(), platform.machine(), processor())
     target = (_FORMAT, *_versions(), *facts, *(host if client.platform == "cpu" else ()))
     return sha256(repr(target).encode()).hexdigest()
 
@@ -73,10 +73,10 @@ def _target(device: Any) -> tuple[Any, ...]:
 @cache
 def _host() -> tuple[Any, ...]:
     """The CPU as the compiler sees it; the number of cores decides how loops are split."""
-    return platform.system(), platform.machine(), _processor(), _core_count()
+    return platform.system(), platform.machine(), processor(), _core_count()
 
 
-def _processor() -> str:
+def processor() -> str:
     """Model and features of the CPU; where the system does not tell, the name of the host."""
     try:
         with open("/proc/cpuinfo", "rb", buffering=0) as file:

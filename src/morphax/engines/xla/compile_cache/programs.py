@@ -55,7 +55,7 @@ def load_or_compile(text: str, options: Any, device: Any, compile_module: Callab
         compile_module: compiles it.
     """
     settings = current_config()
-    store = _store(settings)
+    store = store_in_use(settings)
     if store is None or _is_dumped(options) or changed_platforms[device.platform]:
         return compile_module()
     monitoring.record_event(_REQUEST)
@@ -79,19 +79,7 @@ def load_or_compile(text: str, options: Any, device: Any, compile_module: Callab
     return compiled
 
 
-def limit(settings: Config) -> int:
-    """How many bytes the cache may take."""
-    chosen = settings.compilation_cache_max_size
-    return DEFAULT_LIMIT if chosen < 0 else chosen
-
-
-def forget_stores() -> None:
-    """Look at the directory anew at the next compilation."""
-    with _lock:
-        _stores.clear()
-
-
-def _store(settings: Config) -> Store | None:
+def store_in_use(settings: Config) -> Store | None:
     """The cache in use, if there is one; a directory that cannot be used is tried once."""
     if not settings.enable_compilation_cache:
         return None
@@ -106,6 +94,18 @@ def _store(settings: Config) -> Store | None:
             except (OSError, ForeignFile, UnusableDirectory) as error:
                 report("compiled programs are not kept", error)
         return _stores[place]
+
+
+def limit(settings: Config) -> int:
+    """How many bytes the cache may take."""
+    chosen = settings.compilation_cache_max_size
+    return DEFAULT_LIMIT if chosen < 0 else chosen
+
+
+def forget_stores() -> None:
+    """Look at the directory anew at the next compilation."""
+    with _lock:
+        _stores.clear()
 
 
 def _is_dumped(options: Any) -> bool:

@@ -7,14 +7,16 @@ to row i of the result: rows are gathered, multiplied and scattered, at the cost
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, final
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
 from .... import dtypes, lax
 from .... import numpy as jnp
+from ....array import Array
 from ....core import BatchAxes, Operand, Param, aval_of
 from ....lax.ground.narrow import COMPUTED_IN
+from ....util.compiled import part
 from ..operation import SparseOperation, in_front, without_padding
 from .dot_numbers import DotNumbers, dot_numbers, dot_shape, result_dtype
 from .layout import (
@@ -26,8 +28,7 @@ from .layout import (
     with_batch,
 )
 
-if TYPE_CHECKING:
-    pass
+native: Any = part("kernels")
 
 
 class _Roles(NamedTuple):
@@ -103,6 +104,15 @@ class BCOODotGeneral(SparseOperation):
         others = [a for a in range(len(whole)) if a not in first]
         return lax.transpose(total, (*first, *others)).astype(dtype)
 
+    def execute(self, *operands: Any, **params: Any) -> Any:
+        if any([x._committed for x in operands]) or not _is_matrix_product(*operands, **params):
+            return super().execute(*operands, **params)
+        data, indices, rhs = [x.to_host() for x in operands]
+        rows = np.ascontiguousarray(rhs[:, None] if rhs.ndim == 1 else rhs)
+        out = np.zeros((params["lhs_spinfo"].shape[0], rows.shape[1]), data.dtype)
+        native.sparse_product(*map(np.ascontiguousarray, (data, indices)), rows, out)
+        return Array.from_host(out[:, 0] if rhs.ndim == 1 else out)
+
     def batch(
         self,
         axes: BatchAxes,
@@ -118,6 +128,31 @@ class BCOODotGeneral(SparseOperation):
             rhs = in_front(rhs, dims[2])
         changed, out_dim = moved_product(axes, params, of_lhs=of_lhs, of_rhs=of_rhs)
         return self.bind(data, indices, rhs, **params | changed), out_dim
+
+
+def _is_matrix_product(
+    data: Array,
+    indices: Array,
+    rhs: Array,
+    *,
+    dimension_numbers: Any,
+    lhs_spinfo: Any,
+    **params: Any,
+) -> bool:
+    """Whether the compiled kernel can take a product: of a matrix, and a vector or a matrix."""
+    dtype = data.aval.dtype
+    return (
+        native is not None
+        and dimension_numbers == (((1,), (0,)), ((), ()))
+        and len(lhs_spinfo.shape) == indices.aval.ndim == 2
+        and indices.aval.shape[1] == 2
+        and data.aval.ndim == 1
+        and rhs.aval.ndim in (1, 2)
+        and rhs.aval.dtype == dtype
+        and indices.aval.dtype == np.int32
+        and str(dtype) in ("float32", "float64")
+        and params["preferred_element_type"] in (None, dtype)
+    )
 
 
 def moved_product(

@@ -1,0 +1,285 @@
+// Chains of operations on words of 32 bits, element by element, as one call.
+//
+// What NumPy computes operation by operation, with an array for each result, is computed here block
+// by block, in registers of `kBlock` words.  `morphax/engines/reference/fusion.py` finds chains in
+// programs.  The arrays that come in have the dtypes that it was told; only their layout is looked
+// at.
+#include "fused.h"
+
+#include <nanobind/stl/string_view.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fused_operations.h"
+#include "objects.h"
+#include "random.h"
+
+namespace morphax::fused {
+
+namespace {
+
+using Word = std::uint32_t;
+
+constexpr std::size_t kBlock = 512;
+// Registers of few elements fit the stack.
+constexpr std::size_t kOnStack = 1024;
+// From here on other threads may run meanwhile.
+constexpr std::size_t kMany = 1 << 14;
+
+enum class Kind { kWord, kBoolean, kKey };
+
+// An operand: registers 0, 1, … in turn.  One that does not vary is a single element.
+struct Operand {
+  Kind kind;
+  bool varies;
+};
+
+// Writes the register `out`; the ones it reads come before.
+struct Step {
+  Loop loop;
+  std::size_t operands[3];
+  std::size_t out;
+};
+
+struct Constant {
+  std::size_t out;
+  Word bits;
+};
+
+struct Result {
+  std::size_t of;
+  Kind kind;
+  int dtype;
+};
+
+struct Chain {
+  std::vector<Operand> operands;
+  std::vector<Constant> constants;
+  std::vector<Step> steps;
+  std::vector<Result> results;
+  std::vector<npy_intp> shape;
+  std::size_t registers = 0;
+  std::size_t count = 1;
+};
+
+// The arrays of one call.
+struct Arrays {
+  std::vector<nb::object> held;
+  std::vector<const void*> operands;
+  std::vector<void*> results;
+};
+
+// Registers, and where each of them lies for the block at hand: in an array where that is possible.
+class Registers {
+ public:
+  Registers(std::size_t registers, std::size_t stride) : stride_(stride), places_(registers) {
+    if (registers * stride > kOnStack) heap_.reset(new Word[registers * stride]);
+    words_ = heap_ ? heap_.get() : stack_;
+    for (std::size_t i = 0; i < registers; ++i) places_[i] = own(i);
+  }
+
+  Word* own(std::size_t i) { return words_ + i * stride_; }
+  void* at(std::size_t i) const { return places_[i]; }
+  void place(std::size_t i, const void* where) { places_[i] = const_cast<void*>(where); }
+  void fill(std::size_t i, Word bits) { std::fill_n(own(i), stride_, bits); }
+
+ private:
+  std::size_t stride_;
+  std::vector<void*> places_;
+  std::unique_ptr<Word[]> heap_;
+  Word* words_;
+  alignas(64) Word stack_[kOnStack];
+};
+
+void load_numbers_that_stay(const Chain& chain, const Arrays& arrays, Registers& registers) {
+  for (const Constant& constant : chain.constants) registers.fill(constant.out, constant.bits);
+  for (std::size_t i = 0; i < chain.operands.size(); ++i) {
+    const Operand& operand = chain.operands[i];
+    if (operand.kind == Kind::kKey) {
+      registers.place(i, arrays.operands[i]);
+    } else if (!operand.varies) {
+      Word bits = 0;
+      std::memcpy(&bits, arrays.operands[i], operand.kind == Kind::kWord ? sizeof(Word) : 1);
+      registers.fill(i, bits);
+    }
+  }
+}
+
+void load_block(const Chain& chain, const Arrays& arrays, Registers& registers, std::size_t start,
+                std::size_t size) {
+  for (std::size_t i = 0; i < chain.operands.size(); ++i) {
+    const Operand& operand = chain.operands[i];
+    if (!operand.varies) continue;
+    if (operand.kind == Kind::kWord) {
+      registers.place(i, static_cast<const Word*>(arrays.operands[i]) + start);
+    } else {
+      const auto* flags = static_cast<const std::uint8_t*>(arrays.operands[i]) + start;
+      std::copy(flags, flags + size, registers.own(i));
+    }
+  }
+  for (std::size_t i = 0; i < chain.results.size(); ++i) {
+    if (chain.results[i].kind == Kind::kWord)
+      registers.place(chain.results[i].of, static_cast<Word*>(arrays.results[i]) + start);
+  }
+}
+
+void run(const Chain& chain, const Arrays& arrays) {
+  Registers registers(chain.registers, std::min(chain.count, kBlock));
+  load_numbers_that_stay(chain, arrays, registers);
+  for (std::size_t start = 0; start < chain.count; start += kBlock) {
+    const std::size_t size = std::min(kBlock, chain.count - start);
+    load_block(chain, arrays, registers, start, size);
+    for (const Step& step : chain.steps) {
+      const auto& [a, b, c] = step.operands;
+      if (step.loop != nullptr) {
+        step.loop(size, registers.at(a), registers.at(b), registers.at(c), registers.at(step.out));
+      } else {
+        std::uint64_t key = 0;
+        std::memcpy(&key, registers.at(a), sizeof(key));
+        random::draw_words(key, start, size, static_cast<Word*>(registers.at(step.out)));
+      }
+    }
+    for (std::size_t i = 0; i < chain.results.size(); ++i) {
+      if (chain.results[i].kind != Kind::kBoolean) continue;
+      const Word* words = registers.own(chain.results[i].of);
+      std::copy(words, words + size, static_cast<std::uint8_t*>(arrays.results[i]) + start);
+    }
+  }
+}
+
+[[noreturn]] void refuse(PyObject* error, const char* reason) {
+  PyErr_SetString(error, reason);
+  throw nb::python_error();
+}
+
+nb::object contiguous(PyObject* operand) {
+  if (!PyArray_Check(operand)) refuse(PyExc_TypeError, "a chain of operations takes arrays");
+  auto* array = reinterpret_cast<PyArrayObject*>(operand);
+  if (PyArray_ISCARRAY_RO(array)) return nb::borrow(operand);
+  return checked(PyArray_FROM_OF(operand, NPY_ARRAY_CARRAY_RO));
+}
+
+nb::object call_chain(const Chain& chain, PyObject* const* operands, std::size_t count) {
+  if (count != chain.operands.size())
+    refuse(PyExc_TypeError, "a chain of operations on another number of operands");
+  Arrays arrays;
+  for (std::size_t i = 0; i < count; ++i) {
+    nb::object array = contiguous(operands[i]);
+    auto* numpy = reinterpret_cast<PyArrayObject*>(array.ptr());
+    const std::size_t size = chain.operands[i].varies ? chain.count : 1;
+    if (static_cast<std::size_t>(PyArray_SIZE(numpy)) != size)
+      refuse(PyExc_ValueError, "a chain of operations on arrays of another size");
+    arrays.operands.push_back(PyArray_DATA(numpy));
+    arrays.held.push_back(std::move(array));
+  }
+  References results;
+  for (const Result& result : chain.results) {
+    results.push(
+        checked(PyArray_EMPTY(static_cast<int>(chain.shape.size()),
+                              const_cast<npy_intp*>(chain.shape.data()), result.dtype, 0)));
+    auto* numpy = reinterpret_cast<PyArrayObject*>(results[results.size() - 1]);
+    arrays.results.push_back(PyArray_DATA(numpy));
+  }
+  if (chain.count < kMany) {
+    run(chain, arrays);
+  } else {
+    const nb::gil_scoped_release others_run;
+    run(chain, arrays);
+  }
+  return results.size() == 1 ? results.pop() : tuple_of(results.data(), results.size());
+}
+
+constexpr const char* kCapsule = "morphax.chain";
+
+PyObject* call_capsule(PyObject* capsule, PyObject* const* operands, Py_ssize_t count) {
+  return guarded([&] {
+    const auto* chain = static_cast<const Chain*>(PyCapsule_GetPointer(capsule, kCapsule));
+    return call_chain(*chain, operands, static_cast<std::size_t>(count));
+  });
+}
+
+PyMethodDef chain_method = {
+    "chain", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_capsule)),
+    METH_FASTCALL, nullptr};
+
+// The kind of a dtype by its number in NumPy.
+Kind kind_of(int dtype) {
+  if (dtype == NPY_UINT64) return Kind::kKey;
+  return dtype == NPY_BOOL ? Kind::kBoolean : Kind::kWord;
+}
+
+Step step_of(nb::handle given, std::size_t out) {
+  const auto name = nb::cast<std::string_view>(given[0]);
+  const Operation* operation = find(name);
+  if (operation == nullptr) throw nb::value_error("an operation that cannot be in a chain");
+  Step step{operation->loop, {0, 0, 0}, out};
+  const nb::tuple operands = nb::cast<nb::tuple>(given[1]);
+  for (int i = 0; i < operation->operands; ++i) {
+    step.operands[i] = nb::cast<std::size_t>(operands[i]);
+    if (step.operands[i] >= out) throw nb::value_error("a register that is read before written");
+  }
+  return step;
+}
+
+// Registers are numbered in this order: operands, constants, steps.
+nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence steps,
+                nb::sequence results, nb::sequence shape) {
+  auto chain = std::make_unique<Chain>();
+  for (nb::handle operand : operands) {
+    chain->operands.push_back({kind_of(nb::cast<int>(operand[0])), nb::cast<bool>(operand[1])});
+    ++chain->registers;
+  }
+  for (nb::handle bits : constants)
+    chain->constants.push_back({chain->registers++, nb::cast<Word>(bits)});
+  for (nb::handle step : steps) {
+    chain->steps.push_back(step_of(step, chain->registers));
+    ++chain->registers;
+  }
+  for (nb::handle result : results) {
+    const int dtype = nb::cast<int>(result[1]);
+    const auto of = nb::cast<std::size_t>(result[0]);
+    if (of >= chain->registers) throw nb::value_error("a register that nothing writes");
+    chain->results.push_back({of, kind_of(dtype), dtype});
+  }
+  for (nb::handle size : shape) {
+    chain->shape.push_back(nb::cast<npy_intp>(size));
+    chain->count *= nb::cast<std::size_t>(size);
+  }
+  const nb::object capsule = checked(PyCapsule_New(chain.get(), kCapsule, [](PyObject* self) {
+    delete static_cast<Chain*>(PyCapsule_GetPointer(self, kCapsule));
+  }));
+  chain.release();
+  return checked(PyCFunction_New(&chain_method, capsule.ptr()));
+}
+
+nb::object operations() {
+  nb::object names = checked(PySet_New(nullptr));
+  for_each_name(
+      [](std::string_view name, void* set) {
+        check_status(
+            PySet_Add(static_cast<PyObject*>(set), nb::str(name.data(), name.size()).ptr()));
+      },
+      names.ptr());
+  return checked(PyFrozenSet_New(names.ptr()));
+}
+
+bool import_numpy() { return _import_array() >= 0; }
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  if (!import_numpy()) throw nb::python_error();
+  module.def("make", &make);
+  module.attr("operations") = operations();
+}
+
+}  // namespace morphax::fused

@@ -1,0 +1,274 @@
+// The operations of fused programs, each a loop that vectorises.
+//
+// A name is that of the primitive and the dtype of its operands, or says which dtype comes of
+// which. Here stand only operations whose results are rounded exactly, so that they are NumPy's to
+// the last bit, and the inverse of the error function, whose twin in
+// `morphax/lax/elementwise/inverse_erf.py` takes the same steps, and the error function itself.
+#include "fused_operations.h"
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "kernels.h"
+
+namespace morphax::fused {
+
+namespace {
+
+using f32 = float;
+using i32 = std::int32_t;
+using u32 = std::uint32_t;
+
+template <typename To, typename From>
+inline To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From), "only the reading of the bits changes");
+  To to;
+  std::memcpy(&to, &from, sizeof(To));
+  return to;
+}
+
+// What a loop calls is compiled as part of each of its versions.
+#define MORPHAX_INLINE [[gnu::always_inline]] inline
+
+// Functions one by one: compilers make several versions of plain functions only.
+#define MORPHAX_UNARY(NAME, T, R, RESULT)                                            \
+  MORPHAX_VECTORIZED                                                                 \
+  void NAME(std::size_t count, const void* a, const void*, const void*, void* out) { \
+    const auto* xs = static_cast<const T*>(a);                                       \
+    auto* results = static_cast<R*>(out);                                            \
+    for (std::size_t i = 0; i < count; ++i) {                                        \
+      const T x = xs[i];                                                             \
+      results[i] = RESULT;                                                           \
+    }                                                                                \
+  }
+#define MORPHAX_BINARY(NAME, T, R, RESULT)                                             \
+  MORPHAX_VECTORIZED                                                                   \
+  void NAME(std::size_t count, const void* a, const void* b, const void*, void* out) { \
+    const auto* xs = static_cast<const T*>(a);                                         \
+    const auto* ys = static_cast<const T*>(b);                                         \
+    auto* results = static_cast<R*>(out);                                              \
+    for (std::size_t i = 0; i < count; ++i) {                                          \
+      const T x = xs[i], y = ys[i];                                                    \
+      results[i] = RESULT;                                                             \
+    }                                                                                  \
+  }
+
+MORPHAX_BINARY(add_f32, f32, f32, x + y)
+MORPHAX_BINARY(sub_f32, f32, f32, x - y)
+MORPHAX_BINARY(mul_f32, f32, f32, x* y)
+MORPHAX_BINARY(div_f32, f32, f32, x / y)
+MORPHAX_BINARY(add_u32, u32, u32, x + y)
+MORPHAX_BINARY(sub_u32, u32, u32, x - y)
+MORPHAX_BINARY(mul_u32, u32, u32, x* y)
+
+MORPHAX_UNARY(neg_f32, f32, f32, -x)
+MORPHAX_UNARY(neg_u32, u32, u32, u32{0} - x)
+MORPHAX_UNARY(abs_f32, f32, f32, __builtin_fabsf(x))
+MORPHAX_UNARY(square_f32, f32, f32, x* x)
+MORPHAX_UNARY(sqrt_f32, f32, f32, __builtin_sqrtf(x))
+
+// NaN if either is; of 0 and -0, 0 is the larger one.
+MORPHAX_INLINE f32 larger(f32 x, f32 y) {
+  return x > y ? x : x < y ? y : x == y && x != 0 ? x : x + y;
+}
+MORPHAX_BINARY(max_f32, f32, f32, larger(x, y))
+MORPHAX_BINARY(min_f32, f32, f32, -larger(-x, -y))
+MORPHAX_BINARY(max_i32, i32, i32, x > y ? x : y)
+MORPHAX_BINARY(min_i32, i32, i32, x < y ? x : y)
+MORPHAX_BINARY(max_u32, u32, u32, x > y ? x : y)
+MORPHAX_BINARY(min_u32, u32, u32, x < y ? x : y)
+
+MORPHAX_BINARY(eq_f32, f32, u32, x == y)
+MORPHAX_BINARY(ne_f32, f32, u32, x != y)
+MORPHAX_BINARY(lt_f32, f32, u32, x < y)
+MORPHAX_BINARY(le_f32, f32, u32, x <= y)
+MORPHAX_BINARY(eq_u32, u32, u32, x == y)
+MORPHAX_BINARY(ne_u32, u32, u32, x != y)
+MORPHAX_BINARY(lt_i32, i32, u32, x < y)
+MORPHAX_BINARY(le_i32, i32, u32, x <= y)
+MORPHAX_BINARY(lt_u32, u32, u32, x < y)
+MORPHAX_BINARY(le_u32, u32, u32, x <= y)
+MORPHAX_BINARY(gt_f32, f32, u32, x > y)
+MORPHAX_BINARY(ge_f32, f32, u32, x >= y)
+MORPHAX_BINARY(gt_i32, i32, u32, x > y)
+MORPHAX_BINARY(ge_i32, i32, u32, x >= y)
+MORPHAX_BINARY(gt_u32, u32, u32, x > y)
+MORPHAX_BINARY(ge_u32, u32, u32, x >= y)
+
+MORPHAX_BINARY(and_u32, u32, u32, x& y)
+MORPHAX_BINARY(or_u32, u32, u32, x | y)
+MORPHAX_BINARY(xor_u32, u32, u32, x ^ y)
+MORPHAX_UNARY(not_u32, u32, u32, ~x)
+MORPHAX_UNARY(not_bool, u32, u32, x ^ 1)
+MORPHAX_BINARY(shift_left, u32, u32, y < 32 ? x << (y & 31) : 0)
+MORPHAX_BINARY(shift_right, u32, u32, y < 32 ? x >> (y & 31) : 0)
+
+MORPHAX_UNARY(copy, u32, u32, x)
+MORPHAX_UNARY(f32_of_i32, i32, f32, static_cast<f32>(x))
+MORPHAX_UNARY(f32_of_u32, u32, f32, static_cast<f32>(x))
+
+MORPHAX_VECTORIZED
+void select(std::size_t count, const void* a, const void* b, const void* c, void* out) {
+  const auto *which = static_cast<const u32*>(a), *no = static_cast<const u32*>(b);
+  const auto* yes = static_cast<const u32*>(c);
+  auto* results = static_cast<u32*>(out);
+  for (std::size_t i = 0; i < count; ++i) results[i] = which[i] ? yes[i] : no[i];
+}
+
+// Horner's rule with one rounding per step, as compiled programs have it; a loop in the loop would
+// not vectorise.
+template <std::size_t size, std::size_t... i>
+MORPHAX_INLINE f32 horner(const f32 (&coefficients)[size], f32 x, std::index_sequence<i...>) {
+  f32 value = coefficients[0];
+  ((value = __builtin_fmaf(value, x, coefficients[i + 1])), ...);
+  return value;
+}
+template <std::size_t size>
+MORPHAX_INLINE f32 polynomial(const f32 (&coefficients)[size], f32 x) {
+  return horner(coefficients, x, std::make_index_sequence<size - 1>());
+}
+
+// log(1 + x) for -0.4142 < x < 0.4142.
+MORPHAX_INLINE f32 log1p_near_zero(f32 x) {
+  constexpr f32 kNumerator[] = {4.5270000862445199635215e-5f, 4.9854102823193375972212e-1f,
+                                6.5787325942061044846969f,    2.9911919328553073277375e1f,
+                                6.0949667980987787057556e1f,  5.7112963590585538103336e1f,
+                                2.0039553499201281259648e1f};
+  constexpr f32 kDenominator[] = {1,
+                                  1.5062909083469192043167e1f,
+                                  8.3047565967967209469434e1f,
+                                  2.2176239823732856465394e2f,
+                                  3.0909872225312059774938e2f,
+                                  2.1642788614495947685003e2f,
+                                  6.0118660497603843919306e1f};
+  const f32 square = x * x;
+  const f32 rest = square * polynomial(kNumerator, x) / polynomial(kDenominator, x);
+  return x + (-0.5f * square + x * rest);
+}
+
+// log x of a number that is zero or in the normal range; NaN of negative ones.
+MORPHAX_INLINE f32 logarithm(f32 x) {
+  constexpr f32 kCoefficients[] = {7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f,
+                                   -1.2420140846e-1f, 1.4249322787e-1f,  -1.6668057665e-1f,
+                                   2.0000714765e-1f,  -2.4999993993e-1f, 3.3333331174e-1f};
+  constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
+  constexpr i32 kRootOfHalf = 0x3f3504f3;
+  const i32 bits = bits_as<i32>(x);
+  const i32 exponent = (bits - kRootOfHalf) >> 23;
+  const f32 e = static_cast<f32>(exponent);
+  const f32 m = bits_as<f32>(bits_as<u32>(bits) - (bits_as<u32>(exponent) << 23)) - 1;
+  const f32 square = m * m;
+  f32 rest = polynomial(kCoefficients, m) * m * square;
+  rest += -2.12194440e-4f * e;
+  rest += -0.5f * square;
+  const f32 result = m + rest + 0.693359375f * e;
+  return x > 0 ? result : x == 0 ? -kInfinity : std::numeric_limits<f32>::quiet_NaN();
+}
+
+MORPHAX_INLINE f32 inverse_erf(f32 x) {
+  constexpr f32 kCentre[] = {2.81022636e-08f,  3.43273939e-07f, -3.5233877e-06f,
+                             -4.39150654e-06f, 0.00021858087f,  -0.00125372503f,
+                             -0.00417768164f,  0.246640727f,    1.50140941f};
+  constexpr f32 kTail[] = {-0.000200214257f, 0.000100950558f, 0.00134934322f,
+                           -0.00367342844f,  0.00573950773f,  -0.0076224613f,
+                           0.00943887047f,   1.00167406f,     2.83297682f};
+  constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
+  constexpr f32 kNearZero = 0.41421356237309504880f;
+  const f32 square = x * x;
+  // Both are computed, and one is kept: a jump would not vectorise.
+  const f32 near_zero = log1p_near_zero(-square), far = logarithm(1 - square);
+  const f32 w = -(square < kNearZero ? near_zero : far);
+  const f32 centre = polynomial(kCentre, w - 2.5f);
+  const f32 tail = polynomial(kTail, __builtin_sqrtf(w) - 3);
+  return (w == kInfinity ? kInfinity : w < 5 ? centre : tail) * x;
+}
+MORPHAX_UNARY(erf_inv_f32, f32, f32, inverse_erf(x))
+
+// The C library's function in double precision, which Python has too.
+MORPHAX_UNARY(erf_f32, f32, f32, static_cast<f32>(std::erf(static_cast<double>(x))))
+
+constexpr Operation kOperations[] = {
+    {"add_float32", 2, add_f32},
+    {"sub_float32", 2, sub_f32},
+    {"mul_float32", 2, mul_f32},
+    {"div_float32", 2, div_f32},
+    {"neg_float32", 1, neg_f32},
+    {"abs_float32", 1, abs_f32},
+    {"square_float32", 1, square_f32},
+    {"sqrt_float32", 1, sqrt_f32},
+    {"erf_float32", 1, erf_f32},
+    {"erf_inv_float32", 1, erf_inv_f32},
+    {"max_float32", 2, max_f32},
+    {"min_float32", 2, min_f32},
+    {"max_int32", 2, max_i32},
+    {"min_int32", 2, min_i32},
+    {"max_uint32", 2, max_u32},
+    {"min_uint32", 2, min_u32},
+    {"eq_float32", 2, eq_f32},
+    {"ne_float32", 2, ne_f32},
+    {"lt_float32", 2, lt_f32},
+    {"le_float32", 2, le_f32},
+    {"gt_float32", 2, gt_f32},
+    {"ge_float32", 2, ge_f32},
+    {"lt_int32", 2, lt_i32},
+    {"le_int32", 2, le_i32},
+    {"gt_int32", 2, gt_i32},
+    {"ge_int32", 2, ge_i32},
+    {"lt_uint32", 2, lt_u32},
+    {"le_uint32", 2, le_u32},
+    {"gt_uint32", 2, gt_u32},
+    {"ge_uint32", 2, ge_u32},
+#define MORPHAX_OF_INTEGERS(DTYPE)                                                      \
+  {"add_" DTYPE, 2, add_u32}, {"sub_" DTYPE, 2, sub_u32}, {"mul_" DTYPE, 2, mul_u32},   \
+      {"neg_" DTYPE, 1, neg_u32}, {"eq_" DTYPE, 2, eq_u32}, {"ne_" DTYPE, 2, ne_u32},   \
+      {"and_" DTYPE, 2, and_u32}, {"or_" DTYPE, 2, or_u32}, {"xor_" DTYPE, 2, xor_u32}, \
+      {"not_" DTYPE, 1, not_u32}, {"shift_left_" DTYPE, 2, shift_left},                 \
+      {"shift_right_logical_" DTYPE, 2, shift_right},
+    MORPHAX_OF_INTEGERS("int32") MORPHAX_OF_INTEGERS("uint32")
+#undef MORPHAX_OF_INTEGERS
+        {"and_bool", 2, and_u32},
+    {"or_bool", 2, or_u32},
+    {"xor_bool", 2, xor_u32},
+    {"not_bool", 1, not_bool},
+    {"select_float32", 3, select},
+    {"select_int32", 3, select},
+    {"select_uint32", 3, select},
+    {"select_bool", 3, select},
+    {"repeat_float32", 1, copy},
+    {"repeat_int32", 1, copy},
+    {"repeat_uint32", 1, copy},
+    {"repeat_bool", 1, copy},
+    {"float32_as_int32", 1, copy},
+    {"float32_as_uint32", 1, copy},
+    {"int32_as_float32", 1, copy},
+    {"int32_as_uint32", 1, copy},
+    {"uint32_as_float32", 1, copy},
+    {"uint32_as_int32", 1, copy},
+    {"float32_of_float32", 1, copy},
+    {"int32_of_int32", 1, copy},
+    {"uint32_of_uint32", 1, copy},
+    {"int32_of_bool", 1, copy},
+    {"uint32_of_bool", 1, copy},
+    {"float32_of_int32", 1, f32_of_i32},
+    {"float32_of_bool", 1, f32_of_i32},
+    {"float32_of_uint32", 1, f32_of_u32},
+    {kDraw, 1, nullptr},
+};
+
+}  // namespace
+
+const Operation* find(std::string_view name) {
+  for (const Operation& operation : kOperations) {
+    if (operation.name == name) return &operation;
+  }
+  return nullptr;
+}
+
+void for_each_name(void (*visit)(std::string_view name, void* data), void* data) {
+  for (const Operation& operation : kOperations) visit(operation.name, data);
+}
+
+}  // namespace morphax::fused

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+namespace morphax::fused {
+
+// Computes `count` words of a result from as many of each operand; booleans are the words 0 and 1.
+using Loop = void (*)(std::size_t count, const void* a, const void* b, const void* c, void* out);
+
+struct Operation {
+  std::string_view name;
+  int operands;
+  Loop loop;  // null for what is drawn from a key
+};
+
+constexpr std::string_view kDraw = "random_bits_uint32";
+
+// The operation of a name; null if there is none.
+const Operation* find(std::string_view name);
+
+// Calls `visit(name)` for each operation.
+void for_each_name(void (*visit)(std::string_view name, void* data), void* data);
+
+}  // namespace morphax::fused

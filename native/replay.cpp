@@ -1,0 +1,230 @@
+// Eager calls whose program is known.  The twin is `known_result` in
+// morphax/engines/reference/replay.py: the same tests, the same key in the same table.
+#include "replay.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include "calls_context.h"
+#include "keys.h"
+
+namespace morphax::replay {
+
+namespace nb = nanobind;
+
+namespace {
+
+// Integers below it are held by every integer dtype; the twin calls them `_SMALL`.
+constexpr long kSmall = 128;
+
+// The classes and functions of the Python side; see `install`.  Never given back.
+struct Core {
+  PyTypeObject* array;
+  Slot aval, host, buffer, place, committed;    // of `Array`
+  Slot dtype;                                   // of `ShapedArray`
+  Slot function, out_aval, out_avals, collect;  // of `KernelProgram`
+  Slot debugs_execution, trace_key;             // of `Config`
+  PyObject *aval_of, *host_is_default, *preferred_engines;
+  PyObject *ignore_errors, *restore_errors;
+  PyObject *shardings, *home;  // the names in a module, and one of them
+};
+Core core;
+calls::Context context;
+
+// NumPy's errors are ignored in this context while a program runs.
+class FloatErrorsIgnored {
+ public:
+  FloatErrorsIgnored() : before_(call(core.ignore_errors)) {}
+  void end() { call(core.restore_errors, std::exchange(before_, nb::object())); }
+  ~FloatErrorsIgnored() {
+    if (!before_.is_valid()) return;
+    // An exception is on its way, which nothing here may replace.
+    nb::error_scope kept_error;
+    nb::steal(PyObject_CallOneArg(core.restore_errors, before_.ptr()));
+    PyErr_Clear();
+  }
+
+ private:
+  nb::object before_;
+};
+
+// Whether a static argument is and stays what its key tells.
+bool is_constant(PyObject* x) {
+  if (PyTuple_CheckExact(x)) {
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(x); ++i) {
+      if (!is_constant(PyTuple_GET_ITEM(x, i))) return false;
+    }
+    return true;
+  }
+  return x == Py_None || PyBool_Check(x) || PyLong_CheckExact(x) || PyFloat_CheckExact(x) ||
+         PyComplex_CheckExact(x) || PyUnicode_CheckExact(x) || PyType_Check(x) ||
+         PyArray_DescrCheck(x) || PyObject_TypeCheck(x, &PyGenericArrType_Type);
+}
+
+bool is_scalar(PyObject* x) {
+  return PyFloat_CheckExact(x) || PyLong_CheckExact(x) || PyBool_Check(x) ||
+         PyComplex_CheckExact(x);
+}
+
+// A program's operand of a Python scalar.
+nb::object array_of_scalar(PyObject* x, PyObject* aval) {
+  auto* dtype = reinterpret_cast<PyArray_Descr*>(core.dtype(aval));
+  Py_INCREF(dtype);
+  return checked(PyArray_FromAny(x, dtype, 0, 0, 0, nullptr));
+}
+
+bool is_small(PyObject* integer) {
+  int overflow = 0;
+  const long value = PyLong_AsLongAndOverflow(integer, &overflow);
+  return overflow == 0 && 0 <= value && value < kSmall;
+}
+
+// What a program depends on of an argument; numbers go to `inputs`.  False if the call cannot be
+// replayed.
+bool read(PyObject* x, bool may_be_operand, References& signature, References& inputs) {
+  if (may_be_operand && Py_IS_TYPE(x, core.array)) {
+    if (core.committed(x) != Py_False) return false;
+    PyObject* host = core.host(x);
+    if (host == Py_None) {
+      inputs.push(call_method(x, "to_host"));
+    } else {
+      inputs.push(host);
+    }
+    signature.push(core.aval(x));
+    return true;
+  }
+  if (may_be_operand && is_scalar(x)) {
+    if (PyLong_CheckExact(x) && !is_small(x)) return false;
+    nb::object aval = call(core.aval_of, x);
+    inputs.push(array_of_scalar(x, aval.ptr()));
+    signature.push(std::move(aval));
+    return true;
+  }
+  if (!is_constant(x)) return false;
+  const nb::object key = keys::key_of(x);
+  if (!key.is_valid()) return false;
+  PyObject* const one = key.ptr();
+  signature.push(tuple_of(&one, 1));
+  return true;
+}
+
+// The settings in force, if calls may be replayed under them.
+nb::object settings() {
+  nb::object found = context.eager_settings();
+  if (!found.is_valid() || PyList_GET_SIZE(core.preferred_engines) != 0) return {};
+  if (core.debugs_execution(found) != Py_False) return {};
+  const nb::object at_home = call(core.host_is_default, found);
+  return at_home.is(Py_True) ? found : nb::object();
+}
+
+nb::object new_array(PyObject* aval, nb::object host) {
+  PyObject* home = PyDict_GetItemWithError(core.shardings, core.home);
+  if (home == nullptr) throw nb::python_error();
+  nb::object array = new_instance(core.array);
+  core.aval.fill(array.ptr(), nb::borrow(aval));
+  core.host.fill(array.ptr(), std::move(host));
+  core.buffer.fill(array.ptr(), nb::none());
+  core.place.fill(array.ptr(), nb::borrow(home));
+  core.committed.fill(array.ptr(), boolean(false));
+  return array;
+}
+
+// `KernelProgram.__call__`.
+nb::object run(PyObject* program, const References& inputs) {
+  FloatErrorsIgnored ignored;
+  nb::object found =
+      checked(PyObject_Vectorcall(core.function(program), inputs.data(), inputs.size(), nullptr));
+  ignored.end();
+  PyObject* aval = core.out_aval(program);
+  if (aval != Py_None) return new_array(aval, std::move(found));
+  PyObject* avals = core.out_avals(program);
+  References results;
+  for (Py_ssize_t i = 0; i < length(avals); ++i) {
+    results.push(new_array(item(avals, i), nb::borrow(item(found.ptr(), i))));
+  }
+  return call(core.collect(program), results.into_list());
+}
+
+// The result of a call; None where the function itself is to run, NotImplemented if no program is
+// known yet.
+nb::object known_result(PyObject* programs, Py_ssize_t operands, PyObject* named_operands,
+                        PyObject* args, PyObject* kwargs) {
+  const nb::object config = settings();
+  if (!config.is_valid()) return nb::none();
+  References signature, inputs, names;
+  for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
+    if (!read(PyTuple_GET_ITEM(args, i), i < operands, signature, inputs)) return nb::none();
+  }
+  PyObject *name = nullptr, *value = nullptr;
+  for (Py_ssize_t position = 0; PyDict_Next(kwargs, &position, &name, &value);) {
+    const int is_operand = PySet_Contains(named_operands, name);
+    check_status(is_operand);
+    if (!read(value, is_operand == 1, signature, inputs)) return nb::none();
+    names.push(name);
+  }
+  References parts;
+  parts.push(tuple_of(signature.data(), signature.size()));
+  parts.push(tuple_of(names.data(), names.size()));
+  parts.push(core.trace_key(config));
+  const nb::object key = tuple_of(parts.data(), parts.size());
+  PyObject* found = PyDict_GetItemWithError(programs, key.ptr());
+  if (found == nullptr) {
+    if (PyErr_Occurred()) throw nb::python_error();
+    return nb::borrow(Py_NotImplemented);
+  }
+  const nb::object program = nb::borrow(found);
+  return program.is_none() ? program : run(program.ptr(), inputs);
+}
+
+PyObject* known_result_of_python(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  return guarded([&] {
+    const Py_ssize_t operands = PyLong_AsSsize_t(arguments[1]);
+    return known_result(arguments[0], operands, arguments[2], arguments[3], arguments[4]);
+  });
+}
+
+void install(nb::handle array, nb::handle shaped_array, nb::handle kernel_program,
+             nb::handle aval_of, nb::handle host_is_default, nb::handle preferred_engines,
+             nb::handle ignore_errors, nb::handle restore_errors, nb::handle shardings,
+             nb::handle settings_module, nb::handle current_trace) {
+  core.array = kept_type(array);
+  core.aval = {array, "aval"};
+  core.host = {array, "_host"};
+  core.buffer = {array, "_buffer"};
+  core.place = {array, "place"};
+  core.committed = {array, "_committed"};
+  core.dtype = {shaped_array, "dtype"};
+  core.function = {kernel_program, "_function"};
+  core.out_aval = {kernel_program, "_aval"};
+  core.out_avals = {kernel_program, "_avals"};
+  core.collect = {kernel_program, "_collect"};
+  const nb::object config = settings_module.attr("Config");
+  core.debugs_execution = {config, "debugs_execution"};
+  core.trace_key = {config, "trace_key"};
+  core.aval_of = kept(aval_of);
+  core.host_is_default = kept(host_is_default);
+  core.preferred_engines = kept(preferred_engines);
+  core.ignore_errors = kept(ignore_errors);
+  core.restore_errors = kept(restore_errors);
+  core.shardings = kept(shardings.attr("__dict__"));
+  core.home = PyUnicode_InternFromString("home");
+  context.install(settings_module, current_trace, current_trace.attr("trace").type());
+}
+
+bool import_numpy() { return _import_array() >= 0; }
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  if (!import_numpy()) throw nb::python_error();
+  static PyMethodDef functions[] = {
+      {"known_result",
+       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&known_result_of_python)),
+       METH_FASTCALL, "The result of a call whose program is known."},
+      {nullptr, nullptr, 0, nullptr},
+  };
+  check_status(PyModule_AddFunctions(module.ptr(), functions));
+  module.def("install", &install);
+}
+
+}  // namespace morphax::replay

@@ -1,0 +1,145 @@
+"""Chains of compiled operations: the bits of single ones, in every layout and length."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax import lax
+from morphax.config import override
+from morphax.core import known_primitives
+from morphax.engines.reference import fusion
+from morphax.engines.reference.kernel_program import KernelProgram, kernel_program
+from morphax.lax.elementwise.inverse_erf import inverse_erf
+
+if fusion.native is None:
+    pytest.skip("without the compiled module there are no chains", allow_module_level=True)
+
+_POINTS = {
+    "float32": np.array(
+        [0, -0.0, 0.3, -7.5, 1, -1, 1e-42, 3e38, np.inf, -np.inf, np.nan], np.float32
+    ),
+    "int32": np.array([0, 1, -1, 5, 31, 32, 33, 2**31 - 1, -(2**31)], np.int32),
+    "uint32": np.array([0, 1, 5, 31, 32, 33, 2**31, 2**32 - 1], np.uint32),
+    "bool": np.array([False, True]),
+}
+_CONVERSIONS = sorted([n for n in fusion.native.operations if "_of_" in n or "_as_" in n])
+_OPERATIONS = sorted(fusion.native.operations - {"random_bits_uint32", *_CONVERSIONS})
+_DTYPES = {name: np.dtype(name).num for name in _POINTS}
+_UNARY = {"abs", "erf", "erf_inv", "neg", "not", "sqrt", "square"}
+_NAMED = {primitive.name: primitive for primitive in known_primitives()}
+
+
+def _computed(name: str, result: Any, *operands: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An operation on arrays, as a chain of one step."""
+    given = [(_DTYPES[str(x.dtype)], True) for x in operands]
+    step, out = (name, tuple(range(len(given)))), (len(given), _DTYPES[str(result)])
+    computed: np.ndarray[Any, Any] = fusion.native.make(
+        given, [], [step], [out], operands[0].shape
+    )(*operands)
+    return computed
+
+
+def _bits(x: np.ndarray[Any, Any]) -> list[Any]:
+    """The bits of numbers, in which all NaN are one."""
+    words = np.where(np.isnan(x), np.float32(np.nan), x).astype(np.float32).view(np.uint32)
+    return list(words if x.dtype == np.float32 else x)
+
+
+@pytest.mark.parametrize("name", _OPERATIONS)
+def test_operations_give_the_bits_of_numpy(name: str) -> None:
+    of, dtype = name.rsplit("_", 1)
+    if of == "repeat":
+        expected, operands = _POINTS[dtype], [_POINTS[dtype]]
+    elif of == "select":
+        rows = itertools.product(_POINTS["bool"], _POINTS[dtype], _POINTS[dtype])
+        flags, no, yes = zip(*rows, strict=True)
+        operands = [np.array(flags), np.array(no, dtype), np.array(yes, dtype)]
+        expected = np.where(*[operands[i] for i in (0, 2, 1)])
+    else:
+        primitive = _NAMED[of]
+        pairs = np.meshgrid(_POINTS[dtype], _POINTS[dtype])
+        operands = [np.ravel(x) for x in pairs][: 1 if of in _UNARY else 2]
+        with np.errstate(all="ignore"):
+            expected = np.asarray(primitive.evaluate(*operands))
+    assert _bits(_computed(name, expected.dtype, *operands)) == _bits(expected)
+
+
+@pytest.mark.parametrize("name", _CONVERSIONS)
+def test_conversions(name: str) -> None:
+    new, how, old = name.split("_")
+    x = _POINTS[old]
+    expected = x.astype(new) if how == "of" else x.view(new)
+    assert _bits(_computed(name, new, x)) == _bits(expected)
+
+
+def test_the_inverse_of_erf_is_its_twin() -> None:
+    x = np.linspace(-1.01, 1.01, 20001, dtype=np.float32)
+    with np.errstate(all="ignore"):
+        twin = inverse_erf(x)
+    assert _bits(_computed("erf_inv_float32", "float32", x)) == _bits(twin)
+
+
+def _program(function: Any, *operands: Any) -> KernelProgram:
+    program = kernel_program(jax.make_jaxpr(function)(*operands).jaxpr)
+    assert program is not None
+    return program
+
+
+def _chain_count(program: KernelProgram) -> int:
+    space = program._function.__globals__ if hasattr(program._function, "__globals__") else {}
+    return sum(getattr(value, "__name__", "") == "chain" for value in space.values())
+
+
+def _function(x: Any, y: Any, scale: Any) -> Any:
+    is_large = lax.gt(x, scale)
+    z = lax.mul(lax.add(x, y), scale)
+    chosen = lax.select(is_large, z, lax.neg(lax.abs(y)))
+    return chosen, is_large, lax.reduce_sum(lax.sub(chosen, y), (0,))
+
+
+@pytest.mark.parametrize("size", [0, 1, 7, 512, 513, 5000, 20000])
+def test_chains_of_all_lengths(size: int) -> None:
+    x, y = (jnp.asarray(np.random.default_rng(i).normal(size=size), jnp.float32) for i in range(2))
+    scale = jnp.float32(0.25)
+    program = kernel_program(jax.make_jaxpr(_function)(x, y, scale).jaxpr, tuple)
+    assert program is not None
+    assert size > 10000 or _chain_count(program) == 1
+    for result, alone in zip(
+        program([np.asarray(v) for v in (x, y, scale)]), _function(x, y, scale), strict=True
+    ):
+        assert result.aval is alone.aval
+        np.testing.assert_array_equal(result, alone)
+
+
+def test_operands_in_any_layout() -> None:
+    whole = np.arange(24, dtype=np.float32).reshape(4, 6)
+    program = _program(lambda x: lax.add(lax.mul(x, x), x), jnp.zeros((2, 3)))
+    for x in (whole[::2, ::2], whole.T[:2, :3], whole[:2, 3:], whole[::-2, 5::-2]):
+        np.testing.assert_array_equal(program([x]), x * x + x)
+
+
+def test_draws_begin_at_every_block() -> None:
+    key = jax.random.key(5)
+    with override(debug_infs=True):
+        alone = jax.random.normal(key, (3, 700))
+    np.testing.assert_array_equal(jax.random.normal(key, (3, 700)), alone)
+
+
+def test_what_is_no_array_or_has_another_size_is_refused() -> None:
+    number = _DTYPES["float32"]
+    chain = fusion.native.make([(number, True)], [], [("neg_float32", (0,))], [(1, number)], (3,))
+    for wrong, error in ((2.0, TypeError), (np.zeros(2, np.float32), ValueError)):
+        with pytest.raises(error, match="chain of operations"):
+            chain(wrong)
+    with pytest.raises(TypeError, match="number of operands"):
+        chain()
+    with pytest.raises(ValueError, match="cannot be in a chain"):
+        fusion.native.make([(number, True)], [], [("sin_float32", (0,))], [(1, number)], (3,))
+    with pytest.raises(ValueError, match="before written"):
+        fusion.native.make([(number, True)], [], [("neg_float32", (1,))], [(1, number)], (3,))

@@ -6,6 +6,7 @@
 #   make test-whole  the tables that `make test` takes a sample of, in full
 #   make fuzz      run random programs in many ways that must agree, for SECONDS=600
 #   make bench     compare with JAX, in an environment of its own
+#   make ecosystem run programs of libraries that are written for JAX, in an environment of its own
 #   make docs      build the site in site/
 #   make format    rewrite the sources in the house format
 #   make native    compile morphax._native into src/, for work with PYTHONPATH=src
@@ -23,7 +24,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 INSTALL_INPUTS := pyproject.toml CMakeLists.txt $(wildcard native/*) build/modules.list
 
-.PHONY: demo test check lint house types tests test-whole tests-newer fuzz bench docs format \
+.PHONY: demo test check lint house types tests test-whole tests-newer fuzz bench ecosystem docs format \
   native asan clean distclean
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
@@ -75,6 +76,16 @@ fuzz: $(VENV)/test.stamp
 bench: .venv-bench/bench.stamp
 	.venv-bench/bin/python -m benchmarks
 
+# The distribution in `dropin` is what the libraries find when they ask for jax.
+ecosystem: .venv-ecosystem/ecosystem.stamp
+	.venv-ecosystem/bin/python tools/ecosystem.py .venv-ecosystem/bin/python
+
+.venv-ecosystem/ecosystem.stamp: examples/ecosystem/requirements.txt dropin/pyproject.toml
+	@test -x $(@D)/bin/pip || "$(PYTHON)" -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . \
+	  --editable ./dropin -r examples/ecosystem/requirements.txt
+	@touch $@
+
 docs: $(VENV)/docs.stamp
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
@@ -122,4 +133,4 @@ clean:
 	find src tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean
-	rm -rf .venv .venv-newer .venv-bench .venv-asan
+	rm -rf .venv .venv-newer .venv-bench .venv-asan .venv-ecosystem

@@ -24,10 +24,11 @@ def main() -> list[float]:
     adaptation = blackjax.window_adaptation(blackjax.hmc, logdensity, num_integration_steps=10)
     (state, parameters), _ = adaptation.run(jax.random.key(0), start, 200)
     hmc = blackjax.hmc(logdensity, **parameters)
-    positions, rates = jax.jit(sample, static_argnums=(0, 3))(hmc.step, state, jax.random.key(1), 500)
+    draw = jax.jit(sample, static_argnums=(0, 3))
+    positions, rates = draw(hmc.step, state, jax.random.key(1), 500)
     walk = blackjax.rmh(logdensity, blackjax.mcmc.random_walk.normal(jnp.array([0.7, 0.7])))
     first = walk.init(start)
-    walked, _ = jax.jit(sample, static_argnums=(0, 3))(walk.step, first, jax.random.key(2), 500)
+    walked, _ = draw(walk.step, first, jax.random.key(2), 500)
     values = [*positions.mean(0), rates.mean(), *walked.mean(0)]
     return [*map(float, values), float(parameters["step_size"])]
 

@@ -1,4 +1,4 @@
-"""Equinox: a network with dropout and batch norm as a tree, trained with filtered transformations."""
+"""Equinox: a network with dropout and normalisation, trained with filtered transformations."""
 
 from __future__ import annotations
 

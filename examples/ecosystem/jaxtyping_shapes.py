@@ -9,7 +9,9 @@ from jaxtyping import Array, Float, Int, TypeCheckError, jaxtyped
 
 
 @jaxtyped(typechecker=beartype)
-def score(x: Float[Array, "n d"], w: Float[Array, " d"], at: Int[Array, " k"]) -> Float[Array, " k"]:
+def score(
+    x: Float[Array, "n d"], w: Float[Array, " d"], at: Int[Array, " k"]
+) -> Float[Array, " k"]:
     return (x @ w)[at]
 
 

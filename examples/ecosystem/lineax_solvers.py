@@ -27,12 +27,14 @@ def main() -> list[float]:
     ]
     values = []
     for matrix, solver, tags in cases:
+
         def total(b, solver=solver, matrix=matrix, tags=tags):
             return jnp.sum(jax.jit(solve, static_argnums=(2, 3))(matrix, b, solver, tags) ** 2)
 
         value, slope = jax.value_and_grad(total)(b)
         values += [float(value), float(slope.sum())]
-    least = lx.linear_solve(lx.MatrixLinearOperator(a[:, :3]), b, lx.AutoLinearSolver(well_posed=None))
+    tall = lx.MatrixLinearOperator(a[:, :3])
+    least = lx.linear_solve(tall, b, lx.AutoLinearSolver(well_posed=None))
     return [*values, *map(float, least.value)]
 
 

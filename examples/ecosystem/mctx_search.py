@@ -34,9 +34,9 @@ def main() -> list[float]:
         return mctx.gumbel_muzero_policy((), key, root, recurrent, num_simulations=24)
 
     found = search(jax.random.key(0))
-    plain = jax.jit(lambda key: mctx.muzero_policy((), key, root, recurrent, 16))(jax.random.key(1))
-    weights = found.action_weights
-    return [*map(float, weights.max(1)), *map(float, found.action), float(plain.action_weights.std())]
+    plain = jax.jit(lambda key: mctx.muzero_policy((), key, root, recurrent, 16))
+    spread = plain(jax.random.key(1)).action_weights.std()
+    return [float(x) for x in (*found.action_weights.max(1), *found.action, spread)]
 
 
 if __name__ == "__main__":

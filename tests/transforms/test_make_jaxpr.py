@@ -73,5 +73,7 @@ def test_eval_shape_of_results_without_values() -> None:
     struct = jax.ShapeDtypeStruct((3,), np.int32)
     shapes = jax.eval_shape(lambda x: {"a": struct, "b": [x + 1, struct], "c": None}, struct)
     assert shapes == {"a": struct, "b": [struct, struct], "c": None}
+    scalar = jax.ShapeDtypeStruct((), np.float32)
+    assert jax.eval_shape(lambda: (scalar, 1.0 + np.float32(2))) == (scalar, scalar)
     with pytest.raises(TypeError, match="eval_shape, result"):
         jax.eval_shape(lambda: object())

@@ -107,7 +107,9 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     jaxpr, consts = stage(computed, [shape_aval(x) for x in leaves], info)
     check_program(close_open(jaxpr, consts))
     avals = iter(jaxpr.out_avals)
-    return flat.out_tree.unflatten([known or _shape_struct(next(avals)) for known in structs])
+    return flat.out_tree.unflatten(
+        [_shape_struct(next(avals)) if known is None else known for known in structs]
+    )
 
 
 def _has_shape(x: object) -> bool:

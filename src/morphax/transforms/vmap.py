@@ -351,7 +351,7 @@ def _misplaced(flat: FlatFunction, position: int, where: Any, ndim: int) -> str:
     path = tree.keystr(tree.leaves_with_path(tagged)[position][0])
     given = f"out_axes {where!r} for a batched result with {ndim} axes"
     if where is None:
-        given = "a result that differs between members of the batch"
+        given = "vmap with out_axes None of a result that differs between members of the batch"
     return message(
         f"vmap, argument out_axes, result{path} of {function_label(flat.function)}",
         given=given,

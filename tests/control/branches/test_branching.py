@@ -122,3 +122,20 @@ WEAK_RESULTS = [
 def test_weak_types_of_results(choose: Any, x: Any, weak: bool) -> None:
     for result in (choose(x), jax.jit(lambda: choose(x))()):
         assert result.weak_type is weak
+
+
+def test_a_function_that_is_given_twice_is_called_once() -> None:
+    calls = []
+
+    def f(x: Any) -> Any:
+        calls.append(x)
+        return 2.0 * x
+
+    def program(i: Any, x: Any) -> Any:
+        return lax.switch(i, [f, lambda x: x, f, f], x)
+
+    compiled = jax.jit(program)
+    assert [compiled(i, 3.0).item() for i in range(4)] == [6.0, 3.0, 6.0, 6.0]
+    assert len(calls) == 1
+    slopes = jax.vmap(jax.grad(program, 1), (0, None))(np.arange(4), 3.0)
+    np.testing.assert_array_equal(slopes, [2.0, 1.0, 2.0, 2.0])

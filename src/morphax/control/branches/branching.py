@@ -162,11 +162,14 @@ def chosen_branch(
     avals, decided = avals_of(leaves), vma_of(index)
 
     def trace() -> tuple[tuple[tuple[Jaxpr, ...], Any], list[Any]]:
-        flats = [FlatFunction(f, in_tree, where) for f in functions]
-        staged = [
-            stage_with_operands(flat, avals, debug_info(where, flat.function, in_tree))
-            for flat in flats
-        ]
+        # A function that is given twice is called once.
+        unique = {id(f): FlatFunction(f, in_tree, where) for f in functions}
+        programs_of = {
+            key: stage_with_operands(flat, avals, debug_info(where, flat.function, in_tree))
+            for key, flat in unique.items()
+        }
+        flats = [unique[id(f)] for f in functions]
+        staged = [programs_of[id(f)] for f in functions]
         programs = [jaxpr for jaxpr, _ in staged]
         _check_results(where, flats, programs)
         joined, extended = common_captures(programs, [captured for _, captured in staged])
@@ -210,10 +213,12 @@ def _check_results(where: str, flats: Sequence[FlatFunction], programs: Sequence
     for flat, other in zip(flats[1:], programs[1:], strict=True):
         labels = f"{function_label(first.function)} and {function_label(flat.function)}"
         if flat.out_tree != first.out_tree:
+            name = where.removeprefix("lax.")
             raise TypeError(
                 message(
                     f"{where}, results of {labels}",
-                    given=f"structures {first.out_tree} and {flat.out_tree}",
+                    given=f"{name} branch outputs must have the same pytree structure, but these "
+                    f"have {first.out_tree} and {flat.out_tree}",
                     expected="results of one structure",
                     fix="Return the same containers from every branch.",
                 )

@@ -1,5 +1,5 @@
-// Products of sparse matrices with rows of numbers: NumPy adds up rows that are scattered one number
-// at a time.
+// Products of sparse matrices with rows of numbers: NumPy adds up rows that are scattered one
+// number at a time.
 #include "sparse_products.h"
 
 #include <nanobind/ndarray.h>

@@ -280,7 +280,7 @@ def test_arrays_of_keys() -> None:
     assert (given == f(keys)).all()
 
 
-@pytest.mark.parametrize("names", [{"x", "y"}, {"x"}], ids=str)
+@pytest.mark.parametrize("names", [{"x", "y"}, {"x"}], ids=["both", "x"])
 def test_members_call_the_function_itself(names: set[str]) -> None:
     calls: list[Any] = []
     f = divided(jnp.sin, "i j -> i j", calls=calls)

@@ -141,7 +141,7 @@ def test_drawn_within_a_program(capsys: Any) -> None:
         ({"x"}, P("x"), P(None, "y")),
         ({"y"}, P(None, "y"), P("x")),
     ],
-    ids=str,
+    ids=["both", "x", "y"],
 )
 def test_told_of_members(names: set[str], spec: P, told_spec: P) -> None:
     """What a member has is whole along its own axes; over others the compiler may split it."""

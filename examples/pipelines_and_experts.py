@@ -4,13 +4,13 @@
 
 What the compiler does not find by itself, members of a mesh do in so many words:
 
-- pipeline parallel: four devices hold one layer each, two such rows share the batch.  A batch is cut
-  into small ones; in each tick every device works on the one that its neighbour has passed on.
+- pipeline parallel: four devices hold one layer each, two such rows share the batch.  A batch is
+  cut into small ones; in each tick every device works on the one that its neighbour has passed on.
 - expert parallel: eight devices hold one expert each and an eighth of the tokens.  A token goes to
   the expert that its gate names, and comes back.
 
-Both are functions like others: `jax.grad` finds out who sends which cotangents back.  The losses are
-those of one device that has all layers or all experts.
+Both are functions like others: `jax.grad` finds out who sends which cotangents back.  The losses
+are those of one device that has all layers or all experts.
 """
 
 from __future__ import annotations

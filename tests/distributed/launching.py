@@ -22,8 +22,9 @@ from morphax.experimental import multihost_utils as hosts
 
 def initialize(**timeouts):
     jax.config.update("jax_num_cpu_devices", 1)
-    seconds = {"initialization_timeout": 30, "heartbeat_timeout_seconds": 3,
-               "shutdown_timeout_seconds": 3}
+    # Long enough for busy machines: only those that wait in vain take so long.
+    seconds = {"initialization_timeout": 60, "heartbeat_timeout_seconds": 10,
+               "shutdown_timeout_seconds": 30}
     jax.distributed.initialize(**(seconds | timeouts))
     mesh = jax.make_mesh((jax.device_count(),), ("x",), (jax.sharding.AxisType.Auto,))
     return jax.process_index(), jax.NamedSharding(mesh, jax.P("x"))
@@ -36,7 +37,7 @@ def environment(**more: str) -> dict[str, str]:
     return os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | more
 
 
-def launched(*arguments: str, seconds: float = 120) -> subprocess.CompletedProcess[str]:
+def launched(*arguments: str, seconds: float = 240) -> subprocess.CompletedProcess[str]:
     """What ``python -m morphax.distributed`` with some arguments has done."""
     return subprocess.run(
         [sys.executable, "-m", "morphax.distributed", *arguments],
@@ -69,7 +70,7 @@ def started_alone(program: str, processes: int) -> list[subprocess.CompletedProc
         return [
             subprocess.CompletedProcess(p.args, p.returncode, out, error)
             for p in running
-            for out, error in [p.communicate(timeout=60)]
+            for out, error in [p.communicate(timeout=180)]
         ]
     finally:
         for process in running:

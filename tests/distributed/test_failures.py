@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 
 import pytest
 
@@ -26,23 +25,20 @@ KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_process_that_is_killed_amid_a_collective(victim: int) -> None:
-    start = time.monotonic()
     done = started_alone(LOOP.format(victim=victim, end=KILL, wait="x.block_until_ready()"), 3)
     assert done[victim].returncode == -signal.SIGKILL
     for process in (p for i, p in enumerate(done) if i != victim):
         assert process.returncode not in (0, -signal.SIGKILL)
         assert "UNAVAILABLE" in process.stderr
-    # Three processes start within this time too, on a busy machine.
-    assert time.monotonic() - start < 30
 
 
 def test_an_idle_process_when_another_goes() -> None:
     first, _ = started_alone(
         """
-        own, rows = initialize()
+        own, rows = initialize(heartbeat_timeout_seconds=5)
         if own == 1:
             os.kill(os.getpid(), signal.SIGKILL)
-        time.sleep(50)
+        time.sleep(100)
         """,
         2,
     )
@@ -92,7 +88,7 @@ start = time.monotonic()
 try:
     jax.distributed.initialize({arguments}, initialization_timeout=2)
 except RuntimeError as error:
-    assert time.monotonic() - start < 15
+    assert time.monotonic() - start < 60
     print(error)
 """
 
@@ -126,7 +122,7 @@ def test_processes_that_disagree(number: str, count: str, given: str) -> None:
         f"""
         own = int(os.environ["MORPHAX_PROCESS_ID"])
         address = os.environ["MORPHAX_COORDINATOR_ADDRESS"]
-        jax.distributed.initialize(address, {count}, {number}, initialization_timeout=3)
+        jax.distributed.initialize(address, {count}, {number}, initialization_timeout=12)
         """,
         2,
     )
@@ -173,7 +169,7 @@ def test_ctrl_c_while_a_process_waits_for_another() -> None:
         f = jax.jit(lambda x: x - x.mean())
         f(x).block_until_ready()
         if own == 1:
-            time.sleep(2)
+            time.sleep(40)
             os._exit(0)
         signal.setitimer(signal.ITIMER_REAL, 0.5)
         signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -181,7 +177,7 @@ def test_ctrl_c_while_a_process_waits_for_another() -> None:
         try:
             f(x).block_until_ready()
         except KeyboardInterrupt:
-            assert time.monotonic() - start < 1.5
+            assert time.monotonic() - start < 30
             print("interrupted", flush=True)
             os._exit(0)
         """,

@@ -17,6 +17,14 @@ def combining(b: Builder, monoid: Monoid, aval: Any) -> str:
     )
 
 
+def reduced_by_devices(
+    b: Builder, monoid: Monoid, out: Any, x: Value, groups: list[list[int]]
+) -> Value:
+    """The values of all devices of a group, combined."""
+    regions = [combining(b, monoid, out)]
+    return communicate(b, "stablehlo.all_reduce", out, x, regions=regions, **groups_of(groups))
+
+
 def gathered_by_devices(
     b: Builder, x: Value, groups: list[list[int]], dimension: int, *, tiled: bool = False
 ) -> Value:

@@ -21,7 +21,8 @@ from ..lax.indexing.dynamic_slicing import dynamic_index_in_dim
 from ..lax.shape.shape_operations import reshape
 from ..transforms.vmap import vmap
 from ..util.messages import message
-from .between_devices import combining, gathered_by_devices, gathered_shape
+from .all_gathering import AllGathering
+from .between_devices import combining, gathered_shape
 from .collective import AlongAxes, Collective, batch_sum, map_operands
 from .groups import communicating
 from .invariant_gathering import all_gather_invariant_p
@@ -58,30 +59,16 @@ class JointAxis:
     names: tuple[Any, ...]
 
 
-class Gathering(AlongAxes):
-    """What gathering and its dual share.
+@final
+class AllGather(AllGathering):
+    """The operands of all members, stacked or concatenated.
 
     Params:
-        axis_name: names of the axes.
-        axis_index_groups: positions of the members that communicate, `None` for all.
-        axis_size: how many members communicate.
-        tiled: whether the parts lie along an axis that the operand has, one after another, or
-            along an axis of their own.
-        all_gather_dimension or scatter_dimension: that axis.
+        axis_index_groups: positions of the members that communicate, `None` for all; besides those
+            of `AllGathering`.
     """
 
-
-@final
-class AllGather(Gathering):
-    """The operands of all members, stacked or concatenated."""
-
     name = "all_gather"
-    axis_params = ("all_gather_dimension",)
-
-    def abstract_eval(
-        self, x: Any, *, all_gather_dimension: int, axis_size: int, tiled: bool, **_: Any
-    ) -> ShapedArray:
-        return like(x, shape=gathered_shape(x.shape, all_gather_dimension, axis_size, tiled))
 
     def transpose(self, ct: Any, x: Any, *, all_gather_dimension: int, **params: Any) -> list[Any]:
         return [reduce_scatter_p.bind(ct, scatter_dimension=all_gather_dimension, **params)]
@@ -98,28 +85,6 @@ class AllGather(Gathering):
     ) -> tuple[Any, None]:
         return _placed(batched_first(batch, x, dim), all_gather_dimension, tiled), None
 
-    def axis_flow(
-        self, x: ShapedArray, *, all_gather_dimension: int, tiled: bool, **_: Any
-    ) -> AxisFlow:
-        if tiled:
-            return same_axes(x, whole=(all_gather_dimension,))
-        labels = list(range(x.ndim))
-        out = (*labels[:all_gather_dimension], None, *labels[all_gather_dimension:])
-        return AxisFlow((tuple(labels),), (out,))
-
-    def over_devices(
-        self,
-        b: Builder,
-        out: Any,
-        x: Value,
-        groups: list[list[int]],
-        *,
-        all_gather_dimension: int,
-        tiled: bool,
-        **_: Any,
-    ) -> Value:
-        return gathered_by_devices(b, x, groups, all_gather_dimension, tiled=tiled)
-
     def over_several(self, x: Any, names: tuple[Any, ...], params: dict[str, Any]) -> Any:
         if params["axis_index_groups"] is not None:
             return jointly(self, x, names, params)
@@ -131,8 +96,17 @@ class AllGather(Gathering):
 
 
 @final
-class ReduceScatter(Gathering):
-    """The sum over all members, of which each gets a part."""
+class ReduceScatter(AlongAxes):
+    """The sum over all members, of which each gets a part.
+
+    Params:
+        axis_name: names of the axes.
+        axis_index_groups: positions of the members that communicate, `None` for all.
+        axis_size: how many members communicate.
+        tiled: whether the parts lie along an axis that the operand has, one after another, or
+            along an axis of their own.
+        scatter_dimension: that axis.
+    """
 
     name = "reduce_scatter"
     axis_params = ("scatter_dimension",)

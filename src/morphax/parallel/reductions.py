@@ -14,7 +14,6 @@ import numpy as np
 from .. import dtypes, tree
 from ..core import BatchAxes, aval_of, axes_in_types, not_differentiable, not_linear
 from ..core.varying import varying_over
-from ..engines.xla.members import communicate, groups_of
 from ..engines.xla.stablehlo import Builder, Value
 from ..lax.elementwise.arithmetic import div
 from ..lax.elementwise.convert import convert
@@ -24,7 +23,7 @@ from ..lax.ground.monoids import ADD, MAX, MIN, Monoid
 from ..lax.reduction.reductions import lower_reduction, reduce_max, reduce_min
 from ..util.messages import message
 from .axis_names import joint_size, names_and_positions
-from .between_devices import combining, gathered_by_devices
+from .between_devices import gathered_by_devices, reduced_by_devices
 from .collective import Collective, batch_sum, map_operands
 from .gathering import jointly
 from .groups import Groups, canonical_groups, group_size
@@ -64,10 +63,7 @@ class Reduction(Collective):
     def over_devices(
         self, b: Builder, out: Any, x: Value, groups: list[list[int]], **params: Any
     ) -> Value:
-        combine = combining(b, self.monoid, out)
-        return communicate(
-            b, "stablehlo.all_reduce", out, x, regions=[combine], **groups_of(groups)
-        )
+        return reduced_by_devices(b, self.monoid, out, x, groups)
 
 
 class Extreme(Reduction):

@@ -24,12 +24,11 @@ from ..core import (
     same_axes,
 )
 from ..core.varying import install_cast
-from ..engines.xla.members import communicate, groups_of
 from ..engines.xla.stablehlo import Builder, Value
 from ..lax.ground.monoids import ADD
 from ..util.messages import message
 from .axis_names import named_axes
-from .between_devices import combining
+from .between_devices import reduced_by_devices
 from .collective import NO_MEMBERS, Collective, map_operands
 
 _KINDS = ("varying", "reduced", "unreduced")
@@ -104,8 +103,7 @@ class PSumInvariant(Collective):
     def over_devices(
         self, b: Builder, out: Any, x: Value, groups: list[list[int]], **_: Any
     ) -> Value:
-        regions = [combining(b, ADD, out)]
-        return communicate(b, "stablehlo.all_reduce", out, x, regions=regions, **groups_of(groups))
+        return reduced_by_devices(b, ADD, out, x, groups)
 
 
 pvary_p = PVary()

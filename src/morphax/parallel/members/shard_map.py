@@ -256,10 +256,9 @@ def _mesh_and_axes(
         )
     if taken and isinstance(mesh, Mesh):
         mesh = mesh.abstract_mesh
-    names = frozenset(axis_names) or frozenset(mesh.axis_names)
-    manual = names - (taken if not axis_names else frozenset())
-    wrong = names - frozenset(mesh.axis_names) if axis_names else frozenset()
-    if wrong or names & taken & frozenset(axis_names):
+    free = frozenset(mesh.axis_names) - taken
+    manual = frozenset(axis_names) or free
+    if not manual <= free:
         raise ValueError(
             message(
                 "shard_map, argument axis_names",

@@ -222,3 +222,9 @@ def test_the_work_of_warm_calls() -> None:
         CALLS[name]()
         assert work_of(CALLS[name]) <= limit, name
     assert calls_of(stage.__code__, CALLS["softmax"]) == 0
+
+
+def test_a_function_of_no_operands() -> None:
+    """Its program takes nothing and returns nothing, which must still be a program."""
+    for _ in range(3):
+        assert jnp.atleast_2d() == jnp.atleast_3d() == []

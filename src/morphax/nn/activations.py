@@ -241,7 +241,7 @@ def leaky_relu(x: Any, negative_slope: Any = 1e-2) -> Any:
 @replayed(1)
 def hard_tanh(x: Any) -> Any:
     """x, limited to [−1, 1]."""
-    x = _inexact("hard_tanh", x)
+    x = as_array("hard_tanh", x)
     return jnp.where(x > 1, 1, jnp.where(x < -1, -1, x))
 
 
@@ -261,7 +261,8 @@ def hard_silu(x: Any) -> Any:
     above, below = x >= 3, x <= -3
     # Where it is not chosen, the product must not have an infinite factor.
     inside = jnp.where(above | below, 0, x)
-    return jnp.where(above, x, jnp.where(below, 0, inside * ((inside + 3.0) / 6.0)))
+    # As in JAX the constant part is a negative zero, but for −∞, where the limit is meant.
+    return jnp.where(above, x, jnp.where(below, -0.0, inside * ((inside + 3.0) / 6.0)))
 
 
 hard_swish = hard_silu

@@ -53,21 +53,26 @@ def array(
     """
     if args:
         copy, order, ndmin = _by_position(args, copy, order, ndmin)
-    if order not in ("K", "C", "A", None):
-        raise ValueError(
-            message(
-                "jnp.array, argument order",
-                given=f"{order!r}",
-                expected="'K' or 'C': memory order is the engine's business",
-                fix="Leave out order.",
-            )
-        )
+    _check_order("array", order)
     wanted = None if dtype is None else dtypes.requested(dtype, "array")
     result = _contents(object, wanted)
     if ndmin and result.aval.ndim < rank_asked_for("jnp.array, argument ndmin", ndmin):
         shape = (1,) * (ndmin - result.aval.ndim) + result.aval.shape
         result = lax.reshape(result, shape)
     return placed(result, device, "array", out_sharding)
+
+
+def _check_order(name: str, order: Any) -> None:
+    if isinstance(order, str | None) and order in ("K", "C", "A", None):
+        return
+    raise ValueError(
+        message(
+            f"jnp.{name}, argument order",
+            given=f"{order!r}",
+            expected="'K' or 'C': memory order is the engine's business",
+            fix="Leave out order.",
+        )
+    )
 
 
 def _by_position(args: tuple[Any, ...], *named: Any) -> tuple[Any, ...]:
@@ -205,6 +210,7 @@ def asarray(
 
 def copy(a: Any, order: str | None = None) -> Any:
     """An array with the contents of `a`."""
+    _check_order("copy", order)
     return lax.copy_p.bind(as_array("copy", a))
 
 

@@ -135,8 +135,29 @@ def ix_(*args: Any) -> tuple[Any, ...]:
 
 
 def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0) -> Any:
-    """The contents of a bytes-like object as a vector."""
-    target = dtypes.requested(dtype, "frombuffer")
+    """The contents of a bytes-like object as a vector.
+
+    Args:
+        buffer: the object.
+        dtype: how the bytes are to be read: ``float`` and ``int`` are of 64 bits here, as in NumPy.
+            The result has 32 bits where 64-bit types are off.
+        count: how many elements to read; -1 for all.
+        offset: how many bytes to skip.
+
+    Returns:
+        Array (n,).
+
+    Raises:
+        TypeError: if `buffer` is not bytes-like.
+        ValueError: if it does not hold so many whole elements.
+
+    Example:
+        >>> import numpy as np
+        >>> import morphax.numpy as jnp
+        >>> jnp.frombuffer(np.arange(3.0))
+        Array([0., 1., 2.], dtype=float32)
+    """
+    stored = dtypes.dtype(float if dtype is None else dtype)
     try:
         buffer = memoryview(buffer)
     except TypeError:
@@ -150,12 +171,14 @@ def frombuffer(buffer: Any, dtype: Any = float, count: int = -1, offset: int = 0
         ) from None
     numbers = [integer("jnp.frombuffer, arguments count and offset", n) for n in (count, offset)]
     try:
-        return array(np.frombuffer(buffer, target, *numbers))
+        elements = np.frombuffer(buffer, stored, *numbers)
+        # A byte other than 0 and 1 is no bool that kernels understand.
+        return array(elements.view(np.uint8) != 0 if stored == np.dtype(bool) else elements)
     except (ValueError, OverflowError) as error:
         raise type(error)(
             message(
                 "jnp.frombuffer",
-                given=f"{buffer.nbytes} bytes, dtype={target}, count={count}, offset={offset}",
+                given=f"{buffer.nbytes} bytes, dtype={stored}, count={count}, offset={offset}",
                 expected="a buffer that holds so many whole elements behind the offset",
                 fix="Pass count=-1 for all, and cut the buffer to whole elements.",
             )

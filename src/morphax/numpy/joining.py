@@ -345,7 +345,33 @@ def _rolled(a: Any, amount: Any, axis: int, size: int) -> Any:
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:
-    """The coordinates of all points of a grid, from the coordinates along each axis."""
+    """The coordinates of all points of a grid, from the coordinates along each axis.
+
+    Args:
+        xi: for each axis its coordinates, an array of any shape, taken in order.
+        copy: no effect, since arrays do not change.
+        sparse: keep size 1 along the axes on which a coordinate does not depend.
+        indexing: ``"xy"``: the first coordinate runs along columns, the second along rows;
+            ``"ij"``: coordinate i runs along axis i.
+
+    Raises:
+        ValueError: if `indexing` is neither.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.meshgrid(jnp.arange(2), jnp.arange(3), indexing="ij")[1]
+        Array([[0, 1, 2],
+               [0, 1, 2]], dtype=int32)
+    """
+    if not (isinstance(indexing, str) and indexing in ("xy", "ij")):
+        raise ValueError(
+            message(
+                "jnp.meshgrid, argument indexing",
+                given=f"{indexing!r}",
+                expected="'xy' or 'ij'",
+                fix="Pass 'ij' for matrices, 'xy' for pictures.",
+            )
+        )
     vectors = [ravel(as_array("meshgrid", x)) for x in xi]
     # Axis of each vector: with "xy" the first one runs along columns.
     places = list(range(len(vectors)))

@@ -61,11 +61,24 @@ class Reduction:
             raise ValueError(_needs_initial(self.name, "an axis of size 0"))
         result = self.operation(a, axes)
         if initial is not None and self.combine is not None:
-            start = convert(as_array(self.name, initial), result.aval.dtype)
+            start = convert(self._scalar(initial), result.aval.dtype)
             result = self.combine(result, start)
         if result.aval.weak_type:
             result = convert(result, result.aval.dtype)
         return _with_axes(result, a.aval.shape, axes) if keepdims and axes else result
+
+    def _scalar(self, initial: Any) -> Any:
+        initial = as_array(self.name, initial)
+        if initial.aval.ndim == 0:
+            return initial
+        raise ValueError(
+            message(
+                f"jnp.{self.name}, argument initial",
+                given=f"{initial.aval}",
+                expected="one number, from which each result starts",
+                fix=f"Combine arrays with what jnp.{self.name} returns.",
+            )
+        )
 
     def _without(self, a: Any, where: Any, initial: Any) -> Any:
         """`a` with a neutral element where it does not take part."""

@@ -238,12 +238,12 @@ def histogramdd(
         points = transpose(stack(list(sample), 0))
     else:
         points = as_array("histogramdd", sample)
-    if points.aval.ndim != 2:
+    if points.aval.ndim != 2 or points.aval.shape[1] == 0:
         raise ShapeError(
             message(
                 "jnp.histogramdd, argument sample",
                 given=f"{points.aval}",
-                expected="points (n, d), or a sequence of d vectors",
+                expected="points (n, d) with d > 0, or a sequence of d vectors",
                 fix="Use jnp.histogram for numbers.",
             )
         )

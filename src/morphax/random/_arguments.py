@@ -29,14 +29,20 @@ def prepared(function: str, key: Any, shape: Any, dtype: Any, *parameters: Any) 
     return typed, sizes, chosen, *[parameter(p, chosen, sizes) for p in parameters]
 
 
-def requested_dtype(function: str, dtype: Any, kind: DtypeKind, default: Any = float) -> Any:
-    """The dtype of the numbers to draw, `default` if none is named, which must be of `kind`."""
+def requested_dtype(
+    function: str,
+    dtype: Any,
+    kind: DtypeKind,
+    default: Any = float,
+    error: type[Exception] = ValueError,
+) -> Any:
+    """The dtype of the numbers to draw, `default` if none is named; `error` if not of `kind`."""
     where = f"random.{function}, argument dtype"
     usual = dtypes.canonicalize(default)
     chosen = usual if dtype is None else dtypes.requested(dtype, where)
     if chosen in kind:
         return chosen
-    raise TypeError(
+    raise error(
         message(
             where,
             given=f"{chosen}",

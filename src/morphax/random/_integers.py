@@ -48,7 +48,7 @@ def randint(
         Array([9, 0, 2, 3, 1], dtype=int32)
     """
     typed = single_key("randint", key)
-    chosen = requested_dtype("randint", dtype, INTEGER, default=int)
+    chosen = requested_dtype("randint", dtype, INTEGER, default=int, error=TypeError)
     shape = drawn_shape("randint", shape, minval, maxval)
     width = max(dtypes.itemsize_bits(chosen), 32)
     if is_number(minval) and is_number(maxval):

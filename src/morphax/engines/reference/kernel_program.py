@@ -139,7 +139,10 @@ def _function(
         dropped = [names[id(v)] for v in done if id(v) in names]
         lines += [f"    del {', '.join(dropped)}"] if dropped else []
     results = [name_of(v) for v in jaxpr.outvars]
-    lines.append(f"    return {', '.join(results)}{',' if is_tuple else ''}")
+    listed = ", ".join(results)
+    lines.append(
+        f"    return ({listed}{',' if results else ''})" if is_tuple else f"    return {listed}"
+    )
     exec("\n".join(lines), space)
     return space["program"]
 

@@ -28,6 +28,7 @@ from ...core.dims import Dim, SymbolicDim
 from ...core.values import computed
 from ...dtypes.numbers import host_scalar
 from ...engines.xla.stablehlo import Builder, Value
+from ...errors import ShapeError
 from ...runtime.sharding import Sharding
 from ...util.messages import message
 from ..elementwise.convert import convert, converted
@@ -196,7 +197,7 @@ def _filled(shape: Any, fill_value: Any, dtype: Any, sharding: AbstractSharding 
         fill_value = _key_of_words(target, fill_value)
         aval = aval_of(fill_value)
     if aval.shape:
-        raise ValueError(
+        raise ShapeError(
             message(
                 "lax.full, argument fill_value",
                 given=aval.str_short(short_dtypes=False),

@@ -265,7 +265,7 @@ def _check_alike(where: str, avals: Sequence[Any], common: Any) -> None:
     if any([a.dtype != first.dtype for a in avals]):
         error, what = TypeError, "arrays of one dtype"
     elif any([a.ndim != first.ndim or common(a.shape) != common(first.shape) for a in avals]):
-        error, what = ValueError, "arrays of one shape, the axis of concatenation apart"
+        error, what = ShapeError, "arrays of one shape, the axis of concatenation apart"
     else:
         return
     raise error(

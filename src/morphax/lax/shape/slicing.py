@@ -25,6 +25,7 @@ from ...core import (
 )
 from ...engines.xla.annotations import whole_along
 from ...engines.xla.stablehlo import Builder, Value
+from ...errors import ShapeError
 from ...util.messages import message
 from ..elementwise.selection import select_n
 from ..ground.axes import (
@@ -53,7 +54,7 @@ class Slice(Primitive):
         steps = strides or (1,) * x.ndim
         bounds = list(zip(start_indices, limit_indices, steps, x.shape, strict=True))
         if not all([0 <= start <= limit <= n and step > 0 for start, limit, step, n in bounds]):
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.slice",
                     given=f"start_indices={start_indices}, limit_indices={limit_indices}, "

@@ -12,6 +12,7 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...numpy.operands import settled
+from ..half_precision import in_float32
 from ._operands import operands
 
 
@@ -62,6 +63,7 @@ def _xlogx(x: Any) -> Any:
 _xlogx.defjvps(lambda t, out, x: t * (lax.log(x) + 1))
 
 
+@in_float32
 def rel_entr(p: Any, q: Any) -> Any:
     """p log(p / q), a term of a relative entropy: 0 for p = 0 ≤ q, ∞ outside the domain."""
     p, q = operands("rel_entr", p, q)
@@ -84,6 +86,7 @@ def _log_ratio(p: Any, q: Any) -> Any:
 _log_ratio.defjvps(lambda t, out, p, q: t / p, lambda t, out, p, q: -t / q)
 
 
+@in_float32
 def kl_div(p: Any, q: Any) -> Any:
     """p log(p / q) − p + q: `rel_entr` with a sum that is never negative."""
     p, q = operands("kl_div", p, q)

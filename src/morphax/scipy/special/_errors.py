@@ -15,6 +15,7 @@ from ...engines.reference.replay import replayed
 from ...lax.elementwise.inverse_erfc import erfc_inv_p
 from ...numpy.complex import is_complex
 from ...util.messages import described, message
+from ..half_precision import in_float32
 from ._operands import operands, polynomial, strong
 
 _SQRT_HALF = math.sqrt(0.5)
@@ -185,6 +186,7 @@ def erfcinv(y: Any) -> Any:
     return erfc_inv_p.bind(strong(y))
 
 
+@in_float32
 def ndtr(x: Any) -> Any:
     """The distribution function of the standard normal distribution."""
     (x,) = operands("ndtr", x)
@@ -192,6 +194,7 @@ def ndtr(x: Any) -> Any:
 
 
 @replayed(1)
+@in_float32
 def erfcx(x: Any) -> Any:
     """exp(x²) · erfc(x), which does not vanish as `erfc` does: about 1 / (x √π) for large x.
 
@@ -227,6 +230,7 @@ _erfcx.defjvps(lambda t, out, x: t * (2 * x * out - 2 * _INVERSE_SQRT_PI))
 
 
 @replayed(1)
+@in_float32
 def log_ndtr(x: Any, series_order: int = 3) -> Any:
     """The logarithm of `ndtr`, accurate in both tails.
 
@@ -268,6 +272,7 @@ _log_ndtr.defjvps(
 
 
 @replayed(1)
+@in_float32
 def ndtri(p: Any) -> Any:
     """The inverse of `ndtr`: −∞ at 0, ∞ at 1, NaN outside [0, 1].
 

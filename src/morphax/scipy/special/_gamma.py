@@ -12,6 +12,7 @@ from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...engines.reference.replay import replayed
 from ...util.messages import message
+from ..half_precision import in_float32
 from ._operands import operands
 
 _START_OF_STIRLING = 10.0
@@ -52,11 +53,13 @@ def gammasgn(x: Any) -> Any:
 
 
 @checked_as_one
+@in_float32
 def gamma(x: Any) -> Any:
     """Γ(x) = ∫₀^∞ s^(x−1) exp(−s) ds, continued to negative x."""
     return gammasgn(x) * lax.exp(gammaln(x))
 
 
+@in_float32
 def factorial(n: Any, exact: bool = False) -> Any:
     """n! = Γ(n + 1), zero for negative n; `exact` must be false."""
     if exact:
@@ -72,6 +75,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
     return jnp.where(n < 0, 0, lax.exp(lax.lgamma(n + 1)))
 
 
+@in_float32
 def betaln(a: Any, b: Any) -> Any:
     """log |B(a, b)|."""
     a, b = operands("betaln", a, b)
@@ -107,6 +111,7 @@ def _correction(x: Any) -> Any:
     return value * inverse
 
 
+@in_float32
 def beta(a: Any, b: Any) -> Any:
     """B(a, b) = Γ(a) Γ(b) / Γ(a + b)."""
     a, b = operands("beta", a, b)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from ... import lax
+from ... import dtypes, lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.axes import canonical_axes
@@ -118,7 +118,8 @@ _METHODS = ("average", "min", "max", "dense", "ordinal")
 
 
 def _ranks_of_row(row: Any, method: str) -> Any:
-    dtype = promoted_inexact("scipy.stats.rankdata", row)[0].aval.dtype
+    # Complex values have ranks, which are real.
+    dtype = dtypes.finfo(promoted_inexact("scipy.stats.rankdata", row)[0].aval.dtype).dtype
     order = jnp.argsort(row)
     places = jnp.argsort(order)
     if method == "ordinal":

@@ -14,10 +14,12 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import arguments, counted, probability
 
 
 @replayed(3)
+@in_float32
 def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of the probability of `k`: log p or log(1 − p), and −∞ unless k is 1 or 0.
 
@@ -32,12 +34,14 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
     """The probability of `k`: p or 1 − p, and 0 unless k is 1 or 0."""
     return lax.exp(logpmf(*arguments("bernoulli.pmf", k, p, loc)))
 
 
 @replayed(2)
+@in_float32
 def cdf(k: Any, p: Any) -> Any:
     """The probability of at most `k`: 0 below 0, 1 − p below 1, and 1 above."""
     k, p = arguments("bernoulli.cdf", k, p)
@@ -47,6 +51,7 @@ def cdf(k: Any, p: Any) -> Any:
 
 
 @replayed(2)
+@in_float32
 def ppf(q: Any, p: Any) -> Any:
     """The quantile: 0 for q ≤ 1 − p, and 1 above; NaN unless 0 ≤ q ≤ 1."""
     q, p = arguments("bernoulli.ppf", q, p)

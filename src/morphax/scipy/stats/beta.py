@@ -15,6 +15,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import arguments, standardized
 from ._tails import log_betainc_p, log_betaincc_p
 
@@ -28,6 +29,7 @@ def _within(name: str, x: Any, a: Any, b: Any, loc: Any, scale: Any) -> list[Any
 
 
 @replayed(5)
+@in_float32
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density, and −∞ outside of [`loc`, `loc` + `scale`].
 
@@ -45,12 +47,14 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(5)
+@in_float32
 def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density, and 0 outside of [`loc`, `loc` + `scale`]."""
     return lax.exp(logpdf(*arguments("beta.pdf", x, a, b, loc, scale)))
 
 
 @replayed(5)
+@in_float32
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function I_z(a, b), the regularised incomplete beta function.
 
@@ -63,12 +67,14 @@ def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(5)
+@in_float32
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log I_z(a, b), accurate in both tails, also where I underflows."""
     return log_betainc_p.bind(*_within("beta.logcdf", x, a, b, loc, scale))
 
 
 @replayed(5)
+@in_float32
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function 1 − I_z(a, b), which is I of 1 − z, b and a.
 
@@ -82,6 +88,7 @@ def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(5)
+@in_float32
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log(1 − I_z(a, b)), accurate in both tails, also where 1 − I underflows."""
     return log_betaincc_p.bind(*_within("beta.logsf", x, a, b, loc, scale))

@@ -14,10 +14,12 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import arguments, counted, log_binomial
 
 
 @replayed(4)
+@in_float32
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of C(n, k) pᵏ (1 − p)ⁿ⁻ᵏ, and −∞ unless k is 0, 1, …, n.
 
@@ -34,6 +36,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 
 
 @replayed(4)
+@in_float32
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """The probability C(n, k) pᵏ (1 − p)ⁿ⁻ᵏ, and 0 unless k is 0, 1, …, n."""
     return lax.exp(logpmf(*arguments("binom.pmf", k, n, p, loc)))

@@ -12,10 +12,12 @@ from typing import Any
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
+from ..half_precision import in_float32
 from ._arguments import arguments, probability, standardized
 
 
 @replayed(3)
+@in_float32
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: −log(π `scale` (1 + z²)).
 
@@ -36,12 +38,14 @@ _LARGE = 1e10
 
 
 @replayed(3)
+@in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density 1 / (π `scale` (1 + z²))."""
     return lax.exp(logpdf(*arguments("cauchy.pdf", x, loc, scale)))
 
 
 @replayed(3)
+@in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function 1/2 + arctan(z) / π, accurate far below 0 as well."""
     z, _ = standardized("cauchy.cdf", x, loc, scale)
@@ -49,6 +53,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function."""
     z, _ = standardized("cauchy.logcdf", x, loc, scale)
@@ -56,6 +61,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function 1/2 − arctan(z) / π."""
     z, _ = standardized("cauchy.sf", x, loc, scale)
@@ -63,6 +69,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function."""
     z, _ = standardized("cauchy.logsf", x, loc, scale)
@@ -70,6 +77,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` − `scale` / tan(π q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
     q, loc, scale = arguments("cauchy.ppf", q, loc, scale)
@@ -77,6 +85,7 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of `sf`: `loc` + `scale` / tan(π q), NaN unless 0 ≤ q ≤ 1."""
     q, loc, scale = arguments("cauchy.isf", q, loc, scale)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engines.reference.replay import replayed
+from ..half_precision import in_float32
 from . import gamma
 from ._arguments import arguments
 
@@ -21,6 +22,7 @@ def _as_gamma(name: str, x: Any, df: Any, loc: Any, scale: Any) -> list[Any]:
 
 
 @replayed(4)
+@in_float32
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density, and −∞ below `loc`.
 
@@ -33,12 +35,14 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(4)
+@in_float32
 def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density, and 0 below `loc`."""
     return gamma.pdf(*_as_gamma("pdf", x, df, loc, scale))
 
 
 @replayed(4)
+@in_float32
 def cdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function P(df/2, z/2).
 
@@ -51,18 +55,21 @@ def cdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(4)
+@in_float32
 def logcdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log P(df/2, z/2), accurate in both tails."""
     return gamma.logcdf(*_as_gamma("logcdf", x, df, loc, scale))
 
 
 @replayed(4)
+@in_float32
 def sf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function Q(df/2, z/2) = 1 − P(df/2, z/2)."""
     return gamma.sf(*_as_gamma("sf", x, df, loc, scale))
 
 
 @replayed(4)
+@in_float32
 def logsf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log Q(df/2, z/2), accurate in both tails, also where Q underflows.
 

@@ -15,6 +15,7 @@ from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...util.messages import message
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import vectors
 
 # How much the sum of the probabilities may differ from 1.
@@ -22,6 +23,7 @@ _TOLERANCE = 1e-6
 
 
 @replayed(2)
+@in_float32
 def logpdf(x: Any, alpha: Any) -> Any:
     """The logarithm of the density, −∞ unless all xᵢ ≥ 0 and Σᵢ xᵢ = 1.
 
@@ -62,6 +64,7 @@ def logpdf(x: Any, alpha: Any) -> Any:
 
 
 @replayed(2)
+@in_float32
 def pdf(x: Any, alpha: Any) -> Any:
     """The density, 0 unless all xᵢ ≥ 0 and Σᵢ xᵢ = 1; see `logpdf`."""
     return lax.exp(logpdf(*vectors("dirichlet.pdf", x, alpha)))

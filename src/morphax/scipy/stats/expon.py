@@ -14,10 +14,12 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
+from ..half_precision import in_float32
 from ._arguments import arguments, probability, standardized
 
 
 @replayed(3)
+@in_float32
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: −z − log(`scale`), and −∞ below `loc`.
 
@@ -31,12 +33,14 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density e⁻ᶻ / `scale`, and 0 below `loc`."""
     return lax.exp(logpdf(*arguments("expon.pdf", x, loc, scale)))
 
 
 @replayed(3)
+@in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function 1 − e⁻ᶻ, and 0 below `loc`."""
     z, _ = standardized("expon.cdf", x, loc, scale)
@@ -44,6 +48,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log(1 − e⁻ᶻ), accurate for small and large z, and −∞ below `loc`."""
     z, _ = standardized("expon.logcdf", x, loc, scale)
@@ -51,12 +56,14 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function e⁻ᶻ, and 1 below `loc`."""
     return lax.exp(logsf(*arguments("expon.sf", x, loc, scale)))
 
 
 @replayed(3)
+@in_float32
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function: −z, and 0 below `loc`."""
     z, _ = standardized("expon.logsf", x, loc, scale)
@@ -64,6 +71,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` − `scale` · log(1 − q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
     q, loc, scale = arguments("expon.ppf", q, loc, scale)

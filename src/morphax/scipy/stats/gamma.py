@@ -14,6 +14,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import arguments, standardized
 from ._tails import log_igamma_p, log_igammac_p
 
@@ -26,6 +27,7 @@ def _within(name: str, x: Any, a: Any, loc: Any, scale: Any) -> list[Any]:
 
 
 @replayed(4)
+@in_float32
 def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: (a − 1) log z − z − log Γ(a) − log(`scale`); −∞ below `loc`.
 
@@ -42,12 +44,14 @@ def logpdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(4)
+@in_float32
 def pdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density, and 0 below `loc`."""
     return lax.exp(logpdf(*arguments("gamma.pdf", x, a, loc, scale)))
 
 
 @replayed(4)
+@in_float32
 def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function P(a, z), the regularised lower incomplete gamma function.
 
@@ -61,6 +65,7 @@ def cdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(4)
+@in_float32
 def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log P(a, z), accurate in both tails."""
     z, a, below = _within("gamma.logcdf", x, a, loc, scale)
@@ -69,6 +74,7 @@ def logcdf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(4)
+@in_float32
 def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function Q(a, z) = 1 − P(a, z).
 
@@ -82,6 +88,7 @@ def sf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(4)
+@in_float32
 def logsf(x: Any, a: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log Q(a, z), accurate in both tails, also where Q underflows.
 

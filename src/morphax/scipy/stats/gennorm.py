@@ -14,6 +14,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
+from ..half_precision import in_float32
 from ._arguments import arguments
 
 
@@ -24,6 +25,7 @@ def _power(x: Any, beta: Any) -> Any:
 
 
 @replayed(2)
+@in_float32
 def logpdf(x: Any, beta: Any) -> Any:
     """The logarithm of the density: log(β/2) − log Γ(1/β) − |x|ᵝ.
 
@@ -38,12 +40,14 @@ def logpdf(x: Any, beta: Any) -> Any:
 
 
 @replayed(2)
+@in_float32
 def pdf(x: Any, beta: Any) -> Any:
     """The density."""
     return lax.exp(logpdf(*arguments("gennorm.pdf", x, beta)))
 
 
 @replayed(2)
+@in_float32
 def cdf(x: Any, beta: Any) -> Any:
     """The distribution function: Q(1/β, |x|ᵝ) / 2 below 0, and 1 minus it above.
 

@@ -14,10 +14,12 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import arguments, counted
 
 
 @replayed(3)
+@in_float32
 def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of p (1 − p)^(k − 1), and −∞ unless k is 1, 2, ….
 
@@ -33,6 +35,7 @@ def logpmf(k: Any, p: Any, loc: Any = 0) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pmf(k: Any, p: Any, loc: Any = 0) -> Any:
     """The probability p (1 − p)^(k − 1), and 0 unless k is 1, 2, …."""
     return lax.exp(logpmf(*arguments("geom.pmf", k, p, loc)))

@@ -10,11 +10,13 @@ from typing import Any
 
 from ... import lax
 from ...engines.reference.replay import replayed
+from ..half_precision import in_float32
 from . import gumbel_r
 from ._arguments import arguments, probability
 
 
 @replayed(3)
+@in_float32
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: z − eᶻ − log(`scale`).
 
@@ -27,36 +29,42 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density e^(z − eᶻ) / `scale`."""
     return gumbel_r.pdf(*_reflected("pdf", x, loc, scale))
 
 
 @replayed(3)
+@in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function 1 − exp(−eᶻ)."""
     return gumbel_r.sf(*_reflected("cdf", x, loc, scale))
 
 
 @replayed(3)
+@in_float32
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function, accurate in both tails."""
     return gumbel_r.logsf(*_reflected("logcdf", x, loc, scale))
 
 
 @replayed(3)
+@in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function exp(−eᶻ)."""
     return gumbel_r.cdf(*_reflected("sf", x, loc, scale))
 
 
 @replayed(3)
+@in_float32
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function: −eᶻ."""
     return gumbel_r.logcdf(*_reflected("logsf", x, loc, scale))
 
 
 @replayed(3)
+@in_float32
 def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` + `scale` · log(−log(1 − p)), the inverse of `cdf`: NaN outside [0, 1]."""
     p, loc, scale = arguments("gumbel_l.ppf", p, loc, scale)

@@ -12,10 +12,12 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
+from ..half_precision import in_float32
 from ._arguments import arguments, probability, standardized
 
 
 @replayed(3)
+@in_float32
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: −z − e⁻ᶻ − log(`scale`).
 
@@ -29,18 +31,21 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density e^(−z − e⁻ᶻ) / `scale`."""
     return lax.exp(logpdf(*arguments("gumbel_r.pdf", x, loc, scale)))
 
 
 @replayed(3)
+@in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function exp(−e⁻ᶻ)."""
     return lax.exp(logcdf(*arguments("gumbel_r.cdf", x, loc, scale)))
 
 
 @replayed(3)
+@in_float32
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function: −e⁻ᶻ."""
     z, _ = standardized("gumbel_r.logcdf", x, loc, scale)
@@ -48,6 +53,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function 1 − exp(−e⁻ᶻ)."""
     z, _ = standardized("gumbel_r.sf", x, loc, scale)
@@ -55,6 +61,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function, accurate in both tails."""
     z, _ = standardized("gumbel_r.logsf", x, loc, scale)
@@ -65,6 +72,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` − `scale` · log(−log p), the inverse of `cdf`: NaN unless 0 ≤ p ≤ 1."""
     p, loc, scale = arguments("gumbel_r.ppf", p, loc, scale)

@@ -12,10 +12,12 @@ from typing import Any
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
+from ..half_precision import in_float32
 from ._arguments import arguments, standardized
 
 
 @replayed(3)
+@in_float32
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: −|z| − log(2 `scale`).
 
@@ -29,12 +31,14 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density e^(−|z|) / (2 `scale`)."""
     return lax.exp(logpdf(*arguments("laplace.pdf", x, loc, scale)))
 
 
 @replayed(3)
+@in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function: eᶻ / 2 for z ≤ 0, and 1 − e⁻ᶻ / 2 above."""
     z, _ = standardized("laplace.cdf", x, loc, scale)

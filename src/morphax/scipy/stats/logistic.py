@@ -11,10 +11,12 @@ from typing import Any
 from ... import lax
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import arguments, standardized
 
 
 @replayed(3)
+@in_float32
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density e⁻ᶻ / (`scale` · (1 + e⁻ᶻ)²).
 
@@ -30,12 +32,14 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density e⁻ᶻ / (`scale` · (1 + e⁻ᶻ)²)."""
     return lax.exp(logpdf(*arguments("logistic.pdf", x, loc, scale)))
 
 
 @replayed(3)
+@in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function 1 / (1 + e⁻ᶻ)."""
     z, _ = standardized("logistic.cdf", x, loc, scale)
@@ -43,6 +47,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function 1 / (1 + eᶻ)."""
     z, _ = standardized("logistic.sf", x, loc, scale)
@@ -50,6 +55,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` + `scale` · log(x / (1 − x)), the inverse of `cdf`."""
     q, loc, scale = arguments("logistic.ppf", x, loc, scale)
@@ -57,6 +63,7 @@ def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def isf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of `sf`: `loc` − `scale` · log(x / (1 − x))."""
     q, loc, scale = arguments("logistic.isf", x, loc, scale)

@@ -10,10 +10,12 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import vectors
 
 
 @replayed(3)
+@in_float32
 def logpmf(x: Any, n: Any, p: Any) -> Any:
     """The logarithm of n! ∏ᵢ pᵢ^xᵢ / xᵢ!, −∞ unless the xᵢ are counts with sum n.
 
@@ -41,6 +43,7 @@ def logpmf(x: Any, n: Any, p: Any) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pmf(x: Any, n: Any, p: Any) -> Any:
     """The probability n! ∏ᵢ pᵢ^xᵢ / xᵢ!, 0 unless the xᵢ are counts with sum n; see `logpmf`."""
     return lax.exp(logpmf(*vectors("multinomial.pmf", x, n, p)))

@@ -14,10 +14,12 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import arguments, counted
 
 
 @replayed(4)
+@in_float32
 def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """The logarithm of C(k + n − 1, n − 1) pⁿ (1 − p)ᵏ, and −∞ unless k is 0, 1, ….
 
@@ -35,6 +37,7 @@ def logpmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
 
 
 @replayed(4)
+@in_float32
 def pmf(k: Any, n: Any, p: Any, loc: Any = 0) -> Any:
     """The probability C(k + n − 1, n − 1) pⁿ (1 − p)ᵏ, and 0 unless k is 0, 1, …."""
     return lax.exp(logpmf(*arguments("nbinom.pmf", k, n, p, loc)))

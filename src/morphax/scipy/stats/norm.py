@@ -13,12 +13,14 @@ from typing import Any
 from ... import lax
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import arguments, standardized
 
 _LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
 
 @replayed(3)
+@in_float32
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: −z²/2 − log(σ √2π).
 
@@ -32,6 +34,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density φ(z) / σ.
 
@@ -44,6 +47,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function Φ(z): the probability of at most `x`.
 
@@ -57,6 +61,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log Φ(z), accurate in both tails.
 
@@ -70,6 +75,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function Φ(−z): the probability of more than `x`.
 
@@ -83,6 +89,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """log Φ(−z), accurate in both tails.
 
@@ -96,6 +103,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile μ + σ Φ⁻¹(q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1.
 
@@ -109,6 +117,7 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of `sf`: μ − σ Φ⁻¹(q), NaN unless 0 ≤ q ≤ 1.
 

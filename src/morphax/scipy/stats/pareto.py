@@ -14,10 +14,12 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
+from ..half_precision import in_float32
 from ._arguments import arguments, probability, standardized
 
 
 @replayed(4)
+@in_float32
 def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: log(b / `scale`) − (b + 1) log z, and −∞ for z < 1.
 
@@ -32,18 +34,21 @@ def logpdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(4)
+@in_float32
 def pdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density b z^(−b−1) / `scale`, and 0 for z < 1."""
     return lax.exp(logpdf(*arguments("pareto.pdf", x, b, loc, scale)))
 
 
 @replayed(4)
+@in_float32
 def cdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function 1 − z⁻ᵇ, and 0 for z < 1."""
     return -lax.expm1(logsf(*arguments("pareto.cdf", x, b, loc, scale)))
 
 
 @replayed(4)
+@in_float32
 def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function, −∞ for z ≤ 1."""
     below = logsf(*arguments("pareto.logcdf", x, b, loc, scale))
@@ -51,12 +56,14 @@ def logcdf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(4)
+@in_float32
 def sf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function z⁻ᵇ, and 1 for z < 1."""
     return lax.exp(logsf(*arguments("pareto.sf", x, b, loc, scale)))
 
 
 @replayed(4)
+@in_float32
 def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function: −b log z, and 0 for z < 1."""
     z, _, b = standardized("pareto.logsf", x, loc, scale, b)
@@ -64,6 +71,7 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(4)
+@in_float32
 def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` + `scale` · (1 − q)^(−1/b), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
     q, b, loc, scale = arguments("pareto.ppf", q, b, loc, scale)

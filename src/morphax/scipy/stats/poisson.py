@@ -14,11 +14,13 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import arguments, counted
 from ._poisson_entropy import poisson_entropy_p
 
 
 @replayed(3)
+@in_float32
 def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """The logarithm of muᵏ exp(−mu) / k!, and −∞ unless k − `loc` is 0, 1, ….
 
@@ -33,12 +35,14 @@ def logpmf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pmf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """The probability muᵏ exp(−mu) / k!, and 0 unless k − `loc` is 0, 1, …."""
     return lax.exp(logpmf(*arguments("poisson.pmf", k, mu, loc)))
 
 
 @replayed(3)
+@in_float32
 def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
     """The probability of at most k − `loc` events, Q(⌊k − loc⌋ + 1, mu).
 
@@ -55,6 +59,7 @@ def cdf(k: Any, mu: Any, loc: Any = 0) -> Any:
 
 
 @replayed(2)
+@in_float32
 def entropy(mu: Any, loc: Any = 0) -> Any:
     """The entropy −Σ p(k) log p(k), in nats, whatever `loc`.
 

@@ -12,10 +12,12 @@ from typing import Any
 from ... import lax
 from ...engines.reference.replay import replayed
 from .. import special
+from ..half_precision import in_float32
 from ._arguments import arguments, standardized
 
 
 @replayed(4)
+@in_float32
 def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density, by −log B(ν/2, 1/2) for the quotient of gamma functions.
 
@@ -30,6 +32,7 @@ def logpdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(4)
+@in_float32
 def pdf(x: Any, df: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density."""
     return lax.exp(logpdf(*arguments("t.pdf", x, df, loc, scale)))

@@ -15,11 +15,13 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from .. import special
+from ..half_precision import in_float32
 from . import norm
 from ._arguments import arguments, standardized
 
 
 @replayed(5)
+@in_float32
 def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density, −∞ outside.
 
@@ -35,18 +37,21 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(5)
+@in_float32
 def pdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density, 0 outside."""
     return lax.exp(logpdf(*arguments("truncnorm.pdf", x, a, b, loc, scale)))
 
 
 @replayed(5)
+@in_float32
 def cdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function (Φ(z) − Φ(a)) / (Φ(b) − Φ(a))."""
     return lax.exp(logcdf(*arguments("truncnorm.cdf", x, a, b, loc, scale)))
 
 
 @replayed(5)
+@in_float32
 def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the distribution function, accurate in both tails."""
     z, _, a, b = standardized("truncnorm.logcdf", x, loc, scale, a, b)
@@ -54,12 +59,14 @@ def logcdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(5)
+@in_float32
 def sf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function (Φ(b) − Φ(z)) / (Φ(b) − Φ(a))."""
     return lax.exp(logsf(*arguments("truncnorm.sf", x, a, b, loc, scale)))
 
 
 @replayed(5)
+@in_float32
 def logsf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function, accurate in both tails."""
     z, _, a, b = standardized("truncnorm.logsf", x, loc, scale, a, b)

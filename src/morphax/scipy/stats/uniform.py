@@ -13,10 +13,12 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
+from ..half_precision import in_float32
 from ._arguments import arguments, probability, standardized
 
 
 @replayed(3)
+@in_float32
 def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the density: −log(`scale`) inside, −∞ outside.
 
@@ -30,12 +32,14 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density: 1 / `scale` inside, 0 outside."""
     return lax.exp(logpdf(*arguments("uniform.pdf", x, loc, scale)))
 
 
 @replayed(3)
+@in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function: z, but at least 0 and at most 1."""
     z, _ = standardized("uniform.cdf", x, loc, scale)
@@ -43,6 +47,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 
 
 @replayed(3)
+@in_float32
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` + `scale` · q, the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
     q, loc, scale = arguments("uniform.ppf", q, loc, scale)

@@ -11,10 +11,12 @@ from typing import Any
 
 from ... import lax
 from ...engines.reference.replay import replayed
+from ..half_precision import in_float32
 from ._arguments import arguments
 
 
 @replayed(2)
+@in_float32
 def logpdf(x: Any, kappa: Any) -> Any:
     """The logarithm of the density.
 
@@ -30,6 +32,7 @@ def logpdf(x: Any, kappa: Any) -> Any:
 
 
 @replayed(2)
+@in_float32
 def pdf(x: Any, kappa: Any) -> Any:
     """The density."""
     return lax.exp(logpdf(*arguments("vonmises.pdf", x, kappa)))

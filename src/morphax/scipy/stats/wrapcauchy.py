@@ -14,10 +14,12 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
+from ..half_precision import in_float32
 from ._arguments import arguments
 
 
 @replayed(2)
+@in_float32
 def logpdf(x: Any, c: Any) -> Any:
     """The logarithm of the density, −∞ outside [0, 2π].
 
@@ -36,6 +38,7 @@ def logpdf(x: Any, c: Any) -> Any:
 
 
 @replayed(2)
+@in_float32
 def pdf(x: Any, c: Any) -> Any:
     """The density, 0 outside [0, 2π]."""
     return lax.exp(logpdf(*arguments("wrapcauchy.pdf", x, c)))

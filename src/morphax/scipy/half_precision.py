@@ -1,0 +1,44 @@
+"""Functions whose intermediate values half precision cannot hold."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes
+from ..lax.elementwise.convert import convert
+
+_SINGLE = np.dtype(np.float32)
+
+
+def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`function`, computed in float32 where its result is of a narrower dtype, and rounded once.
+
+    Its steps may leave the range of such a dtype although operands and result do not: float16
+    ends at 65504, which e^(x²) passes at x = 3.4.
+    """
+
+    @functools.wraps(function)
+    def rounded(*args: Any, **kwargs: Any) -> Any:
+        arrays = [x for x in (*args, *kwargs.values()) if hasattr(x, "dtype")]
+        if not any([_is_narrow(x.dtype) for x in arrays]):
+            return function(*args, **kwargs)
+        # Of arrays, not of dtypes: a weak float32 gives way to a narrower operand.
+        result = dtypes.result_type(*arrays)
+        if not _is_narrow(result):
+            return function(*args, **kwargs)
+        widened = {name: _widened(x) for name, x in kwargs.items()}
+        return convert(function(*[_widened(x) for x in args], **widened), result)
+
+    return rounded
+
+
+def _is_narrow(dtype: Any) -> bool:
+    return dtypes.issubdtype(dtype, np.floating) and dtype.itemsize < _SINGLE.itemsize
+
+
+def _widened(x: Any) -> Any:
+    return convert(x, _SINGLE) if hasattr(x, "dtype") and _is_narrow(x.dtype) else x

@@ -13,7 +13,7 @@ from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...numpy.operands import settled
 from ..half_precision import in_float32
-from ._operands import operands
+from ._operands import operands, real_operands
 
 
 def xlogy(x: Any, y: Any) -> Any:
@@ -51,7 +51,7 @@ _xlog1py.defjvps(
 @checked_as_one
 def entr(x: Any) -> Any:
     """−x log x, a term of an entropy: 0 at 0, −∞ below."""
-    (x,) = operands("entr", x)
+    (x,) = real_operands("entr", x)
     return jnp.where(x < 0, -np.inf, -_xlogx(x))
 
 

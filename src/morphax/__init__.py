@@ -23,6 +23,7 @@ from .array.placement import device_get as device_get
 from .array.public import Array as Array
 from .array.shards import Shard as Shard
 from .config import array_garbage_collection_guard as array_garbage_collection_guard
+from .config import auto_pcast as auto_pcast
 from .config import check_tracer_leaks as check_tracer_leaks
 from .config import checking_leaks as checking_leaks
 from .config import config as config

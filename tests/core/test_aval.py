@@ -21,6 +21,7 @@ from morphax.core import (
     abstract_token,
 )
 from morphax.core.aval import _interned
+from morphax.core.manual_axis_type import ManualAxisType
 from morphax.dtypes import KeyType, float0
 
 FRY = KeyType("fry", (2,), np.uint64)
@@ -167,3 +168,13 @@ def test_text(aval: ShapedArray, short: str, text: str, representation: str) -> 
     assert aval.str_short() == short
     assert str(aval) == text
     assert repr(aval) == representation
+
+
+def test_the_axes_of_members_in_one_object() -> None:
+    aval = ShapedArray((2,), np.float32, vma=frozenset({"x"}))
+    assert aval.mat == aval.manual_axis_type == ManualAxisType(varying={"x"})
+    assert aval.update_manual_axis_type(ManualAxisType(varying={"y"})).vma == {"y"}
+    assert aval.update_manual_axis_type(ManualAxisType()) is ShapedArray((2,), np.float32)
+    assert abstract_token.update_manual_axis_type(aval.mat) is abstract_token
+    with pytest.raises(ValueError, match="argument mat"):
+        aval.update_manual_axis_type(ManualAxisType(unreduced={"y"}))

@@ -163,3 +163,24 @@ def test_scopes_inside_show_the_transformation() -> None:
 
     jaxpr = jax.make_jaxpr(lambda x: ad.jvp(function, (x,), (1.0,))[1])(1.0)
     assert str(jaxpr.eqns[-1].source_info.name_stack) == "jvp(layer)"
+
+
+def test_linearize_gives_results_and_a_program_of_tangents() -> None:
+    def function(x: Any, y: Any) -> Any:
+        return [jnp.sin(x) * y, jnp.float32(3.0)], {"aux": x}
+
+    x, y = jnp.float32(0.5), jnp.float32(2.0)
+    results, is_zero, program, residuals, aux = ad.linearize(function, x, y, has_aux=True)
+    assert is_zero == [False, True]
+    assert aux == {"aux": x}
+    np.testing.assert_allclose(results, [np.sin(0.5) * 2, 3])
+    (tangent,) = jax.core.eval_jaxpr(program, residuals, jnp.float32(1), jnp.float32(10))
+    np.testing.assert_allclose(tangent, np.cos(0.5) * 2 + 10 * np.sin(0.5), rtol=1e-6)
+
+
+def test_linearize_under_staging_stages_the_results() -> None:
+    def square(x: Any) -> Any:
+        (y,), _, program, residuals = ad.linearize(lambda x: [x * x], x)
+        return y, jax.core.eval_jaxpr(program, residuals, jnp.ones_like(x))[0]
+
+    np.testing.assert_array_equal(jax.jit(square)(jnp.float32(3)), (9, 6))

@@ -74,6 +74,30 @@ def by_groups(twin: Twin, groups: Sequence[Sequence[int]]) -> Twin:
     return grouped
 
 
+def ragged(x: Any, axis_name: Any, **groups: Any) -> Any:
+    """Slices of one row or two, which overlap in the operand, to each member."""
+    n = len(groups["axis_index_groups"][0]) if groups else lax.axis_size(axis_name)
+
+    def exchanged(sent: Any) -> Any:
+        return lax.all_to_all(sent, axis_name, 0, 0, tiled=True, **groups)
+
+    sizes = 1 + np.arange(n) % 2
+    places = 2 * exchanged(np.arange(n))
+    output = np.zeros((2 * n, *x.shape[1:]), np.float32)
+    slices = (np.arange(n) % 4, sizes, places, exchanged(sizes))
+    return lax.ragged_all_to_all(x, output, *slices, axis_name=axis_name, **groups)
+
+
+def ragged_twin(xs: Any) -> Any:
+    n = len(xs)
+    results = np.zeros((n, 2 * n, *xs.shape[2:]), xs.dtype)
+    for source in range(n):
+        for to in range(n):
+            part = xs[source, to % 4 : to % 4 + 1 + to % 2]
+            results[to, 2 * source : 2 * source + len(part)] = part
+    return results
+
+
 RING = [(0, 1), (1, 2), (2, 3), (3, 0)]
 SOME = [(3, 0), (1, 2)]
 
@@ -134,6 +158,7 @@ COLLECTIVES = {
         lambda xs: exchanged(xs, 1, 1, True),
         lambda n: (3, 2 * n),
     ),
+    "ragged_all_to_all": Collective(ragged, ragged_twin, lambda n: (5, 2)),
     "pswapaxes": Collective(
         lambda x, i, **k: lax.pswapaxes(x, i, 1, **k),
         lambda xs: np.swapaxes(xs, 0, 2),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from .contexts import (
     OptionContext,
     array_garbage_collection_guard,
+    auto_pcast,
     check_tracer_leaks,
     checking_leaks,
     debug_infs,
@@ -48,6 +49,7 @@ __all__ = [
     "OptionContext",
     "TraceKey",
     "array_garbage_collection_guard",
+    "auto_pcast",
     "check_tracer_leaks",
     "checking_leaks",
     "config",

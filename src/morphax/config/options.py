@@ -238,9 +238,8 @@ class Config:
     )
     auto_pcast: bool = option(
         True,
-        "Insert casts between varying and invariant values in shard_map.",
+        "Cast what is the same for all members of shard_map where it meets what varies.",
         trace=True,
-        inert=True,
     )
     use_shardy_partitioner: bool = option(
         True, "Accepted: programs are partitioned by Shardy.", inert=True

@@ -18,6 +18,7 @@ import numpy as np
 from .. import dtypes
 from ..util.messages import message
 from .dims import Dim, Shape, dims, is_static
+from .manual_axis_type import ManualAxisType
 from .mesh import AbstractSharding, split_text, varying_text
 
 # An array, a tracer, a NumPy array, a scalar, or what else has an aval: they share no base class.
@@ -53,6 +54,10 @@ class AbstractValue:
 
     def update_weak_type(self, weak_type: bool) -> AbstractValue:
         """The same aval with another weak type, where the kind of aval has one."""
+        return self
+
+    def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractValue:
+        """The same on other axes of members, where the kind of aval says something of them."""
         return self
 
     def to_tangent_aval(self) -> AbstractValue:
@@ -241,6 +246,13 @@ class ShapedArray(AbstractValue):
         """
         return _shown_sharding(self)
 
+    @property
+    def manual_axis_type(self) -> ManualAxisType:
+        """How the array is on the axes along which members run a program."""
+        return ManualAxisType(varying=self.vma)
+
+    mat = manual_axis_type
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of unsized object")
@@ -269,6 +281,31 @@ class ShapedArray(AbstractValue):
     def update_weak_type(self, weak_type: bool) -> ShapedArray:
         """The same aval with another weak type."""
         return self.update(weak_type=weak_type)
+
+    def update_manual_axis_type(self, mat: ManualAxisType) -> ShapedArray:
+        """The same on other axes of members.
+
+        Raises:
+            ValueError: `mat` names sums that are still to be taken, of which types do not speak.
+
+        Example:
+            >>> import numpy as np
+            >>> from morphax.core import ShapedArray
+            >>> from morphax.sharding import ManualAxisType
+            >>> varying = ManualAxisType(varying={"x"})
+            >>> ShapedArray((2,), np.float32).update_manual_axis_type(varying)
+            ShapedArray(float32[2]{V:x})
+        """
+        if mat.unreduced or mat.reduced:
+            raise ValueError(
+                message(
+                    "ShapedArray.update_manual_axis_type, argument mat",
+                    given=f"{mat}",
+                    expected="axes along which the array varies: types say nothing of sums",
+                    fix="Take the sum with jax.lax.psum.",
+                )
+            )
+        return self.update(vma=mat.varying)
 
     def strip_weak_type(self) -> ShapedArray:
         return self.update(weak_type=False) if self.weak_type else self

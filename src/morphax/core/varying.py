@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
+from ..config import current as current_config
+from ..util.messages import message
 from .aval import Operand
 from .values import aval_of
 
@@ -36,6 +38,19 @@ def vma_of(x: Operand) -> frozenset[Hashable]:
 
 
 def varying_alike(operands: Sequence[Operand]) -> list[Any]:
-    """The operands, each varying over all axes that one of them varies over."""
+    """The operands, each varying over all axes that one of them varies over.
+
+    Raises:
+        ValueError: if casts are not to be made without being asked for (``jax.auto_pcast``).
+    """
+    if not current_config().auto_pcast:
+        raise ValueError(
+            message(
+                "an operation of members, under jax.auto_pcast(False)",
+                given=", ".join([str(aval_of(x)) for x in operands]),
+                expected="operands that vary over the same axes of the mesh",
+                fix="Cast those that are the same for all with lax.pcast(x, axes, to='varying').",
+            )
+        )
     names = frozenset().union(*map(vma_of, operands))
     return [varying_over(x, names) if hasattr(aval_of(x), "vma") else x for x in operands]

@@ -35,6 +35,7 @@ from ..lax.ground.linear_structure import instantiate, zeros
 from ..transforms.jvp import JVPTrace as JVPTrace
 from ..transforms.jvp import JVPTracer as JVPTracer
 from ..transforms.jvp import apply_rule
+from ..transforms.linearize import PartialTrace
 from .rule_table import RuleTable
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "instantiate_zeros",
     "is_undefined_primal",
     "jvp",
+    "linearize",
     "primitive_jvps",
     "primitive_transposes",
     "zeros_like_aval",
@@ -226,3 +228,39 @@ def jvp(
     results = [p for p, _ in pairs]
     pushed = [instantiate_zeros(t) if on else t for (_, t), on in zip(pairs, wanted, strict=True)]
     return (results, pushed, aux) if has_aux else (results, pushed)
+
+
+def linearize(
+    traceable: Any, *primals: Any, has_aux: bool = False, is_vjp: bool = False
+) -> tuple[Any, ...]:
+    """Results of a function of values, and the linear program of their tangents.
+
+    Args:
+        traceable: takes values, returns a sequence of them (with `has_aux`, and something besides);
+            a `linear_util.WrappedFun` or any function.
+        *primals: the arguments.
+        has_aux: whether `traceable` returns a pair of results and something else.
+        is_vjp: accepted for compatibility; the program serves to be transposed, too.
+
+    Returns:
+        The results, which of their tangents are zero, the program that takes a tangent for each
+        argument and gives the others, and the values of its `constvars`; with `has_aux` also what
+        the function returns besides.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> from morphax.interpreters import ad
+        >>> (y,), zero, program, residuals = ad.linearize(lambda x: [x * x], jnp.float32(3.0))
+        >>> y, zero, program
+        (Array(9., dtype=float32), [False], { lambda a:f32[]; b:f32[]. let
+            c:f32[] = mul b a
+            d:f32[] = mul a b
+            e:f32[] = add_any c d
+          in (e,) })
+    """
+    trace = PartialTrace(current_trace())
+    with new_trace(trace):
+        tangents = [trace.new_argument(aval_of(p).to_tangent_aval()) for p in primals]
+        results, pushed, *aux = jvp(traceable, primals, tangents, has_aux, instantiate=False)
+        jaxpr, consts = trace.finish([t for t in pushed if not is_zero(t)])
+    return tuple(results), [is_zero(t) for t in pushed], jaxpr, consts, *aux

@@ -34,6 +34,7 @@ from ..engines.xla.rule_context import LoweringRuleContext as LoweringRuleContex
 from ..engines.xla.rule_context import ModuleContext as ModuleContext
 from ..engines.xla.stablehlo import physical_dtype
 from ..extend.core.rules import set_rule
+from ..runtime.mesh import Mesh as Mesh
 from ..util.messages import message
 from .effect_types import lowerable_effects as lowerable_effects
 from .mlir_programs import LoweringResult as LoweringResult

@@ -23,6 +23,7 @@ from ..core import (
     unknown_function,
 )
 from ..core import StagingTracer as DynamicJaxprTracer
+from ..core import StagingTracer as JaxprTracer
 from ..core.dce import dce_call, eliminate_dead_code, without_dead_code
 from ..transforms.linearize import PartialTrace
 from ..util.messages import message
@@ -30,6 +31,7 @@ from .rule_table import RuleTable
 
 __all__ = [
     "DynamicJaxprTracer",
+    "JaxprTracer",
     "PartialVal",
     "Val",
     "dce_jaxpr",

@@ -357,6 +357,8 @@ if _TYPE_CHECKING:
     from ..parallel.positions import axis_index as axis_index
     from ..parallel.positions import axis_index_p as axis_index_p
     from ..parallel.positions import axis_size as axis_size
+    from ..parallel.ragged_exchange import ragged_all_to_all as ragged_all_to_all
+    from ..parallel.ragged_exchange import ragged_all_to_all_p as ragged_all_to_all_p
     from ..parallel.reductions import pmax as pmax
     from ..parallel.reductions import pmax_p as pmax_p
     from ..parallel.reductions import pmean as pmean
@@ -364,6 +366,8 @@ if _TYPE_CHECKING:
     from ..parallel.reductions import pmin_p as pmin_p
     from ..parallel.reductions import psum as psum
     from ..parallel.reductions import psum_p as psum_p
+    from ..parallel.sending import precv as precv
+    from ..parallel.sending import psend as psend
     from ..parallel.varying import pcast as pcast
     from . import linalg as linalg
     from .contraction.ragged import RaggedDotDimensionNumbers as RaggedDotDimensionNumbers
@@ -449,7 +453,9 @@ __getattr__, __dir__ = _on_demand(
         "..parallel.gathering": ("all_gather", "all_gather_p", "psum_scatter"),
         "..parallel.permutation": ("pbroadcast", "ppermute", "ppermute_p", "pshuffle"),
         "..parallel.positions": ("axis_index", "axis_index_p", "axis_size"),
+        "..parallel.ragged_exchange": ("ragged_all_to_all", "ragged_all_to_all_p"),
         "..parallel.reductions": ("pmax", "pmax_p", "pmean", "pmin", "pmin_p", "psum", "psum_p"),
+        "..parallel.sending": ("precv", "psend"),
         "..parallel.varying": ("pcast",),
     },
 )

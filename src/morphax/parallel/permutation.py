@@ -141,7 +141,7 @@ def ppermute(x: Any, axis_name: Any, perm: Any) -> Any:
     """
     where = "lax.ppermute"
     names = named_axes(where, axis_name)
-    pairs = _checked_pairs(where, perm, joint_size(names))
+    pairs = checked_pairs(where, perm, joint_size(names))
     params = {"axis_name": names, "perm": pairs}
     return map_operands(where, lambda leaf: ppermute_p.bind(leaf, **params), x, names)
 
@@ -208,7 +208,8 @@ def pbroadcast(x: Any, axis_name: Any, source: int) -> Any:
     return map_operands(where, lambda leaf: pbroadcast_p.bind(leaf, **params), x, names)
 
 
-def _checked_pairs(where: str, perm: Any, size: int) -> Pairs:
+def checked_pairs(where: str, perm: Any, size: int) -> Pairs:
+    """Pairs of positions of `size` members; nobody sends twice or receives twice."""
     pairs = tuple(integer_pairs(f"{where}, argument perm", perm))
     for side, what in enumerate(("source", "destination")):
         positions = [pair[side] for pair in pairs]

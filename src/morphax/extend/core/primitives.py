@@ -171,6 +171,7 @@ from ...parallel.exchange import all_to_all_p as all_to_all_p
 from ...parallel.gathering import all_gather_p as all_gather_p
 from ...parallel.permutation import ppermute_p as ppermute_p
 from ...parallel.positions import axis_index_p as axis_index_p
+from ...parallel.ragged_exchange import ragged_all_to_all_p as ragged_all_to_all_p
 from ...parallel.reductions import pmax_p as pmax_p
 from ...parallel.reductions import pmin_p as pmin_p
 from ...parallel.reductions import psum_p as psum_p

@@ -5,17 +5,23 @@ Each function is run by all processes at once, and compares with what one device
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import NamedSharding, P, lax
 from morphax.engines.xla.mesh_axes import MeshAxes
 from morphax.experimental import multihost_utils as hosts
+from morphax.experimental.array_serialization import pytree_serialization, serialization
 from morphax.sharding import Mesh
 
 from ..parallel.devices import on_devices
@@ -222,7 +228,45 @@ def runs_in_a_row() -> None:
     np.testing.assert_allclose(sums, np.arange(50) * 16.0, rtol=1e-3)
 
 
+def checkpoints() -> None:
+    """What all processes have written, all read, over other meshes."""
+    if importlib.util.find_spec("tensorstore") is None:
+        return
+    own = tempfile.mkdtemp()
+    told = hosts.broadcast_one_to_all(np.frombuffer(own.encode().ljust(200), np.uint8))
+    folder = Path(np.asarray(told).tobytes().decode().strip())
+    x, m = DRAW.normal(size=(8, 4)).astype(np.float32), grid()
+    places = [NamedSharding(m, spec) for spec in (P("data", "model"), P(("model", "data")), P())]
+    tree = {"x": jax.device_put(x, places[0]), "both": [jax.device_put(x[0], places[2]), None]}
+    for _ in range(2):
+        pytree_serialization.save(tree, folder / "tree")
+    for place in places:
+        back = pytree_serialization.load(folder / "tree", {"x": place, "both": places[2]})
+        check(back["x"], x)
+        check(back["both"][0], x[0])
+        assert back["x"].sharding == place
+    manager = serialization.GlobalAsyncCheckpointManager(60)
+    done: list[str] = []
+    paths = [str(folder / "x"), str(folder / "y")]
+    manager.serialize_with_paths(
+        [tree["x"], tree["both"][0]], paths, on_commit_callback=lambda: done.append("here")
+    )
+    manager.wait_until_finished()
+    assert done == ["here"] * (jax.process_index("cpu") == 0)
+    check(manager.deserialize_with_paths([places[1]], paths[:1], [(8, 2)])[0], x[:, :2])
+    if jax.process_count("cpu") > 1:
+        with pytest.raises(ValueError, match="of this process alone"):
+            serialization.run_serialization(
+                [jnp.ones(3)], [serialization.get_tensorstore_spec(str(folder / "z"))]
+            )
+    with pytest.raises(RuntimeError, match="in it"):
+        pytree_serialization.save(tree, folder)
+    hosts.sync_global_devices("read")
+    shutil.rmtree(own)
+
+
 PROGRAMS = (
+    checkpoints,
     collectives,
     resharding,
     compiled_and_eager,

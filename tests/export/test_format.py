@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import collections
 import hashlib
 import json
@@ -128,7 +129,11 @@ def test_classes_of_users() -> None:
     assert (result.value, result.unit) == (3.0, "m")
     for changed, told in (
         (blob.replace(b"test.Pair", b"test.Pear"), "called 'test.Pear'"),
-        (blob.replace(b"Zmlyc3Qsc2Vjb25k", b"Zmlyc3Qsc2Vjb25r"), "the fields first, seconk"),
+        (
+            blob.replace(encoded('["first", "second"]'), encoded('["first", "seconk"]')),
+            "the fields first, seconk",
+        ),
+        (blob.replace(encoded('["first", "second"]'), encoded('["first", "second"}')), "names of"),
     ):
         with pytest.raises(ValueError, match=told):
             export.deserialize(sealed(changed))
@@ -143,6 +148,18 @@ def test_classes_of_users() -> None:
     ):
         with pytest.raises(ValueError, match=told):
             register()
+
+
+def encoded(text: str) -> bytes:
+    return base64.b64encode(text.encode())
+
+
+def test_ordered_dictionaries() -> None:
+    args = (collections.OrderedDict(b=1.0, a=2.0),)
+    exported = export.export(jax.jit(lambda x: x))(*args)
+    assert list(export.deserialize(exported.serialize()).call(*args)) == ["b", "a"]
+    with pytest.raises(ValueError, match="an OrderedDict of keys"):
+        export.export(jax.jit(lambda x: x))(collections.OrderedDict({1: 1.0})).serialize()
 
 
 def registered(nodetype: type) -> None:

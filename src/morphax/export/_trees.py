@@ -1,12 +1,15 @@
 """Structures of arguments and results as plain data, and classes of users among them.
 
 Lists, tuples, dictionaries with names for keys, `None` and leaves are known.  A class of the user
-must be registered under a name, by which another process finds its own class.
+must be registered under a name, by which another process finds its own class.  Exported programs
+and checkpoints (`morphax.experimental.array_serialization`) share the names.
 """
 
 from __future__ import annotations
 
 import base64
+import json
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -134,11 +137,11 @@ def register_namedtuple_serialization(nodetype: type[T], *, serialized_name: str
         )
 
     def read(data: bytes) -> Any:
-        names = tuple(data.decode().split(","))
-        if names != (fields or ("",)):
+        names = _names(data)
+        if names != tuple(fields):
             raise ValueError(
                 message(
-                    f"export.deserialize, named tuple {serialized_name}",
+                    f"reading of a tree, named tuple {serialized_name}",
                     given=f"the fields {', '.join(names)}",
                     expected=f"those of {nodetype!r}: {', '.join(fields)}",
                     fix="Register a class with the fields it had when it was exported.",
@@ -150,12 +153,23 @@ def register_namedtuple_serialization(nodetype: type[T], *, serialized_name: str
         _Registration(
             nodetype,
             serialized_name,
-            lambda data: ",".join(fields).encode(),
+            lambda data: json.dumps(fields).encode(),
             read,
             lambda data, children: nodetype(*children),
         )
     )
     return nodetype
+
+
+def _names(data: bytes) -> tuple[str, ...]:
+    """Names that a node was written with, as a list of JSON."""
+    try:
+        names = json.loads(data)
+    except ValueError:
+        names = None
+    if not isinstance(names, list) or not all([isinstance(name, str) for name in names]):
+        raise refused(f"names of fields: {data!r:.80}")
+    return tuple(names)
 
 
 def _add(new: _Registration) -> None:
@@ -185,10 +199,15 @@ def tree_as_data(structure: PyTreeDef, where: str) -> Any:
         return [kind.__name__, children]
     if kind is dict and all([isinstance(key, str) for key in data]):
         return ["dict", list(data), children]
+    name, written = class_as_bytes(kind, data, where)
+    return ["class", name, base64.b64encode(written).decode("ascii"), children]
+
+
+def class_as_bytes(kind: type, data: Any, where: str) -> tuple[str, bytes]:
+    """The name of a node's class and its data; `ValueError` if the class is not registered."""
     if kind in _by_type:
         known = _by_type[kind]
-        text = base64.b64encode(known.serialize_auxdata(data)).decode("ascii")
-        return ["class", known.name, text, children]
+        return known.name, known.serialize_auxdata(data)
     raise ValueError(
         message(
             where,
@@ -217,7 +236,7 @@ def tree_of_data(data: Any) -> PyTreeDef:
         case ["dict", list(keys)] if all([isinstance(key, str) for key in keys]):
             return build(default_registry, (dict, sorted(keys)), children)
         case ["class", str(name), str(text)]:
-            return _node(name, _decoded(text), children)
+            return node_of_class(name, _decoded(text), children)
     raise refused(f"no structure: {data!r:.80}")
 
 
@@ -228,22 +247,58 @@ def _decoded(text: str) -> bytes:
         raise refused(f"data of a class: {text!r:.80}") from None
 
 
-def _node(name: str, data: bytes, children: Sequence[PyTreeDef]) -> PyTreeDef:
+def node_of_class(name: str, data: bytes, children: Sequence[PyTreeDef]) -> PyTreeDef:
+    """A node of the class that is registered as `name`, with the data it was written with."""
     if name not in _by_name:
         raise ValueError(
             message(
-                "export.deserialize",
+                "reading of a tree",
                 given=f"a tree with a class that is called {name!r}",
                 expected=f"one of the registered names: {', '.join(_by_name) or 'there are none'}",
                 fix="Call export.register_pytree_node_serialization for the class first.",
             )
         )
     known = _by_name[name]
-    aux = known.deserialize_auxdata(data)
-    if known.from_children is None:
-        return PyTreeDef.from_node_data_and_children(
-            default_registry, (known.nodetype, aux), children
+    try:
+        aux = known.deserialize_auxdata(data)
+        if known.from_children is None:
+            return PyTreeDef.from_node_data_and_children(
+                default_registry, (known.nodetype, aux), children
+            )
+        leaves = iter(range(sum([child.num_leaves for child in children])))
+        parts = [c.unflatten([next(leaves) for _ in range(c.num_leaves)]) for c in children]
+        return tree.structure(known.from_children(aux, parts))
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            message(
+                "reading of a tree",
+                given=f"a node {name!r} with the data {data!r:.80} and {len(children)} children: "
+                f"{error}",
+                expected=f"what a {known.nodetype!r} is made of",
+                fix="Read it with the class as it was when it was written.",
+            )
+        ) from error
+
+
+def _keys_as_bytes(keys: Sequence[Any]) -> bytes:
+    if all([isinstance(key, str) for key in keys]):
+        return json.dumps(keys).encode()
+    raise ValueError(
+        message(
+            "export",
+            given=f"an OrderedDict of keys {keys!r:.80}",
+            expected="strings for keys",
+            fix="Make them strings with str.",
         )
-    leaves = iter(range(sum([child.num_leaves for child in children])))
-    parts = [child.unflatten([next(leaves) for _ in range(child.num_leaves)]) for child in children]
-    return tree.structure(known.from_children(aux, parts))
+    )
+
+
+_add(
+    _Registration(
+        OrderedDict,
+        "collections.OrderedDict",
+        _keys_as_bytes,
+        _names,
+        lambda keys, children: OrderedDict(zip(keys, children, strict=True)),
+    )
+)

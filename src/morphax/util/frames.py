@@ -1,9 +1,9 @@
 """Find the line of the *user's* program that is running now.
 
 A frame belongs to the user when its code was not compiled from a file of this package (nor from
-`contextlib`, which our context managers go through).  Recording a
-place costs a walk over a few frames and one small tuple, the code object and the instruction
-offset: text is made only when somebody reads it.
+`contextlib` and what runs coroutines and threads, through which calls go).  Recording a place costs
+a walk over a few frames and one small tuple, the code object and the instruction offset: text is
+made only when somebody reads it.
 """
 
 from __future__ import annotations
@@ -31,8 +31,16 @@ class _Paths(list[str]):
         _is_internal.clear()
 
 
+_LIBRARY: Final = str(Path(contextlib.__file__).parent)
 internal_paths = _Paths(
-    ["<frozen", str(Path(__file__).resolve().parent.parent) + "/", contextlib.__file__]
+    [
+        "<frozen",
+        str(Path(__file__).resolve().parent.parent) + "/",
+        *[
+            f"{_LIBRARY}/{name}"
+            for name in ("contextlib.py", "threading.py", "asyncio/", "concurrent/futures/")
+        ],
+    ]
 )
 """What begins so is no line of the user: files of this package, and those of interpreters that do
 not want to be blamed."""

@@ -121,11 +121,11 @@ class Array(HasAval):
     def buffer_at(self, place: Sharding) -> Any:
         """The numbers as a buffer at `place`."""
         if place is not self.place:
-            if not self._is_unplaced():
+            if place.plain is not self.place.plain and not self._is_unplaced():
                 guard_transfer("device_to_device", self, place)
             return self._at_other(place)
         if self._buffer is None:
-            self._buffer = buffers.to_device(self.to_host(), place)
+            self._buffer = moved_buffer(self, place)
         return self._buffer
 
     def placed(self, place: Sharding, committed: bool) -> Array:
@@ -145,14 +145,13 @@ class Array(HasAval):
         return Array(aval, host_at(place, self._host), buffer, place, committed)
 
     def copied(self) -> Array:
-        """The same numbers at the same place, in memory of their own."""
+        """The same numbers at the same place, row by row in memory of their own."""
         self._check_not_deleted()
-        if self._buffer is not None and not can_be_read_fast(self.place):
-            return Array(
-                self.aval, None, moved_buffer(self, self.place), self.place, self._committed
-            )
+        place = self.place.plain
+        if self._buffer is not None and not can_be_read_fast(place):
+            return Array(self.aval, None, moved_buffer(self, place), place, self._committed)
         host = host_memory.aligned_copy(self.to_host())
-        return Array(self.aval, host, None, self.place, self._committed)
+        return Array(self.aval, host, None, place, self._committed)
 
     def clone(self) -> Array:
         """The same numbers as another array, which deleting this one leaves."""
@@ -237,19 +236,20 @@ class Array(HasAval):
     @property
     def sharding(self) -> Sharding:
         """How the array is laid out over devices."""
-        return self.place
+        return self.place.plain
 
     @property
     def device(self) -> Any:
         """The device of the array, or its sharding if there are several."""
         devices = self.place.device_set
-        return next(iter(devices)) if len(devices) == 1 else self.place
+        return next(iter(devices)) if len(devices) == 1 else self.sharding
 
     @property
     def format(self) -> Format:
         """In which order the elements lie in memory, and on which devices."""
         self._check_not_deleted()
-        return Format(buffers.layout(self._buffer, self.ndim), self.sharding)
+        order = self.place.element_order or buffers.layout(self._buffer, self.ndim)
+        return Format(order, self.sharding)
 
     def devices(self) -> set[Any]:
         """All devices that hold a part of the array."""

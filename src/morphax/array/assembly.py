@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes
-from ..core import Format, ShapedArray
+from ..core import AutoLayout, Format, ShapedArray
 from ..runtime.buffers import joined
 from ..runtime.device import Device
+from ..runtime.laid_out import Order, laid_out
 from ..runtime.membership import own_devices
 from ..runtime.sharding import Index, Sharding
 from ..util.messages import described, message
 from .array import Array
-from .placement import device_put
+from .placement import device_put, in_order
 
 
 def make_array_from_callback(
@@ -87,7 +88,8 @@ def make_array_from_single_device_arrays(
         Array([0, 1, 2], dtype=int32)
     """
     where = "make_array_from_single_device_arrays"
-    place = checked_sharding(where, sharding)
+    target = checked_sharding(where, sharding)
+    place = target.plain
     devices = own_devices(place)
     by_device = {_device_of(where, x): x for x in arrays}
     if len(by_device) < len(arrays) or set(by_device) != set(devices):
@@ -101,7 +103,7 @@ def make_array_from_single_device_arrays(
             )
         )
     if not devices:
-        return _without_own_parts(where, tuple(shape), place, dtype)
+        return _without_own_parts(where, tuple(shape), target, dtype)
     parts = [by_device[device] for device in devices]
     part_shape = place.shard_shape(tuple(shape))
     kind = parts[0].dtype if dtype is None else dtypes.requested(dtype, where)
@@ -116,14 +118,21 @@ def make_array_from_single_device_arrays(
                     fix="Cut the array as sharding.devices_indices_map(shape) says.",
                 )
             )
+    order = target.element_order or _common_order(parts)
+    place = in_order(place, order)
     if place.num_devices == 1:
         return parts[0].placed(place, committed=True)
     if isinstance(kind, dtypes.ExtendedDType):
         return _joined_in_host_memory(tuple(shape), place, by_device)
     aval = place.typed(ShapedArray(tuple(shape), kind, parts[0].weak_type))
-    return Array(
-        aval, None, joined([x.buffer_at(x.place) for x in parts], aval, place), place, True
-    )
+    own = [x.buffer_at(laid_out(x.place, place.element_order)) for x in parts]
+    return Array(aval, None, joined(own, aval, place.plain), place, True)
+
+
+def _common_order(parts: Sequence[Array]) -> Order:
+    """How the elements of parts lie in memory, row by row unless they do alike."""
+    orders = {x.place.element_order for x in parts}
+    return orders.pop() if len(orders) == 1 else None
 
 
 def _without_own_parts(where: str, shape: tuple[int, ...], place: Sharding, dtype: Any) -> Array:
@@ -131,7 +140,7 @@ def _without_own_parts(where: str, shape: tuple[int, ...], place: Sharding, dtyp
     _check_dtype_is_given(where, dtype)
     place.shard_shape(shape)
     aval = place.typed(ShapedArray(shape, dtypes.requested(dtype, where)))
-    return Array(aval, None, joined([], aval, place), place, True)
+    return Array(aval, None, joined([], aval, place.plain), place, True)
 
 
 def _check_dtype_is_given(where: str, dtype: Any) -> None:
@@ -160,7 +169,9 @@ def _joined_in_host_memory(
 def checked_sharding(where: str, sharding: Any) -> Sharding:
     """The sharding that a user passed to the function `where`; `TypeError` if it is none."""
     if isinstance(sharding, Format):
-        sharding = sharding.row_major(f"{where}, argument sharding")
+        argument = f"{where}, argument sharding"
+        if isinstance(sharding.sharding, Sharding) and not isinstance(sharding.layout, AutoLayout):
+            return in_order(sharding.sharding, sharding.order(argument), argument)
     if isinstance(sharding, Sharding):
         return sharding
     raise TypeError(

@@ -7,6 +7,7 @@ them run.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..runtime import buffers
@@ -57,11 +58,32 @@ def host_at(place: Sharding, host: Any) -> Any:
     return host if membership() is None or is_readable(place) else None
 
 
+Reorder = Callable[[Any, "Array", Sharding, Sharding], Any]
+
+_reorder: Reorder
+
+
+def reorder_by(means: Reorder) -> None:
+    """Say how the elements of a buffer come to lie in another order, which programs do.
+
+    Args:
+        means: buffer, array that has the numbers, where the buffer is, the same place with another
+            order → a new buffer.
+    """
+    global _reorder
+    _reorder = means
+
+
 def moved_buffer(x: Array, place: Sharding) -> Any:
     """A new buffer at `place`, straight from device to device where that is possible."""
-    source = x._buffer
-    if source is None:
+    if place.element_order is not None:
+        return _reorder(x.buffer_at(place.plain), x, place.plain, place)
+    source, own = x._buffer, x.place
+    if source is None or (own.element_order is not None and x._host is not None):
         return buffers.to_device(x.to_host(), place)
+    if own.element_order is not None:
+        source = _reorder(source, x, own, own.plain)
+        return type(x)(x.aval, None, source, own.plain).buffer_at(place)
     if membership() is not None and not is_readable(x.place):
         return _between_processes.moved(x, place)
     if (platform := place.platform) != "cpu" and source.platform() == platform:

@@ -19,6 +19,7 @@ from ..runtime import buffers
 from ..runtime.current_mesh import sharding_of_spec
 from ..runtime.device import Device
 from ..runtime.devices import host_is_default
+from ..runtime.laid_out import Order, laid_out
 from ..runtime.membership import membership
 from ..runtime.sharding import Sharding, SingleDeviceSharding, default_place
 from ..runtime.transfer_guard import guard_transfer
@@ -130,19 +131,24 @@ def sharding_of(place: Any, current: Sharding) -> Sharding:
 
 
 def _sharding(place: Any, x: Array | None = None) -> Sharding:
-    """The sharding that `place` means, for `x` if that depends on where it is."""
+    """The sharding that `place` means, for `x` if that depends on where it is.
+
+    Elements of an array lie in the order in which they did, unless a `Format` says otherwise.
+    """
+    order = None if x is None else x.place.element_order
     if isinstance(place, Sharding):
-        return place
+        return place if order is None else in_order(place, order)
     if isinstance(place, Space) and x is not None:
         return sharding_in(place, x.sharding)
     if isinstance(place, Device):
-        return SingleDeviceSharding(place)
+        return in_order(SingleDeviceSharding(place), order)
     if isinstance(place, PartitionSpec):
         return sharding_of_spec(place, "device_put, argument device")
     if isinstance(place, Format) and isinstance(place.sharding, Sharding):
         if not isinstance(place.layout, AutoLayout):
-            ndim = None if x is None else x.ndim
-            return place.row_major("device_put, argument device", ndim)
+            where = "device_put, argument device"
+            order = place.order(where, None if x is None else x.ndim)
+            return place.sharding if order is None else in_order(place.sharding, order, where)
     raise ValueError(
         message(
             "device_put, argument device",
@@ -151,6 +157,26 @@ def _sharding(place: Any, x: Array | None = None) -> Sharding:
             fix="Pass an element of jax.devices() or a jax.sharding.Sharding.",
         )
     )
+
+
+def in_order(place: Sharding, order: Order, where: str | None = None) -> Sharding:
+    """The place of arrays whose elements lie in an order, which they do in default memories only.
+
+    Raises:
+        ValueError: if `place` is another memory, and `where` says who asks for it.
+    """
+    if place.own_memory is place.plain:
+        return laid_out(place, order)
+    if where is not None:
+        raise ValueError(
+            message(
+                where,
+                given=f"the layout {order} in the memory {place.memory_kind!r}",
+                expected="the default memory of the devices, where programs lay arrays out",
+                fix="Leave the layout open there, Format(None, sharding).",
+            )
+        )
+    return place.plain
 
 
 def _shares_memory(x: Array, y: Array) -> bool:

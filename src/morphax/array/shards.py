@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, final
 
 from ..runtime.buffers import parts_of
 from ..runtime.device import Device
+from ..runtime.laid_out import laid_out
 from ..runtime.sharding import Index, Sharding, SingleDeviceSharding
 
 if TYPE_CHECKING:
@@ -74,17 +75,18 @@ class Shard:
 
 def shards_of(x: Array) -> list[Shard]:
     """The parts of an array, device by device; those of other processes have no data."""
-    place = x.place
+    place, order = x.sharding, x.place.element_order
     if isinstance(place, SingleDeviceSharding):
         return [Shard(place.device, place, x.shape, x if place.is_fully_addressable else None)]
     memory = place.memory_kind
-    parts = iter(parts_of(x.buffer_at(place)))
+    parts = iter(parts_of(x.buffer_at(x.place)))
     aval = x.aval.update(shape=place.shard_shape(x.shape), sharding=None)
     mine = place.addressable_devices
 
     def data_at(device: Device) -> Array | None:
         if device not in mine:
             return None
-        return type(x)(aval, None, next(parts), SingleDeviceSharding(device, memory), True)
+        own = laid_out(SingleDeviceSharding(device, memory), order)
+        return type(x)(aval, None, next(parts), own, True)
 
     return [Shard(d, place, x.shape, data_at(d)) for d in place.device_assignment]

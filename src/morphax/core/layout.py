@@ -18,6 +18,10 @@ class AutoLayout:
 
     __slots__ = ()
 
+    def to_xla(self, ndim: int) -> str:
+        """How XLA is asked to choose."""
+        return "auto"
+
     def __repr__(self) -> str:
         return "AUTO"
 
@@ -56,7 +60,7 @@ class Layout:
 
     def check_rank(self, ndim: int, where: str) -> None:
         """Raise `ValueError` unless these are the axes of arrays of `ndim` axes."""
-        if len(self.major_to_minor) != ndim:
+        if sorted(self.major_to_minor) != list(range(ndim)):
             raise ValueError(
                 message(
                     where,
@@ -66,6 +70,34 @@ class Layout:
                 )
             )
 
+    @property
+    def is_row_major(self) -> bool:
+        """Whether it is that of C: no other order of axes, and no tiles."""
+        return not self.tiling and self.major_to_minor == tuple(range(len(self.major_to_minor)))
+
+    def order(self, where: str, ndim: int | None = None) -> Layout | None:
+        """What tells such arrays from those that lie row by row; `None` for these.
+
+        Args:
+            where: who asks, for error text.
+            ndim: how many axes the array has, if that is known.
+
+        Raises:
+            ValueError: if the array has other axes, or the layout has tiles or packs elements.
+        """
+        self.check_rank(len(self.major_to_minor) if ndim is None else ndim, where)
+        if self.tiling or self.sub_byte_element_size_in_bits:
+            raise ValueError(
+                message(
+                    where,
+                    given=described(self),
+                    expected="an order of axes alone, such as Layout((1, 0)): where there are "
+                    "tiles, the device has them without being asked",
+                    fix="Leave tiling and sub_byte_element_size_in_bits out.",
+                )
+            )
+        return None if self.is_row_major else Layout(self.major_to_minor, ())
+
     def update(self, **changes: Any) -> Layout:
         """The same layout with some fields changed."""
         return replace(self, **changes)
@@ -74,6 +106,21 @@ class Layout:
     def row_major(cls, ndim: int) -> Layout:
         """The layout of C, without tiles."""
         return cls(tuple(range(ndim)), ())
+
+    def to_xla(self, ndim: int) -> str:
+        """XLA's notation, for values of `ndim` axes; those that are not named are the minor ones.
+
+        Example:
+            >>> from morphax.core import Layout
+            >>> Layout((1, 0)).to_xla(2), Layout((0, 1), ((8, 128),)).to_xla(2)
+            ('{0,1}', '{1,0:T(8,128)}')
+        """
+        order = (*self.major_to_minor, *range(len(self.major_to_minor), ndim))
+        tiles = "".join([f"({','.join(map(str, tile))})" for tile in self.tiling or ()])
+        bits = self.sub_byte_element_size_in_bits
+        rest = f"{'T' * bool(tiles)}{tiles}{f'E({bits})' if bits else ''}"
+        axes = ",".join(map(str, reversed(order)))
+        return f"{{{axes}{':' * bool(rest)}{rest}}}"
 
     @classmethod
     def from_xla(cls, text: str) -> Layout:
@@ -127,33 +174,10 @@ class Format:
             fix = "Pass a sharding too: a Layout is that of the parts on each device."
             raise ValueError(_refusal("sharding", None, expected, fix))
 
-    def row_major(self, where: str, ndim: int | None = None) -> Any:
-        """The sharding; arrays lie row by row outside of programs.
-
-        Args:
-            where: who asks, for error text.
-            ndim: how many axes the array has, if that is known.
-
-        Raises:
-            ValueError: if the layout is another one.
-        """
+    def order(self, where: str, ndim: int | None = None) -> Layout | AutoLayout | None:
+        """What tells such arrays from those that lie row by row, see `Layout.order`."""
         layout = self.layout
-        if isinstance(layout, Layout):
-            if ndim is not None:
-                layout.check_rank(ndim, where)
-            in_order = layout.major_to_minor == tuple(range(len(layout.major_to_minor)))
-            if not in_order or layout.tiling or layout.sub_byte_element_size_in_bits:
-                raise ValueError(
-                    message(
-                        where,
-                        given=described(layout),
-                        expected="an array whose elements lie row by row, Layout((0, 1, ...)): "
-                        "those that programs take and give, and those outside, do",
-                        fix="Leave the layout open, Format(None, sharding), and lay values out "
-                        "inside of the program, by experimental.layout.with_layout_constraint.",
-                    )
-                )
-        return self.sharding
+        return layout.order(where, ndim) if isinstance(layout, Layout) else layout
 
 
 def _refusal(argument: str, given: Any, expected: str, fix: str) -> str:

@@ -7,9 +7,11 @@ no, and is loaded when it is first asked.
 
 from __future__ import annotations
 
+from ..array.moves import reorder_by as _reorder_by
 from . import xla as _xla
 from .choice import register as _register
 from .reference.engine import REFERENCE as _REFERENCE
 
+_reorder_by(lambda *given: _xla.reordered(*given))
 _register(lambda: _REFERENCE)
 _register(lambda: _xla.XLA)

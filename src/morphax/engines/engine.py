@@ -56,11 +56,11 @@ class Plan(ABC):
 
     def operand_formats(self) -> list[Format]:
         """How the program takes its operands; empty for one that it does not use."""
-        return _row_major(self.in_avals, self.places.operands)
+        return _formats(self.in_avals, self.places.operands)
 
     def result_formats(self) -> list[Format]:
         """How the program gives its results."""
-        return _row_major(self.out_avals, self.places.chosen_results())
+        return _formats(self.out_avals, self.places.chosen_results())
 
     @abstractmethod
     def as_text(self) -> str:
@@ -110,6 +110,8 @@ class Engine(ABC):
         """The results of one operation at a place, bound to it if `committed`."""
 
 
-def _row_major(avals: Sequence[ShapedArray], places: Sequence[Sharding]) -> list[Format]:
-    each = zip(avals, places, strict=True)
-    return [Format(Layout.row_major(len(aval.shape)), place) for aval, place in each]
+def _formats(avals: Sequence[ShapedArray], places: Sequence[Sharding]) -> list[Format]:
+    return [
+        Format(place.element_order or Layout.row_major(len(aval.shape)), place.plain)
+        for aval, place in zip(avals, places, strict=True)
+    ]

@@ -173,9 +173,9 @@ def _delivered(
         return output
     dtype = np.result_type(np.int32, *[aval_of(x).dtype for x in (input_offsets, output_offsets)])
     sent = stack([convert(x, dtype) for x in (input_offsets, send_sizes, output_offsets)])
-    groups = {"axis_index_groups": axis_index_groups}
-    starts, sizes, places = unstack(all_to_all(sent, axis_name, 1, 1, tiled=True, **groups))
-    everything = all_gather(operand, axis_name, tiled=True, **groups)
+    arrived = all_to_all(sent, axis_name, 1, 1, axis_index_groups=axis_index_groups, tiled=True)
+    starts, sizes, places = unstack(arrived)
+    everything = all_gather(operand, axis_name, axis_index_groups=axis_index_groups, tiled=True)
     source = _source(starts, sizes, places, out_shape[0], shape[0], everything.aval.shape[0])
     row = tuple(range(1, len(shape)))
     taken = gather(

@@ -52,7 +52,7 @@ class OneSided(Collective):
         """The other side waits for it, whether or not its result is used."""
         return frozenset([IOEffect()])
 
-    def attributes(self, b: Builder, axis_name: Any, perm: Pairs) -> dict[str, str]:
+    def attributes(self, b: Builder, axis_name: Any, perm: Pairs) -> dict[str, Any]:
         """Between which devices; `NotImplementedError` for a platform that has no such thing."""
         if b.module.platform not in _GPUS:
             raise NotImplementedError(

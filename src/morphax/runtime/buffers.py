@@ -140,6 +140,10 @@ def to_host(buffer: Any, dtype: Any = None, place: Sharding | None = None) -> np
             host = _gathered(buffer, place)
     except reported_by_xla() as error:
         raise_failure(error, "reading an array that a program computes")
+    if not host.flags.c_contiguous:
+        # Its elements lie in another order on the device.
+        host = host_memory.aligned_copy(host)
+        host.flags.writeable = False
     return opaque_of(host, dtype) if is_opaque(dtype) else host
 
 

@@ -42,6 +42,7 @@ def lies_alike(place: Sharding, other: Sharding, ndim: int) -> bool:
     return (
         place.device_assignment == other.device_assignment
         and place.memory_kind == other.memory_kind
+        and place.element_order == other.element_order
         and deals_alike(place, other, ndim)
     )
 
@@ -102,7 +103,12 @@ def _orders(parts: int, axes: Axes) -> Iterator[tuple[tuple[Hashable, ...], Axes
 
 @cache
 def layout_of(place: Sharding, ndim: int) -> tuple[Any, list[Device]]:
-    """Jaxlib's sharding for arrays of `ndim` axes at a place, and its devices in this process."""
+    """Jaxlib's sharding for arrays of `ndim` axes at a place, and its devices in this process.
+
+    Whoever makes a buffer asks, so that none whose elements lie row by row gets to another place:
+    those that make one in another order say that they know, by asking for the plain place.
+    """
+    assert place.element_order is None, f"a buffer that is made row by row gets to {place!r}"
     devices = place.device_assignment
     # Of the default memory jaxlib is faster without the name.
     kind = None if place is place.own_memory else place.memory_kind

@@ -9,11 +9,18 @@ from weakref import WeakValueDictionary
 from ..core.partition_spec import PartitionSpec
 from .device import Device
 from .gspmd_sharding import repeated_on
+from .laid_out import Order, laid_out
 from .mesh import Mesh
 from .named_sharding import NamedSharding
 from .sharding import Sharding
 
-_Key = tuple[tuple[Sharding, ...], tuple[Sharding | None, ...], tuple[Device, ...], Mesh | None]
+_Key = tuple[
+    tuple[Sharding, ...],
+    tuple[Sharding | None, ...],
+    tuple[Device, ...],
+    Mesh | None,
+    tuple[Order, ...],
+]
 
 
 @final
@@ -26,14 +33,16 @@ class Places:
         devices: the device assignment, in the order in which the program numbers them.
         mesh: of which places speak that the compiler chooses; that of operands or results if
             they have one.
+        orders: how the elements of each result are to lie in memory, where not all lie row by row.
     """
 
-    __slots__ = ("__weakref__", "devices", "mesh", "operands", "results")
+    __slots__ = ("__weakref__", "devices", "mesh", "operands", "orders", "results")
 
     operands: tuple[Sharding, ...]
     results: tuple[Sharding | None, ...]
     devices: tuple[Device, ...]
     mesh: Mesh | None
+    orders: tuple[Order, ...]
 
     def __new__(
         cls,
@@ -41,13 +50,14 @@ class Places:
         results: tuple[Sharding | None, ...],
         devices: tuple[Device, ...],
         mesh: Mesh | None = None,
+        orders: tuple[Order, ...] = (),
     ) -> Places:
-        key = operands, results, devices, _mesh_of((*operands, *results)) or mesh
+        key = operands, results, devices, _mesh_of((*operands, *results)) or mesh, orders
         known = _interned.get(key)
         if known is not None:
             return known
         places = super().__new__(cls)
-        places.operands, places.results, places.devices, places.mesh = key
+        places.operands, places.results, places.devices, places.mesh, places.orders = key
         return _interned.setdefault(key, places)
 
     @classmethod
@@ -77,7 +87,18 @@ class Places:
 
     def with_results(self, results: Sequence[Sharding | None]) -> Places:
         """The same with other places of results."""
-        return Places(self.operands, tuple(results), self.devices, self.mesh)
+        return Places(self.operands, tuple(results), self.devices, self.mesh, self.orders)
+
+    def in_order(self, operands: Sequence[Order], results: Sequence[Order]) -> Places:
+        """The same for elements in these orders; those of `None` lie as they do here."""
+        each = zip(self.operands, operands, strict=True)
+        taken = tuple([laid_out(place, order) if order else place for place, order in each])
+        given = tuple([self.order_of(i) or order for i, order in enumerate(results)])
+        return Places(taken, self.results, self.devices, self.mesh, given)
+
+    def order_of(self, result: int) -> Order:
+        """How the elements of a result are to lie in memory."""
+        return self.orders[result] if self.orders else None
 
     def chosen_results(self) -> tuple[Sharding, ...]:
         """The places of results, once the compiler has chosen them."""
@@ -85,7 +106,7 @@ class Places:
 
     def forwarded_from(self, operand: int | None) -> Sharding:
         """The place of a result that is an operand, or, if `None`, a constant."""
-        return self.whole if operand is None else self.operands[operand]
+        return self.whole if operand is None else self.operands[operand].plain
 
     @property
     def whole(self) -> Sharding:
@@ -112,8 +133,9 @@ def _whole_on(devices: tuple[Device, ...], mesh: Mesh | None) -> Sharding:
 
 def _mesh_of(places: Iterable[Sharding | None]) -> Mesh | None:
     for place in places:
-        if isinstance(place, NamedSharding) and isinstance(place.mesh, Mesh):
-            return place.mesh
+        plain = None if place is None else place.plain
+        if isinstance(plain, NamedSharding) and isinstance(plain.mesh, Mesh):
+            return plain.mesh
     return None
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, final
 from weakref import WeakValueDictionary
 
 from ..config import current as current_config
+from ..core.layout import AutoLayout, Layout
 from ..core.mesh import AbstractSharding
 from ..util.memo import memoize
 from ..util.messages import described, message
@@ -90,6 +91,16 @@ class Sharding(ABC):
         return self
 
     @property
+    def plain(self) -> Sharding:
+        """The same, but that elements lie row by row in memory; see `runtime.laid_out`."""
+        return self
+
+    @property
+    def element_order(self) -> Layout | AutoLayout | None:
+        """How elements lie in memory, where that is not row by row."""
+        return None
+
+    @property
     def brief(self) -> Any:
         """What messages call the place."""
         return self
@@ -135,6 +146,8 @@ class Sharding(ABC):
     def is_equivalent_to(self, other: Sharding, ndim: int) -> bool:
         """Whether both lay out every array of `ndim` axes alike."""
         if self.memory_kind != other.memory_kind or self.device_set != other.device_set:
+            return False
+        if self.element_order != other.element_order:
             return False
         if self.is_fully_replicated and other.is_fully_replicated:
             return True

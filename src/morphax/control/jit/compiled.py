@@ -218,8 +218,9 @@ class Compiled(Stage):
         committed = False
         for x, place in zip(operands, self._plan.places.operands, strict=True):
             if x._committed:
-                own = x.place.own_memory
-                if x.place is not place and own is not place and not lies_alike(own, place, x.ndim):
+                # Elements that lie in another order are copied.
+                own, plain = x.place.own_memory, place.plain
+                if x.place is not place and own is not plain and not lies_alike(own, plain, x.ndim):
                     raise ValueError(self._wrong_place(operands, place))
                 committed = True
         return committed

@@ -38,6 +38,7 @@ from ...util.parameter_keys import key_of
 from ..chosen_arguments import Choice, StaticArguments, split_static
 from ..remembered import remembered
 from .compiled import Compiled
+from .element_orders import element_orders
 from .jit_options import (
     JitOptions,
     check_disjoint,
@@ -206,6 +207,7 @@ class PjitFunction:
             captured,
             device=options.device,
             spread=spread_of(jaxpr, *wanted, where),
+            orders=element_orders(jaxpr, sharded.orders if sharded else ((), ())),
         )
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:

@@ -69,7 +69,7 @@ class Lowered(Stage):
                 params["name"],
                 self.donate_argnums,
                 self._lowering.platform,
-                places=places if type(places := traced._place) is Places else None,
+                places=places if type(places := traced.in_order(traced._place)) is Places else None,
                 keep_unused=params["keep_unused"],
                 locations=locations,
             )

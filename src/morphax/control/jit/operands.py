@@ -13,6 +13,7 @@ from ...dtypes import float0
 from ...engines.reference.eager import as_array
 from ...runtime.buffers import copied_to_device
 from ...runtime.current_mesh import mesh_with_axes
+from ...runtime.laid_out import laid_out
 from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from ...runtime.transfer_guard import guard_transfer
@@ -35,7 +36,7 @@ def put(x: Operand, aval: ShapedArray, place: Sharding) -> Array:
     if (type(x) not in _NUMBERS and not isinstance(x, np.generic)) or aval.dtype == float0:
         return as_array(x)
     guard_transfer("host_to_device", x, place)
-    host = np.asarray(x, aval.dtype)
+    host, place = np.asarray(x, aval.dtype), place.plain
     return Array(aval, None, copied_to_device(host, aval, place), place)
 
 
@@ -49,10 +50,12 @@ def as_operands(
 
 def stand_in(x: Any) -> Any:
     """For what has a shape and a sharding, an array without numbers that is committed to it."""
-    sharding = x.format.row_major("lower") if isinstance(x, ShapeDtypeStruct) else None
+    sharding = x.format.sharding if isinstance(x, ShapeDtypeStruct) else None
     if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, AbstractMesh):
         mesh = mesh_with_axes(sharding.mesh)
         sharding = sharding if mesh is None else sharding.update(mesh=mesh)
     if not isinstance(sharding, Sharding):
         return x
-    return Array(shape_aval(x), None, None, sharding, True)
+    aval = shape_aval(x)
+    order = x.format.order("lower, argument sharding", aval.ndim)
+    return Array(aval, None, None, laid_out(sharding, order), True)

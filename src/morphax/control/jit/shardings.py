@@ -107,7 +107,8 @@ def chosen_places(
         ShardingTree.of(in_shardings, "in_shardings"),
         ShardingTree.of(out_shardings, "out_shardings"),
     )
-    named = devices_of_shardings([*trees[0].leaves, *trees[1].leaves])
+    named = devices_of_shardings([*trees[0].shardings, *trees[1].shardings])
     if named is None:
         return _device(device, backend), trees
-    return agreed_device([_device(device, backend), *named]), None
+    chosen = agreed_device([_device(device, backend), *named])
+    return chosen, trees if trees[0].has_formats or trees[1].has_formats else None

@@ -28,6 +28,7 @@ from ...core.partition_spec import PartitionSpec
 from ...lax.shape.resharding import reshard_p, resharded
 from ...lax.shape.sharding_constraint import sharding_constraint_p, with_sharding_constraint
 from ...runtime.current_mesh import get_abstract_mesh, mesh_with_axes, sharding_of_spec
+from ...runtime.laid_out import Order
 from ...runtime.named_sharding import NamedSharding, named
 from ...runtime.places import Places, whole_on_devices_of
 from ...runtime.sharding import Sharding, SingleDeviceSharding
@@ -92,7 +93,7 @@ class Spread:
 def _committed_place(x: Any) -> Sharding | None:
     if type(x) is Array:
         return x.place.own_memory if x.committed else None
-    sharding = x.format.row_major("lower") if isinstance(x, ShapeDtypeStruct) else None
+    sharding = x.format.sharding if isinstance(x, ShapeDtypeStruct) else None
     return sharding if isinstance(sharding, Sharding) else None
 
 
@@ -178,7 +179,8 @@ def _types_in(jaxpr: Jaxpr) -> Iterator[Sharding]:
 class ShardedFunction:
     """A function of leaves whose arguments and results lie as shardings say.
 
-    After a call, `operands` and `results` are the shardings of its leaves.
+    After a call, `operands` and `results` are the shardings of its leaves, and `orders` says how
+    the elements of both lie in memory.
 
     Args:
         function: of leaves.
@@ -189,7 +191,10 @@ class ShardedFunction:
         ValueError: if they are no prefixes, or there are arguments by name.
     """
 
-    __slots__ = ("_function", "_out_shardings", "_where", "operands", "results")
+    __slots__ = (
+        *("_function", "_in_shardings", "_out_shardings", "_where"),
+        *("operands", "orders", "results"),
+    )
 
     def __init__(
         self, function: FlatFunction, shardings: tuple[ShardingTree, ShardingTree], where: str
@@ -198,6 +203,7 @@ class ShardedFunction:
         self._out_shardings = shardings[1].resolved("out_shardings")
         self._where = where
         self.results: Wanted = ()
+        self.orders: tuple[Orders, Orders] = ((), ())
         args, kwargs = function.in_tree.children()
         in_shardings = shardings[0].resolved("in_shardings")
         if in_shardings is not None and kwargs.num_leaves:
@@ -209,15 +215,21 @@ class ShardedFunction:
                     fix="Pass all arguments by position, or leave in_shardings out.",
                 )
             )
-        named = (None,) * kwargs.num_leaves
-        self.operands: Wanted = (*self._flat(args, in_shardings, "in_shardings"), *named)
+        wanted = self._flat(args, in_shardings, "in_shardings")
+        self._in_shardings = (*wanted, *[None] * kwargs.num_leaves)
+        self.operands: Wanted = ()
 
     def __call__(self, *leaves: Any) -> list[Any]:
+        where = f"{self._where}, argument in_shardings"
+        self.operands, taken = _apart(self._in_shardings, leaves, where)
         for i, (x, sharding) in enumerate(zip(leaves, self.operands, strict=True)):
             self._check_type(i, x, sharding)
         given = [_constrained(x, s) for x, s in zip(leaves, self.operands, strict=True)]
         results = self._function(*given)
-        self.results = self._flat(self._function.out_tree, self._out_shardings, "out_shardings")
+        wanted = self._flat(self._function.out_tree, self._out_shardings, "out_shardings")
+        where = f"{self._where}, argument out_shardings"
+        self.results, given_back = _apart(wanted, results, where)
+        self.orders = taken, given_back
         return [_constrained(x, s) for x, s in zip(results, self.results, strict=True)]
 
     def _check_type(self, position: int, x: Any, sharding: Sharding | None) -> None:
@@ -240,6 +252,19 @@ class ShardedFunction:
         return tuple(flatten_axes(self._where, structure, shardings, argument))
 
 
+Orders = tuple[Order, ...]
+
+
+def _apart(wanted: Sequence[Any], leaves: Sequence[Any], where: str) -> tuple[Wanted, Orders]:
+    """Shardings, and orders of elements in memory, of what is asked for of leaves."""
+    shardings, orders = [], []
+    for asked, x in zip(wanted, leaves, strict=True):
+        is_format = isinstance(asked, Format)
+        shardings.append(asked.sharding if is_format else asked)
+        orders.append(asked.order(where, aval_of(x).ndim) if is_format else None)
+    return tuple(shardings), tuple(orders)
+
+
 def _constrained(x: Any, sharding: Sharding | None) -> Any:
     if sharding is None or _is_of_one(sharding):
         return x
@@ -260,12 +285,9 @@ def _constrained(x: Any, sharding: Sharding | None) -> Any:
 @final
 @dataclass(frozen=True, slots=True)
 class ShardingTree:
-    """A tree of shardings, specs and `None`, as an option that can be compared.
+    """A tree of shardings, specs, formats and `None`, as an option that can be compared."""
 
-    A `Format` is its sharding: what programs take and give lies row by row.
-    """
-
-    leaves: tuple[Sharding | PartitionSpec | None, ...]
+    leaves: tuple[Sharding | PartitionSpec | Format | None, ...]
     structure: tree.PyTreeDef
 
     @classmethod
@@ -273,9 +295,9 @@ class ShardingTree:
         """The tree, checked; `TypeError` if a leaf is something else."""
         where = f"jit, argument {argument}"
         given, structure = tree.flatten(shardings, is_leaf=lambda x: x is None)
-        leaves = [x.row_major(where) if isinstance(x, Format) else x for x in given]
+        leaves = [_plain_format(x, where) if isinstance(x, Format) else x for x in given]
         for leaf in leaves:
-            if leaf is not None and not isinstance(leaf, (Sharding, PartitionSpec)):
+            if leaf is not None and not isinstance(leaf, (Sharding, PartitionSpec, Format)):
                 raise TypeError(
                     message(
                         where,
@@ -286,6 +308,16 @@ class ShardingTree:
                 )
         return cls(tuple(leaves), structure)
 
+    @property
+    def shardings(self) -> list[Any]:
+        """What the leaves say of devices."""
+        return [x.sharding if isinstance(x, Format) else x for x in self.leaves]
+
+    @property
+    def has_formats(self) -> bool:
+        """Whether a leaf says how elements lie in memory."""
+        return any([isinstance(x, Format) for x in self.leaves])
+
     def resolved(self, argument: str) -> Any:
         """The tree, with specs taken over the current mesh; `RuntimeError` if there is none."""
         where = f"jit, argument {argument}"
@@ -295,3 +327,9 @@ class ShardingTree:
                 for s in self.leaves
             ]
         )
+
+
+def _plain_format(given: Format, where: str) -> Sharding | Format | None:
+    """A format, or its sharding if that is all that it says."""
+    given.order(where)
+    return given.sharding if given.layout is None else given

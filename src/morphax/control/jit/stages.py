@@ -24,6 +24,7 @@ from ...runtime.places import Places
 from ...runtime.sharding import default_place, whole_on
 from ...tree import PyTreeDef
 from ...util.messages import message
+from .element_orders import Orders, in_order
 from .jit_primitive import jit_p
 from .lowered import CompilerOptions, Lowered, Lowering
 from .operands import as_operands, only_arrays, stand_in
@@ -59,6 +60,7 @@ class Traced(Stage):
         consts: tracers of outer traces that the function refers to.
         device: where to run, if the arguments may; `None` for the default device.
         spread: what the program itself says of its devices.
+        orders: how elements lie in memory, where they do not lie row by row.
     """
 
     __slots__ = (
@@ -66,6 +68,7 @@ class Traced(Stage):
         "_binding",
         "_bound_plans",
         "_committed",
+        "_orders",
         "_params",
         "_place",
         "_plans",
@@ -84,6 +87,7 @@ class Traced(Stage):
         *,
         device: Any = None,
         spread: Spread | None = None,
+        orders: Orders | None = None,
     ) -> None:
         jaxpr = params["jaxpr"]
         donated = params["donated_invars"][len(consts) :]
@@ -96,6 +100,7 @@ class Traced(Stage):
         # Of a call that is bound to places, these; else one place for all that it takes.
         self._place: Any = default_place() if device is None else whole_on(device)
         self._spread = spread
+        self._orders = orders
         self._binding: Sequence[int] = ()
         self._plans: dict[Where, Plan] = {}
         self._bound_plans: dict[Any, tuple[Plan, bool]] = {}
@@ -110,15 +115,17 @@ class Traced(Stage):
 
     def where_bound(self, leaves: Sequence[Any]) -> Traced:
         """The same program, to be compiled for the place that these leaves are bound to."""
+        bound = [stand_in(x) for x in leaves]
         if self._spread is not None:
             other = copy(self)
-            other._place, other._spread, other._bound_plans = self._spread_places(leaves), None, {}
+            where = self.in_order(self._spread_places(leaves), bound)
+            other._place, other._spread, other._bound_plans = where, None, {}
             return other
-        bound = [stand_in(x) for x in leaves]
         if self._committed or not any([type(x) is Array and x._committed for x in bound]):
             return self
         arrays = [i for i in self._binding_operands() if type(bound[i]) is Array]
         where, committed = place_of_call(self._program, bound, arrays, self._place)
+        where = self.in_order(where, bound)
         if not committed or where is self._place:
             return self
         other = copy(self)
@@ -194,6 +201,7 @@ class Traced(Stage):
         else:
             binding = self._binding or self._binding_operands()
             where, committed = place_of_call(self._program, operands, binding, self._place)
+        where = self.in_order(where, operands)
         if len(self._bound_plans) >= _MOST_BOUND:
             self._bound_plans.clear()
         known = self._bound_plans[key] = self._plans.get(where) or self._compile(where), committed
@@ -247,7 +255,11 @@ class Traced(Stage):
             bool(params["keep_unused"]),
             tuple(sorted(flags.items())),
         )
-        return plan_of(self._program, options, where)
+        return plan_of(self._program, options, self.in_order(where))
+
+    def in_order(self, where: Where, operands: Sequence[Any] = ()) -> Where:
+        """The places of a call, with the orders in which elements lie in memory."""
+        return in_order(where, self._program, self._orders, operands)
 
     def _stage_out(self, trace: Trace, leaves: Sequence[Any]) -> list[Any]:
         """Write the call into another program, or its equations if it is to be inlined."""

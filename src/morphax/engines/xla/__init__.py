@@ -12,5 +12,7 @@ from ...util.on_demand import on_demand as _on_demand
 
 if TYPE_CHECKING:
     from .engine import XLA as XLA
+    from .reordering import reordered as reordered
 
-__getattr__, __dir__ = _on_demand(__name__, (), {".engine": ("XLA",)})
+_LATER = {".engine": ("XLA",), ".reordering": ("reordered",)}
+__getattr__, __dir__ = _on_demand(__name__, (), _LATER)

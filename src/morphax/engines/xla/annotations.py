@@ -1,8 +1,9 @@
 """What the text of a module says of the places of its arguments and results.
 
-A program on one device says nothing.  For several, each place becomes a sharding of Shardy over a
-mesh: its own, or else one that has an axis for each axis of the array, of as many devices as that
-is split over, and one over which the parts are repeated.
+A program on one device says nothing of shardings.  For several, each place becomes a sharding of
+Shardy over a mesh: its own, or else one that has an axis for each axis of the array, of as many
+devices as that is split over, and one over which the parts are repeated.  Where elements do not lie
+row by row in memory, XLA is told how they do.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...core import AbstractSharding, Atom, Jaxpr
+from ...runtime.laid_out import Order
 from ...runtime.layouts import tiling
 from ...runtime.mesh import Mesh
 from ...runtime.named_sharding import NamedSharding
@@ -40,6 +42,7 @@ def annotations_of(
     results: Sequence[Sharding | None],
     donations: Mapping[int, str],
     mesh: Mesh | None = None,
+    orders: Sequence[Order] = (),
 ) -> Annotations:
     """The annotations of a module with these donations.
 
@@ -49,6 +52,7 @@ def annotations_of(
         results: of what it gives; where it is `None`, all that is said is what types say.
         donations: attributes of the operands that are given away.
         mesh: of the program; over its explicit axes, results are whole of which nothing is said.
+        orders: how elements of results lie in memory, where not all lie row by row.
     """
     meshes: dict[str, str] = {}
 
@@ -59,6 +63,8 @@ def annotations_of(
         return [_sharded(place, len(aval.shape), meshes) for aval, place in pairs]
 
     arguments, outs = sharded(entry.invars, operands), sharded(entry.outvars, results)
+    for i, (var, own) in enumerate(zip(entry.invars, operands, strict=True)):
+        arguments[i] += _ordered(own.element_order, var)
     out_avals: list[Any] = [v.aval for v in entry.outvars]
     for i, (aval, place) in enumerate(zip(out_avals, results, strict=True)):
         if place is None and mesh is not None and mesh.size > 1 and mesh.explicit_axes:
@@ -66,16 +72,24 @@ def annotations_of(
             ndim = len(physical_aval(aval).shape)
             text = type_attribute(split, ndim, partial(_mesh_name, meshes))
             outs[i] = [f"sdy.sharding = {text}"] if text else []
+    for i, order in enumerate(orders):
+        outs[i] += _ordered(order, entry.outvars[i])
     for i, donation in donations.items():
         arguments[i] = [donation, *arguments[i]]
     return Annotations(meshes, _attributes(arguments), _attributes(outs))
 
 
+def _ordered(order: Order, atom: Atom) -> list[str]:
+    if order is None:
+        return []
+    return [f'mhlo.layout_mode = "{order.to_xla(len(physical_aval(atom.aval).shape))}"']
+
+
 def _sharded(place: Sharding | None, ndim: int, meshes: dict[str, str]) -> list[str]:
     if place is None or place.num_devices == 1:
         return []
-
-    return [f"sdy.sharding = {sharding_attribute(place, ndim, partial(_mesh_name, meshes))}"]
+    text = sharding_attribute(place.plain, ndim, partial(_mesh_name, meshes))
+    return [f"sdy.sharding = {text}"]
 
 
 def _mesh_name(meshes: dict[str, str], text: str) -> str:

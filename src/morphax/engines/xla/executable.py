@@ -18,7 +18,7 @@ from itertools import repeat
 from typing import Any, NoReturn, final
 
 from ...array import Array
-from ...core import Format, Layout
+from ...core import AutoLayout, Format, Layout
 from ...runtime.buffers import wait
 from ...runtime.client import (
     extension,
@@ -28,9 +28,11 @@ from ...runtime.client import (
 )
 from ...runtime.failures import raise_failure, reported_by_xla
 from ...runtime.interruptible import interruptible
+from ...runtime.laid_out import laid_out
 from ...runtime.layouts import layout_of, place_of
 from ...runtime.membership import note_shared_program
 from ...runtime.places import Places
+from ...runtime.sharding import Sharding
 from ..call_plan import CallPlan
 from ..engine import Plan
 from . import compilation, pending
@@ -78,10 +80,11 @@ class Executable(Plan):
         self._was_long = True
         # Each device of the program holds them whole.
         self._constants = [value.buffer_at(places.whole) for value in program.constant_operands]
-        computed = [p for p, f in zip(places.results, program.forwarded, strict=True) if f is None]
+        chosen = zip(places.chosen_results(), program.forwarded, strict=True)
+        computed = [place for place, source in chosen if source is None]
         self._handlers = [
             extension().array_result_handler(
-                aval, layout_of(place, len(aval.shape))[0], True, **handler_keywords()
+                aval, layout_of(place.plain, len(aval.shape))[0], True, **handler_keywords()
             )
             for aval, place in zip(program.physical_out_avals, computed, strict=True)
         ]
@@ -206,20 +209,20 @@ class Executable(Plan):
         taken = dict(zip(self.program.kept_operands, layouts, strict=False))
         passed_on = {f.operand for f in self.program.forwarded if f is not None}
         return [
-            Format(taken.get(i, row_major.layout), row_major.sharding)
+            Format(taken.get(i, known.layout), known.sharding)
             if i in taken or i in passed_on
             else Format()
-            for i, row_major in enumerate(super().operand_formats())
+            for i, known in enumerate(super().operand_formats())
         ]
 
     def result_formats(self) -> list[Format]:
         computed = iter(self.loaded.get_output_layouts())
         each = zip(super().result_formats(), self.program.forwarded, strict=True)
         return [
-            Format(Layout.from_xla(str(next(computed))), row_major.sharding)
+            Format(Layout.from_xla(str(next(computed))), known.sharding)
             if source is None
-            else row_major
-            for row_major, source in each
+            else known
+            for known, source in each
         ]
 
     def _fail(self, error: RuntimeError) -> NoReturn:
@@ -272,7 +275,32 @@ class Executable(Plan):
 
 
 def _chosen(program: LoweredProgram, loaded: Any) -> Places:
-    """Where a program runs, with the places that the compiler has chosen for results."""
+    """Where a program runs, with the places that the compiler has chosen."""
+    places = _with_chosen_results(program, loaded)
+    auto = [isinstance(p.element_order, AutoLayout) for p in places.operands]
+    if not places.orders and True not in auto:
+        return places
+    given = dict(zip(program.kept_operands, loaded.get_parameter_layouts(), strict=False))
+    each = enumerate(zip(places.operands, auto, strict=True))
+    operands = [_in_order(p, given.get(i)) if on else p for i, (p, on) in each]
+    computed, results = iter(loaded.get_output_layouts()), []
+    for i, (place, source) in enumerate(
+        zip(places.chosen_results(), program.forwarded, strict=True)
+    ):
+        order = places.order_of(i)
+        layout = next(computed) if source is None else None
+        is_auto = isinstance(order, AutoLayout)
+        results.append(_in_order(place, layout) if is_auto else laid_out(place, order))
+    return Places(tuple(operands), tuple(results), places.devices, places.mesh)
+
+
+def _in_order(place: Sharding, layout: Any) -> Sharding:
+    """A place with the order of elements that the compiler has chosen, `None` if it has not."""
+    order = None if layout is None else Layout.from_xla(str(layout))
+    return laid_out(place, None if order is None or order.is_row_major else order)
+
+
+def _with_chosen_results(program: LoweredProgram, loaded: Any) -> Places:
     places = program.places
     if None not in places.results:
         return places

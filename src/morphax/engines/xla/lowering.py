@@ -21,6 +21,7 @@ import numpy as np
 from ...array import Array
 from ...core import (
     AbstractSharding,
+    AutoLayout,
     DebugInfo,
     Jaxpr,
     Literal,
@@ -30,6 +31,7 @@ from ...core import (
 from ...core.dce import eliminate_dead_code
 from ...runtime import sharding as shardings
 from ...runtime.client import fusions_are_chosen
+from ...runtime.laid_out import laid_out
 from ...runtime.named_sharding import named
 from ...runtime.places import Places
 from ...runtime.sharding import Sharding
@@ -131,11 +133,14 @@ def lower(
     # The memory of a forwarded operand goes to the results that it is.
     returned = Counter(f.operand for f in forwarded if f is not None)
     given = set(donated).difference(returned)
-    computed = [place for place, f in zip(places.results, forwarded, strict=True) if f is None]
+    numbers = [i for i, source in enumerate(forwarded) if source is None]
+    computed = [places.results[i] for i in numbers]
+    orders = [places.order_of(i) for i in numbers]
     taken = [places.operands[i] for i in kept]
     donated_here = [k for k, i in enumerate(kept) if i in given]
-    donations = _donations(name, entry, donated_here, taken, computed)
-    annotated = annotations_of(entry, taken, computed, donations, places.mesh)
+    targets = [p and laid_out(p, o) for p, o in zip(computed, orders, strict=True)]
+    donations = _donations(name, entry, donated_here, taken, targets)
+    annotated = annotations_of(entry, taken, computed, donations, places.mesh, orders)
     new_module = partial(
         Module,
         platform,
@@ -263,7 +268,7 @@ def _donations(
     """Attributes of donated operands: the result they become, else that XLA may choose one.
 
     A result takes over the memory of an operand at the same place only, which it may be if the
-    compiler chooses the place.
+    compiler chooses the place; that elements lie in another order there is for the compiler to see.
     """
     positions_of: dict[tuple[ShapedArray, Sharding | None], list[int]] = {}
     for i, var in reversed(list(enumerate(entry.outvars))):
@@ -272,10 +277,14 @@ def _donations(
     unusable = []
     for position in donated:
         aval, place = physical_aval(entry.invars[position].aval), operands[position]
-        if positions_of.get((aval, place)):
+        if isinstance(place.element_order, AutoLayout):
+            unusable.append(aval.str_short())
+        elif positions_of.get((aval, place)):
             attributes[position] = f"tf.aliasing_output = {positions_of[aval, place].pop()} : i32"
         elif any(
-            free and where in (place, None) and _bytes(other) == _bytes(aval)
+            free
+            and (where and where.plain) in (place.plain, None)
+            and _bytes(other) == _bytes(aval)
             for (other, where), free in positions_of.items()
         ):
             attributes[position] = "jax.buffer_donor = true"

@@ -260,7 +260,7 @@ def placed_like(x: Any, made: Any, fill_value: Any) -> Any:
     if type(x) is not Array or not x.committed or type(made) is not Array or np.ndim(fill_value):
         return made
     fits = made.shape == x.shape or x.is_fully_replicated
-    return x.place.distribute(made) if fits else made
+    return x.sharding.distribute(made) if fits else made
 
 
 def size_value(size: Dim, dtype: Any) -> Any:

@@ -1,7 +1,7 @@
 """`with_layout_constraint`: the identity, whose result lies in memory in the order of a layout.
 
-It speaks to the compiler, of a value within a program.  What programs take and give lies row by
-row, and so do arrays outside of programs; there the constraint has nothing to say.
+It speaks to the compiler, of a value within a program; a result of the program that is one lies so.
+Outside of programs the array is copied into that order.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from ... import tree
+from ...array import Array
 from ...core import (
     AxisFlow,
     BatchAxes,
@@ -21,6 +22,7 @@ from ...core import (
     same_axes,
 )
 from ...engines.xla.stablehlo import Builder, Value
+from ...runtime.laid_out import laid_out
 from ...util.messages import described, message
 
 _WHERE = "with_layout_constraint"
@@ -43,21 +45,14 @@ class LayoutConstraint(Primitive):
     def axis_flow(self, x: Any, **_: Any) -> AxisFlow:
         return same_axes(x)
 
+    def execute(self, x: Array, *, layout: Layout) -> Array:
+        return in_memory(x, layout)
+
     def evaluate(self, x: Any, **_: Any) -> Any:
         return x
 
     def lower(self, b: Builder, out: Any, x: Value, *, layout: Layout) -> Value:
-        axes = ", ".join(map(str, reversed(layout.major_to_minor)))
-        count = len(layout.major_to_minor)
-        order = f"[dense<[{axes}]> : tensor<{count}xindex>]"
-        return b.op(
-            "stablehlo.custom_call",
-            out,
-            x,
-            call_target_name='"LayoutConstraint"',
-            operand_layouts=order,
-            result_layouts=order,
-        )
+        return constrained(b, out, x, layout)
 
     def transpose(self, ct: Any, x: Any, *, layout: Layout) -> list[Any]:
         return [self.bind(ct, layout=layout)]
@@ -66,9 +61,34 @@ class LayoutConstraint(Primitive):
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, layout: Layout
     ) -> tuple[Any, int]:
         (x,), (dim,) = operands, dims
-        # Members lie one after the other, each as before.
-        order = (dim, *[axis + (axis >= dim) for axis in layout.major_to_minor])
-        return self.bind(x, layout=layout.update(major_to_minor=order)), dim
+        return self.bind(x, layout=batched_layout(layout, dim)), dim
+
+
+def in_memory(x: Array, layout: Layout) -> Array:
+    """An array whose elements lie as a layout says."""
+    place = laid_out(x.place, layout.order(_WHERE, x.ndim))
+    return x if place is x.place else x.placed(place, x.committed)
+
+
+def constrained(b: Builder, out: Any, x: Value, layout: Layout) -> Value:
+    """A value of a program that the compiler lays out so."""
+    axes = ", ".join(map(str, reversed(layout.major_to_minor)))
+    count = len(layout.major_to_minor)
+    order = f"[dense<[{axes}]> : tensor<{count}xindex>]"
+    return b.op(
+        "stablehlo.custom_call",
+        out,
+        x,
+        call_target_name='"LayoutConstraint"',
+        operand_layouts=order,
+        result_layouts=order,
+    )
+
+
+def batched_layout(layout: Layout, dim: int) -> Layout:
+    """Members lie one after the other, each as before."""
+    order = (dim, *[axis + (axis >= dim) for axis in layout.major_to_minor])
+    return layout.update(major_to_minor=order)
 
 
 layout_constraint_p = LayoutConstraint()
@@ -121,4 +141,4 @@ def _check(layout: Any, x: Any) -> None:
                 fix="Write Layout((1, 0)), for instance.",
             )
         )
-    layout.check_rank(aval_of(x).ndim, where)
+    layout.order(where, aval_of(x).ndim)

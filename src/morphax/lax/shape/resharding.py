@@ -70,7 +70,7 @@ reshard_p = Reshard()
 
 def _place(x: Array, split: AbstractSharding) -> NamedSharding:
     """Where an array lies that is split so; axes that are not explicit split it as before."""
-    own = x.place if isinstance(x.place, NamedSharding) else None
+    own = x.sharding if isinstance(x.sharding, NamedSharding) else None
     mesh = mesh_with_axes(split.mesh, None if own is None else own.mesh)
     if mesh is None:
         raise ValueError(

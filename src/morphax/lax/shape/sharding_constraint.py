@@ -15,7 +15,18 @@ from typing import Any, final
 
 from ... import tree
 from ...array import Array
-from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, like, same_axes
+from ...core import (
+    AutoLayout,
+    AxisFlow,
+    BatchAxes,
+    Format,
+    Layout,
+    Primitive,
+    ShapedArray,
+    aval_of,
+    like,
+    same_axes,
+)
 from ...core.partition_spec import PartitionSpec
 from ...engines.xla.annotations import sharding_attribute
 from ...engines.xla.stablehlo import Builder, Value
@@ -23,6 +34,7 @@ from ...runtime.current_mesh import get_abstract_mesh, sharding_of_spec
 from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from ...util.messages import described, message
+from .layout_constraint import batched_layout, constrained, in_memory, with_layout_constraint
 
 _WHERE = "lax.with_sharding_constraint"
 
@@ -33,7 +45,7 @@ class ShardingConstraint(Primitive):
 
     Params:
         sharding: of the result.
-        layout: `None`, for the order of axes in memory is left to the compiler.
+        layout: a `Layout`, or `None` if the order of axes in memory is left to the compiler.
         context_mesh: the mesh that is set where the constraint is written.
         unconstrained_dims: axes of which the sharding says nothing: those of batches.
     """
@@ -50,7 +62,7 @@ class ShardingConstraint(Primitive):
     def runs_on(self, *, sharding: Sharding, **_: Any) -> list[Sharding]:
         return [sharding]
 
-    def execute(self, x: Array, *, sharding: Sharding, **_: Any) -> Array:
+    def execute(self, x: Array, *, sharding: Sharding, layout: Layout | None, **_: Any) -> Array:
         if x.committed and x.sharding.device_set != sharding.device_set:
             raise ValueError(
                 message(
@@ -60,7 +72,8 @@ class ShardingConstraint(Primitive):
                     fix="Move the array to other devices with jax.device_put.",
                 )
             )
-        return sharding.distribute(x)
+        result = sharding.distribute(x)
+        return result if layout is None else in_memory(result, layout)
 
     def evaluate(self, x: Any, **_: Any) -> Any:
         return x
@@ -72,14 +85,16 @@ class ShardingConstraint(Primitive):
         x: Value,
         *,
         sharding: Sharding,
+        layout: Layout | None,
         unconstrained_dims: frozenset[int],
         **_: Any,
     ) -> Value:
         b.module.inspections.append(partial(_check_program, sharding))
-        if sharding.num_devices == 1:
-            return x
-        text = sharding_attribute(sharding, len(out.shape), b.module.mesh_name, unconstrained_dims)
-        return b.op("sdy.sharding_constraint", out, x, sharding=text)
+        if sharding.num_devices > 1:
+            name = b.module.mesh_name
+            text = sharding_attribute(sharding, len(out.shape), name, unconstrained_dims)
+            x = b.op("sdy.sharding_constraint", out, x, sharding=text)
+        return x if layout is None else constrained(b, out, x, layout)
 
     def transpose(self, ct: Any, x: Any, **params: Any) -> list[Any]:
         return [self.bind(ct, **params)]
@@ -91,10 +106,12 @@ class ShardingConstraint(Primitive):
         dims: Sequence[Any],
         *,
         sharding: Sharding,
+        layout: Layout | None,
         unconstrained_dims: frozenset[int],
         **rest: Any,
     ) -> tuple[Any, int]:
         (x,), (dim,) = operands, dims
+        rest["layout"] = layout and batched_layout(layout, dim)
         if isinstance(sharding, NamedSharding):
             entries = (*sharding.spec, *[None] * (x.ndim - 1 - len(sharding.spec)))
             along = axes.spmd_names or (() if axes.sharding is None else axes.sharding.spec[0])
@@ -143,8 +160,9 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
 
     Args:
         x: an array, a number, or a tree of them.
-        shardings: a `jax.sharding.Sharding` or a `jax.P` over the current mesh, or a tree of
-            them that is a prefix of `x`.
+        shardings: a `jax.sharding.Sharding`, a `jax.P` over the current mesh, or a `Format`, which
+            is a sharding and an order of elements in memory; or a tree of them that is a prefix of
+            `x`.
 
     Returns:
         A tree like `x` of arrays with the same shapes and dtypes.
@@ -170,21 +188,22 @@ def with_sharding_constraint(x: Any, shardings: Any) -> Any:
         full_name="x",
     )
     return structure.unflatten(
-        [_constrained(leaf, *_taken(s)) for leaf, s in zip(leaves, wanted, strict=True)]
+        [_constrained(leaf, *_taken(s, leaf)) for leaf, s in zip(leaves, wanted, strict=True)]
     )
 
 
-def _constrained(x: Any, sharding: Any, free: frozenset[int]) -> Any:
+def _constrained(x: Any, sharding: Any, free: frozenset[int], layout: Layout | None) -> Any:
     _check_sharding(sharding, x)
     _check_free(sharding)
     if isinstance(sharding, NamedSharding) and sharding.mesh.explicit_axes:
         if sharding.mesh.are_all_axes_explicit:
-            return _checked(x, sharding, free)
+            checked = _checked(x, sharding, free)
+            return checked if layout is None else with_layout_constraint(checked, layout)
         sharding = _beside_types(x, sharding)
     return sharding_constraint_p.bind(
         x,
         sharding=sharding,
-        layout=None,
+        layout=layout,
         context_mesh=get_abstract_mesh(),
         unconstrained_dims=free,
     )
@@ -244,18 +263,24 @@ def _beside_types(x: Any, sharding: NamedSharding) -> NamedSharding:
     return sharding.update(spec=sharding.spec.update(spec))
 
 
-def _taken(sharding: Any) -> tuple[Any, frozenset[int]]:
-    """A sharding as asked for, and the axes that it leaves to the compiler."""
+def _taken(sharding: Any, x: Any) -> tuple[Any, frozenset[int], Layout | None]:
+    """A sharding as asked for, the axes that it leaves to the compiler, and a layout in memory."""
+    where, layout = f"{_WHERE}, argument shardings", None
+    if isinstance(sharding, Format) and not isinstance(sharding.layout, AutoLayout):
+        if sharding.layout is not None:
+            layout = sharding.layout
+            layout.order(where, aval_of(x).ndim)
+        sharding = sharding.sharding
     if isinstance(sharding, PartitionSpec):
-        sharding = sharding_of_spec(sharding, f"{_WHERE}, argument shardings", RuntimeError)
+        sharding = sharding_of_spec(sharding, where, RuntimeError)
     if not isinstance(sharding, NamedSharding):
-        return sharding, frozenset()
+        return sharding, frozenset(), layout
     open_entry = PartitionSpec.UNCONSTRAINED
     free = frozenset([i for i, entry in enumerate(sharding.spec) if entry is open_entry])
     if not free:
-        return sharding, free
+        return sharding, free, layout
     said = [None if i in free else entry for i, entry in enumerate(sharding.spec)]
-    return sharding.update(spec=sharding.spec.update(said)), free
+    return sharding.update(spec=sharding.spec.update(said)), free, layout
 
 
 def _check_sharding(sharding: Any, x: Any) -> None:

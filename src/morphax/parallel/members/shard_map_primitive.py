@@ -315,7 +315,7 @@ def _devices(mesh: AnyMesh, operands: Sequence[Array]) -> Mesh:
     """
     if isinstance(mesh, Mesh):
         return mesh
-    known = [x.place.mesh for x in operands if isinstance(x.place, NamedSharding)]
+    known = [x.sharding.mesh for x in operands if isinstance(x.sharding, NamedSharding)]
     for found in (get_mesh(), *known):
         if isinstance(found, Mesh) and found.shape_tuple == mesh.shape_tuple:
             return found

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import types
 from collections.abc import Mapping, Sequence
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -145,6 +147,45 @@ def test_colors(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[s
     assert "\x1b[48;2;255;0;0m CPU 0 \x1b[0m" in capsys.readouterr().out
     jax.debug.visualize_sharding((8,), HERE, use_color=False)
     assert "\x1b" not in capsys.readouterr().out
+
+
+def notebook(monkeypatch: pytest.MonkeyPatch, **members: Any) -> list[dict[str, str]]:
+    """What is shown by an IPython whose shell has these members."""
+    shown: list[dict[str, str]] = []
+    library, display = types.ModuleType("IPython"), types.ModuleType("IPython.display")
+    shell = types.SimpleNamespace(**members)
+    monkeypatch.setattr(library, "get_ipython", lambda: shell, raising=False)
+    show = lambda bundle, raw: shown.append(bundle) if raw else None  # noqa: E731
+    monkeypatch.setattr(display, "display", show, raising=False)
+    monkeypatch.setitem(sys.modules, "IPython", library)
+    monkeypatch.setitem(sys.modules, "IPython.display", display)
+    return shown
+
+
+def test_notebooks(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    shown = notebook(monkeypatch, kernel=None)
+    jax.debug.visualize_sharding((8, 8), Grid(2, 2), color_map=lambda t: (t, 0.0, 0.0, 1.0))
+    assert capsys.readouterr().out == ""
+    (bundle,) = shown
+    table = ElementTree.fromstring(bundle["text/html"])
+    assert [[cell.text for cell in row] for row in table] == [
+        ["TPU 0", "TPU 1"],
+        ["TPU 2", "TPU 3"],
+    ]
+    styles = [cell.get("style", "") for row in table for cell in row]
+    assert "background-color: rgb(0, 0, 0); color: white" in styles[0]
+    assert len(set(styles)) == 4
+    assert bundle["text/plain"].startswith("┌")
+    jax.debug.visualize_sharding((3,), HERE, use_color=False)
+    assert "color:" not in shown[1]["text/html"]
+
+
+def test_shells_in_terminals(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert notebook(monkeypatch) == []
+    jax.debug.visualize_sharding((3,), HERE)
+    assert "CPU 0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

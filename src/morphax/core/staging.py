@@ -57,6 +57,10 @@ class StagingTracer(Tracer):
         """The variable or literal, under JAX's name."""
         return self.atom
 
+    def number(self) -> Any | None:
+        ask = self._trace.ask
+        return None if ask is None else ask(self.atom)
+
     def origin(self) -> str:
         return self._trace.describe(self.atom)
 
@@ -68,14 +72,19 @@ class StagingTracer(Tracer):
 
 
 class StagingTrace(Trace):
-    """Writes each application of a primitive as an equation."""
+    """Writes each application of a primitive as an equation.
 
-    __slots__ = ("_constants", "debug_info", "equations", "invars")
+    Attributes:
+        ask: finds out the number behind a variable, where the operands have numbers already.
+    """
+
+    __slots__ = ("_constants", "ask", "debug_info", "equations", "invars")
     stages = True
 
     def __init__(self, debug_info: DebugInfo = unknown_function) -> None:
         super().__init__(None)
         self.debug_info = debug_info
+        self.ask: Callable[[Atom], Any | None] | None = None
         self.invars: list[Var] = []
         self.equations: list[Equation] = []
         self._constants: dict[int, tuple[Var, Any]] = {}

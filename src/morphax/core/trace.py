@@ -228,6 +228,10 @@ class Tracer(HasAval):
         """The number behind the tracer if there is one now, else `None`."""
         return None
 
+    def number(self) -> Any | None:
+        """`concrete`, or what is worked out because Python cannot go on without it."""
+        return self.concrete()
+
     def to_concrete_value(self) -> Any | None:
         """`concrete` under JAX's name."""
         return self.concrete()
@@ -249,7 +253,7 @@ class Tracer(HasAval):
         return ""
 
     def _require(self, what: str, error: type[TypeError], fix: str) -> Any:
-        value = self.concrete()
+        value = self.number()
         if value is None:
             raise error(
                 message(
@@ -285,6 +289,16 @@ class Tracer(HasAval):
         if not hasattr(value, "__array__"):  # a Python number under differentiation
             value = np.asarray(value, self.aval.dtype)
         return value.__array__(*args, **kwargs)
+
+    def item(self, *args: Any) -> Any:
+        """The only element, or the one at an index, as a number of Python."""
+        value = self._require("item()", errors.ConcretizationTypeError, _FIX_NUMBER)
+        return np.asarray(value).item(*args)
+
+    def tolist(self) -> Any:
+        """The elements as lists of numbers of Python."""
+        value = self._require("tolist()", errors.ConcretizationTypeError, _FIX_NUMBER)
+        return np.asarray(value).tolist()
 
     def __format__(self, spec: str) -> str:
         value = self.concrete() if spec else None

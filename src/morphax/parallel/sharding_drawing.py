@@ -1,4 +1,4 @@
-"""Draw which device holds which part of an array, in text.
+"""Draw which device holds which part of an array: in text, and as a table of HTML in notebooks.
 
 The parts of an array of one or two axes form a grid of equal cells.  A character is taken to be two
 and a half times as high as it is wide.
@@ -7,8 +7,10 @@ and a half times as high as it is wide.
 from __future__ import annotations
 
 import colorsys
+import html
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from ..control.callbacks.sharding_inspection import inspect_array_sharding
@@ -33,12 +35,12 @@ def visualize_sharding(
     max_width: int = 80,
     color_map: ColorMap | None = None,
 ) -> None:
-    """Print a drawing of the parts of an array, each with its devices.
+    """Print a drawing of the parts of an array, each with its devices; in a notebook, show a table.
 
     Args:
         shape: of the array, with one or two axes.
         sharding: how it is laid out.
-        use_color: give each part a background, if the output is a terminal.
+        use_color: give each part a background, if the output is a terminal or a notebook.
         scale: of the drawing.
         min_width: of a part, in characters with its border.
         max_width: of the drawing, as far as the names of devices allow.
@@ -61,8 +63,13 @@ def visualize_sharding(
     rows = [[parts[place] for place in sorted(parts) if place[0] == row] for row in _rows(parts)]
     labels = [[_label(devices) for devices in row] for row in rows]
     height, width = _cell_size(shape, labels, scale, min_width, max_width)
-    colors = _colors(color_map) if use_color and sys.stdout.isatty() else None
-    print("\n".join(_drawn(labels, height, width, colors)))
+    colors = _colors(color_map) if use_color else None
+    if _in_notebook():
+        text = "\n".join(_drawn(labels, height, width, None))
+        bundle = {"text/html": _table(labels, height, width, colors), "text/plain": text}
+        import_module("IPython.display").display(bundle, raw=True)
+    else:
+        print("\n".join(_drawn(labels, height, width, colors if sys.stdout.isatty() else None)))
 
 
 def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
@@ -85,6 +92,13 @@ def visualize_array_sharding(arr: Any, **kwargs: Any) -> None:
     inspect_array_sharding(
         arr, callback=lambda sharding: visualize_sharding(shape, sharding, **kwargs)
     )
+
+
+def _in_notebook() -> bool:
+    """Whether IPython runs this program for a page that shows HTML; it is not imported for that."""
+    get_shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)
+    # The shell of a terminal has no kernel that talks to a page.
+    return hasattr(get_shell(), "kernel")
 
 
 def _check(shape: Sequence[int], sharding: Any) -> None:
@@ -149,6 +163,32 @@ def _colors(color_map: ColorMap | None) -> Iterator[tuple[int, int, int]]:
         )
         yield int(255 * red), int(255 * green), int(255 * blue)
         number = (number + _GOLDEN_SECTION) % 1.0
+
+
+def _table(
+    labels: list[list[str]],
+    height: int,
+    width: int,
+    colors: Iterator[tuple[int, int, int]] | None,
+) -> str:
+    """The drawing as a table of HTML."""
+    size = f"height: {height * 1.2:.1f}em; min-width: {width}ch"
+    common = f"{size}; border: 1px solid; text-align: center; vertical-align: middle"
+
+    def cell(label: str) -> str:
+        color = "" if colors is None else _background(next(colors))
+        return f'<td style="{common}{color}">{html.escape(label)}</td>'
+
+    rows = "".join([f"<tr>{''.join(map(cell, row))}</tr>" for row in labels])
+    return f'<table style="border-collapse: collapse; font-family: monospace">{rows}</table>'
+
+
+def _background(color: tuple[int, int, int]) -> str:
+    """The style of a cell of that colour, with text that can be read on it."""
+    red, green, blue = color
+    is_light = 0.299 * red + 0.587 * green + 0.114 * blue > 127
+    ink = "black" if is_light else "white"
+    return f"; background-color: rgb({red}, {green}, {blue}); color: {ink}"
 
 
 def _drawn(

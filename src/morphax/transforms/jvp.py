@@ -63,6 +63,9 @@ class PrimalTracer(Tracer):
         note_concretised()
         return self.primal
 
+    def number(self) -> Any | None:
+        return self.primal.number() if isinstance(self.primal, Tracer) else self.concrete()
+
     def origin(self) -> str:
         if isinstance(self.primal, Tracer):
             return self.primal.origin()

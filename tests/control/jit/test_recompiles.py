@@ -151,6 +151,19 @@ def test_functions_made_anew_that_are_the_same_need_no_line(
     assert not caplog.records
 
 
+def test_programs_of_one_helper_need_no_line(caplog: pytest.LogCaptureFixture) -> None:
+    def repeated(f: Any, x: Any) -> None:
+        step = jax.jit(lambda x: f(x))
+        for _ in range(3):
+            x = step(x)
+
+    for n, f in ((1, jnp.sin), (1, jnp.cos), (2, jnp.exp), (2, jnp.tanh), (3, jnp.sqrt)):
+        repeated(f, jnp.ones(n))
+    assert not caplog.records
+    repeated(jnp.abs, jnp.ones(1))
+    assert "closes over f" in caplog.records[0].getMessage()
+
+
 def test_traces_inside_programs_do_not_count(caplog: pytest.LogCaptureFixture) -> None:
     dense = jax.jit(lambda x: x * 2)
 

@@ -2,7 +2,9 @@
 
 A function that is traced at every call is the most common reason for slow programs, and a silent
 one.  So when one place of the user's program is traced for the third time outside of other
-programs, one line is logged, once: what differs from the most similar call before.  With
+programs, for other arguments or by another function with the same ones, one line is logged, once:
+what differs from the most similar call before.  Where both differ, as in functions that one helper
+makes for several purposes, they are different programs, and there is nothing to advise.  With
 ``jax_explain_cache_misses`` every trace is explained; with ``jax_no_tracing`` it is an error.
 
 The line goes to the logger of this module at level WARNING, not to `warnings`: it is advice, not a
@@ -91,6 +93,7 @@ class Call:
         context: settings in the order of `_CONTEXT`.
         closure: variable → value that the function closes over.
         function: refers to the function object weakly.
+        outermost: whether it was outside of other programs; inside, a trace costs no compilation.
     """
 
     in_tree: Any
@@ -99,6 +102,14 @@ class Call:
     context: tuple[Any, ...]
     closure: dict[str, Seen]
     function: Callable[[], Any]
+    outermost: bool
+
+    def times(self, before: Sequence[Call]) -> int:
+        """How often one function was traced, or one signature, this trace being the last."""
+        calls = [call for call in before if call.outermost]
+        functions = sum([call.closure == self.closure for call in calls])
+        signatures = sum([self.distance(call) == 0 for call in calls])
+        return max(functions, signatures) + 1
 
     def distance(self, other: Call) -> int:
         """How many things differ; another structure outweighs them all."""
@@ -153,12 +164,11 @@ def note_trace(
         before = list(history.calls)
     if config.no_tracing:
         raise RuntimeError(_refusal(fun, call, before, names))
-    # Inside other programs a trace costs no compilation.
-    outermost = current_trace() is root_trace()
+    outermost = call.outermost
     with _lock:
         history.count += outermost
         history.calls = [*history.calls[-_MAX_CALLS:], call]
-        due = outermost and not history.advised and history.count >= _TRACES_BEFORE_ADVICE
+        due = outermost and not history.advised and call.times(before) >= _TRACES_BEFORE_ADVICE
         history.advised |= due
     if verbose or due:
         times = f"traced {_ordinal(history.count)} time" if outermost else "traced inside a program"
@@ -181,6 +191,7 @@ def _call(
         (*current_config().trace_key.settings, axis_env(), options),
         {name: Seen.of(value) for name, value in _closure(fun)},
         _weakly(fun),
+        current_trace() is root_trace(),
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Hashable, Sequence
 from collections.abc import Set as AbstractSet
+from contextvars import copy_context
 from typing import Any, NamedTuple, TypeVar, final
 
 from ... import tree
@@ -24,6 +25,7 @@ from ...transforms.flattening import (
 )
 from ...tree import PyTreeDef
 from ...util.messages import described, message
+from .asked_numbers import ask_for_numbers
 from .scope import member_scope
 from .shard_map_primitive import shard_map_p
 from .specs import (
@@ -136,7 +138,7 @@ class _Mapped(NamedTuple):
         avals = [aval_of(x) for x in given]
         for name, aval, spec in zip(_chosen(names, mask), avals, in_specs, strict=True):
             check_argument(name, aval, spec, self.members.mesh)
-        program, captured = self._traced(avals, in_specs, in_tree, mask, kept)
+        program, captured = self._traced(given, avals, in_specs, in_tree, mask, kept)
         outs = shard_map_p.bind(
             *captured,
             *given,
@@ -166,6 +168,7 @@ class _Mapped(NamedTuple):
 
     def _traced(
         self,
+        arrays: Sequence[Operand],
         avals: Sequence[Any],
         in_specs: Specs,
         in_tree: PyTreeDef,
@@ -175,12 +178,14 @@ class _Mapped(NamedTuple):
         """The program of a member, and the tracers that it captures."""
         each = zip(avals, in_specs, strict=True)
         shards = tuple([shard_aval(aval, spec, self.members) for aval, spec in each])
+        outside = copy_context()
 
         def trace() -> tuple[_Program, list[Any]]:
             flat = FlatFunction(self.function, in_tree, "shard_map")
             out_specs: list[PartitionSpec] = []
 
             def of_member(*operands: Operand) -> list[Any]:
+                ask_for_numbers(arrays, in_specs, self.members, outside)
                 given, rest = iter(operands), iter(kept)
                 outs = flat(*[next(given) if on else next(rest) for on in mask])
                 out_specs.extend(self._result_specs(flat.out_tree))

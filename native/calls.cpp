@@ -61,16 +61,27 @@ nb::object apply(const Program& program, References& leaves) {
   return call_method(program.traced, "apply", list);
 }
 
-nb::object run(Program& program, Signature& signature) {
-  const Plan* plan = program.plan();
-  if (plan == nullptr) return apply(program, signature.leaves);
-  References arrays = as_arrays(signature, *plan);
-  bool committed = plan->committed;
-  if (!committed) {
-    const Commitment found = commitment(arrays, *plan);
-    if (found == Commitment::kElsewhere) return apply(program, arrays);
+// Chooses the plan of a call; `committed` says whether its results are.
+PlanPointer choose(Program& program, const Signature& signature, bool& committed) {
+  PlanPointer plan = program.plan();
+  if (plan) {
+    const Commitment found =
+        plan->committed ? Commitment::kHere : commitment(signature.leaves, *plan);
     committed = found == Commitment::kHere;
+    if (found != Commitment::kElsewhere) return plan;
   }
+  plan = program.plan_bound_by(signature.leaves);
+  committed = plan && plan->committed;
+  // Python gives its type to a number that becomes a result somewhere else.
+  const bool passes_numbers_on = plan && !plan->finish.is_none() && !signature.other_avals.empty();
+  return passes_numbers_on ? nullptr : plan;
+}
+
+nb::object run(Program& program, Signature& signature) {
+  bool committed = false;
+  const PlanPointer plan = choose(program, signature, committed);
+  if (!plan) return apply(program, signature.leaves);
+  References arrays = as_arrays(signature, *plan);
   if (!plan->donated.empty()) {
     if (!can_donate(arrays, *plan)) return apply(program, arrays);
     // A NumPy view of the buffer would keep XLA from using its memory.

@@ -12,8 +12,6 @@ struct Arguments {
   PyObject* names;   // a tuple, or null
 };
 
-inline bool is_array(PyObject* object) { return Py_IS_TYPE(object, core.array); }
-
 // False if an argument cannot be what it is meant to be; Python then says which, and why.
 bool read(const Arguments& arguments, PyObject* static_choice, Signature& signature);
 

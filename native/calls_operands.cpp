@@ -39,18 +39,18 @@ References as_arrays(Signature& signature, const Plan& plan) {
   return arrays;
 }
 
-Commitment commitment(const References& arrays, const Plan& plan) {
+Commitment commitment(const References& leaves, const Plan& plan) {
   bool here = false, elsewhere = false;
   const auto see = [&](std::size_t i) {
-    if (core.committed(arrays[i]) != Py_True) return;
-    if (core.place(arrays[i]) == place_of(plan, i)) {
+    if (!is_array(leaves[i]) || core.committed(leaves[i]) != Py_True) return;
+    if (core.place(leaves[i]) == place_of(plan, i)) {
       here = true;
     } else {
       elsewhere = true;
     }
   };
   if (plan.takes_all) {
-    for (std::size_t i = 0; i < arrays.size(); ++i) see(i);
+    for (std::size_t i = 0; i < leaves.size(); ++i) see(i);
   } else {
     for (const std::size_t i : plan.binding) see(i);
   }

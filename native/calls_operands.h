@@ -8,9 +8,9 @@ namespace morphax::calls {
 // The operands as arrays; numbers go straight to its place.
 References as_arrays(Signature& signature, const Plan& plan);
 
-// Whether operands are bound to the places where a program takes them, or to others.
+// Whether leaves are bound to the places where a program takes them, or to others.
 enum class Commitment { kNone, kHere, kElsewhere };
-Commitment commitment(const References& arrays, const Plan& plan);
+Commitment commitment(const References& leaves, const Plan& plan);
 
 // What the program takes: buffers of the operands, then its constants.
 nb::object buffers_of(const References& arrays, const Plan& plan);

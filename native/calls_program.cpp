@@ -18,6 +18,17 @@ bool same_statics(const References& known, const References& given) {
   return true;
 }
 
+// The place that a leaf is committed to, or `None`; borrowed.
+PyObject* bound_to(PyObject* leaf) {
+  return is_array(leaf) && core.committed(leaf) == Py_True ? core.place(leaf) : Py_None;
+}
+
+// What `Traced.plan` and `Traced.plan_bound_by` return; null if Python alone can call the program.
+PlanPointer plan_in(const nb::object& answer) {
+  if (nb::object(answer[0]).is_none()) return nullptr;
+  return std::make_shared<const Plan>(answer[0], nb::cast<bool>(answer[1]), answer[2]);
+}
+
 int visit_all(const References& references, visitproc visit, void* arg) {
   for (std::size_t i = 0; i < references.size(); ++i) Py_VISIT(references[i]);
   return 0;
@@ -51,22 +62,52 @@ bool Program::matches(const Signature& signature) const {
   std::size_t other = 0;
   for (std::size_t i = 0; i < avals.size(); ++i) {
     PyObject* leaf = signature.leaves[i];
-    PyObject* aval =
-        Py_IS_TYPE(leaf, core.array) ? core.aval(leaf) : signature.other_avals[other++];
+    PyObject* aval = is_array(leaf) ? core.aval(leaf) : signature.other_avals[other++];
     if (aval != avals[i]) return false;
   }
   return same_treedef(args, signature.args) && same_treedef(kwargs, signature.kwargs) &&
          same_statics(statics, signature.statics);
 }
 
-const Plan* Program::plan() {
+int Plan::traverse(visitproc visit, void* arg) const {
+  for (const nb::object* part : {&operand_places, &result_places, &constants, &loaded, &handlers,
+                                 &execute, &out_avals, &finish, &fail, &gone, &out_tree}) {
+    Py_VISIT(part->ptr());
+  }
+  return 0;
+}
+
+bool BoundPlan::matches(const References& leaves) const {
+  for (std::size_t i = 0; i < leaves.size(); ++i) {
+    if (bound_to(leaves[i]) != places[i]) return false;
+  }
+  return true;
+}
+
+PlanPointer Program::plan() {
   if (!asked_) {
-    const nb::object answer = traced.attr("plan")();
-    if (!nb::object(answer[0]).is_none())
-      plan_.emplace(answer[0], nb::cast<bool>(answer[1]), answer[2]);
+    plan_ = plan_in(traced.attr("plan")());
     asked_ = true;
   }
-  return plan_ ? &*plan_ : nullptr;
+  return plan_;
+}
+
+PlanPointer Program::plan_bound_by(const References& leaves) {
+  for (std::size_t i = 0; i < bound_.size(); ++i) {
+    if (!bound_[i]->matches(leaves)) continue;
+    if (i > 0) std::swap(bound_[0], bound_[i]);
+    return bound_[0]->plan;
+  }
+  auto found = std::make_shared<BoundPlan>();
+  for (std::size_t i = 0; i < leaves.size(); ++i) found->places.push(bound_to(leaves[i]));
+  // Python may come back here, as may other threads.
+  const nb::object list = list_of(leaves.data(), leaves.size());
+  found->plan = plan_in(call_method(traced, "plan_bound_by", list));
+  // What is destroyed goes last, for the same reason.
+  std::vector<std::shared_ptr<const BoundPlan>> gone;
+  if (bound_.size() >= kMostBound) gone.swap(bound_);
+  bound_.insert(bound_.begin(), found);
+  return found->plan;
 }
 
 int Program::traverse(visitproc visit, void* arg) const {
@@ -74,14 +115,12 @@ int Program::traverse(visitproc visit, void* arg) const {
   for (const References* parts : {&avals, &statics}) {
     if (const int stop = visit_all(*parts, visit, arg)) return stop;
   }
-  if (!plan_) return 0;
-  for (const nb::object* part :
-       {&plan_->operand_places, &plan_->result_places, &plan_->constants, &plan_->loaded,
-        &plan_->handlers, &plan_->execute, &plan_->out_avals, &plan_->finish, &plan_->fail,
-        &plan_->gone, &plan_->out_tree}) {
-    Py_VISIT(part->ptr());
+  for (const auto& bound : bound_) {
+    if (const int stop = visit_all(bound->places, visit, arg)) return stop;
+    if (!bound->plan) continue;
+    if (const int stop = bound->plan->traverse(visit, arg)) return stop;
   }
-  return 0;
+  return plan_ ? plan_->traverse(visit, arg) : 0;
 }
 
 std::shared_ptr<Program> CallTable::find(const Signature& signature) {

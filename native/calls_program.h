@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
@@ -27,6 +26,8 @@ struct Core {
   PyObject *execute, *consume, *is_deleted, *is_shared;  // names of methods and attributes
 };
 extern Core core;
+
+inline bool is_array(PyObject* object) { return Py_IS_TYPE(object, core.array); }
 
 nb::object new_array(PyObject* aval, PyObject* buffer, PyObject* place, bool committed);
 
@@ -53,13 +54,30 @@ struct Plan {
   bool takes_all;
   bool committed;  // whether the results are, whatever the operands say
   nb::object out_tree;
+
+  int traverse(visitproc visit, void* arg) const;
+};
+
+// Null if calls go through Python.
+using PlanPointer = std::shared_ptr<const Plan>;
+
+// The plan of calls whose operands are committed to these places.
+struct BoundPlan {
+  // Of each operand the place that it is committed to, or `None`.
+  References places;
+  PlanPointer plan;
+
+  bool matches(const References& leaves) const;
 };
 
 // A traced function with the signature that it is for.
-struct Program {
+class Program {
+ public:
   bool matches(const Signature& signature) const;
-  // Null if calls go through Python.
-  const Plan* plan();
+  // The plan of calls that are bound to no other place.
+  PlanPointer plan();
+  // The plan for the places that these leaves are committed to; Python may raise an error instead.
+  PlanPointer plan_bound_by(const References& leaves);
   int traverse(visitproc visit, void* arg) const;
 
   std::size_t code;
@@ -67,8 +85,12 @@ struct Program {
   References avals, statics;
 
  private:
+  static constexpr std::size_t kMostBound = 16;
+
   bool asked_ = false;
-  std::optional<Plan> plan_;
+  PlanPointer plan_;
+  // The one that was used last comes first.
+  std::vector<std::shared_ptr<const BoundPlan>> bound_;
 };
 
 // The programs of one function.  Python keeps the table that counts; this one is a shorter way to

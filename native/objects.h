@@ -118,6 +118,7 @@ class References {
   }
 
   std::size_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
   PyObject* const* data() const { return items_; }
   PyObject* operator[](std::size_t i) const { return items_[i]; }
 
@@ -176,7 +177,7 @@ class References {
   std::size_t capacity_ = kInline;
 };
 
-// A tuple of borrowed references.
+// A tuple, or a list, of borrowed references.
 inline nb::object tuple_of(PyObject* const* items, std::size_t count) {
   nb::object tuple = checked(PyTuple_New(static_cast<Py_ssize_t>(count)));
   for (std::size_t i = 0; i < count; ++i) {
@@ -184,6 +185,15 @@ inline nb::object tuple_of(PyObject* const* items, std::size_t count) {
     PyTuple_SET_ITEM(tuple.ptr(), i, items[i]);
   }
   return tuple;
+}
+
+inline nb::object list_of(PyObject* const* items, std::size_t count) {
+  nb::object list = checked(PyList_New(static_cast<Py_ssize_t>(count)));
+  for (std::size_t i = 0; i < count; ++i) {
+    Py_INCREF(items[i]);
+    PyList_SET_ITEM(list.ptr(), i, items[i]);
+  }
+  return list;
 }
 
 // The children of a node: an instance of tuple, or a list, which a user's function may change while

@@ -27,7 +27,11 @@ def in_twin(*arguments: str) -> subprocess.CompletedProcess[str]:
     "tests",
     [
         ["tests/tree", "--deselect", "tests/tree/test_treedef.py::test_deep_trees"],
-        ["tests/control/jit/test_jit.py", "tests/native/test_calls.py"],
+        [
+            "tests/control/jit/test_jit.py",
+            "tests/native/test_calls.py",
+            "tests/native/test_bound_calls.py",
+        ],
         ["tests/engines/test_replay.py"],
     ],
     ids=["trees", "calls", "replay"],

@@ -123,14 +123,21 @@ class Compiled(Stage):
 
     def apply(self, leaves: Sequence[Any]) -> Any:
         """Run the program on leaves of its signature."""
-        plan = self._plan
-        operands = as_operands(leaves, plan.in_avals, plan.places.operands)
-        results = plan.run(operands, self._check_placement(operands))
+        operands = self._operands(leaves)
+        results = self._plan.run(operands, self._check_placement(operands))
         return self.out_tree.unflatten(results)
+
+    def _operands(self, leaves: Sequence[Any]) -> list[Array]:
+        return as_operands(leaves, self._plan.in_avals, self._plan.places.operands)
 
     def plan(self) -> tuple[CallPlan | None, bool, Any]:
         """What `apply` does, for callers in C++; see `Traced.plan`."""
         return self._plan.call_plan(), False, self.out_tree
+
+    def plan_bound_by(self, leaves: Sequence[Any]) -> tuple[CallPlan | None, bool, Any]:
+        """See `Traced.plan_bound_by`."""
+        committed = self._check_placement(self._operands(leaves))
+        return self._plan.call_plan(), committed, self.out_tree
 
     def as_text(self) -> str:
         """The HLO text of the program, as XLA optimised it."""

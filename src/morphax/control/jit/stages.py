@@ -178,17 +178,22 @@ class Traced(Stage):
         """Call the function on leaves of its signature, in the current trace."""
         if type(current_trace()) is not EvalTrace:
             return self.bind(leaves)
-        if self._spread is not None:
-            leaves = [as_array(x) for x in leaves]
-        operands = leaves
-        if not only_arrays(map(type, leaves)):
-            operands = as_operands(leaves, self._flat_in_avals, (self._place,) * len(leaves))
-        if self._spread is not None or (not self._committed and any_committed(operands)):
-            plan, committed = self._plan_bound(operands)
-        else:
-            plan = self._plans.get(self._place) or self._compile(self._place)
-            committed = self._committed
+        operands = self._operands(leaves)
+        plan, committed = self._plan_for(operands)
         return self.out_tree.unflatten(plan.run(operands, committed))
+
+    def _operands(self, leaves: Sequence[Any]) -> Sequence[Array]:
+        if self._spread is not None:
+            return [as_array(x) for x in leaves]
+        if only_arrays(map(type, leaves)):
+            return leaves
+        return as_operands(leaves, self._flat_in_avals, (self._place,) * len(leaves))
+
+    def _plan_for(self, operands: Sequence[Array]) -> tuple[Plan, bool]:
+        """The plan of a call in eager mode, and whether its results are committed."""
+        if self._spread is not None or (not self._committed and any_committed(operands)):
+            return self._plan_bound(operands)
+        return self._plans.get(self._place) or self._compile(self._place), self._committed
 
     def _plan_bound(self, operands: Sequence[Array]) -> tuple[Plan, bool]:
         """The plan for the places that operands are bound to, and whether its results are."""
@@ -227,6 +232,16 @@ class Traced(Stage):
             plan = self._compile(self._place)
         steps = None if self.captured else plan.call_plan()
         return steps, self._committed, self.out_tree
+
+    def plan_bound_by(self, leaves: Sequence[Any]) -> tuple[CallPlan | None, bool, Any]:
+        """See `plan`: what `apply` does with leaves that are committed to the places of these.
+
+        Raises:
+            ValueError: if no program takes operands that are committed to such places together.
+        """
+        plan, committed = self._plan_for(self._operands(leaves))
+        steps = None if self.captured else plan.call_plan()
+        return steps, committed, self.out_tree
 
     def bind(self, leaves: Sequence[Any]) -> Any:
         """The call as one operation of the current trace, whichever that is."""
@@ -310,6 +325,9 @@ class TracedWithReferences(Traced):
 
     def plan(self) -> tuple[None, bool, Any]:
         return None, False, self.out_tree
+
+    def plan_bound_by(self, leaves: Sequence[Any]) -> tuple[None, bool, Any]:
+        return self.plan()
 
     def bind(self, leaves: Sequence[Any]) -> Any:
         operands = [*self.captured, *leaves]

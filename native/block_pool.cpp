@@ -5,18 +5,15 @@
 #include <cstring>
 #include <limits>
 #include <new>
-#include <thread>
 #include <vector>
+
+#include "freed_memory.h"
 
 #ifdef __linux__
 #include <sys/mman.h>
 #endif
-#ifdef __GLIBC__
-#include <malloc.h>
-#endif
 #ifndef _WIN32
 #include <pthread.h>
-#include <signal.h>
 #endif
 
 namespace morphax {
@@ -27,7 +24,6 @@ constexpr std::size_t kStepsLog2 = 3;  // eight classes in each octave
 constexpr std::size_t kSteps = std::size_t{1} << kStepsLog2;
 constexpr std::size_t kLargest = std::numeric_limits<std::ptrdiff_t>::max() / 2;
 constexpr std::size_t kHugePageThreshold = std::size_t{4} << 20;
-constexpr std::size_t kWorthWatching = std::size_t{16} << 20;
 
 // The data follows its header directly, so the header must fit the space that alignment leaves.
 static_assert(sizeof(Block) <= 2 * kAlignment && kAlignment % alignof(Block) == 0);
@@ -106,32 +102,6 @@ Pools& pools() {
 [[maybe_unused]] void unlock_pools_in_child() noexcept {
   for (BlockPool* pool : pools().all) pool->after_fork_in_child();
   pools().mutex.unlock();
-}
-
-void give_freed_memory_back() noexcept {
-#ifdef __GLIBC__
-  malloc_trim(0);
-#endif
-}
-
-// A thread that receives no signals: these must wake the threads that wait for them.
-template <typename Function>
-bool start_quiet_thread(Function function) noexcept {
-#ifndef _WIN32
-  sigset_t all, before;
-  sigfillset(&all);
-  if (pthread_sigmask(SIG_SETMASK, &all, &before) != 0) return false;
-#endif
-  bool is_started = true;
-  try {
-    std::thread(function).detach();
-  } catch (...) {
-    is_started = false;
-  }
-#ifndef _WIN32
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-#endif
-  return is_started;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include <memory>
 
 #include "block_pool.h"
+#include "freed_memory.h"
 
 namespace nb = nanobind;
 using namespace nb::literals;
@@ -140,6 +141,10 @@ class HostMemory {
 
   void set_cap(std::size_t cap) const { pool().set_cap(cap); }
 
+  static bool keep_freed(std::size_t cap, double idle_seconds) {
+    return keep_freed_memory(cap, idle_seconds);
+  }
+
   nb::object empty(nb::handle shape, nb::handle dtype) const {
     const Shape parsed(shape);
     return new_array(parsed.rank(), parsed.dims(), plain_dtype(dtype));
@@ -241,6 +246,10 @@ void bind_host_memory(nb::module_& module) {
                   "Let NumPy allocate as it did before the matching enter().")
       .def("release", &HostMemory::release, "Give all retained memory back to the system.")
       .def("set_cap", &HostMemory::set_cap, "cap"_a, "Retain at most this many bytes.")
+      .def_static("keep_freed", &HostMemory::keep_freed, "cap"_a,
+                  "idle_seconds"_a = kDefaultIdleSeconds,
+                  "Let the C library keep large blocks that are freed, about `cap` bytes of them; "
+                  "whether it can.")
       .def("stats", &HostMemory::stats,
            "Bytes retained and in use, the cap in bytes, and the numbers of hits and misses.");
 }

@@ -186,3 +186,59 @@ def test_an_idle_process_gives_back_the_memory_of_dropped_arrays() -> None:
         """
     )
     assert out == "True True\n"
+
+
+@pytest.mark.skipif(HostMemory is OverallocatedMemory, reason="the twin keeps nothing")
+def test_large_results_take_memory_again_and_go_back_to_the_system() -> None:
+    """Blocks of three sizes come and go, some are held: what is kept besides is bounded."""
+    out = run(
+        """
+        import random
+        from morphax.util.host_memory import HostMemory
+        assert HostMemory.keep_freed(1 << 28, 1.0)  # the first call decides
+        draw = random.Random(0)
+        f = jax.jit(lambda x, n: x + jnp.zeros(n), static_argnums=1)
+        sizes = [9 << 20, 13 << 20, 22 << 20]
+        held = []
+        def work(rounds):
+            for _ in range(rounds):
+                held.append(f(1.0, draw.choice(sizes)).block_until_ready())
+                while len(held) > draw.randrange(5):
+                    del held[draw.randrange(len(held))]
+        work(10)
+        held.clear()
+        jax.clear_caches()
+        f(1.0, 8)
+        before = megabytes()
+        most = 0
+        for _ in range(3):
+            work(15)
+            most = max(most, megabytes() - before - sum(x.nbytes for x in held) / 2**20)
+        print(most)
+        held.clear()
+        time.sleep(4.0)
+        print(megabytes() - before)
+        work(5)
+        held.clear()
+        jax.clear_caches()
+        print(megabytes() - before)
+        """,
+        seconds=200,
+    )
+    most, idle, cleared = map(float, out.split())
+    # Blocks that are freed one after another, until the thread that watches looks again.
+    assert most <= 800
+    assert idle <= 60
+    assert cleared <= 60
+
+
+def test_that_freed_memory_is_kept_can_be_switched_off() -> None:
+    out = run("""
+        jax.config.update("jax_keep_freed_memory", False)
+        f = jax.jit(lambda: jnp.zeros(30 << 20))
+        f().block_until_ready()
+        before = megabytes()
+        f().block_until_ready()
+        print(megabytes() - before)
+    """)
+    assert float(out) <= 60

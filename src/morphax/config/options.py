@@ -208,6 +208,7 @@ class Config:
     cpu_enable_async_dispatch: bool = option(
         True, "Return from CPU programs before they have finished.", inert=True
     )
+    keep_freed_memory: bool = option(True, "Let the C library keep large results that are freed.")
     cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(
         "gloo", "How CPU processes communicate."
     )
@@ -260,7 +261,7 @@ class Config:
         False, "Accepted: compiled programs contain no source locations.", inert=True
     )
     persistent_cache_min_compile_time_secs: float = option(
-        0.0, "Keep only programs that took this long to compile."
+        0.0, "Keep what took this long to compile."
     )
     persistent_cache_min_entry_size_bytes: int = option(
         0, "Keep only programs of at least this size."

@@ -10,7 +10,9 @@ serves a source checkout without the compiled module: it aligns by slicing a lar
 retains nothing, and cannot align what NumPy allocates between `enter` and `leave`, so callers that
 need alignment there must ask `is_aligned`.
 
-All of morphax shares one instance; its methods are the functions of this module.
+All of morphax shares one instance; its methods are the functions of this module.  The results of
+compiled programs are XLA's, which takes memory from the C library: `keep_freed` makes that keep
+freed memory too, as soon as a program needs blocks so large that it would not.
 Reference: NEP 49, data allocation strategies.
 """
 
@@ -80,6 +82,11 @@ class OverallocatedMemory:
         """Retain at most this many bytes."""
         self._cap = cap
 
+    @staticmethod
+    def keep_freed(cap: int, idle_seconds: float = 5.0) -> bool:
+        """Let the C library keep large blocks that are freed: the twin cannot."""
+        return False
+
     def stats(self) -> dict[str, int]:
         """The keys of the compiled class; the twin does not follow its arrays: none is in use."""
         return {
@@ -138,7 +145,8 @@ try:
 except ImportError:  # a source checkout without the compiled module
     HostMemory = OverallocatedMemory  # type: ignore[assignment, misc]
 
-_shared = HostMemory(min(DEFAULT_CAP, int(available_memory() * SHARE)))
+_cap = min(DEFAULT_CAP, int(available_memory() * SHARE))
+_shared = HostMemory(_cap)
 empty = _shared.empty
 aligned_copy = _shared.aligned_copy
 is_aligned = _shared.is_aligned
@@ -160,6 +168,14 @@ def pooled(function: Callable[..., Any]) -> Callable[..., Any]:
             leave(previous)
 
     return call
+
+
+def keep_freed() -> bool:
+    """Let the C library keep what is freed of large blocks, as this pool does; whether it can.
+
+    For the results and temporaries of compiled programs, which XLA takes from the C library.
+    """
+    return bool(HostMemory.keep_freed(_cap))
 
 
 def _return_freed_memory() -> None:

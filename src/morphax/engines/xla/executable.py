@@ -18,6 +18,7 @@ from itertools import repeat
 from typing import Any, NoReturn, final
 
 from ...array import Array
+from ...config import current as current_config
 from ...core import AutoLayout, Format, Layout
 from ...runtime.buffers import wait
 from ...runtime.client import (
@@ -33,6 +34,7 @@ from ...runtime.layouts import layout_of, place_of
 from ...runtime.membership import note_shared_program
 from ...runtime.places import Places
 from ...runtime.sharding import Sharding
+from ...util import host_memory
 from ..call_plan import CallPlan
 from ..engine import Plan
 from . import compilation, pending
@@ -46,6 +48,9 @@ from .mlir_context import parsed
 
 # Handing a call to another thread takes about a tenth of this.
 _LONG_SECONDS = 1e-3
+
+# The C library keeps freed blocks of up to this many bytes by itself.
+_KEPT_BYTES = 32 << 20
 
 
 @final
@@ -88,6 +93,11 @@ class Executable(Plan):
             )
             for aval, place in zip(program.physical_out_avals, computed, strict=True)
         ]
+        if places.platform == "cpu" and current_config().keep_freed_memory:
+            stats = loaded.get_compiled_memory_stats()
+            results = [aval.size * aval.dtype.itemsize for aval in program.physical_out_avals]
+            if max(stats.temp_size_in_bytes, *results, 0) > _KEPT_BYTES:
+                host_memory.keep_freed()
 
     @classmethod
     def compile(

@@ -17,8 +17,10 @@ class Context {
   // The settings in force if operations are computed at once; invalid otherwise.
   nb::object eager_settings();
 
- private:
+  // The settings in force.
   nb::object config();
+
+ private:
   bool computes_at_once();
   PyObject* of_thread(PyObject* name, PyObject* default_value);
 

@@ -85,23 +85,10 @@ PyObject* key_or_none(PyObject*, PyObject* value) {
   });
 }
 
-PyObject* params_key(PyObject*, PyObject* params) {
-  return guarded([&]() -> nb::object {
-    if (!PyDict_CheckExact(params)) {
-      PyErr_SetString(PyExc_TypeError, "parameters are a dict");
-      throw nb::python_error();
-    }
-    References parts;
-    PyObject *name = nullptr, *value = nullptr;
-    // The rule of a value may run code that changes the dictionary.
-    for (Py_ssize_t position = 0; PyDict_Next(params, &position, &name, &value);) {
-      const nb::object held = nb::borrow(value);
-      parts.push(name);
-      nb::object found = key(held.ptr(), 0);
-      if (!found.is_valid()) return nb::none();
-      parts.push(std::move(found));
-    }
-    return tuple_of(parts.data(), parts.size());
+PyObject* params_key_or_none(PyObject*, PyObject* params) {
+  return guarded([&] {
+    nb::object found = params_key(params);
+    return found.is_valid() ? found : nb::none();
   });
 }
 
@@ -115,10 +102,28 @@ void install(nb::handle rules, nb::handle learn, nb::handle none, nb::handle yes
 
 nb::object key_of(PyObject* value) { return key(value, 0); }
 
+nb::object params_key(PyObject* params) {
+  if (!PyDict_CheckExact(params)) {
+    PyErr_SetString(PyExc_TypeError, "parameters are a dict");
+    throw nb::python_error();
+  }
+  References parts;
+  PyObject *name = nullptr, *value = nullptr;
+  // The rule of a value may run code that changes the dictionary.
+  for (Py_ssize_t position = 0; PyDict_Next(params, &position, &name, &value);) {
+    const nb::object held = nb::borrow(value);
+    parts.push(name);
+    nb::object found = key(held.ptr(), 0);
+    if (!found.is_valid()) return {};
+    parts.push(std::move(found));
+  }
+  return tuple_of(parts.data(), parts.size());
+}
+
 void bind(nb::module_& module) {
   static PyMethodDef functions[] = {
       {"key_of", key_or_none, METH_O, "What tells a value from all others, or None."},
-      {"params_key", params_key, METH_O, "The key of parameters, or None."},
+      {"params_key", params_key_or_none, METH_O, "The key of parameters, or None."},
       {nullptr, nullptr, 0, nullptr},
   };
   check_status(PyModule_AddFunctions(module.ptr(), functions));

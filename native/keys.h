@@ -11,6 +11,9 @@ namespace nb = nanobind;
 // Python code.
 nb::object key_of(PyObject* value);
 
+// The key of the parameters of an operation, a dictionary; invalid if one of them has none.
+nb::object params_key(PyObject* params);
+
 void bind(nb::module_& module);
 
 }  // namespace morphax::keys

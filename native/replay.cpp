@@ -1,5 +1,6 @@
-// Eager calls whose program is known.  The twin is `known_result` in
-// morphax/engines/reference/replay.py: the same tests, the same key in the same table.
+// Eager calls that are known.  The twins are `known_result` in
+// morphax/engines/reference/replay.py and, for single operations, `known_application` in eager.py:
+// the same tests, the same key in the same table.
 #include "replay.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
@@ -20,10 +21,10 @@ constexpr long kSmall = 128;
 // The classes and functions of the Python side; see `install`.  Never given back.
 struct Core {
   PyTypeObject* array;
-  Slot aval, host, buffer, place, committed;    // of `Array`
-  Slot dtype;                                   // of `ShapedArray`
-  Slot function, out_aval, out_avals, collect;  // of `KernelProgram`
-  Slot debugs_execution, trace_key;             // of `Config`
+  Slot aval, host, buffer, place, committed;              // of `Array`
+  Slot dtype;                                             // of `ShapedArray`
+  Slot function, out_aval, out_avals, collect, is_plain;  // of `KernelCall`
+  Slot debugs_execution, trace_key;                       // of `Config`
   PyObject *aval_of, *host_is_default, *preferred_engines;
   PyObject *ignore_errors, *restore_errors;
   PyObject *shardings, *home;  // the names in a module, and one of them
@@ -108,13 +109,11 @@ bool read(PyObject* x, bool may_be_operand, References& signature, References& i
   return true;
 }
 
-// The settings in force, if calls may be replayed under them.
-nb::object settings() {
-  nb::object found = context.eager_settings();
-  if (!found.is_valid() || PyList_GET_SIZE(core.preferred_engines) != 0) return {};
-  if (core.debugs_execution(found) != Py_False) return {};
-  const nb::object at_home = call(core.host_is_default, found);
-  return at_home.is(Py_True) ? found : nb::object();
+// Whether calls may be replayed under these settings.
+bool allow_short_ways(const nb::object& settings) {
+  if (!settings.is_valid() || PyList_GET_SIZE(core.preferred_engines) != 0) return false;
+  if (core.debugs_execution(settings) != Py_False) return false;
+  return call(core.host_is_default, settings).is(Py_True);
 }
 
 nb::object new_array(PyObject* aval, nb::object host) {
@@ -129,28 +128,37 @@ nb::object new_array(PyObject* aval, nb::object host) {
   return array;
 }
 
-// `KernelProgram.__call__`.
-nb::object run(PyObject* program, const References& inputs) {
+// NumPy gives scalars where there are no axes.
+nb::object as_array(nb::object found) {
+  if (PyArray_CheckExact(found.ptr())) return found;
+  return checked(PyArray_FromAny(found.ptr(), nullptr, 0, 0, 0, nullptr));
+}
+
+// `KernelCall.__call__`.
+nb::object run(PyObject* known, const References& inputs) {
   FloatErrorsIgnored ignored;
   nb::object found =
-      checked(PyObject_Vectorcall(core.function(program), inputs.data(), inputs.size(), nullptr));
+      checked(PyObject_Vectorcall(core.function(known), inputs.data(), inputs.size(), nullptr));
   ignored.end();
-  PyObject* aval = core.out_aval(program);
-  if (aval != Py_None) return new_array(aval, std::move(found));
-  PyObject* avals = core.out_avals(program);
+  PyObject* aval = core.out_aval(known);
+  if (aval != Py_None) return new_array(aval, as_array(std::move(found)));
+  found = checked(PySequence_Fast(found.ptr(), "a kernel of several results gives a sequence"));
+  PyObject* avals = core.out_avals(known);
   References results;
   for (Py_ssize_t i = 0; i < length(avals); ++i) {
-    results.push(new_array(item(avals, i), nb::borrow(item(found.ptr(), i))));
+    results.push(new_array(item(avals, i), as_array(nb::borrow(item(found.ptr(), i)))));
   }
-  return call(core.collect(program), results.into_list());
+  PyObject* collect = core.collect(known);
+  nb::object list = results.into_list();
+  return collect == reinterpret_cast<PyObject*>(&PyList_Type) ? list : call(collect, list);
 }
 
 // The result of a call; None where the function itself is to run, NotImplemented if no program is
 // known yet.
 nb::object known_result(PyObject* programs, Py_ssize_t operands, PyObject* named_operands,
                         PyObject* args, PyObject* kwargs) {
-  const nb::object config = settings();
-  if (!config.is_valid()) return nb::none();
+  const nb::object config = context.eager_settings();
+  if (!allow_short_ways(config)) return nb::none();
   References signature, inputs, names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
     if (!read(PyTuple_GET_ITEM(args, i), i < operands, signature, inputs)) return nb::none();
@@ -176,6 +184,37 @@ nb::object known_result(PyObject* programs, Py_ssize_t operands, PyObject* named
   return program.is_none() ? program : run(program.ptr(), inputs);
 }
 
+// The results of an operation that was applied before to Arrays like these, or NotImplemented.
+nb::object known_application(PyObject* table, PyObject* primitive, PyObject* operands,
+                             PyObject* params) {
+  const nb::object unknown = nb::borrow(Py_NotImplemented);
+  if (!PyTuple_CheckExact(operands) && !PyList_CheckExact(operands)) return unknown;
+  References avals, inputs;
+  for (Py_ssize_t i = 0; i < length(operands); ++i) {
+    PyObject* x = item(operands, i);
+    if (!Py_IS_TYPE(x, core.array) || core.committed(x) != Py_False) return unknown;
+    if (core.host(x) == Py_None) return unknown;
+    inputs.push(core.host(x));
+    avals.push(core.aval(x));
+  }
+  if (!allow_short_ways(context.config())) return unknown;
+  const nb::object parameters = keys::params_key(params);
+  if (!parameters.is_valid()) return unknown;
+  const nb::object types = tuple_of(avals.data(), avals.size());
+  PyObject* const parts[] = {primitive, parameters.ptr(), types.ptr()};
+  const nb::object key = tuple_of(parts, 3);
+  PyObject* found = PyDict_GetItemWithError(table, key.ptr());
+  if (found == nullptr && PyErr_Occurred()) throw nb::python_error();
+  if (found == nullptr || core.is_plain(found) != Py_True) return unknown;
+  const nb::object held = nb::borrow(found);
+  return run(held.ptr(), inputs);
+}
+
+PyObject* known_application_of_python(PyObject*, PyObject* const* arguments, Py_ssize_t) {
+  return guarded(
+      [&] { return known_application(arguments[0], arguments[1], arguments[2], arguments[3]); });
+}
+
 PyObject* known_result_of_python(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   return guarded([&] {
     const Py_ssize_t operands = PyLong_AsSsize_t(arguments[1]);
@@ -183,10 +222,10 @@ PyObject* known_result_of_python(PyObject*, PyObject* const* arguments, Py_ssize
   });
 }
 
-void install(nb::handle array, nb::handle shaped_array, nb::handle kernel_program,
-             nb::handle aval_of, nb::handle host_is_default, nb::handle preferred_engines,
-             nb::handle ignore_errors, nb::handle restore_errors, nb::handle shardings,
-             nb::handle settings_module, nb::handle current_trace) {
+void install(nb::handle array, nb::handle shaped_array, nb::handle kernel_call, nb::handle aval_of,
+             nb::handle host_is_default, nb::handle preferred_engines, nb::handle ignore_errors,
+             nb::handle restore_errors, nb::handle shardings, nb::handle settings_module,
+             nb::handle current_trace) {
   core.array = kept_type(array);
   core.aval = {array, "aval"};
   core.host = {array, "_host"};
@@ -194,10 +233,11 @@ void install(nb::handle array, nb::handle shaped_array, nb::handle kernel_progra
   core.place = {array, "place"};
   core.committed = {array, "_committed"};
   core.dtype = {shaped_array, "dtype"};
-  core.function = {kernel_program, "_function"};
-  core.out_aval = {kernel_program, "_aval"};
-  core.out_avals = {kernel_program, "_avals"};
-  core.collect = {kernel_program, "_collect"};
+  core.function = {kernel_call, "function"};
+  core.out_aval = {kernel_call, "_aval"};
+  core.out_avals = {kernel_call, "avals"};
+  core.collect = {kernel_call, "_collect"};
+  core.is_plain = {kernel_call, "is_plain"};
   const nb::object config = settings_module.attr("Config");
   core.debugs_execution = {config, "debugs_execution"};
   core.trace_key = {config, "trace_key"};
@@ -221,6 +261,9 @@ void bind(nb::module_& module) {
       {"known_result",
        reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&known_result_of_python)),
        METH_FASTCALL, "The result of a call whose program is known."},
+      {"known_application",
+       reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(&known_application_of_python)),
+       METH_FASTCALL, "The results of an operation that was applied before."},
       {nullptr, nullptr, 0, nullptr},
   };
   check_status(PyModule_AddFunctions(module.ptr(), functions));

@@ -14,7 +14,8 @@ from morphax import lax
 from morphax.config import override
 from morphax.core import known_primitives
 from morphax.engines.reference import fusion
-from morphax.engines.reference.kernel_program import KernelProgram, kernel_program
+from morphax.engines.reference.kernel_program import kernel_program
+from morphax.engines.reference.kernels import KernelCall
 from morphax.lax.elementwise.inverse_erf import inverse_erf
 
 if fusion.native is None:
@@ -85,14 +86,14 @@ def test_the_inverse_of_erf_is_its_twin() -> None:
     assert _bits(_computed("erf_inv_float32", "float32", x)) == _bits(twin)
 
 
-def _program(function: Any, *operands: Any) -> KernelProgram:
+def _program(function: Any, *operands: Any) -> KernelCall:
     program = kernel_program(jax.make_jaxpr(function)(*operands).jaxpr)
     assert program is not None
     return program
 
 
-def _chain_count(program: KernelProgram) -> int:
-    space = program._function.__globals__ if hasattr(program._function, "__globals__") else {}
+def _chain_count(program: KernelCall) -> int:
+    space = program.function.__globals__ if hasattr(program.function, "__globals__") else {}
     return sum(getattr(value, "__name__", "") == "chain" for value in space.values())
 
 

@@ -145,7 +145,7 @@ def test_what_depends_on_no_operand_is_computed_once() -> None:
     jaxpr = jax.make_jaxpr(lambda x: jnp.where(jnp.tri(3, dtype=bool), x, 0.0))(jnp.ones((3, 3)))
     program = kernel_program(jaxpr.jaxpr)
     assert program is not None
-    names = program._function.__code__.co_names
+    names = program.function.__code__.co_names
     assert sum(name.startswith("k") for name in names) == 1
 
 

@@ -20,23 +20,32 @@ from ...array import Array
 from ...array.colocation import placement_of
 from ...config import Config
 from ...config import current as current_config
+from ...config import state
 from ...core import (
     Primitive,
+    ShapedArray,
     Tracer,
     aval_of,
     check_live,
     install_root_trace,
 )
 from ...core.trace import Trace
+from ...core.trace import _current as this_thread
 from ...core.values import computed, host_value
+from ...runtime import sharding
 from ...runtime.devices import host_is_default
 from ...runtime.transfer_guard import guard_transfer
+from ...util.compiled import part, twin_in
+from ...util.memo import MemoTable
 from ...util.messages import message
+from ...util.parameter_keys import params_key
 from ..choice import engine_for, preferred_engines
 from .float_errors import ignore_float_errors, restore_float_errors
-from .kernels import application
+from .kernels import KernelCall, application, applications
 from .key_reuse import observed
 from .nan_checks import bad_numbers, checked
+
+compiled = part("replay")
 
 
 @final
@@ -46,6 +55,9 @@ class EvalTrace(Trace):
     __slots__ = ()
 
     def process(self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+        known = known_application(applications, primitive, operands, params)
+        if known is not NotImplemented:
+            return known
         config = current_config()
         if config.debugs_execution:
             return _debugged(self, primitive, operands, params)
@@ -78,21 +90,47 @@ class EvalTrace(Trace):
                 inputs.append(x)
         if not in_place:
             return _where_placed(primitive, operands, params)
-        kernel, out_avals = application(primitive, params, tuple(avals))
+        call = application(primitive, params, tuple(avals))
         for i in to_fetch:
             inputs[i] = _host_operand(operands[i], avals[i])
         setting = ignore_float_errors()
         try:
-            result = kernel(*inputs) if kernel else primitive.evaluate(*inputs, **params)
+            result = call.function(*inputs)
         finally:
             restore_float_errors(setting)
         if primitive.multiple_results:
-            return list(map(wrap, result, out_avals))
-        aval = out_avals[0]
+            return list(map(wrap, result, call.avals))
+        aval = call.avals[0]
         return Array(aval, result) if type(result) is np.ndarray else wrap(result, aval)
 
     def constant(self, value: Any) -> Array:
         return as_array(value)
+
+
+@twin_in(compiled)
+def known_application(
+    table: MemoTable[KernelCall],
+    primitive: Primitive,
+    operands: Sequence[Any],
+    params: dict[str, Any],
+) -> Any:
+    """The results of an operation that was applied before to Arrays like these.
+
+    NotImplemented where it was not, or not of late, or where there is more to do than to call its
+    kernel at home.
+    """
+    config = current_config()
+    if config.debugs_execution or preferred_engines or not host_is_default(config):
+        return NotImplemented
+    if any([type(x) is not Array or x._committed or x._host is None for x in operands]):
+        return NotImplemented
+    parameters = params_key(params)
+    if parameters is None:
+        return NotImplemented
+    call = table.get((primitive, parameters, tuple([x.aval for x in operands])))
+    if call is None or not call.is_plain:
+        return NotImplemented
+    return call([x._host for x in operands])
 
 
 def _debugged(
@@ -188,3 +226,18 @@ def _refuse_tracer(x: Any) -> None:
 
 
 install_root_trace(EvalTrace(None))
+
+if compiled is not None:
+    compiled.install(
+        Array,
+        ShapedArray,
+        KernelCall,
+        aval_of,
+        host_is_default,
+        preferred_engines,
+        ignore_float_errors,
+        restore_float_errors,
+        sharding,
+        state,
+        this_thread,
+    )

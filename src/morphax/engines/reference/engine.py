@@ -71,11 +71,11 @@ class ReferenceEngine(Engine):
         committed: bool,
     ) -> list[Array]:
         avals = tuple([x.aval for x in operands])
-        kernel, out_avals = application(primitive, params, avals)
+        call = application(primitive, params, avals)
         inputs = [x.to_host() for x in operands]
         setting = ignore_float_errors()
         try:
-            result = kernel(*inputs) if kernel else primitive.evaluate(*inputs, **params)
+            result = call.function(*inputs)
         finally:
             restore_float_errors(setting)
         values = result if primitive.multiple_results else (result,)
@@ -83,7 +83,7 @@ class ReferenceEngine(Engine):
             value
             if type(value) is Array
             else Array(aval, np.asarray(value), None, place, committed)
-            for value, aval in zip(values, out_avals, strict=True)
+            for value, aval in zip(values, call.avals, strict=True)
         ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, final
+from typing import Any
 
 import numpy as np
 
@@ -20,46 +20,14 @@ from ...core.values import host_value
 from ...util.host_memory import pooled
 from .float_errors import ignore_float_errors, restore_float_errors
 from .fusion import Chain, chains
-from .kernels import are_large, kernel_of
+from .kernels import Collect, KernelCall, are_large, kernel_or_rule
 from .repeats import without_repeats
 
 _LARGEST_CONSTANT = 4096
-Collect = Callable[[list[Array]], Any]
 
 
-@final
-class KernelProgram:
-    """The kernels of a jaxpr, to be called on NumPy arrays.
-
-    Args:
-        jaxpr: the program.
-        collect: makes the result of the Arrays, where it is not the only one of them.
-    """
-
-    __slots__ = ("_aval", "_avals", "_collect", "_function")
-
-    def __init__(self, jaxpr: Jaxpr, collect: Collect | None) -> None:
-        self._avals = jaxpr.out_avals
-        self._aval = self._avals[0] if collect is None else None
-        self._collect = collect
-        is_large = are_large([v.aval for eqn in jaxpr.eqns for v in eqn.outvars])
-        function = _function(jaxpr, _last_uses(jaxpr) if is_large else {}, collect is not None)
-        self._function = pooled(function) if is_large else function
-
-    def __call__(self, operands: Sequence[np.ndarray[Any, Any]]) -> Any:
-        setting = ignore_float_errors()
-        try:
-            result = self._function(*operands)
-        finally:
-            restore_float_errors(setting)
-        if self._aval is not None:
-            return Array(self._aval, result)
-        assert self._collect is not None, "there is no one result"
-        return self._collect(list(map(Array, self._avals, result)))
-
-
-def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelProgram | None:
-    """The program of a jaxpr, or `None` if an operation of it is no plain call of NumPy.
+def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelCall | None:
+    """A jaxpr's kernels as one call, or `None` if an operation of it is no plain call of NumPy.
 
     Of a function with a derivative of its own the program is read: nothing will differentiate the
     numbers that come out.
@@ -70,7 +38,12 @@ def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelProgra
         eqn.primitive.execute is None and eqn.primitive.process_eval is None and not eqn.effects
         for eqn in jaxpr.eqns
     ]
-    return KernelProgram(without_repeats(jaxpr), collect) if all(plain) else None
+    if not all(plain):
+        return None
+    jaxpr = without_repeats(jaxpr)
+    is_large = are_large([v.aval for eqn in jaxpr.eqns for v in eqn.outvars])
+    function = _function(jaxpr, _last_uses(jaxpr) if is_large else {}, collect is not None)
+    return KernelCall(pooled(function) if is_large else function, jaxpr.out_avals, collect)
 
 
 def _without_calls(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
@@ -182,6 +155,4 @@ def _host(value: Any, aval: Any) -> np.ndarray[Any, Any]:
 
 
 def _kernel(eqn: Equation) -> Callable[..., Any]:
-    primitive, params = eqn.primitive, eqn.params
-    kernel = kernel_of(primitive, [a.aval for a in eqn.invars], params)
-    return kernel or (partial(primitive.evaluate, **params) if params else primitive.evaluate)
+    return kernel_or_rule(eqn.primitive, [a.aval for a in eqn.invars], eqn.params)

@@ -1,10 +1,10 @@
-"""The kernels of NumPy that compute operations."""
+"""The kernels of NumPy that compute operations, and calls of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -15,6 +15,47 @@ from ...runtime.named_sharding import named
 from ...util.host_memory import MANY, pooled
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import params_key
+from .float_errors import ignore_float_errors, restore_float_errors
+
+Collect = Callable[[list[Array]], Any]
+
+
+@final
+class KernelCall:
+    """A function of NumPy arrays that makes arrays of known types.
+
+    Args:
+        function: of the operands' numbers.
+        avals: of its results.
+        collect: makes the result of the Arrays, where it is not the only one of them.
+        is_plain: whether to call the function is all there is to do.
+    """
+
+    __slots__ = ("_aval", "_collect", "avals", "function", "is_plain")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        avals: Sequence[Any],
+        collect: Collect | None,
+        is_plain: bool = True,
+    ) -> None:
+        self.function = function
+        self.avals = tuple(avals)
+        self.is_plain = is_plain
+        self._aval = self.avals[0] if collect is None else None
+        self._collect = collect
+
+    def __call__(self, operands: Sequence[np.ndarray[Any, Any]]) -> Any:
+        setting = ignore_float_errors()
+        try:
+            result = self.function(*operands)
+        finally:
+            restore_float_errors(setting)
+        if self._aval is not None:
+            return Array(self._aval, np.asarray(result))
+        assert self._collect is not None, "there is no one result"
+        return self._collect(list(map(Array, self.avals, map(np.asarray, result))))
 
 
 def are_large(avals: Iterable[Any]) -> bool:
@@ -29,47 +70,48 @@ def kernel_of(
     return None if primitive.kernel is None else primitive.kernel(*avals, **params)
 
 
-_Application = tuple[Callable[..., Any] | None, tuple[AbstractValue, ...]]
-
-
-def application(
-    primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]
-) -> _Application:
-    """The kernel of one application, if there is one, and the avals of its results."""
+def application(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]) -> KernelCall:
+    """The kernel of one application, and the avals of its results."""
     parameters = params_key(params) if params else ()
     if parameters is None:
-        return _on_mesh(None, primitive, params, infer(primitive, params, tuple(avals))[0])
+        out_avals = infer(primitive, params, tuple(avals))[0]
+        return _call(partial(primitive.evaluate, **params), primitive, out_avals)
     key = primitive, parameters, avals
-    known = _applications[key]
-    return _applications.add(key, _prepare(primitive, params, avals)) if known is missing else known
+    known = applications[key]
+    return applications.add(key, _prepare(primitive, params, avals)) if known is missing else known
 
 
-def _prepare(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]) -> _Application:
+def _prepare(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]) -> KernelCall:
     out_avals, _ = infer(primitive, params, tuple(avals))
+    return _call(kernel_or_rule(primitive, avals, params), primitive, out_avals)
+
+
+def kernel_or_rule(
+    primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]
+) -> Callable[..., Any]:
+    """What computes an operation of one signature: its kernel or, without one, its `evaluate`."""
     kernel = kernel_of(primitive, avals, params)
-    if are_large(out_avals):
-        kernel = pooled(kernel or partial(primitive.evaluate, **params))
-    return _on_mesh(kernel, primitive, params, out_avals)
+    return kernel or (partial(primitive.evaluate, **params) if params else primitive.evaluate)
+
+
+def _call(function: Callable[..., Any], primitive: Primitive, avals: tuple[Any, ...]) -> KernelCall:
+    if are_large(avals):
+        function = pooled(function)
+    on_mesh = any([aval.is_on_mesh and aval.split is not None for aval in avals])
+    if on_mesh:
+        function = partial(_on_mesh, function, primitive, avals)
+    is_plain = primitive.execute is None and primitive.process_eval is None and not on_mesh
+    return KernelCall(function, avals, list if primitive.multiple_results else None, is_plain)
 
 
 def _on_mesh(
-    kernel: Callable[..., Any] | None,
-    primitive: Primitive,
-    params: dict[str, Any],
-    avals: tuple[Any, ...],
-) -> _Application:
-    """An application, some of whose results go to the mesh that their types speak of."""
-    if not any([aval.is_on_mesh and aval.split is not None for aval in avals]):
-        return kernel, avals
-    compute = kernel or partial(primitive.evaluate, **params)
-
-    def place(*operands: Any) -> Any:
-        result = compute(*operands)
-        if primitive.multiple_results:
-            return list(map(_placed, result, avals))
-        return _placed(result, avals[0])
-
-    return place, avals
+    function: Callable[..., Any], primitive: Primitive, avals: tuple[Any, ...], *operands: Any
+) -> Any:
+    """The results of an operation, some of which go to the mesh that their types speak of."""
+    result = function(*operands)
+    if primitive.multiple_results:
+        return list(map(_placed, result, avals))
+    return _placed(result, avals[0])
 
 
 def _placed(result: Any, aval: Any) -> Array:
@@ -78,4 +120,5 @@ def _placed(result: Any, aval: Any) -> Array:
     return host if mesh is None else named(aval.split, mesh).distribute(host)
 
 
-_applications: MemoTable[_Application] = MemoTable()
+applications: MemoTable[KernelCall] = MemoTable()
+"""By primitive, parameters and avals of the operands."""

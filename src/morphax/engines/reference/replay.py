@@ -19,25 +19,22 @@ import numpy as np
 from ... import dtypes
 from ...array import Array
 from ...config import current as current_config
-from ...config import state
 from ...core import (
     HasAval,
-    ShapedArray,
     aval_of,
     current_trace,
     hide_frames,
     root_trace,
     stage_closed,
 )
-from ...core.trace import _current as this_thread
-from ...runtime import sharding
 from ...runtime.devices import host_is_default
-from ...util.compiled import part, twin_in
+from ...util.compiled import twin_in
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import key_of
 from ..choice import preferred_engines
-from .float_errors import ignore_float_errors, restore_float_errors
-from .kernel_program import KernelProgram, kernel_program
+from .kernel_program import kernel_program
+from .eager import compiled
+from .kernels import KernelCall
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ROOT = root_trace()
@@ -46,9 +43,7 @@ _SCALARS = frozenset({bool, int, float, complex})
 _SMALL = range(128)
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
 
-compiled = part("replay")
-
-Programs = MemoTable[KernelProgram | None]
+Programs = MemoTable[KernelCall | None]
 Arguments = tuple[Any, ...]
 
 
@@ -184,7 +179,7 @@ def _program(
     signature: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
-) -> KernelProgram | None:
+) -> KernelCall | None:
     avals = [x for x in signature if type(x) is not tuple]
     if any([isinstance(a.dtype, np.dtype) and dtypes.itemsize_bits(a.dtype) < 8 for a in avals]):
         return None
@@ -210,19 +205,3 @@ def _program(
 
     jaxpr = stage_closed(on_operands, avals)
     return kernel_program(jaxpr, *collectors) if all(plain) else None
-
-
-if compiled is not None:
-    compiled.install(
-        Array,
-        ShapedArray,
-        KernelProgram,
-        aval_of,
-        host_is_default,
-        preferred_engines,
-        ignore_float_errors,
-        restore_float_errors,
-        sharding,
-        state,
-        this_thread,
-    )

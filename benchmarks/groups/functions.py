@@ -1,0 +1,92 @@
+"""Calls of every public function of `numpy`, `nn` and `lax` on small operands: warm, new, traced."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import repeat
+from types import CodeType
+from typing import Any
+
+from ..timing import Figures, Scale, best
+from .function_calls import calls, namespace, operands
+
+_FEW = (10, 4)
+_MANY = (1000, 30)
+
+
+def _code(scale: Scale) -> dict[str, CodeType]:
+    """The calls; every 40th of them where the run is tiny."""
+    chosen = calls()[:: 40 if scale.repetitions == 1 else 1]
+    return {text: compile(f"lambda: {text}", text, "eval") for text in chosen}
+
+
+def _names(jax: Any, size: int, side: int) -> dict[str, Any]:
+    arrays = {name: jax.numpy.asarray(x) for name, x in operands(size, side).items()}
+    return namespace(jax, size, side) | arrays
+
+
+def _several(jax: Any, call: Callable[[], Any], times: int) -> None:
+    """Call it again and again, and wait for the last result."""
+    result = None
+    for _ in repeat(None, times):
+        result = call()
+    jax.block_until_ready(result)
+
+
+def warm(jax: Any, scale: Scale, sizes: tuple[int, int] = _FEW) -> Figures:
+    """Calls on operands that were seen before."""
+    short = replace(scale, seconds=scale.seconds / 20)
+    times = 1 if scale.repetitions == 1 else 20
+    names = _names(jax, *sizes)
+    return {
+        text: best(partial(_several, jax, eval(code, names), times), short, times)
+        for text, code in _code(scale).items()
+    }
+
+
+def warm_of_many(jax: Any, scale: Scale) -> Figures:
+    """The same of a thousand numbers."""
+    return warm(jax, scale, _MANY)
+
+
+def _new_sizes() -> Iterator[tuple[int, int]]:
+    """Sizes that come once, or for matrices rarely."""
+    for i in range(1000):
+        yield 12 + 2 * i, 5 + i % 40
+
+
+def first(jax: Any, scale: Scale) -> Figures:
+    """The second shape that a function meets: what it needs to know of others is known."""
+    figures = {}
+    seen, sizes = _names(jax, *_FEW), _new_sizes()
+    for text, code in _code(scale).items():
+        jax.block_until_ready(eval(code, seen)())
+        call = eval(code, _names(jax, *next(sizes)))
+        start = time.perf_counter()
+        jax.block_until_ready(call())
+        figures[text] = time.perf_counter() - start
+    return figures
+
+
+def traced(jax: Any, scale: Scale) -> Figures:
+    """Tracing a new function that makes the call, of arrays of shapes that were seen before."""
+    short = replace(scale, seconds=scale.seconds / 20)
+    names = _names(jax, *_FEW)
+    arrays = {name: x for name, x in names.items() if isinstance(x, jax.Array)}
+    figures = {}
+    for text, code in _code(scale).items():
+        used = [name for name in code.co_consts[0].co_names if name in arrays]
+        program = compile(f"lambda {', '.join(used)}: {text}", text, "eval")
+        given = [arrays[name] for name in used]
+        try:
+            jax.make_jaxpr(eval(program, names))(*given)
+        except (TypeError, ValueError, jax.errors.JAXTypeError):
+            continue  # results whose shapes depend on numbers
+        figures[text] = best(
+            lambda program=program, given=given: jax.make_jaxpr(eval(program, names))(*given),
+            short,
+        )
+    return figures

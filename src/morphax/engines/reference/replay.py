@@ -32,8 +32,8 @@ from ...util.compiled import twin_in
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import key_of
 from ..choice import preferred_engines
-from .kernel_program import kernel_program
 from .eager import compiled
+from .kernel_program import kernel_program
 from .kernels import KernelCall
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -6,6 +6,7 @@
 #include "contexts.h"
 #include "foreign.h"
 #include "fused.h"
+#include "gamma.h"
 #include "garbage.h"
 #include "host_memory.h"
 #include "kernels.h"
@@ -21,7 +22,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 15;
+  module.attr("interface") = 16;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -46,6 +47,7 @@ NB_MODULE(_native, module) {
   morphax::lapack::bind(lapack);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
+  morphax::gamma::bind(random);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
 }

@@ -1,7 +1,4 @@
-// Numbers drawn from keys: the compiled twin of `_draw` in `morphax/lax/random_bits.py`.
-//
-// Threefry-2x32 with 20 rounds, whose words stay in registers.  Reference: Salmon, Moraes, Dror &
-// Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11.
+// Numbers drawn from keys: the compiled twin of `_draw` in `morphax/lax/random/random_bits.py`.
 #include "random.h"
 
 #include <nanobind/ndarray.h>
@@ -10,49 +7,28 @@
 #include <cstdint>
 
 #include "kernels.h"
+#include "threefry.h"
 
 namespace morphax::random {
 
 namespace nb = nanobind;
+using threefry::Words;
 
 namespace {
 
-constexpr std::uint32_t kParity = 0x1BD11BDA;
 // Counters that are encrypted together: their images stay in the first cache.
 constexpr std::size_t kBlock = 1024;
 // From here on other threads may run meanwhile.
 constexpr std::size_t kMany = 1 << 14;
 
-inline std::uint32_t rotated(std::uint32_t x, int distance) {
-  return x << distance | x >> (32 - distance);
-}
-
-template <int a, int b, int c, int d>
-inline void four_rounds(std::uint32_t& x0, std::uint32_t& x1) {
-  x1 = rotated(x1, a) ^ (x0 += x1);
-  x1 = rotated(x1, b) ^ (x0 += x1);
-  x1 = rotated(x1, c) ^ (x0 += x1);
-  x1 = rotated(x1, d) ^ (x0 += x1);
-}
-
 // The images of the pairs (high, low), (high, low + 1), …
 MORPHAX_VECTORIZED
 void encrypt(std::uint64_t key, std::uint32_t high, std::uint32_t low, std::size_t count,
              std::uint32_t* first, std::uint32_t* second) {
-  const auto k0 = static_cast<std::uint32_t>(key >> 32), k1 = static_cast<std::uint32_t>(key);
-  const std::uint32_t k2 = k0 ^ k1 ^ kParity;
+  const Words words(key);
   for (std::size_t i = 0; i < count; ++i) {
-    std::uint32_t x0 = high + k0, x1 = low + static_cast<std::uint32_t>(i) + k1;
-    four_rounds<13, 15, 26, 6>(x0, x1);
-    x0 += k1, x1 += k2 + 1;
-    four_rounds<17, 29, 16, 24>(x0, x1);
-    x0 += k2, x1 += k0 + 2;
-    four_rounds<13, 15, 26, 6>(x0, x1);
-    x0 += k0, x1 += k1 + 3;
-    four_rounds<17, 29, 16, 24>(x0, x1);
-    x0 += k1, x1 += k2 + 4;
-    four_rounds<13, 15, 26, 6>(x0, x1);
-    first[i] = x0 + k2, second[i] = x1 + k0 + 5;
+    first[i] = high, second[i] = low + static_cast<std::uint32_t>(i);
+    words.encrypt(first[i], second[i]);
   }
 }
 

@@ -38,6 +38,7 @@ from ._gamma import gamma as gamma
 from ._gamma import generalized_normal as generalized_normal
 from ._gamma import loggamma as loggamma
 from ._gamma import t as t
+from ._gamma_numbers import random_gamma_p as random_gamma_p
 from ._integers import randint as randint
 from ._inversion import cauchy as cauchy
 from ._inversion import exponential as exponential

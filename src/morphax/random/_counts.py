@@ -26,7 +26,7 @@ from ..lax.ground.kinds import INTEGER
 from ..lax.random.key_use import random_clone_p
 from ._arguments import drawn_shape, placed, prepared, repeated, requested_dtype
 from ._compiled import compiled
-from ._gamma import any_of
+from ._gamma_numbers import any_of
 from ._generators import split_keys
 from ._keys import keys_from, single_key
 from ._ranges import check_weights

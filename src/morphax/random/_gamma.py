@@ -1,144 +1,32 @@
-"""Gamma numbers and what is made of them.
-
-With d = a − ⅓ and c = ⅓ / √d, a normal number z gives the candidate d v, where v = (1 + c z)³,
-which is accepted with a probability that makes d v a gamma number.  For a < 1, a gamma number of
-parameter a + 1 is multiplied by u^(1/a).  Each result has a key of its own, so that how often one
-is rejected does not touch the others.
-
-Reference: Marsaglia & Tsang, "A simple method for generating gamma variables", ACM Transactions on
-Mathematical Software 26 (2000).
-
-A gamma number moves with its parameter `a` at constant P(a, x), the value of its distribution
-function: that is its derivative, whichever way it was drawn.
-
-Reference: Figurnov, Mohamed & Mnih, "Implicit reparameterization gradients", NeurIPS 2018.
-"""
+"""Gamma numbers and what is made of them."""
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any
 
 from .. import lax
-from ..control.custom.custom_jvp import custom_jvp
-from ..control.loops.loops import while_loop
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.ground.axes import counted
 from ..util.messages import message
 from ._arguments import drawn_shape, placed, prepared, repeated
-from ._compiled import compiled
-from ._generators import split_keys
+from ._gamma_numbers import random_gamma_p
 from ._inversion import exponential_of
 from ._keys import keys_from
 from ._normal import standard_normal
 from ._uniform import rademacher, unit_interval
 
 
-def any_of(flags: Any) -> Any:
-    """Whether any of an array of booleans is true."""
-    return lax.reduce_or(flags, range(aval_of(flags).ndim))
-
-
-def _positive_candidates(keys: Any, c: Any) -> tuple[Any, Any]:
-    """Normal numbers z with 1 + c z > 0, and these sums; one of each for each key."""
-    dtype = c.aval.dtype
-    zero, one = dtype.type(0), dtype.type(1)
-
-    def draw(state: Any) -> Any:
-        keys, z, sums = state
-        next_keys, subkeys = keys_from(keys)
-        is_open = lax.le(sums, zero)
-        drawn = standard_normal(subkeys, (), dtype)
-        return (
-            lax.select(is_open, next_keys, keys),
-            lax.select(is_open, drawn, z),
-            lax.select(is_open, lax.add(one, lax.mul(drawn, c)), sums),
-        )
-
-    start = keys, lax.full_like(c, 0), lax.full_like(c, -1)
-    _, z, sums = while_loop(lambda state: any_of(lax.le(state[2], zero)), draw, start)
-    return z, sums
-
-
-def _accepted_cubes(keys: Any, d: Any, c: Any) -> Any:
-    """The v of the first accepted candidate, for each key."""
-    dtype = d.aval.dtype
-    number = dtype.type
-
-    def is_rejected(state: Any) -> Any:
-        _, square, cube, u = state
-        squeeze = lax.sub(number(1), lax.mul(number(0.0331), lax.mul(square, square)))
-        log_density = lax.add(
-            lax.mul(square, number(0.5)),
-            lax.mul(d, lax.add(lax.sub(number(1), cube), lax.log(cube))),
-        )
-        return lax.bitwise_and(lax.ge(u, squeeze), lax.ge(lax.log(u), log_density))
-
-    def draw(state: Any) -> Any:
-        next_keys, candidate_keys, uniform_keys = keys_from(state[0], 3)
-        z, root = _positive_candidates(candidate_keys, c)
-        cube = lax.mul(lax.mul(root, root), root)
-        u = unit_interval(uniform_keys, (), dtype)
-        drawn = next_keys, lax.mul(z, z), cube, u
-        is_open = is_rejected(state)
-        return tuple([lax.select(is_open, a, b) for a, b in zip(drawn, state, strict=True)])
-
-    start = keys, *[lax.full_like(d, n) for n in (0, 1, 2)]
-    _, _, cube, _ = while_loop(lambda state: any_of(is_rejected(state)), draw, start)
-    return cube
-
-
-@functools.partial(custom_jvp, nondiff_argnums=(2,))
-def _drawn(keys: Any, a: Any, log_space: bool) -> Any:
-    """Gamma numbers, or their logarithms, for one key each."""
-    number = a.aval.dtype.type
-    is_large = lax.ge(a, number(1))
-    d = lax.sub(lax.select(is_large, a, lax.add(a, number(1))), number(1 / 3))
-    c = lax.div(number(1 / 3), lax.sqrt(d))
-    cube_keys, boost_keys = keys_from(keys)
-    cube = _accepted_cubes(cube_keys, d, c)
-    u = unit_interval(boost_keys, (), a.aval.dtype)
-    inverse = lax.div(number(1), a)
-    if not log_space:
-        boost = lax.pow(lax.sub(number(1), u), inverse)
-        return lax.mul(lax.mul(d, cube), lax.select(is_large, lax.full_like(a, 1), boost))
-    logarithm = lax.neg(exponential_of(u))
-    # 0 · ∞ would be NaN where a is 0.
-    is_one = lax.bitwise_or(is_large, lax.eq(logarithm, number(0)))
-    boost = lax.select(is_one, lax.full_like(a, 0), lax.mul(logarithm, inverse))
-    return lax.add(lax.add(lax.log(d), lax.log(cube)), boost)
-
-
-# Below this the distribution function is xᵃ / Γ(a+1) to all digits.
-_LARGEST_OF_POWER = -40.0
-
-
-@_drawn.defjvp
-def _drawn_jvp(log_space: bool, primals: Any, tangents: Any) -> Any:
-    keys, a = primals
-    drawn = _drawn(keys, a, log_space)
-    if not log_space:
-        return drawn, lax.mul(tangents[1], lax.random_gamma_grad(a, drawn))
-    number = a.aval.dtype.type
-    is_tiny = lax.lt(drawn, number(_LARGEST_OF_POWER))
-    x = lax.exp(lax.select(is_tiny, lax.full_like(a, 0), drawn))
-    slope = lax.div(lax.random_gamma_grad(a, x), x)
-    limit = lax.div(lax.sub(lax.digamma(lax.add(a, number(1))), drawn), a)
-    return drawn, lax.mul(tangents[1], lax.select(is_tiny, limit, slope))
-
-
-@compiled
 def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: Any, *, log_space: bool) -> Any:
     """Gamma numbers, or their logarithms, for a typed key and a parameter made by `parameter`."""
     if not math.prod(shape):
         return lax.full(shape, 0, dtype)
-    keys = split_keys(key, shape)
-    return _drawn(keys, repeated(a, shape), log_space)
+    return random_gamma_p.bind(key, repeated(a, shape), log_space=log_space)
 
 
-@compiled
+@replayed(2)
 def gamma(
     key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -153,7 +41,7 @@ def gamma(
     return placed(_gamma(typed, a, shape, chosen, log_space=False), out_sharding)
 
 
-@compiled
+@replayed(2)
 def loggamma(
     key: Any, a: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -162,7 +50,7 @@ def loggamma(
     return placed(_gamma(typed, a, shape, chosen, log_space=True), out_sharding)
 
 
-@compiled
+@replayed(3)
 def beta(
     key: Any, a: Any, b: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -171,7 +59,6 @@ def beta(
     return placed(_beta(typed, a, b, shape, chosen), out_sharding)
 
 
-@compiled
 def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     logs = [
         _gamma(k, p, shape, dtype, log_space=True)
@@ -182,7 +69,7 @@ def _beta(key: Any, a: Any, b: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.div(first, lax.add(first, second))
 
 
-@compiled
+@replayed(2)
 def dirichlet(
     key: Any, alpha: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -216,7 +103,6 @@ def dirichlet(
     return placed(_dirichlet(typed, alpha, sizes, chosen), out_sharding)
 
 
-@compiled
 def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     logs = _gamma(key, alpha, shape, dtype, log_space=True)
     last = len(shape) - 1
@@ -226,7 +112,7 @@ def _dirichlet(key: Any, alpha: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.div(weights, total)
 
 
-@compiled
+@replayed(2)
 def chisquare(
     key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -235,20 +121,18 @@ def chisquare(
     return placed(_chisquare(typed, df, shape, chosen), out_sharding)
 
 
-@compiled
 def _chisquare(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     logs = _gamma(key, lax.div(df, dtype.type(2)), shape, dtype, log_space=True)
     return lax.mul(lax.exp(logs), dtype.type(2))
 
 
-@compiled
+@replayed(2)
 def t(key: Any, df: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None) -> Any:
     """Student's distribution: z / √(c / df) of a normal z and c from `chisquare`."""
     typed, shape, chosen, df = prepared("t", key, shape, dtype, df)
     return placed(_t(typed, df, shape, chosen), out_sharding)
 
 
-@compiled
 def _t(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     normal_key, gamma_key = keys_from(key)
     z = standard_normal(normal_key, shape, dtype)
@@ -257,7 +141,7 @@ def _t(key: Any, df: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     return lax.mul(z, lax.sqrt(ratio))
 
 
-@compiled
+@replayed(3)
 def f(
     key: Any,
     dfnum: Any,
@@ -272,7 +156,6 @@ def f(
     return placed(_f(typed, dfnum, dfden, shape, chosen), out_sharding)
 
 
-@compiled
 def _f(key: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     # In this order, as JAX draws them.
     second_key, first_key = keys_from(key)
@@ -280,7 +163,7 @@ def _f(key: Any, dfnum: Any, dfden: Any, shape: tuple[int, ...], dtype: Any) -> 
     return lax.div(first, lax.div(_chisquare(second_key, dfden, shape, dtype), dfden))
 
 
-@compiled
+@replayed(2)
 def generalized_normal(
     key: Any, p: Any, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -289,7 +172,6 @@ def generalized_normal(
     return placed(_generalized_normal(typed, p, shape, chosen), out_sharding)
 
 
-@compiled
 def _generalized_normal(key: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     gamma_key, sign_key = keys_from(key)
     inverse = lax.div(dtype.type(1), p)
@@ -297,6 +179,7 @@ def _generalized_normal(key: Any, p: Any, shape: tuple[int, ...], dtype: Any) ->
     return lax.mul(rademacher(sign_key, shape, dtype), lax.pow(powers, inverse))
 
 
+@replayed(1)
 def ball(
     key: Any, d: int, p: Any = 2, shape: Any = (), dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -321,7 +204,6 @@ def ball(
     return placed(_ball(typed, p, (*shape, d), chosen), out_sharding)
 
 
-@compiled
 def _ball(key: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     direction_key, length_key = keys_from(key)
     points = _generalized_normal(direction_key, p, shape, dtype)

@@ -1,0 +1,103 @@
+// Elementary functions in single precision, with the roundings of compiled programs.
+//
+// The twin of the inverse error function is `morphax/lax/elementwise/inverse_erf.py`.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace morphax::elementary {
+
+using f32 = float;
+using i32 = std::int32_t;
+using u32 = std::uint32_t;
+
+template <typename To, typename From>
+inline To bits_as(From from) {
+  static_assert(sizeof(To) == sizeof(From), "only the reading of the bits changes");
+  To to;
+  std::memcpy(&to, &from, sizeof(To));
+  return to;
+}
+
+// What a loop calls is compiled as part of each of its versions.
+#define MORPHAX_INLINE [[gnu::always_inline]] inline
+
+// Horner's rule with one rounding per step, as compiled programs have it; a loop in the loop would
+// not vectorise.
+template <std::size_t size, std::size_t... i>
+MORPHAX_INLINE f32 horner(const f32 (&coefficients)[size], f32 x, std::index_sequence<i...>) {
+  f32 value = coefficients[0];
+  ((value = __builtin_fmaf(value, x, coefficients[i + 1])), ...);
+  return value;
+}
+template <std::size_t size>
+MORPHAX_INLINE f32 polynomial(const f32 (&coefficients)[size], f32 x) {
+  return horner(coefficients, x, std::make_index_sequence<size - 1>());
+}
+
+// log(1 + x) for -0.4142 < x < 0.4142.
+MORPHAX_INLINE f32 log1p_near_zero(f32 x) {
+  constexpr f32 kNumerator[] = {4.5270000862445199635215e-5f, 4.9854102823193375972212e-1f,
+                                6.5787325942061044846969f,    2.9911919328553073277375e1f,
+                                6.0949667980987787057556e1f,  5.7112963590585538103336e1f,
+                                2.0039553499201281259648e1f};
+  constexpr f32 kDenominator[] = {1,
+                                  1.5062909083469192043167e1f,
+                                  8.3047565967967209469434e1f,
+                                  2.2176239823732856465394e2f,
+                                  3.0909872225312059774938e2f,
+                                  2.1642788614495947685003e2f,
+                                  6.0118660497603843919306e1f};
+  const f32 square = x * x;
+  const f32 rest = square * polynomial(kNumerator, x) / polynomial(kDenominator, x);
+  return x + (-0.5f * square + x * rest);
+}
+
+// log x of a number that is zero or in the normal range; NaN of negative ones.
+MORPHAX_INLINE f32 logarithm(f32 x) {
+  constexpr f32 kCoefficients[] = {7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f,
+                                   -1.2420140846e-1f, 1.4249322787e-1f,  -1.6668057665e-1f,
+                                   2.0000714765e-1f,  -2.4999993993e-1f, 3.3333331174e-1f};
+  constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
+  constexpr i32 kRootOfHalf = 0x3f3504f3;
+  const i32 bits = bits_as<i32>(x);
+  const i32 exponent = (bits - kRootOfHalf) >> 23;
+  const f32 e = static_cast<f32>(exponent);
+  const f32 m = bits_as<f32>(bits_as<u32>(bits) - (bits_as<u32>(exponent) << 23)) - 1;
+  const f32 square = m * m;
+  f32 rest = polynomial(kCoefficients, m) * m * square;
+  rest += -2.12194440e-4f * e;
+  rest += -0.5f * square;
+  const f32 result = m + rest + 0.693359375f * e;
+  return x > 0 ? result : x == 0 ? -kInfinity : std::numeric_limits<f32>::quiet_NaN();
+}
+
+MORPHAX_INLINE f32 inverse_erf(f32 x) {
+  constexpr f32 kCentre[] = {2.81022636e-08f,  3.43273939e-07f, -3.5233877e-06f,
+                             -4.39150654e-06f, 0.00021858087f,  -0.00125372503f,
+                             -0.00417768164f,  0.246640727f,    1.50140941f};
+  constexpr f32 kTail[] = {-0.000200214257f, 0.000100950558f, 0.00134934322f,
+                           -0.00367342844f,  0.00573950773f,  -0.0076224613f,
+                           0.00943887047f,   1.00167406f,     2.83297682f};
+  constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
+  constexpr f32 kNearZero = 0.41421356237309504880f;
+  const f32 square = x * x;
+  // Both are computed, and one is kept: a jump would not vectorise.
+  const f32 near_zero = log1p_near_zero(-square), far = logarithm(1 - square);
+  const f32 w = -(square < kNearZero ? near_zero : far);
+  const f32 centre = polynomial(kCentre, w - 2.5f);
+  const f32 tail = polynomial(kTail, __builtin_sqrtf(w) - 3);
+  return (w == kInfinity ? kInfinity : w < 5 ? centre : tail) * x;
+}
+
+// log(1 + x) for x >= -1.
+MORPHAX_INLINE f32 log1p(f32 x) {
+  constexpr f32 kNearZero = 0.41421356237309504880f;
+  return __builtin_fabsf(x) < kNearZero ? log1p_near_zero(x) : logarithm(1 + x);
+}
+
+}  // namespace morphax::elementary

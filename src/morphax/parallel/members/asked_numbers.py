@@ -76,7 +76,8 @@ class AskedNumbers:
         """The number; `None` if there is none yet, or not one for all members."""
         if isinstance(atom, Literal):
             return atom.val
-        same_for_all = self._members.check_vma and not atom.aval.vma & self._members.manual_axes
+        aval: Any = atom.aval
+        same_for_all = self._members.check_vma and not aval.vma & self._members.manual_axes
         if not same_for_all or not self._trace.live:
             return None
         if atom not in self._known:

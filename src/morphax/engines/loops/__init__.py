@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from .builder import Builder, NotALoopProgram
 from .operations import SIGNATURES, cost_of
-from .program import BOOL, INDEX, Index, LoopProgram, Operand
+from .program import BOOL, INDEX, ORIGIN, Index, LoopProgram, Operand
 from .reductions import accumulated, place_of_extreme, reduced
 from .translation import loop_program
-from .values import Place, Value
+from .values import Place, Value, row_major
 from .writer import Writer
 
 __all__ = [
     "BOOL",
     "INDEX",
+    "ORIGIN",
     "SIGNATURES",
     "Builder",
     "Index",
@@ -31,4 +32,5 @@ __all__ = [
     "loop_program",
     "place_of_extreme",
     "reduced",
+    "row_major",
 ]

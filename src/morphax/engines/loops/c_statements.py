@@ -92,7 +92,8 @@ class StatementPrinter:
                 i = f"i{self._loops}"
                 self._texts[counter] = i
                 self._loops += 1
-                self._line(f"for (int64_t {i} = 0; {i} < {extent}; {i}++) {{")
+                end = index_text(extent, self._texts) if isinstance(extent, Index) else extent
+                self._line(f"for (int64_t {i} = 0; {i} < {end}; {i}++) {{")
                 self._nested(inner)
                 self._loops -= 1
                 self._line("}")

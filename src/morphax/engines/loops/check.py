@@ -97,12 +97,18 @@ class _Checker:
     def compound(self, statement: Statement, written: set[Buffer]) -> set[Buffer]:
         match statement:
             case For(counter, extent, body):
-                if extent < 1 or (counter.low, counter.high) != (0, extent - 1):
+                most, ceiling = extent, None
+                if isinstance(extent, Index):
+                    self.index(statement, extent)
+                    most, ceiling = extent.bounds[1], extent.plus(-1)
+                bounds = counter.low, counter.high, counter.ceiling
+                if most < 1 or bounds != (0, most - 1, ceiling):
                     self.fail(statement, "the counter's bounds are not those of the loop")
                 outside = set(self.known)
                 self.define(statement, counter)
-                written = self.block(body, written)
+                after = self.block(body, written)
                 self.known = outside
+                return written if isinstance(extent, Index) else after
             case While(condition, goes_on, body):
                 outside = set(self.known)
                 for inner in condition:

@@ -82,6 +82,7 @@ def _live_statement(statement: Statement, read: set[Buffer], used: set[Name]) ->
     match statement:
         case For(_, _, body):
             body = _live(body, read, used)
+            _use(used, operands_of(statement))
             return replace(statement, body=body) if body else None
         case While(condition, goes_on, body):
             body = _live(body, read, used)

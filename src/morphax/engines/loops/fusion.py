@@ -197,21 +197,40 @@ class Fusion:
         writer, trial = self.writer, self._trial
         assert trial is not None, "loops of a nest"
         depth, opened = len(writer.blocks), len(trial.loops)
-        counters: list[tuple[Name, bool]] = []
+        loops: list[tuple[Name, int, bool]] = []
         indices = []
         for n, is_independent in zip(extents, independent, strict=True):
-            counter = writer.open_loop(n) if n > 1 else None
-            if counter is not None:
-                counters.append((counter, is_independent))
-                trial.loops.append((counter, len(writer.blocks) - 1))
-                trial.known.append({})
-            indices.append(Index() if counter is None else Index.of(counter))
+            if n == 1:
+                indices.append(Index())
+                continue
+            counter = writer.open_loop(n)
+            loops.append((counter, n, is_independent))
+            trial.loops.append((counter, len(writer.blocks) - 1))
+            trial.known.append({})
+            indices.append(Index.of(counter))
         body(*indices)
-        for counter, is_independent in reversed(counters):
-            writer.close_loop(counter, is_independent)
+        for counter, n, is_independent in reversed(loops):
+            writer.close_loop(counter, n, is_independent=is_independent)
             trial.known.pop()
         del trial.loops[opened:]
         assert len(writer.blocks) == depth, "all loops are closed"
+
+    def triangle(self, extent: Index, body: Callable[[Index], None]) -> None:
+        """In a nest: a loop of as many steps as an index says, which may be none.
+
+        What is read in it must be placed.
+        """
+        trial = self._trial
+        assert trial is not None, "a loop in a triangle is a part of a nest"
+        if extent.bounds[1] < 1:
+            return
+        counter = self.writer.open_loop(extent)
+        trial.guards += 1
+        trial.known.append({})
+        body(Index.of(counter))
+        self.writer.close_loop(counter, extent, is_independent=False)
+        trial.known.pop()
+        trial.guards -= 1
 
     def guarded(self, condition: Operand, body: Callable[[], None]) -> None:
         """In a nest: the body, where a condition holds."""

@@ -51,12 +51,14 @@ class Name:
         number: tells names of one program apart.
         dtype: of the scalar.
         low, high: bounds of its values, for integers that may index; both inclusive.
+        ceiling: a closer upper bound, for counters of loops in triangles.
     """
 
     number: int
     dtype: DType
     low: int | None = None
     high: int | None = None
+    ceiling: Index | None = None
 
     def __repr__(self) -> str:
         return f"t{self.number}"
@@ -119,13 +121,21 @@ class Index:
     @property
     def bounds(self) -> tuple[int, int]:
         """The least and the greatest value, both inclusive."""
-        low = high = self.offset
-        for name, factor in self.terms:
+        return self._extreme(is_upper=False), self._extreme(is_upper=True)
+
+    def _extreme(self, *, is_upper: bool) -> int:
+        """One of the bounds: each name, from the innermost one, takes the value at its end."""
+        index = self
+        while index.terms:
+            name, factor = index.terms[-1]
             assert name.low is not None, f"{name} indexes and has no lower bound"
             assert name.high is not None, f"{name} indexes and has no upper bound"
-            ends = name.low * factor, name.high * factor
-            low, high = low + min(ends), high + max(ends)
-        return low, high
+            end: Index | int = name.low
+            if (factor > 0) == is_upper:
+                end = name.high if name.ceiling is None else name.ceiling
+            value = Index((), end) if isinstance(end, int) else end
+            index = Index(index.terms[:-1], index.offset).plus(value.times(factor))
+        return index.offset
 
 
 ORIGIN = Index()
@@ -224,14 +234,14 @@ class For:
 
     Args:
         counter: an index with these bounds.
-        extent: at least 1.
+        extent: at least 1; or an index, for loops in triangles, of which there may be no step.
         body: the statements.
         is_independent: whether no step reads or writes what another one writes, so that steps may
             run in any order or side by side.
     """
 
     counter: Name
-    extent: int
+    extent: int | Index
     body: tuple[Statement, ...]
     is_independent: bool = False
 
@@ -312,4 +322,6 @@ def operands_of(statement: Statement) -> tuple[Operand | Index, ...]:
             return statement.target_start, statement.source_start
         case If(condition):
             return (condition,)
+        case For(_, Index() as extent):
+            return (extent,)
     return ()

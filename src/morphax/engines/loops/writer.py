@@ -159,10 +159,14 @@ class Writer:
         return result
 
     def _new_name(
-        self, dtype: DType, level: int, bounds: tuple[int | None, int | None] = (None, None)
+        self,
+        dtype: DType,
+        level: int,
+        bounds: tuple[int | None, int | None] = (None, None),
+        ceiling: Index | None = None,
     ) -> Name:
         self._count += 1
-        name = Name(self._count, dtype, *bounds)
+        name = Name(self._count, dtype, *bounds, ceiling)
         self._levels[name] = level
         return name
 
@@ -251,23 +255,26 @@ class Writer:
             self.write(statement)
         self.blocks[-1].known.update(block.known)
 
-    def open_loop(self, extent: int) -> Name:
+    def open_loop(self, extent: int | Index) -> Name:
         """Begin a loop; its counter."""
-        counter = self._new_name(INDEX, len(self.blocks), (0, extent - 1))
+        if isinstance(extent, Index):
+            bounds = (0, extent.bounds[1] - 1)
+            counter = self._new_name(INDEX, len(self.blocks), bounds, extent.plus(-1))
+        else:
+            counter = self._new_name(INDEX, len(self.blocks), (0, extent - 1))
         self.blocks.append(Block())
         return counter
 
-    def close_loop(self, counter: Name, is_independent: bool) -> None:
+    def close_loop(self, counter: Name, extent: int | Index, *, is_independent: bool) -> None:
         """End the innermost loop."""
-        assert counter.high is not None, "a counter has bounds"
         body = tuple(self.blocks.pop().statements)
-        self.write(For(counter, counter.high + 1, body, is_independent))
+        self.write(For(counter, extent, body, is_independent))
 
     def loop(self, extent: int, body: Callable[[Index], None]) -> None:
         """Write a loop whose steps follow each other."""
         counter = self.open_loop(extent)
         body(Index.of(counter))
-        self.close_loop(counter, is_independent=False)
+        self.close_loop(counter, extent, is_independent=False)
 
     def branch(
         self,

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple, final
 
 import numpy as np
 
 from .c_statements import StatementPrinter
-from .c_text import Helpers, number, short_name, type_name
+from .c_text import Helpers, number, type_name
 from .memory import bytes_of, local_buffers
 from .program import Buffer, Kind, LoopProgram
 
@@ -26,8 +27,7 @@ class CFile(NamedTuple):
 def c_file(program: LoopProgram) -> CFile:
     """The program in C.  One program has one text."""
     helpers = Helpers(program.name)
-    local = local_buffers(program)
-    large = [x for x in program.temporaries if x not in set(local)]
+    local, large = local_buffers(program), _large(program)
     lines = StatementPrinter(program.body, helpers).lines
     declarations = [f"    {_declared(x)};" for x in local]
     declarations += [_slot(program, x) for x in large]
@@ -44,15 +44,24 @@ def c_file(program: LoopProgram) -> CFile:
     return CFile("\n\n".join(blocks) + "\n", _header(program, large))
 
 
+def _large(program: LoopProgram) -> list[Buffer]:
+    """The temporaries of the workspace."""
+    local = set(local_buffers(program))
+    return [x for x in program.temporaries if x not in local]
+
+
+def workspace_bytes(program: LoopProgram) -> int:
+    """How much memory the struct holds that callers hand over."""
+    return bytes_of(_large(program))
+
+
 def _included(helpers: Helpers) -> list[str]:
     headers = sorted(helpers.headers | {"math.h"})
     return [f"#include <{name}>" for name in headers]
 
 
 def _unused_inputs(program: LoopProgram, lines: Sequence[str]) -> list[Buffer]:
-    from re import findall
-
-    words = set(findall(r"\w+", "\n".join(lines)))
+    words = set(re.findall(r"\w+", "\n".join(lines)))
     return [x for x in (*program.inputs, *program.outputs) if x.name not in words]
 
 
@@ -132,6 +141,3 @@ def _header(program: LoopProgram, large: Sequence[Buffer]) -> str:
 
 def _described(buffer: Buffer) -> str:
     return _dimensions(buffer) if buffer.shape else type_name(buffer.dtype)
-
-
-__all__ = ["CFile", "c_file", "short_name"]

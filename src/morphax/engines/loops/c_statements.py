@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, final
 
-from .c_text import Helpers, expression, index_text, number, type_name
+from .c_text import Helpers, bare, closes_last, expression, index_text, number, type_name
 from .program import (
     ORIGIN,
     Assign,
@@ -68,7 +68,7 @@ class StatementPrinter:
             case Store(buffer, index, value):
                 text, _ = self._take(value)
                 self._flush(reading=True)
-                self._line(f"{self._element(buffer, index)} = {_bare(text)};")
+                self._line(f"{self._element(buffer, index)} = {bare(text)};")
             case Copy(target, source, size):
                 self._flush(reading=True)
                 self.helpers.headers.add("string.h")
@@ -114,7 +114,7 @@ class StatementPrinter:
             case If(condition, then, otherwise):
                 text, _ = self._take(condition)
                 self._flush()
-                self._line(f"if ({_bare(text)}) {{")
+                self._line(f"if ({bare(text)}) {{")
                 self._nested(then)
                 if otherwise:
                     self._line("} else {")
@@ -130,7 +130,7 @@ class StatementPrinter:
         taken = [self._take(x) for x in operands]
         texts = tuple([text for text, _ in taken])
         text = expression(operation, result.dtype, operands, texts, self.helpers)
-        is_call = re.match(r"\w+\(", text) is not None and _closes_last(text)
+        is_call = re.match(r"\w+\(", text) is not None and closes_last(text)
         self._define(
             result, text if is_call else f"({text})", reads=any([reads for _, reads in taken])
         )
@@ -143,7 +143,7 @@ class StatementPrinter:
 
     def _name(self, result: Name, text: str) -> None:
         self._texts[result] = f"t{result.number}"
-        self._line(f"const {type_name(result.dtype)} t{result.number} = {_bare(text)};")
+        self._line(f"const {type_name(result.dtype)} t{result.number} = {bare(text)};")
 
     def _take(self, x: Operand) -> tuple[str, bool]:
         """The text of an operand, and whether it reads memory."""
@@ -169,21 +169,6 @@ class StatementPrinter:
 
     def _line(self, text: str) -> None:
         self.lines.append(_INDENT * self._depth + text)
-
-
-def _closes_last(text: str) -> bool:
-    """Whether the first parenthesis of a text is closed by its last."""
-    depth = 0
-    for i, character in enumerate(text):
-        depth += (character == "(") - (character == ")")
-        if depth == 0 and character == ")":
-            return i == len(text) - 1
-    return False
-
-
-def _bare(text: str) -> str:
-    """Without the parentheses around the whole."""
-    return text[1:-1] if text.startswith("(") and _closes_last(text) else text
 
 
 def _used_once_in_own_block(body: tuple[Statement, ...]) -> set[Name]:

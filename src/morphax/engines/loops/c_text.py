@@ -83,7 +83,22 @@ class Helpers:
         full = f"{self.prefix}_{name}"
         head = f"static inline {result} {full}({parameters})"
         self.definitions.setdefault(full, f"{head}\n{{\n{body}\n}}")
-        return f"{full}({', '.join(arguments)})"
+        return f"{full}({', '.join(map(bare, arguments))})"
+
+
+def closes_last(text: str) -> bool:
+    """Whether the first parenthesis of a text is closed by its last."""
+    depth = 0
+    for i, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth == 0 and character == ")":
+            return i == len(text) - 1
+    return False
+
+
+def bare(text: str) -> str:
+    """Without the parentheses around the whole."""
+    return text[1:-1] if text.startswith("(") and closes_last(text) else text
 
 
 def index_text(index: Index, texts: dict[Name, str]) -> str:
@@ -121,7 +136,8 @@ def expression(
     taken = operands[0].dtype
     if operation in MATH_OF_ONE or operation in MATH_OF_TWO:
         helpers.headers.add("math.h")
-        return f"{operation}{'f' if dtype.itemsize == 4 else ''}({', '.join(texts)})"
+        arguments = ", ".join(map(bare, texts))
+        return f"{operation}{'f' if dtype.itemsize == 4 else ''}({arguments})"
     match operation:
         case "select":
             return f"{texts[0]} ? {texts[1]} : {texts[2]}"

@@ -7,7 +7,7 @@ from typing import Any, final
 
 from .builder import Builder
 from .program import BOOL, ORIGIN, Index, Operand
-from .values import Indices, Value
+from .values import Indices, Place, Value
 
 Axes = Sequence[int]
 
@@ -26,14 +26,27 @@ def contracted(
     """
     if not x.size or not y.size:
         return b.uniform(out.shape, b.writer.number(0, b.dtype_of(out)))
-    product = _Product(b, out, b.settled(x), b.settled(y), contracting, batch)
+    place = b.new(out)
+    contracted_into(b, place, x, y, contracting, batch)
+    return b.placed(out.shape, place)
+
+
+def contracted_into(
+    b: Builder,
+    place: Place,
+    x: Value,
+    y: Value,
+    contracting: tuple[Axes, Axes],
+    batch: tuple[Axes, Axes],
+) -> None:
+    """The same of arrays that are not empty, stored at a place with these axes."""
+    product = _Product(b, place, b.settled(x), b.settled(y), contracting, batch)
     if _is_vector(product.y, product.free_y):
         product.by_vectors(of_rows=False)
     elif _is_vector(product.x, product.free_x) and not any(n > 1 for n in product.columns):
         product.by_vectors(of_rows=True)
     else:
         product.by_scalars()
-    return b.placed(out.shape, product.place)
 
 
 def _is_vector(x: Value, free: Axes) -> bool:
@@ -49,13 +62,13 @@ class _Product:
     def __init__(
         self,
         b: Builder,
-        out: Any,
+        place: Place,
         x: Value,
         y: Value,
         contracting: tuple[Axes, Axes],
         batch: tuple[Axes, Axes],
     ) -> None:
-        self.b, self.x, self.y = b, x, y
+        self.b, self.place, self.x, self.y = b, place, x, y
         self.free_x = [i for i in range(x.ndim) if i not in (*contracting[0], *batch[0])]
         self.free_y = [i for i in range(y.ndim) if i not in (*contracting[1], *batch[1])]
         self.axes_x = (*batch[0], *self.free_x, *contracting[0])
@@ -64,10 +77,9 @@ class _Product:
         self.rows = [x.shape[i] for i in self.free_x]
         self.columns = [y.shape[i] for i in self.free_y]
         self.terms = [x.shape[i] for i in contracting[0]]
-        self.dtype = b.dtype_of(out)
+        self.dtype = place.buffer.dtype
         self.zero = b.writer.number(0, self.dtype)
         self.multiply, self.add = ("and", "or") if self.dtype == BOOL else ("mul", "add")
-        self.place = b.new(out)
 
     def term(self, group: Indices, row: Indices, column: Indices, term: Indices) -> Operand:
         """One product of elements."""

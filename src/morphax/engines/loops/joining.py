@@ -33,33 +33,37 @@ def stacked(b: Builder, out: Any, operands: Sequence[Value], axis: int) -> Value
     return b.placed(out.shape, place)
 
 
-def padded(
-    b: Builder, out: Any, x: Value, padding: Value, placements: Sequence[tuple[slice, slice, int]]
-) -> Value:
-    """Elements of `x` among padding.
+Placement = tuple[slice, slice, int]
+"""Of one axis: which elements are kept, where they go, and the size with padding."""
 
-    Args:
-        b: the builder.
-        out: aval of the result.
-        x: the array.
-        padding: a scalar.
-        placements: for each axis, which elements are kept, where they go, and the new size.
-    """
-    filler = b.uniform(out.shape, b.fusion.scalar(padding))
+
+def padded(
+    b: Builder, out: Any, x: Value, padding: Value, placements: Sequence[Placement]
+) -> Value:
+    """Elements of `x` among a padding scalar."""
+    filler = b.fusion.scalar(padding)
     if not math.prod(out.shape) or not x.size:
-        return filler
+        return b.uniform(out.shape, filler)
     place = b.new(out)
-    b.fusion.fill(place, filler)
-    kept = [taken.stop - taken.start for taken, _, _ in placements]
-    if 0 not in kept:
-        offset, strides = place.offset, []
-        for (_, there, _), stride in zip(placements, place.strides, strict=True):
-            offset = offset.plus(there.start * stride)
-            strides.append(stride * (there.step or 1))
-        axes = [(taken.start, [(i, 1)]) for i, (taken, _, _) in enumerate(placements)]
-        part = b.view(x, tuple(kept), axes)
-        b.fusion.fill(Place(place.buffer, tuple(strides), offset), part)
+    padded_into(b, place, x, filler, placements)
     return b.placed(out.shape, place)
+
+
+def padded_into(
+    b: Builder, place: Place, x: Value, filler: Operand, placements: Sequence[Placement]
+) -> None:
+    """The same, stored at a place."""
+    b.fusion.fill(place, b.uniform(tuple([size for _, _, size in placements]), filler))
+    kept = [taken.stop - taken.start for taken, _, _ in placements]
+    if 0 in kept:
+        return
+    offset, strides = place.offset, []
+    for (_, there, _), stride in zip(placements, place.strides, strict=True):
+        offset = offset.plus(there.start * stride)
+        strides.append(stride * (there.step or 1))
+    axes = [(taken.start, [(i, 1)]) for i, (taken, _, _) in enumerate(placements)]
+    part = b.view(x, tuple(kept), axes)
+    b.fusion.fill(Place(place.buffer, tuple(strides), offset), part)
 
 
 def counted(b: Builder, out: Any, axis: int) -> Value:

@@ -28,6 +28,7 @@ from ..core import (
     without_references,
 )
 from ..core.effects import Effects
+from ..engines import loops
 from ..engines.reference.eager import RunsOnArrays, as_array
 from ..engines.xla.stablehlo import Builder, Value
 from ..transforms.batching import batch_jaxpr, open_batch
@@ -101,6 +102,11 @@ class ProgramCall(HoldsProgram, RunsOnArrays):
         self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
     ) -> list[Value]:
         return b.inline(params[self.program], *operands)
+
+    def to_loops(
+        self, b: loops.Builder, outs: Sequence[Any], *operands: loops.Value, **params: Param
+    ) -> list[loops.Value]:
+        return b.inline(params[self.program], *operands, places=b.places)
 
 
 def batched_in_front(

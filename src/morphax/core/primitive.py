@@ -21,6 +21,8 @@ keyword arguments:
                      one step of a chain of operations (`engines/reference/fusion.py`), or `None`.
 `execute`            Arrays → Array(s), if eager mode should not use `evaluate` (programs, say).
 `lower`              StableHLO: a builder, the result's aval(s), operand values → result value(s).
+`to_loops`           Loop programs (`engines.loops`): a builder, the result's aval(s), operand
+                     values → result value(s).  Optional: without it, there is no C code.
 `jvp`                primals, tangents (`Zero` where known to be zero) → result, tangent of it.
                      Or `linear = True`: linear in all operands together, so the rule is `bind`.
 `transpose`          cotangent(s) of the result(s), operands (`UndefinedPrimal` where linear) →
@@ -209,6 +211,7 @@ class Primitive:
     evaluate: Rule = undeclared("evaluate")
     lower: Rule = undeclared("lower")
     jvp: Rule = undeclared("jvp")
+    to_loops: Callable[..., Any] | None = None
     kernel: Callable[..., Callable[..., Any] | None] | None = None
     fused: Callable[..., str | None] | None = None
     execute: Callable[..., Any] | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, final
 
 from ...array import Array
@@ -19,6 +20,8 @@ from ...core import (
     operands_as_captures,
     without_references,
 )
+from ...engines import loops
+from ...engines.loops import control
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.elementwise.selection import select_n
@@ -89,6 +92,19 @@ class Cond(HasBodies):
             for branch in branches
         ]
         return b.ops("stablehlo.case", outs, index, regions=regions, gives_token=ordered)
+
+    def to_loops(
+        self,
+        b: loops.Builder,
+        outs: Sequence[Any],
+        index: loops.Value,
+        *operands: loops.Value,
+        branches: tuple[Jaxpr, ...],
+    ) -> list[loops.Value]:
+        given = list(map(b.settled, operands))
+        return control.chosen(
+            b, outs, index, [partial(b.inline, branch, *given) for branch in branches]
+        )
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]

@@ -7,6 +7,7 @@ from typing import Any, final
 
 from ... import tree
 from ...core import BatchAxes, Operand, Primitive, ShapedArray, not_linear
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 
@@ -29,6 +30,11 @@ class Name(Primitive):
         return x
 
     def lower(self, b: Builder, out: ShapedArray, x: Value, *, name: str) -> Value:
+        return x
+
+    def to_loops(
+        self, b: loops.Builder, out: ShapedArray, x: loops.Value, *, name: str
+    ) -> loops.Value:
         return x
 
     def jvp(

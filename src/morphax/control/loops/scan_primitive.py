@@ -32,6 +32,8 @@ from ...core import (
     without_references,
 )
 from ...core.partition import selected
+from ...engines import loops
+from ...engines.loops import control
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ground.linear_structure import add_tangents, instantiate, zeros
@@ -101,6 +103,12 @@ class Scan(HasBodies):
         self, b: Builder, outs: Sequence[Any], *operands: Value, **params: Param
     ) -> list[Value]:
         return b.inline(scan_as_while(tuple(params.items())), *operands)
+
+    def to_loops(
+        self, b: loops.Builder, outs: Sequence[Any], *operands: loops.Value, **params: Param
+    ) -> list[loops.Value]:
+        consts, carry, xs = self.wiring.parts(operands, params).values()
+        return control.repeated(b, params, consts, carry, xs, outs[len(carry) :])
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]

@@ -24,6 +24,8 @@ from ...core import (
     values_of,
     without_references,
 )
+from ...engines import loops
+from ...engines.loops import control
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.elementwise.selection import select_n
 from ...lax.ground.linear_structure import broadcast_in_dim_p
@@ -137,6 +139,19 @@ class Loops(HasBodies):
             regions=regions,
             takes_token=ordered,
             gives_token=ordered,
+        )
+
+    def to_loops(
+        self, b: loops.Builder, outs: Sequence[Any], *operands: loops.Value, **params: Param
+    ) -> list[loops.Value]:
+        cond_consts, body_consts, carry = [
+            list(map(b.settled, role)) for role in self.wiring.parts(operands, params).values()
+        ]
+        return control.repeated_while(
+            b,
+            lambda values: b.inline(params["cond_jaxpr"], *cond_consts, *values),
+            lambda values: b.inline(params["body_jaxpr"], *body_consts, *values),
+            carry,
         )
 
     def linearize(

@@ -16,6 +16,8 @@ import numpy as np
 
 from ... import dtypes
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
+from ...engines import loops
+from ...engines.loops import contraction
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -138,6 +140,18 @@ class DotGeneral(Primitive):
             **({} if algorithm is None else {"algorithm": algorithm}),
         )
         return b.convert(product, out.dtype)
+
+    def to_loops(
+        self,
+        b: loops.Builder,
+        out: Any,
+        x: loops.Value,
+        y: loops.Value,
+        *,
+        dimension_numbers: Any,
+        **_: Any,
+    ) -> loops.Value:
+        return contraction.contracted(b, out, x, y, *dimension_numbers)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return bilinear_jvp(self, primals, tangents, params)

@@ -12,6 +12,8 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ... import dtypes
+from ...engines import loops
+from ...engines.loops import scalars
 from ..ground.families import Bitwise
 from ..ground.kinds import INTEGER
 from ..ground.narrow import widened
@@ -79,6 +81,9 @@ class Shift(Bitwise):
         working = integer_dtype(self.kind, x.dtype)
         shifted = type(self).numpy(*[widened(v.view(working)) for v in (x, y)])
         return np.asarray(shifted.astype(working)).view(x.dtype)
+
+    def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+        return scalars.shifted(w, self.name, x, y)
 
 
 @final

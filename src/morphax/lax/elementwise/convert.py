@@ -29,6 +29,8 @@ from ...core import (
     same_axes,
 )
 from ...dtypes.numbers import host_scalar
+from ...engines import loops
+from ...engines.loops import scalars
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.compiled import part
@@ -115,6 +117,12 @@ class ConvertElementType(Primitive):
             x = b.op("stablehlo.real", x.aval.update(dtype=np.empty(0, x.aval.dtype).real.dtype), x)
         return b.op("stablehlo.convert", out, x)
 
+    def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, **_: Any) -> loops.Value:
+        dtype = b.dtype_of(out)
+        if dtype == x.dtype:
+            return x
+        return b.elementwise(out, lambda v: scalars.converted(b.writer, v, dtype), x)
+
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         out = self.bind(*primals, **params)
         tangent_aval = out.aval.to_tangent_aval()
@@ -198,6 +206,14 @@ class BitcastConvertType(Primitive):
         if x.aval.dtype == new_dtype:
             return x
         return b.bitcast(x, out)
+
+    def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, **_: Any) -> loops.Value:
+        dtype = b.dtype_of(out)
+        if dtype == x.dtype:
+            return x
+        if dtype.itemsize != x.dtype.itemsize:
+            b.refuse("between dtypes of different width it has no form of loops")
+        return b.elementwise(out, lambda v: b.writer.bitcast(v, dtype), x)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return without_derivative(self, primals, params)

@@ -8,6 +8,8 @@ from typing import Any, final
 
 import numpy as np
 
+from ...engines import loops
+from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
 from ..ground.families import ComputedWide, Elementwise
@@ -139,6 +141,9 @@ class Logistic(Elementwise):
 
     def kernel(self, x: Any, **params: Any) -> Callable[..., Any] | None:
         return _real_logistic if x.dtype.kind == "f" else super().kernel(x, **params)
+
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        return scalars.logistic(w, x)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(out, sub(1.0, out)))

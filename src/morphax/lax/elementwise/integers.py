@@ -7,6 +7,8 @@ from typing import Any, final
 import numpy as np
 
 from ... import dtypes
+from ...engines import loops
+from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Piecewise, expanded
 from ..ground.kinds import INTEGER
@@ -42,6 +44,10 @@ class PopulationCount(_CountOfBits):
     def evaluate(self, x: Any) -> Any:
         return np.bitwise_count(_magnitude(x)).astype(x.dtype)
 
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        bits = w.bitcast(x, scalars.unsigned(x.dtype))
+        return w.bitcast(scalars.count_of_bits(w, bits), x.dtype)
+
 
 @final
 class CountLeadingZeros(_CountOfBits):
@@ -56,6 +62,10 @@ class CountLeadingZeros(_CountOfBits):
         for distance in (1, 2, 4, 8, 16, 32):
             smeared = smeared | np.right_shift(smeared, smeared.dtype.type(distance))
         return (bits - np.bitwise_count(smeared)).astype(x.dtype)
+
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        bits = w.bitcast(x, scalars.unsigned(x.dtype))
+        return w.bitcast(scalars.count_of_leading_zeros(w, bits), x.dtype)
 
 
 @final

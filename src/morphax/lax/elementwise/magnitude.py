@@ -7,6 +7,8 @@ from typing import Any, final
 import numpy as np
 
 from ...core import not_differentiable
+from ...engines import loops
+from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Elementwise, Piecewise
 from ..ground.kinds import COMPLEX, FLOATING, NUMBER, SIGNED
@@ -34,6 +36,12 @@ class Abs(Elementwise):
 
     def result_dtype(self, dtype: Any) -> Any:
         return real_dtype(dtype)
+
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        if x.dtype.kind == "f":
+            return w.op("fabs", x)
+        is_below = w.op("lt", x, w.number(0, x.dtype))
+        return w.select(is_below, w.op("neg", x), x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         if x.aval.dtype in COMPLEX:
@@ -66,6 +74,9 @@ class Sign(Piecewise):
             return b.elementwise("stablehlo.sign", out, x)
         return b.elementwise("stablehlo.minimum", out, x, b.full(1, out))
 
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        return scalars.sign(w, x)
+
 
 @final
 class NextAfter(Elementwise):
@@ -78,6 +89,9 @@ class NextAfter(Elementwise):
 
     def evaluate(self, x: Any, y: Any) -> Any:
         return np.where(x == y, y, np.nextafter(x, y))
+
+    def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+        return scalars.next_after(w, x, y)
 
 
 abs_p = Abs()

@@ -8,6 +8,8 @@ from typing import Any, TypeVar, final
 import numpy as np
 
 from ...core import ShapedArray, like
+from ...engines import loops
+from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..ground.accuracy import check_accuracy
@@ -58,6 +60,9 @@ class Square(Elementwise):
     def lower(self, b: Builder, out: Any, x: Value) -> Value:
         return b.elementwise("stablehlo.multiply", out, x, x)
 
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        return w.op("mul", x, x)
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(2.0, x))
 
@@ -105,6 +110,9 @@ class IntegerPow(Elementwise):
             return without_derivative(self, primals, {"y": y})
         return super().jvp(primals, tangents, y=y)
 
+    def scalar(self, w: loops.Writer, x: loops.Operand, *, y: int) -> loops.Operand:
+        return scalars.power_of_integer(w, x, y)
+
     def d_x(self, t: Any, x: Any, out: Any, *, y: int) -> Any:
         if y == 1:
             return t
@@ -148,6 +156,9 @@ class Pow(Elementwise):
         if y.aval.dtype != out.dtype:
             y = b.op("stablehlo.convert", y.aval.update(dtype=out.dtype), y)
         return b.elementwise("stablehlo.power", out, *expanded(b, out.shape, (x, y)))
+
+    def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+        return w.op("pow", x, w.convert(y, x.dtype))
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         # x⁰ = 1 is constant, at 0 and NaN too, where the 0 · x⁻¹ of the formula is NaN.  Elsewhere
@@ -194,6 +205,9 @@ class Rsqrt(Elementwise):
     numpy = _rsqrt
     stablehlo = "stablehlo.rsqrt"
 
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        return w.op("div", w.number(1, x.dtype), w.op("sqrt", x))
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(-0.5, div(out, x)))
 
@@ -217,6 +231,10 @@ class OneMinusSquare(ComputedWide):
         one = b.full(1, out)
         factors = [b.elementwise(f"stablehlo.{name}", out, one, x) for name in ("subtract", "add")]
         return b.elementwise("stablehlo.multiply", out, *factors)
+
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        one = w.number(1, x.dtype)
+        return w.op("mul", w.op("sub", one, x), w.op("add", one, x))
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(-2.0, x))

@@ -8,6 +8,7 @@ from typing import Any, final
 
 import numpy as np
 
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..ground.families import Piecewise, Predicate
@@ -66,6 +67,17 @@ class Round(Piecewise):
         even = rounding_method is RoundingMethod.TO_NEAREST_EVEN
         return b.elementwise(f"stablehlo.round_nearest_{'even' if even else 'afz'}", out, x)
 
+    def scalar(
+        self, w: loops.Writer, x: loops.Operand, *, rounding_method: RoundingMethod
+    ) -> loops.Operand:
+        if rounding_method is RoundingMethod.TO_NEAREST_EVEN:
+            return w.op("rint", x)
+        whole = w.op("trunc", x)
+        part = w.op("sub", x, whole)
+        half = w.op("copysign", w.op("trunc", w.op("add", part, part)), x)
+        is_infinite = w.op("eq", w.op("fabs", x), w.number(np.inf, x.dtype))
+        return w.select(is_infinite, x, w.op("add", whole, half))
+
 
 @final
 class IsFinite(Predicate):
@@ -75,6 +87,9 @@ class IsFinite(Predicate):
     accepts = FLOATING
     numpy = np.isfinite
     stablehlo = "stablehlo.is_finite"
+
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        return w.op("lt", w.op("fabs", x), w.number(np.inf, x.dtype))
 
 
 floor_p = Floor()

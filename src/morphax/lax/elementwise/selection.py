@@ -22,6 +22,7 @@ from ...core import (
     like,
     same_axes,
 )
+from ...engines import loops
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.compiled import part
@@ -117,6 +118,15 @@ class SelectN(Elementwise):
                 parts.append(None)
         return parts
 
+    def scalar(self, w: loops.Writer, which: loops.Operand, *cases: loops.Operand) -> loops.Operand:
+        chosen, *rest = cases
+        for position, case in enumerate(rest, start=1):
+            here = which
+            if which.dtype != loops.BOOL:
+                here = w.op("ge", which, w.number(position, which.dtype))
+            chosen = w.select(here, case, chosen)
+        return chosen
+
 
 def _maximum(x: Any, y: Any) -> Any:
     if x.dtype.kind == "c":
@@ -165,6 +175,11 @@ class Extremum(Elementwise):
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
         x, y = expanded(b, out.shape, (x, y))
         return extremum(b, out, self.stablehlo, x, y)
+
+    def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+        if x.dtype == loops.BOOL:
+            return w.op("or" if self.name == "max" else "and", x, y)
+        return w.op(self.name, x, y)
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         return mul(t, _share(x, y, out))
@@ -240,6 +255,11 @@ class Clamp(Elementwise):
             return b.elementwise("stablehlo.clamp", out, low, x, high)
         raised = extremum(b, out, "stablehlo.maximum", low, x)
         return extremum(b, out, "stablehlo.minimum", raised, high)
+
+    def scalar(
+        self, w: loops.Writer, low: loops.Operand, x: loops.Operand, high: loops.Operand
+    ) -> loops.Operand:
+        return min_p.scalar(w, max_p.scalar(w, low, x), high)
 
     def d_x(self, t: Any, low: Any, x: Any, high: Any, out: Any) -> Any:
         return _where(bitwise_and(gt(low, x), lt(low, high)), t)

@@ -13,6 +13,8 @@ from typing import Any, final
 import numpy as np
 
 from ...core import not_differentiable
+from ...engines import loops
+from ...engines.loops import special
 from ...engines.reference.fusion import dtype_name, single_operation
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
@@ -94,6 +96,9 @@ class ErfInv(CompiledInFloat32):
     numpy = _erf_inv
     stablehlo = "chlo.erf_inv"
 
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        return special.inverse_erf(w, x)
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(1 / _SLOPE_OF_ERF, exp(square(out))))
 
@@ -139,6 +144,9 @@ class Digamma(SpecialFunction):
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
         return _undefined_at_zero(b, b.op("chlo.digamma", out, x), x)
 
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        return special.digamma(w, x)
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, polygamma(1.0, x))
 
@@ -163,6 +171,9 @@ class Zeta(SpecialFunction):
     name = "zeta"
     numpy = _zeta
     stablehlo = "chlo.zeta"
+
+    def scalar(self, w: loops.Writer, x: loops.Operand, q: loops.Operand) -> loops.Operand:
+        return special.zeta(w, x, q)
 
     d_x = not_differentiable("∂ζ/∂x has no closed form in the primitives")
 
@@ -192,6 +203,9 @@ class Polygamma(SpecialFunction):
         distance = [b.elementwise("stablehlo.abs", out, v) for v in (m, x)]
         at_pole = b.elementwise("stablehlo.add", out, *distance)
         return _undefined_at_zero(b, b.op("chlo.polygamma", out, m, x), at_pole)
+
+    def scalar(self, w: loops.Writer, m: loops.Operand, x: loops.Operand) -> loops.Operand:
+        return special.polygamma(w, m, x)
 
     d_x = not_differentiable("the order m is a whole number")
 

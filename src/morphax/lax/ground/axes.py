@@ -89,6 +89,20 @@ def dilated(length: Dim, dilation: int) -> Dim:
     return max_dim((length - 1) * dilation + 1, 0)
 
 
+def padded_places(n: int, config: Any) -> tuple[slice, slice, int]:
+    """Of padding along one axis: which elements are kept, where they go, and the new size."""
+    low, high, interior = config
+    step = interior + 1
+    size = low + high + dilated(n, step)
+    first = max(0, -(low // step))
+    last = min(n, (size - 1 - low) // step + 1)
+    start = low + first * step
+    if last <= first:
+        return slice(0, 0), slice(0, 0), size
+    stop = low + (last - 1) * step + 1
+    return slice(first, last), slice(start, stop, step), size
+
+
 def integer_pairs(where: str, values: Any) -> list[tuple[Dim, Dim]]:
     """Pairs of integers or sizes known while tracing, as a list of tuples."""
     pairs = [size_tuple(where, pair) for pair in members(where, values, "pairs of integers")]

@@ -8,6 +8,7 @@ result's shape or rank 0: a scalar is repeated by the engine, not by the program
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar
 
 from ...core import (
@@ -23,6 +24,7 @@ from ...core import (
     same_axes,
 )
 from ...core.dims import Shape
+from ...engines import loops
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value, tensor_type
 from ...errors import ShapeError
@@ -81,6 +83,18 @@ class Elementwise(Primitive):
         uniform = self.stablehlo.startswith("stablehlo.") and operands[0].aval.dtype == out.dtype
         write = b.elementwise if uniform else b.op
         return write(self.stablehlo, out, *expanded(b, out.shape, operands))
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, *operands: loops.Value, **params: Any
+    ) -> loops.Value:
+        if type(self).scalar is Elementwise.scalar and self.name not in loops.SIGNATURES:
+            b.refuse("it has no form of loops")
+        operation = partial(self.scalar, b.writer, **params)
+        return b.elementwise(out, operation, *operands, cost=loops.cost_of(self.name))
+
+    def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
+        """The operation on scalars, in a loop program."""
+        return w.op(self.name, *operands)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         out = self.bind(*primals, **params)

@@ -1,9 +1,9 @@
-"""Formulas that stand once and are computed by both engines.
+"""Formulas that stand once and are computed by all engines.
 
 A formula of many steps, such as a series that is summed until it has converged, is a function of a
 *notation* and numbers.  The numbers have Python's operators.  The notation supplies the rest:
 elementary functions, `where`, and `iterate`.  `HostNotation` computes with NumPy arrays.
-`ProgramNotation` writes StableHLO, where the numbers are `Written`.
+`ProgramNotation` writes StableHLO, where the numbers are `Written`, `LoopNotation` loop programs.
 
 Formulas are computed in float64 for every dtype, and rounded once: results of narrower dtypes are
 then as exact as their dtype allows, even where the formula loses digits.
@@ -18,9 +18,11 @@ import numpy as np
 
 from ... import dtypes
 from ...core import ShapedArray
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from .families import Elementwise, compare, expanded
 from .kinds import FLOATING
+from .loop_formulas import formula_of_scalars
 
 FLOAT64 = np.dtype(np.float64)
 _BOOL = np.dtype(bool)
@@ -322,3 +324,6 @@ class ByFormula(Elementwise):
         inputs = [Written(page, b.convert(v, FLOAT64)) for v in expanded(b, out.shape, operands)]
         result: Written = type(self).formula(page, *inputs)
         return b.convert(result.value, out.dtype)
+
+    def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
+        return formula_of_scalars(w, type(self).formula, *operands)

@@ -31,6 +31,7 @@ from ...core import (
 )
 from ...core.varying import varying_over
 from ...dtypes import ExtendedDType
+from ...engines import loops
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value, tensor_type
 from ...errors import ShapeError
@@ -129,6 +130,19 @@ class BroadcastInDim(Primitive):
     ) -> Value:
         return b.broadcast(x, out, broadcast_dimensions)
 
+    def to_loops(
+        self,
+        b: loops.Builder,
+        out: Any,
+        x: loops.Value,
+        *,
+        shape: Any,
+        broadcast_dimensions: Any,
+        sharding: Any,
+    ) -> loops.Value:
+        pairs = zip(x.shape, broadcast_dimensions, strict=True)
+        return b.view(x, shape, [(0, [] if n == 1 else [(axis, 1)]) for n, axis in pairs])
+
     def transpose(
         self, ct: Any, x: Any, *, shape: Any, broadcast_dimensions: Any, sharding: Any
     ) -> list[Any]:
@@ -194,6 +208,11 @@ class ReduceSum(Primitive):
 
     def lower(self, b: Builder, out: Any, x: Value, *, axes: Any, out_sharding: Any) -> Value:
         return reduce_with(b, "stablehlo.add", 0, out, x, axes)
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, x: loops.Value, *, axes: Any, out_sharding: Any
+    ) -> loops.Value:
+        return loops.reduced(b, out, x, axes, "add", b.writer.number(0, x.dtype))
 
     def transpose(self, ct: Any, x: Any, *, axes: Any, out_sharding: Any) -> list[Any]:
         kept = tuple(i for i in range(x.aval.ndim) if i not in axes)
@@ -270,6 +289,12 @@ class Transpose(Primitive):
     def lower(self, b: Builder, out: Any, x: Value, *, permutation: Any) -> Value:
         return b.transpose(x, out, permutation)
 
+    def to_loops(
+        self, b: loops.Builder, out: Any, x: loops.Value, *, permutation: Any
+    ) -> loops.Value:
+        places = {axis: place for place, axis in enumerate(permutation)}
+        return b.view(x, out.shape, [(0, [(places[axis], 1)]) for axis in range(x.ndim)])
+
     def transpose(self, ct: Any, x: Any, *, permutation: Any) -> list[Any]:
         return [self.bind(ct, permutation=tuple(np.argsort(permutation).tolist()))]
 
@@ -300,6 +325,9 @@ class AddAny(Primitive):
 
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
         return b.elementwise("stablehlo.add", out, x, y)
+
+    def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, y: loops.Value) -> loops.Value:
+        return b.elementwise(out, lambda x, y: b.writer.op("add", x, y), x, y)
 
     def transpose(self, ct: Any, x: Any, y: Any) -> list[Any]:
         return [ct if is_undefined_primal(operand) else None for operand in (x, y)]

@@ -12,6 +12,7 @@ from typing import Any, final
 import numpy as np
 
 from ... import dtypes
+from ...engines import loops
 from .narrow import widened
 
 
@@ -59,6 +60,11 @@ class Monoid:
     stablehlo: str
     identity: Callable[[Any], Any]
     winning_zero: float | None = None
+
+    def for_loops(self, w: loops.Writer, dtype: Any) -> tuple[str, loops.Operand]:
+        """The operation of loop programs, and its identity."""
+        logical = {"max": "or", "min": "and", "mul": "and"} if dtype == loops.BOOL else {}
+        return logical.get(self.name, self.name), w.number(self.identity(dtype)[()], dtype)
 
     def combine(self, x: Any, method: Callable[[np.ufunc, Any], Any]) -> Any:
         """``method(ufunc, x)``, a way of combining elements, as XLA computes it.

@@ -24,6 +24,8 @@ from ...core import (
     like,
     same_axes,
 )
+from ...engines import loops
+from ...engines.loops import joining
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -62,6 +64,12 @@ class DynamicSlice(Primitive):
     def lower(self, b: Builder, out: Any, x: Value, *starts: Value, slice_sizes: Any) -> Value:
         starts = _read_as_signed(b, starts, x.aval.shape, slice_sizes)
         return b.dynamic_slice(x, out, starts, slice_sizes)
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, x: loops.Value, *starts: loops.Value, slice_sizes: Any
+    ) -> loops.Value:
+        places = joining.limited_starts(b, starts, x.shape, slice_sizes)
+        return joining.block_of(b, b.settled(x), places, slice_sizes)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, slice_sizes: Any) -> Any:
         out = self.bind(*primals, slice_sizes=slice_sizes)
@@ -127,6 +135,17 @@ class DynamicUpdateSlice(Primitive):
     def lower(self, b: Builder, out: Any, x: Value, update: Value, *starts: Value) -> Value:
         starts = _read_as_signed(b, starts, out.shape, update.aval.shape)
         return b.op("stablehlo.dynamic_update_slice", out, x, update, *starts)
+
+    def to_loops(
+        self,
+        b: loops.Builder,
+        out: Any,
+        x: loops.Value,
+        update: loops.Value,
+        *starts: loops.Value,
+    ) -> loops.Value:
+        places = joining.limited_starts(b, starts, x.shape, update.shape)
+        return joining.with_block(b, x, update, places)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         out = self.bind(*primals)

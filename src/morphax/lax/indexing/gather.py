@@ -24,6 +24,7 @@ from ...core import (
     like,
     min_dim,
 )
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, physical_dtype
 from ...util.messages import message
 from ..elementwise.arithmetic import add
@@ -42,10 +43,15 @@ from ..ground.dimension_numbers import (
 )
 from ..ground.kinds import NUMBER
 from ..ground.linear_structure import behind_batch, instantiate, moved_axis, zeros
-from ..ground.narrow import widened
 from .element_places import as_integers, gather_plan, taking
-from .index_bounds import dimensions_text, fill_parameter, filler, windows_inside
-from .scatter_rules import Scattering, elements, scatter_params
+from .index_bounds import (
+    dimensions_text,
+    fill_parameter,
+    filler,
+    gathered_in_loops,
+    windows_inside,
+)
+from .scatter_rules import Scattering, accumulate, scatter_params
 
 
 @final
@@ -147,6 +153,9 @@ class Gather(Primitive):
         mask = b.broadcast(inside, inside.aval.update(shape=out.shape), batch_axes)
         fill = b.full(filler(fill_value, physical_dtype(out.dtype)), out)
         return b.op("stablehlo.select", out, mask, gathered, fill)
+
+    def to_loops(self, b: loops.Builder, out: Any, *operands: loops.Value, **params: Any) -> Any:
+        return gathered_in_loops(b, out, *operands, **params)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], *, fill_value: Any, **params: Any
@@ -260,15 +269,6 @@ class ScatterAdd(AdditiveScattering):
 
     def signed(self, ct: Any) -> Any:
         return ct
-
-
-def accumulate(ufunc: np.ufunc, target: Any, rows: Any, updates: Any) -> None:
-    """Combine each update with what is in its place, one after the other, by `ufunc`."""
-    places = elements(target, rows)
-    wide = widened(target)
-    ufunc.at(wide.reshape(-1), places, widened(updates).reshape(-1))
-    if wide is not target:
-        target[...] = wide
 
 
 def gathered_like(

@@ -1,4 +1,4 @@
-"""What lies outside the array: bounds of windows in StableHLO, and what fills those that leave it.
+"""What lies outside the array: bounds of windows, and what fills those that leave it.
 
 A start is compared with the largest one that keeps the window inside, in the dtype of the indices.
 """
@@ -13,8 +13,11 @@ import numpy as np
 from ... import dtypes
 from ...core.dims import min_dim
 from ...dtypes.numbers import as_bits
+from ...engines import loops
+from ...engines.loops import indexing
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.opaque import is_opaque
+from ..ground.dimension_numbers import GatherScatterMode
 from ..ground.families import compare
 from ..ground.linear_structure import reduce_with
 
@@ -56,6 +59,26 @@ def windows_inside(
     last = len(tests.shape) - 1
     batch = tests.update(shape=tests.shape[:-1])
     return reduce_with(b, "stablehlo.and", True, batch, both, (last,))
+
+
+def gathered_in_loops(
+    b: loops.Builder,
+    out: Any,
+    x: loops.Value,
+    indices: loops.Value,
+    *,
+    dimension_numbers: Any,
+    slice_sizes: Any,
+    mode: GatherScatterMode,
+    fill_value: Any,
+    **_: Any,
+) -> loops.Value:
+    """A gather as a loop program."""
+    fill = None
+    if mode is GatherScatterMode.FILL_OR_DROP:
+        fill = b.writer.number(filler(fill_value, x.dtype), x.dtype)
+    windows = indexing.Windows(*dimension_numbers, slice_sizes)
+    return indexing.gathered(b, out, x, indices, windows, fill)
 
 
 def filler(fill_value: Any, dtype: Any) -> Any:

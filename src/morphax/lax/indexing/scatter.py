@@ -27,8 +27,15 @@ from ..ground.kinds import BOOLEAN, NUMBER
 from ..ground.linear_structure import instantiate, zeros
 from ..shape.filling import iota
 from ..shape.shape_operations import broadcast_in_dim, reshape
-from .gather import AdditiveScattering, accumulate, gathered_like, scatter_add_p
-from .scatter_rules import Scattering, elements, in_rounds, scatter_params, update_program
+from .gather import AdditiveScattering, gathered_like, scatter_add_p
+from .scatter_rules import (
+    Scattering,
+    accumulate,
+    elements,
+    in_rounds,
+    scatter_params,
+    update_program,
+)
 
 
 @final

@@ -13,6 +13,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, stage_closed
+from ...engines import loops
+from ...engines.loops import indexing
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.memo import memoize
 from ...util.messages import message
@@ -30,6 +32,7 @@ from ..ground.dimension_numbers import (
 )
 from ..ground.kinds import ANY, DtypeKind
 from ..ground.linear_structure import batched_first, behind_batch, moved_axis
+from ..ground.narrow import widened
 from .element_places import scatter_plan
 from .index_bounds import clamped_indices, dimensions_text
 
@@ -130,6 +133,25 @@ class Scattering(Primitive):
         )
         return result if x.aval.shape == out.shape else b.reshape(result, out)
 
+    def to_loops(
+        self,
+        b: loops.Builder,
+        out: Any,
+        x: loops.Value,
+        indices: loops.Value,
+        updates: loops.Value,
+        *,
+        dimension_numbers: Any,
+        mode: Any,
+        update_jaxpr: Any,
+        **_: Any,
+    ) -> loops.Value:
+        sizes = slice_sizes_of_updates(x.shape, updates.shape, dimension_numbers)
+        windows = indexing.Windows(*dimension_numbers, sizes)
+        combine = indexing.combination(b, update_jaxpr)
+        drops = mode is not GatherScatterMode.CLIP
+        return indexing.scattered(b, x, indices, updates, windows, combine, drops=drops)
+
     def batch(
         self,
         axes: BatchAxes,
@@ -187,6 +209,15 @@ def elements(target: Any, rows: Any) -> Any:
     if size == 1:
         return rows
     return (rows[:, None] * size + np.arange(size)).reshape(-1)
+
+
+def accumulate(ufunc: np.ufunc, target: Any, rows: Any, updates: Any) -> None:
+    """Combine each update with what is in its place, one after the other, by `ufunc`."""
+    places = elements(target, rows)
+    wide = widened(target)
+    ufunc.at(wide.reshape(-1), places, widened(updates).reshape(-1))
+    if wide is not target:
+        target[...] = wide
 
 
 def _with_index(

@@ -9,6 +9,8 @@ import numpy as np
 
 from ...core import aval_of
 from ...core.dims import Shape
+from ...engines import loops
+from ...engines.loops import linalg
 from ...engines.xla.library_calls import call_lapack, letter, nan_where_failed, transposed
 from ...engines.xla.stablehlo import Builder, Value
 from ..elementwise.arithmetic import add, mul
@@ -68,6 +70,9 @@ class Cholesky(MatrixOperation):
         )
         found = nan_where_failed(b, out, transposed(b, factor), failed)
         return _lower_triangle(b, found)
+
+    def to_loops(self, b: loops.Builder, out: Any, a: loops.Value, **_: Any) -> loops.Value:
+        return linalg.cholesky(b, out, a)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
         """dL = L Φ(L⁻¹ dA L⁻ᴴ), where Φ takes the lower triangle and half of the diagonal."""

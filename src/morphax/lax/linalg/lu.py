@@ -9,6 +9,8 @@ import numpy as np
 
 from ...core import Zero, aval_of, not_differentiable
 from ...core.dims import Shape, min_dim
+from ...engines import loops
+from ...engines.loops import linalg
 from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
@@ -86,6 +88,9 @@ class Lu(MatrixOperation):
             from_zero,
             lower_permutation(b, permutation, from_zero),
         ]
+
+    def to_loops(self, b: loops.Builder, outs: Any, a: loops.Value, **_: Any) -> list[loops.Value]:
+        return linalg.lu(b, outs, a)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **_: Any
@@ -184,6 +189,9 @@ class LuPivotsToPermutation(MatrixOperation):
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         return lower_permutation(b, out, values[0])
+
+    def to_loops(self, b: loops.Builder, out: Any, pivots: loops.Value, **_: Any) -> loops.Value:
+        return linalg.permutation_of(b, out, pivots)
 
 
 def lower_permutation(b: Builder, out: Any, pivots: Value) -> Value:

@@ -9,6 +9,8 @@ import numpy as np
 
 from ...core import BatchAxes, aval_of, is_undefined_primal, is_zero
 from ...core.dims import Shape
+from ...engines import loops
+from ...engines.loops import linalg
 from ...engines.xla.library_calls import call_trsm, transposed
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -136,6 +138,20 @@ class TriangularSolve(MatrixOperation):
             unit=unit_diagonal,
         )
         return transposed(b, found)
+
+    def to_loops(
+        self,
+        b: loops.Builder,
+        out: Any,
+        *operands: loops.Value,
+        left_side: bool,
+        lower: bool,
+        transpose_a: bool,
+        unit_diagonal: bool,
+        **_: Any,
+    ) -> loops.Value:
+        how = linalg.Triangular(left_side, lower, transpose_a, unit_diagonal)
+        return linalg.triangular_solved(b, out, *operands, how)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any

@@ -23,6 +23,8 @@ from ...core import (
     not_linear,
     same_axes,
 )
+from ...engines import loops
+from ...engines.loops import joining, ordering, scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.comparison import total_order_key
@@ -111,6 +113,18 @@ class Sort(Primitive):
         if 0 in values[0].aval.shape or values[0].aval.shape[dimension] == 1:
             return list(values)
         return lower_sort(b, values, dimension, is_stable, num_keys)
+
+    def to_loops(
+        self,
+        b: loops.Builder,
+        outs: Any,
+        *operands: loops.Value,
+        dimension: int,
+        num_keys: int,
+        **_: Any,
+    ) -> list[loops.Value]:
+        precedes = ordering.precedes_by_keys(b, num_keys)
+        return ordering.sorted_along(b, operands, dimension, precedes)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, **params: Any
@@ -204,6 +218,18 @@ class TopK(Primitive):
         shapes = [out.update(shape=tuple([out.shape[i] for i in order])) for out in outs]
         results = b.ops("chlo.top_k", shapes, moved, k=f"{k} : i64")
         return [_permuted(b, v, back) for v in results]
+
+    def to_loops(
+        self, b: loops.Builder, outs: Any, x: loops.Value, *, k: int, axis: int
+    ) -> list[loops.Value]:
+        w = b.writer
+        places = joining.counted(b, like(shape=x.shape, dtype=np.int32), axis)
+
+        def precedes(xs: Sequence[loops.Operand], ys: Sequence[loops.Operand]) -> loops.Operand:
+            return w.op("gt", *[scalars.ordered_bits(w, v) for v in (xs[0], ys[0])])
+
+        ordered = ordering.sorted_along(b, [x, places], axis, precedes)
+        return [b.part(v, axis, 0, out.shape) for v, out in zip(ordered, outs, strict=True)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis: int) -> Any:
         values, places = self.bind(*primals, k=k, axis=axis)

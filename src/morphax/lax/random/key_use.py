@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, final
 
 from ...core import like
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.kinds import KEY
 from .random_bits import KeyOperation
@@ -21,6 +22,9 @@ class SameKeys(KeyOperation):
         return keys
 
     def lower(self, b: Builder, out: Any, keys: Value) -> Value:
+        return keys
+
+    def to_loops(self, b: loops.Builder, out: Any, keys: loops.Value) -> loops.Value:
         return keys
 
 

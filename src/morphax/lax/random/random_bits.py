@@ -26,7 +26,6 @@ from typing import Any, final
 
 import numpy as np
 
-from ... import dtypes
 from ...core import (
     AxisFlow,
     BatchAxes,
@@ -37,7 +36,7 @@ from ...core import (
     not_linear,
     same_axes,
 )
-from ...core.dims import upper_bound
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.opaque import is_opaque, opaque_of
 from ...util.compiled import part, twin_in
@@ -45,13 +44,18 @@ from ...util.messages import message
 from ..ground.families import aligned_batch, elementwise_shape, expanded
 from ..ground.kinds import INTEGER, KEY
 from ..ground.linear_structure import moved_axis
+from . import random_loops
 from .generators import PRNGImpl
-from .threefry import BLOCK, FEW, encrypt_integers, images, lower_encryption, words_of
+from .random_lowering import lower_counters, lower_images, with_halves_swapped
+from .threefry import (
+    BLOCK,
+    FEW,
+    encrypt_integers,
+    images,
+    words_of,
+)
 
 _HALF = np.uint64(32)
-_FEW_KEYS = 1024
-# Four numbers, unrolled, are well below a thousand operations; from 29 on a step is above.
-_FEW_NUMBERS = range(5, 29)
 
 
 class KeyOperation(Primitive):
@@ -92,6 +96,9 @@ class RandomSeed(KeyOperation):
             seeds = b.op("stablehlo.convert", out.update(dtype=np.uint32), seeds)
         return b.op("stablehlo.convert", out, seeds)
 
+    def to_loops(self, b: loops.Builder, out: Any, seeds: loops.Value, **_: Any) -> loops.Value:
+        return random_loops.key_of_seed(b, out, seeds)
+
 
 @final
 class RandomWrap(KeyOperation):
@@ -128,7 +135,10 @@ class RandomWrap(KeyOperation):
     def lower(self, b: Builder, out: Any, words: Value, *, impl: PRNGImpl) -> Value:
         if is_opaque(impl.key_dtype):
             return b.reshape(words, out)
-        return _with_halves_swapped(b, b.bitcast(words, out))
+        return with_halves_swapped(b, b.bitcast(words, out))
+
+    def to_loops(self, b: loops.Builder, out: Any, words: loops.Value, **_: Any) -> loops.Value:
+        return random_loops.key_of_words(b, out, words)
 
 
 @final
@@ -153,7 +163,10 @@ class RandomUnwrap(KeyOperation):
         if is_opaque(keys.aval.dtype):
             return b.reshape(keys, out)
         # XLA reads the low half of a 64-bit integer first.
-        return b.bitcast(_with_halves_swapped(b, keys), out)
+        return b.bitcast(with_halves_swapped(b, keys), out)
+
+    def to_loops(self, b: loops.Builder, out: Any, keys: loops.Value) -> loops.Value:
+        return random_loops.words_of_key(b, out, keys)
 
 
 @final
@@ -187,7 +200,12 @@ class RandomFoldIn(KeyOperation):
     def lower(self, b: Builder, out: Any, keys: Value, data: Value) -> Value:
         counters = out.update(dtype=np.uint32)
         (wide,) = expanded(b, out.shape, [data])
-        return _lower_images(b, out, keys, (b.full(0, counters), wide))
+        return lower_images(b, out, keys, (b.full(0, counters), wide))
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, keys: loops.Value, data: loops.Value
+    ) -> loops.Value:
+        return random_loops.folded(b, out, keys, data)
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
@@ -209,7 +227,10 @@ class Draw(KeyOperation):
         return out.reshape(keys.shape + shape)
 
     def lower(self, b: Builder, out: Any, keys: Value, **params: Any) -> Value:
-        return _lower_images(b, out, keys, _lower_counters(b, out, len(keys.aval.shape)))
+        return lower_images(b, out, keys, lower_counters(b, out, len(keys.aval.shape)))
+
+    def to_loops(self, b: loops.Builder, out: Any, keys: loops.Value, **_: Any) -> loops.Value:
+        return random_loops.drawn(b, out, keys)
 
 
 @final
@@ -298,70 +319,6 @@ def _combine(x0: Any, x1: Any, target: Any) -> None:
     target[...] = x0
     target <<= _HALF
     target |= x1
-
-
-def _lower_images(b: Builder, out: Any, keys: Value, counters: tuple[Value, Value]) -> Value:
-    """The images of counters, as numbers of the dtype of `out`; axes of keys come first."""
-    words = out.update(dtype=np.uint32)
-    axes = range(len(keys.aval.shape))
-    rolled = b.module.platform == "cpu" and _is_for_a_loop(out)
-    pair = _lower_words(b, keys)
-    x0, x1 = lower_encryption(b, words, pair, counters, axes, rolled=rolled)
-    if out.dtype.itemsize < 8:
-        sum_without_carry = b.elementwise("stablehlo.xor", words, x0, x1)
-        if out.dtype == np.uint32:
-            return sum_without_carry
-        return b.op("stablehlo.convert", out, sum_without_carry)
-    high, low = [b.op("stablehlo.convert", out, x) for x in (x0, x1)]
-    high = b.elementwise("stablehlo.shift_left", out, high, b.full(32, out))
-    return b.elementwise("stablehlo.or", out, high, low)
-
-
-def _is_for_a_loop(out: Any) -> bool:
-    """Whether XLA's CPU client does better with a loop over groups of rounds.
-
-    It would compute a key anew in every loop that uses it; a loop over rounds it leaves alone.
-    Numbers so few that the call costs more than they do it draws in the caller's thread if it
-    estimates the program at less than a thousand operations, and of a loop it counts one step.
-    """
-    size = upper_bound(out.size)
-    return size <= _FEW_KEYS if isinstance(out.dtype, dtypes.KeyType) else size in _FEW_NUMBERS
-
-
-def _lower_counters(b: Builder, out: Any, first_axis: int) -> tuple[Value, Value]:
-    """The words of the row-major numbers of elements, not counting the axes before `first_axis`.
-
-    They are made axis by axis, not reshaped from one axis, so that each device of many can make its
-    own.
-    """
-    shape = out.shape[first_axis:]
-    words = out.update(dtype=np.uint32)
-    is_wide = upper_bound(math.prod(shape)) >= 1 << 32
-    numbers = out.update(dtype=np.uint64) if is_wide else words
-    total = b.full(0, numbers)
-    for axis, size in enumerate(shape):
-        stride = math.prod(shape[axis + 1 :])
-        if upper_bound(size) > 1:
-            place = b.iota(numbers, first_axis + axis)
-            place = b.elementwise("stablehlo.multiply", numbers, place, b.full(stride, numbers))
-            total = b.elementwise("stablehlo.add", numbers, total, place)
-    return _lower_words(b, total) if is_wide else (b.full(0, words), total)
-
-
-def _lower_words(b: Builder, pairs: Value) -> tuple[Value, Value]:
-    """First and second words of pairs."""
-    aval = pairs.aval
-    words = aval.update(dtype=np.uint32)
-    high = b.elementwise("stablehlo.shift_right_logical", aval, pairs, b.full(32, aval))
-    return b.op("stablehlo.convert", words, high), b.op("stablehlo.convert", words, pairs)
-
-
-def _with_halves_swapped(b: Builder, pairs: Value) -> Value:
-    aval = pairs.aval
-    half = b.full(32, aval)
-    left = b.elementwise("stablehlo.shift_left", aval, pairs, half)
-    right = b.elementwise("stablehlo.shift_right_logical", aval, pairs, half)
-    return b.elementwise("stablehlo.or", aval, left, right)
 
 
 random_seed_p = RandomSeed()

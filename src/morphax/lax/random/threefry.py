@@ -5,10 +5,10 @@ is the image of the pair n under the key of the stream.  A round adds the second
 rotates the second and mixes the first into it; before the first round and after every fourth the
 words of the key are added.  Addition is modulo 2³².
 
-The function stands here in three forms, tested against each other: of integers (a few numbers, in
-eager mode), of NumPy arrays, and as StableHLO.  The last has its rounds unrolled where there are
-many numbers: the 120 operations become one loop over the elements that vectorises, where a loop
-over rounds would pass over memory again and again.
+The function stands here in four forms, tested against each other: of integers (a few numbers, in
+eager mode), of NumPy arrays, as StableHLO, and as a loop program.  StableHLO has its rounds
+unrolled where there are many numbers: the 120 operations become one loop over the elements that
+vectorises, where a loop over rounds would pass over memory again and again.
 
 Reference: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11.
 """
@@ -31,6 +31,7 @@ from ...core import (
     not_linear,
     same_axes,
 )
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..ground.families import aligned_batch, compare, elementwise_shape, expanded
@@ -210,6 +211,30 @@ def _lower_loop(
     return results[1], results[2]
 
 
+Scalars = tuple[loops.Operand, loops.Operand]
+
+
+def encrypt_scalars(w: loops.Writer, keys: Scalars, pair: Scalars) -> Scalars:
+    """The words of the image of one pair, in a loop program."""
+
+    def word(value: int) -> loops.Operand:
+        return w.number(value, np.uint32)
+
+    k0, k1 = keys
+    words = (k0, k1, w.op("xor", w.op("xor", k0, k1), word(PARITY)))
+    x0, x1 = w.op("add", pair[0], k0), w.op("add", pair[1], k1)
+    for group, rotations in GROUPS:
+        for distance in rotations:
+            x0 = w.op("add", x0, x1)
+            high = w.op("shift_left", x1, word(distance))
+            low = w.op("shift_right", x1, word(32 - distance))
+            x1 = w.op("xor", w.op("or", high, low), x0)
+        x0 = w.op("add", x0, words[group % 3])
+        # The key is known before the loop that draws numbers with it.
+        x1 = w.op("add", x1, w.op("add", words[(group + 1) % 3], word(group)))
+    return x0, x1
+
+
 @final
 class Threefry2x32(Primitive):
     """The images of the pairs (x0, x1) under the keys (k0, k1), word by word."""
@@ -248,6 +273,18 @@ class Threefry2x32(Primitive):
     def lower(self, b: Builder, outs: Any, *operands: Value) -> tuple[Value, Value]:
         k0, k1, x0, x1 = expanded(b, outs[0].shape, operands)
         return lower_encryption(b, outs[0], (k0, k1), (x0, x1), range(len(outs[0].shape)))
+
+    def to_loops(self, b: loops.Builder, outs: Any, *operands: loops.Value) -> list[loops.Value]:
+        places = [b.new(out, number) for number, out in enumerate(outs)]
+
+        def encrypt(*indices: loops.Index) -> None:
+            words = [b.fusion.read(x, indices if x.shape else ()) for x in operands]
+            pair = encrypt_scalars(b.writer, (words[0], words[1]), (words[2], words[3]))
+            for place, word in zip(places, pair, strict=True):
+                b.writer.store(place.buffer, place.at(indices), word)
+
+        b.fusion.nest(outs[0].shape, encrypt, is_independent=True)
+        return [b.placed(out.shape, place) for out, place in zip(outs, places, strict=True)]
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any]

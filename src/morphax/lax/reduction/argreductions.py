@@ -16,6 +16,7 @@ import numpy as np
 from ... import dtypes
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, like, not_linear, without_axes
 from ...core.dims import upper_bound
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.ordered_bits import is_float, ordered_bits
@@ -74,6 +75,12 @@ class ArgReduction(Primitive):
             return None
         find = methodcaller(self.name, axes[0])
         return lambda v: find(v).astype(index_dtype)
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, x: loops.Value, *, axes: Any, index_dtype: Any
+    ) -> loops.Value:
+        better = "gt" if self.monoid is MAX else "lt"
+        return loops.place_of_extreme(b, out, x, axes[0], better)
 
     def lower(self, b: Builder, out: Any, x: Value, *, axes: Any, index_dtype: Any) -> Value:
         (axis,) = axes

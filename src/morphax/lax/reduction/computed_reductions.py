@@ -28,6 +28,8 @@ from ...core import (
     not_linear,
     without_axes,
 )
+from ...engines import loops
+from ...engines.loops import windows
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
 from ...util.messages import message
@@ -171,6 +173,12 @@ class Reduce(ComputedReduction):
         return b.ops(
             "stablehlo.reduce", outs, *values, regions=[body], dimensions=i64_array(dimensions)
         )
+
+    def to_loops(
+        self, b: loops.Builder, outs: Any, *values: loops.Value, jaxpr: Jaxpr, dimensions: Any
+    ) -> list[loops.Value]:
+        combine = windows.by_program(b, jaxpr)
+        return windows.computed_reduction(b, outs, *halves(values), dimensions, combine)
 
     def combined(
         self, combine: Combine, operands: Sequence[Any], starts: Sequence[Any], *, dimensions: Any

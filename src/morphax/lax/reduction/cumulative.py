@@ -11,6 +11,7 @@ of an associative operation is associative.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, final
 
 import numpy as np
@@ -28,6 +29,8 @@ from ...core import (
     same_axes,
     stage,
 )
+from ...engines import loops
+from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.memo import memoize
 from ...util.messages import message
@@ -117,6 +120,18 @@ class Cumulative(Primitive):
             carry = self.carry_dtype(x.aval.dtype)
             return lower_as_loop(b, combine, x, carry, self.monoid.identity(carry), axis, reverse)
         return lower_as_window(b, combine, x, self.monoid.identity(x.aval.dtype), axis, reverse)
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, x: loops.Value, *, axis: int, reverse: bool
+    ) -> loops.Value:
+        combine = partial(self.combined_scalars, b.writer)
+        return loops.accumulated(b, out, x, axis, combine, reverse=reverse)
+
+    def combined_scalars(
+        self, w: loops.Writer, x: loops.Operand, y: loops.Operand
+    ) -> loops.Operand:
+        """What `combine` does, on scalars of a loop program."""
+        return w.op(self.monoid.for_loops(w, x.dtype)[0], x, y)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], *, axis: int, reverse: bool
@@ -234,6 +249,11 @@ class CumLogSumExp(Cumulative):
     accepts = INEXACT
     monoid = Monoid("logaddexp", np.logaddexp, "", lowest)
     rounds = True
+
+    def combined_scalars(
+        self, w: loops.Writer, x: loops.Operand, y: loops.Operand
+    ) -> loops.Operand:
+        return scalars.log_of_sum(w, x, y)
 
     def kernel(self, x: Any, *, axis: int, reverse: bool) -> Callable[..., Any] | None:
         return None if x.dtype.kind == "c" else super().kernel(x, axis=axis, reverse=reverse)

@@ -22,6 +22,7 @@ from ...core import (
     not_linear,
     without_axes,
 )
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import message
 from ..elementwise.arithmetic import add, div, mul
@@ -89,6 +90,9 @@ class Reduction(Primitive):
 
     def lower(self, b: Builder, out: Any, x: Value, *, axes: Any) -> Value:
         return lower_reduction(b, self.monoid, out, x, axes)
+
+    def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, *, axes: Any) -> loops.Value:
+        return loops.reduced(b, out, x, axes, *self.monoid.for_loops(b.writer, x.dtype))
 
     def batch(
         self, _: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any

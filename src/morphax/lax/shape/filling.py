@@ -27,6 +27,8 @@ from ...core import (
 from ...core.dims import Dim, SymbolicDim
 from ...core.values import computed
 from ...dtypes.numbers import host_scalar
+from ...engines import loops
+from ...engines.loops import joining
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...runtime.sharding import Sharding
@@ -86,6 +88,9 @@ class Iota(Nullary):
     def lower(self, b: Builder, out: Any, *, dimension: Any, **_: Any) -> Value:
         return b.iota(out, dimension)
 
+    def to_loops(self, b: loops.Builder, out: Any, *, dimension: Any, **_: Any) -> loops.Value:
+        return joining.counted(b, out, dimension)
+
 
 @final
 class Empty(Nullary):
@@ -101,6 +106,9 @@ class Empty(Nullary):
 
     def lower(self, b: Builder, out: Any, **_: Any) -> Value:
         return b.full(0, out)
+
+    def to_loops(self, b: loops.Builder, out: Any, **_: Any) -> loops.Value:
+        return b.uniform(out.shape, b.writer.number(0, b.dtype_of(out)))
 
 
 @final
@@ -145,6 +153,9 @@ class Copy(Primitive):
         return x.copy()
 
     def lower(self, b: Builder, out: Any, x: Value) -> Value:
+        return x
+
+    def to_loops(self, b: loops.Builder, out: Any, x: loops.Value) -> loops.Value:
         return x
 
     def transpose(self, ct: Any, x: Any) -> list[Any]:

@@ -21,6 +21,8 @@ from ...core import (
     like,
     same_axes,
 )
+from ...engines import loops
+from ...engines.loops import joining as loop_joining
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -61,6 +63,9 @@ class Concatenate(Primitive):
 
     def lower(self, b: Builder, out: Any, *operands: Value, dimension: Any) -> Value:
         return _concatenated(b, out, operands, dimension)
+
+    def to_loops(self, b: loops.Builder, out: Any, *xs: loops.Value, dimension: Any) -> loops.Value:
+        return loop_joining.concatenated(b, out, xs, dimension)
 
     def transpose(self, ct: Any, *operands: Any, dimension: Any) -> list[Any]:
         sizes = tuple([aval_of(x).shape[dimension] for x in operands])
@@ -115,6 +120,12 @@ class Split(Primitive):
         parts = zip(outs, bounds, strict=True)
         return [b.slice_along(x, axis, start, stop, out=out) for out, (start, stop) in parts]
 
+    def to_loops(
+        self, b: loops.Builder, outs: Any, x: loops.Value, *, sizes: Any, axis: Any
+    ) -> Any:
+        starts = accumulate(sizes, initial=0)
+        return [b.part(x, axis, i, out.shape) for i, out in zip(starts, outs, strict=False)]
+
     def transpose(self, cts: Any, x: Any, *, sizes: Any, axis: Any) -> list[Any]:
         return [concatenate(list(map(instantiate, cts)), axis)]
 
@@ -157,6 +168,9 @@ class Stack(Primitive):
         part = out.update(shape=(*out.shape[:axis], 1, *out.shape[axis + 1 :]))
         return _concatenated(b, out, [b.reshape(x, part) for x in operands], axis)
 
+    def to_loops(self, b: loops.Builder, out: Any, *xs: loops.Value, axis: Any) -> loops.Value:
+        return loop_joining.stacked(b, out, xs, axis)
+
     def transpose(self, ct: Any, *operands: Any, axis: Any) -> list[Any]:
         return _linear_parts(unstack_p.bind(ct, axis=axis), operands)
 
@@ -190,6 +204,10 @@ class Unstack(Primitive):
 
     def lower(self, b: Builder, outs: Sequence[Any], x: Value, *, axis: Any) -> list[Value]:
         return [b.reshape(b.slice_along(x, axis, i, i + 1), out) for i, out in enumerate(outs)]
+
+    def to_loops(self, b: loops.Builder, outs: Any, x: loops.Value, *, axis: Any) -> Any:
+        shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+        return [b.reshape(b.part(x, axis, i, shape), out.shape) for i, out in enumerate(outs)]
 
     def transpose(self, cts: Any, x: Any, *, axis: Any) -> list[Any]:
         return [stack(list(map(instantiate, cts)), axis)]
@@ -232,6 +250,9 @@ class Tile(Primitive):
         repeated = out.update(shape=_interleaved(reps, x.aval.shape))
         places = [2 * i + 1 for i in range(len(reps))]
         return b.reshape(b.broadcast(x, repeated, places), out)
+
+    def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, *, reps: Any) -> loops.Value:
+        return loop_joining.tiled(b, out, x, reps)
 
     def transpose(self, ct: Any, x: Any, *, reps: Any) -> list[Any]:
         parts = reshape(ct, _interleaved(reps, x.aval.shape))

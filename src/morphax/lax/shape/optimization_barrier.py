@@ -7,6 +7,7 @@ from typing import Any, final
 
 from ... import tree
 from ...core import AxisFlow, BatchAxes, Primitive, each_alone, is_undefined_primal, is_zero
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 
 
@@ -30,6 +31,11 @@ class OptimizationBarrier(Primitive):
 
     def lower(self, b: Builder, outs: Sequence[Any], *operands: Value) -> list[Value]:
         return b.ops("stablehlo.optimization_barrier", outs, *operands) if operands else []
+
+    def to_loops(
+        self, b: loops.Builder, outs: Sequence[Any], *operands: loops.Value
+    ) -> Sequence[loops.Value]:
+        return operands
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any]

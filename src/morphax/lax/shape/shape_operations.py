@@ -25,6 +25,7 @@ from ...core import (
     same_axes,
     without_axes,
 )
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
 from ...util.messages import message
@@ -73,6 +74,15 @@ class Reshape(Primitive):
             permuted = x.aval.update(shape=tuple([x.aval.shape[d] for d in dimensions]))
             x = b.transpose(x, permuted, dimensions)
         return b.reshape(x, out)
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, x: loops.Value, *, dimensions: Any, **_: Any
+    ) -> loops.Value:
+        if dimensions is not None:
+            places = np.argsort(dimensions).tolist()
+            permuted = tuple([x.shape[d] for d in dimensions])
+            x = b.view(x, permuted, [(0, [(place, 1)]) for place in places])
+        return b.reshape(x, out.shape)
 
     def transpose(
         self, ct: Any, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any
@@ -132,6 +142,11 @@ class Squeeze(Primitive):
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any) -> Value:
         return b.reshape(x, out)
 
+    def to_loops(
+        self, b: loops.Builder, out: Any, x: loops.Value, *, dimensions: Any
+    ) -> loops.Value:
+        return b.reshape(x, out.shape)
+
     def transpose(self, ct: Any, x: Any, *, dimensions: Any) -> list[Any]:
         return [expand_dims(ct, dimensions)]
 
@@ -175,6 +190,12 @@ class Rev(Primitive):
 
     def lower(self, b: Builder, out: Any, x: Value, *, dimensions: Any) -> Value:
         return b.op("stablehlo.reverse", out, x, dimensions=i64_array(dimensions))
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, x: loops.Value, *, dimensions: Any
+    ) -> loops.Value:
+        ends = [(n - 1, -1) if i in dimensions else (0, 1) for i, n in enumerate(x.shape)]
+        return b.view(x, x.shape, [(start, [(i, step)]) for i, (start, step) in enumerate(ends)])
 
     def transpose(self, ct: Any, x: Any, *, dimensions: Any) -> list[Any]:
         return [self.bind(ct, dimensions=dimensions)]

@@ -23,6 +23,8 @@ from ...core import (
     like,
     same_axes,
 )
+from ...engines import loops
+from ...engines.loops import joining
 from ...engines.xla.annotations import whole_along
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -35,6 +37,7 @@ from ..ground.axes import (
     integer_or_size,
     integers,
     members,
+    padded_places,
     size_tuple,
 )
 from ..ground.linear_structure import moved_axis, reduce_sum, zeros
@@ -93,6 +96,19 @@ class Slice(Primitive):
     ) -> Value:
         return b.slice(x, out, start_indices, limit_indices, strides)
 
+    def to_loops(
+        self,
+        b: loops.Builder,
+        out: Any,
+        x: loops.Value,
+        *,
+        start_indices: Any,
+        strides: Any,
+        **_: Any,
+    ) -> loops.Value:
+        steps = enumerate(zip(start_indices, strides or (1,) * x.ndim, strict=True))
+        return b.view(x, out.shape, [(start, [(i, step)]) for i, (start, step) in steps])
+
     def transpose(
         self, ct: Any, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any
     ) -> list[Any]:
@@ -146,7 +162,7 @@ class Pad(Primitive):
         return same_axes(*avals)
 
     def evaluate(self, x: Any, padding_value: Any, *, padding_config: Any) -> Any:
-        placed = [_placement(n, config) for n, config in zip(x.shape, padding_config, strict=True)]
+        placed = list(map(padded_places, x.shape, padding_config))
         out = np.empty([size for _, _, size in placed], x.dtype)
         out[...] = padding_value
         out[tuple([target for _, target, _ in placed])] = x[
@@ -161,6 +177,18 @@ class Pad(Primitive):
         cut = [i for i, (lo, hi, n) in enumerate(padding_config) if n != 0 and (lo < 0 or hi < 0)]
         x = whole_along(b, x, cut) if cut else x
         return b.pad(x, out, padding_value, padding_config)
+
+    def to_loops(
+        self,
+        b: loops.Builder,
+        out: Any,
+        x: loops.Value,
+        padding: loops.Value,
+        *,
+        padding_config: Any,
+    ) -> loops.Value:
+        placements = list(map(padded_places, x.shape, padding_config))
+        return joining.padded(b, out, x, padding, placements)
 
     def transpose(self, ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
         cts = [None, None]
@@ -195,20 +223,6 @@ class Pad(Primitive):
             x = moved_axis(x, dims[0], 0)
         padded = pad(x, _zero_like(x), [(0, 0, 0), *padding_config])
         return select_n(broadcast(is_padding, (axes.size,)), padded, filler), 0
-
-
-def _placement(n: int, config: Any) -> tuple[builtins.slice, builtins.slice, int]:
-    """Along one axis: which elements are kept, where they go, and the size of the result."""
-    low, high, interior = config
-    step = interior + 1
-    size = low + high + dilated(n, step)
-    first = max(0, -(low // step))
-    last = min(n, (size - 1 - low) // step + 1)
-    start = low + first * step
-    if last <= first:
-        return builtins.slice(0, 0), builtins.slice(0, 0), size
-    stop = low + (last - 1) * step + 1
-    return builtins.slice(first, last), builtins.slice(start, stop, step), size
 
 
 def _check_padding(x: Any, padding_value: Any, padding_config: Any) -> None:

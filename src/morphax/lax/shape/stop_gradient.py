@@ -20,6 +20,7 @@ from ...core import (
     root_trace,
     same_axes,
 )
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 
 
@@ -40,6 +41,9 @@ class StopGradient(Primitive):
         return x
 
     def lower(self, b: Builder, out: Any, x: Value) -> Value:
+        return x
+
+    def to_loops(self, b: loops.Builder, out: Any, x: loops.Value) -> loops.Value:
         return x
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[Any, Zero]:

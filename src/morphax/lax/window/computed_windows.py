@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ...core import AxisFlow, Jaxpr, Primitive, aval_of, frames_hidden, same_axes
+from ...engines import loops
+from ...engines.loops import windows
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise import selection
@@ -60,6 +62,30 @@ class ReduceWindow(ComputedReduction):
         return b.ops(
             "stablehlo.reduce_window", outs, *arrays, *starts, regions=[body], **attributes
         )
+
+    def to_loops(
+        self,
+        b: loops.Builder,
+        outs: Any,
+        *values: loops.Value,
+        jaxpr: Jaxpr,
+        consts: Any,
+        **params: Any,
+    ) -> list[loops.Value]:
+        arrays, starts = halves(values)
+        if 0 in outs[0].shape:
+            return [
+                b.uniform(out.shape, b.fusion.scalar(x))
+                for out, x in zip(outs, starts, strict=True)
+            ]
+        axes = [w.sliding() for w in Window(**params).along(arrays[0].shape)]
+        views = [
+            windows.windows_of(b, x, b.fusion.scalar(start), axes)
+            for x, start in zip(arrays, starts, strict=True)
+        ]
+        places = range(len(axes), 2 * len(axes))
+        combine = windows.by_program(b, jaxpr)
+        return windows.computed_reduction(b, outs, views, starts, places, combine)
 
     def combined(
         self,

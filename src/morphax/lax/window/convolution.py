@@ -20,6 +20,8 @@ import numpy as np
 
 from ... import dtypes
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
+from ...engines import loops
+from ...engines.loops import windows
 from ...engines.xla.annotations import whole_along
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import message
@@ -123,6 +125,13 @@ class ConvGeneralDilated(Primitive):
             batch_group_count=f"{params['batch_group_count']} : i64",
             precision_config=precision_attribute(precision),
         )
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, x: loops.Value, y: loops.Value, **params: Any
+    ) -> loops.Value:
+        axes = [w.sliding() for w in _windows(x.shape, y.shape, **params)]
+        groups = params["batch_group_count"], params["feature_group_count"]
+        return windows.convolved(b, out, x, y, axes, params["dimension_numbers"], groups)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return bilinear_jvp(self, primals, tangents, params)

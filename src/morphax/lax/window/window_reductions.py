@@ -25,6 +25,8 @@ from ...core import (
     same_axes,
 )
 from ...core.dims import is_negative, is_static
+from ...engines import loops
+from ...engines.loops import windows
 from ...engines.xla.stablehlo import Builder, Value, i64_array, i64_matrix
 from ..elementwise.comparison import ge_p, le_p
 from ..ground.axes import dilated
@@ -93,6 +95,14 @@ class MonoidWindows(Primitive):
         for w in window.moving(x.aval.shape):
             x = combined_windows(padded_value(b, x, gap, w), w, slicer(b), combine)
         return b.convert(x, out.dtype)
+
+    def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, **params: Any) -> loops.Value:
+        operation, identity = self.monoid.for_loops(b.writer, x.dtype)
+        axes = [w.sliding() for w in Window(**params).along(x.shape)]
+        if 0 in out.shape:
+            return b.uniform(out.shape, identity)
+        view = windows.windows_of(b, x, identity, axes)
+        return loops.reduced(b, out, view, range(x.ndim, 2 * x.ndim), operation, identity)
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any

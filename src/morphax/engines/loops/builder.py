@@ -1,0 +1,331 @@
+"""From a jaxpr to statements: what the rules `to_loops` of primitives write with.
+
+A rule takes a builder, the aval of its result (a list of avals if there are several), and the
+operands as values; it returns the value, or values, of the result.  Programs that equations hold
+are written in place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn, final
+
+import numpy as np
+
+from ...core import Equation, Jaxpr, Literal, ShapedArray
+from ...util.messages import message
+from ..xla.literals import host_constant, physical_dtype
+from .fusion import Fusion
+from .operations import SCALAR_DTYPES
+from .program import Buffer, DType, Index, Kind, Operand
+from .uses import uses_of
+from .values import Indices, Place, Shape, Value
+from .writer import Writer
+
+# So many operations may be pending above each other: loops stay readable, the stack shallow.
+_DEEPEST = 40
+
+
+@final
+class NotALoopProgram(TypeError):
+    """A program cannot be written as a loop program."""
+
+
+@final
+class Builder:
+    """The program that is being written."""
+
+    def __init__(self, where: str, name: str) -> None:
+        self.where = where
+        self.constants_name = f"{name}_constant"
+        self.writer = Writer()
+        self.fusion = Fusion(self.writer)
+        # Where results of the current equation are to lie, if that is decided.
+        self.places: Sequence[Place | None] = ()
+        self.equation: Equation | None = None
+        self._live: set[Value] = set()
+        self._constants: dict[int, tuple[Any, Value]] = {}
+        # Buffers from this number on belong to the block that is written; so do these.
+        self._first_owned = 0
+        self._carried: frozenset[Buffer] = frozenset()
+
+    # Programs
+
+    def inline(
+        self, jaxpr: Jaxpr, *operands: Value, places: Sequence[Place | None] = ()
+    ) -> list[Value]:
+        """Write the equations of a program; its results, at `places` where these are given."""
+        env = _Environment(self, jaxpr)
+        for var, value in zip(jaxpr.invars, operands, strict=True):
+            env.bind(var, value)
+        for var, constant in zip(jaxpr.constvars, jaxpr.consts, strict=True):
+            env.bind(var, self.constant(constant, var.aval))
+        targets: dict[Any, Place | None] = {}
+        if places:
+            targets = dict(zip(reversed(jaxpr.outvars), reversed(places), strict=True))
+        outer = self.equation, self.places
+        for eqn, dying in zip(jaxpr.eqns, env.uses.dying, strict=True):
+            inputs = [env.read(a) for a in eqn.invars]
+            for var in dying:
+                env.drop(var)
+            self.equation = eqn
+            self.places = [targets.get(v) for v in eqn.outvars]
+            results = self._written(eqn, inputs)
+            for var, place, value in zip(eqn.outvars, self.places, results, strict=True):
+                env.bind(var, value, place)
+            self.equation, self.places = outer
+        outs = [env.read(a) for a in jaxpr.outvars]
+        env.close()
+        return outs
+
+    def _written(self, eqn: Equation, inputs: Sequence[Value]) -> Sequence[Value]:
+        primitive, outs = eqn.primitive, [v.aval for v in eqn.outvars]
+        if primitive.to_loops is None:
+            self.refuse("it has no form of loops")
+        for aval in outs:
+            self.dtype_of(aval)
+        if primitive.multiple_results:
+            results: Sequence[Value] = primitive.to_loops(self, outs, *inputs, **eqn.params)
+            return results
+        return (primitive.to_loops(self, outs[0], *inputs, **eqn.params),)
+
+    def hold(self, value: Value) -> None:
+        """Count a variable that has the value."""
+        value.holders += 1
+        self._live.add(value)
+
+    def release(self, value: Value) -> None:
+        """A variable that had the value is read no more."""
+        value.holders -= 1
+        if not value.holders:
+            self._live.discard(value)
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Raise: the current equation cannot be written."""
+        eqn = self.equation
+        name = "the program" if eqn is None else eqn.primitive.name
+        line = "" if eqn is None or eqn.source is None else f", at {eqn.source}"
+        raise NotALoopProgram(
+            message(
+                self.where,
+                given=f"a program that applies {name}{line}",
+                expected=f"operations that can be written as loops: of {name}, {reason}",
+                fix="Compute this part outside, or write it with other operations.",
+            )
+        )
+
+    # Avals, constants, memory
+
+    def dtype_of(self, aval: Any) -> DType:
+        """The dtype that holds the elements."""
+        if type(aval) is not ShapedArray:
+            self.refuse(f"a value of type {type(aval).__name__} is no array of numbers")
+        dtype = physical_dtype(aval.dtype)
+        if dtype not in SCALAR_DTYPES:
+            self.refuse(f"the dtype {aval.dtype} is none of bool, integers, float32 and float64")
+        return dtype
+
+    def constant(self, value: Any, aval: Any) -> Value:
+        """A constant of a program; the same object becomes one array."""
+        known = self._constants.get(id(value))
+        if known is not None:
+            return known[1]
+        array = np.asarray(host_constant(value), self.dtype_of(aval))
+        made = self._of_array(array)
+        self._constants[id(value)] = value, made
+        return made
+
+    def literal(self, literal: Literal) -> Value:
+        """The constant of a literal."""
+        return self._of_array(np.asarray(literal.val, self.dtype_of(literal.aval)))
+
+    def _of_array(self, array: np.ndarray[Any, Any]) -> Value:
+        first = array.reshape(-1)[:1]
+        if (
+            array.size
+            and (
+                array.reshape(-1).view(np.uint8).reshape(array.size, -1) == first.view(np.uint8)
+            ).all()
+        ):
+            scalar = self.writer.number(first[0], array.dtype)
+            return Value(array.shape, array.dtype, scalar=scalar)
+        buffer = self.writer.buffer(
+            self.constants_name, array.shape, array.dtype, Kind.CONSTANT, array
+        )
+        return Value(array.shape, array.dtype, place=Place.whole(buffer))
+
+    def uniform(self, shape: Shape, scalar: Operand) -> Value:
+        """An array all of whose elements are a scalar."""
+        return Value(shape, scalar.dtype, scalar=scalar)
+
+    def new(self, aval: Any, number: int = 0, name: str = "v") -> Place:
+        """Where to store result `number` of the equation: memory that nobody reads yet."""
+        chosen = self.places[number] if aval.shape and number < len(self.places) else None
+        return chosen or Place.whole(self.writer.buffer(name, aval.shape, self.dtype_of(aval)))
+
+    def placed(self, shape: Shape, place: Place) -> Value:
+        """What lies there; of rank 0, what lies there now."""
+        if not shape:
+            return Value(
+                shape, place.buffer.dtype, scalar=self.writer.load(place.buffer, place.offset)
+            )
+        return Value(shape, place.buffer.dtype, place=place)
+
+    def settled(self, value: Value) -> Value:
+        """The value, stored unless it is a scalar for all: what loops may read again and again."""
+        if value.is_pending and value.size:
+            self.fusion.stored(value)
+        return value
+
+    def changeable(self, value: Value, number: int = 0) -> Place:
+        """The elements of an operand in memory that result `number` may have.
+
+        It is the operand's own, if nobody else reads that any more.
+        """
+        chosen = self.places[number] if number < len(self.places) else None
+        place = value.place
+        if place is not None and chosen is None and self._is_ours(place.buffer):
+            return place
+        target = chosen or Place.whole(self.writer.buffer("v", value.shape, value.dtype))
+        self.fusion.fill(target, value, settles=False)
+        return target
+
+    def apart(self, value: Value, buffer: Buffer) -> Value:
+        """The value as one that is not made of what a buffer holds, before that changes."""
+        if buffer not in value.sources:
+            return value
+        return self.placed(value.shape, self.fusion.copied(value))
+
+    def _is_ours(self, buffer: Buffer) -> bool:
+        if buffer.kind is not Kind.TEMPORARY:
+            return False
+        owned = buffer in self._carried or self.writer.ordinal[buffer] >= self._first_owned
+        return owned and not any([buffer in value.sources for value in self._live])
+
+    def within(self, carried: Sequence[Buffer], body: Callable[[], None]) -> None:
+        """Write a block that may run more than once, or not at all.
+
+        What it closes over stays as it is; buffers that are `carried` it may change.
+        """
+        outer = self._first_owned, self._carried
+        self._first_owned, self._carried = len(self.writer.ordinal), frozenset(carried)
+        body()
+        self._first_owned, self._carried = outer
+
+    # Values made of values
+
+    def elementwise(
+        self, aval: Any, operation: Callable[..., Operand], *operands: Value, cost: int = 1
+    ) -> Value:
+        """`operation` of the elements; an operand of rank 0 is repeated."""
+        if all([x.scalar is not None for x in operands]):
+            return self.uniform(aval.shape, operation(*[x.scalar for x in operands]))
+        read = self.fusion.read
+
+        def element(indices: Indices) -> Operand:
+            return operation(*[read(x, indices if x.shape else ()) for x in operands])
+
+        return self.fusion.pending(aval.shape, self.dtype_of(aval), element, operands, cost)
+
+    def view(
+        self,
+        x: Value,
+        shape: Shape,
+        axes: Sequence[tuple[Index | int, Sequence[tuple[int, int]]]],
+    ) -> Value:
+        """Elements of `x` in other places.
+
+        Args:
+            x: the array.
+            shape: of the result.
+            axes: for each axis of `x`, where index i of the result reads it: a start, and axes of
+                the result with factors: ``start + Σ factor · i[axis]``.
+        """
+        if x.scalar is not None:
+            return self.uniform(shape, x.scalar)
+        starts = [Index.of(start) if isinstance(start, int) else start for start, _ in axes]
+        if x.place is not None:
+            strides, offset = [0] * len(shape), x.place.offset
+            for start, stride, (_, terms) in zip(starts, x.place.strides, axes, strict=True):
+                offset = offset.plus(start.times(stride))
+                for axis, factor in terms:
+                    strides[axis] += factor * stride
+            place = Place(x.place.buffer, tuple(strides), offset)
+            return self.placed(shape, place)
+
+        def element(indices: Indices) -> Operand:
+            there = []
+            for start, (_, terms) in zip(starts, axes, strict=True):
+                for axis, factor in terms:
+                    start = start.plus(indices[axis].times(factor))
+                there.append(start)
+            return self.fusion.read(x, tuple(there))
+
+        return self.fusion.pending(shape, x.dtype, element, [x], cost=0)
+
+    def part(self, x: Value, axis: int, start: int, shape: Shape) -> Value:
+        """The elements from a place of an axis on."""
+        axes = [(start if i == axis else 0, [(i, 1)]) for i in range(x.ndim)]
+        return self.view(x, shape, axes)
+
+    def reshape(self, x: Value, shape: Shape) -> Value:
+        """The elements in another shape; only where axes join need they be stored."""
+        if x.scalar is not None or not x.size:
+            return self.uniform(shape, x.scalar or self.writer.number(0, x.dtype))
+        axes = _split_axes(x.shape, shape)
+        if axes is not None:
+            return self.view(x, shape, axes)
+        return self.placed(shape, self.fusion.whole(x).reshaped(shape))
+
+
+@final
+class _Environment:
+    """The values of the variables of one program, as long as they are read."""
+
+    def __init__(self, b: Builder, jaxpr: Jaxpr) -> None:
+        self.b = b
+        self.uses = uses_of(jaxpr)
+        self.values: dict[Any, Value] = {}
+
+    def read(self, atom: Any) -> Value:
+        return self.b.literal(atom) if type(atom) is Literal else self.values[atom]
+
+    def bind(self, var: Any, value: Value, place: Place | None = None) -> None:
+        """Let a variable have a value, which is to be stored at `place` once it is."""
+        count = self.uses.counts.get(var, 0)
+        if not count:
+            return
+        value.is_shared = value.is_shared or count > 1
+        self.values[var] = value
+        self.b.hold(value)
+        if value.is_pending:
+            if place is not None:
+                self.b.fusion.destinations[value] = place
+            if value.depth > _DEEPEST:
+                self.b.fusion.stored(value)
+
+    def drop(self, var: Any) -> None:
+        self.b.release(self.values.pop(var))
+
+    def close(self) -> None:
+        for var in list(self.values):
+            self.drop(var)
+
+
+def _split_axes(old: Shape, new: Shape) -> list[tuple[int, list[tuple[int, int]]]] | None:
+    """How a reshaped array reads the axes of the old one; `None` if some of them join."""
+    targets = [(i, n) for i, n in enumerate(new) if n != 1]
+    axes: list[tuple[int, list[tuple[int, int]]]] = []
+    position = len(targets)
+    for size in reversed(old):
+        terms: list[tuple[int, int]] = []
+        factor = 1
+        while factor < size and position:
+            position -= 1
+            axis, n = targets[position]
+            terms.append((axis, factor))
+            factor *= n
+        if factor != size:
+            return None
+        axes.append((0, terms))
+    return axes[::-1]

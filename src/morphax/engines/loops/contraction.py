@@ -1,0 +1,139 @@
+"""Sums of products as loops, in the order in which memory lies."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, final
+
+from .builder import Builder
+from .program import BOOL, ORIGIN, Index, Operand
+from .values import Indices, Place, Value
+
+Axes = Sequence[int]
+
+
+def contracted(
+    b: Builder,
+    out: Any,
+    x: Value,
+    y: Value,
+    contracting: tuple[Axes, Axes],
+    batch: tuple[Axes, Axes],
+) -> Value:
+    """Sums of products over pairs of contracting axes, for each index of pairs of batch axes.
+
+    The result has the batch axes, then the free axes of `x`, then those of `y`.
+    """
+    if not x.size or not y.size:
+        return b.uniform(out.shape, b.writer.number(0, b.dtype_of(out)))
+    place = b.new(out)
+    contracted_into(b, place, x, y, contracting, batch)
+    return b.placed(out.shape, place)
+
+
+def contracted_into(
+    b: Builder,
+    place: Place,
+    x: Value,
+    y: Value,
+    contracting: tuple[Axes, Axes],
+    batch: tuple[Axes, Axes],
+) -> None:
+    """The same of arrays that are not empty, stored at a place with these axes."""
+    product = _Product(b, place, b.settled(x), b.settled(y), contracting, batch)
+    if _is_vector(product.y, product.free_y):
+        product.by_vectors(of_rows=False)
+    elif _is_vector(product.x, product.free_x) and not any(n > 1 for n in product.columns):
+        product.by_vectors(of_rows=True)
+    else:
+        product.by_scalars()
+
+
+def _is_vector(x: Value, free: Axes) -> bool:
+    """Whether neighbours along the last of the free axes are neighbours in memory."""
+    long = [i for i in free if x.shape[i] > 1]
+    return bool(long) and x.place is not None and x.place.strides[long[-1]] == 1
+
+
+@final
+class _Product:
+    """A contraction of stored values; its result has the axes group, row, column."""
+
+    def __init__(
+        self,
+        b: Builder,
+        place: Place,
+        x: Value,
+        y: Value,
+        contracting: tuple[Axes, Axes],
+        batch: tuple[Axes, Axes],
+    ) -> None:
+        self.b, self.place, self.x, self.y = b, place, x, y
+        self.free_x = [i for i in range(x.ndim) if i not in (*contracting[0], *batch[0])]
+        self.free_y = [i for i in range(y.ndim) if i not in (*contracting[1], *batch[1])]
+        self.axes_x = (*batch[0], *self.free_x, *contracting[0])
+        self.axes_y = (*batch[1], *self.free_y, *contracting[1])
+        self.groups = [x.shape[i] for i in batch[0]]
+        self.rows = [x.shape[i] for i in self.free_x]
+        self.columns = [y.shape[i] for i in self.free_y]
+        self.terms = [x.shape[i] for i in contracting[0]]
+        self.dtype = place.buffer.dtype
+        self.zero = b.writer.number(0, self.dtype)
+        self.multiply, self.add = ("and", "or") if self.dtype == BOOL else ("mul", "add")
+
+    def term(self, group: Indices, row: Indices, column: Indices, term: Indices) -> Operand:
+        """One product of elements."""
+        of_x = dict(zip(self.axes_x, (*group, *row, *term), strict=True))
+        of_y = dict(zip(self.axes_y, (*group, *column, *term), strict=True))
+        factors = []
+        for v, at in ((self.x, of_x), (self.y, of_y)):
+            factor = self.b.fusion.read(v, tuple([at[i] for i in range(v.ndim)]))
+            factors.append(self.b.writer.convert(factor, self.dtype))
+        return self.b.writer.op(self.multiply, *factors)
+
+    def by_scalars(self) -> None:
+        """Each element of the result as a sum of its own."""
+        w, nest = self.b.writer, self.b.fusion.nest
+        total = w.buffer("sum", (), self.dtype)
+
+        def entry(*indices: Index) -> None:
+            group, rest = indices[: len(self.groups)], indices[len(self.groups) :]
+            row, column = rest[: len(self.rows)], rest[len(self.rows) :]
+
+            def step(*term: Index) -> None:
+                value = self.term(group, row, column, term)
+                w.store(total, ORIGIN, w.op(self.add, w.load(total), value))
+
+            w.store(total, ORIGIN, self.zero)
+            nest(self.terms, step)
+            w.store(self.place.buffer, self.place.at(indices), w.load(total))
+
+        nest([*self.groups, *self.rows, *self.columns], entry, is_independent=True)
+
+    def by_vectors(self, *, of_rows: bool) -> None:
+        """Rows, or columns, of the result as sums of vectors: the inner loop is not the sum."""
+        w, nest, buffer = self.b.writer, self.b.fusion.nest, self.place.buffer
+        before, after = (self.columns, self.rows) if of_rows else (self.rows, self.columns)
+
+        def entries(*indices: Index) -> None:
+            group, first = indices[: len(self.groups)], indices[len(self.groups) :]
+
+            def ordered(last: Indices) -> tuple[Indices, Indices]:
+                return (last, first) if of_rows else (first, last)
+
+            def clear(*last: Index) -> None:
+                row, column = ordered(last)
+                w.store(buffer, self.place.at((*group, *row, *column)), self.zero)
+
+            def step(*inner: Index) -> None:
+                term, last = inner[: len(self.terms)], inner[len(self.terms) :]
+                row, column = ordered(last)
+                value = self.term(group, row, column, term)
+                there = self.place.at((*group, *row, *column))
+                w.store(buffer, there, w.op(self.add, w.load(buffer, there), value))
+
+            nest(after, clear, is_independent=True)
+            flags = [False] * len(self.terms) + [True] * len(after)
+            nest([*self.terms, *after], step, is_independent=flags)
+
+        nest([*self.groups, *before], entries, is_independent=True)

@@ -1,0 +1,174 @@
+"""Loops and branches of programs: what is carried has memory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, final
+
+from .builder import Builder
+from .program import Buffer, Index, Operand
+from .values import Place, Value
+
+# Carried arrays up to this size are local, for compilers to keep in registers.
+_LOCAL = 64
+
+
+@final
+class Carry:
+    """The memory of what a loop carries.
+
+    Args:
+        b: the builder.
+        initial: values before the first step.
+        avals: of the carry, which are the first results of the current equation.
+        first: the number of the first of these results.
+    """
+
+    def __init__(self, b: Builder, initial: Sequence[Value], first: int = 0) -> None:
+        self.b = b
+        self.shapes = [value.shape for value in initial]
+        self.places = [self._place(i + first, value) for i, value in enumerate(initial)]
+        for place, value in zip(self.places, initial, strict=True):
+            b.fusion.fill(place, value, settles=False)
+
+    def _place(self, number: int, value: Value) -> Place:
+        places = self.b.places
+        chosen = places[number] if number < len(places) else None
+        if chosen is not None and value.size > _LOCAL:
+            return chosen
+        return Place.whole(self.b.writer.buffer("carry", value.shape, value.dtype))
+
+    @property
+    def buffers(self) -> list[Buffer]:
+        return [place.buffer for place in self.places]
+
+    def values(self) -> list[Value]:
+        """What is carried now."""
+        each = zip(self.shapes, self.places, strict=True)
+        return [self.b.placed(shape, place) for shape, place in each]
+
+    def update(self, values: Sequence[Value]) -> None:
+        """Carry these values on, which may be made of those before."""
+        b = self.b
+        carried = set(self.buffers)
+        ready = []
+        for place, value in zip(self.places, values, strict=True):
+            if value.scalar is None and value.place != place:
+                b.fusion.stored(value, "next")
+                if carried.intersection(value.sources):
+                    there = b.fusion.copied(value, "next")
+                    value = Value(value.shape, value.dtype, place=there)
+            ready.append(value)
+        for place, value in zip(self.places, ready, strict=True):
+            b.fusion.fill(place, value, settles=False)
+
+
+def repeated(
+    b: Builder,
+    params: Mapping[str, Any],
+    consts: Sequence[Value],
+    initial: Sequence[Value],
+    xs: Sequence[Value],
+    ys: Sequence[Any],
+) -> list[Value]:
+    """The results of a scan: the carry after all steps, and what the steps gave, stacked.
+
+    Args:
+        b: the builder.
+        params: of the scan: `jaxpr` maps consts, carry, slices of xs to carry, slices of ys.
+        consts, initial, xs: the operands.
+        ys: avals of the stacked results.
+    """
+    jaxpr, length, reverse = params["jaxpr"], params["length"], params["reverse"]
+    if not length:
+        return [*initial, *[b.uniform(a.shape, b.writer.number(0, b.dtype_of(a))) for a in ys]]
+    consts, xs = [list(map(b.settled, values)) for values in (consts, xs)]
+    count = len(initial)
+    outs = [b.new(aval, count + i, "ys") for i, aval in enumerate(ys)]
+    carry = Carry(b, initial)
+
+    def step(i: Index) -> None:
+        position = i.times(-1).plus(length - 1) if reverse else i
+        slices = [_slice(b, x, position) for x in xs]
+        there = [_slice_place(place, position) for place in outs]
+        results = b.inline(
+            jaxpr, *consts, *carry.values(), *slices, places=[*[None] * count, *there]
+        )
+        for place, value in zip(there, results[count:], strict=True):
+            b.fusion.fill(place, value)
+        carry.update(results[:count])
+
+    def loop() -> None:
+        if length == 1:
+            step(Index())
+        else:
+            b.writer.loop(length, step)
+
+    b.within(carry.buffers, loop)
+    stacked = [b.placed(aval.shape, place) for aval, place in zip(ys, outs, strict=True)]
+    return [*carry.values(), *stacked]
+
+
+def _slice(b: Builder, x: Value, position: Index) -> Value:
+    rest = [(0, [(axis, 1)]) for axis in range(x.ndim - 1)]
+    return b.view(x, x.shape[1:], [(position, []), *rest])
+
+
+def _slice_place(place: Place, position: Index) -> Place:
+    stride, *rest = place.strides
+    return Place(place.buffer, tuple(rest), place.offset.plus(position.times(stride)))
+
+
+def repeated_while(
+    b: Builder,
+    condition: Callable[[Sequence[Value]], Sequence[Value]],
+    body: Callable[[Sequence[Value]], Sequence[Value]],
+    initial: Sequence[Value],
+) -> list[Value]:
+    """The carry after as many steps as a condition on it holds before."""
+    carry = Carry(b, initial)
+
+    def goes_on() -> Operand:
+        (value,) = condition(carry.values())
+        return b.fusion.scalar(value)
+
+    def loop() -> None:
+        b.writer.repeat(goes_on, lambda: carry.update(body(carry.values())))
+
+    b.within(carry.buffers, loop)
+    return carry.values()
+
+
+def chosen(
+    b: Builder,
+    avals: Sequence[Any],
+    index: Value,
+    branches: Sequence[Callable[..., Sequence[Value]]],
+) -> list[Value]:
+    """The results of one of several programs, chosen by an integer.
+
+    Args:
+        b: the builder.
+        avals: of the results.
+        index: the number of the branch.
+        branches: each writes its program, and its results to `places` where it can.
+    """
+    places = [b.new(aval, number, "chosen") for number, aval in enumerate(avals)]
+    number = b.fusion.scalar(index)
+
+    def write(branch: Callable[..., Sequence[Value]]) -> Callable[[], None]:
+        def block() -> None:
+            for place, value in zip(places, branch(places=places), strict=True):
+                b.fusion.fill(place, value, settles=False)
+
+        return lambda: b.within((), block)
+
+    def choose(first: int) -> None:
+        if first == len(branches) - 1:
+            write(branches[first])()
+            return
+        is_this = b.writer.op("le", number, b.writer.number(first, number.dtype))
+        b.writer.branch(is_this, write(branches[first]), lambda: choose(first + 1))
+
+    choose(0)
+    return [b.placed(aval.shape, place) for aval, place in zip(avals, places, strict=True)]

@@ -1,0 +1,111 @@
+"""Arrays put together: each part is written to its place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .builder import Builder
+from .program import Index, Operand
+from .values import Indices, Place, Value
+
+
+def concatenated(b: Builder, out: Any, operands: Sequence[Value], axis: int) -> Value:
+    """Arrays one after the other along an axis."""
+    place, start = b.new(out), 0
+    for x in operands:
+        offset = place.offset.plus(start * place.strides[axis])
+        b.fusion.fill(Place(place.buffer, place.strides, offset), x)
+        start += x.shape[axis]
+    return b.placed(out.shape, place)
+
+
+def stacked(b: Builder, out: Any, operands: Sequence[Value], axis: int) -> Value:
+    """Arrays of one shape, one after the other along a new axis."""
+    place = b.new(out)
+    strides = (*place.strides[:axis], *place.strides[axis + 1 :])
+    for i, x in enumerate(operands):
+        offset = place.offset.plus(i * place.strides[axis])
+        b.fusion.fill(Place(place.buffer, strides, offset), x)
+    return b.placed(out.shape, place)
+
+
+Placement = tuple[slice, slice, int]
+"""Of one axis: which elements are kept, where they go, and the size with padding."""
+
+
+def padded(
+    b: Builder, out: Any, x: Value, padding: Value, placements: Sequence[Placement]
+) -> Value:
+    """Elements of `x` among a padding scalar."""
+    filler = b.fusion.scalar(padding)
+    if not math.prod(out.shape) or not x.size:
+        return b.uniform(out.shape, filler)
+    place = b.new(out)
+    padded_into(b, place, x, filler, placements)
+    return b.placed(out.shape, place)
+
+
+def padded_into(
+    b: Builder, place: Place, x: Value, filler: Operand, placements: Sequence[Placement]
+) -> None:
+    """The same, stored at a place."""
+    b.fusion.fill(place, b.uniform(tuple([size for _, _, size in placements]), filler))
+    kept = [taken.stop - taken.start for taken, _, _ in placements]
+    if 0 in kept:
+        return
+    offset, strides = place.offset, []
+    for (_, there, _), stride in zip(placements, place.strides, strict=True):
+        offset = offset.plus(there.start * stride)
+        strides.append(stride * (there.step or 1))
+    axes = [(taken.start, [(i, 1)]) for i, (taken, _, _) in enumerate(placements)]
+    part = b.view(x, tuple(kept), axes)
+    b.fusion.fill(Place(place.buffer, tuple(strides), offset), part)
+
+
+def counted(b: Builder, out: Any, axis: int) -> Value:
+    """0, 1, 2, … along an axis."""
+    dtype, w = b.dtype_of(out), b.writer
+    # Vectors of 32-bit integers convert fast.
+    fits = dtype.kind == "f" and out.shape[axis] < 1 << 31
+
+    def element(indices: Indices) -> Operand:
+        value = w.index_value(indices[axis])
+        return w.convert(w.convert(value, np.dtype(np.int32)) if fits else value, dtype)
+
+    return b.fusion.pending(out.shape, dtype, element, ())
+
+
+def tiled(b: Builder, out: Any, x: Value, reps: Sequence[int]) -> Value:
+    """An array repeated whole."""
+    shape = tuple([n for pair in zip(reps, x.shape, strict=True) for n in pair])
+    repeated = b.view(b.settled(x), shape, [(0, [(2 * i + 1, 1)]) for i in range(x.ndim)])
+    return b.reshape(repeated, out.shape)
+
+
+def block_of(b: Builder, x: Value, starts: Sequence[Index], shape: Sequence[int]) -> Value:
+    """The elements from a place on."""
+    axes = [(start, [(axis, 1)]) for axis, start in enumerate(starts)]
+    return b.view(x, tuple(shape), axes)
+
+
+def limited_starts(
+    b: Builder, starts: Sequence[Value], shape: Sequence[int], sizes: Sequence[int]
+) -> list[Index]:
+    """Where a block starts, moved so that it lies inside."""
+    return [
+        b.writer.limit(b.fusion.scalar(start), 0, n - size)
+        for start, n, size in zip(starts, shape, sizes, strict=True)
+    ]
+
+
+def with_block(b: Builder, x: Value, update: Value, starts: Sequence[Index]) -> Value:
+    """An array with the elements from a place on replaced."""
+    place = b.changeable(x)
+    update = b.apart(update, place.buffer)
+    offset = place.at(tuple(starts))
+    b.fusion.fill(Place(place.buffer, place.strides, offset), update, settles=False)
+    return Value(x.shape, x.dtype, place=place) if x.ndim else b.placed((), place)

@@ -1,0 +1,168 @@
+"""Temporary memory: which of it is local, and which arrays may have the same.
+
+Small buffers are local variables.  Large ones are *slots*; buffers of one dtype that are never
+alive together share a slot, whose size is that of the largest.  A buffer is alive from the first
+statement that touches it to the last, both in the innermost block that holds all of them: what is
+touched in one loop alone is written anew in each step, for `check` sees it written before it is
+read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import final
+
+from .program import (
+    Buffer,
+    Copy,
+    For,
+    If,
+    Load,
+    LoopProgram,
+    Statement,
+    Store,
+    While,
+    blocks_of,
+)
+
+LOCAL_BYTES = 256
+"""Buffers up to this size are local variables."""
+
+MOST_LOCAL_BYTES = 1 << 14
+"""So much memory is local at most, the first buffers first."""
+
+Body = tuple[Statement, ...]
+
+
+def local_buffers(program: LoopProgram) -> list[Buffer]:
+    """The temporaries that are local variables."""
+    chosen, total = [], 0
+    for buffer in program.temporaries:
+        size = buffer.size * buffer.dtype.itemsize
+        if size <= LOCAL_BYTES and total + size <= MOST_LOCAL_BYTES:
+            chosen.append(buffer)
+            total += size
+    return chosen
+
+
+@final
+@dataclass(slots=True)
+class _Life:
+    """When a buffer is alive: numbers of statements, both inclusive."""
+
+    buffer: Buffer
+    start: int
+    end: int
+
+
+def with_shared_memory(program: LoopProgram) -> LoopProgram:
+    """The program with one buffer for all large ones that may have the same memory."""
+    local = set(local_buffers(program))
+    large = [x for x in program.temporaries if x not in local]
+    if not large:
+        return program
+    lives = sorted(_lives(program.body, set(large)), key=lambda life: life.start)
+    slots: list[tuple[list[Buffer], int]] = []
+    for life in lives:
+        free = [
+            (abs(members[0].size - life.buffer.size), number)
+            for number, (members, end) in enumerate(slots)
+            if end < life.start and members[0].dtype == life.buffer.dtype
+        ]
+        if free:
+            _, number = min(free)
+            slots[number] = [*slots[number][0], life.buffer], life.end
+        else:
+            slots.append(([life.buffer], life.end))
+    shared: dict[Buffer, Buffer] = {}
+    for members, _ in slots:
+        if len(members) > 1:
+            size = max([member.size for member in members])
+            slot = Buffer(members[0].name, members[0].dtype, (size,))
+            shared |= dict.fromkeys(members, slot)
+    temporaries = dict.fromkeys([shared.get(x, x) for x in program.temporaries])
+    return replace(program, temporaries=tuple(temporaries), body=with_buffers(program.body, shared))
+
+
+def _lives(body: Body, buffers: set[Buffer]) -> list[_Life]:
+    """When each buffer is alive."""
+    number = 0
+    spans: dict[Statement, list[int]] = {}
+    paths: dict[Buffer, list[tuple[Statement, ...]]] = {}
+
+    def visit(block: Body, above: tuple[Statement, ...]) -> None:
+        nonlocal number
+        for statement in block:
+            number += 1
+            spans[statement] = [number, number]
+            path = (*above, statement)
+            for buffer in touched_by(statement):
+                if buffer in buffers:
+                    paths.setdefault(buffer, []).append(path)
+            for inner in blocks_of(statement):
+                visit(inner, path)
+            spans[statement][1] = number
+
+    visit(body, ())
+    lives = []
+    for buffer, touching in paths.items():
+        depth = _common_depth(touching)
+        ends = [spans[path[min(depth, len(path) - 1)]] for path in touching]
+        lives.append(
+            _Life(buffer, min([start for start, _ in ends]), max([end for _, end in ends]))
+        )
+    return lives
+
+
+def _common_depth(paths: Sequence[tuple[Statement, ...]]) -> int:
+    """How many statements hold all of the last ones of these paths."""
+    depth = 0
+    for level in zip(*[path[:-1] for path in paths], strict=False):
+        if len(set(level)) > 1:
+            break
+        depth += 1
+    return depth
+
+
+def touched_by(statement: Statement) -> Iterator[Buffer]:
+    """The buffers that a statement itself reads or writes."""
+    if isinstance(statement, (Load, Store)):
+        yield statement.buffer
+    elif type(statement) is Copy:
+        yield from (statement.target, statement.source)
+
+
+def with_buffers(body: Body, other: dict[Buffer, Buffer]) -> Body:
+    """The statements with other buffers in place of some; copies to themselves are left out."""
+    changed: list[Statement] = []
+    for statement in body:
+        match statement:
+            case Load(_, buffer, _) | Store(buffer, _, _):
+                statement = replace(statement, buffer=other.get(buffer, buffer))
+            case Copy(target, source):
+                target, source = other.get(target, target), other.get(source, source)
+                if target is source:
+                    continue
+                statement = replace(statement, target=target, source=source)
+            case For(_, _, inner):
+                statement = replace(statement, body=with_buffers(inner, other))
+            case While(condition, _, inner):
+                statement = replace(
+                    statement,
+                    condition=with_buffers(condition, other),
+                    body=with_buffers(inner, other),
+                )
+            case If(_, then, otherwise):
+                statement = replace(
+                    statement,
+                    then=with_buffers(then, other),
+                    otherwise=with_buffers(otherwise, other),
+                )
+        changed.append(statement)
+    return tuple(changed)
+
+
+def bytes_of(buffers: Sequence[Buffer]) -> int:
+    """How much memory buffers take."""
+    return sum([x.size * x.dtype.itemsize for x in buffers])

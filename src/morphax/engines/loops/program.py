@@ -1,0 +1,327 @@
+"""Loop programs: a small typed imperative language between jaxprs and machine code.
+
+    program   ::= buffer* statement*
+    statement ::= name = operation operand*          Assign
+                | name = buffer[index]               Load
+                | buffer[index] = operand            Store
+                | copy buffer to buffer              Copy
+                | for name below extent: statement*  For
+                | while (statement*; operand): statement*
+                | if operand: statement* else: statement*
+    operand   ::= name | constant
+    index     ::= offset + Σ factor · name
+
+A *name* is a scalar that is assigned once, and known in the rest of its block and in the blocks
+inside.  What changes is in *buffers*: flat, row-major memory of one dtype, of one element for a
+variable.  So a printer needs no dataflow analysis: a buffer of one element is a local variable of
+C, and an `alloca` that LLVM makes registers of.
+
+An index counts elements of a buffer.  Its names are integers with known bounds: counters of loops,
+and what `limit` and `remainder` give.  So that every access is inside its buffer can be seen from
+the program, and `check` does.
+
+Operations are those of `operations`.  Their meaning is that of one machine instruction, or of one
+function of the C library; what lax defines beyond (division by zero, conversions out of range,
+maxima of NaN) translation spells out.
+
+Reference: docs/design/loop-programs.md.
+"""
+
+from __future__ import annotations
+
+import enum
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+DType = np.dtype[Any]
+INDEX: DType = np.dtype(np.int64)
+BOOL: DType = np.dtype(np.bool_)
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Name:
+    """A scalar that is assigned once.
+
+    Args:
+        number: tells names of one program apart.
+        dtype: of the scalar.
+        low, high: bounds of its values, for integers that may index; both inclusive.
+        ceiling: a closer upper bound, for counters of loops in triangles.
+    """
+
+    number: int
+    dtype: DType
+    low: int | None = None
+    high: int | None = None
+    ceiling: Index | None = None
+
+    def __repr__(self) -> str:
+        return f"t{self.number}"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Const:
+    """A number that is known; `value` is a NumPy scalar of its dtype."""
+
+    value: Any
+
+    @property
+    def dtype(self) -> DType:
+        return np.dtype(self.value.dtype)
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """What tells constants apart: bits, for −0 is not 0."""
+        return self.dtype.str, self.value.tobytes()
+
+    def __repr__(self) -> str:
+        return f"{self.value!r}"
+
+
+Operand = Name | Const
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Index:
+    """The integer ``offset + Σ factor · name``; the factors are not 0, the names differ."""
+
+    terms: tuple[tuple[Name, int], ...] = ()
+    offset: int = 0
+
+    @staticmethod
+    def of(x: Name | int) -> Index:
+        return Index((), x) if isinstance(x, int) else Index(((x, 1),))
+
+    def plus(self, other: Index | int) -> Index:
+        if isinstance(other, int):
+            return Index(self.terms, self.offset + other) if other else self
+        if not other.terms:
+            return self.plus(other.offset)
+        factors = dict(self.terms)
+        for name, factor in other.terms:
+            factors[name] = factors.get(name, 0) + factor
+        ordered = sorted(
+            [(name, factor) for name, factor in factors.items() if factor],
+            key=lambda term: term[0].number,
+        )
+        return Index(tuple(ordered), self.offset + other.offset)
+
+    def times(self, factor: int) -> Index:
+        if not factor:
+            return Index()
+        return Index(tuple([(name, f * factor) for name, f in self.terms]), self.offset * factor)
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the greatest value, both inclusive."""
+        return self._extreme(is_upper=False), self._extreme(is_upper=True)
+
+    def _extreme(self, *, is_upper: bool) -> int:
+        """One of the bounds: each name, from the innermost one, takes the value at its end."""
+        index = self
+        while index.terms:
+            name, factor = index.terms[-1]
+            assert name.low is not None, f"{name} indexes and has no lower bound"
+            assert name.high is not None, f"{name} indexes and has no upper bound"
+            end: Index | int = name.low
+            if (factor > 0) == is_upper:
+                end = name.high if name.ceiling is None else name.ceiling
+            value = Index((), end) if isinstance(end, int) else end
+            index = Index(index.terms[:-1], index.offset).plus(value.times(factor))
+        return index.offset
+
+
+ORIGIN = Index()
+"""The index of the first element."""
+
+
+@final
+class Kind(enum.Enum):
+    """Who owns the memory of a buffer."""
+
+    INPUT = "input"
+    OUTPUT = "output"
+    CONSTANT = "constant"
+    TEMPORARY = "temporary"
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Buffer:
+    """Memory of one dtype, row-major.
+
+    Args:
+        name: for people to read; different in a program.
+        dtype: of the elements.
+        shape: what is stored in it; accesses count elements from its start.
+        kind: who owns the memory.
+        data: the elements of a constant, an array of that shape.
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    kind: Kind = Kind.TEMPORARY
+    data: np.ndarray[Any, Any] | None = None
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Assign:
+    """``result = operation(operands)``; an index is assigned by the operation ``index``."""
+
+    result: Name
+    operation: str
+    operands: tuple[Operand | Index, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Load:
+    """``result = buffer[index]``."""
+
+    result: Name
+    buffer: Buffer
+    index: Index
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Store:
+    """``buffer[index] = value``."""
+
+    buffer: Buffer
+    index: Index
+    value: Operand
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Copy:
+    """Elements of one buffer, as they lie, in place of those of another.
+
+    Args:
+        target, source: different buffers of one dtype.
+        size: how many elements.
+        target_start, source_start: where the first one lies.
+    """
+
+    target: Buffer
+    source: Buffer
+    size: int
+    target_start: Index = ORIGIN
+    source_start: Index = ORIGIN
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class For:
+    """The body for each value of the counter, from 0 to `extent` - 1.
+
+    Args:
+        counter: an index with these bounds.
+        extent: at least 1; or an index, for loops in triangles, of which there may be no step.
+        body: the statements.
+        is_independent: whether no step reads or writes what another one writes, so that steps may
+            run in any order or side by side.
+    """
+
+    counter: Name
+    extent: int | Index
+    body: tuple[Statement, ...]
+    is_independent: bool = False
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class While:
+    """The body as long as `goes_on`, which the statements of the condition compute each time."""
+
+    condition: tuple[Statement, ...]
+    goes_on: Operand
+    body: tuple[Statement, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class If:
+    """One of two blocks."""
+
+    condition: Operand
+    then: tuple[Statement, ...]
+    otherwise: tuple[Statement, ...] = ()
+
+
+Statement = Assign | Load | Store | Copy | For | While | If
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopProgram:
+    """A function that reads its inputs and constants and writes its outputs.
+
+    Args:
+        name: of the function.
+        inputs, outputs: in the order of its parameters.
+        constants: whose data are part of the program.
+        temporaries: memory that it needs in between.
+        body: what it does.
+    """
+
+    name: str
+    inputs: tuple[Buffer, ...]
+    outputs: tuple[Buffer, ...]
+    constants: tuple[Buffer, ...]
+    temporaries: tuple[Buffer, ...]
+    body: tuple[Statement, ...]
+
+
+def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
+    """The blocks inside a statement, in the order in which they run."""
+    if type(statement) is For:
+        return (statement.body,)
+    if type(statement) is While:
+        return (statement.condition, statement.body)
+    if type(statement) is If:
+        return (statement.then, statement.otherwise)
+    return ()
+
+
+def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
+    """All statements, those in blocks after the one that holds them."""
+    for statement in body:
+        yield statement
+        for block in blocks_of(statement):
+            yield from walk(block)
+
+
+def operands_of(statement: Statement) -> tuple[Operand | Index, ...]:
+    """What a statement itself uses; not what its blocks do, or what decides on a `While`."""
+    match statement:
+        case Assign(_, _, operands):
+            return operands
+        case Load(_, _, index):
+            return (index,)
+        case Store(_, index, value):
+            return index, value
+        case Copy():
+            return statement.target_start, statement.source_start
+        case If(condition):
+            return (condition,)
+        case For(_, Index() as extent):
+            return (extent,)
+    return ()

@@ -1,0 +1,166 @@
+"""Special functions that the C library lacks, on scalars of loop programs.
+
+References: Giles, "Approximating the erfinv function", GPU Computing Gems Jade Edition (2011);
+Abramowitz & Stegun, "Handbook of Mathematical Functions", 6.3.7, 6.3.18 and 23.2.9.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from .program import Operand
+from .writer import Writer
+
+# Of polynomials, highest power first.
+_CENTRE = (
+    2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087,
+    -0.00125372503, -0.00417768164, 0.246640727, 1.50140941,
+)  # fmt: skip
+_TAIL = (
+    -0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773,
+    -0.0076224613, 0.00943887047, 1.00167406, 2.83297682,
+)  # fmt: skip
+_BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+"""The Bernoulli numbers B₂, B₄, …"""
+
+_SHIFT = 10
+
+
+def polynomial(w: Writer, coefficients: Sequence[float], x: Operand) -> Operand:
+    """The value of a polynomial, highest power first, by Horner's rule."""
+    value: Operand = w.number(coefficients[0], x.dtype)
+    for coefficient in coefficients[1:]:
+        value = w.op("add", w.op("mul", value, x), w.number(coefficient, x.dtype))
+    return value
+
+
+def inverse_erf(w: Writer, x: Operand) -> Operand:
+    """erf⁻¹ x: ±∞ at ±1, NaN beyond; in float64, polynomials and two steps of Halley's method."""
+    dtype = x.dtype
+
+    def number(value: float) -> Operand:
+        return w.number(value, dtype)
+
+    size = w.op("neg", w.op("log1p", w.op("neg", w.op("mul", x, x))))
+    centre = polynomial(w, _CENTRE, w.op("sub", size, number(2.5)))
+    tail = polynomial(w, _TAIL, w.op("sub", w.op("sqrt", size), number(3)))
+    ratio = w.select(w.op("lt", size, number(5)), centre, tail)
+    y = w.op("mul", ratio, x)
+    magnitude = w.op("fabs", x)
+    if dtype == np.float64:
+        # Near ±1 by erfc, of which the argument is exact.
+        is_far = w.op("gt", magnitude, number(0.5))
+        rest = w.op("sub", number(1), magnitude)
+        for _ in range(2):
+            z = w.op("fabs", y)
+            near = w.op("sub", w.op("erf", z), magnitude)
+            far = w.op("sub", rest, w.op("erfc", z))
+            slope = w.op("mul", number(2 / math.sqrt(math.pi)), _exp_of_minus_square(w, z))
+            newton = w.op("div", w.select(is_far, far, near), slope)
+            halley = w.op("div", newton, w.op("add", number(1), w.op("mul", z, newton)))
+            y = w.op("copysign", w.op("sub", z, halley), x)
+        y = w.select(w.op("eq", x, number(0)), x, y)
+    infinite = w.op("copysign", number(math.inf), x)
+    y = w.select(w.op("eq", magnitude, number(1)), infinite, y)
+    return w.select(w.op("gt", magnitude, number(1)), number(math.nan), y)
+
+
+def _exp_of_minus_square(w: Writer, z: Operand) -> Operand:
+    return w.op("exp", w.op("neg", w.op("mul", z, z)))
+
+
+def digamma(w: Writer, x: Operand) -> Operand:
+    """ψ x: reflected to x ≥ ½, moved up by the recurrence, and there the asymptotic series.
+
+    At poles it is NaN.
+    """
+    dtype = x.dtype
+
+    def number(value: float) -> Operand:
+        return w.number(value, dtype)
+
+    is_low = w.op("lt", x, number(0.5))
+    z = w.select(is_low, w.op("sub", number(1), x), x)
+    below: Operand = number(0)
+    for k in range(_SHIFT):
+        below = w.op("add", below, w.op("div", number(1), w.op("add", z, number(k))))
+    high = w.op("add", z, number(_SHIFT))
+    inverse = w.op("div", number(1), high)
+    square = w.op("mul", inverse, inverse)
+    series = [b / (2 * k) for k, b in enumerate(_BERNOULLI, start=1)]
+    tail = w.op("mul", polynomial(w, series[::-1], square), square)
+    half = w.op("mul", number(0.5), inverse)
+    value = w.op("sub", w.op("sub", w.op("log", high), half), tail)
+    value = w.op("sub", value, below)
+    # The fraction of x, of which the tangent is exact enough near the poles.
+    fraction = w.op("sub", x, w.op("rint", x))
+    angle = w.op("mul", number(math.pi), fraction)
+    reflected = w.op("sub", value, w.op("div", number(math.pi), w.op("tan", angle)))
+    result = w.select(is_low, reflected, value)
+    at_pole = w.all_of([is_low, w.op("eq", fraction, number(0))])
+    at_end = w.op("eq", x, number(-math.inf))
+    return w.select(w.op("or", at_pole, at_end), number(math.nan), result)
+
+
+def zeta(w: Writer, x: Operand, q: Operand) -> Operand:
+    """ζ(x, q) for q > 0 by the Euler–Maclaurin formula; its poles and signs as lax defines them."""
+    dtype = x.dtype
+
+    def number(value: float) -> Operand:
+        return w.number(value, dtype)
+
+    is_whole = w.op("eq", q, w.op("floor", q))
+    at_pole = w.all_of([w.op("le", q, number(0)), is_whole])
+    start = w.select(at_pole, number(1), q)
+    minus_x = w.op("neg", x)
+    total: Operand = number(0)
+    for k in range(_SHIFT):
+        total = w.op("add", total, w.op("pow", w.op("add", start, number(k)), minus_x))
+    high = w.op("add", start, number(_SHIFT))
+    power = w.op("pow", high, minus_x)
+    ratio = w.op("div", w.op("mul", high, power), w.op("sub", x, number(1)))
+    total = w.op("add", total, w.op("add", ratio, w.op("mul", number(0.5), power)))
+    # Terms B₂ₖ / (2k)! · x (x + 1) … (x + 2k − 2) · high^(−x − 2k + 1).
+    factor = w.op("mul", x, w.op("div", power, high))
+    for k, bernoulli in enumerate(_BERNOULLI, start=1):
+        term = w.op("mul", number(bernoulli / math.factorial(2 * k)), factor)
+        total = w.op("add", total, term)
+        for step in (2 * k - 1, 2 * k):
+            factor = w.op("mul", factor, w.op("div", w.op("add", x, number(step)), high))
+    return _with_poles_of_zeta(w, x, q, total, at_pole)
+
+
+def _with_poles_of_zeta(
+    w: Writer, x: Operand, q: Operand, value: Operand, at_pole: Operand
+) -> Operand:
+    def number(number: float) -> Operand:
+        return w.number(number, x.dtype)
+
+    half = w.op("div", x, number(2))
+    is_even = w.op("eq", half, w.op("floor", half))
+    is_whole = w.op("eq", x, w.op("floor", x))
+    low_and_broken = w.all_of([w.op("lt", q, number(0)), w.op("not", is_whole)])
+    elsewhere = w.op("or", w.op("eq", q, number(math.inf)), low_and_broken)
+    wrong = w.select(at_pole, w.op("not", is_even), elsewhere)
+    wrong = w.op("or", wrong, w.op("eq", w.op("fabs", x), number(math.inf)))
+    wrong = w.op("or", wrong, w.op("lt", x, number(1)))
+    is_one = w.op("eq", x, number(1))
+    infinite = w.op("or", at_pole, is_one)
+    undefined = w.all_of([wrong, w.op("not", is_one)])
+    return w.select(undefined, number(math.nan), w.select(infinite, number(math.inf), value))
+
+
+def polygamma(w: Writer, m: Operand, x: Operand) -> Operand:
+    """ψ⁽ᵐ⁾ x = (−1)ᵐ⁺¹ m! ζ(m + 1, x), and ψ x for m = 0."""
+    dtype = x.dtype
+    zero, half = w.number(0, dtype), w.op("div", m, w.number(2, dtype))
+    is_even = w.op("eq", half, w.op("floor", half))
+    order = w.op("add", m, w.number(1, dtype))
+    size = w.op("mul", w.op("exp", w.op("lgamma", order)), zeta(w, order, x))
+    value = w.select(is_even, w.op("neg", size), size)
+    is_order = w.all_of([w.op("gt", m, zero), w.op("eq", m, w.op("floor", m))])
+    defined = w.select(is_order, value, w.number(math.nan, dtype))
+    return w.select(w.op("eq", m, zero), digamma(w, x), defined)

@@ -1,0 +1,62 @@
+"""From a jaxpr to a loop program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...core import Jaxpr, without_references
+from ...core.dce import eliminate_dead_code
+from .builder import Builder
+from .cleanup import without_dead_code
+from .program import Kind, LoopProgram
+from .values import Place
+
+
+def loop_program(
+    jaxpr: Jaxpr,
+    name: str,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    where: str = "loop program",
+) -> LoopProgram:
+    """The loop program that computes a jaxpr.
+
+    Args:
+        jaxpr: the program.
+        name: of the function.
+        inputs: names of its operands.
+        outputs: names of its results.
+        where: who asks, for errors.
+
+    Raises:
+        NotALoopProgram: an operation or a dtype has no form of loops.
+    """
+    jaxpr, _ = eliminate_dead_code(without_references(jaxpr))
+    b = Builder(where, name)
+    memory = b.writer
+    given = [
+        memory.buffer(text, aval.shape, b.dtype_of(aval), Kind.INPUT)
+        for text, aval in zip(inputs, jaxpr.in_avals, strict=True)
+    ]
+    made = [
+        memory.buffer(text, aval.shape, b.dtype_of(aval), Kind.OUTPUT)
+        for text, aval in zip(outputs, jaxpr.out_avals, strict=True)
+    ]
+    operands = [b.placed(x.shape, Place.whole(x)) for x in given]
+    places = list(map(Place.whole, made))
+    results = b.inline(jaxpr, *operands, places=places)
+    for value, place in zip(results, places, strict=True):
+        b.fusion.fill(place, value)
+    kinds: dict[Kind, list[object]] = {kind: [] for kind in Kind}
+    for buffer in memory.ordinal:
+        kinds[buffer.kind].append(buffer)
+    program = LoopProgram(
+        name,
+        tuple(given),
+        tuple(made),
+        tuple(kinds[Kind.CONSTANT]),
+        tuple(kinds[Kind.TEMPORARY]),
+        tuple(memory.blocks[0].statements),
+    )
+    return without_dead_code(program)

@@ -1,0 +1,44 @@
+"""How often the variables of a program are read, and where for the last time."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any, final
+
+from ...core import Jaxpr, Literal
+from ...util.memo import memoize
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """The readers of variables.
+
+    Args:
+        counts: how many there are, the results of the program among them.
+        dying: for each equation, the variables that nobody reads after it.
+    """
+
+    counts: Counter[Any]
+    dying: tuple[tuple[Any, ...], ...]
+
+
+@memoize
+def uses_of(jaxpr: Jaxpr) -> Uses:
+    """The readers of the variables of a program."""
+    counts: Counter[Any] = Counter()
+    last: dict[Any, int] = {}
+    for number, eqn in enumerate(jaxpr.eqns):
+        for atom in eqn.invars:
+            if type(atom) is not Literal:
+                counts[atom] += 1
+                last[atom] = number
+    for atom in jaxpr.outvars:
+        if type(atom) is not Literal:
+            counts[atom] += 1
+            last.pop(atom, None)
+    dying: list[list[Any]] = [[] for _ in jaxpr.eqns]
+    for var, number in last.items():
+        dying[number].append(var)
+    return Uses(counts, tuple(map(tuple, dying)))

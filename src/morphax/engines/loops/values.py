@@ -1,0 +1,140 @@
+"""Values of a program that is being translated: scalars, places in memory, and what is still to do.
+
+A value is one of three things:
+
+- *uniform*: a scalar, which all elements are;
+- *placed*: elements that lie in a buffer, at strides;
+- *pending*: a function from an index to the scalar there, which writes the operations when it is
+  asked.  `fusion` decides when, and where the result is stored.
+
+Views (slices, transposed axes, repetition) of placed values are placed.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import final
+
+from .program import ORIGIN, Buffer, DType, Index, Operand
+
+Indices = tuple[Index, ...]
+Shape = tuple[int, ...]
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where elements lie: element i at ``offset + Σ strides · i``."""
+
+    buffer: Buffer
+    strides: tuple[int, ...]
+    offset: Index = ORIGIN
+
+    @staticmethod
+    def whole(buffer: Buffer, shape: Shape | None = None) -> Place:
+        """All of a buffer, row-major."""
+        return Place(buffer, row_major(buffer.shape if shape is None else shape))
+
+    def at(self, indices: Indices) -> Index:
+        """Where an element lies."""
+        index = self.offset
+        for i, stride in zip(indices, self.strides, strict=True):
+            index = index.plus(i.times(stride))
+        return index
+
+    def lies_whole(self, shape: Shape) -> bool:
+        """Whether the elements of an array of that shape lie without gaps, row-major."""
+        return all(
+            n == 1 or stride == expected
+            for n, stride, expected in zip(shape, self.strides, row_major(shape), strict=True)
+        )
+
+    def reshaped(self, shape: Shape) -> Place:
+        """The same elements, which lie without gaps, in another shape."""
+        return Place(self.buffer, row_major(shape), self.offset)
+
+
+def row_major(shape: Sequence[int]) -> tuple[int, ...]:
+    """Strides of an array without gaps."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= max(n, 1)
+    return tuple(reversed(strides))
+
+
+@final
+class Value:
+    """An array of the program that is being translated; see the module's text.
+
+    Attributes:
+        shape, dtype: of the array.
+        scalar: if it is uniform.
+        place: if it is placed.
+        element: if it is pending.
+        cost: about how many operations an element takes, as long as it is pending.
+        depth: how many pending values stand above each other.
+        sources: the buffers that its elements are made of.
+        is_shared: whether it has several readers.
+        holders: how many variables of the program have it, now.
+    """
+
+    __slots__ = (
+        "cost",
+        "depth",
+        "dtype",
+        "element",
+        "holders",
+        "is_shared",
+        "place",
+        "scalar",
+        "shape",
+        "sources",
+    )
+
+    def __init__(
+        self,
+        shape: Shape,
+        dtype: DType,
+        *,
+        scalar: Operand | None = None,
+        place: Place | None = None,
+        element: Callable[[Indices], Operand] | None = None,
+        cost: int = 0,
+        of: Sequence[Value] = (),
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.scalar = scalar
+        self.place = place
+        self.element = element
+        self.cost = cost + sum([x.cost for x in of])
+        self.depth = 1 + max([x.depth for x in of], default=0) if element is not None else 0
+        self.is_shared = False
+        self.holders = 0
+        own = frozenset() if place is None else frozenset([place.buffer])
+        self.sources: frozenset[Buffer] = own.union(*[x.sources for x in of])
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def is_pending(self) -> bool:
+        return self.element is not None
+
+    def settle(self, place: Place) -> None:
+        """From now on the elements lie there."""
+        self.place, self.element = place, None
+        self.cost = self.depth = 0
+        self.sources = frozenset([place.buffer])
+
+    def __repr__(self) -> str:
+        kind = "uniform" if self.scalar is not None else "placed" if self.place else "pending"
+        return f"Value({self.shape}, {self.dtype}, {kind})"

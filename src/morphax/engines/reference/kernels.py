@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...array import Array
-from ...core import AbstractValue, Primitive, infer
+from ...core import AbstractValue, Effects, Primitive, high_types, infer
 from ...runtime.current_mesh import mesh_with_axes
 from ...runtime.named_sharding import named
 from ...util.host_memory import MANY, pooled
@@ -22,11 +22,20 @@ def are_large(avals: Iterable[Any]) -> bool:
     return any([aval.size >= MANY for aval in avals])
 
 
+def of_high_types(*operands: Any) -> Any:
+    """Stands for the kernel of an operation that is carried out by its rule `to_lojax`."""
+    raise AssertionError("an operation on high types is lowered, it has no kernel")
+
+
 def kernel_of(
     primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]
 ) -> Callable[..., Any] | None:
     """The kernel for one signature, if there is one."""
     return None if primitive.kernel is None else primitive.kernel(*avals, **params)
+
+
+def _is_high(avals: Sequence[Any], out_avals: Sequence[Any], effects: Effects) -> bool:
+    return high_types <= effects or any([aval.is_high for aval in (*avals, *out_avals)])
 
 
 _Application = tuple[Callable[..., Any] | None, tuple[AbstractValue, ...]]
@@ -38,14 +47,18 @@ def application(
     """The kernel of one application, if there is one, and the avals of its results."""
     parameters = params_key(params) if params else ()
     if parameters is None:
-        return _on_mesh(None, primitive, params, infer(primitive, params, tuple(avals))[0])
+        out_avals, effects = infer(primitive, params, avals)
+        kernel = of_high_types if _is_high(avals, out_avals, effects) else None
+        return _on_mesh(kernel, primitive, params, out_avals)
     key = primitive, parameters, avals
     known = _applications[key]
     return _applications.add(key, _prepare(primitive, params, avals)) if known is missing else known
 
 
 def _prepare(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]) -> _Application:
-    out_avals, _ = infer(primitive, params, tuple(avals))
+    out_avals, effects = infer(primitive, params, tuple(avals))
+    if _is_high(avals, out_avals, effects):
+        return of_high_types, out_avals
     kernel = kernel_of(primitive, avals, params)
     if are_large(out_avals):
         kernel = pooled(kernel or partial(primitive.evaluate, **params))

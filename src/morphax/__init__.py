@@ -53,8 +53,8 @@ from .config import transfer_guard_device_to_device as transfer_guard_device_to_
 from .config import transfer_guard_device_to_host as transfer_guard_device_to_host
 from .config import transfer_guard_host_to_device as transfer_guard_host_to_device
 from .core import ShapeDtypeStruct as ShapeDtypeStruct
-from .core import aval_of as typeof
 from .core.compile_time import ensure_compile_time_eval as ensure_compile_time_eval
+from .core.high_types import typeof as typeof
 from .dtypes import float0 as float0
 from .engines.xla.pending import wait_for_effects as effects_barrier
 from .lax.ground.placing import device_put as device_put

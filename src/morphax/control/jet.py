@@ -23,6 +23,7 @@ from ..core import (
     Param,
     Primitive,
     aval_of,
+    carries_aval,
     constants_as_arguments,
     current_trace,
     frames_hidden,
@@ -137,7 +138,7 @@ def _converted(x: Operand, dtype: DType, weak_type: bool) -> Any:
 
 def _seen(x: Operand) -> Any:
     """A result as user code may see it."""
-    return x if hasattr(x, "aval") else current_trace().constant(x)
+    return x if carries_aval(x) else current_trace().constant(x)
 
 
 def _divided(x: Operand, n: int) -> Any:

@@ -57,10 +57,13 @@ from .effects import (
 )
 from .evaluation import eval_jaxpr
 from .hidden_frames import frames_hidden, frames_hidden_in, hide_frames
+from .high_tracer import HighTracer, contents, presented
+from .high_types import AvalQDD
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params
 from .layout import AutoLayout, Format, Layout
 from .leaks import held_for_a_while
 from .mesh import AbstractMesh, AbstractSharding, AxisType
+from .operand_effects import StateEffect, high_types, moved_effects
 from .primitive import (
     BatchAxes,
     NoResults,
@@ -80,7 +83,6 @@ from .ref_effects import (
     RefEffect,
     WriteEffect,
     internal_refs,
-    moved_effects,
 )
 from .references import AbstractRef, Cell, is_reference, values_of
 from .shape_struct import ShapeDtypeStruct
@@ -130,7 +132,15 @@ from .trace import (
     set_name_stack,
     times_concretised,
 )
-from .values import aval_of, is_value, python_scalar_types, register_value_type, weak_scalar
+from .values import (
+    aval_of,
+    carriers,
+    carries_aval,
+    is_value,
+    python_scalar_types,
+    register_value_type,
+    weak_scalar,
+)
 
 if TYPE_CHECKING:
     from ..extend.core.call_primitive import CallPrimitive as CallPrimitive
@@ -179,6 +189,7 @@ __all__ = [
     "AccumEffect",
     "Atom",
     "AutoLayout",
+    "AvalQDD",
     "AxisFlow",
     "AxisType",
     "BatchAxes",
@@ -193,6 +204,7 @@ __all__ = [
     "Equation",
     "Format",
     "HasAval",
+    "HighTracer",
     "IOEffect",
     "InconclusiveDimensionOperation",
     "InternalRefs",
@@ -216,6 +228,7 @@ __all__ = [
     "SourceInfo",
     "StagingTrace",
     "StagingTracer",
+    "StateEffect",
     "Tracer",
     "Transform",
     "UndefinedPrimal",
@@ -235,12 +248,15 @@ __all__ = [
     "axis_size",
     "call_program",
     "captures_as_operands",
+    "carriers",
+    "carries_aval",
     "check_closed",
     "check_jaxpr",
     "check_live",
     "close",
     "close_open",
     "constants_as_arguments",
+    "contents",
     "current_name_stack",
     "current_trace",
     "discharge",
@@ -255,6 +271,7 @@ __all__ = [
     "has_ordered",
     "held_for_a_while",
     "hide_frames",
+    "high_types",
     "immutable_message",
     "infer",
     "install_root_trace",
@@ -281,6 +298,7 @@ __all__ = [
     "note_concretised",
     "operands_as_captures",
     "outside_transformations",
+    "presented",
     "register_value_type",
     "root_trace",
     "same_axes",

@@ -36,11 +36,9 @@ class AbstractValue:
 
     # Whether it says anything about a mesh of devices.
     is_on_mesh: bool = False
-
-    @property
-    def is_high(self) -> bool:
-        """Whether the value is of a type that users define: there are none."""
-        return False
+    # Whether the value is of a type that users define; whether such a value changes in place.
+    is_high: bool = False
+    has_qdd: bool = False
 
     def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
         """The notation of printed jaxprs."""
@@ -63,6 +61,23 @@ class AbstractValue:
     def to_tangent_aval(self) -> AbstractValue:
         """The aval of a tangent of such a value."""
         raise TypeError(f"{type(self).__name__} has no tangent space")
+
+    def lo_ty(self) -> list[AbstractValue]:
+        """The types of the arrays that a value is made of: see `core.high_types`."""
+        return [self]
+
+    def lower_val(self, hi_val: Operand) -> list[Any]:
+        """The arrays that a value is made of."""
+        return [hi_val]
+
+    def raise_val(self, *lo_vals: Operand) -> Any:
+        """The value that is made of these arrays."""
+        (value,) = lo_vals
+        return value
+
+    def to_ct_aval(self) -> AbstractValue:
+        """The aval of a cotangent of such a value."""
+        return self.to_tangent_aval()
 
     def at_least_vspace(self) -> AbstractValue:
         """`to_tangent_aval`, by the name that older rules of libraries call it."""

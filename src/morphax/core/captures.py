@@ -7,14 +7,16 @@ from typing import Any
 
 from .atoms import Var
 from .aval import Operand
+from .high_types import AvalQDD
 from .jaxpr import Jaxpr, joined_effects
 from .references import Cell
 from .trace import Tracer
+from .values import aval_of
 
 
 def is_captured(value: Operand) -> bool:
-    """Whether a constant belongs to a trace, so that no operation may hold it."""
-    return isinstance(value, (Tracer, Cell))
+    """Whether a constant belongs to a trace, or changes, so that no operation may hold it."""
+    return isinstance(value, (Tracer, Cell)) or type(aval_of(value)) is AvalQDD
 
 
 def captures_as_operands(jaxpr: Jaxpr) -> tuple[Jaxpr, list[Any]]:

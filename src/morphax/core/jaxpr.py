@@ -12,7 +12,7 @@ part of a cache key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -22,8 +22,14 @@ from .atoms import Atom, Literal, Var
 from .aval import Param
 from .debug_info import DebugInfo, unknown_function
 from .effects import Effects, no_effects
+from .operand_effects import (
+    OperandEffect,
+    changes_of_state,
+    high_types,
+    seen_outside,
+    states_after,
+)
 from .printing import Program, equation_text
-from .ref_effects import RefEffect
 from .source_info import NameStack, SourceInfo
 
 if TYPE_CHECKING:
@@ -154,8 +160,9 @@ class Jaxpr(Program):
 
     @property
     def is_high(self) -> bool:
-        """Whether it has operands of types that users define: there are none."""
-        return False
+        """Whether it deals with values of types that users define."""
+        variables = (*self.invars, *self.outvars, *self.constvars)
+        return high_types <= self.effects or any([v.aval.is_high for v in variables])
 
     @property
     def in_avals(self) -> tuple[Any, ...]:
@@ -203,26 +210,19 @@ def joined_effects(eqns: Sequence[Equation], binders: Sequence[Var] = ()) -> Eff
     Args:
         eqns: its equations.
         binders: its operands, invars and then constvars; effects on references that are none of
-            them concern nobody outside.
+            them concern nobody outside.  Of changes of state the last one counts.
     """
     effects = no_effects
+    states: dict[Atom, Hashable] = {}
     for eqn in eqns:
         if eqn.effects:
-            effects |= _seen_outside(eqn, binders)
-    return effects
-
-
-def _seen_outside(eqn: Equation, binders: Sequence[Var]) -> Effects:
-    if not any([isinstance(effect, RefEffect) for effect in eqn.effects]):
-        return eqn.effects
-    places: dict[Atom, int] = {v: i for i, v in enumerate(binders)}
-    seen = []
-    for effect in eqn.effects:
-        if not isinstance(effect, RefEffect):
-            seen.append(effect)
-        elif (place := places.get(eqn.invars[effect.input_index])) is not None:
-            seen.append(effect.on(place))
-    return frozenset(seen)
+            if any([isinstance(effect, OperandEffect) for effect in eqn.effects]):
+                places: dict[Atom, int] = {v: i for i, v in enumerate(binders)}
+                effects |= seen_outside(eqn.effects, eqn.invars, places)
+                states |= states_after(eqn.effects, eqn.invars)
+            else:
+                effects |= eqn.effects
+    return effects | changes_of_state(states, binders) if states else effects
 
 
 def jaxprs_in_params(params: Mapping[str, Any]) -> Iterator[Jaxpr]:

@@ -46,6 +46,8 @@ Operations that carry programs may also define
                      where that is more or less than the whole; see `core.partition`.
 `discharge`          operands, with a `Cell` for each reference → result(s): the operation on the
                      values of references, which it looks up and replaces (see `core.discharge`).
+`to_lojax`           operands, those of high types as values → result(s), likewise (see
+                     `core.lowered_types`).
 `collect`            like `batch`, where the batch axis is one of `axis_names(params)`, over which
                      the operation communicates.
 ===================  ===============================================================================
@@ -110,6 +112,7 @@ _ASKED_BY = {
     "transpose": "transposition (reverse-mode differentiation)",
     "batch": "batching (vmap)",
     "discharge": "use of references",
+    "to_lojax": "lowering of types that users define",
     "collect": "communication over a mapped axis",
 }
 
@@ -200,6 +203,8 @@ class Primitive:
     key_use: ClassVar[str] = "moves"
     # How it is put together of programs, a `control.bodies.wiring.Wiring`.
     wiring: ClassVar[Any] = None
+    # Whether operands may be of types that users define: then there is the rule `to_lojax`.
+    takes_high_types: ClassVar[bool] = False
     # Whether it is there to be transposed only: nothing can compute it.
     only_transposed: ClassVar[bool] = False
     # Whether its rules say themselves how results are on a mesh, as those with programs do.
@@ -224,6 +229,7 @@ class Primitive:
     process_batch: Callable[..., Any] | None = None
     process_eval: Callable[..., Any] | None = None
     discharge: Rule = undeclared("discharge")
+    to_lojax: Rule = undeclared("to_lojax")
     printed_equation: Callable[..., Any] | None = None
     collect: Rule = undeclared("collect")
     transpose: Rule = undeclared("transpose")
@@ -330,9 +336,20 @@ def _infer(
     derives = is_on_mesh and not _types_itself(primitive, params)
     if derives and not primitive.separate and _vary_differently(avals):
         return operands_differ, no_effects
+    if any([aval.is_high for aval in avals]) and not primitive.takes_high_types:
+        raise TypeError(_high_operands(primitive, avals))
     result, effects = primitive.typed(*avals, **params)
     results = tuple(result) if primitive.multiple_results else (result,)
     return (_on_mesh(primitive, params, avals, results) if derives else results), effects
+
+
+def _high_operands(primitive: Primitive, avals: tuple[AbstractValue, ...]) -> str:
+    return message(
+        f"{primitive.name}",
+        given=f"operands {', '.join(map(str, avals))}, of a type that a user has defined",
+        expected="arrays",
+        fix="Apply an operation of that type, which gives arrays.",
+    )
 
 
 def _types_itself(primitive: Primitive, params: dict[str, Param]) -> bool:

@@ -1,6 +1,5 @@
 """Effects on references: which operand an equation reads, replaces or adds to.
 
-An equation names its operands by position; a program names its own, `invars` and then `constvars`.
 References that a program makes for itself show as one effect, `InternalRefs`.
 """
 
@@ -11,18 +10,14 @@ from dataclasses import dataclass
 from typing import ClassVar, final
 
 from .effects import Effect, Effects
+from .operand_effects import OperandEffect
 
 
 @dataclass(frozen=True)
-class RefEffect(Effect):
+class RefEffect(OperandEffect):
     """What an equation does to the reference that is its operand number `input_index`."""
 
     verb: ClassVar[str]
-    input_index: int
-
-    def on(self, input_index: int) -> RefEffect:
-        """The same effect on another operand."""
-        return type(self)(input_index)
 
     def described(self, names: Sequence[str]) -> str:
         return f"{self.verb}<{names[self.input_index]}>"
@@ -66,15 +61,6 @@ class InternalRefs(Effect):
 
 
 internal_refs: Effects = frozenset({InternalRefs()})
-
-
-def moved_effects(effects: Effects, offset: int) -> Effects:
-    """Effects of a program as those of an equation that hands it its operands from `offset` on."""
-    if not offset or not effects:
-        return effects
-    return frozenset(
-        [e.on(e.input_index + offset) if isinstance(e, RefEffect) else e for e in effects]
-    )
 
 
 def concerns_references(effects: Effects) -> bool:

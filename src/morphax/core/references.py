@@ -119,11 +119,6 @@ class AbstractRef(AbstractValue):
 
     mat = manual_axis_type
 
-    @property
-    def is_high(self) -> bool:
-        """Whether the value is of a type that users define: never here."""
-        return False
-
     def __len__(self) -> int:
         return len(self.inner_aval)
 

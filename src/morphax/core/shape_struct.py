@@ -91,8 +91,10 @@ class ShapeDtypeStruct:
         return ShapeDtypeStruct(**found)
 
     @staticmethod
-    def of_aval(aval: Any) -> ShapeDtypeStruct:
-        """What stands for any array of an aval."""
+    def of_aval(aval: Any) -> Any:
+        """What stands for any array of an aval; for any value of a high type, the type itself."""
+        if aval.is_high:
+            return aval
         sharding = None if aval.split is None else aval.sharding
         return ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type, sharding=sharding)
 

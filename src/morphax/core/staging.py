@@ -8,7 +8,8 @@ that reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -22,7 +23,10 @@ from .aval import AbstractValue, Operand, Param
 from .captures import captures_as_operands, is_captured
 from .check import check_jaxpr
 from .debug_info import DebugInfo, unknown_function
+from .effects import Effects
+from .high_tracer import HighTracer
 from .jaxpr import Equation, Jaxpr, joined_effects, make_template
+from .operand_effects import states_after, types_in
 from .primitive import Primitive, infer, operands_differ
 from .references import AbstractRef, check_is_reference
 from .sources import equation_source
@@ -78,8 +82,8 @@ class StagingTrace(Trace):
         ask: finds out the number behind a variable, where the operands have numbers already.
     """
 
-    __slots__ = ("_constants", "ask", "debug_info", "equations", "invars")
-    stages = True
+    __slots__ = ("_constants", "ask", "debug_info", "equations", "invars", "states")
+    stages = writes_all = True
 
     def __init__(self, debug_info: DebugInfo = unknown_function) -> None:
         super().__init__(None)
@@ -88,6 +92,8 @@ class StagingTrace(Trace):
         self.invars: list[Var] = []
         self.equations: list[Equation] = []
         self._constants: dict[int, tuple[Var, Any]] = {}
+        # The states of variables that the program has changed; see `core.high_types`.
+        self.states: dict[Atom, Hashable] = {}
 
     def new_argument(self, aval: AbstractValue) -> StagingTracer:
         return StagingTracer(self, self.new_operand(aval))
@@ -105,9 +111,14 @@ class StagingTrace(Trace):
         atoms = tuple(
             [x.atom if type(x) is StagingTracer and x._trace is self else lift(x) for x in operands]
         )
-        out_avals, effects = infer(primitive, params, tuple([a.aval for a in atoms]))
+        avals = tuple([a.aval for a in atoms])
+        if self.states:
+            avals = types_in(self.states, atoms)
+        out_avals, effects = infer(primitive, params, avals)
         if out_avals is operands_differ:
             return self.process(primitive, varying_alike(operands), params)
+        if effects:
+            self._note_states(effects, operands, atoms)
         outvars = tuple([Var(aval) for aval in out_avals])
         source = equation_source(3)
         self.equations.append(
@@ -124,7 +135,10 @@ class StagingTrace(Trace):
 
     def splice(self, jaxpr: Jaxpr, operands: Sequence[Operand]) -> list[Any]:
         """Copy the equations of `jaxpr`; nothing is inferred anew."""
-        outs = self.copy(jaxpr, [self.atom(x) for x in operands], equation_source(3))
+        atoms = [self.atom(x) for x in operands]
+        outs = self.copy(jaxpr, atoms, equation_source(3))
+        if jaxpr.effects:
+            self._note_states(jaxpr.effects, operands, atoms)
         return [StagingTracer(self, a) for a in outs]
 
     def copy(self, jaxpr: Jaxpr, operands: Sequence[Atom], source: UserFrame | None) -> list[Atom]:
@@ -186,6 +200,16 @@ class StagingTrace(Trace):
         )
         env.update(zip(eqn.outvars, outvars, strict=True))
 
+    def _note_states(
+        self, effects: Effects, operands: Sequence[Operand], atoms: Sequence[Atom]
+    ) -> None:
+        """Note in which states an equation leaves its operands; their tracers tell it."""
+        states = states_after(effects, atoms)
+        self.states |= states
+        for x, atom in zip(operands, atoms, strict=True):
+            if atom in states and isinstance(x, Tracer):
+                x.aval = replace(x.aval, qdd=states[atom])
+
     def atom(self, x: Operand) -> Atom:
         """The variable or literal that stands for `x` in this jaxpr."""
         return x.atom if type(x) is StagingTracer and x._trace is self else self.lift(x)
@@ -203,6 +227,8 @@ class StagingTrace(Trace):
         if known is None:
             if isinstance(x, Tracer):
                 check_live(x)
+            if type(x) is HighTracer:
+                return self.atom(x.content)
             if type(x) in computed:
                 with set_current_trace(self):
                     return self.atom(computed[type(x)](x))

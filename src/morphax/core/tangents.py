@@ -38,6 +38,8 @@ class Zero(HasAval):
 
     def instantiate(self) -> Any:
         """The zeros as an array."""
+        if self.aval.is_high:
+            return self.aval.vspace_zero()
         return current_trace().constant(np.zeros(self.aval.shape, self.aval.dtype))
 
     def __repr__(self) -> str:

@@ -46,9 +46,10 @@ class Trace:
     """An interpretation of primitives, on top of the interpretation `parent`."""
 
     __slots__ = ("__weakref__", "live", "parent")
-    # Whether one value stands for many; whether operations become equations.
+    # Whether one value stands for many; whether operations become equations, and whether all do.
     maps: ClassVar[bool] = False
     stages: ClassVar[bool] = False
+    writes_all: ClassVar[bool] = False
 
     def __init__(self, parent: Trace | None = None) -> None:
         self.parent = parent

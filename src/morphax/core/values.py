@@ -20,6 +20,8 @@ from .aval import AbstractValue, DType, Operand, ShapedArray
 from .dims import SymbolicDim
 
 _aval_by_type: dict[type, Callable[[Any], Any]] = {}
+carriers: set[type] = set()
+"""The types met so far whose values carry their aval: arrays, tracers, references."""
 computed: dict[type, Callable[[Any], Any]] = {}
 """From values of a type to the operation by which a program computes them: they are no numbers."""
 conversions: dict[type, Callable[[Any], Any]] = {}
@@ -36,10 +38,24 @@ def aval_of(x: Operand) -> Any:
     rule = _aval_by_type.get(type(x))
     if rule is not None:
         return rule(x)
-    try:
+    if type(x) in carriers or carries_aval(x):
         return x.aval
-    except AttributeError:
-        return _aval_of_subclass(x)
+    return _aval_of_subclass(x)
+
+
+def carries_aval(x: object) -> bool:
+    """Whether a value carries its aval, as arrays and tracers do.
+
+    It is asked of the class: an object that passes all attributes on to an array it holds is no
+    array, and who took it for one would not see the tracer inside.
+    """
+    kind = type(x)
+    if kind in carriers:
+        return True
+    if hasattr(kind, "aval"):
+        carriers.add(kind)
+        return True
+    return False
 
 
 def _aval_of_subclass(x: Operand) -> Any:
@@ -63,7 +79,7 @@ def is_value(x: object) -> bool:
     kind = type(x)
     return (
         kind in _aval_by_type
-        or hasattr(x, "aval")
+        or carries_aval(x)
         or any(base in _aval_by_type for base in kind.__mro__)
     )
 

@@ -6,3 +6,4 @@ Submodules are imported by those who use them: ``from morphax.experimental impor
 from __future__ import annotations
 
 from ..control.callbacks.pure_callback import io_callback as io_callback
+from ..core.high_types import cur_qdd as cur_qdd

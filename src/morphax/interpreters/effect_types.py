@@ -34,3 +34,5 @@ class EffectTypeSet:
 
 lowerable_effects = EffectTypeSet(Effect)
 """Types of effects that compiled programs may have: all."""
+control_flow_allowed_effects = EffectTypeSet(Effect)
+"""Types of effects that bodies of loops and branches may have: all."""

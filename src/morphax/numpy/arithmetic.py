@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
+from ..core import aval_of, carries_aval
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.arithmetic import add_p, div_p, mul_p, neg_p, rem_p, sub_p
 from ..lax.elementwise.bitwise import and_p, or_p
@@ -267,7 +267,7 @@ def power(x1: Any, x2: Any, /) -> Any:
 
 def _known_integer(x: Any) -> int | None:
     """The integer or truth value that a scalar of Python or NumPy is."""
-    if hasattr(x, "aval"):
+    if carries_aval(x):
         return None
     if isinstance(x, (int, np.integer)):
         return int(x)

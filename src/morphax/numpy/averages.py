@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of, is_value
+from ..core import aval_of, carries_aval, is_value
 from ..core.dims import Dim, SymbolicDim
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
@@ -133,7 +133,7 @@ def _subtracted(less: Any) -> Any:
 
 def _degrees_of_freedom(count: Any, less: Any) -> Any:
     """count − less, or NaN where nothing is left."""
-    if not hasattr(count, "aval"):
+    if not carries_aval(count):
         return count - less if count > less else math.nan
     rest = lax.sub(count, np.asarray(less, count.aval.dtype)[()])
     positive = lax.gt(rest, lax.full_like(rest, 0))

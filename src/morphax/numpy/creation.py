@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import dtypes, lax, tree
 from ..array import Array
-from ..core import aval_of, is_value
+from ..core import aval_of, carries_aval, is_value
 from ..core.values import computed
 from ..dtypes.numbers import checked_int, host_scalar
 from ..lax.elementwise.convert import convert
@@ -100,7 +100,7 @@ def _contents(object: Any, dtype: Any) -> Any:
         object = object.__jax_array__()
     if type(object) in PYTHON_SCALARS:
         return _scalar(object, dtype)
-    if hasattr(object, "aval"):
+    if carries_aval(object):
         return object if dtype is None else convert(object, dtype)
     if type(object) in computed:
         return _contents(computed[type(object)](object), dtype)

@@ -25,7 +25,7 @@ import numpy as np
 
 from .. import dtypes, errors
 from ..array import Array
-from ..core import Tracer, aval_of, is_value
+from ..core import Tracer, aval_of, carries_aval, is_value
 from ..core.dims import (
     Dim,
     Shape,
@@ -146,7 +146,7 @@ def _too_far(place: int) -> NoReturn:
 
 def _is_mask(part: Any) -> bool:
     """Whether a part of an index that is no slice is boolean."""
-    return (is_value(part) or hasattr(part, "aval")) and aval_of(part).dtype == np.bool_
+    return (is_value(part) or carries_aval(part)) and aval_of(part).dtype == np.bool_
 
 
 def _check_mask(shape: tuple[int, ...], parts: Sequence[Any], position: int) -> None:
@@ -203,11 +203,11 @@ def _slice_signature(part: builtins.slice) -> tuple[Any, ...]:
 
 def _index_arrays(part: Any) -> list[Any]:
     """An array part as integer arrays: a boolean array becomes one per axis."""
-    if isinstance(part, (list, tuple, str, float)) or not (hasattr(part, "aval") or is_value(part)):
+    if isinstance(part, (list, tuple, str, float)) or not (carries_aval(part) or is_value(part)):
         raise TypeError(_bad_part(part))
     aval = aval_of(part)
     if dtypes.issubdtype(aval.dtype, np.integer):
-        return [part if hasattr(part, "aval") else np.asarray(part)]
+        return [part if carries_aval(part) else np.asarray(part)]
     if aval.dtype != np.bool_:
         raise TypeError(_bad_part(part))
     if isinstance(part, Tracer) and part.concrete() is None:

@@ -16,7 +16,7 @@ import numpy as np
 from .. import dtypes, errors
 from ..array import Array
 from ..config import current as current_config
-from ..core import Tracer, aval_of, is_value
+from ..core import Tracer, aval_of, carriers, carries_aval, is_value
 from ..core.values import computed, python_scalar_types
 from ..dtypes.numbers import as_bits, bounds, checked_int
 from ..errors import ShapeError
@@ -66,22 +66,28 @@ def refuse_out_and_where(name: str, out: Any) -> NoReturn:
 
 def promoted(name: str, *operands: Any) -> Sequence[Any]:
     """Operands of one dtype, by the promotion lattice, and of one shape or rank 0."""
-    if len(operands) == 1 and hasattr(operands[0], "aval"):
+    if len(operands) == 1 and type(operands[0]) in carriers:
         return operands
     return _prepared(name, operands, False)
 
 
 def promoted_inexact(name: str, *operands: Any) -> Sequence[Any]:
     """Like `promoted`, and integers and booleans become floating."""
-    if len(operands) == 1 and hasattr(operands[0], "aval") and operands[0].aval.dtype in _INEXACT:
+    if len(operands) == 1 and type(operands[0]) in carriers and operands[0].aval.dtype in _INEXACT:
         return operands
     return _prepared(name, operands, True)
 
 
 def _prepared(name: str, operands: Sequence[Any], inexact: bool) -> Sequence[Any]:
-    try:
-        signature = [type(x) if type(x) in PYTHON_SCALARS else x.aval for x in operands]
-    except AttributeError:
+    signature: list[Any] = []
+    for x in operands:
+        if type(x) in carriers:
+            signature.append(x.aval)
+        elif type(x) in PYTHON_SCALARS:
+            signature.append(type(x))
+        else:
+            break
+    if len(signature) < len(operands):
         operands = [_operand(name, x) for x in operands]
         signature = [type(x) if type(x) in PYTHON_SCALARS else aval_of(x) for x in operands]
     plan = _plans[name, tuple(signature), inexact, current_config().trace_key]
@@ -95,7 +101,7 @@ def _prepared(name: str, operands: Sequence[Any], inexact: bool) -> Sequence[Any
 
 def _operand(name: str, x: Any) -> Any:
     """`x`, which is no array of ours, as an operand."""
-    if type(x) in PYTHON_SCALARS or hasattr(x, "aval"):
+    if type(x) in PYTHON_SCALARS or carries_aval(x):
         return x
     if hasattr(x, "__jax_array__"):
         return x.__jax_array__()
@@ -116,6 +122,7 @@ def _plan(
 ) -> tuple[tuple[int, Callable[[Any], Any]], ...]:
     """Which operands of these avals, or Python scalars of these types, are to change, and how."""
     avals = tuple([aval_of(s()) if s in PYTHON_SCALARS else s for s in signature])
+    _check_arrays(name, avals)
     dtype, weak = _common_dtype(name, avals, inexact)
     shape = _common_shape(name, avals)
     changes = [
@@ -128,6 +135,18 @@ def _plan(
 
 
 _plans = ResultTable(_plan)
+
+
+def _check_arrays(name: str, avals: tuple[Any, ...]) -> None:
+    if any([aval.is_high for aval in avals]):
+        raise TypeError(
+            message(
+                in_full(name),
+                given=f"operands {', '.join(map(str, avals))}, of a type that a user has defined",
+                expected="arrays",
+                fix="Apply an operation of that type, which gives arrays.",
+            )
+        )
 
 
 def _common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any, bool]:
@@ -215,12 +234,12 @@ def _change(aval: Any, dtype: Any, weak: bool, shape: tuple[int, ...]) -> Change
 
 def as_array(name: str, x: Any) -> Any:
     """`x` as an array or tracer; lists and tuples are refused, as in all jnp functions."""
-    if hasattr(x, "aval"):
+    if type(x) in carriers or carries_aval(x):
         return x
     value = _operand(name, x)
     if type(value) in computed:
         return computed[type(value)](value)
-    return value if hasattr(value, "aval") else Array.from_host(value)
+    return value if carries_aval(value) else Array.from_host(value)
 
 
 def constant(x: Any, value: float) -> Any:

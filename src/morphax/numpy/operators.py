@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..array import Array, public
-from ..core import Tracer, current_trace, hide_frames, is_value, root_trace
+from ..core import Tracer, carriers, current_trace, hide_frames, is_value, root_trace
 from ..core.dims import value_operators
 from ..lax.shape.joining import unstack
 from ..lax.shape.slicing import index_in_dim, slice_in_dim
@@ -100,7 +100,7 @@ def _takes_part(x: Any) -> bool:
 
 def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        if hasattr(other, "aval") or _takes_part(other):
+        if type(other) in carriers or _takes_part(other):
             try:
                 return function(self, other)
             except Exception as error:
@@ -113,7 +113,7 @@ def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        if hasattr(other, "aval") or _takes_part(other):
+        if type(other) in carriers or _takes_part(other):
             try:
                 return function(other, self)
             except Exception as error:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
+from ..core import aval_of, carries_aval
 from ..core.dims import SymbolicDim, is_negative
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
@@ -117,7 +117,7 @@ def _widths(pad_width: Any, ndim: int) -> Widths:
 
 def _pairs(argument: str, values: Any, ndim: int) -> Any:
     """A pair of values for each axis."""
-    given: Any = np.asarray(values) if not hasattr(values, "aval") else values
+    given: Any = np.asarray(values) if not carries_aval(values) else values
     if given.shape in ((), (1,)):
         given = given.reshape(1, 1)
     if ndim == 0 and given.size == 0:
@@ -133,7 +133,7 @@ def _pairs(argument: str, values: Any, ndim: int) -> Any:
 
 
 def _with_constants(x: Any, widths: Widths, values: Any) -> Any:
-    if np.ndim(values) == 0 and not hasattr(values, "aval"):
+    if np.ndim(values) == 0 and not carries_aval(values):
         config = [(low, high, 0) for low, high in widths]
         value = _scalar(values, x.aval)
         return lax.pad(x, value, config) if any(map(any, widths)) else x

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..array import Array
-from ..core import aval_of
+from ..core import aval_of, carries_aval
 from ..engines.reference.nan_checks import checked_as_one
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
@@ -119,6 +119,10 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: boo
         rtol, atol: relative and absolute tolerance.
         equal_nan: whether NaN is close to NaN.
     """
+    a, b = as_array("isclose", a), as_array("isclose", b)
+    if a.aval.dtype == b.aval.dtype and dtypes.issubdtype(a.aval.dtype, dtypes.extended):
+        # Keys have no distances.
+        return lax.eq(*promoted("isclose", a, b))
     a, b = promoted_inexact("isclose", a, b)
     distance, size = lax.abs(lax.sub(a, b)), lax.abs(b)
     dtype = aval_of(size).dtype
@@ -167,7 +171,7 @@ def array_equiv(a1: Any, a2: Any) -> Any:
 
 def iscomplexobj(x: Any) -> bool:
     """Whether `x` has a complex dtype, or is a complex number."""
-    return is_complex(x) if hasattr(x, "aval") else bool(np.iscomplexobj(x))
+    return is_complex(x) if carries_aval(x) else bool(np.iscomplexobj(x))
 
 
 def isrealobj(x: Any) -> bool:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
+from ..core import aval_of, carries_aval
 from ..dtypes.numbers import bounds
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
@@ -285,7 +285,7 @@ def choose(a: Any, choices: Sequence[Any], out: None = None, mode: str = "raise"
         Array([ 1, 20], dtype=int32)
     """
     check_no_out("choose", out)
-    choices = choices if hasattr(choices, "aval") else members("jnp.choose", choices)
+    choices = choices if carries_aval(choices) else members("jnp.choose", choices)
     _check_chosen(a, count := len(choices), mode)
     indices, *arrays = broadcast_arrays(a, *choices)
     indices = convert(indices, holding(aval_of(indices).dtype, count))

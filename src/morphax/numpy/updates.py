@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..config import current as current_config
-from ..core import aval_of
+from ..core import aval_of, carries_aval
 from ..dtypes.numbers import checked_int
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
@@ -251,4 +251,4 @@ def _with_trailing(a: Any, count: int) -> Any:
     if not count:
         return a
     shape = (*aval_of(a).shape, *[1] * count)
-    return lax.reshape(a, shape) if hasattr(a, "aval") else np.reshape(a, shape)
+    return lax.reshape(a, shape) if carries_aval(a) else np.reshape(a, shape)

@@ -190,7 +190,11 @@ class BatchTrace(Trace):
             return value
         if type(dim) is SameAxis:
             dim, sources = int(dim), sources & ~_DIFFERS
-        return BatchTracer(self, value, dim, unbatched_aval(aval_of(value), dim), sources)
+        return BatchTracer(self, value, dim, self.member_aval(aval_of(value), dim), sources)
+
+    def member_aval(self, aval: AbstractValue, dim: Any) -> Any:
+        """The aval of one member; a type that users define says what its members are."""
+        return aval.dec_rank(self.axes.size, dim) if aval.is_high else unbatched_aval(aval, dim)
 
     def split(self, x: Operand) -> tuple[Any, int | None]:
         """Batched value and batch axis."""

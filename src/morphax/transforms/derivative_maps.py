@@ -14,7 +14,17 @@ from typing import Any, Self, final
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import Operand, ShapedArray, Zero, aval_of, current_trace, frames_hidden, is_zero
+from ..core import (
+    Operand,
+    ShapedArray,
+    Zero,
+    aval_of,
+    carries_aval,
+    current_trace,
+    frames_hidden,
+    is_zero,
+    presented,
+)
 from ..lax.elementwise.convert import convert
 from ..lax.ground.linear_structure import instantiate
 from ..lax.reference.ref_access import add_to
@@ -229,14 +239,16 @@ def check_tangents(
 
 def as_output(x: Operand) -> Any:
     """A result as an array or tracer."""
-    return x if hasattr(x, "aval") else current_trace().constant(x)
+    if carries_aval(x):
+        return presented((x,))[0]
+    return x if aval_of(x).is_high else current_trace().constant(x)
 
 
 def tangent_output(t: Operand) -> Any:
     """A tangent (or cotangent) as the user sees it."""
     if not is_zero(t):
         return as_output(t)
-    if t.aval.dtype == dtypes.float0:
+    if not t.aval.is_high and t.aval.dtype == dtypes.float0:
         return np.zeros(t.aval.shape, dtypes.float0)
     # A literal keeps the weak type of a Python number.
     return as_output(0.0 if aval_of(0.0) is t.aval else instantiate(t))
@@ -245,7 +257,7 @@ def tangent_output(t: Operand) -> Any:
 def cotangent_of(results: dict[int, Any], slot: int | None, aval: ShapedArray) -> Any:
     """The cotangent of one argument, or `Zero`."""
     known = results.get(slot) if slot is not None else None
-    if known is None or aval.dtype == dtypes.float0:
+    if known is None or (not aval.is_high and aval.dtype == dtypes.float0):
         return Zero(aval)
     # A weak operand that met a strong one of its dtype was not converted, so its weak type was
     # lost on the way back without a rule that restores it.

@@ -22,8 +22,10 @@ from ..core import (
     UndefinedPrimal,
     aval_of,
     close_open,
+    contents,
     current_trace,
     frames_hidden,
+    is_value,
     new_trace,
     stage,
 )
@@ -54,7 +56,7 @@ def prepare(
     check_callable(where, function)
     leaves, in_tree = tree.flatten((tuple(args), {}))
     check_values(where, lambda: argument_names(function, in_tree), leaves)
-    leaves = [_owned(x) for x in leaves]
+    leaves = [_owned(x) for x in contents(leaves)]
     _refuse_references(where, function, in_tree, leaves)
     return leaves, FlatFunction(function, in_tree, where, has_aux=has_aux)
 
@@ -83,7 +85,11 @@ def _owned(x: Operand) -> Any:
 
 def is_differentiable(x: Operand) -> bool:
     """Whether a value has a tangent space other than `float0`."""
-    return bool(dtypes.issubdtype(aval_of(x).dtype, np.inexact))
+    aval = aval_of(x)
+    if aval.is_high:
+        # What changes in place has no derivative; what does not says what its tangents are.
+        return not aval.has_qdd
+    return bool(dtypes.issubdtype(aval.dtype, np.inexact))
 
 
 @frames_hidden
@@ -336,7 +342,7 @@ def _refuse_cotangents(cotangents: Any, program: Jaxpr, out_tree: PyTreeDef) -> 
 
 def shape_aval(x: object) -> Any:
     """The aval of a value, or of anything that has a shape and a dtype."""
-    if hasattr(x, "aval") or not (hasattr(x, "shape") and hasattr(x, "dtype")):
+    if is_value(x) or not (hasattr(x, "shape") and hasattr(x, "dtype")):
         return aval_of(x)
     split: Any = getattr(x, "sharding", None)
     aval = ShapedArray(

@@ -11,7 +11,15 @@ from types import CellType, CodeType, FunctionType
 from typing import Any, final
 
 from .. import tree
-from ..core import DebugInfo, Operand, aval_of, held_for_a_while, is_value
+from ..core import (
+    DebugInfo,
+    HighTracer,
+    Operand,
+    aval_of,
+    contents,
+    held_for_a_while,
+    is_value,
+)
 from ..lax.reference.references import Ref, as_references
 from ..tree import PyTreeDef
 from ..util.messages import described, message
@@ -75,7 +83,9 @@ class FlatFunction:
                 raise TypeError(self._not_an_array(result, position))
             if isinstance(leaf, Ref):
                 raise ValueError(self._returned_reference(result, position))
-        return flat
+            if type(leaf) is HighTracer and leaf.aval.has_qdd:
+                raise TypeError(self._returned_mutable(result, position))
+        return contents(flat)
 
     def _split_aux(self, result: object) -> tuple[Any, Any]:
         if isinstance(result, (tuple, list)) and len(result) == 2:
@@ -87,6 +97,15 @@ class FlatFunction:
                 expected="a pair (result, auxiliary data)",
                 fix="Return a pair, or call without has_aux.",
             )
+        )
+
+    def _returned_mutable(self, result: object, position: int) -> str:
+        path, leaf = tree.leaves_with_path(result)[position]
+        return message(
+            f"{self.where}, result{tree.keystr(path)} of {function_label(self.function)}",
+            given=f"{leaf.origin()}, {leaf.aval}",
+            expected="values that do not change in place",
+            fix="Return what the value holds, or make it outside and pass it in.",
         )
 
     def _returned_reference(self, result: object, position: int) -> str:

@@ -221,7 +221,8 @@ def check_inputs(
     """Raise `TypeError`, naming the argument, unless all dtypes are of a kind (or no numbers)."""
     for position, x in enumerate(leaves):
         aval = aval_of(x)
-        if not dtypes.issubdtype(aval.dtype, kind) and not (allow_int and not is_differentiable(x)):
+        fits = is_differentiable(x) if aval.is_high else dtypes.issubdtype(aval.dtype, kind)
+        if not fits and not (allow_int and not is_differentiable(x)):
             raise TypeError(
                 message(
                     f"{where}, argument {argument_names(fun, in_tree)[position]}",

@@ -132,6 +132,7 @@ class PartialTrace(StagingTrace):
     """
 
     __slots__ = ()
+    writes_all = False
     parent: Trace
 
     def __init__(self, parent: Trace) -> None:

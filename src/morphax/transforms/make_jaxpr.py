@@ -10,7 +10,6 @@ from typing import Any
 from .. import tree
 from ..core import (
     Jaxpr,
-    ShapedArray,
     ShapeDtypeStruct,
     close_open,
     extended_axis_env,
@@ -108,7 +107,7 @@ def eval_shape(fun: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     check_program(close_open(jaxpr, consts))
     avals = iter(jaxpr.out_avals)
     return flat.out_tree.unflatten(
-        [_shape_struct(next(avals)) if known is None else known for known in structs]
+        [ShapeDtypeStruct.of_aval(next(avals)) if known is None else known for known in structs]
     )
 
 
@@ -143,11 +142,7 @@ def _axes_in_scope(axis_env: Sequence[tuple[Any, int]]) -> ExitStack:
 
 
 def _shapes(jaxpr: Jaxpr, out_tree: PyTreeDef) -> Any:
-    return out_tree.unflatten([_shape_struct(aval) for aval in jaxpr.out_avals])
-
-
-def _shape_struct(aval: ShapedArray) -> ShapeDtypeStruct:
-    return ShapeDtypeStruct.of_aval(aval)
+    return out_tree.unflatten(list(map(ShapeDtypeStruct.of_aval, jaxpr.out_avals)))
 
 
 def _chosen(static: tuple[int, ...], count: int) -> set[int]:

@@ -25,6 +25,7 @@ from ..core import (
     current_trace,
     is_undefined_primal,
     is_zero,
+    presented,
     stage_open,
     without_references,
     without_source,
@@ -88,7 +89,7 @@ def backward_pass(
             with attributed_to_transpose(eqn.source):
                 _transpose_equation(eqn, mask, out_cts, known, totals)
     return [
-        totals.get(v, Zero(v.aval.to_tangent_aval())) if lin else Zero(v.aval.to_tangent_aval())
+        totals.get(v, Zero(v.aval.to_ct_aval())) if lin else Zero(v.aval.to_ct_aval())
         for v, lin in zip(jaxpr.invars, linear, strict=True)
     ]
 
@@ -147,13 +148,13 @@ def transpose_fragment(
     active: list[bool] = []
 
     def function(*values: Operand) -> list[Any]:
-        given = iter(values)
+        given = iter(presented(values))
         operands = [
             UndefinedPrimal(aval) if lin else next(given)
             for aval, lin in zip(avals, linear, strict=True)
         ]
         cts = [
-            next(given) if is_active else Zero(aval.to_tangent_aval())
+            next(given) if is_active else Zero(aval.to_ct_aval())
             for aval, is_active in zip(out_avals, ct_active, strict=True)
         ]
         ct = cts if primitive.multiple_results else cts[0]
@@ -171,7 +172,7 @@ def transpose_fragment(
         ]
 
     known_avals = [a for a, lin in zip(avals, linear, strict=True) if not lin]
-    ct_avals = [a.to_tangent_aval() for a, on in zip(out_avals, ct_active, strict=True) if on]
+    ct_avals = [a.to_ct_aval() for a, on in zip(out_avals, ct_active, strict=True) if on]
     try:
         jaxpr = stage_open(function, [*known_avals, *ct_avals])
         _check_defined(jaxpr)
@@ -239,7 +240,7 @@ def open_transpose(
             for v, lin in zip(jaxpr.invars, linear, strict=True)
         ]
         cts = [
-            next(given) if on else Zero(v.aval.to_tangent_aval())
+            next(given) if on else Zero(v.aval.to_ct_aval())
             for v, on in zip(jaxpr.outvars, ct_active, strict=True)
         ]
         results = backward_pass(jaxpr, operands, cts)
@@ -250,8 +251,6 @@ def open_transpose(
         return [tied(r, v.aval) for r, v in pairs if not is_zero(r)]
 
     known_avals = [v.aval for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
-    ct_avals = [
-        v.aval.to_tangent_aval() for v, on in zip(jaxpr.outvars, ct_active, strict=True) if on
-    ]
+    ct_avals = [v.aval.to_ct_aval() for v, on in zip(jaxpr.outvars, ct_active, strict=True) if on]
     transposed = stage_open(function, [*known_avals, *ct_avals], jaxpr.debug_info.of_derived())
     return TransposeFragment(transposed, tuple(active))

@@ -26,6 +26,7 @@ from ..lax.shape.resharding import resharded
 from ..lax.shape.slicing import index_in_dim
 from ..util.messages import message
 from .batching import BatchTrace, SameAxis, to_axis
+from .derivative_maps import as_output
 from .flattening import (
     FlatFunction,
     argument_names,
@@ -265,16 +266,17 @@ def _normalized(
             result.append(dim)
             continue
         aval = aval_of(x)
-        if type(dim) is not int or not -aval.ndim <= dim < aval.ndim:
+        ndim = 0 if aval.is_high else aval.ndim
+        if type(dim) is not int or not -ndim <= dim < ndim:
             raise ValueError(
                 message(
                     f"vmap, argument {names()[position]}",
                     given=f"{aval} mapped over axis {dim!r}",
-                    expected=f"an axis of the array, which has {aval.ndim or 'none'}",
+                    expected=f"an axis of the array, which has {ndim or 'none'}",
                     fix="Change in_axes for this argument, or use None to share it.",
                 )
             )
-        result.append(dim % aval.ndim)
+        result.append(dim % ndim)
     return result
 
 
@@ -335,7 +337,7 @@ def _whole(trace: BatchTrace, flat: FlatFunction, position: int, x: Operand, whe
     def place(size: Any, x: Operand, where: Any) -> Any:
         value, dim = trace.split(x)
         if where is None and dim is None:
-            return value if hasattr(value, "aval") else current_trace().constant(value)
+            return as_output(value)
         if where is None and isinstance(same := trace.out_dim(x), SameAxis) and trace.axes.size:
             return index_in_dim(value, 0, same, keepdims=False)
         ndim = aval_of(value).ndim + (dim is None)

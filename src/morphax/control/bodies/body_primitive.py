@@ -34,6 +34,7 @@ from ...util.memo import memoize
 from ..closing import closed_programs, common_captures
 from .division import divided
 from .fixpoint import Mask, spread
+from .high_values import bind_lowered
 from .lifting import Lift, Masks, joined, lifted, looking_on
 from .reference_values import first_places, on_values
 from .wiring import Parts, Wiring, slice_aval
@@ -48,6 +49,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
     """
 
     multiple_results = True
+    takes_high_types = True
     wiring: ClassVar[Wiring]
 
     def abstract_eval(self, *avals: AbstractValue, **params: Param) -> Sequence[Any]:
@@ -95,7 +97,7 @@ class HasBodies(RunsOnArrays, TakesReferences):
         """Bind the operation to the programs of functions; what they close over is an operand."""
         avals = operands.map(aval_of)
         for name in operands.keys() & self.wiring.stacked:
-            avals[name] = list(map(slice_aval, avals[name]))
+            avals[name] = [slice_aval(aval, params[self.wiring.length]) for aval in avals[name]]
         captured = Parts({name: [] for name in operands})
         for body in self.wiring.bodies:
             held = functions[body.param]
@@ -117,6 +119,10 @@ class HasBodies(RunsOnArrays, TakesReferences):
         values, about = values_of(operands), self.operand_params(params, call.operands)
         outs = self.bind(*[values[i] for i in call.operands], **call.params | about)
         return call.write_back(outs, operands)
+
+    def to_lojax(self, *operands: Operand, **params: Param) -> list[Any]:
+        """Values of high types are passed on as the arrays that they are made of."""
+        return bind_lowered(self, operands, params)
 
     def jvp(
         self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param

@@ -207,13 +207,17 @@ class Wiring:
 
 def stacked_aval(aval: ShapedArray, length: int) -> ShapedArray:
     """The aval of a stack of values."""
+    if aval.is_high:
+        return aval.inc_rank(length, aval.leading_axis_spec())
     return aval.with_axis(0, length)
 
 
-def slice_aval(aval: ShapedArray | AbstractRef) -> ShapedArray | AbstractRef:
-    """The aval of one slice of a stack."""
+def slice_aval(aval: Any, length: int) -> Any:
+    """The aval of one slice of a stack of this length."""
     if type(aval) is AbstractRef:
         return aval.update(_slice_of_array(aval.inner_aval))
+    if aval.is_high:
+        return aval.dec_rank(length, aval.leading_axis_spec())
     return _slice_of_array(aval)
 
 

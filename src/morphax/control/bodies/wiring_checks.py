@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ...core import AbstractRef, Jaxpr, ShapedArray, jaxpr_axis_names
+from ...core import AbstractRef, Jaxpr, ShapedArray, StateEffect, jaxpr_axis_names
 from ...util.messages import message
-from .wiring import Body, Parts, Wiring
+from .wiring import Body, Parts, Wiring, stacked_aval
 
 _TRUTH = ShapedArray((), np.bool_)
 
@@ -47,7 +47,26 @@ def check_application(
             if [v.aval for v in jaxpr.invars] != [a for role in body.takes for a in parts[role]]:
                 _check_operands(name, wiring, body, jaxpr, parts, params)
             _check_results(name, wiring, body, jaxpr, parts, programs[0])
+    _check_states(name, wiring, params)
     _check_divergence(name, wiring, parts, params)
+
+
+def _check_states(name: str, wiring: Wiring, params: Mapping[str, Any]) -> None:
+    """What changes in place keeps its state in a loop, and has the same after each branch."""
+    for body in wiring.bodies:
+        changes = [
+            {e for e in jaxpr.effects if type(e) is StateEffect} for jaxpr in body.programs(params)
+        ]
+        if any([change != changes[0] for change in changes]) or (wiring.carried and any(changes)):
+            told = sorted({f"operand {e.input_index}: {e.state}" for c in changes for e in c})
+            raise TypeError(
+                message(
+                    f"{name}, {body.param}",
+                    given=f"a program that changes the state of a value, {'; '.join(told)}",
+                    expected="a state that stays in loops, and is the same after each branch",
+                    fix="Bring the value into that state before, for instance with zeros.",
+                )
+            )
 
 
 def _check_divergence(name: str, wiring: Wiring, parts: Parts, params: Mapping[str, Any]) -> None:
@@ -145,7 +164,10 @@ def _check_avals(
 ) -> None:
     """Operands of a program have these avals, or those of their slices; weak types may differ."""
     for i, (aval, expected) in enumerate(zip(avals, own, strict=False)):
-        if (
+        if aval.is_high or expected.is_high:
+            if aval == (stacked_aval(expected, *length) if length else expected):
+                continue
+        elif (
             aval.shape == length + expected.shape
             and aval.dtype == expected.dtype
             and (type(aval) is AbstractRef) == (type(expected) is AbstractRef)

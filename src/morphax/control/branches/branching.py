@@ -225,7 +225,9 @@ def _check_results(where: str, flats: Sequence[FlatFunction], programs: Sequence
             )
         paths = tree.leaves_with_path(first.out_tree.unflatten(range(len(program.outvars))))
         for (path, _), a, b in zip(paths, program.out_avals, other.out_avals, strict=True):
-            if a.shape != b.shape or a.dtype != b.dtype:
+            if a.is_high and a == b:
+                continue
+            if a.is_high or b.is_high or a.shape != b.shape or a.dtype != b.dtype:
                 raise TypeError(
                     message(
                         f"{where}, result{tree.keystr(path)} of {labels}",

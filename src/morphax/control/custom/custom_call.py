@@ -13,6 +13,7 @@ from ...core import (
     Jaxpr,
     Operand,
     Param,
+    apply_jaxpr,
     attributed_to_running_line,
     aval_of,
     current_trace,
@@ -47,6 +48,7 @@ class CustomCall(ProgramCall, TakesReferences):
         and the rule, under the name `rule_name`.
     """
 
+    takes_high_types = True
     program = plain_program = "call_jaxpr"
     rule_name: ClassVar[str]
     # Run a rule in forward mode, in reverse mode; the rule of a batched function.
@@ -71,6 +73,9 @@ class CustomCall(ProgramCall, TakesReferences):
     ) -> list[Any]:
         if any(map(is_reference, operands)):
             return self.discharge(*operands, **params)
+        if params["call_jaxpr"].is_high:
+            with set_current_trace(trace):
+                return self.to_lojax(*operands, **params)
         return self.execute(*map(as_array, operands), **params)
 
     def discharge(self, *operands: Operand, call_jaxpr: Jaxpr, **params: Param) -> list[Any]:
@@ -80,6 +85,10 @@ class CustomCall(ProgramCall, TakesReferences):
             params[self.rule_name] = _refuse_derivative
         results = self.bind(*values_of(operands), call_jaxpr=pure, **params)
         return write_back(results, operands, changed)
+
+    def to_lojax(self, *operands: Operand, **params: Param) -> list[Any]:
+        """The program itself, for what is lowered is not differentiated any more."""
+        return apply_jaxpr(params["call_jaxpr"], *operands)
 
     def process_jvp(
         self, trace: Trace, operands: Sequence[Operand], params: dict[str, Param]

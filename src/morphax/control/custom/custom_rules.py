@@ -10,7 +10,7 @@ from types import FunctionType
 from typing import Any, ClassVar, NamedTuple
 
 from ... import tree
-from ...core import current_trace, frames_hidden, root_trace
+from ...core import contents, current_trace, frames_hidden, presented, root_trace
 from ...core.compile_time import trace_of
 from ...lax.ground.axes import integer_tuple
 from ...transforms.flattening import (
@@ -78,8 +78,8 @@ class HasRules:
             rule = self._rule(call.fixed, flat, function_label(self.fun))
             info = debug_info(self._primitive.name, flat.function, flat.in_tree)
             ruled = RuledCall(self._primitive, flat, rule, self.fun.__name__, info)
-            outs = trace.process_custom_call(ruled, call.leaves)
-        return call.flat.out_tree.unflatten(outs)
+            outs = trace.process_custom_call(ruled, contents(call.leaves))
+        return call.flat.out_tree.unflatten(presented(outs))
 
     def _check_defined(self) -> None:
         """Raise `AttributeError` unless the user has set the rule."""

@@ -60,7 +60,7 @@ class CustomVJPLinear(Primitive):
     name = "custom_vjp_linear"
     multiple_results = True
     only_transposed = True
-    typed_on_mesh = True
+    typed_on_mesh = takes_high_types = True
 
     jvp = not_differentiable(_NO_FORWARD_MODE)
 

@@ -52,7 +52,7 @@ from .program_cache import cache_of, compiled
 from .recompiles import note_trace
 from .shardings import checked_compiler_options, chosen_places
 from .spreading import ShardedFunction, spread_of
-from .stages import Traced, TracedWithReferences
+from .stages import BoundTraced, Traced
 
 _aval = attrgetter("aval")
 _no_kwargs = tree.structure({})
@@ -195,8 +195,8 @@ class PjitFunction:
             "inline": options.inline,
             "compiler_options": options.compiler_options,
         }
-        references = any([type(aval) is AbstractRef for aval in jaxpr.in_avals])
-        kind = TracedWithReferences if references else Traced
+        bound = jaxpr.is_high or any([type(aval) is AbstractRef for aval in jaxpr.in_avals])
+        kind = BoundTraced if bound else Traced
         nothing = (None,) * len(avals), (None,) * len(jaxpr.outvars)
         wanted = (sharded.operands, sharded.results) if sharded else nothing
         return kind(

@@ -29,7 +29,7 @@ from typing import Any, Final, NamedTuple, final
 
 from ...config import current as current_config
 from ...config.options import FACTS
-from ...core import axis_env, current_trace, root_trace
+from ...core import axis_env, carries_aval, current_trace, root_trace
 from ...transforms.flattening import argument_names, function_label
 from ...transforms.function_identity import Unidentified, identify
 from ...tree import PyTreeDef
@@ -70,7 +70,7 @@ class Seen(NamedTuple):
         if isinstance(value, (tuple, list, dict, set)):
             items = tuple(map(id, value.values() if isinstance(value, dict) else value))
             return cls(f"a {type(value).__name__} of {len(value)} items", hash(items))
-        if hasattr(value, "aval"):
+        if carries_aval(value):
             return cls(f"an array {value.aval}", id(value))
         return cls(f"a {type(value).__name__}", id(value))
 

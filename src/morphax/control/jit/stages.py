@@ -13,9 +13,17 @@ from copy import copy
 from operator import attrgetter, is_
 from typing import Any, Protocol, final, runtime_checkable
 
+from ... import tree
 from ...array import Array
 from ...array.colocation import any_committed
-from ...core import Cell, Jaxpr, Param, StagingTrace, current_trace, root_trace
+from ...core import (
+    Cell,
+    Jaxpr,
+    Param,
+    StagingTrace,
+    current_trace,
+    root_trace,
+)
 from ...core.trace import Trace
 from ...engines.call_plan import CallPlan
 from ...engines.engine import Options, Plan
@@ -24,6 +32,7 @@ from ...runtime.places import Places
 from ...runtime.sharding import default_place, whole_on
 from ...tree import PyTreeDef
 from ...util.messages import message
+from ..bodies.lowered_types import low_avals, lowered, lowered_values
 from .element_orders import Orders, in_order
 from .jit_primitive import jit_p
 from .lowered import CompilerOptions, Lowered, Lowering
@@ -155,14 +164,22 @@ class Traced(Stage):
 
     @property
     def lojax(self) -> Traced:
-        """The program in types that engines know: itself, for there are no others.
+        """The program on arrays: itself, unless it deals with types that users define.
 
         Example:
             >>> import morphax as jax
             >>> jax.jit(lambda x: 2.0 * x).trace(1.0).lojax.jaxpr
             { lambda ; a:f32[]. let b:f32[] = mul 2.0:f32[] a in (b,) }
         """
-        return self
+        if not self._program.is_high:
+            return self
+        jaxpr, captured = lowered(self._program).jaxpr, lowered_values(self.captured)
+        in_avals = jaxpr.in_avals[len(captured) :]
+        numbers = [i for i, a in enumerate(self._program.in_avals) for _ in low_avals([a])]
+        params = self._params | jit_p.operand_params(self._params, numbers) | {"jaxpr": jaxpr}
+        in_tree = tree.structure((([0] * len(in_avals),), {}))
+        out_tree = tree.structure([0] * len(jaxpr.outvars))
+        return Traced(in_avals, params, in_tree, out_tree, captured)
 
     @property
     def fun_name(self) -> str:
@@ -310,13 +327,18 @@ class Traced(Stage):
                     fix="Make the traced value an argument of the function.",
                 )
             )
+        if self._program.is_high:
+            return self.lojax.lower(lowering_platforms=lowering_platforms)
         platform = one_platform(lowering_platforms) or self._place.platform
         return Lowered(Lowering(self, platform), self.args_info, self.out_tree)
 
 
 @final
-class TracedWithReferences(Traced):
-    """A function that takes references, as arguments or because it closes over them."""
+class BoundTraced(Traced):
+    """A function whose calls are operations of the current trace, in eager mode too.
+
+    It takes references, as arguments or because it closes over them, or deals with high types.
+    """
 
     __slots__ = ()
 

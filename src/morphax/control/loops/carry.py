@@ -67,6 +67,8 @@ def carry_fixpoint(
 
 
 def _promoted(aval: ShapedArray, out: ShapedArray) -> Any:
+    if aval.is_high:
+        return aval
     if not out.vma <= aval.vma:
         aval = varying(aval, out.vma)
     if aval.split is None and out.split is not None:
@@ -88,7 +90,7 @@ def start_carry(leaves: Sequence[Any], avals: Sequence[Any]) -> list[Any]:
 
 def _started(x: Operand, aval: ShapedArray) -> Any:
     own = aval_of(x)
-    if own is aval:
+    if own is aval or aval.is_high:
         return x
     if own.update(vma=aval.vma, sharding=aval.split) is not aval:
         x = converted(x, aval.dtype)
@@ -132,6 +134,17 @@ def check_carry(
         )
     paths = tree.leaves_with_path(in_tree.unflatten(range(in_tree.num_leaves)))
     for (path, _), before, after in zip(paths, in_avals, out_avals, strict=False):
+        if before.is_high or after.is_high:
+            if before == after:
+                continue
+            raise TypeError(
+                message(
+                    f"{where}, carry{tree.keystr(path)} of {label}",
+                    given=f"{before} that comes back as {after}",
+                    expected="a carry that keeps its type",
+                    fix="Return a value of the type that the loop starts with.",
+                )
+            )
         if before.shape == after.shape and _same_dtype(before, after):
             if None in (before.split, after.split) or before.split == after.split:
                 continue

@@ -105,7 +105,7 @@ def scan(
     init_leaves, init_tree = tree.flatten(init)
     check_values("lax.scan", lambda: leaf_names("init", init), init_leaves)
     avals = avals_of(init_leaves)
-    slice_avals = tuple([slice_aval(aval_of(x)) for x in xs_leaves])
+    slice_avals = tuple([slice_aval(aval_of(x), steps) for x in xs_leaves])
     in_tree = tree.treedef_tuple((tree.treedef_tuple((init_tree, xs_tree)), _no_kwargs))
 
     def trace(carry_avals: Sequence[Any]) -> tuple[Jaxpr, list[Any], Any]:

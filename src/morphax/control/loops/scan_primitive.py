@@ -196,7 +196,7 @@ class Scan(HasBodies):
         ct_ys = [ct for ct in cts[n:] if not is_zero(ct)]
         fragment = open_transpose(jaxpr, tuple(linear.flat), (True,) * n + ys_active, True).jaxpr
         known = values.where(linear.map(lambda on: not on))
-        sums = [zeros(aval_of(x).to_tangent_aval()) for x in values.where(linear)["consts"]]
+        sums = [zeros(aval_of(x).to_ct_aval()) for x in values.where(linear)["consts"]]
         roles = Parts(consts=known["consts"], carry=[*sums, *ct_carry], xs=[*known["xs"], *ct_ys])
 
         def body(*flat: Operand) -> list[Any]:
@@ -207,7 +207,8 @@ class Scan(HasBodies):
             added = map(add_tangents, totals, outs[: len(sums)])
             return [*added, *outs[len(sums) :]]
 
-        backward, captured = captures_as_operands(stage_open(body, _body_avals(roles)))
+        avals = _body_avals(roles, params["length"])
+        backward, captured = captures_as_operands(stage_open(body, avals))
         outs = self.apply(
             roles.replaced(consts=[*captured, *known["consts"]]),
             params | {"jaxpr": backward, "reverse": not params["reverse"]},
@@ -294,10 +295,11 @@ def _residuals_before(once: Sequence[bool], values: Sequence[Any], tangents: Par
     return Parts(beside).beside(tangents.cut(values[len(once) :]))
 
 
-def _body_avals(operands: Parts) -> list[Any]:
-    """Avals of the operands of the body of a scan with these operands."""
+def _body_avals(operands: Parts, length: int) -> list[Any]:
+    """Avals of the operands of the body of a scan of this length with these operands."""
     avals = operands.map(aval_of)
-    return [*avals["consts"], *avals["carry"], *map(slice_aval, avals["xs"])]
+    slices = [slice_aval(aval, length) for aval in avals["xs"]]
+    return [*avals["consts"], *avals["carry"], *slices]
 
 
 scan_p = Scan()

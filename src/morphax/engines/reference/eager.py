@@ -27,6 +27,7 @@ from ...core import (
     aval_of,
     check_live,
     install_root_trace,
+    set_current_trace,
 )
 from ...core.trace import Trace
 from ...core.trace import _current as this_thread
@@ -40,7 +41,7 @@ from ...util.messages import message
 from ...util.parameter_keys import params_key
 from ..choice import engine_for, preferred_engines
 from .float_errors import ignore_float_errors, restore_float_errors
-from .kernels import KernelCall, application, applications
+from .kernels import KernelCall, application, applications, of_high_types
 from .key_reuse import observed
 from .nan_checks import bad_numbers, checked
 
@@ -69,8 +70,7 @@ class EvalTrace(Trace):
         if primitive.process_eval is not None:
             return primitive.process_eval(self, operands, params)
         if primitive.execute is not None:
-            application(primitive, params, tuple(map(aval_of, operands)))
-            return primitive.execute(*map(as_array, operands), **params)
+            return self._execute(primitive, operands, params)
         avals: list[Any] = []
         inputs: list[Any] = []
         to_fetch: list[int] = []
@@ -101,6 +101,17 @@ class EvalTrace(Trace):
             return list(map(wrap, result, call.avals))
         aval = call.avals[0]
         return Array(aval, result) if type(result) is np.ndarray else wrap(result, aval)
+
+    def _execute(
+        self, primitive: Primitive, operands: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """Apply an operation that takes and gives `Array`s, or values of high types."""
+        call = application(primitive, params, tuple(map(aval_of, operands)))
+        if call.function is of_high_types:
+            with set_current_trace(self):
+                return primitive.to_lojax(*operands, **params)
+        assert primitive.execute is not None, "asked for by the caller"
+        return primitive.execute(*map(as_array, operands), **params)
 
     def constant(self, value: Any) -> Array:
         return as_array(value)

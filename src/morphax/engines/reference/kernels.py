@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
-from ...core import Primitive, infer
+from ...core import Effects, Primitive, high_types, infer
 from ...runtime.current_mesh import mesh_with_axes
 from ...runtime.named_sharding import named
 from ...util.host_memory import MANY, pooled
@@ -63,6 +63,11 @@ def are_large(avals: Iterable[Any]) -> bool:
     return any([aval.size >= MANY for aval in avals])
 
 
+def of_high_types(*operands: Any) -> Any:
+    """Stands for the kernel of an operation that is carried out by its rule `to_lojax`."""
+    raise AssertionError("an operation on high types is lowered, it has no kernel")
+
+
 def kernel_of(
     primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]
 ) -> Callable[..., Any] | None:
@@ -70,20 +75,31 @@ def kernel_of(
     return None if primitive.kernel is None else primitive.kernel(*avals, **params)
 
 
+def _is_high(avals: Sequence[Any], out_avals: Sequence[Any], effects: Effects) -> bool:
+    return high_types <= effects or any([aval.is_high for aval in (*avals, *out_avals)])
+
+
 def application(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]) -> KernelCall:
     """The kernel of one application, and the avals of its results."""
     parameters = params_key(params) if params else ()
     if parameters is None:
-        out_avals = infer(primitive, params, tuple(avals))[0]
-        return _call(partial(primitive.evaluate, **params), primitive, out_avals)
+        # Such parameters are no key of a table, nor of the tables that kernels may have.
+        return _prepare(primitive, params, avals, partial(primitive.evaluate, **params))
     key = primitive, parameters, avals
     known = applications[key]
     return applications.add(key, _prepare(primitive, params, avals)) if known is missing else known
 
 
-def _prepare(primitive: Primitive, params: dict[str, Any], avals: tuple[Any, ...]) -> KernelCall:
-    out_avals, _ = infer(primitive, params, tuple(avals))
-    return _call(kernel_or_rule(primitive, avals, params), primitive, out_avals)
+def _prepare(
+    primitive: Primitive,
+    params: dict[str, Any],
+    avals: tuple[Any, ...],
+    function: Callable[..., Any] | None = None,
+) -> KernelCall:
+    out_avals, effects = infer(primitive, params, tuple(avals))
+    if _is_high(avals, out_avals, effects):
+        return KernelCall(of_high_types, out_avals, list, is_plain=False)
+    return _call(function or kernel_or_rule(primitive, avals, params), primitive, out_avals)
 
 
 def kernel_or_rule(

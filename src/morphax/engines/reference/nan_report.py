@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from ...core import Jaxpr, Primitive, equation_source, jaxprs_in_params
+from ...core import Jaxpr, Primitive, carries_aval, equation_source, jaxprs_in_params
 from ...util.messages import message
 
 if TYPE_CHECKING:
@@ -122,8 +122,8 @@ def _advice(cause: Cause) -> str:
 def _described(bad: BadNumbers, x: Any) -> str:
     """Shape and dtype; the elements if they are few; how many are bad, and the first of them."""
     host = x.to_host() if hasattr(x, "to_host") else np.asarray(x)
-    text = f"{x.aval.str_short()}" if hasattr(x, "aval") else f"{x!r:.40}"
-    if not hasattr(x, "aval"):
+    text = f"{x.aval.str_short()}" if carries_aval(x) else f"{x!r:.40}"
+    if not carries_aval(x):
         return text
     if host.size <= _SHOWN_ELEMENTS:
         return f"{text} = {np.array2string(host, separator=', ')}".replace("\n", " ")

@@ -12,7 +12,7 @@ from typing import Any
 
 from ... import numpy as jnp
 from ... import tree
-from ...core import aval_of
+from ...core import aval_of, carries_aval
 from ...transforms import gradients, jacobians
 from ...util.messages import message
 from .base import JAXSparse
@@ -161,7 +161,7 @@ def _rows(x: Any, derivative: Any) -> Any:
     """The derivative of a dense result with respect to one argument."""
     if not isinstance(x, JAXSparse):
         return derivative
-    if not isinstance(x, BCOO) or not hasattr(derivative, "aval"):
+    if not isinstance(x, BCOO) or not carries_aval(derivative):
         raise NotImplementedError(
             message(
                 "Jacobian with respect to a sparse array",

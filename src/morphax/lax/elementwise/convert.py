@@ -281,6 +281,8 @@ def convert_element_type(operand: Any, new_dtype: Any) -> Any:
         Array([ -1, 127], dtype=int8)
     """
     dtype = _named_dtype(new_dtype, "lax.convert_element_type, argument new_dtype")
+    if hasattr(operand, "__jax_array__"):
+        operand = operand.__jax_array__()
     if isinstance(operand, (Array, Tracer)) or isinstance(dtype, dtypes.ExtendedDType):
         return convert(operand, dtype)
     # A number that is known while tracing is a constant of the program, not an operation in it.

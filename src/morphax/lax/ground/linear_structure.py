@@ -365,11 +365,14 @@ def broadcast_to(x: Any, shape: Sequence[int], sharding: AbstractSharding | None
 
 def add_tangents(x: Any, y: Any) -> Any:
     """``x + y`` for two tangents."""
-    return add_any_p.bind(x, y)
+    aval = aval_of(x)
+    return aval.vspace_add(x, y) if aval.is_high else add_any_p.bind(x, y)
 
 
 def zeros(aval: Any) -> Any:
     """Zeros of an aval."""
+    if aval.is_high:
+        return aval.vspace_zero()
     if isinstance(aval.dtype, ExtendedDType):
         return Array(aval, np.zeros(aval.shape, aval.dtype.physical_dtype))
     scalar = weak_scalar(0, aval) if aval.weak_type else np.zeros((), aval.dtype)[()]

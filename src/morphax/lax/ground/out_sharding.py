@@ -25,6 +25,11 @@ def check_kind(where: str, sharding: Any) -> None:
     )
 
 
+def says_nothing(sharding: Any) -> bool:
+    """Whether a sharding leaves open how a result is split: it is over no axes of a mesh."""
+    return sharding is None or (isinstance(sharding, NamedSharding) and sharding.mesh.empty)
+
+
 def split_of(where: str, sharding: Any, aval: Any) -> AbstractSharding:
     """What a sharding given by the user says of arrays of an aval.
 

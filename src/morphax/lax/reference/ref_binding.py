@@ -20,10 +20,10 @@ from ...core import (
     AbstractRef,
     Cell,
     Equation,
+    HighTracer,
     NoRule,
     Primitive,
     ReadEffect,
-    StagingTrace,
     Tracer,
     WriteEffect,
     aval_of,
@@ -33,6 +33,7 @@ from ...core import (
     not_batchable,
     not_differentiable,
     not_linear,
+    presented,
 )
 from ...core.effects import Effects
 from ...core.printing import Printer
@@ -61,12 +62,12 @@ class Reference:
 
 
 # The types by which operands are known to be references without asking each for its aval.
-_HOLDERS: set[type] = {Cell}
+_HOLDERS: set[type] = {Cell, HighTracer}
 
 
 def unwrapped(operands: Sequence[Any]) -> list[Any]:
-    """Operands with the contents of references."""
-    return [x.content if isinstance(x, Reference) else x for x in operands]
+    """Operands with the contents of references, and of traced values of high types."""
+    return [x.content if isinstance(x, Reference | HighTracer) else x for x in operands]
 
 
 class TakesReferences(Primitive):
@@ -79,21 +80,25 @@ class TakesReferences(Primitive):
     def bind(self, *operands: Any, **params: Any) -> Any:
         trace = current_trace()
         if _HOLDERS.isdisjoint(map(type, operands)) and trace.parent is None:
-            if type(trace) is StagingTrace or not self.makes_references:
-                return trace.process(self, operands, params)
+            if trace.writes_all or not self.makes_references:
+                return self._shown(trace.process(self, operands, params))
         contents = unwrapped(operands)
         if True not in map(is_reference, contents) and not self.makes_references:
-            return trace.process(self, contents, params)
+            return self._shown(trace.process(self, contents, params))
         if not self.takes_twice:
             _check_distinct(self, contents, params)
-        if type(trace) is StagingTrace:
+        if trace.writes_all:
             return trace.process(self, contents, params)
         return self.carry_out(trace, contents, params)
+
+    def _shown(self, results: Any) -> Any:
+        """Results as users may see them: those of programs may be of high types."""
+        return presented(results) if self.multiple_results else results
 
     def carry_out(self, trace: Trace, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         """Discharge the operation in the current trace."""
         inner, root = _down_to_root(trace)
-        if type(root) is StagingTrace and _concerns_root_only(inner, operands):
+        if root.writes_all and _concerns_root_only(inner, operands):
             if not self.makes_references:
                 return root.process(self, operands, params)
         opened = {id(x): _Opened(inner, root, x) for x in operands if is_reference(x)}
@@ -135,7 +140,7 @@ class _Opened:
     def __init__(self, inner: Sequence[Trace], root: Trace, reference: Any) -> None:
         home = reference.home if type(reference) is Cell else reference._trace
         traces = [*inner, root]
-        if not home.live or not (home in traces or type(root) is StagingTrace):
+        if not home.live or not (home in traces or root.writes_all):
             raise UnexpectedTracerError(_leaked(reference.aval))
         self._reference, self._root = reference, root
         # The traces whose values must not get into the reference.

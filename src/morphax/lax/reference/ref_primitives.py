@@ -13,6 +13,7 @@ from ...core import (
     ShapedArray,
     WriteEffect,
     aval_of,
+    carries_aval,
     current_trace,
     internal_refs,
 )
@@ -65,7 +66,7 @@ class NewRef(Access):
         return AbstractRef(value, memory_space, kind), internal_refs
 
     def discharge(self, value: Any, *, memory_space: Any, kind: Any) -> Cell:
-        held = apart(value) if hasattr(value, "aval") else current_trace().constant(value)
+        held = apart(value) if carries_aval(value) else current_trace().constant(value)
         return Cell(AbstractRef(aval_of(held), memory_space, kind), held)
 
 

@@ -13,7 +13,16 @@ from collections.abc import Sequence
 from typing import Any, final
 
 from ...array import Array
-from ...core import AbstractRef, Cell, Format, HasAval, Layout, StagingTracer, aval_of
+from ...core import (
+    AbstractRef,
+    Cell,
+    Format,
+    HasAval,
+    Layout,
+    StagingTracer,
+    aval_of,
+    presented,
+)
 from ...util.messages import message
 from .ref_access import Transform, add_to, look_up, replace
 from .ref_binding import Reference
@@ -248,10 +257,10 @@ class TransformedRef:
 
 
 def as_references(leaves: Sequence[Any]) -> list[Any]:
-    """Leaves with a `Ref` in place of each cell or variable that stands for a reference."""
+    """Leaves as users may see them: a `Ref` for each cell or variable that is a reference."""
     return [
         Ref(x.aval, x)
         if type(x) is Cell or (type(x) is StagingTracer and type(x.aval) is AbstractRef)
         else x
-        for x in leaves
+        for x in presented(leaves)
     ]

@@ -18,6 +18,7 @@ from ...core import (
     ShapedArray,
     Tracer,
     aval_of,
+    carries_aval,
     like,
     not_batchable,
     not_differentiable,
@@ -37,7 +38,7 @@ from ..elementwise.convert import convert, converted
 from ..ground.axes import canonical_shape, integer
 from ..ground.kinds import NUMBER
 from ..ground.linear_structure import broadcast_in_dim_p
-from ..ground.out_sharding import check_kind
+from ..ground.out_sharding import check_kind, says_nothing
 from ..ground.placing import device_put
 from .resharding import laid_out, resharded
 
@@ -195,7 +196,9 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
         Array([[7., 7., 7.],
                [7., 7., 7.]], dtype=float32, weak_type=True)
     """
-    if sharding is not None and not isinstance(sharding, Sharding):
+    if says_nothing(sharding):
+        sharding = None
+    elif not isinstance(sharding, Sharding):
         check_kind("lax.full, argument sharding", sharding)
     made = _filled(shape, fill_value, dtype, None)
     return made if sharding is None else device_put(made, sharding)
@@ -259,7 +262,7 @@ def full_like(
         fill_value, target = convert(fill_value, target, weak_type=True), None
     if shape is not None:
         return placed_like(x, _filled(shape, fill_value, target, None), fill_value)
-    layout = x.aval.split if hasattr(x, "aval") else None
+    layout = x.aval.split if carries_aval(x) else None
     return placed_like(x, _filled(like.shape, fill_value, target, layout), fill_value)
 
 

@@ -17,6 +17,7 @@ from ...core import (
     Primitive,
     ShapedArray,
     aval_of,
+    carries_aval,
     is_undefined_primal,
     like,
     same_axes,
@@ -300,7 +301,7 @@ def _check_alike(where: str, avals: Sequence[Any], common: Any) -> None:
 
 
 def _checked_operands(where: str, operands: Any) -> list[Any]:
-    values = list(unstack(operands)) if hasattr(operands, "aval") else members(where, operands)
+    values = list(unstack(operands)) if carries_aval(operands) else members(where, operands)
     if not values:
         raise ValueError(
             message(
@@ -338,7 +339,7 @@ def concatenate(operands: Any, dimension: int) -> Any:
     """
     values = _checked_operands("lax.concatenate", operands)
     place = integer("lax.concatenate, argument dimension", dimension)
-    if len(values) == 1 and hasattr(values[0], "aval"):
+    if len(values) == 1 and carries_aval(values[0]):
         return values[0]
     return concatenate_p.bind(*values, dimension=place)
 

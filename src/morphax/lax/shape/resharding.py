@@ -24,7 +24,7 @@ from ...runtime.current_mesh import mesh_with_axes
 from ...runtime.named_sharding import NamedSharding, named
 from ...util.messages import message
 from ..elementwise.convert import as_weak_as
-from ..ground.out_sharding import check_kind, split_of
+from ..ground.out_sharding import check_kind, says_nothing, split_of
 
 
 @final
@@ -111,7 +111,7 @@ def laid_out(where: str, x: Any, out_sharding: Any) -> Any:
         x: its result.
         out_sharding: a `jax.P` over the current mesh, or a `jax.NamedSharding`.
     """
-    if out_sharding is None:
+    if says_nothing(out_sharding):
         return x
     return resharded(x, split_of(f"{where}, argument out_sharding", out_sharding, aval_of(x)))
 
@@ -152,6 +152,8 @@ def tied(x: Any, aval: Any) -> Any:
     Raises:
         ValueError: if it varies over an axis of the mesh along which that is the same for all.
     """
+    if aval.is_high:
+        return x
     x = as_weak_as(x, aval)
     own = aval_of(x)
     if not (aval.is_on_mesh or own.is_on_mesh):

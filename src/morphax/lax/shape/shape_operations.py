@@ -21,6 +21,7 @@ from ...core import (
     Primitive,
     ShapedArray,
     aval_of,
+    carries_aval,
     like,
     same_axes,
     without_axes,
@@ -379,7 +380,7 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
 
 def _is_array(x: Any) -> bool:
     """Whether `x` is an array or tracer already, so that it may be returned as it is."""
-    return hasattr(x, "aval")
+    return carries_aval(x)
 
 
 def _check_permutation(where: str, permutation: Sequence[int], x: Any) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from .... import dtypes, tree
 from .... import numpy as jnp
-from ....core import aval_of, is_value
+from ....core import aval_of, carries_aval, is_value
 from ....errors import ShapeError
 from ....lax.elementwise.convert import convert
 from ....numpy.operands import as_array, inexact_type
@@ -87,7 +87,7 @@ def operator_of(where: str, argument: str, value: Any) -> Operator:
     """A function of trees from a function, or from a square matrix."""
     if callable(value):
         return value
-    if not (is_value(value) or hasattr(value, "aval")):
+    if not (is_value(value) or carries_aval(value)):
         raise TypeError(
             message(
                 f"{where}, argument {argument}",

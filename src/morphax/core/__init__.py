@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING
 
 from ..errors import InconclusiveDimensionOperation, JaxprTypeError
 from ..util.on_demand import on_demand as _on_demand
+from .abstract_token import AbstractToken, abstract_token
 from .atoms import Atom, DropVar, Literal, Var
 from .aval import (
-    AbstractToken,
     AbstractValue,
     DType,
     HasAval,
     Operand,
     Param,
     ShapedArray,
-    abstract_token,
     like,
 )
 from .axes import (
@@ -40,6 +39,7 @@ from .captures import (
     with_operands,
 )
 from .check import check_jaxpr
+from .closing import check_closed, close, close_open
 from .compile_time import ensure_compile_time_eval
 from .debug_info import DebugInfo, unknown_function
 from .dims import max_dim, min_dim
@@ -98,9 +98,6 @@ from .staging import (
     StagingTrace,
     StagingTracer,
     call_program,
-    check_closed,
-    close,
-    close_open,
     literalable_types,
     stage,
     stage_closed,

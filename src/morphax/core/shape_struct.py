@@ -9,6 +9,7 @@ from typing import Any, final
 from .. import dtypes
 from ..util.messages import described, message
 from .aval import AbstractValue
+from .manual_axis_type import ManualAxisType
 from .layout import Format
 
 _FIELDS = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type", "is_ref")
@@ -79,6 +80,8 @@ class ShapeDtypeStruct:
         is_open = isinstance(x, AbstractValue) and getattr(x, "split", None) is None
         if is_open or not getattr(x, "committed", True):
             found.pop("sharding", None)
+        if found.get("manual_axis_type") == ManualAxisType():
+            found.pop("manual_axis_type")
         if not {"shape", "dtype"} <= found.keys():
             raise TypeError(
                 message(

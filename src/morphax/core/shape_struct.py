@@ -9,8 +9,8 @@ from typing import Any, final
 from .. import dtypes
 from ..util.messages import described, message
 from .aval import AbstractValue
-from .manual_axis_type import ManualAxisType
 from .layout import Format
+from .manual_axis_type import ManualAxisType
 
 _FIELDS = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type", "is_ref")
 

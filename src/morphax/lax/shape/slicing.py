@@ -46,6 +46,7 @@ class Slice(Primitive):
 
     name = "slice"
     linear = True
+    reads = "elsewhere"
 
     def abstract_eval(
         self, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any
@@ -130,6 +131,7 @@ class Pad(Primitive):
 
     name = "pad"
     linear = True
+    reads = "elsewhere"
 
     def abstract_eval(self, x: Any, padding_value: Any, *, padding_config: Any) -> ShapedArray:
         _check_padding(x, padding_value, padding_config)

@@ -208,6 +208,7 @@ class Config:
     cpu_enable_async_dispatch: bool = option(
         True, "Return from CPU programs before they have finished.", inert=True
     )
+    cut_fusions: bool = option(True, "Compute no value of a chain too often.", trace=True)
     keep_freed_memory: bool = option(True, "Let the C library keep large results that are freed.")
     cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(
         "gloo", "How CPU processes communicate."
@@ -263,9 +264,7 @@ class Config:
     persistent_cache_min_compile_time_secs: float = option(
         0.0, "Keep what took this long to compile."
     )
-    persistent_cache_min_entry_size_bytes: int = option(
-        0, "Keep only programs of at least this size."
-    )
+    persistent_cache_min_entry_size_bytes: int = option(0, "Keep programs of at least this size.")
     persistent_cache_enable_xla_caches: str = option(
         "xla_gpu_per_fusion_autotune_cache_dir",
         "Accepted: XLA's own caches are not kept.",

@@ -209,6 +209,9 @@ class Primitive:
     only_transposed: ClassVar[bool] = False
     # Whether its rules say themselves how results are on a mesh, as those with programs do.
     typed_on_mesh: ClassVar[bool] = False
+    # Which elements of operands an element of the result is made of: those at its own place
+    # ("alike"), one that lies "elsewhere"; any number if left out (`engines.xla.fusion_cuts`).
+    reads: ClassVar[str | None] = None
     # Whether result i is of operand i alone, so that operands may vary over different mesh axes.
     separate: ClassVar[bool] = False
 

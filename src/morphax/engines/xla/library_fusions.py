@@ -33,8 +33,8 @@ _ELEMENTWISE: Final = (
 ).split()
 _STRUCTURAL: Final = (
     "broadcast_in_dim case concatenate constant dynamic_slice dynamic_update_slice gather if iota "
-    "optimization_barrier pad reduce reshape return reverse rng_bit_generator scatter slice sort "
-    "transpose while"
+    "optimization_barrier pad reduce replica_id reshape return reverse rng_bit_generator scatter "
+    "slice sort transpose while"
 ).split()
 _DECOMPOSED: Final = (
     "acos acosh asin asinh atan atanh bessel_i1e cosh digamma erf erf_inv erfc lgamma next_after "

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, final
 
+from ...config import current as current_config
+from ...core import Jaxpr
 from ...runtime.places import Places
 
 # Larger constants bloat the text and are copied by the compiler; they are passed as operands.
@@ -83,6 +85,10 @@ class Module:
         # Of values that depend on the platform alone, by name: their one element for each.
         self.elements: dict[str, Mapping[str, Any]] = {}
         self.guards_extremes = False
+        # Whether values that would be computed too often are brought to memory; what is known of
+        # programs to this end.
+        self.cuts_fusions = current_config().cut_fusions
+        self.cuts: dict[Jaxpr, Any] = {}
         # Whether it calls what this process alone knows.
         self.is_local = False
         self.functions: list[str] = []

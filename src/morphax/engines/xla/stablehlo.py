@@ -17,6 +17,7 @@ from ...core import Equation, Jaxpr, Literal, abstract_token, has_ordered
 from ...core.dims import SymbolicDim
 from ...core.source_info import scope_path
 from .annotations import as_typed
+from .fusion_cuts import cuts_of, in_memory
 from .key_data_lowering import lower_on_key_data, takes_key_data
 from .literals import dense_text, held, host_constant, quoted
 from .literals import element_type as element_type
@@ -231,7 +232,7 @@ class Builder(SizeVerbs):
         def read(atom: Any) -> Value:
             return self.constant(atom.val, atom.aval) if type(atom) is Literal else env[atom]
 
-        outer = self.attributes
+        outer, cuts = self.attributes, cuts_of(self.module, jaxpr)
         lowered = self._on_each_platform if self.module.written_for is None else self._lowered
         for eqn in jaxpr.eqns:
             start = len(self.lines)
@@ -239,10 +240,8 @@ class Builder(SizeVerbs):
                 self.attributes = notes_of(eqn.name_stack) or outer
             outs = tuple([v.aval for v in eqn.outvars])
             results = self._typed(outs, lowered(eqn, [read(a) for a in eqn.invars]))
-            if len(outs) == 1:
-                (env[eqn.outvars[0]],) = results
-            else:
-                env.update(zip(eqn.outvars, results, strict=True))
+            for var, x in zip(eqn.outvars, results, strict=True):
+                env[var] = in_memory(self, x) if var in cuts else x
             self.attributes = outer
             if self.module.locations:
                 self._locate(max(start, self._located), eqn)

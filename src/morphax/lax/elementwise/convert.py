@@ -67,6 +67,7 @@ class ConvertElementType(Primitive):
     """The operand in `new_dtype`, converted by value."""
 
     name = "convert_element_type"
+    reads = "alike"
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         shown = sorted(params.items())

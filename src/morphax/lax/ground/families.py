@@ -43,6 +43,7 @@ class Elementwise(Primitive):
     """
 
     accepts: ClassVar[DtypeKind] = NUMBER
+    reads = "alike"
     numpy: ClassVar[Callable[..., Any]]
     stablehlo: ClassVar[str]
     slots: ClassVar[tuple[str, ...]] = ("d_x", "d_y", "d_z")

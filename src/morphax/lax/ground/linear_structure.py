@@ -72,6 +72,7 @@ class BroadcastInDim(Primitive):
 
     name = "broadcast_in_dim"
     linear = True
+    reads = "elsewhere"
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The shape is that of the result."""
@@ -264,6 +265,7 @@ class Transpose(Primitive):
 
     name = "transpose"
     linear = True
+    reads = "elsewhere"
 
     def abstract_eval(self, x: Any, *, permutation: Any) -> ShapedArray:
         if sorted(permutation) != list(range(x.ndim)):
@@ -312,6 +314,7 @@ class AddAny(Primitive):
 
     name = "add_any"
     linear = True
+    reads = "alike"
 
     def abstract_eval(self, x: Any, y: Any) -> Any:
         assert (x.shape, x.dtype) == (y.shape, y.dtype), f"tangents differ: {x} and {y}"

@@ -49,6 +49,7 @@ class DynamicSlice(Primitive):
     """The block of an array, of a fixed size, that starts at a given place."""
 
     name = "dynamic_slice"
+    reads = "elsewhere"
 
     def abstract_eval(self, x: Any, *starts: Any, slice_sizes: Any) -> ShapedArray:
         check_starts("lax.dynamic_slice", x, starts)
@@ -108,6 +109,7 @@ class DynamicUpdateSlice(Primitive):
     """An array with the block that starts at a given place replaced."""
 
     name = "dynamic_update_slice"
+    reads = "elsewhere"
 
     def abstract_eval(self, x: Any, update: Any, *starts: Any) -> ShapedArray:
         where = "lax.dynamic_update_slice"

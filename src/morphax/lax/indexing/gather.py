@@ -59,6 +59,7 @@ class Gather(Primitive):
     """Windows of an array, collected from the places that indices name."""
 
     name = "gather"
+    reads = "elsewhere"
 
     def abstract_eval(
         self,

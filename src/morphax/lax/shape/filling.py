@@ -143,6 +143,7 @@ class Copy(Primitive):
 
     name = "copy"
     linear = True
+    reads = "alike"
 
     def abstract_eval(self, x: Any) -> ShapedArray:
         return like(x)

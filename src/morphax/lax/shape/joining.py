@@ -38,6 +38,7 @@ class Concatenate(Primitive):
 
     name = "concatenate"
     linear = True
+    reads = "elsewhere"
     key_use = "joins"
 
     def abstract_eval(self, *avals: Any, dimension: Any) -> ShapedArray:
@@ -87,6 +88,7 @@ class Split(Primitive):
     name = "split"
     linear = True
     multiple_results = True
+    reads = "elsewhere"
 
     def abstract_eval(self, x: Any, *, sizes: Any, axis: Any) -> list[ShapedArray]:
         if any([n < 0 for n in sizes]) or sum(sizes) != x.shape[axis]:
@@ -149,6 +151,7 @@ class Stack(Primitive):
 
     name = "stack"
     linear = True
+    reads = "elsewhere"
     key_use = "joins"
 
     def abstract_eval(self, *avals: Any, axis: Any) -> ShapedArray:
@@ -189,6 +192,7 @@ class Unstack(Primitive):
     name = "unstack"
     linear = True
     multiple_results = True
+    reads = "elsewhere"
 
     def abstract_eval(self, x: Any, *, axis: Any) -> list[ShapedArray]:
         part = like(x, shape=(*x.shape[:axis], *x.shape[axis + 1 :]))
@@ -226,6 +230,7 @@ class Tile(Primitive):
 
     name = "tile"
     linear = True
+    reads = "elsewhere"
 
     def abstract_eval(self, x: Any, *, reps: Any) -> ShapedArray:
         if any([n < 0 for n in reps]):

@@ -42,6 +42,7 @@ class Reshape(Primitive):
 
     name = "reshape"
     linear = True
+    reads = "elsewhere"
 
     def abstract_eval(
         self, x: Any, *, new_sizes: Any, dimensions: Any, sharding: Any
@@ -117,6 +118,7 @@ class Squeeze(Primitive):
 
     name = "squeeze"
     linear = True
+    reads = "elsewhere"
 
     def abstract_eval(self, x: Any, *, dimensions: Any) -> ShapedArray:
         if any([x.shape[d] != 1 for d in dimensions]):
@@ -166,6 +168,7 @@ class Rev(Primitive):
 
     name = "rev"
     linear = True
+    reads = "elsewhere"
 
     def abstract_eval(self, x: Any, *, dimensions: Any) -> ShapedArray:
         if len(set(dimensions)) < len(dimensions) or not all([0 <= d < x.ndim for d in dimensions]):

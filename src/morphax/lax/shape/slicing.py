@@ -50,6 +50,7 @@ class Slice(Primitive):
 
     name = "slice"
     linear = True
+    reads = "elsewhere"
 
     def abstract_eval(
         self, x: Any, *, start_indices: Any, limit_indices: Any, strides: Any
@@ -147,6 +148,7 @@ class Pad(Primitive):
 
     name = "pad"
     linear = True
+    reads = "elsewhere"
 
     def abstract_eval(self, x: Any, padding_value: Any, *, padding_config: Any) -> ShapedArray:
         _check_padding(x, padding_value, padding_config)

@@ -29,6 +29,7 @@ class StopGradient(Primitive):
     """x, for whose derivative zero is taken."""
 
     name = "stop_gradient"
+    reads = "alike"
     transpose = not_linear("its tangent is always zero")
 
     def abstract_eval(self, x: Any) -> Any:

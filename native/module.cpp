@@ -13,6 +13,7 @@
 #include "lapack.h"
 #include "random.h"
 #include "replay.h"
+#include "small_programs.h"
 #include "sparse_products.h"
 #include "tree.h"
 
@@ -48,4 +49,6 @@ NB_MODULE(_native, module) {
   morphax::random::bind(random);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
+  nanobind::module_ small = module.def_submodule("small_programs", "Programs on few numbers.");
+  morphax::small_programs::bind(small);
 }

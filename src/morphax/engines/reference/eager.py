@@ -18,9 +18,8 @@ import numpy as np
 from ... import errors
 from ...array import Array
 from ...array.colocation import placement_of
-from ...config import Config
+from ...config import Config, state
 from ...config import current as current_config
-from ...config import state
 from ...core import (
     Primitive,
     ShapedArray,

@@ -9,7 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
-from ...core import AbstractValue, Primitive, infer
+from ...core import Primitive, infer
 from ...runtime.current_mesh import mesh_with_axes
 from ...runtime.named_sharding import named
 from ...util.host_memory import MANY, pooled

@@ -34,6 +34,7 @@ class Concatenate(Primitive):
     """Arrays one after the other along an axis that they have."""
 
     name = "concatenate"
+    moves = True
     linear = True
     key_use = "joins"
 
@@ -79,6 +80,7 @@ class Split(Primitive):
     """Consecutive parts of an array along an axis."""
 
     name = "split"
+    moves = True
     linear = True
     multiple_results = True
 
@@ -136,6 +138,7 @@ class Stack(Primitive):
     """Arrays of one shape, one after the other along a new axis."""
 
     name = "stack"
+    moves = True
     linear = True
     key_use = "joins"
 
@@ -172,6 +175,7 @@ class Unstack(Primitive):
     """The members of an array along an axis, which they lack."""
 
     name = "unstack"
+    moves = True
     linear = True
     multiple_results = True
 
@@ -206,6 +210,7 @@ class Tile(Primitive):
     """An array repeated whole, `reps` times along each axis."""
 
     name = "tile"
+    moves = True
     linear = True
 
     def abstract_eval(self, x: Any, *, reps: Any) -> ShapedArray:

@@ -39,6 +39,7 @@ class Reshape(Primitive):
     """The same elements in another shape, read with the axes in the order `dimensions`."""
 
     name = "reshape"
+    moves = True
     linear = True
 
     def abstract_eval(
@@ -105,6 +106,7 @@ class Squeeze(Primitive):
     """Leave out axes of size 1."""
 
     name = "squeeze"
+    moves = True
     linear = True
 
     def abstract_eval(self, x: Any, *, dimensions: Any) -> ShapedArray:
@@ -149,6 +151,7 @@ class Rev(Primitive):
     """Reverse the order of elements along axes."""
 
     name = "rev"
+    moves = True
     linear = True
 
     def abstract_eval(self, x: Any, *, dimensions: Any) -> ShapedArray:

@@ -45,6 +45,7 @@ class Slice(Primitive):
     """The elements ``start, start + stride, …`` below `limit`, along each axis."""
 
     name = "slice"
+    moves = True
     linear = True
 
     def abstract_eval(
@@ -129,6 +130,7 @@ class Pad(Primitive):
     """Surround and interleave the elements of an array with a padding value, or cut some off."""
 
     name = "pad"
+    moves = True
     linear = True
 
     def abstract_eval(self, x: Any, padding_value: Any, *, padding_config: Any) -> ShapedArray:

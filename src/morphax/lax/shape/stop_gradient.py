@@ -28,6 +28,7 @@ class StopGradient(Primitive):
     """x, for whose derivative zero is taken."""
 
     name = "stop_gradient"
+    moves = True
     transpose = not_linear("its tangent is always zero")
 
     def abstract_eval(self, x: Any) -> Any:

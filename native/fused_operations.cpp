@@ -57,6 +57,12 @@ MORPHAX_UNARY(neg_u32, u32, u32, u32{0} - x)
 MORPHAX_UNARY(abs_f32, f32, f32, __builtin_fabsf(x))
 MORPHAX_UNARY(square_f32, f32, f32, x* x)
 MORPHAX_UNARY(floor_f32, f32, f32, __builtin_floorf(x))
+MORPHAX_UNARY(ceil_f32, f32, f32, __builtin_ceilf(x))
+MORPHAX_UNARY(rint_f32, f32, f32, __builtin_rintf(x))
+MORPHAX_UNARY(is_finite_f32, f32, u32, (bits_as<u32>(x) & 0x7f800000) != 0x7f800000)
+MORPHAX_UNARY(sign_f32, f32, f32, x != x ? x : x == 0 ? x : __builtin_copysignf(1, x))
+MORPHAX_UNARY(sign_i32, i32, i32, (x > 0) - (x < 0))
+MORPHAX_UNARY(abs_i32, i32, u32, x < 0 ? u32{0} - static_cast<u32>(x) : static_cast<u32>(x))
 MORPHAX_UNARY(sqrt_f32, f32, f32, __builtin_sqrtf(x))
 
 // NaN if either is; of 0 and -0, 0 is the larger one.
@@ -65,6 +71,14 @@ MORPHAX_INLINE f32 larger(f32 x, f32 y) {
 }
 MORPHAX_BINARY(max_f32, f32, f32, larger(x, y))
 MORPHAX_BINARY(min_f32, f32, f32, -larger(-x, -y))
+MORPHAX_BINARY(rem_f32, f32, f32, std::fmod(x, y))
+
+// Of integers, truncated; by zero, all bits are set, and the remainder is the dividend.
+MORPHAX_BINARY(div_i32, i32, i32,
+               y == 0    ? -1
+               : y == -1 ? static_cast<i32>(u32{0} - static_cast<u32>(x))
+                         : x / y)
+MORPHAX_BINARY(rem_i32, i32, i32, y == 0 ? x : y == -1 ? 0 : x % y)
 MORPHAX_BINARY(max_i32, i32, i32, x > y ? x : y)
 MORPHAX_BINARY(min_i32, i32, i32, x < y ? x : y)
 MORPHAX_BINARY(max_u32, u32, u32, x > y ? x : y)
@@ -107,6 +121,25 @@ void select(std::size_t count, const void* a, const void* b, const void* c, void
   for (std::size_t i = 0; i < count; ++i) results[i] = which[i] ? yes[i] : no[i];
 }
 
+// Towards zero, at the ends of the range what is beyond, and 0 for NaN.
+MORPHAX_UNARY(i32_of_f32, f32, i32,
+              x != x              ? 0
+              : x >= 2147483648.f ? std::numeric_limits<i32>::max()
+              : x < -2147483648.f ? std::numeric_limits<i32>::min()
+                                  : static_cast<i32>(x))
+
+template <typename T, T (*larger)(T, T), T (*smaller)(T, T)>
+void clamp(std::size_t count, const void* a, const void* b, const void* c, void* out) {
+  const auto *low = static_cast<const T*>(a), *xs = static_cast<const T*>(b);
+  const auto* high = static_cast<const T*>(c);
+  auto* results = static_cast<T*>(out);
+  for (std::size_t i = 0; i < count; ++i) results[i] = smaller(larger(low[i], xs[i]), high[i]);
+}
+f32 larger_f32(f32 x, f32 y) { return larger(x, y); }
+f32 smaller_f32(f32 x, f32 y) { return -larger(-x, -y); }
+i32 larger_i32(i32 x, i32 y) { return x > y ? x : y; }
+i32 smaller_i32(i32 x, i32 y) { return x < y ? x : y; }
+
 MORPHAX_UNARY(erf_inv_f32, f32, f32, inverse_erf(x))
 
 // The C library's function in double precision, which Python has too.
@@ -121,6 +154,18 @@ constexpr Operation kOperations[] = {
     {"abs_float32", 1, abs_f32},
     {"square_float32", 1, square_f32},
     {"floor_float32", 1, floor_f32},
+    {"ceil_float32", 1, ceil_f32},
+    {"round_even_float32", 1, rint_f32},
+    {"is_finite_float32", 1, is_finite_f32},
+    {"sign_float32", 1, sign_f32},
+    {"sign_int32", 1, sign_i32},
+    {"abs_int32", 1, abs_i32},
+    {"rem_float32", 2, rem_f32},
+    {"rem_int32", 2, rem_i32},
+    {"div_int32", 2, div_i32},
+    {"clamp_float32", 3, clamp<f32, larger_f32, smaller_f32>},
+    {"clamp_int32", 3, clamp<i32, larger_i32, smaller_i32>},
+    {"int32_of_float32", 1, i32_of_f32},
     {"sqrt_float32", 1, sqrt_f32},
     {"erf_float32", 1, erf_f32},
     {"erf_inv_float32", 1, erf_inv_f32},

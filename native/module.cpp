@@ -14,6 +14,7 @@
 #include "lapack.h"
 #include "random.h"
 #include "replay.h"
+#include "small_programs.h"
 #include "sparse_products.h"
 #include "tree.h"
 
@@ -22,7 +23,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 16;
+  module.attr("interface") = 17;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -50,4 +51,6 @@ NB_MODULE(_native, module) {
   morphax::gamma::bind(random);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
+  nanobind::module_ small = module.def_submodule("small_programs", "Programs on few numbers.");
+  morphax::small_programs::bind(small);
 }

@@ -17,6 +17,7 @@ namespace {
 
 // Integers below it are held by every integer dtype; the twin calls them `_SMALL`.
 constexpr long kSmall = 128;
+constexpr int kMostNested = 4;
 
 // The classes and functions of the Python side; see `install`.  Never given back.
 struct Core {
@@ -67,6 +68,16 @@ bool is_scalar(PyObject* x) {
          PyComplex_CheckExact(x);
 }
 
+// Whether it is a list or tuple with an array among its members, or theirs.
+bool holds_operands(PyObject* x, int depth = 0) {
+  if ((!PyList_CheckExact(x) && !PyTuple_CheckExact(x)) || depth == kMostNested) return false;
+  for (Py_ssize_t i = 0; i < length(x); ++i) {
+    PyObject* member = item(x, i);
+    if (Py_IS_TYPE(member, core.array) || holds_operands(member, depth + 1)) return true;
+  }
+  return false;
+}
+
 // A program's operand of a Python scalar.
 nb::object array_of_scalar(PyObject* x, PyObject* aval) {
   auto* dtype = reinterpret_cast<PyArray_Descr*>(core.dtype(aval));
@@ -80,10 +91,30 @@ bool is_small(PyObject* integer) {
   return overflow == 0 && 0 <= value && value < kSmall;
 }
 
+// Whether an argument may be an operand: any, one that is or holds an array, or none.
+enum class Role { kOperand, kArray, kStatic };
+
+bool read(PyObject* x, Role role, References& signature, References& inputs);
+
+// The kind of a list or tuple of operands, and what a program depends on of each.
+bool read_members(PyObject* x, References& signature, References& inputs) {
+  References members;
+  members.push(reinterpret_cast<PyObject*>(Py_TYPE(x)));
+  for (Py_ssize_t i = 0; i < length(x); ++i) {
+    // Another thread may change a list while an array is fetched.
+    const nb::object member = nb::borrow(item(x, i));
+    if (!read(member.ptr(), Role::kOperand, members, inputs)) return false;
+  }
+  signature.push(tuple_of(members.data(), members.size()));
+  return true;
+}
+
+Role role_in(PyObject* number) { return static_cast<Role>(PyLong_AsLong(number)); }
+
 // What a program depends on of an argument; numbers go to `inputs`.  False if the call cannot be
 // replayed.
-bool read(PyObject* x, bool may_be_operand, References& signature, References& inputs) {
-  if (may_be_operand && Py_IS_TYPE(x, core.array)) {
+bool read(PyObject* x, Role role, References& signature, References& inputs) {
+  if (role != Role::kStatic && Py_IS_TYPE(x, core.array)) {
     if (core.committed(x) != Py_False) return false;
     PyObject* host = core.host(x);
     if (host == Py_None) {
@@ -94,13 +125,14 @@ bool read(PyObject* x, bool may_be_operand, References& signature, References& i
     signature.push(core.aval(x));
     return true;
   }
-  if (may_be_operand && is_scalar(x)) {
+  if (role == Role::kOperand && is_scalar(x)) {
     if (PyLong_CheckExact(x) && !is_small(x)) return false;
     nb::object aval = call(core.aval_of, x);
     inputs.push(array_of_scalar(x, aval.ptr()));
     signature.push(std::move(aval));
     return true;
   }
+  if (role != Role::kStatic && holds_operands(x)) return read_members(x, signature, inputs);
   if (!is_constant(x)) return false;
   const nb::object key = keys::key_of(x);
   if (!key.is_valid()) return false;
@@ -155,19 +187,22 @@ nb::object run(PyObject* known, const References& inputs) {
 
 // The result of a call; None where the function itself is to run, NotImplemented if no program is
 // known yet.
-nb::object known_result(PyObject* programs, Py_ssize_t operands, PyObject* named_operands,
-                        PyObject* args, PyObject* kwargs) {
+nb::object known_result(PyObject* programs, PyObject* positions, PyObject* roles, PyObject* args,
+                        PyObject* kwargs) {
   const nb::object config = context.eager_settings();
   if (!allow_short_ways(config)) return nb::none();
   References signature, inputs, names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
-    if (!read(PyTuple_GET_ITEM(args, i), i < operands, signature, inputs)) return nb::none();
+    const bool has_role = i < PyTuple_GET_SIZE(positions);
+    const Role role = has_role ? role_in(PyTuple_GET_ITEM(positions, i)) : Role::kStatic;
+    if (!read(PyTuple_GET_ITEM(args, i), role, signature, inputs)) return nb::none();
   }
   PyObject *name = nullptr, *value = nullptr;
   for (Py_ssize_t position = 0; PyDict_Next(kwargs, &position, &name, &value);) {
-    const int is_operand = PySet_Contains(named_operands, name);
-    check_status(is_operand);
-    if (!read(value, is_operand == 1, signature, inputs)) return nb::none();
+    PyObject* known = PyDict_GetItemWithError(roles, name);
+    if (known == nullptr && PyErr_Occurred()) throw nb::python_error();
+    const Role role = known == nullptr ? Role::kStatic : role_in(known);
+    if (!read(value, role, signature, inputs)) return nb::none();
     names.push(name);
   }
   References parts;
@@ -217,8 +252,7 @@ PyObject* known_application_of_python(PyObject*, PyObject* const* arguments, Py_
 
 PyObject* known_result_of_python(PyObject*, PyObject* const* arguments, Py_ssize_t) {
   return guarded([&] {
-    const Py_ssize_t operands = PyLong_AsSsize_t(arguments[1]);
-    return known_result(arguments[0], operands, arguments[2], arguments[3], arguments[4]);
+    return known_result(arguments[0], arguments[1], arguments[2], arguments[3], arguments[4]);
   });
 }
 

@@ -1,4 +1,4 @@
-"""Calls of every public function of `numpy`, `nn` and `lax` on small operands: warm, new, traced."""
+"""Calls of each public function of `numpy`, `nn` and `lax`, few numbers: warm, new, traced."""
 
 from __future__ import annotations
 

@@ -19,6 +19,10 @@ keyword arguments:
                      alone, or `None`.  Optional: decides once what `evaluate` decides each time.
 `fused`              avals, params → the name of the compiled operation that gives the same bits, as
                      one step of a chain of operations (`engines/reference/fusion.py`), or `None`.
+`moves`              Whether each element of the results is one of the operands', and which one
+                     depends on avals and params alone (`engines/reference/small_programs.py`).
+`folds`              aval, params → ``"fold"`` or ``"accumulate"``, the name of the operation that
+                     combines elements, and the axes along which; for programs on few numbers.
 `execute`            Arrays → Array(s), if eager mode should not use `evaluate` (programs, say).
 `lower`              StableHLO: a builder, the result's aval(s), operand values → result value(s).
 `to_loops`           Loop programs (`engines.loops`): a builder, the result's aval(s), operand
@@ -222,6 +226,8 @@ class Primitive:
     to_loops: Callable[..., Any] | None = None
     kernel: Callable[..., Callable[..., Any] | None] | None = None
     fused: Callable[..., str | None] | None = None
+    folds: Callable[..., tuple[str, str, Sequence[int]]] | None = None
+    moves: ClassVar[bool] = False
     execute: Callable[..., Any] | None = None
     interpret: Callable[..., Any] | None = None
     axis_flow: Callable[..., AxisFlow] | None = None

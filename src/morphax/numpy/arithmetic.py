@@ -275,6 +275,14 @@ def _known_integer(x: Any) -> int | None:
     return int(x) if is_scalar else None
 
 
+def _integer_power_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
+    # The bits of an exponent are those of a number without sign.
+    working = np.dtype(f"u{dtype.name.removeprefix('u')}")
+    x, y = (v.astype(dtype).view(working) for v in (x, y))
+    return np.asarray(np.power(x, y)).view(dtype)
+
+
+@replayed(2, in_place_of_loops=_integer_power_of_numpy)
 def _integer_power(x: Any, y: Any) -> Any:
     """Integers raised to integers by repeated squaring; truth values are 0 and 1."""
     dtype = _INT32 if _is_bool(x) else aval_of(x).dtype

@@ -11,12 +11,26 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..lax.shape.common_shapes import broadcast_shapes
 from ..util.messages import described, message
 from .operands import promoted
 from .shaping import broadcast_to
 
 
+def _gcd_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
+    return np.gcd(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
+
+
+def _lcm_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
+    x, y = (np.abs(v.astype(dtype, copy=False)) for v in (x, y))
+    divisor = np.gcd(x, y)
+    divisor = np.where(divisor == 0, divisor.dtype.type(1), divisor)
+    # What is left without the remainder divides exactly.
+    return np.floor_divide(x - np.fmod(x, divisor), divisor) * y
+
+
+@replayed(2, in_place_of_loops=_gcd_of_numpy)
 def gcd(x1: Any, x2: Any) -> Any:
     """The greatest common divisor of integers, element by element.
 
@@ -37,6 +51,7 @@ def gcd(x1: Any, x2: Any) -> Any:
     return _gcd(*_integers("gcd", x1, x2))
 
 
+@replayed(2, in_place_of_loops=_lcm_of_numpy)
 def lcm(x1: Any, x2: Any) -> Any:
     """The least common multiple of integers, element by element; 0 where one is 0.
 

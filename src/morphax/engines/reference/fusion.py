@@ -19,7 +19,9 @@ from ...core import Atom, Equation, Literal, Var, aval_of
 from ...util.compiled import part
 
 native: Any = part("fused")
-_OPERATIONS: Set[str] = native.operations if native is not None else frozenset()
+OPERATIONS: Set[str] = native.operations if native is not None else frozenset()
+DRAW = "random_bits_uint32"
+"""The operation that draws from a key."""
 _SHORTEST = 2
 # Of keys, numbers and flags, as arrays.
 _DTYPES = {dtype: np.dtype(dtype).num for dtype in ("bool", "float32", "int32", "uint32")}
@@ -50,7 +52,7 @@ class Chain:
             for atom in eqn.invars:
                 if type(atom) is Literal and id(atom) not in registers:
                     registers[id(atom)] = len(registers)
-                    constants.append(_word(atom))
+                    constants.append(word_of(atom))
         steps = []
         for name, eqn in self.equations:
             steps.append((name, tuple([registers[id(a)] for a in eqn.invars])))
@@ -65,7 +67,7 @@ class Chain:
 
 def single_operation(name: str, x: Any) -> Callable[..., Any] | None:
     """A compiled operation on arrays of the aval `x` alone, `None` where its twin is to work."""
-    if name not in _OPERATIONS:
+    if name not in OPERATIONS:
         return None
     dtype = _DTYPES[dtype_name(x.dtype)]
     made: Callable[..., Any] = native.make(
@@ -84,7 +86,7 @@ def _dtype(v: Var) -> int:
     return _DTYPES.get(dtype_name(aval_of(v).dtype), _KEYS)
 
 
-def _word(literal: Literal) -> int:
+def word_of(literal: Literal) -> int:
     """The bits of a number, or a truth value as 0 or 1."""
     number = np.asarray(literal.val, literal.aval.dtype)
     return int(number) if number.dtype == bool else int(number.view(np.uint32))
@@ -105,7 +107,7 @@ def chains(
     for eqn in equations:
         if eqn.outvars[0] in constants:
             continue
-        name = _operation(eqn)
+        name = operation_of(eqn)
         if name is None or shape != aval_of(eqn.outvars[0]).shape:
             runs.append([])
         shape = aval_of(eqn.outvars[0]).shape if name is not None else None
@@ -119,13 +121,13 @@ def chains(
     return parts[::-1]
 
 
-def _operation(eqn: Equation) -> str | None:
+def operation_of(eqn: Equation) -> str | None:
     """The name of the compiled operation that an equation is, if there is one."""
     fused = eqn.primitive.fused
-    if fused is None or not _OPERATIONS:
+    if fused is None or not OPERATIONS:
         return None
     name: str | None = fused(*[a.aval for a in eqn.invars], **eqn.params)
-    return name if name in _OPERATIONS else None
+    return name if name in OPERATIONS else None
 
 
 def _chain(run: Sequence[tuple[str, Equation]], read_later: Set[Any]) -> Chain:

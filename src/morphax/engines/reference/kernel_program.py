@@ -19,9 +19,10 @@ from ...core.staging import stage_closed
 from ...core.values import host_value
 from ...util.host_memory import pooled
 from .float_errors import ignore_float_errors, restore_float_errors
-from .fusion import Chain, chains
+from .fusion import Chain
 from .kernels import Collect, KernelCall, are_large, kernel_or_rule
 from .repeats import without_repeats
+from .small_programs import SmallProgram, parts_of
 
 _LARGEST_CONSTANT = 4096
 
@@ -101,11 +102,13 @@ def _function(
     for var, result in constants.items():
         define(result, var)
     lines = [f"def program({operands}):"]
-    for item in chains(jaxpr.eqns, jaxpr.outvars, constants):
+    for item in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
         equations, inputs, outputs = _parts(item)
-        space[kernel := f"k{len(space)}"] = item.kernel() if type(item) is Chain else _kernel(item)
+        space[kernel := f"k{len(space)}"] = (
+            _kernel(item) if type(item) is Equation else item.kernel()
+        )
         call = f"{kernel}({', '.join([name_of(a) for a in inputs])})"
-        if type(item) is not Chain:
+        if type(item) is Equation:
             call = _as_arrays(call, item)
         lines.append(f"    {', '.join([name_of(v) for v in outputs])} = {call}")
         done = [v for eqn in equations for v in last_uses.get(eqn, ()) if v not in constants]
@@ -120,10 +123,15 @@ def _function(
     return space["program"]
 
 
-def _parts(item: Equation | Chain) -> tuple[list[Equation], Sequence[Atom], Sequence[Var]]:
+def _parts(
+    item: Equation | Chain | SmallProgram,
+) -> tuple[list[Equation], Sequence[Atom], Sequence[Var]]:
     """The equations that one line computes, what it reads and what it writes."""
     if type(item) is Chain:
         return [eqn for _, eqn in item.equations], item.inputs, item.outputs
+    if type(item) is SmallProgram:
+        return list(item.equations), item.inputs, item.outputs
+    assert type(item) is Equation, "there are three kinds"
     return [item], item.invars, item.outvars
 
 

@@ -9,7 +9,8 @@ watched, the function itself runs.  See docs/design/eager-replay.md.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from inspect import unwrap
 from types import NoneType
 from typing import Any, TypeVar
@@ -21,12 +22,14 @@ from ...array import Array
 from ...config import current as current_config
 from ...core import (
     HasAval,
+    ShapedArray,
     aval_of,
     current_trace,
     hide_frames,
     root_trace,
     stage_closed,
 )
+from ...errors import ConcretizationTypeError
 from ...runtime.devices import host_is_default
 from ...util.compiled import twin_in
 from ...util.memo import MemoTable, missing
@@ -41,32 +44,57 @@ _ROOT = root_trace()
 _SCALARS = frozenset({bool, int, float, complex})
 # Integers that every integer dtype of 8 bits holds, so that converting them cannot fail.
 _SMALL = range(128)
+_MOST_NESTED = 4
+# What an argument may be: an operand; one if it is or holds an array; static.
+_OPERAND, _ARRAY, _STATIC = range(3)
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
 
 Programs = MemoTable[KernelCall | None]
 Arguments = tuple[Any, ...]
 
 
-def replayed(operands: int) -> Callable[[F], F]:
+def replayed(
+    operands: int,
+    arrays: Sequence[str] = (),
+    in_place_of_loops: Callable[..., Any] | None = None,
+) -> Callable[[F], F]:
     """Let eager calls of a function replay its kernels.
 
     Args:
-        operands: how many leading parameters may be arrays or scalars; the others are static.  The
-            function must not look at numbers, and returns an array or a tuple of arrays.
+        operands: how many leading parameters may be arrays, scalars, or lists and tuples with
+            arrays among their members.  The function must not look at numbers, and returns an array
+            or a tuple of arrays.
+        arrays: names of further parameters that may be arrays, or lists and tuples with arrays; if
+            not they are static, as all others are.
+        in_place_of_loops: for a function of one result, and of operands alone, whose program is no
+            row of kernels: (dtype of the result, operands in NumPy) → the same numbers.
     """
 
     def decorate(function: F) -> F:
         programs: Programs = MemoTable(max_entries=1024)
-        named_operands = frozenset(unwrap(function).__code__.co_varnames[:operands])
+        code = unwrap(function).__code__
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        roles = dict.fromkeys(code.co_varnames[:operands], _OPERAND)
+        roles |= {name: _ARRAY for name in arrays}
+        assert set(arrays) <= set(names), "they are parameters"
+        later = [roles.get(name, _STATIC) for name in names[operands : code.co_argcount]]
+        positions = (*[_OPERAND] * operands, *later)
 
         @functools.wraps(function)
         def call(*args: Any, **kwargs: Any) -> Any:
             try:
-                result = known_result(programs, operands, named_operands, args, kwargs)
+                result = known_result(programs, positions, roles, args, kwargs)
                 if result is NotImplemented:
-                    program = _learnt(function, programs, operands, named_operands, args, kwargs)
+                    inputs: list[Any] = []
+                    signature = _signature(positions, roles, args, kwargs, inputs)
+                    assert signature is not None, "only what can be replayed is looked for"
+                    key = signature, tuple(kwargs), current_config().trace_key
+                    program = programs[key]
+                    if program is missing:
+                        program = _program(function, in_place_of_loops, signature, args, kwargs)
+                        program = programs.add(key, program)
                     if program is not None:
-                        return program
+                        return program(inputs)
                 elif result is not None:
                     return result
                 return function(*args, **kwargs)
@@ -82,8 +110,8 @@ def replayed(operands: int) -> Callable[[F], F]:
 @twin_in(compiled)
 def known_result(
     programs: Programs,
-    operands: int,
-    named_operands: frozenset[str],
+    positions: tuple[int, ...],
+    roles: dict[str, int],
     args: Arguments,
     kwargs: dict[str, Any],
 ) -> Any:
@@ -100,7 +128,7 @@ def known_result(
     ):
         return None
     inputs: list[Any] = []
-    signature = _signature(operands, named_operands, args, kwargs, inputs)
+    signature = _signature(positions, roles, args, kwargs, inputs)
     if signature is None:
         return None
     program = programs.get((signature, tuple(kwargs), config.trace_key), missing)
@@ -109,62 +137,56 @@ def known_result(
     return None if program is None else program(inputs)
 
 
-def _learnt(
-    function: Callable[..., Any],
-    programs: Programs,
-    operands: int,
-    named_operands: frozenset[str],
-    args: Arguments,
-    kwargs: dict[str, Any],
-) -> Any:
-    """The result of a call whose program is to be staged; None where there can be none."""
-    inputs: list[Any] = []
-    signature = _signature(operands, named_operands, args, kwargs, inputs)
-    assert signature is not None, "only what can be replayed is looked for"
-    key = signature, tuple(kwargs), current_config().trace_key
-    program = programs[key]
-    if program is missing:
-        program = programs.add(key, _program(function, signature, args, kwargs))
-    return None if program is None else program(inputs)
-
-
 def _signature(
-    operands: int,
-    named_operands: frozenset[str],
+    positions: tuple[int, ...],
+    roles: dict[str, int],
     args: Arguments,
     kwargs: dict[str, Any],
     inputs: list[Any],
 ) -> tuple[Any, ...] | None:
     """What a program depends on of each argument; None if the call cannot be replayed."""
-    signature = [_read(x, i < operands, inputs) for i, x in enumerate(args)]
+    count = len(positions)
+    signature = [
+        _read(x, positions[i] if i < count else _STATIC, inputs) for i, x in enumerate(args)
+    ]
     for name, x in kwargs.items():
-        signature.append(_read(x, name in named_operands, inputs))
+        signature.append(_read(x, roles.get(name, _STATIC), inputs))
     return None if None in signature else tuple(signature)
 
 
-def _read(x: Any, may_be_operand: bool, inputs: list[Any]) -> Any:
+def _read(x: Any, role: int, inputs: list[Any]) -> Any:
     """What a program depends on of an argument; numbers go to `inputs`.
 
-    The aval of an operand, a static argument's key in a tuple, or `None` if the call cannot be
-    replayed: an array is bound to a device, or the argument is no constant.
+    The aval of an operand, a static argument's key in a tuple, the kind of a list or tuple of
+    operands and this of each, or `None` if the call cannot be replayed: an array is bound to a
+    device, or the argument is no constant.
     """
     kind = type(x)
-    if may_be_operand:
-        if kind is Array:
-            if x._committed:
-                return None
-            inputs.append(x.to_host() if x._host is None else x._host)
-            return x.aval
-        if kind in _SCALARS:
-            if kind is int and x not in _SMALL:
-                return None
-            aval = aval_of(x)
-            inputs.append(np.asarray(x, aval.dtype))
-            return aval
+    if role != _STATIC and kind is Array:
+        if x._committed:
+            return None
+        inputs.append(x.to_host() if x._host is None else x._host)
+        return x.aval
+    if role == _OPERAND and kind in _SCALARS:
+        if kind is int and x not in _SMALL:
+            return None
+        aval = aval_of(x)
+        inputs.append(np.asarray(x, aval.dtype))
+        return aval
+    if role != _STATIC and _holds_operands(x):
+        members = [_read(item, _OPERAND, inputs) for item in x]
+        return None if None in members else (kind, *members)
     if kind not in _CONSTANTS and not _is_constant(x):
         return None
     key = key_of(x)
     return None if key is None else (key,)
+
+
+def _holds_operands(x: Any, depth: int = 0) -> bool:
+    """Whether it is a list or tuple with an array among its members, or theirs."""
+    if type(x) not in (list, tuple) or depth == _MOST_NESTED:
+        return False
+    return any([type(item) is Array or _holds_operands(item, depth + 1) for item in x])
 
 
 def _is_constant(x: Any) -> bool:
@@ -176,11 +198,12 @@ def _is_constant(x: Any) -> bool:
 
 def _program(
     function: Callable[..., Any],
+    in_place_of_loops: Callable[..., Any] | None,
     signature: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
 ) -> KernelCall | None:
-    avals = [x for x in signature if type(x) is not tuple]
+    avals = _avals(signature)
     if any([isinstance(a.dtype, np.dtype) and dtypes.itemsize_bits(a.dtype) < 8 for a in avals]):
         return None
 
@@ -191,10 +214,7 @@ def _program(
     def on_operands(*operands: Any) -> Sequence[Any]:
         rest = iter(operands)
         given = (*args, *kwargs.values())
-        values = [
-            x if type(what) is tuple else next(rest)
-            for x, what in zip(given, signature, strict=True)
-        ]
+        values = [_given(x, what, rest) for x, what in zip(given, signature, strict=True)]
         named = dict(zip(kwargs, values[len(args) :], strict=True))
         result = function(*values[: len(args)], **named)
         if not isinstance(result, (tuple, list)):
@@ -203,5 +223,35 @@ def _program(
         plain.append(all([isinstance(x, HasAval) for x in result]))
         return result
 
-    jaxpr = stage_closed(on_operands, avals)
+    try:
+        jaxpr = stage_closed(on_operands, avals)
+    except ConcretizationTypeError:
+        # Of a list that holds arrays and numbers, the numbers may be static.
+        if len(avals) == len([what for what in signature if type(what) is not tuple]):
+            raise
+        return None
+    if in_place_of_loops is not None:
+        return KernelCall(
+            partial(in_place_of_loops, jaxpr.out_avals[0].dtype), jaxpr.out_avals, None
+        )
     return kernel_program(jaxpr, *collectors) if all(plain) else None
+
+
+def _avals(signature: Sequence[Any]) -> list[ShapedArray]:
+    """Those of all operands, in their order."""
+    found = []
+    for what in signature:
+        if type(what) is not tuple:
+            found.append(what)
+        elif len(what) > 1:
+            found += _avals(what[1:])
+    return found
+
+
+def _given(x: Any, what: Any, operands: Iterator[Any]) -> Any:
+    """An argument, with the next of `operands` in place of those that it is or holds."""
+    if type(what) is not tuple:
+        return next(operands)
+    if len(what) == 1:
+        return x
+    return what[0]([_given(*pair, operands) for pair in zip(x, what[1:], strict=True)])

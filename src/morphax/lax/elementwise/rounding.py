@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from ...engines import loops
+from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..ground.families import Piecewise, Predicate
@@ -62,6 +63,10 @@ class Round(Piecewise):
     def kernel(self, x: Any, *, rounding_method: RoundingMethod) -> Callable[..., Any]:
         is_even = rounding_method is RoundingMethod.TO_NEAREST_EVEN
         return np.rint if is_even else _away_from_zero
+
+    def fused(self, x: Any, *, rounding_method: RoundingMethod) -> str | None:
+        is_even = rounding_method is RoundingMethod.TO_NEAREST_EVEN
+        return f"round_even_{dtype_name(x.dtype)}" if is_even else None
 
     def lower(self, b: Builder, out: Any, x: Value, *, rounding_method: RoundingMethod) -> Value:
         even = rounding_method is RoundingMethod.TO_NEAREST_EVEN

@@ -71,6 +71,7 @@ class BroadcastInDim(Primitive):
     """Repeat an array along new axes; operand axis i becomes axis ``broadcast_dimensions[i]``."""
 
     name = "broadcast_in_dim"
+    moves = True
     linear = True
     reads = "elsewhere"
 
@@ -207,6 +208,9 @@ class ReduceSum(Primitive):
         add, dtype = np.add.reduce, x.dtype
         return (lambda v: add(v, axes, dtype)) if _accumulator(dtype) == dtype else None
 
+    def folds(self, x: Any, *, axes: Any, **_: Any) -> tuple[str, str, Sequence[int]]:
+        return "fold", "add", axes
+
     def lower(self, b: Builder, out: Any, x: Value, *, axes: Any, out_sharding: Any) -> Value:
         return reduce_with(b, "stablehlo.add", 0, out, x, axes)
 
@@ -264,6 +268,7 @@ class Transpose(Primitive):
     """Permute axes: axis i of the result is axis ``permutation[i]`` of the operand."""
 
     name = "transpose"
+    moves = True
     linear = True
     reads = "elsewhere"
 

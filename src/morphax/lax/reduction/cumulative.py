@@ -109,6 +109,10 @@ class Cumulative(Primitive):
             return None
         return lambda v: np.ascontiguousarray(accumulate(v, axis, dtype))
 
+    def folds(self, x: Any, *, axis: int, reverse: bool) -> tuple[str, str, Sequence[int]]:
+        is_plain = not reverse and self.carry_dtype(x.dtype) == x.dtype
+        return ("accumulate", self.monoid.name, (axis,)) if is_plain else ("", "", ())
+
     def lower(self, b: Builder, out: Any, x: Value, *, axis: int, reverse: bool) -> Value:
         if 0 in x.aval.shape or x.aval.shape[axis] == 1:
             return x

@@ -88,6 +88,9 @@ class Reduction(Primitive):
 
         return extreme
 
+    def folds(self, x: Any, *, axes: Any) -> tuple[str, str, Sequence[int]]:
+        return "fold", self.monoid.name, axes
+
     def lower(self, b: Builder, out: Any, x: Value, *, axes: Any) -> Value:
         return lower_reduction(b, self.monoid, out, x, axes)
 

@@ -37,6 +37,7 @@ class Concatenate(Primitive):
     """Arrays one after the other along an axis that they have."""
 
     name = "concatenate"
+    moves = True
     linear = True
     reads = "elsewhere"
     key_use = "joins"
@@ -86,6 +87,7 @@ class Split(Primitive):
     """Consecutive parts of an array along an axis."""
 
     name = "split"
+    moves = True
     linear = True
     multiple_results = True
     reads = "elsewhere"
@@ -150,6 +152,7 @@ class Stack(Primitive):
     """Arrays of one shape, one after the other along a new axis."""
 
     name = "stack"
+    moves = True
     linear = True
     reads = "elsewhere"
     key_use = "joins"
@@ -190,6 +193,7 @@ class Unstack(Primitive):
     """The members of an array along an axis, which they lack."""
 
     name = "unstack"
+    moves = True
     linear = True
     multiple_results = True
     reads = "elsewhere"
@@ -229,6 +233,7 @@ class Tile(Primitive):
     """An array repeated whole, `reps` times along each axis."""
 
     name = "tile"
+    moves = True
     linear = True
     reads = "elsewhere"
 

@@ -41,6 +41,7 @@ class Reshape(Primitive):
     """The same elements in another shape, read with the axes in the order `dimensions`."""
 
     name = "reshape"
+    moves = True
     linear = True
     reads = "elsewhere"
 
@@ -117,6 +118,7 @@ class Squeeze(Primitive):
     """Leave out axes of size 1."""
 
     name = "squeeze"
+    moves = True
     linear = True
     reads = "elsewhere"
 
@@ -167,6 +169,7 @@ class Rev(Primitive):
     """Reverse the order of elements along axes."""
 
     name = "rev"
+    moves = True
     linear = True
     reads = "elsewhere"
 

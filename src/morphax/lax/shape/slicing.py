@@ -49,6 +49,7 @@ class Slice(Primitive):
     """The elements ``start, start + stride, …`` below `limit`, along each axis."""
 
     name = "slice"
+    moves = True
     linear = True
     reads = "elsewhere"
 
@@ -147,6 +148,7 @@ class Pad(Primitive):
     """Surround and interleave the elements of an array with a padding value, or cut some off."""
 
     name = "pad"
+    moves = True
     linear = True
     reads = "elsewhere"
 

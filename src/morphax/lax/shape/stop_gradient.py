@@ -30,6 +30,7 @@ class StopGradient(Primitive):
 
     name = "stop_gradient"
     reads = "alike"
+    moves = True
     transpose = not_linear("its tangent is always zero")
 
     def abstract_eval(self, x: Any) -> Any:

@@ -1,0 +1,435 @@
+// Programs on few numbers, operation after operation, as one call.
+//
+// NumPy's part of an operation on ten numbers is some nanoseconds; the rest of its time goes into
+// the arrays around it.  Here a run of operations on words of 32 bits works on plain memory, and
+// only what comes in and goes out is an array.  `morphax/engines/reference/small_programs.py` finds
+// such runs and says what the steps are.  Elementwise operations are those of chains
+// (`fused_operations.cpp`) or NumPy's own inner loops, so results have the bits of single
+// operations.  Booleans are the words 0 and 1 inside.
+#include "small_programs.h"
+
+#include <nanobind/stl/string_view.h>
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+#include <numpy/ufuncobject.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "fused_operations.h"
+#include "objects.h"
+
+namespace morphax::small_programs {
+
+namespace {
+
+using Word = std::uint32_t;
+
+// Memory for registers of few elements is on the stack.
+constexpr std::size_t kOnStack = 4096;
+// More are not reduced along an axis.
+constexpr std::size_t kMostElements = 1024;
+
+struct Step;
+using Run = void (*)(const Step& step, Word* const* places);
+
+// An element of an operand of a step.
+struct Element {
+  std::uint32_t operand, index;
+};
+
+struct Step {
+  Run run = nullptr;
+  std::vector<std::size_t> operands;  // registers
+  std::size_t out = 0;                // a register
+  std::size_t count = 0;              // of the elements of the result
+  fused::Loop loop = nullptr;
+  PyUFuncGenericFunction inner = nullptr;  // of NumPy
+  void* data = nullptr;
+  std::vector<Element> elements;     // that are taken
+  Word identity = 0;                 // the bits of it
+  std::size_t outer = 0, along = 0;  // sizes in front of, and along what is reduced
+};
+
+// A register: of an operand, a constant, a step, or part of another.
+struct Register {
+  std::size_t count;
+  std::ptrdiff_t part_of = -1;  // if not, it has memory of its own
+  std::size_t start = 0;
+};
+
+struct Operand {
+  std::size_t count;
+  bool is_boolean;
+};
+
+struct Result {
+  std::size_t of;
+  int dtype;
+  bool in_place;  // the step writes into the array
+  std::vector<npy_intp> shape;
+};
+
+struct Program {
+  std::vector<Operand> operands;  // the first registers
+  std::vector<Register> registers;
+  std::vector<Word> constants;  // of the registers behind
+  std::vector<Step> steps;
+  std::vector<Result> results;
+  std::size_t words = 0;
+};
+
+[[noreturn]] void refuse(PyObject* error, const char* reason) {
+  PyErr_SetString(error, reason);
+  throw nb::python_error();
+}
+
+void run_loop(const Step& step, Word* const* places) {
+  const void* at[3] = {nullptr, nullptr, nullptr};
+  for (std::size_t i = 0; i < step.operands.size(); ++i) at[i] = places[step.operands[i]];
+  step.loop(step.count, at[0], at[1], at[2], places[step.out]);
+}
+
+void run_inner(const Step& step, Word* const* places) {
+  char* at[4];
+  const npy_intp steps[] = {sizeof(Word), sizeof(Word), sizeof(Word), sizeof(Word)};
+  std::size_t i = 0;
+  for (std::size_t operand : step.operands) at[i++] = reinterpret_cast<char*>(places[operand]);
+  at[i] = reinterpret_cast<char*>(places[step.out]);
+  const auto count = static_cast<npy_intp>(step.count);
+  step.inner(at, &count, steps, step.data);
+}
+
+void run_take(const Step& step, Word* const* places) {
+  Word* out = places[step.out];
+  if (step.operands.size() == 1) {
+    const Word* from = places[step.operands[0]];
+    for (const Element& element : step.elements) *out++ = from[element.index];
+    return;
+  }
+  for (const Element& element : step.elements) {
+    *out++ = places[step.operands[element.operand]][element.index];
+  }
+}
+
+void run_fill(const Step& step, Word* const* places) {
+  std::fill_n(places[step.out], step.count, *places[step.operands[0]]);
+}
+
+// Calls `body(out, in, inner)` for the elements in front; those behind lie in a row.
+template <typename T, typename Body>
+void for_each_outer(const Step& step, Word* const* places, Body body) {
+  const std::size_t inner = step.count / step.outer;
+  auto* out = reinterpret_cast<T*>(places[step.out]);
+  const auto* in = reinterpret_cast<const T*>(places[step.operands[0]]);
+  for (std::size_t i = 0; i < step.outer; ++i, out += inner, in += step.along * inner) {
+    body(out, in, inner);
+  }
+}
+
+// By an inner loop of NumPy of two operands, as its `reduce` calls it: it begins with the identity.
+void run_reduction(const Step& step, Word* const* places) {
+  const npy_intp word = sizeof(Word);
+  for_each_outer<Word>(step, places, [&](Word* out, const Word* in, std::size_t inner) {
+    std::fill_n(out, inner, step.identity);
+    auto* to = reinterpret_cast<char*>(out);
+    char* at[] = {to, reinterpret_cast<char*>(const_cast<Word*>(in)), to};
+    if (inner == 1) {
+      const auto count = static_cast<npy_intp>(step.along);
+      const npy_intp steps[] = {0, word, 0};
+      return step.inner(at, &count, steps, step.data);
+    }
+    const auto count = static_cast<npy_intp>(inner);
+    const npy_intp steps[] = {word, word, word};
+    for (std::size_t i = 0; i < step.along; ++i, at[1] += inner * sizeof(Word)) {
+      step.inner(at, &count, steps, step.data);
+    }
+  });
+}
+
+// With an operation of chains that is exact, so that any order will do: by halves where elements
+// lie in a row.
+void run_folding(const Step& step, Word* const* places) {
+  Word row[kMostElements];
+  for_each_outer<Word>(step, places, [&](Word* out, const Word* in, std::size_t inner) {
+    if (inner == 1) {
+      std::copy_n(in, step.along, row);
+      for (std::size_t left = step.along; left > 1; left -= left / 2) {
+        const std::size_t half = left / 2;
+        step.loop(half, row, row + (left - half), nullptr, row);
+      }
+      *out = row[0];
+      return;
+    }
+    std::copy_n(in, inner, out);
+    for (std::size_t i = 1; i < step.along; ++i) {
+      step.loop(inner, out, in + i * inner, nullptr, out);
+    }
+  });
+}
+
+// All partial results of such an operation.
+void run_accumulation(const Step& step, Word* const* places) {
+  const std::size_t inner = step.count / (step.outer * step.along);
+  Word* out = places[step.out];
+  const Word* in = places[step.operands[0]];
+  for (std::size_t i = 0; i < step.outer; ++i) {
+    for (std::size_t j = 0; j < step.along; ++j, out += inner, in += inner) {
+      if (j == 0) {
+        std::copy_n(in, inner, out);
+      } else {
+        step.loop(inner, out - inner, in, nullptr, out);
+      }
+    }
+  }
+}
+
+nb::object contiguous(PyObject* operand) {
+  if (!PyArray_Check(operand)) refuse(PyExc_TypeError, "a small program takes arrays");
+  auto* array = reinterpret_cast<PyArrayObject*>(operand);
+  if (PyArray_ISCARRAY_RO(array)) return nb::borrow(operand);
+  return checked(PyArray_FROM_OF(operand, NPY_ARRAY_CARRAY_RO));
+}
+
+// Where each register lies during a call.
+class Memory {
+ public:
+  explicit Memory(const Program& program) : places_(program.registers.size()) {
+    if (program.words > kOnStack) heap_.reset(new Word[program.words]);
+    next_ = heap_ ? heap_.get() : stack_;
+  }
+
+  Word* own(std::size_t i, std::size_t count) {
+    places_[i] = next_;
+    next_ += count;
+    return places_[i];
+  }
+  void place(std::size_t i, const void* where) {
+    places_[i] = static_cast<Word*>(const_cast<void*>(where));
+  }
+  Word* operator[](std::size_t i) const { return places_[i]; }
+  Word* const* places() const { return places_.data(); }
+
+ private:
+  std::vector<Word*> places_;
+  std::unique_ptr<Word[]> heap_;
+  Word* next_;
+  alignas(64) Word stack_[kOnStack];
+};
+
+nb::object call_program(const Program& program, PyObject* const* operands, std::size_t count) {
+  if (count != program.operands.size())
+    refuse(PyExc_TypeError, "a small program of another number of operands");
+  Memory memory(program);
+  References held, results;
+  for (std::size_t i = 0; i < count; ++i) {
+    nb::object array = contiguous(operands[i]);
+    auto* numpy = reinterpret_cast<PyArrayObject*>(array.ptr());
+    const Operand& operand = program.operands[i];
+    if (static_cast<std::size_t>(PyArray_SIZE(numpy)) != operand.count ||
+        PyArray_ITEMSIZE(numpy) != (operand.is_boolean ? 1 : 4))
+      refuse(PyExc_ValueError, "a small program on arrays of another size");
+    if (operand.is_boolean) {
+      const auto* flags = static_cast<const std::uint8_t*>(PyArray_DATA(numpy));
+      std::copy_n(flags, operand.count, memory.own(i, operand.count));
+    } else {
+      memory.place(i, PyArray_DATA(numpy));
+    }
+    held.push(std::move(array));
+  }
+  for (const Result& result : program.results) {
+    results.push(
+        checked(PyArray_EMPTY(static_cast<int>(result.shape.size()),
+                              const_cast<npy_intp*>(result.shape.data()), result.dtype, 0)));
+    auto* numpy = reinterpret_cast<PyArrayObject*>(results[results.size() - 1]);
+    if (result.in_place) memory.place(result.of, PyArray_DATA(numpy));
+  }
+  const std::size_t first_constant = program.operands.size();
+  for (std::size_t i = first_constant; i < program.registers.size(); ++i) {
+    const Register& one = program.registers[i];
+    const std::size_t constant = i - first_constant;
+    if (constant < program.constants.size()) {
+      *memory.own(i, 1) = program.constants[constant];
+    } else if (one.part_of >= 0) {
+      memory.place(i, memory[static_cast<std::size_t>(one.part_of)] + one.start);
+    } else if (memory[i] == nullptr) {
+      memory.own(i, one.count);
+    }
+  }
+  for (const Step& step : program.steps) step.run(step, memory.places());
+  for (std::size_t i = 0; i < program.results.size(); ++i) {
+    const Result& result = program.results[i];
+    if (result.in_place) continue;
+    void* data = PyArray_DATA(reinterpret_cast<PyArrayObject*>(results[i]));
+    const std::size_t size = program.registers[result.of].count;
+    if (result.dtype == NPY_BOOL) {
+      std::copy_n(memory[result.of], size, static_cast<std::uint8_t*>(data));
+    } else {
+      std::copy_n(memory[result.of], size, static_cast<Word*>(data));
+    }
+  }
+  return results.size() == 1 ? results.pop() : tuple_of(results.data(), results.size());
+}
+
+constexpr const char* kCapsule = "morphax.small_program";
+
+PyObject* call_capsule(PyObject* capsule, PyObject* const* operands, Py_ssize_t count) {
+  return guarded([&] {
+    const auto* program = static_cast<const Program*>(PyCapsule_GetPointer(capsule, kCapsule));
+    return call_program(*program, operands, static_cast<std::size_t>(count));
+  });
+}
+
+PyMethodDef program_method = {
+    "small_program", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_capsule)),
+    METH_FASTCALL, nullptr};
+
+// NumPy's inner loop from float32 to float32.
+void find_inner(nb::handle given, Step& step, std::size_t operands) {
+  if (!PyObject_TypeCheck(given.ptr(), &PyUFunc_Type)) refuse(PyExc_TypeError, "no ufunc");
+  const auto* ufunc = reinterpret_cast<PyUFuncObject*>(given.ptr());
+  if (ufunc->nout != 1 || static_cast<std::size_t>(ufunc->nin) != operands)
+    refuse(PyExc_ValueError, "a ufunc of other operands");
+  for (int i = 0; i < ufunc->ntypes; ++i) {
+    const char* types = ufunc->types + i * ufunc->nargs;
+    if (!std::all_of(types, types + ufunc->nargs, [](char type) { return type == NPY_FLOAT; }))
+      continue;
+    step.inner = ufunc->functions[i];
+    step.data = ufunc->data[i];
+    return;
+  }
+  refuse(PyExc_ValueError, "a ufunc without a loop of float32");
+}
+
+void find_loop(nb::handle name, Step& step) {
+  const fused::Operation* operation = fused::find(nb::cast<std::string_view>(name));
+  if (operation == nullptr || operation->loop == nullptr)
+    refuse(PyExc_ValueError, "an operation that cannot be in a small program");
+  step.loop = operation->loop;
+}
+
+void read_elements(nb::handle operands, nb::handle indices, Step& step) {
+  for (std::size_t i = 0; i < step.count; ++i) {
+    step.elements.push_back(
+        {nb::cast<std::uint32_t>(operands[i]), nb::cast<std::uint32_t>(indices[i])});
+  }
+}
+
+Step step_of(nb::handle given, const Program& program, std::size_t out, std::size_t count) {
+  Step step;
+  const auto kind = nb::cast<std::string_view>(given[0]);
+  step.out = out, step.count = count;
+  for (nb::handle operand : given[1]) {
+    step.operands.push_back(nb::cast<std::size_t>(operand));
+    if (step.operands.back() >= out)
+      refuse(PyExc_ValueError, "a register that is read before written");
+  }
+  if (step.operands.empty()) refuse(PyExc_ValueError, "a step without operands");
+  const bool whole = std::all_of(step.operands.begin(), step.operands.end(), [&](std::size_t i) {
+    return program.registers[i].count == count;
+  });
+  if (kind == "loop" || kind == "inner") {
+    if (!whole) refuse(PyExc_ValueError, "operands of other sizes");
+    if (kind == "loop") {
+      find_loop(given[3], step);
+      step.run = run_loop;
+    } else {
+      find_inner(given[3], step, step.operands.size());
+      step.run = run_inner;
+    }
+  } else if (kind == "fill") {
+    step.run = run_fill;
+  } else if (kind == "take") {
+    read_elements(given[3], given[4], step);
+    for (const Element& element : step.elements) {
+      if (element.operand >= step.operands.size() ||
+          element.index >= program.registers[step.operands[element.operand]].count)
+        refuse(PyExc_IndexError, "an element that does not exist");
+    }
+    step.run = run_take;
+  } else {
+    step.outer = nb::cast<std::size_t>(given[4]), step.along = nb::cast<std::size_t>(given[5]);
+    const std::size_t size = program.registers[step.operands[0]].count;
+    const bool keeps = kind == "accumulate";
+    if (step.along == 0 || step.along > kMostElements || step.outer == 0 ||
+        (keeps ? count : count * step.along) != size || size % (step.outer * step.along) != 0)
+      refuse(PyExc_ValueError, "a reduction of another size");
+    if (kind == "reduce") {
+      find_inner(given[3], step, 2);
+      step.identity = nb::cast<Word>(given[6]);
+      step.run = run_reduction;
+    } else {
+      find_loop(given[3], step);
+      step.run = keeps ? run_accumulation : run_folding;
+    }
+  }
+  return step;
+}
+
+// Registers are numbered in this order: operands, constants, steps.
+nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence steps,
+                nb::sequence results) {
+  auto program = std::make_unique<Program>();
+  for (nb::handle operand : operands) {
+    program->operands.push_back({nb::cast<std::size_t>(operand[0]), nb::cast<bool>(operand[1])});
+    program->registers.push_back({program->operands.back().count});
+  }
+  for (nb::handle bits : constants) {
+    program->constants.push_back(nb::cast<Word>(bits));
+    program->registers.push_back({1});
+  }
+  for (nb::handle step : steps) {
+    const auto count = nb::cast<std::size_t>(step[2]);
+    const std::size_t out = program->registers.size();
+    if (nb::cast<std::string_view>(step[0]) == "part") {
+      const auto of = nb::cast<std::size_t>(step[1][0]), start = nb::cast<std::size_t>(step[3]);
+      if (of >= out || start + count > program->registers[of].count)
+        refuse(PyExc_IndexError, "a part that does not exist");
+      program->registers.push_back({count, static_cast<std::ptrdiff_t>(of), start});
+      continue;
+    }
+    program->steps.push_back(step_of(step, *program, out, count));
+    program->registers.push_back({count});
+  }
+  std::vector<bool> placed(program->registers.size());
+  for (nb::handle result : results) {
+    const auto of = nb::cast<std::size_t>(result[0]);
+    const int dtype = nb::cast<int>(result[1]);
+    if (of >= program->registers.size()) refuse(PyExc_IndexError, "a register that is not there");
+    const bool is_step = of >= program->operands.size() + program->constants.size() &&
+                         program->registers[of].part_of < 0;
+    const bool in_place = is_step && !placed[of] && dtype != NPY_BOOL;
+    placed[of] = placed[of] || in_place;
+    std::vector<npy_intp> shape;
+    std::size_t size = 1;
+    for (nb::handle n : result[2]) {
+      shape.push_back(nb::cast<npy_intp>(n));
+      size *= nb::cast<std::size_t>(n);
+    }
+    if (size != program->registers[of].count) refuse(PyExc_ValueError, "a result of another size");
+    program->results.push_back({of, dtype, in_place, std::move(shape)});
+  }
+  for (const Register& one : program->registers) program->words += one.count;
+  const nb::object capsule = checked(PyCapsule_New(program.get(), kCapsule, [](PyObject* self) {
+    delete static_cast<Program*>(PyCapsule_GetPointer(self, kCapsule));
+  }));
+  program.release();
+  return checked(PyCFunction_New(&program_method, capsule.ptr()));
+}
+
+bool import_numpy() { return _import_array() >= 0 && _import_umath() >= 0; }
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  if (!import_numpy()) throw nb::python_error();
+  module.def("make", &make);
+}
+
+}  // namespace morphax::small_programs

@@ -62,6 +62,11 @@ class HighTracer(Tracer):
         aval = self.content.aval
         return aval.aval if type(aval) is AvalQDD else aval
 
+    @property
+    def __jax_array__(self) -> Callable[[], Any]:
+        """The conversion to an array, where the type has one."""
+        return partial(self.aval.__jax_array__.fun, self)
+
     def concrete(self) -> Any | None:
         return self.content.concrete()
 

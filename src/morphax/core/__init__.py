@@ -12,14 +12,12 @@ from ..errors import InconclusiveDimensionOperation, JaxprTypeError
 from ..util.on_demand import on_demand as _on_demand
 from .atoms import Atom, DropVar, Literal, Var
 from .aval import (
-    AbstractToken,
     AbstractValue,
     DType,
     HasAval,
     Operand,
     Param,
     ShapedArray,
-    abstract_token,
     like,
 )
 from .axes import (
@@ -114,6 +112,7 @@ from .tangents import (
     is_undefined_primal,
     is_zero,
 )
+from .tokens import AbstractToken, abstract_token
 from .trace import (
     Tracer,
     apply_jaxpr,

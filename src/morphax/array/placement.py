@@ -16,7 +16,7 @@ from ..config import override
 from ..core import AutoLayout, Format, Tracer
 from ..core.partition_spec import PartitionSpec
 from ..runtime import buffers
-from ..runtime.current_mesh import sharding_of_spec
+from ..runtime.current_mesh import sharding_of_spec, with_devices
 from ..runtime.device import Device
 from ..runtime.devices import host_is_default
 from ..runtime.laid_out import Order, laid_out
@@ -122,7 +122,7 @@ def checked_place(place: Any) -> Any:
     if place is None or isinstance(place, Space):
         return place
     sharding = _sharding(place)
-    return sharding if isinstance(place, PartitionSpec) else place
+    return sharding if isinstance(place, PartitionSpec | Sharding) else place
 
 
 def sharding_of(place: Any, current: Sharding) -> Sharding:
@@ -137,6 +137,7 @@ def _sharding(place: Any, x: Array | None = None) -> Sharding:
     """
     order = None if x is None else x.place.element_order
     if isinstance(place, Sharding):
+        place = with_devices(place)
         return place if order is None else in_order(place, order)
     if isinstance(place, Space) and x is not None:
         return sharding_in(place, x.sharding)

@@ -111,6 +111,7 @@ from .tangents import (
     is_undefined_primal,
     is_zero,
 )
+from .tokens import AbstractToken, abstract_token
 from .trace import (
     Tracer,
     apply_jaxpr,

@@ -8,12 +8,16 @@ any other attribute is that of the type, and ``x + y`` is ``type._add(x, y)``.  
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, final
 
+from .atoms import Atom
 from .aval import Operand
+from .effects import Effects
 from .high_types import AvalQDD, aval_method, aval_property
+from .operand_effects import states_after
 from .trace import Trace, Tracer
 from .values import register_value_type
 
@@ -62,6 +66,11 @@ class HighTracer(Tracer):
         aval = self.content.aval
         return aval.aval if type(aval) is AvalQDD else aval
 
+    @property
+    def __jax_array__(self) -> Callable[[], Any]:
+        """The conversion to an array, where the type has one."""
+        return partial(self.aval.__jax_array__.fun, self)
+
     def concrete(self) -> Any | None:
         return self.content.concrete()
 
@@ -85,6 +94,20 @@ def _operator(name: str) -> Callable[..., Any]:
 for _name in _OPERATORS:
     setattr(HighTracer, f"__{_name}__", _operator(_name))
 register_value_type(HighTracer, lambda x: x.content.aval)
+
+
+def note_states(
+    states: dict[Atom, Hashable],
+    effects: Effects,
+    operands: Sequence[Operand],
+    atoms: Sequence[Atom],
+) -> None:
+    """Note in which states an equation leaves its operands; the tracers of these tell it."""
+    after = states_after(effects, atoms)
+    states |= after
+    for x, atom in zip(operands, atoms, strict=True):
+        if atom in after and isinstance(x, Tracer):
+            x.aval = replace(x.aval, qdd=after[atom])
 
 
 def presented(values: Iterable[Operand]) -> list[Any]:

@@ -9,7 +9,6 @@ that reason.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -22,10 +21,9 @@ from .captures import captures_as_operands
 from .check import check_jaxpr
 from .closing import close, close_open
 from .debug_info import DebugInfo, unknown_function
-from .effects import Effects
-from .high_tracer import HighTracer
+from .high_tracer import HighTracer, note_states
 from .jaxpr import Equation, Jaxpr, joined_effects, make_template
-from .operand_effects import states_after, types_in
+from .operand_effects import types_in
 from .primitive import Primitive, infer, operands_differ
 from .references import AbstractRef, check_is_reference
 from .sources import equation_source
@@ -117,7 +115,7 @@ class StagingTrace(Trace):
         if out_avals is operands_differ:
             return self.process(primitive, varying_alike(operands), params)
         if effects:
-            self._note_states(effects, operands, atoms)
+            note_states(self.states, effects, operands, atoms)
         outvars = tuple([Var(aval) for aval in out_avals])
         source = equation_source(3)
         self.equations.append(
@@ -137,7 +135,7 @@ class StagingTrace(Trace):
         atoms = [self.atom(x) for x in operands]
         outs = self.copy(jaxpr, atoms, equation_source(3))
         if jaxpr.effects:
-            self._note_states(jaxpr.effects, operands, atoms)
+            note_states(self.states, jaxpr.effects, operands, atoms)
         return [StagingTracer(self, a) for a in outs]
 
     def copy(self, jaxpr: Jaxpr, operands: Sequence[Atom], source: UserFrame | None) -> list[Atom]:
@@ -198,16 +196,6 @@ class StagingTrace(Trace):
             )
         )
         env.update(zip(eqn.outvars, outvars, strict=True))
-
-    def _note_states(
-        self, effects: Effects, operands: Sequence[Operand], atoms: Sequence[Atom]
-    ) -> None:
-        """Note in which states an equation leaves its operands; their tracers tell it."""
-        states = states_after(effects, atoms)
-        self.states |= states
-        for x, atom in zip(operands, atoms, strict=True):
-            if atom in states and isinstance(x, Tracer):
-                x.aval = replace(x.aval, qdd=states[atom])
 
     def atom(self, x: Operand) -> Atom:
         """The variable or literal that stands for `x` in this jaxpr."""

@@ -52,7 +52,7 @@ def carries_aval(x: object) -> bool:
     kind = type(x)
     if kind in carriers:
         return True
-    if hasattr(kind, "aval"):
+    if hasattr(kind, "aval") and kind not in _aval_by_type:
         carriers.add(kind)
         return True
     return False

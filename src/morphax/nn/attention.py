@@ -182,7 +182,7 @@ def _check_operands(q: Any, k: Any, v: Any) -> None:
         expected = "shapes (B, T, N, H), (B, S, K, H), (B, S, K, H), or all without B"
         raise _refused("query", given, expected, "Transpose or reshape the operands.")
     if not k.shape[-2] or not q.shape[-2] or q.shape[-2] % k.shape[-2]:
-        expected = "as many heads of queries as of keys, or a multiple"
+        expected = "a number of heads of queries that must be a multiple of that of keys"
         raise _refused("query", given, expected, "Repeat or leave out heads.")
 
 

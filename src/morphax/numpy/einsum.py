@@ -226,12 +226,16 @@ def _names(text: str, shapes: tuple[Shape, ...]) -> tuple[list[Names], Names]:
     return names, out
 
 
+# What cannot stand for an axis; everything else can.
+_NO_LABELS = frozenset(".->, ")
+
+
 def _term(text: str, term: str, shapes: tuple[Shape, ...], ndim: int) -> Names:
     count = ndim - len(term.replace("...", ""))
     letters = term.replace("...", "", 1)
     fits = count >= 0 if "..." in term else count == 0
-    if not fits or (not letters.isalpha() and letters):
-        raise _error(text, shapes, "one letter for each axis, or '...' for several")
+    if not fits or not _NO_LABELS.isdisjoint(letters):
+        raise _error(text, shapes, "one symbol for each axis, or '...' for several")
     return _expanded(term, tuple(range(-count, 0)))
 
 

@@ -105,6 +105,14 @@ def mesh_with_axes(axes: AbstractMesh, near: Mesh | AbstractMesh | None = None) 
     return Mesh.with_axes_of(axes)
 
 
+def with_devices(sharding: Any) -> Any:
+    """A sharding over the axes of a mesh as one over the devices that these mean now, if any do."""
+    if not isinstance(sharding, NamedSharding) or not isinstance(sharding.mesh, AbstractMesh):
+        return sharding
+    mesh = None if sharding.mesh.empty else mesh_with_axes(sharding.mesh)
+    return sharding if mesh is None else sharding.update(mesh=mesh)
+
+
 @final
 class use_abstract_mesh:
     """Context in which `get_abstract_mesh` gives a mesh that has no devices.

@@ -14,6 +14,7 @@ from ...core.varying import vma_of
 from ...lax.elementwise.convert import convert_element_type
 from ...lax.elementwise.selection import clamp
 from ...lax.ground.axes import members
+from ...transforms.derivative_maps import as_output
 from ...transforms.flattening import (
     FlatFunction,
     argument_names,
@@ -22,6 +23,7 @@ from ...transforms.flattening import (
     debug_info,
     function_label,
 )
+from ...util.memo import memoize
 from ...util.messages import described, message
 from ..closing import common_captures, with_result_avals
 from ..remembered import remembered
@@ -68,7 +70,8 @@ def cond(
         Array(6, dtype=int32, weak_type=True)
     """
     operands = _all_operands("lax.cond", operands, operand)
-    if len(operands) == 2 and callable(false_fun) and callable(operands[1]):
+    is_of_two = len(operands) == 2 and callable(false_fun) and callable(operands[1])
+    if is_of_two and not callable(true_fun):
         of_first, of_second = false_fun, operands[1]
         return cond(
             pred, lambda x, _: of_first(x), lambda _, y: of_second(y), true_fun, operands[0]
@@ -177,7 +180,28 @@ def chosen_branch(
 
     signature = (where, avals, decided)
     (branches, out_tree), captured = remembered(functions, signature, trace, (in_tree,))
-    return out_tree.unflatten(cond_p.bind(index, *captured, *leaves, branches=branches))
+    given = [*captured, *leaves]
+    passed, chosen = _passed_on(branches)
+    outs = iter(cond_p.bind(index, *given, branches=chosen))
+    return out_tree.unflatten([next(outs) if i is None else as_output(given[i]) for i in passed])
+
+
+@memoize
+def _passed_on(
+    branches: tuple[Jaxpr, ...],
+) -> tuple[tuple[int | None, ...], tuple[Jaxpr, ...]]:
+    """For each result the operand that it is, whatever is chosen; and programs of the others."""
+    places = [{v: i for i, v in enumerate(jaxpr.invars)} for jaxpr in branches]
+    passed: list[int | None] = []
+    for atoms in zip(*[jaxpr.outvars for jaxpr in branches], strict=True):
+        operands = {own.get(a) for a, own in zip(atoms, places, strict=True)}
+        passed.append(operands.pop() if len(operands) == 1 else None)
+    if all([i is None for i in passed]):
+        return tuple(passed), branches
+    kept = [k for k, i in enumerate(passed) if i is None]
+    return tuple(passed), tuple(
+        [jaxpr.replace(outvars=tuple([jaxpr.outvars[k] for k in kept])) for jaxpr in branches]
+    )
 
 
 def check_functions(where: str, functions: Sequence[Any]) -> None:

@@ -37,13 +37,14 @@ def checked_cotangents(
     except ValueError:
         raise _wrong_structure(where, given, positions) from None
     if not isinstance(given, tuple) or any(
-        [ct is not None and type(part) is not int for ct, part in pairs]
+        [ct is not None and not is_value(ct) for ct, _ in pairs]
     ):
         raise _wrong_structure(where, given, positions)
     results: list[Any] = [None] * len(avals)
     for ct, part in pairs:
-        if ct is not None:
-            results[part] = _checked_cotangent(where, flat, part, ct, avals[part])
+        # One cotangent stands for all leaves of a part.
+        for position in () if ct is None else tree.leaves(part):
+            results[position] = _checked_cotangent(where, flat, position, ct, avals[position])
     return results
 
 

@@ -27,7 +27,12 @@ from ...core import (
 from ...core.partition_spec import PartitionSpec
 from ...lax.shape.resharding import reshard_p, resharded
 from ...lax.shape.sharding_constraint import sharding_constraint_p, with_sharding_constraint
-from ...runtime.current_mesh import get_abstract_mesh, mesh_with_axes, sharding_of_spec
+from ...runtime.current_mesh import (
+    get_abstract_mesh,
+    mesh_with_axes,
+    sharding_of_spec,
+    with_devices,
+)
 from ...runtime.laid_out import Order
 from ...runtime.named_sharding import NamedSharding, named
 from ...runtime.places import Places, whole_on_devices_of
@@ -323,7 +328,9 @@ class ShardingTree:
         where = f"jit, argument {argument}"
         return self.structure.unflatten(
             [
-                sharding_of_spec(s, where, RuntimeError) if isinstance(s, PartitionSpec) else s
+                sharding_of_spec(s, where, RuntimeError)
+                if isinstance(s, PartitionSpec)
+                else with_devices(s)
                 for s in self.leaves
             ]
         )

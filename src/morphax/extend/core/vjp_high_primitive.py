@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ... import tree
-from ...control.custom.custom_jvp import apply_jvp_rule
+from ...control.custom.custom_jvp import apply_jvp_rule, linearize_jvp_rule
 from ...control.custom.custom_vjp_primitives import push_through, record_rules
 from ...core import (
     AbstractValue,
@@ -252,21 +252,28 @@ class CallHiPrimitive(CorePrimitive):
 
     def process_jvp(self, trace: JVPTrace, operands: Sequence[Any], params: dict[str, Any]) -> Any:
         prim: VJPHiPrimitive = params["_prim"]
-        if not prim.overrides("jvp") and prim.overrides("vjp_fwd"):
+        if prim.overrides("vjp_fwd") and not prim.overrides("jvp"):
             return push_through(trace, operands, lambda *given: self._forward(prim, *given))
-
-        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            unflatten = prim.in_tree.unflatten
-            out, t = prim.jvp(unflatten(as_references(primals)), unflatten(as_references(tangents)))
-            return self._results(prim, out), self._results(prim, t)
-
-        return apply_jvp_rule(trace, operands, rule)
+        return apply_jvp_rule(trace, operands, self._rule(prim, prim.jvp))
 
     def process_linearize(
         self, trace: LinearizeTrace, operands: Sequence[Any], params: dict[str, Any]
     ) -> Any:
         prim: VJPHiPrimitive = params["_prim"]
+        if prim.overrides("lin", "jvp") and not prim.overrides("vjp_fwd"):
+            push = _by_linearizing(prim) if prim.overrides("lin") else prim.jvp
+            return linearize_jvp_rule(trace, operands, self._rule(prim, push))
         return record_rules(trace, operands, lambda *given: self._forward(prim, *given))
+
+    def _rule(self, prim: VJPHiPrimitive, push: Callable[..., Any]) -> Callable[..., Any]:
+        """A method for trees of primals and tangents as one for leaves."""
+
+        def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+            unflatten = prim.in_tree.unflatten
+            out, t = push(unflatten(as_references(primals)), unflatten(as_references(tangents)))
+            return self._results(prim, out), self._results(prim, t)
+
+        return rule
 
     def _forward(
         self, prim: VJPHiPrimitive, primals: Sequence[Any], active: Sequence[bool]
@@ -318,6 +325,18 @@ class CallHiPrimitive(CorePrimitive):
     def _results(self, prim: VJPHiPrimitive, out: Any) -> list[Any]:
         """The leaves of a result of the user's method."""
         return unwrapped(prim.out_tree.flatten_up_to(out))
+
+
+def _by_linearizing(prim: VJPHiPrimitive) -> Callable[..., Any]:
+    """The rule of tangents that the methods `lin` and `linearized` make up."""
+
+    def push(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        flat = prim.in_tree.flatten_up_to(tangents)
+        active = prim.in_tree.unflatten([not is_zero(t) for t in flat])
+        out, residuals = prim.lin(active, *primals)
+        return out, prim.linearized(residuals, *tangents)
+
+    return push
 
 
 call_hi_primitive_p = CallHiPrimitive()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...core import aval_of, carries_aval
+from ...core import aval_of, carriers
 from ...core.dims import Shape, broadcast_shapes
 from ...dtypes.numbers import bounds, checked_int
 from ...util.memo import ResultTable
@@ -24,7 +24,7 @@ _SCALARS = frozenset({bool, int, float, complex})
 
 def standardize(*operands: Any) -> Sequence[Any]:
     """Operands with Python scalars cast and axes of size 1 repeated to the common shape."""
-    avals = tuple([x.aval if carries_aval(x) else aval_of(x) for x in operands])
+    avals = tuple([x.aval if type(x) in carriers else aval_of(x) for x in operands])
     if avals[0] is avals[-1] and len(avals) <= 2:
         return operands
     plan = _plans[avals, tuple([type(x) if type(x) in _SCALARS else None for x in operands])]

@@ -30,7 +30,7 @@ from ...core import (
 from ...core.partition_spec import PartitionSpec
 from ...engines.xla.annotations import sharding_attribute
 from ...engines.xla.stablehlo import Builder, Value
-from ...runtime.current_mesh import get_abstract_mesh, sharding_of_spec
+from ...runtime.current_mesh import get_abstract_mesh, sharding_of_spec, with_devices
 from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from ...util.messages import described, message
@@ -202,7 +202,7 @@ def _constrained(x: Any, sharding: Any, free: frozenset[int], layout: Layout | N
         sharding = _beside_types(x, sharding)
     return sharding_constraint_p.bind(
         x,
-        sharding=sharding,
+        sharding=with_devices(sharding),
         layout=layout,
         context_mesh=get_abstract_mesh(),
         unconstrained_dims=free,

@@ -83,9 +83,9 @@ def conv_general_dilated(
         (2, 8, 8, 4)
     """
     if out_sharding is not None:
-        own = ("lhs", "rhs", "out_sharding")
-        given = {name: value for name, value in locals().items() if name not in own}
-        convolved = partial(conv_general_dilated, **given)
+        given = dict(locals())
+        options = {name: given[name] for name in given.keys() - {"lhs", "rhs", "out_sharding"}}
+        convolved = partial(conv_general_dilated, **options)
         return split_as("lax.conv_general_dilated", out_sharding, convolved, lhs, rhs)
     x, y = aval_of(lhs), aval_of(rhs)
     numbers = conv_dimension_numbers(x.shape, y.shape, dimension_numbers)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from ..errors import InconclusiveDimensionOperation, JaxprTypeError
 from ..util.on_demand import on_demand as _on_demand
-from .abstract_token import AbstractToken, abstract_token
 from .atoms import Atom, DropVar, Literal, Var
 from .aval import (
     AbstractValue,

@@ -121,7 +121,7 @@ class _Registers:
         self._is_register(out, self._append(step))
 
     def of(self, atom: Atom, size: int | None = None) -> int:
-        """The register of the numbers of a variable or literal, repeated `size` times if asked for."""
+        """The register of the numbers of a variable or literal, repeated `size` times."""
         elements = self._elements[id(atom)]
         if size is not None and elements.shape[1] != size:
             return self._copied(np.repeat(elements, size, 1))

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 
 #include "elementary.h"
 #include "kernels.h"
@@ -80,7 +81,9 @@ MORPHAX_INLINE f32 drawn(std::uint64_t key, f32 a, bool log_space) {
   const f32 d = (is_large ? a : a + 1) - kThird, c = kThird / __builtin_sqrtf(d);
   const Words words(key);
   const f32 cube = accepted_cube(words.image(0), d, c);
-  if (is_large) return log_space ? logarithm(d) + logarithm(cube) : d * cube;
+  constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
+  const f32 log_d = d == kInfinity ? d : logarithm(d);
+  if (is_large) return log_space ? log_d + logarithm(cube) : d * cube;
   const f32 u = uniform(words.image(1)), inverse = 1 / a;
   if (!log_space) {
     const double power = std::pow(static_cast<double>(1 - u), static_cast<double>(inverse));
@@ -89,7 +92,7 @@ MORPHAX_INLINE f32 drawn(std::uint64_t key, f32 a, bool log_space) {
   const f32 logarithm_of_u = log1p(-u);
   // 0 times infinity would be NaN where a is 0.
   const f32 boost = logarithm_of_u == 0 ? 0 : logarithm_of_u * inverse;
-  return logarithm(d) + logarithm(cube) + boost;
+  return log_d + logarithm(cube) + boost;
 }
 
 MORPHAX_VECTORIZED

@@ -178,6 +178,10 @@ WRONG = (
     (lambda: random.bernoulli(KEY, 1.5), ValueError, r"bernoulli, argument p.*1.5.*\[0, 1\]"),
     (lambda: random.bernoulli(KEY, np.float32("nan")), ValueError, "bernoulli, argument p.*nan"),
     (lambda: random.bernoulli(KEY, jnp.float32(-0.5)), ValueError, "bernoulli, argument p.*-0.5"),
+    (lambda: random.bernoulli(KEY, jnp.array([0.5, 2.0])), ValueError, "argument p.*0.5 to 2.0"),
+    (lambda: random.geometric(KEY, np.array([0.5, -1.0], F)), ValueError, "argument p.*-1.0 to 0"),
+    (lambda: random.poisson(KEY, jnp.array([3.0, -1.0])), ValueError, "argument lam.*-1.0 to 3"),
+    (lambda: random.poisson(KEY, np.inf), ValueError, "poisson, argument lam.*inf"),
     (lambda: random.geometric(KEY, -0.5), ValueError, "geometric, argument p.*-0.5"),
     (lambda: random.choice(KEY, 2, p=jnp.array([-1.0, 2.0])), ValueError, "p.*-1.0, 2.0.*≥ 0"),
     (lambda: random.choice(KEY, 2, p=jnp.zeros(2)), ValueError, "argument p.*not all 0"),
@@ -191,3 +195,9 @@ def test_wrong_arguments_are_explained(call: Any, error: type[Exception], text: 
     with pytest.raises(error, match=f"(?s){text}") as caught:
         call()
     assert __file__ in str(caught.value)
+
+
+def test_elements_that_nobody_reads_and_rounding_are_no_errors() -> None:
+    p = jnp.array([np.nan, 1 + 1e-6, -1e-8])
+    np.testing.assert_array_equal(random.bernoulli(KEY, p), [False, True, False])
+    assert random.choice(KEY, 2, p=jnp.array([1.0, -1e-8])) == 0

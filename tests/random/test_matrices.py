@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -41,8 +42,8 @@ def test_singular_and_indefinite_covariances() -> None:
         )
         np.testing.assert_allclose(x, np.broadcast_to(x[:, :1], x.shape), rtol=1e-3, atol=1e-3)
     for method in ("cholesky", "eigh"):
-        x = random.multivariate_normal(KEY, jnp.zeros(3), -jnp.eye(3), method=method)
-        assert np.isnan(x).all()
+        draw = functools.partial(random.multivariate_normal, method=method)
+        assert np.isnan(jax.jit(draw)(KEY, jnp.zeros(3), -jnp.eye(3))).all()
 
 
 def test_dtypes() -> None:
@@ -91,3 +92,13 @@ def test_errors() -> None:
         random.orthogonal(KEY, -1)
     with pytest.raises(TypeError, match="argument m"):
         random.orthogonal(KEY, 2, m=2.5)
+
+
+def test_a_covariance_that_is_known_and_not_positive_definite_is_refused() -> None:
+    cov, mean = jnp.array([[1.0, 2.0], [2.0, 1.0]]), jnp.zeros(2)
+    for method in ("cholesky", "eigh"):
+        with pytest.raises(ValueError, match=r"argument cov(.|\n)*positive definite(.|\n)*fix:"):
+            random.multivariate_normal(KEY, mean, cov, method=method)
+    compiled = jax.jit(lambda cov: random.multivariate_normal(KEY, mean, cov))
+    assert np.isnan(compiled(cov)).all()
+    assert np.isnan(random.multivariate_normal(KEY, mean * np.nan, jnp.eye(2))).all()

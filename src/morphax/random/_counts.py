@@ -29,7 +29,7 @@ from ._compiled import compiled
 from ._gamma_numbers import any_of
 from ._generators import split_keys
 from ._keys import keys_from, single_key
-from ._ranges import check_weights
+from ._ranges import check_rate, check_weights
 from ._uniform import unit_interval
 
 _SMALL_COUNT = 10
@@ -75,7 +75,6 @@ def _transformed_rejection(
     return while_loop(lambda state: any_of(lax.bitwise_not(state[2])), draw, start)[1]
 
 
-@compiled
 def poisson(
     key: Any, lam: Any, shape: Any = None, dtype: Any = None, *, out_sharding: Any = None
 ) -> Any:
@@ -88,11 +87,20 @@ def poisson(
         dtype: an integer dtype, by default that of Python integers.
         out_sharding: layout of the result over devices.
 
+    Raises:
+        ValueError: `lam` is known, and negative or infinite.
+
     Example:
         >>> import morphax as jax
         >>> jax.random.poisson(jax.random.key(0), 3.0, (4,)).dtype
         dtype('int32')
     """
+    check_rate("poisson", "lam", lam)
+    return _counts(key, lam, shape, dtype, out_sharding=out_sharding)
+
+
+@compiled
+def _counts(key: Any, lam: Any, shape: Any, dtype: Any, *, out_sharding: Any) -> Any:
     integer = requested_dtype("poisson", dtype, INTEGER, default=int)
     typed, shape, chosen, lam = prepared("poisson", key, shape, None, lam)
     return placed(_poisson(typed, lam, shape, chosen, integer), out_sharding)

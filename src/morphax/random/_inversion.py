@@ -173,7 +173,7 @@ def geometric(
         out_sharding: layout of the result over devices.
 
     Raises:
-        ValueError: `p` is a number that is known and not in [0, 1].
+        ValueError: `p` is known and not in [0, 1].
     """
     check_probability("geometric", p)
     return _trials(key, p, shape, dtype, out_sharding=out_sharding)

@@ -17,9 +17,9 @@ from ..util.messages import message
 from ._arguments import fitted_shape, placed, requested_dtype
 from ._keys import single_key
 from ._normal import normal
+from ._ranges import check_drawn
 
 
-@replayed(3)
 def multivariate_normal(
     key: Any,
     mean: Any,
@@ -45,13 +45,15 @@ def multivariate_normal(
         method: how to find A: ``"cholesky"``, the fastest, or ``"eigh"`` or ``"svd"``, which take
             singular matrices too.  Other matrices that are not positive definite give NaN, but for
             ``"svd"``, which takes the absolute values of eigenvalues.
+            So they do in compiled programs; those that are known are refused.
         out_sharding: layout of the result over devices.
 
     Returns:
         Array of shape (*shape, n).
 
     Raises:
-        ValueError: an unknown method, or shapes that do not fit.
+        ValueError: an unknown method, shapes that do not fit, or a `cov` that is known and not
+            positive definite.
         TypeError: the dtype is not floating.
 
     Example:
@@ -60,6 +62,15 @@ def multivariate_normal(
         >>> jax.random.multivariate_normal(jax.random.key(0), jnp.zeros(2), cov, (3,)).shape
         (3, 2)
     """
+    drawn = _normal_vectors(key, mean, cov, shape, dtype, method, out_sharding=out_sharding)
+    check_drawn("multivariate_normal", drawn, mean, cov)
+    return drawn
+
+
+@replayed(3)
+def _normal_vectors(
+    key: Any, mean: Any, cov: Any, shape: Any, dtype: Any, method: str, *, out_sharding: Any
+) -> Any:
     typed = single_key("multivariate_normal", key)
     factor = _factorization(method)
     mean, cov = [as_array("multivariate_normal", x) for x in (mean, cov)]

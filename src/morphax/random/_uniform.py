@@ -149,7 +149,7 @@ def bernoulli(
 
     Raises:
         TypeError: `p` is not floating.
-        ValueError: `p` is a number that is known and not in [0, 1].
+        ValueError: `p` is known and not in [0, 1].
 
     Example:
         >>> import morphax as jax

@@ -1,0 +1,80 @@
+"""The operation that draws gamma numbers: its two forms, its rules, its refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax import random
+from morphax.random import _gamma_numbers, random_gamma_p
+
+KEY = random.key(3)
+PARAMETERS = np.array([0.0, 0.01, 0.3, 0.99, 1.0, 1.5, 7.0, 1e4, 1e30, np.inf, np.nan], np.float32)
+
+
+@pytest.mark.parametrize("log_space", [False, True])
+@pytest.mark.parametrize("kind", ["one key", "keys"])
+def test_numbers_drawn_in_place_are_those_of_the_program(kind: str, log_space: bool) -> None:
+    a = jnp.broadcast_to(PARAMETERS, (400, len(PARAMETERS)))
+    keys = KEY if kind == "one key" else random.split(KEY, 400)
+
+    def draw(keys: Any) -> Any:
+        return random_gamma_p.bind(keys, a, log_space=log_space)
+
+    # Where a candidate is accepted by one and not by the other, the number is quite another.
+    np.testing.assert_allclose(draw(keys), jax.jit(draw)(keys), rtol=2e-5, atol=2e-6)
+
+
+def test_the_program_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = random.gamma(KEY, 0.7, (6,))
+    monkeypatch.setattr(_gamma_numbers, "_native", None)
+    np.testing.assert_allclose(random.gamma(KEY, 0.7, (1, 6))[0], expected, rtol=1e-5)
+
+
+def test_keys_stand_for_the_leading_axes() -> None:
+    keys, a = random.split(KEY, 2), jnp.full((2, 3), 2.0)
+    numbers = random_gamma_p.bind(keys, a, log_space=False)
+    np.testing.assert_array_equal(numbers, [random.gamma(key, 2.0, (3,)) for key in keys])
+    text = str(jax.make_jaxpr(jax.vmap(lambda k: random.gamma(k, 2.0, (3,))))(keys))
+    assert "f32[2,3] = random_gamma[log_space=False] a" in text
+
+
+@pytest.mark.parametrize("in_axes", [(0, None), (None, 0), (0, 1), (0, 0)])
+def test_a_batch_is_a_loop(in_axes: Any) -> None:
+    keys, a = random.split(KEY, 3), jnp.arange(1.0, 10).reshape(3, 3)
+    operands = [KEY if in_axes[0] is None else keys, a]
+    drawn = jax.vmap(random.gamma, in_axes)(*operands)
+    for i, row in enumerate(drawn):
+        chosen = [
+            x if axis is None else jnp.take(x, i, axis)
+            for x, axis in zip(operands, in_axes, strict=True)
+        ]
+        np.testing.assert_array_equal(row, random.gamma(*chosen))
+
+
+@pytest.mark.parametrize("log_space", [False, True])
+def test_derivatives(log_space: bool) -> None:
+    draw = random.loggamma if log_space else random.gamma
+    slopes = [
+        transform(jax.grad(lambda a: draw(KEY, a)))(jnp.float32(2.5))
+        for transform in (lambda f: f, jax.jit)
+    ]
+    np.testing.assert_allclose(*slopes, rtol=1e-5)
+    step = 1e-3
+    with jax.enable_x64(True):
+        pair = [draw(KEY, 2.5 + h, dtype="float64") for h in (step, -step)]
+        slope = jax.grad(lambda a: draw(KEY, a, dtype="float64"))(2.5)
+    # Another normal number may not be needed within the step: the derivative is that of the same.
+    assert np.isfinite(pair).all()
+    assert np.sign(slope) == 1
+
+
+def test_refusals() -> None:
+    with pytest.raises(ValueError, match=r"random_gamma(.|\n)*keys of shape \(2,\)(.|\n)*fix:"):
+        random_gamma_p.bind(random.split(KEY), jnp.ones(3), log_space=False)
+    with pytest.raises(TypeError, match="random_gamma, operand 1"):
+        random_gamma_p.bind(KEY, jnp.ones(3, int), log_space=False)

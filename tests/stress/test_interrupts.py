@@ -12,6 +12,23 @@ from .process import run
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 
+IN_PARTS = """
+jax.config.update("jax_num_cpu_devices", 4)
+mesh = jax.make_mesh((4,), ("i",))
+parts = jax.device_put(jnp.ones((8, 300)), jax.NamedSharding(mesh, jax.P("i")))
+def summed(n):
+    def steps(x):
+        for _ in range(n):
+            x = jnp.tanh(x @ jnp.ones((300, 300)) + jax.lax.pmean(x, "i"))
+        return x
+    return jax.jit(jax.shard_map(steps, mesh=mesh, in_specs=jax.P("i"), out_specs=jax.P("i")))
+short = summed(1)
+for _ in range(5): short(parts).block_until_ready()
+def endless_parts(x):
+    step = lambda i, c: c @ jnp.ones((300, 300)) / 300
+    return jax.jit(lambda x: jax.lax.fori_loop(0, 10**7, step, x))(x)
+"""
+
 # Prepares, and what is then interrupted: each would take far longer than the test may.
 WAITS = {
     "trace": ("", "jax.jit(long(10**7)).trace(x)"),
@@ -33,6 +50,12 @@ WAITS = {
     "wait for a result": ("y = endless(big)", "y.block_until_ready()"),
     "wait for a tree": ("y = endless(big)", "jax.block_until_ready([x, y])"),
     "reading a result": ("y = endless(big)", "float(y[0, 0])"),
+    "execution of a loop in parts": (IN_PARTS, "endless_parts(parts).block_until_ready()"),
+    "waiting for a turn": (
+        IN_PARTS + "threading.Thread(target=endless_parts, args=(parts,), daemon=True).start()\n"
+        "time.sleep(1.0)",
+        "short(parts).block_until_ready()",
+    ),
     "interpreted loop": (
         "",
         "jax.lax.while_loop(lambda c: c >= 0.0, lambda c: c + 1.0, 0.0)",

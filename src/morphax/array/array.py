@@ -200,7 +200,8 @@ class Array(HasAval):
         """
         self._check_not_deleted()
         if self._buffer is not None and self._host is None:
-            buffers.wait([self._buffer])
+            here = (self._buffer,)
+            buffers.wait(*(((), here) if buffers.spread_here(self.place) else (here,)))
         return self
 
     def is_ready(self) -> bool:

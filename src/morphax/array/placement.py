@@ -229,16 +229,19 @@ def block_until_ready(x: Any) -> Any:
         >>> jax.block_until_ready(jax.jit(jnp.sin)(0.0))
         Array(0., dtype=float32, weak_type=True)
     """
-    waiting = []
+    waiting, spread = [], []
+    last_place, last_is_spread = None, False
     for leaf in tree.leaves(x):
         if type(leaf) is Array:
             leaf._check_not_deleted()
             if leaf._host is None:
-                waiting.append(leaf._buffer)
+                if leaf.place is not last_place:
+                    last_place, last_is_spread = leaf.place, buffers.spread_here(leaf.place)
+                (spread if last_is_spread else waiting).append(leaf._buffer)
         elif hasattr(leaf, "block_until_ready"):
             leaf.block_until_ready()
-    if waiting:
-        buffers.wait(waiting)
+    if waiting or spread:
+        buffers.wait(waiting, spread)
     return x
 
 

@@ -27,11 +27,11 @@ from ..util import host_memory
 from ..util.messages import message
 from .client import device_list, exports_versioned_dlpack, extension, on_forget_clients
 from .failures import raise_failure, reported_by_xla
-from .interruptible import wait_until_ready
 from .layouts import layout_of
 from .membership import is_readable, membership, own_devices
 from .opaque import is_opaque, opaque_of, words_of
 from .sharding import Index, Sharding, SingleDeviceSharding
+from .turns import wait_for
 
 
 def to_device(host: np.ndarray[Any, Any], place: Sharding) -> Any:
@@ -133,10 +133,11 @@ def to_host(buffer: Any, dtype: Any = None, place: Sharding | None = None) -> np
             )
         )
     try:
-        wait_until_ready((buffer,))
-        if place is None or place.num_devices == 1:
+        if place is None or type(place) is SingleDeviceSharding:
+            wait_for((buffer,))
             host = _seen(buffer)
         else:
+            _wait_at(buffer, place)
             host = _gathered(buffer, place)
     except reported_by_xla() as error:
         raise_failure(error, "reading an array that a program computes")
@@ -218,7 +219,7 @@ def dealt_out(buffer: Any, source: Sharding, target: Sharding) -> Any:
     """
     layout, devices = layout_of(target, len(buffer.aval.shape))
     try:
-        wait_until_ready((buffer,))
+        _wait_at(buffer, source)
         pieces = _pieces(buffer, source)
         known: dict[Any, np.ndarray[Any, Any]] = {}
         for box in (boxes := _boxes(target, buffer.aval.shape)):
@@ -287,13 +288,33 @@ def joined(parts: Sequence[Any], aval: Any, place: Sharding) -> Any:
     return extension().ArrayImpl(aval, layout, list(parts), True, _skip_checks=True)
 
 
-def wait(buffers: Sequence[Any]) -> None:
-    """Wait until all buffers are computed; a failure of their program is raised here."""
+def wait(buffers: Sequence[Any], spread: Sequence[Any] = ()) -> None:
+    """Wait until all buffers are computed; a failure of their program is raised here.
+
+    Args:
+        buffers: to be waited for.
+        spread: likewise, of arrays that are `spread_here`.
+    """
     try:
-        wait_until_ready(buffers)
-        extension().batched_block_until_ready(buffers)
+        wait_for(buffers, spread)
+        extension().batched_block_until_ready([*buffers, *spread])
     except reported_by_xla() as error:
         raise_failure(error, "waiting for an array that a program computes")
+
+
+def _wait_at(buffer: Any, place: Sharding) -> None:
+    """Wait for a buffer at a place, if Ctrl-C may come."""
+    if spread_here(place):
+        wait_for((), (buffer,))
+    else:
+        wait_for((buffer,))
+
+
+def spread_here(place: Sharding) -> bool:
+    """Whether arrays at a place lie in parts on CPUs of this process."""
+    return (
+        type(place) is not SingleDeviceSharding and membership() is None and place.platform == "cpu"
+    )
 
 
 def moved(buffer: Any, place: Sharding) -> Any:

@@ -252,9 +252,8 @@ def _cpu_client() -> Any:
     make = xla_client().make_cpu_client
     own = membership()
     if own is None:
-        with _threads_for(devices, communicate=devices > 1):
-            return make(**keywords)
-    with _threads_for(devices, communicate=True), _meeting("cpu"):
+        return make(**keywords)
+    with _threads_for(devices), _meeting("cpu"):
         return interruptible(partial(make, **keywords, **_keywords_of_member(own)))
 
 
@@ -310,14 +309,15 @@ _FORCED_DEVICES: Final = re.compile(r"--xla_force_host_platform_device_count=(\d
 
 
 @contextmanager
-def _threads_for(devices: int, *, communicate: bool) -> Iterator[None]:
-    """Context in which a client of the CPU gets threads enough for so many devices.
+def _threads_for(devices: int) -> Iterator[None]:
+    """Context in which a client of the CPU gets threads for two runs on so many devices.
 
-    The devices of a program that communicates wait for each other, each on a thread, while those
-    of the next program have begun: with fewer than twice as many threads both wait for ever.
+    The devices of a program wait for those of other processes, each on a thread, while those of
+    the next run have begun: with fewer than twice as many threads both wait for ever.  Within one
+    process, runs take turns instead (`turns`).
     """
     before = os.environ.get("NPROC")
-    if not communicate or before is not None:
+    if before is not None:
         yield
         return
     os.environ["NPROC"] = str(max(2 * devices, os.cpu_count() or 1))

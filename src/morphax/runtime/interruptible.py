@@ -54,13 +54,13 @@ def may_be_interrupted() -> bool:
 
 def wait_until_ready(buffers: Sequence[Any]) -> None:
     """Return when the buffers are ready, or have failed; at once if Ctrl-C cannot come."""
-    late = [buffer for buffer in buffers if not _is_done(buffer)]
+    late = [buffer for buffer in buffers if not is_done(buffer)]
     if not late or not may_be_interrupted():
         return
     start = time.perf_counter()
     told = 0.0
     for buffer in late:
-        while not _is_done(buffer):
+        while not is_done(buffer):
             waited = time.perf_counter() - start
             if waited > told + long_wait_seconds:
                 told = waited
@@ -71,7 +71,7 @@ def wait_until_ready(buffers: Sequence[Any]) -> None:
                 time.sleep(min(waited / 32, _LONGEST_SLEEP))
 
 
-def _is_done(buffer: Any) -> bool:
+def is_done(buffer: Any) -> bool:
     """Whether waiting in jaxlib would not block."""
     # jaxlib 0.10 ends the process when a deleted buffer is asked whether it is ready.
     return buffer.is_deleted() or buffer.is_ready()

@@ -34,6 +34,7 @@ from ...runtime.layouts import layout_of, place_of
 from ...runtime.membership import note_shared_program
 from ...runtime.places import Places
 from ...runtime.sharding import Sharding
+from ...runtime.turns import TurnTaker, finish_last_run
 from ...util import host_memory
 from ..call_plan import CallPlan
 from ..engine import Plan
@@ -81,7 +82,8 @@ class Executable(Plan):
         # XLA runs short programs, and all loops of cheap steps, on the thread that calls them.
         # A program of several processes waits there for the others.
         self._meets_others = note_shared_program(program.name, program.text, places.devices)
-        self._may_block = self._meets_others or "stablehlo.while" in program.text
+        has_loops = "stablehlo.while" in program.text
+        self._may_block = self._meets_others or has_loops
         self._was_long = True
         # Each device of the program holds them whole.
         self._constants = [value.buffer_at(places.whole) for value in program.constant_operands]
@@ -98,6 +100,8 @@ class Executable(Plan):
             results = [aval.size * aval.dtype.itemsize for aval in program.physical_out_avals]
             if max(stats.temp_size_in_bytes, *results, 0) > _KEPT_BYTES:
                 host_memory.keep_freed()
+        shares_threads = len(places.devices) > 1 and places.platform == "cpu"
+        self._turns = TurnTaker(loaded, self._handlers, has_loops) if shares_threads else None
 
     @classmethod
     def compile(
@@ -154,10 +158,8 @@ class Executable(Plan):
             for x, place in zip(taken, self._taken_places, strict=True)
         ]
         buffers += self._constants
-        if program.callbacks:
-            outputs = self._calling_python(buffers)
-        elif self._may_block:
-            outputs = self._blocking(buffers)
+        if (execute := self._executing()) is not None:
+            outputs = execute(buffers)
         else:
             try:
                 outputs = self.loaded.execute_sharded(buffers).consume_with_handlers(self._handlers)
@@ -178,7 +180,6 @@ class Executable(Plan):
         program, places = self.program, self.places
         if program.aliased:
             return None
-        execute = self._blocking if self._may_block else None
         return CallPlan(
             places.operands,
             places.results,
@@ -187,7 +188,7 @@ class Executable(Plan):
             self._constants,
             self.loaded,
             self._handlers,
-            self._calling_python if program.callbacks else execute,
+            self._executing(),
             self.out_avals,
             self._with_forwarded if self._forwards else None,
             self._fail,
@@ -252,6 +253,22 @@ class Executable(Plan):
             for aval, place, source in each
         ]
 
+    def _executing(self) -> Callable[[Sequence[Any]], Any] | None:
+        """How buffers become outputs, if that takes more than a call of jaxlib."""
+        if self.program.callbacks:
+            return self._calling_python
+        if self._meets_others:
+            return self._blocking
+        if self._turns is not None:
+            return partial(self._in_turn, self._turns)
+        return self._blocking if self._may_block else None
+
+    def _in_turn(self, run: TurnTaker, buffers: Sequence[Any]) -> Any:
+        try:
+            return run(buffers)
+        except reported_by_xla() as error:
+            self._fail(error)
+
     def _blocking(self, buffers: Sequence[Any]) -> Any:
         """Run a program that may take any time, such that Ctrl-C leaves it if it does.
 
@@ -275,6 +292,8 @@ class Executable(Plan):
         platform = self.places.platform
         if platform == "cpu":
             wait(buffers)
+        if self._turns is not None:
+            finish_last_run()
         try:
             execution = self.loaded.execute_sharded(buffers, with_tokens=True)
             results = execution.consume_with_handlers(self._handlers)

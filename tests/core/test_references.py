@@ -20,6 +20,7 @@ from morphax.core import (
     discharge,
 )
 from morphax.core.dce import eliminate_dead_code
+from morphax.core.manual_axis_type import ManualAxisType
 from morphax.errors import JaxprTypeError
 from morphax.ref import AbstractRef
 
@@ -36,7 +37,8 @@ def test_avals_are_interned() -> None:
     assert aval.update(kind="k").kind == "k"
     assert aval.update_weak_type(True).inner_aval.weak_type
     assert aval.update_weak_type(True).strip_weak_type() is aval
-    assert aval.update_manual_axis_type(frozenset({"i"})).mat == frozenset({"i"})
+    varying = ManualAxisType(varying={"i"})
+    assert aval.update_manual_axis_type(varying).mat == varying
     assert aval.to_tangent_aval() is aval
     assert (aval.shape, aval.ndim, aval.size, len(aval), aval.is_high) == ((2,), 1, 2, 2, False)
     assert (str(aval), aval.str_short(True)) == ("Ref{float32[2]}", "Ref{f32[2]}")

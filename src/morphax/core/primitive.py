@@ -369,7 +369,10 @@ def _types_itself(primitive: Primitive, params: dict[str, Param]) -> bool:
 
 
 def _vary_differently(avals: tuple[Any, ...]) -> bool:
-    return len({aval.vma for aval in avals if type(aval) is ShapedArray}) > 1
+    """Whether an array varies over fewer axes than another operand, which may be a reference."""
+    own = [aval.vma for aval in avals if type(aval) is ShapedArray]
+    names = frozenset[Hashable]().union(*[getattr(aval, "vma", ()) for aval in avals])
+    return any([varies != names for varies in own])
 
 
 def _on_mesh(

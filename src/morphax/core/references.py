@@ -17,6 +17,7 @@ from weakref import WeakValueDictionary
 from ..util.messages import message
 from .aval import AbstractValue, Operand, ShapedArray
 from .dims import Dim, Shape
+from .manual_axis_type import ManualAxisType
 from .mesh import AbstractSharding
 from .trace import Tracer, current_trace
 
@@ -113,9 +114,14 @@ class AbstractRef(AbstractValue):
         return self.inner_aval.is_on_mesh
 
     @property
-    def manual_axis_type(self) -> Any:
-        """Names of the manual mesh axes over which the array varies."""
+    def vma(self) -> frozenset[Any]:
+        """The manual mesh axes over which the array varies."""
         return self.inner_aval.vma
+
+    @property
+    def manual_axis_type(self) -> ManualAxisType:
+        """How the array is on the axes along which members run a program."""
+        return self.inner_aval.manual_axis_type
 
     mat = manual_axis_type
 
@@ -136,9 +142,9 @@ class AbstractRef(AbstractValue):
         """The same aval, weakly typed or not."""
         return self.update(self.inner_aval.update(weak_type=weak_type))
 
-    def update_manual_axis_type(self, mat: Any) -> AbstractRef:
-        """The same aval, varying over these manual mesh axes."""
-        return self.update(self.inner_aval.update(vma=mat))
+    def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractRef:
+        """The same aval on other axes of members."""
+        return self.update(self.inner_aval.update_manual_axis_type(mat))
 
     def strip_weak_type(self) -> AbstractRef:
         return self.update(self.inner_aval.strip_weak_type())

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..config import current as current_config
 from ..util.messages import message
-from .aval import Operand
+from .aval import Operand, ShapedArray
 from .values import aval_of
 
 Cast = Callable[[Any, frozenset[Hashable]], Any]
@@ -38,7 +38,7 @@ def vma_of(x: Operand) -> frozenset[Hashable]:
 
 
 def varying_alike(operands: Sequence[Operand]) -> list[Any]:
-    """The operands, each varying over all axes that one of them varies over.
+    """The operands, each array varying over all axes that one of them varies over.
 
     Raises:
         ValueError: if casts are not to be made without being asked for (``jax.auto_pcast``).
@@ -53,4 +53,4 @@ def varying_alike(operands: Sequence[Operand]) -> list[Any]:
             )
         )
     names = frozenset().union(*map(vma_of, operands))
-    return [varying_over(x, names) if hasattr(aval_of(x), "vma") else x for x in operands]
+    return [varying_over(x, names) if type(aval_of(x)) is ShapedArray else x for x in operands]

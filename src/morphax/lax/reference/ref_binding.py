@@ -265,8 +265,23 @@ class Access(TakesReferences):
             shape = indexer.result_shape(own)
         return shape
 
-    def check_value(self, ref: Any, value: Any, shape: tuple[int, ...]) -> None:
-        """Raise `ValueError` unless a value fits the part."""
+    def check_value(self, ref: Any, value: Any, shape: tuple[int, ...], indices: Any) -> None:
+        """Raise `ValueError` unless a value fits the part.
+
+        `TypeError` if members would leave different things in what is the same for all.
+        """
+        varying = frozenset[Any]().union(value.vma, *[index.vma for index in indices]) - ref.vma
+        if varying:
+            raise TypeError(
+                message(
+                    f"{self.name}, argument value",
+                    given=f"{value}, for {ref}, which is the same for all members along "
+                    f"{', '.join(map(repr, varying))}",
+                    expected="a value and indices that vary over no more axes than the reference",
+                    fix="Make the reference of a value that varies, by lax.pcast; pass it as an "
+                    "argument that in_specs splits over these axes; or sum the value by lax.psum.",
+                )
+            )
         if value.shape != shape or value.dtype != ref.dtype:
             raise ValueError(
                 message(
@@ -323,7 +338,7 @@ class Swap(Access):
         self, ref: Any, value: Any, *avals: Any, indexers: tuple[Indexer, ...]
     ) -> tuple[Any, Effects]:
         shape = self.part_of(ref, avals, indexers)
-        self.check_value(ref, value, shape)
+        self.check_value(ref, value, shape, avals)
         return ref.inner_aval.update(shape=shape), frozenset({WriteEffect(0)})
 
     def discharge(self, ref: Cell, value: Any, *indices: Any, indexers: tuple[Indexer, ...]) -> Any:

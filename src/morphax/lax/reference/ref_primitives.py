@@ -36,7 +36,7 @@ class AddUpdate(Access):
     def typed(
         self, ref: Any, value: Any, *avals: Any, indexers: tuple[Indexer, ...]
     ) -> tuple[Any, Effects]:
-        self.check_value(ref, value, self.part_of(ref, avals, indexers))
+        self.check_value(ref, value, self.part_of(ref, avals, indexers), avals)
         return (), frozenset({AccumEffect(0)})
 
     def discharge(

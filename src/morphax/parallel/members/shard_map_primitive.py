@@ -19,6 +19,7 @@ from itertools import compress
 from typing import Any, final
 
 from ...array import Array
+from ...control.bodies.reference_values import write_back
 from ...control.calls import split_tangents
 from ...control.jit.plans import plan_of
 from ...control.program_call import HoldsProgram
@@ -32,10 +33,12 @@ from ...core import (
     aval_of,
     call_program,
     captures_as_operands,
+    discharge,
     is_undefined_primal,
     is_zero,
     jaxpr_axis_names,
     operands_as_captures,
+    values_of,
 )
 from ...core.partition_spec import PartitionSpec
 from ...engines.engine import Options
@@ -43,6 +46,7 @@ from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.members import member_program
 from ...engines.xla.mesh_axes import MeshAxes
 from ...engines.xla.stablehlo import Builder, Value
+from ...lax.reference.ref_binding import TakesReferences
 from ...runtime.current_mesh import get_mesh
 from ...runtime.mesh import Mesh
 from ...runtime.named_sharding import NamedSharding
@@ -62,7 +66,7 @@ _WHOLE = PartitionSpec()
 
 
 @final
-class ShardMap(HoldsProgram, RunsOnArrays):
+class ShardMap(TakesReferences, HoldsProgram, RunsOnArrays):
     """Apply `jaxpr` on each device of a mesh to its parts of the operands.
 
     Params:
@@ -100,6 +104,14 @@ class ShardMap(HoldsProgram, RunsOnArrays):
 
     def runs_on(self, *, mesh: AnyMesh, **_: Param) -> Sequence[NamedSharding]:
         return [NamedSharding(mesh, _WHOLE)] if isinstance(mesh, Mesh) else []
+
+    def discharge(self, *operands: Operand, **params: Any) -> list[Any]:
+        """What members leave in their parts of a reference makes its new value."""
+        program, changed = discharge(params["jaxpr"])
+        in_specs = params["in_specs"]
+        out_specs = (*params["out_specs"], *[in_specs[i] for i in changed])
+        params |= {"jaxpr": program, "out_specs": out_specs}
+        return write_back(self.bind(*values_of(operands), **params), operands, changed)
 
     def jvp(
         self, primals: Sequence[Operand], tangents: Sequence[Operand], **params: Param

@@ -10,7 +10,7 @@ from collections.abc import Hashable, Sequence
 from itertools import chain
 from typing import Any, NamedTuple, final
 
-from ...core import AbstractMesh, AbstractSharding, ShapedArray
+from ...core import AbstractMesh, AbstractRef, AbstractSharding, ShapedArray
 from ...core.mesh import AxisType
 from ...core.partition_spec import PartitionSpec
 from ...runtime.mesh import Mesh
@@ -93,7 +93,12 @@ class Members(NamedTuple):
 
 
 def shard_aval(aval: Any, spec: PartitionSpec, members: Members) -> Any:
-    """The aval of the part of a member, of a whole that `spec` splits evenly."""
+    """The aval of the part of a member, of a whole that `spec` splits evenly.
+
+    Of a reference a member has one to its part.
+    """
+    if type(aval) is AbstractRef:
+        return aval.update(shard_aval(aval.inner_aval, spec, members))
     splits = splits_of(spec, len(aval.shape))
     shape = [n // members.mesh.parts(split) for n, split in zip(aval.shape, splits, strict=True)]
     vma = aval.vma | names_in(spec) if members.check_vma else aval.vma

@@ -90,6 +90,15 @@ def make_array_from_single_device_arrays(
     where = "make_array_from_single_device_arrays"
     target = checked_sharding(where, sharding)
     place = target.plain
+    if not isinstance(arrays, Sequence):
+        raise TypeError(
+            message(
+                f"{where}, argument arrays",
+                given=described(arrays),
+                expected="a list of arrays",
+                fix="Pass one array for each device that this process has of the sharding.",
+            )
+        )
     devices = own_devices(place)
     by_device = {_device_of(where, x): x for x in arrays}
     if len(by_device) < len(arrays) or set(by_device) != set(devices):

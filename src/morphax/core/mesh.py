@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 import math
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import NamedTuple, NoReturn, final
@@ -159,6 +159,17 @@ class AbstractMesh(NamedAxes):
     abstract_device: AbstractDevice | None = None
 
     def __post_init__(self) -> None:
+        for argument in ("axis_sizes", "axis_names"):
+            given = getattr(self, argument)
+            if not isinstance(given, Iterable):
+                raise TypeError(
+                    message(
+                        f"AbstractMesh, argument {argument}",
+                        given=described(given),
+                        expected="a tuple, with an entry for each axis",
+                        fix="Write AbstractMesh((4, 2), ('x', 'y')), for instance.",
+                    )
+                )
         set_field = object.__setattr__
         set_field(self, "axis_sizes", tuple(self.axis_sizes))
         set_field(self, "axis_names", tuple(self.axis_names))

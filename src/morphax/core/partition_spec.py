@@ -175,6 +175,16 @@ def _rebuild(
 def _canonical(entry: Entry) -> Entry:
     """A tuple of one name is that name, and an empty one is None."""
     if isinstance(entry, (tuple, list)):
+        nested = [name for name in entry if isinstance(name, (tuple, list))]
+        if nested:
+            raise ValueError(
+                message(
+                    "PartitionSpec, argument partitions",
+                    given=f"{entry!r}, with {nested[0]!r} in it",
+                    expected="names of axes of the mesh in a tuple",
+                    fix="Write the names one after the other: P(('x', 'y')).",
+                )
+            )
         return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
     return entry
 

@@ -234,8 +234,9 @@ def all_gather(
             )
         )
     names, groups, count = communicating(where, axis_name, axis_index_groups)
-
-    is_same_for_all = to == "invarying" and names and groups is None and all_in_types(names)
+    if not names:
+        return map_operands(where, lambda leaf: leaf, x)
+    is_same_for_all = to == "invarying" and groups is None and all_in_types(names)
 
     def gather(leaf: Any) -> Any:
         ndim = aval_of(leaf).ndim + (not tiled)
@@ -286,6 +287,8 @@ def psum_scatter(
     """
     where = "lax.psum_scatter"
     names, groups, parts = communicating(where, axis_name, axis_index_groups)
+    if not names:
+        return map_operands(where, lambda leaf: leaf, x)
 
     def scatter(leaf: Any) -> Any:
         shape = aval_of(leaf).shape

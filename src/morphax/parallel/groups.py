@@ -6,7 +6,7 @@ groups is the same collective over an axis of the group's size, mapped over grou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -19,7 +19,7 @@ from ..lax.ground.linear_structure import batched_first
 from ..lax.indexing.gather import gather
 from ..lax.shape.shape_operations import reshape
 from ..transforms.vmap import vmap
-from ..util.messages import message
+from ..util.messages import described, message
 from .axis_names import joint_size, named_axes
 
 Groups = tuple[tuple[int, ...], ...] | None
@@ -30,6 +30,16 @@ def canonical_groups(where: str, groups: Any, size: int) -> Groups:
     if groups is None:
         return None
     place = f"{where}, argument axis_index_groups"
+    are_lists = isinstance(groups, Sequence) and all([isinstance(g, Sequence) for g in groups])
+    if not are_lists and not isinstance(groups, np.ndarray):
+        raise TypeError(
+            message(
+                place,
+                given=described(groups),
+                expected="a list of lists of positions",
+                fix="Write [[0, 1], [2, 3]] for two groups of four members.",
+            )
+        )
     parsed = tuple([tuple([integer(place, i) for i in group]) for group in groups])
     if sorted(chain.from_iterable(parsed)) != list(range(size)) or len({*map(len, parsed)}) != 1:
         raise ValueError(

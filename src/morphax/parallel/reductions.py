@@ -196,6 +196,8 @@ def _reduce(
     where: str, primitive: Reduction, within: Reduce, x: Any, axis_name: Any, groups: Any
 ) -> Any:
     names, positions = names_and_positions(axis_name)
+    if not names and not positions:
+        return map_operands(where, lambda leaf: leaf, x)
     size = joint_size(names)
     groups = canonical_groups(where, groups, size)
 

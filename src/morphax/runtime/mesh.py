@@ -66,7 +66,8 @@ class Mesh(NamedAxes):
         grid = np.array(devices, dtype=object)
         names = tuple(axis_names) if isinstance(axis_names, (tuple, list)) else (axis_names,)
         key: _Key = (), (), (), ()
-        if grid.size:
+        # That without devices and axes is the current mesh where there is none.
+        if grid.size or names:
             kinds = checked_axes("Mesh", grid.shape, names, axis_types)
             key = _checked_devices(grid), grid.shape, names, kinds
         known = cls._known.get(key)

@@ -63,6 +63,7 @@ class NamedSharding(Sharding):
         if known is not None:
             return known
         _check_axes(mesh, spec)
+        _check_sums(mesh, spec)
         made = object.__new__(cls)
         made.mesh, made.spec, made._memory_kind = key
         made._is_own_memory = isinstance(mesh, AbstractMesh) or (
@@ -144,6 +145,15 @@ class NamedSharding(Sharding):
         return _abstract(self, ndim)
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Index]:
+        if self.spec.unreduced:
+            raise NotImplementedError(
+                message(
+                    f"{_WHERE} of an array",
+                    given=f"{self.spec}, whose parts are still to be summed",
+                    expected="a spec that says which part each device holds",
+                    fix="Leave unreduced out, and take the sum where it arises.",
+                )
+            )
         sizes = self.shard_shape(global_shape)
         starts = self._parts(len(sizes)) * np.array(sizes, np.int64)
         whole = [size == n for size, n in zip(sizes, global_shape, strict=True)]
@@ -255,3 +265,17 @@ def _check_axes(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
         return
     fix = f"The axes of the mesh are {', '.join(map(repr, mesh.axis_names))}."
     raise ValueError(message(f"{_WHERE}, argument spec", given=given, expected=expected, fix=fix))
+
+
+def _check_sums(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
+    """Raise `ValueError` if sums are to be taken over axes that the compiler splits over."""
+    auto = (spec.unreduced | spec.reduced) & frozenset(mesh.auto_axes)
+    if auto:
+        raise ValueError(
+            message(
+                f"{_WHERE}, argument spec",
+                given=f"{spec} over {mesh}, whose axes {', '.join(map(repr, auto))} are Auto",
+                expected="unreduced and reduced axes that are Explicit",
+                fix="Leave them out: the compiler takes sums over Auto axes.",
+            )
+        )

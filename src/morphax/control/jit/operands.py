@@ -57,5 +57,6 @@ def stand_in(x: Any) -> Any:
     if not isinstance(sharding, Sharding):
         return x
     aval = shape_aval(x)
+    sharding.shard_shape(aval.shape)
     order = x.format.order("lower, argument sharding", aval.ndim)
     return Array(aval, None, None, laid_out(sharding, order), True)

@@ -245,6 +245,15 @@ def _mesh_and_axes(
                 fix="Make one by jax.make_mesh, or leave it out for the current one.",
             )
         )
+    if not isinstance(axis_names, AbstractSet):
+        raise TypeError(
+            message(
+                "shard_map, argument axis_names",
+                given=described(axis_names),
+                expected="a set of names of axes of the mesh",
+                fix="Write {'x'} for one axis.",
+            )
+        )
     around = get_abstract_mesh()
     taken = frozenset(around.manual_axes)
     if mesh is None:

@@ -167,6 +167,15 @@ def check_specs(
                     fix="Give a jax.P for each argument or result; jax.P() if it is whole.",
                 )
             )
+        if spec.unreduced or spec.reduced:
+            raise ValueError(
+                message(
+                    f"shard_map, argument {argument}",
+                    given=f"{spec!r}",
+                    expected="a spec without unreduced and reduced axes: types have none",
+                    fix="Leave them out, and take sums by lax.psum.",
+                )
+            )
         unknown = names_in(spec) - manual_axes
         if unknown:
             raise ValueError(

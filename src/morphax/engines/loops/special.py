@@ -7,11 +7,11 @@ Abramowitz & Stegun, "Handbook of Mathematical Functions", 6.3.7, 6.3.18 and 23.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .program import Operand
+from .program import ORIGIN, Operand
 from .writer import Writer
 
 # Of polynomials, highest power first.
@@ -106,7 +106,7 @@ def digamma(w: Writer, x: Operand) -> Operand:
 
 
 def zeta(w: Writer, x: Operand, q: Operand) -> Operand:
-    """ζ(x, q) for q > 0 by the Euler–Maclaurin formula; its poles and signs as lax defines them."""
+    """ζ(x, q) by the Euler–Maclaurin formula, where q > 0; terms before are added one by one."""
     dtype = x.dtype
 
     def number(value: float) -> Operand:
@@ -116,7 +116,7 @@ def zeta(w: Writer, x: Operand, q: Operand) -> Operand:
     at_pole = w.all_of([w.op("le", q, number(0)), is_whole])
     start = w.select(at_pole, number(1), q)
     minus_x = w.op("neg", x)
-    total: Operand = number(0)
+    start, total = _counted_up(w, start, minus_x)
     for k in range(_SHIFT):
         total = w.op("add", total, w.op("pow", w.op("add", start, number(k)), minus_x))
     high = w.op("add", start, number(_SHIFT))
@@ -133,6 +133,30 @@ def zeta(w: Writer, x: Operand, q: Operand) -> Operand:
     return _with_poles_of_zeta(w, x, q, total, at_pole)
 
 
+def _counted_up(w: Writer, start: Operand, power: Operand) -> tuple[Operand, Operand]:
+    """The first number at least 0 of those after `start`, and the sum of powers of those before."""
+    cells = [w.buffer("state", (), start.dtype) for _ in range(2)]
+    place, total = cells
+    zero, one = w.number(0, start.dtype), w.number(1, start.dtype)
+    # Below, numbers are whole, or the result is NaN.
+    w.store(place, ORIGIN, w.op("max", start, w.number(-(2**20), start.dtype)))
+    w.store(total, ORIGIN, zero)
+
+    def step() -> None:
+        here = w.load(place)
+        w.store(total, ORIGIN, w.op("add", w.load(total), w.op("pow", here, power)))
+        w.store(place, ORIGIN, w.op("add", here, one))
+
+    w.repeat(lambda: w.op("lt", w.load(place), zero), step)
+    return w.load(place), w.load(total)
+
+
+def in_float64(w: Writer, function: Callable[..., Operand], *operands: Operand) -> Operand:
+    """A function of floats computed in float64 and rounded once."""
+    wide = [w.convert(x, np.dtype(np.float64)) for x in operands]
+    return w.convert(function(w, *wide), operands[0].dtype)
+
+
 def _with_poles_of_zeta(
     w: Writer, x: Operand, q: Operand, value: Operand, at_pole: Operand
 ) -> Operand:
@@ -146,7 +170,8 @@ def _with_poles_of_zeta(
     elsewhere = w.op("or", w.op("eq", q, number(math.inf)), low_and_broken)
     wrong = w.select(at_pole, w.op("not", is_even), elsewhere)
     wrong = w.op("or", wrong, w.op("eq", w.op("fabs", x), number(math.inf)))
-    wrong = w.op("or", wrong, w.op("lt", x, number(1)))
+    diverges = w.all_of([w.op("lt", x, number(1)), w.op("not", at_pole)])
+    wrong = w.op("or", wrong, diverges)
     is_one = w.op("eq", x, number(1))
     infinite = w.op("or", at_pole, is_one)
     undefined = w.all_of([wrong, w.op("not", is_one)])

@@ -145,7 +145,7 @@ class Digamma(SpecialFunction):
         return _undefined_at_zero(b, b.op("chlo.digamma", out, x), x)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        return special.digamma(w, x)
+        return special.in_float64(w, special.digamma, x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, polygamma(1.0, x))

@@ -272,8 +272,6 @@ from .shape.joining import split as split
 from .shape.joining import split_p as split_p
 from .shape.joining import stack as stack
 from .shape.joining import stack_p as stack_p
-from .shape.joining import tile as tile
-from .shape.joining import tile_p as tile_p
 from .shape.joining import unstack as unstack
 from .shape.joining import unstack_p as unstack_p
 from .shape.optimization_barrier import optimization_barrier as optimization_barrier
@@ -298,6 +296,8 @@ from .shape.slicing import slice_in_dim as slice_in_dim
 from .shape.slicing import slice_p as slice_p
 from .shape.stop_gradient import stop_gradient as stop_gradient
 from .shape.stop_gradient import stop_gradient_p as stop_gradient_p
+from .shape.tiling import tile as tile
+from .shape.tiling import tile_p as tile_p
 from .window.computed_windows import reduce_window as reduce_window
 from .window.computed_windows import reduce_window_p as reduce_window_p
 from .window.convolution import conv_general_dilated_p as conv_general_dilated_p

@@ -251,7 +251,7 @@ def reshape(
         order = integer_tuple("lax.reshape, argument dimensions", dimensions)
     if order == tuple(range(aval.ndim)):
         order = None
-    if order is None and out_sharding is None and sizes == aval.shape and _is_array(operand):
+    if order is None and out_sharding is None and sizes == aval.shape and carries_aval(operand):
         return operand
     return reshape_p.bind(operand, new_sizes=sizes, dimensions=order, sharding=out_sharding)
 
@@ -260,7 +260,7 @@ def squeeze(array: Any, dimensions: Sequence[int]) -> Any:
     """`array` without the axes `dimensions`, which must have size 1."""
     where = "lax.squeeze, argument dimensions"
     axes = canonical_axes(where, dimensions, aval_of(array).ndim)
-    if not axes and _is_array(array):
+    if not axes and carries_aval(array):
         return array
     return squeeze_p.bind(array, dimensions=axes)
 
@@ -297,7 +297,7 @@ def transpose(operand: Any, permutation: Any) -> Any:
         (4, 2, 3)
     """
     order = integer_tuple("lax.transpose, argument permutation", permutation)
-    if order == tuple(range(aval_of(operand).ndim)) and _is_array(operand):
+    if order == tuple(range(aval_of(operand).ndim)) and carries_aval(operand):
         return operand
     return transpose_p.bind(operand, permutation=order)
 
@@ -369,7 +369,7 @@ def broadcast_in_dim(
     axes = integer_tuple(
         "lax.broadcast_in_dim, argument broadcast_dimensions", broadcast_dimensions
     )
-    if out_sharding is None and _is_array(operand):
+    if out_sharding is None and carries_aval(operand):
         aval = operand.aval
         if aval.shape == sizes and axes == tuple(range(aval.ndim)):
             return operand
@@ -382,11 +382,6 @@ def broadcast_to_rank(x: Any, rank: int) -> Any:
     """`x` with leading axes of size 1 up to the given rank."""
     missing = integer("lax.broadcast_to_rank, argument rank", rank) - aval_of(x).ndim
     return x if missing <= 0 else expand_dims(x, range(missing))
-
-
-def _is_array(x: Any) -> bool:
-    """Whether `x` is an array or tracer already, so that it may be returned as it is."""
-    return carries_aval(x)
 
 
 def _check_permutation(where: str, permutation: Sequence[int], x: Any) -> None:

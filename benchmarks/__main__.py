@@ -95,9 +95,10 @@ def write(
     """Write the page, the picture and the figures; print the tables."""
     folder.mkdir(parents=True, exist_ok=True)
     picture = folder / "benchmarks.svg"
-    draw(lines, picture)
+    condensed = {name for name, group in GROUPS.items() if group.is_condensed}
+    draw([line for line in lines if line.group not in condensed] or lines[:1], picture)
     (folder / "benchmarks.json").write_text(json_of(lines))
-    text = text_of(lines, {name: group.title for name, group in GROUPS.items()}, notes)
+    text = text_of(lines, {name: group.title for name, group in GROUPS.items()}, notes, condensed)
     (folder / "benchmarks.md").write_text(f"{introduction(pythons, rounds, picture)}\n{text}")
     print(text)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from itertools import groupby
 from statistics import median
 from typing import NamedTuple
@@ -27,6 +27,10 @@ PROMISES = {
     "map, ": 1.0,
     "eager ": 0.5,
     "first eager ": 0.01,
+    "function, ": 0.5,
+    "function of a thousand, ": 0.5,
+    "first call, ": 0.01,
+    "traced call, ": 0.25,
     "scan of a fresh lambda": 0.01,
     "transformer of 12 layers: trace + lower": 0.35,
     "MLP: step": 1.0,
@@ -46,6 +50,7 @@ REASONS: dict[str, str] = {
     "jit layer norm": _FUSION,
     "jit max along": _FUSION,
 }
+_WORST = 12
 PEERS = {"numpy": "NumPy", "torch": "PyTorch"}
 
 
@@ -106,6 +111,7 @@ def lines_of(group: str, rounds: Sequence[dict[str, Figures]]) -> list[Line]:
             {peer: middle(peer, name) for peer in PEERS if name in first.get(peer, {})},
         )
         for name in first["morphax"]
+        if name in first["jax"]
     ]
 
 
@@ -150,6 +156,18 @@ def table(lines: Sequence[Line]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
+def shares(lines: Sequence[Line]) -> str:
+    """How many of many lines keep the promise, and the worst."""
+    worst = sorted(lines, key=lambda line: -line.ratio)
+    kept = sum([x.promise is None or x.ratio <= x.promise for x in lines]) / len(lines)
+    ahead = sum([not x.is_behind for x in lines]) / len(lines)
+    count = (
+        f"{len(lines)} functions: share that keeps the promise {kept:.1%}, ahead of JAX "
+        f"{ahead:.1%}, median ratio {median([x.ratio for x in lines]):.3f}.  The worst:"
+    )
+    return f"{count}\n\n{table(worst[:_WORST])}"
+
+
 def summary(lines: Sequence[Line]) -> str:
     """How many lines are where, and why we are behind where we know."""
     behind = [line for line in lines if line.is_behind]
@@ -164,12 +182,26 @@ def _explained(line: Line) -> str:
     return f"- {line.name} ({line.ratio:.2f}){reason}"
 
 
-def text_of(lines: Sequence[Line], titles: Mapping[str, str], notes: Sequence[str]) -> str:
-    """The whole report: a table for each group, then what is behind."""
+def text_of(
+    lines: Sequence[Line],
+    titles: Mapping[str, str],
+    notes: Sequence[str],
+    condensed: Set[str] = frozenset(),
+) -> str:
+    """The whole report: a table for each group, then what is behind.
+
+    Args:
+        lines: of all groups.
+        titles: of the groups.
+        notes: that stand at the end.
+        condensed: the groups whose lines are too many to be shown.
+    """
     parts = []
     for group, its_lines in groupby(lines, key=lambda line: line.group):
-        parts += [f"## {titles[group]}", table(list(its_lines))]
-    return "\n\n".join([*parts, "## Where we are behind", summary(lines), *notes]) + "\n"
+        show = shares if group in condensed else table
+        parts += [f"## {titles[group]}", show(list(its_lines))]
+    shown = [line for line in lines if line.group not in condensed]
+    return "\n\n".join([*parts, "## Where we are behind", summary(shown), *notes]) + "\n"
 
 
 def json_of(lines: Sequence[Line]) -> str:

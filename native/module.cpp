@@ -4,6 +4,7 @@
 #include "buffers.h"
 #include "calls.h"
 #include "contexts.h"
+#include "convolutions.h"
 #include "foreign.h"
 #include "fused.h"
 #include "gamma.h"
@@ -29,6 +30,9 @@ NB_MODULE(_native, module) {
   morphax::buffers::bind(buffers);
   nanobind::module_ contexts = module.def_submodule("contexts", "Contexts that surely end.");
   morphax::contexts::bind(contexts);
+  nanobind::module_ convolutions =
+      module.def_submodule("convolutions", "Convolutions of few numbers.");
+  morphax::convolutions::bind(convolutions);
   nanobind::module_ foreign = module.def_submodule("foreign", "Functions of other languages.");
   morphax::foreign::bind(foreign);
   nanobind::module_ fused = module.def_submodule("fused", "Chains of elementwise operations.");

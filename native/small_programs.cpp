@@ -54,6 +54,7 @@ struct Step {
   void* data = nullptr;
   std::vector<Element> elements;     // that are taken
   Word identity = 0;                 // the bits of it
+  bool multiplies = false;           // in float64
   std::size_t outer = 0, along = 0;  // sizes in front of, and along what is reduced
 };
 
@@ -185,6 +186,25 @@ void run_accumulation(const Step& step, Word* const* places) {
         std::copy_n(in, inner, out);
       } else {
         step.loop(inner, out - inner, in, nullptr, out);
+      }
+    }
+  }
+}
+
+// The same of float32, carried in float64.
+void run_wide_accumulation(const Step& step, Word* const* places) {
+  const std::size_t inner = step.count / (step.outer * step.along);
+  const auto* in = reinterpret_cast<const float*>(places[step.operands[0]]);
+  auto* out = reinterpret_cast<float*>(places[step.out]);
+  for (std::size_t i = 0; i < step.outer;
+       ++i, in += step.along * inner, out += step.along * inner) {
+    for (std::size_t column = 0; column < inner; ++column) {
+      double carry = in[column];
+      out[column] = in[column];
+      for (std::size_t j = 1; j < step.along; ++j) {
+        const double next = in[j * inner + column];
+        carry = step.multiplies ? carry * next : carry + next;
+        out[j * inner + column] = static_cast<float>(carry);
       }
     }
   }
@@ -356,7 +376,7 @@ Step step_of(nb::handle given, const Program& program, std::size_t out, std::siz
   } else {
     step.outer = nb::cast<std::size_t>(given[4]), step.along = nb::cast<std::size_t>(given[5]);
     const std::size_t size = program.registers[step.operands[0]].count;
-    const bool keeps = kind == "accumulate";
+    const bool is_wide = kind == "accumulate_wide", keeps = is_wide || kind == "accumulate";
     if (step.along == 0 || step.along > kMostElements || step.outer == 0 ||
         (keeps ? count : count * step.along) != size || size % (step.outer * step.along) != 0)
       refuse(PyExc_ValueError, "a reduction of another size");
@@ -366,7 +386,8 @@ Step step_of(nb::handle given, const Program& program, std::size_t out, std::siz
       step.run = run_reduction;
     } else {
       find_loop(given[3], step);
-      step.run = keeps ? run_accumulation : run_folding;
+      step.run = is_wide ? run_wide_accumulation : keeps ? run_accumulation : run_folding;
+      step.multiplies = nb::cast<std::string_view>(given[3]) == "mul_float32";
     }
   }
   return step;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import math
 import os
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 
 import morphax
+import morphax.numpy as jnp
 from benchmarks import __main__ as main
 from benchmarks import picture, report
-from benchmarks.groups import GROUPS
+from benchmarks.groups import GROUPS, function_calls
 from benchmarks.timing import SCALES
 
 # Which group has lines that begin so.
@@ -34,6 +36,10 @@ PROMISED_BY = {
     "map, ": "tree",
     "eager ": "eager",
     "first eager ": "first",
+    "function, ": "functions",
+    "function of a thousand, ": "functions-thousand",
+    "first call, ": "functions-first",
+    "traced call, ": "functions-traced",
     "scan of a fresh lambda": "loops",
     "transformer of 1 layers: trace + lower": "models",
     "MLP: step": "models",
@@ -89,6 +95,31 @@ def test_report_marks_what_is_behind() -> None:
     assert "- flatten, x (1.50)" in text
     assert text.endswith("A note.\n")
     assert [line["behind"] for line in json.loads(report.json_of(lines))] == [False, False, True]
+
+
+def test_of_many_lines_shares_are_told() -> None:
+    rounds = [{"morphax": {"function, a": 1.0, "function, b": 3.0}, "jax": {"function, a": 4.0}}]
+    rounds[0]["jax"]["function, b"] = 2.0
+    lines = report.lines_of("functions", rounds)
+    text = report.text_of(lines, {"functions": "All"}, [], {"functions"})
+    assert "2 functions: share that keeps the promise 50.0%, ahead of JAX 50.0%" in text
+    assert "| function, b | 3.00 s | 2.00 s | 1.500 | ≤ 0.5 missed **behind** |" in text
+    assert "0 lines: behind JAX in 0" in text
+
+
+def test_each_public_function_has_a_call_or_is_left_out() -> None:
+    known = {text.partition("(")[0] for text in function_calls.calls()}
+    known |= {name.replace("numpy.", "jnp.", 1) for name in function_calls.left_out()}
+    missing = [
+        f"{short}.{name}"
+        for short, module in {"jnp": jnp, "nn": morphax.nn, "lax": morphax.lax}.items()
+        for name in dir(module)
+        if not name.startswith("_")
+        and callable(getattr(module, name))
+        and not inspect.isclass(getattr(module, name))
+        and f"{short}.{name}" not in known
+    ]
+    assert not missing
 
 
 def test_page_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..timing import Figures, Scale
-from . import calls, draws, eager, families, memory, models, operations, programs, start
+from . import calls, draws, eager, families, functions, memory, models, operations, programs, start
 
 BOTH = ("morphax", "jax")
 
@@ -22,6 +22,7 @@ class Group:
         packages: which can run it; the first two are compared.
         rounds: at most so many.
         keeps_programs: processes find in a folder what one before them has compiled.
+        is_condensed: the report says what share of its lines keeps the promise, and the worst.
     """
 
     title: str
@@ -29,6 +30,7 @@ class Group:
     packages: tuple[str, ...] = BOTH
     rounds: int = 1000
     keeps_programs: bool = False
+    is_condensed: bool = False
 
 
 GROUPS = {
@@ -51,6 +53,20 @@ GROUPS = {
     "loops": Group("Functions made anew at each call", calls.fresh_lambdas),
     "eager": Group("Eager calls on ten numbers", eager.warm, (*BOTH, "numpy", "torch")),
     "first": Group("First eager calls on a new shape", eager.first_touch),
+    "functions": Group(
+        "Each function on few numbers, eager: warm calls", functions.warm, is_condensed=True
+    ),
+    "functions-thousand": Group(
+        "Each function on a thousand numbers, eager: warm calls",
+        functions.warm_of_many,
+        is_condensed=True,
+    ),
+    "functions-first": Group(
+        "Each function on a new shape, eager", functions.first, is_condensed=True
+    ),
+    "functions-traced": Group(
+        "Each function traced, in a new program", functions.traced, is_condensed=True
+    ),
     "random": Group("Random numbers: eight of each distribution", draws.draws),
     "numpy": Group(
         "Operations on many numbers, eager", operations.numpy_table, (*BOTH, "numpy", "torch")

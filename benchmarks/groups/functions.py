@@ -40,9 +40,9 @@ def warm(jax: Any, scale: Scale, sizes: tuple[int, int] = _FEW) -> Figures:
     """Calls on operands that were seen before."""
     short = replace(scale, seconds=scale.seconds / 20)
     times = 1 if scale.repetitions == 1 else 20
-    names = _names(jax, *sizes)
+    names, prefix = _names(jax, *sizes), "function" if sizes == _FEW else "function of a thousand"
     return {
-        text: best(partial(_several, jax, eval(code, names), times), short, times)
+        f"{prefix}, {text}": best(partial(_several, jax, eval(code, names), times), short, times)
         for text, code in _code(scale).items()
     }
 
@@ -67,7 +67,7 @@ def first(jax: Any, scale: Scale) -> Figures:
         call = eval(code, _names(jax, *next(sizes)))
         start = time.perf_counter()
         jax.block_until_ready(call())
-        figures[text] = time.perf_counter() - start
+        figures[f"first call, {text}"] = time.perf_counter() - start
     return figures
 
 
@@ -85,7 +85,7 @@ def traced(jax: Any, scale: Scale) -> Figures:
             jax.make_jaxpr(eval(program, names))(*given)
         except (TypeError, ValueError, jax.errors.JAXTypeError):
             continue  # results whose shapes depend on numbers
-        figures[text] = best(
+        figures[f"traced call, {text}"] = best(
             lambda program=program, given=given: jax.make_jaxpr(eval(program, names))(*given),
             short,
         )

@@ -47,6 +47,8 @@ _OF_FLOATS: list[Operation] = [
     lambda draw, x: lax.broadcast_in_dim(lax.reduce_max(x, (1,)), x.shape, (0,)),
     lambda draw, x: lax.broadcast_in_dim(lax.reduce_min(x, (0,)), x.shape, (1,)),
     lambda draw, x: lax.cummax(x, int(draw.integers(2))),
+    lambda draw, x: lax.cumsum(x, int(draw.integers(2))),
+    lambda draw, x: lax.cumprod(x, int(draw.integers(2))),
     lambda draw, x: lax.transpose(x, (1, 0)),
     lambda draw, x: lax.reshape(x, (x.shape[1], x.shape[0])),
     lambda draw, x: lax.pad(x, np.float32(-0.0), [(1, -1, 0), (0, 1, int(draw.integers(2)))]),

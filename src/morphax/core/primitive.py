@@ -21,8 +21,9 @@ keyword arguments:
                      one step of a chain of operations (`engines/reference/fusion.py`), or `None`.
 `moves`              Whether each element of the results is one of the operands', and which one
                      depends on avals and params alone (`engines/reference/small_programs.py`).
-`folds`              aval, params → ``"fold"`` or ``"accumulate"``, the name of the operation that
-                     combines elements, and the axes along which; for programs on few numbers.
+`folds`              aval, params → ``"fold"``, ``"accumulate"`` or ``"accumulate_wide"`` (in twice
+                     the precision), the name of the operation that combines elements, and the axes
+                     along which; for programs on few numbers.
 `execute`            Arrays → Array(s), if eager mode should not use `evaluate` (programs, say).
 `lower`              StableHLO: a builder, the result's aval(s), operand values → result value(s).
 `to_loops`           Loop programs (`engines.loops`): a builder, the result's aval(s), operand

@@ -276,10 +276,8 @@ def _known_integer(x: Any) -> int | None:
 
 
 def _integer_power_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
-    # The bits of an exponent are those of a number without sign.
-    working = np.dtype(f"u{dtype.name.removeprefix('u')}")
-    x, y = (v.astype(dtype).view(working) for v in (x, y))
-    return np.asarray(np.power(x, y)).view(dtype)
+    working = f"u{dtype.name.removeprefix('u')}"  # as bits of exponents count
+    return np.power(*[v.astype(dtype).view(working) for v in (x, y)]).view(dtype)
 
 
 @replayed(2, in_place_of_loops=_integer_power_of_numpy)

@@ -163,7 +163,7 @@ def std(
     )
 
 
-@replayed(1)
+@replayed(1, arrays=("weights",))
 def average(
     a: Any,
     axis: Axis = None,

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from .. import lax
+from ..engines.reference.replay import replayed
 from ..util.messages import message
 from .joining import concatenate
 from .operands import as_array
 
 
+@replayed(1)
 def block(arrays: Any) -> Any:
     """The array that a nested list of blocks shows.
 

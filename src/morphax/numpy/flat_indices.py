@@ -11,6 +11,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..dtypes.numbers import bounds
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import members
@@ -53,6 +54,7 @@ def _strides(sizes: Sequence[int], order: str) -> list[int]:
     return steps if order == "C" else steps[::-1]
 
 
+@replayed(1)
 def ravel_multi_index(
     multi_index: Sequence[Any],
     dims: Sequence[int],
@@ -154,6 +156,7 @@ def _within(place: Any, size: int, mode: str) -> Any:
     return place
 
 
+@replayed(1)
 def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     """The places along the axes for places in the flattened array; the last axis varies fastest.
 

@@ -289,7 +289,7 @@ def rot90(m: Any, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     return flip(lax.transpose(as_array("rot90", m), order), second)
 
 
-@replayed(1)
+@replayed(1, arrays=("shift",))
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """`a` shifted along axes, what leaves at one end coming back at the other."""
     a = as_array("roll", a)

@@ -13,6 +13,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import counted
@@ -34,6 +35,7 @@ from .shaping import broadcast_to
 from .sorting import argsort
 
 
+@replayed(2, arrays=("w",))
 def polyfit(
     x: Any,
     y: Any,
@@ -172,6 +174,7 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
     return concatenate([found, lax.full((at_origin,), 0, found.aval.dtype)])
 
 
+@replayed(1)
 def _zeros(p: Any) -> Any:
     """The zeros of a polynomial whose first coefficient is not 0."""
     degree = p.aval.size - 1

@@ -27,6 +27,9 @@ from .linalg.spectra import eigvals
 from .operands import as_array, concrete_values, inexact_type, of_one_dtype
 from .shaping import broadcast_to
 
+# Zeros whose factors are multiplied one by one; of more it is a loop.
+_FEW = 16
+
 
 def _vectors(name: str, *polynomials: Any) -> list[Any]:
     """Polynomials of one dtype as vectors; a scalar is a constant."""
@@ -100,6 +103,7 @@ def _with_length(p: Any, length: int) -> Any:
     return lax.pad(p, np.zeros((), p.aval.dtype)[()], widths)
 
 
+@replayed(2)
 def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     """The product of two polynomials, in floating point.
 
@@ -283,7 +287,11 @@ def poly(seq_of_zeros: Any) -> Any:
         higher = lax.pad(lax.slice_in_dim(p, 0, -1), np.zeros((), p.aval.dtype)[()], [(1, 0, 0)])
         return lax.sub(p, lax.mul(higher, broadcast_to(zero, p.aval.shape))), None
 
-    return lax.scan(step, start, zeros)[0]
+    if zeros.aval.size > _FEW:
+        return lax.scan(step, start, zeros)[0]
+    for i in range(zeros.aval.size):
+        start = step(start, getitem(zeros, i))[0]
+    return start
 
 
 @replayed(2)

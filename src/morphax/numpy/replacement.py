@@ -9,6 +9,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..dtypes.numbers import bounds
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..util.messages import message
@@ -130,6 +131,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
     return where(reshape(truth, arr.aval.shape), chosen, arr)
 
 
+@replayed(3)
 def put_along_axis(
     arr: Any,
     indices: Any,

@@ -226,9 +226,7 @@ def _program(
     try:
         jaxpr = stage_closed(on_operands, avals)
     except ConcretizationTypeError:
-        # Of a list that holds arrays and numbers, the numbers may be static.
-        if len(avals) == len([what for what in signature if type(what) is not tuple]):
-            raise
+        # It looks at a number after all, of those in a list say, and does so itself.
         return None
     if in_place_of_loops is not None:
         return KernelCall(

@@ -121,7 +121,7 @@ class _Registers:
         self._is_register(out, self._append(step))
 
     def of(self, atom: Atom, size: int | None = None) -> int:
-        """The register of the numbers of a variable or literal, repeated `size` times."""
+        """The register of the numbers of a variable or literal; one number is repeated."""
         elements = self._elements[id(atom)]
         if size is not None and elements.shape[1] != size:
             return self._copied(np.repeat(elements, size, 1))
@@ -179,6 +179,8 @@ def _meaning(eqn: Equation) -> tuple[str, Any, Sequence[int]]:
         if in_a_row and kind == "fold" and x.dtype == _FLOAT and operation in _ROUNDED:
             return "reduce", _ROUNDED[operation], axes
         name = f"{operation}_{dtype_name(x.dtype)}"
+        if kind == "accumulate_wide" and name not in ("add_float32", "mul_float32"):
+            return _NONE
         return (kind, name, axes) if in_a_row and name in OPERATIONS else _NONE
     name = operation_of(eqn) or ""
     if name in _UNCHANGED:

@@ -123,6 +123,9 @@ class Ge(Comparison):
     direction = "GE"
 
 
+_LARGEST = {n: np.iinfo(f"i{n}").max for n in (1, 2, 4, 8)}
+
+
 def total_order_key(x: Any) -> Any:
     """Integers in the total order of the elements of a NumPy array; other dtypes as they are.
 
@@ -132,7 +135,7 @@ def total_order_key(x: Any) -> Any:
     if x.dtype.kind in "biu" or x.dtype.name.startswith(("int", "uint")):
         return x
     bits = x.view(f"i{x.dtype.itemsize}")
-    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+    return np.where(bits < 0, bits ^ _LARGEST[bits.itemsize], bits)
 
 
 class TotalOrderComparison(Comparison):

@@ -26,6 +26,7 @@ from ...core import (
 )
 from ...engines import loops
 from ...engines.loops import joining
+from ...engines.reference.replay import replayed
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -308,6 +309,7 @@ def dynamic_update_slice(
     return dynamic_update_slice_p.bind(operand, update, *starts)
 
 
+@replayed(2)
 def dynamic_slice_in_dim(
     operand: Any,
     start_index: Any,
@@ -324,6 +326,7 @@ def dynamic_slice_in_dim(
     return dynamic_slice(operand, starts, shape, allow_negative_indices=allow_negative_indices)
 
 
+@replayed(2)
 def dynamic_index_in_dim(
     operand: Any,
     index: Any,
@@ -345,6 +348,7 @@ def dynamic_index_in_dim(
     return out if keepdims else squeeze(out, (axis,))
 
 
+@replayed(3)
 def dynamic_update_slice_in_dim(
     operand: Any,
     update: Any,
@@ -362,6 +366,7 @@ def dynamic_update_slice_in_dim(
     )
 
 
+@replayed(3)
 def dynamic_update_index_in_dim(
     operand: Any,
     update: Any,

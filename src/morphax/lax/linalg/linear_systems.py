@@ -74,14 +74,13 @@ class SolveWithFactors(MatrixOperation):
 
     def evaluate_stack(self, *stacks: Any, transpose_a: bool) -> list[Any]:
         _, factors, permutation, right = stacks
-        places = permutation[:, :, None]
         op = int(transpose_a)
-        x = right.copy() if transpose_a else np.take_along_axis(right, places, 1)
+        x = right.copy() if transpose_a else right[np.arange(len(right))[:, None], permutation]
         for lower in (False, True) if transpose_a else (True, False):
             trsm_stack(factors, x, left=True, lower=lower, op=op, unit=lower)
         if transpose_a:
             half, x = x, np.empty_like(x)
-            np.put_along_axis(x, places, half, 1)
+            x[np.arange(len(x))[:, None], permutation] = half
         return [x]
 
     def lower(self, b: Builder, out: Any, *values: Value, transpose_a: bool) -> Value:

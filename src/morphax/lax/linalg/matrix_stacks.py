@@ -94,18 +94,36 @@ class MatrixOperation(Primitive):
         return AxisFlow(tuple(labels[: len(avals)]), tuple(labels[len(avals) :]))
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
-        """For one matrix; of a stack there is `evaluate`."""
+        """For one matrix, or a stack in native code; of other stacks there is `evaluate`."""
         if avals[0].ndim > self.ranks[0]:
-            return None
+            return self._kernel_of_stack(*avals, **params)
         of_one, in_rows = partial(self.evaluate_one, **params), np.ascontiguousarray
         if self.multiple_results:
             return lambda *matrices: list(map(in_rows, of_one(*matrices)))
         return lambda *matrices: in_rows(of_one(*matrices))
 
+    def _kernel_of_stack(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        rank = avals[0].ndim - self.ranks[0]
+        stack, shapes = avals[0].shape[:rank], [a.shape[rank:] for a in avals]
+        if compiled is None or not all([a.size for a in avals]):
+            return None
+        flat = [(math.prod(stack), *shape) for shape in shapes]
+        of_stack, in_rows = partial(self.evaluate_stack, **params), np.ascontiguousarray
+
+        def kernel(*operands: Any) -> Any:
+            found = of_stack(*[in_rows(x).reshape(s) for x, s in zip(operands, flat, strict=True)])
+            if found is None:
+                return self._one_by_one(*operands, **params)
+            outs = [x.reshape(*stack, *x.shape[1:]) for x in found]
+            return outs if self.multiple_results else outs[0]
+
+        return kernel
+
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         kernel = self.kernel(*operands, **params)
-        if kernel is not None:
-            return kernel(*operands)
+        return self._one_by_one(*operands, **params) if kernel is None else kernel(*operands)
+
+    def _one_by_one(self, *operands: Any, **params: Any) -> Any:
         stack = operands[0].shape[: operands[0].ndim - self.ranks[0]]
         shapes = [x.shape[len(stack) :] for x in operands]
         count = math.prod(stack)
@@ -113,11 +131,6 @@ class MatrixOperation(Primitive):
             np.ascontiguousarray(x).reshape(count, *shape)
             for x, shape in zip(operands, shapes, strict=True)
         ]
-        if compiled is not None and all([x.size for x in members]):
-            found = self.evaluate_stack(*members, **params)
-            if found is not None:
-                outs = [x.reshape(*stack, *x.shape[1:]) for x in found]
-                return outs if self.multiple_results else outs[0]
         results = self.results(operands[0].dtype, *shapes, **params)
         outs = [np.empty((*stack, *shape), dtype) for shape, dtype in results]
         places = [o.reshape(count, *shape) for o, (shape, _) in zip(outs, results, strict=True)]

@@ -6,7 +6,7 @@ of their imaginary parts.  `top_k` goes by the total order of floats, from NaN d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -32,7 +32,7 @@ from ..ground.axes import canonical_axis, integer
 from ..ground.dimension_numbers import elements_along
 from ..ground.kinds import ANY, BOOLEAN, NUMBER, ORDERED
 from ..ground.linear_structure import batched_first, moved_axis, zeros
-from ..ground.narrow import widened
+from ..ground.narrow import COMPUTED_IN, widened
 from ..indexing.gather import gather
 from ..shape.filling import broadcasted_iota
 from ..shape.shape_operations import expand_dims
@@ -86,6 +86,19 @@ class Sort(Primitive):
 
     def axis_flow(self, *avals: Any, dimension: int, **_: Any) -> AxisFlow:
         return same_axes(*avals, results=len(avals), whole=(dimension,), alike=True)
+
+    def kernel(self, *avals: Any, dimension: int, **_: Any) -> Callable[..., Any] | None:
+        x = avals[0]
+        is_plain = isinstance(x.dtype, np.dtype) and x.dtype.kind in "fiub"
+        if len(avals) > 1 or not is_plain or x.dtype in COMPUTED_IN or x.size > _FEW:
+            return None
+
+        def in_order(v: Any) -> list[Any]:
+            out = v.copy()
+            out.sort(dimension, "stable")
+            return [out]
+
+        return in_order
 
     def evaluate(self, *operands: Any, dimension: int, is_stable: bool, num_keys: int) -> list[Any]:
         if len(operands) == 1 and operands[0].dtype.kind != "c":
@@ -203,8 +216,11 @@ class TopK(Primitive):
         return same_axes(x, results=2, whole=(axis,))
 
     def evaluate(self, x: Any, *, k: int, axis: int) -> list[Any]:
-        keys = np.moveaxis(total_order_key(x), axis, -1)
-        places = np.moveaxis(_largest_places(widened(keys), k), -1, axis)
+        keys = widened(total_order_key(x))
+        if axis == keys.ndim - 1 == 0:
+            places = _largest_places(keys, k)
+            return [x[places], places.astype(np.int32)]
+        places = np.moveaxis(_largest_places(np.moveaxis(keys, axis, -1), k), -1, axis)
         values = np.take_along_axis(x, places, axis)
         return [np.array(values, order="C"), np.array(places, np.int32, order="C")]
 
@@ -253,11 +269,18 @@ def _permuted(b: Builder, x: Value, order: Sequence[int]) -> Value:
     return b.transpose(x, x.aval.update(shape=shape), order)
 
 
+# So many keys are sorted sooner than they are divided.
+_SORTED_SOONER = 1024
+
+
 def _largest_places(keys: Any, k: int) -> Any:
     """Places of the k largest integers along the last axis; of equal ones the first come first."""
     n = keys.shape[-1]
     if k == 0 or keys.size == 0:
         return np.zeros((*keys.shape[:-1], k), np.int64)
+    if n <= _SORTED_SOONER:
+        # In the other order, what is not the bits of a key is larger.
+        return np.argsort(~keys, -1, "stable")[..., :k]
     threshold = np.partition(keys, n - k)[..., n - k, None]
     above, level = keys > threshold, keys == threshold
     missing = k - np.count_nonzero(above, axis=-1, keepdims=True)

@@ -110,8 +110,10 @@ class Cumulative(Primitive):
         return lambda v: np.ascontiguousarray(accumulate(v, axis, dtype))
 
     def folds(self, x: Any, *, axis: int, reverse: bool) -> tuple[str, str, Sequence[int]]:
-        is_plain = not reverse and self.carry_dtype(x.dtype) == x.dtype
-        return ("accumulate", self.monoid.name, (axis,)) if is_plain else ("", "", ())
+        if reverse:
+            return "", "", ()
+        is_wide = self.carry_dtype(x.dtype) != x.dtype
+        return "accumulate_wide" if is_wide else "accumulate", self.monoid.name, (axis,)
 
     def lower(self, b: Builder, out: Any, x: Value, *, axis: int, reverse: bool) -> Value:
         if 0 in x.aval.shape or x.aval.shape[axis] == 1:

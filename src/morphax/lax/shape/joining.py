@@ -210,6 +210,11 @@ class Unstack(Primitive):
             return [x[i, ...].copy() for i in range(x.size)]
         return [part.copy() for part in np.moveaxis(x, axis, 0)]
 
+    def kernel(self, x: Any, *, axis: Any) -> Callable[..., Any]:
+        before = (slice(None),) * axis
+        members = [(*before, i, ...) for i in range(x.shape[axis])]
+        return lambda v: [v[member].copy() for member in members]
+
     def lower(self, b: Builder, outs: Sequence[Any], x: Value, *, axis: Any) -> list[Value]:
         return [b.reshape(b.slice_along(x, axis, i, i + 1), out) for i, out in enumerate(outs)]
 

@@ -12,7 +12,7 @@ batch axis becomes part of the batch, of the output features, or a number of gro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, final
 
@@ -35,7 +35,7 @@ from ..ground.linear_structure import moved_axis, zeros
 from ..ground.out_sharding import split_beside
 from ..shape.shape_operations import reshape, rev
 from .convolution_axes import ConvDimensionNumbers, arranged, placed, spatial_windows
-from .convolution_numpy import convolved
+from .convolution_numpy import convolved, kernel_of_few, native
 from .depthwise_lowering import is_depthwise, lower_depthwise
 from .window_geometry import AxisWindow
 
@@ -100,6 +100,21 @@ class ConvGeneralDilated(Primitive):
         )
         placed_back = result.transpose(np.argsort(dimension_numbers.out_spec))
         return np.array(narrowed(placed_back, out), order="C")
+
+    def kernel(
+        self, x: Any, y: Any, *, preferred_element_type: Any, **params: Any
+    ) -> Callable[..., Any] | None:
+        if (
+            native is None
+            or x.dtype.char not in "fd"
+            or preferred_element_type not in (None, x.dtype)
+        ):
+            return None
+        windows = _windows(x.shape, y.shape, **params)
+        numbers, groups = params["dimension_numbers"], params["feature_group_count"]
+        return kernel_of_few(
+            x.shape, y.shape, numbers, windows, groups, params["batch_group_count"]
+        )
 
     def lower(
         self, b: Builder, out: Any, x: Value, y: Value, *, precision: Any, **params: Any

@@ -16,6 +16,7 @@ from typing import Any, final
 from ... import tree
 from ...array import Array
 from ...core import (
+    AbstractMesh,
     AutoLayout,
     AxisFlow,
     BatchAxes,
@@ -30,7 +31,7 @@ from ...core import (
 from ...core.partition_spec import PartitionSpec
 from ...engines.xla.annotations import sharding_attribute
 from ...engines.xla.stablehlo import Builder, Value
-from ...runtime.current_mesh import get_abstract_mesh, sharding_of_spec
+from ...runtime.current_mesh import get_abstract_mesh, mesh_with_axes, sharding_of_spec
 from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from ...util.messages import described, message
@@ -275,6 +276,9 @@ def _taken(sharding: Any, x: Any) -> tuple[Any, frozenset[int], Layout | None]:
         sharding = sharding_of_spec(sharding, where, RuntimeError)
     if not isinstance(sharding, NamedSharding):
         return sharding, frozenset(), layout
+    if isinstance(sharding.mesh, AbstractMesh):
+        # Its devices are those of the program.
+        sharding = sharding.update(mesh=mesh_with_axes(sharding.mesh) or sharding.mesh)
     open_entry = PartitionSpec.UNCONSTRAINED
     free = frozenset([i for i, entry in enumerate(sharding.spec) if entry is open_entry])
     if not free:

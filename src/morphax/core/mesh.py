@@ -255,6 +255,15 @@ def checked_axes(
     if isinstance(kinds, AxisType) or kinds is None:
         kinds = (kinds or AxisType.Auto,) * len(names)
     for name in names:
+        if name is None:
+            raise ValueError(
+                message(
+                    f"{where}, argument axis_names",
+                    given=f"{names}",
+                    expected="names of axes: in a jax.P, None says that no axis is meant",
+                    fix="Name the axes by strings.",
+                )
+            )
         if not isinstance(name, Hashable):
             raise TypeError(
                 message(

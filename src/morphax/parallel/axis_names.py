@@ -24,8 +24,18 @@ def hashable(axis_name: Any) -> Any:
 
 
 def names_and_positions(axis_name: Any) -> tuple[tuple[Any, ...], tuple[int, ...]]:
-    """The named axes, and the axes of the operand."""
+    """The named axes, and the axes of the operand; `ValueError` if one comes twice."""
     axes = axis_tuple(axis_name)
+    twice = [a for i, a in enumerate(axes) if a in axes[:i]]
+    if twice:
+        raise ValueError(
+            message(
+                "argument axis_name of a collective",
+                given=f"{axis_name!r}, with {twice[0]!r} twice",
+                expected="axes that differ",
+                fix="Name each axis once.",
+            )
+        )
     positions = tuple([a for a in axes if type(a) is int])
     return tuple([a for a in axes if type(a) is not int]), positions
 

@@ -202,6 +202,7 @@ def _reduce(
     groups = canonical_groups(where, groups, size)
 
     def reduced(leaf: Any) -> Any:
+        _check_numbers(where, leaf)
         if primitive is psum_p:
             if _is_number(leaf) and not positions:
                 return leaf * group_size(groups, size)
@@ -211,6 +212,18 @@ def _reduce(
         return _over_members(where, primitive, leaf, names, groups)
 
     return map_operands(where, reduced, x)
+
+
+def _check_numbers(where: str, x: Any) -> None:
+    if dtypes.issubdtype(aval_of(x).dtype, dtypes.extended):
+        raise TypeError(
+            message(
+                f"{where}, argument x",
+                given=f"{aval_of(x).str_short()}",
+                expected="numbers",
+                fix="Pass the words of keys, jax.random.key_data(keys), or lax.all_gather them.",
+            )
+        )
 
 
 def _over_members(

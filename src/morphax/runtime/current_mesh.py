@@ -130,6 +130,15 @@ class use_abstract_mesh:
     __slots__ = ("_mesh", "_override")
 
     def __init__(self, mesh: AbstractMesh) -> None:
+        if not isinstance(mesh, AbstractMesh):
+            raise ValueError(
+                message(
+                    "use_abstract_mesh, argument mesh",
+                    given=described(mesh),
+                    expected="a jax.sharding.AbstractMesh",
+                    fix="Pass mesh.abstract_mesh, or call jax.set_mesh(mesh).",
+                )
+            )
         self._mesh = mesh
 
     def __enter__(self) -> AbstractMesh:

@@ -299,6 +299,9 @@ class ShardingTree:
     def of(cls, shardings: Any, argument: str) -> ShardingTree:
         """The tree, checked; `TypeError` if a leaf is something else."""
         where = f"jit, argument {argument}"
+        if argument == "in_shardings" and type(shardings) is list:
+            # Of the arguments, which are a tuple.
+            shardings = tuple(shardings)
         given, structure = tree.flatten(shardings, is_leaf=lambda x: x is None)
         leaves = [_plain_format(x, where) if isinstance(x, Format) else x for x in given]
         for leaf in leaves:

@@ -202,7 +202,7 @@ def _constrained(x: Any, sharding: Any, free: frozenset[int], layout: Layout | N
         sharding = _beside_types(x, sharding)
     return sharding_constraint_p.bind(
         x,
-        sharding=with_devices(sharding),
+        sharding=sharding,
         layout=layout,
         context_mesh=get_abstract_mesh(),
         unconstrained_dims=free,
@@ -275,6 +275,7 @@ def _taken(sharding: Any, x: Any) -> tuple[Any, frozenset[int], Layout | None]:
         sharding = sharding_of_spec(sharding, where, RuntimeError)
     if not isinstance(sharding, NamedSharding):
         return sharding, frozenset(), layout
+    sharding = with_devices(sharding)
     open_entry = PartitionSpec.UNCONSTRAINED
     free = frozenset([i for i, entry in enumerate(sharding.spec) if entry is open_entry])
     if not free:

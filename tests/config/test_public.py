@@ -65,15 +65,34 @@ def test_options_are_listed() -> None:
     assert "jax_log_compiles=True" in repr(config)
 
 
+class Parsed:
+    """As ``absl.flags.FLAGS``."""
+
+    def __init__(self, declared: dict[str, tuple[Any, ...]]) -> None:
+        self.declared = declared
+        self.given: dict[str, str] = {}
+
+    def __call__(self, arguments: list[str], known_only: bool) -> None:
+        self.given = dict(word.removeprefix("--").split("=") for word in arguments[1:])
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.declared
+
+    def __getitem__(self, name: str) -> Any:
+        return SimpleNamespace(present=name in self.given, value=self.given.get(name))
+
+
 class Flags(ModuleType):
     """As ``absl.flags``: remembers what was declared and what the command line said."""
 
     def __init__(self) -> None:
         super().__init__("absl.flags")
         self.declared: dict[str, tuple[Any, ...]] = {}
+        self.FLAGS = Parsed(self.declared)
 
     def _declare(self, kind: str) -> Callable[..., None]:
         def declare(name: str, default: Any, *rest: Any) -> None:
+            assert name not in self.declared, "absl refuses what is declared twice"
             self.declared[name] = (kind, default, *rest)
 
         return declare
@@ -82,15 +101,6 @@ class Flags(ModuleType):
         if name.startswith("DEFINE_"):
             return self._declare(name.removeprefix("DEFINE_"))
         raise AttributeError(name)
-
-    def FLAGS(self, arguments: list[str], known_only: bool) -> None:
-        given = dict(word.removeprefix("--").split("=") for word in arguments[1:])
-
-        class Parsed:
-            def __getitem__(self, name: str) -> Any:
-                return SimpleNamespace(present=name in given, value=given.get(name))
-
-        self.FLAGS = Parsed()  # type: ignore[method-assign, assignment]
 
 
 @pytest.fixture
@@ -106,6 +116,7 @@ def flags(monkeypatch: pytest.MonkeyPatch) -> Flags:
 def test_options_come_from_the_command_line(flags: Flags, monkeypatch: pytest.MonkeyPatch) -> None:
     words = ["program", "--jax_numpy_rank_promotion=raise", "--", "--jax_platforms=tpu"]
     monkeypatch.setattr(sys, "argv", words)
+    config.parse_flags_with_absl()
     config.parse_flags_with_absl()
     assert config.jax_numpy_rank_promotion == "raise"
     assert config.jax_platforms is None

@@ -138,7 +138,8 @@ class Options:
         declare = {bool: flags.DEFINE_bool, int: flags.DEFINE_integer,
                    float: flags.DEFINE_float}  # fmt: skip
         for name, value in self.values.items():
-            if name in _added:
+            # Each test of a suite asks for it, and all may run in one process.
+            if name in _added or name in flags.FLAGS:
                 continue
             option = describe(name.removeprefix("jax_"))
             if option.choices:

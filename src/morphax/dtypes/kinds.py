@@ -48,6 +48,21 @@ def _scalar_class(x: Any) -> Any:
     return d if isinstance(d, ExtendedDType) else d.type
 
 
+def supports_inf(dtype_: Any) -> bool:
+    """Whether a dtype has infinities: all floats do but some of 8 bits and less.
+
+    Example:
+        >>> from morphax.dtypes.kinds import supports_inf
+        >>> supports_inf("bfloat16"), supports_inf("float8_e4m3fn"), supports_inf("int32")
+        (True, False, False)
+    """
+    d = dtype(dtype_)
+    if not issubdtype(d, np.inexact):
+        return False
+    with np.errstate(all="ignore"):
+        return bool(np.isinf(np.array(np.inf, np.float32).astype(d).astype(np.complex64)))
+
+
 def _is_array(x: Any) -> bool:
     return isinstance(x, np.ndarray) or hasattr(x, "aval")
 

@@ -52,6 +52,46 @@ def membership() -> Membership | None:
     return _current
 
 
+@final
+class ProcessState:
+    """What this process knows of others, under the names that libraries ask for."""
+
+    __slots__ = ()
+
+    @property
+    def client(self) -> Any:
+        """jaxlib's client of the coordination service, `None` if there is none."""
+        return None if _current is None else _current.client
+
+    @property
+    def service(self) -> Any:
+        """The coordination service, in process 0."""
+        return None if _current is None else _current.service
+
+    @property
+    def process_id(self) -> int:
+        """The number of this process."""
+        return 0 if _current is None else _current.process
+
+    @property
+    def num_processes(self) -> int:
+        """How many processes there are."""
+        return 1 if _current is None else _current.processes
+
+    @property
+    def partition_index(self) -> int | None:
+        """The partition of the local devices."""
+        return None if _current is None else _current.partition
+
+    @property
+    def preemption_sync_manager(self) -> Any:
+        """jaxlib's watch for the signal that ends the program."""
+        return None if _current is None else _current.preemption
+
+
+process_state = ProcessState()
+
+
 def note_shared_program(name: str, text: str, devices: Sequence[Device]) -> bool:
     """Whether other processes run a program too; if so, it is written down for them to see."""
     if _current is None:

@@ -42,6 +42,9 @@ NAMES: Final = {
     "core.TraceTag": Name("extend.core", "TraceTag", "quax: marks its traces"),
     "core.Tracer": Name("core", "Tracer", "quax: the base of its tracer"),
     "core.jaxpr_as_fun": Name("extend.core", "jaxpr_as_fun", "quax: runs programs"),
+    "core.physical_aval": Name(
+        "engines.xla.literals", "physical_aval", "flax: the array behind its dtype"
+    ),
     "core.set_current_trace": Name("extend.core", "set_current_trace", "quax: installs its trace"),
     "core.take_current_trace": Name("extend.core", "take_current_trace", "quax: goes below it"),
     "core.trace_state_clean": Name(
@@ -64,6 +67,7 @@ NAMES: Final = {
     "dtypes.dtype": Name("dtypes", "dtype", "optree: what ravelled trees are made of"),
     "dtypes.extended": Name("dtypes", "extended", "flax: the kind of its dtype"),
     "dtypes.finfo": Name("dtypes", "finfo", "flax: the smallest number of a float"),
+    "dtypes.supports_inf": Name("dtypes.kinds", "supports_inf", "flax: the range of a float"),
     "dtypes.result_type": Name("dtypes", "result_type", "optree: what ravelled trees are made of"),
     # Trees.
     "flatten_util.ravel_pytree": Name("flatten_util", "ravel_pytree", "blackjax"),
@@ -74,8 +78,16 @@ NAMES: Final = {
     "scipy.special.gammaln": Name("scipy.special", "gammaln", "jaxns"),
     # Checks of values.
     "checkify.Error": Name("experimental.checkify", "Error", "flax: annotations"),
+    "checkify.JaxException": Name(
+        "control.checks.check_sites", "JaxException", "flax: annotations"
+    ),
     "checkify.checkify": Name("experimental.checkify", "checkify", "flax: nnx.checkify"),
     "checkify.user_checks": Name("experimental.checkify", "user_checks", "flax: nnx.checkify"),
+    # Meshes, and processes.
+    "mesh.get_concrete_mesh": Name("sharding", "get_mesh", "haliax: the current mesh"),
+    "distributed.global_state": Name(
+        "runtime.membership", "process_state", "orbax: its process among others"
+    ),
     # The compiler and what runs.
     "compiler.backend_compile_and_load": Name(
         "engines.xla.compilation", "compile_and_load", "chex: forbid compilation on a platform"

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...core import Jaxpr, ShapedArray, apply_jaxpr, stage_closed
+from ...core import Jaxpr, ShapedArray, apply_jaxpr, stage_closed, without_source
 from ...lax.elementwise.arithmetic import add, sub
 from ...lax.elementwise.comparison import lt
 from ...lax.ground.linear_structure import zeros
@@ -20,6 +20,7 @@ _COUNTER = ShapedArray((), np.int32)
 
 
 @memoize
+@without_source
 def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
     """The program that computes a scan with these parameters by a `while`."""
     named = dict(params)

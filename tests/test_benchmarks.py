@@ -6,6 +6,7 @@ import inspect
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -135,3 +136,12 @@ def test_picture_is_drawn(tmp_path: Path) -> None:
     path = tmp_path / "picture.svg"
     picture.draw(report.lines_of("trace", ROUNDS), path)
     assert path.read_text().count("trace, lax") >= 1
+
+
+def test_programs_by_hand() -> None:
+    """The exported programs give what those by hand give."""
+    if shutil.which("cc") is None:
+        pytest.skip("there is no C compiler: programs in C are not compared")
+    command = [sys.executable, "-m", "benchmarks.c_code", "--rounds", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert [line.split()[0] for line in done.stdout.splitlines()][1:] == ["mlp", "kalman", "lorenz"]

@@ -22,7 +22,7 @@ def reduced(
     if not x.size:
         return b.uniform(out.shape, identity)
     kept = [i for i in range(x.ndim) if i not in axes]
-    place = b.new(out)
+    place = b.new(out, name="sum")
     long = [i for i in range(x.ndim) if x.shape[i] > 1]
     if kept and long and long[-1] in kept:
         _sum_of_rows(b, place, x, kept, operation, identity)
@@ -50,7 +50,8 @@ def _rows_summed(
     b: Builder, place: Place, x: Value, kept: Sequence[int], operation: str, identity: Operand
 ) -> None:
     summed = [i for i in range(x.ndim) if i not in kept]
-    total = b.writer.buffer("sum", (), x.dtype)
+    # The only sum is its own result.
+    total = b.writer.buffer("sum", (), x.dtype) if kept else place.buffer
 
     def row(*outer: Index) -> None:
         b.writer.store(total, Index(), identity)
@@ -63,7 +64,8 @@ def _rows_summed(
             b.writer.store(total, Index(), b.writer.op(operation, so_far, term))
 
         b.fusion.nest([x.shape[i] for i in summed], add)
-        b.writer.store(place.buffer, place.at(outer), b.writer.load(total))
+        if kept:
+            b.writer.store(place.buffer, place.at(outer), b.writer.load(total))
 
     b.fusion.nest([x.shape[i] for i in kept], row, is_independent=True)
 

@@ -4,6 +4,7 @@
 #include "buffers.h"
 #include "calls.h"
 #include "contexts.h"
+#include "extremes.h"
 #include "foreign.h"
 #include "fused.h"
 #include "garbage.h"
@@ -21,12 +22,14 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 14;
+  module.attr("interface") = 15;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
   nanobind::module_ contexts = module.def_submodule("contexts", "Contexts that surely end.");
   morphax::contexts::bind(contexts);
+  nanobind::module_ extremes = module.def_submodule("extremes", "Maxima and minima.");
+  morphax::extremes::bind(extremes);
   nanobind::module_ foreign = module.def_submodule("foreign", "Functions of other languages.");
   morphax::foreign::bind(foreign);
   nanobind::module_ fused = module.def_submodule("fused", "Chains of elementwise operations.");

@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "contexts.h"
 #include "convolutions.h"
+#include "extremes.h"
 #include "foreign.h"
 #include "fused.h"
 #include "gamma.h"
@@ -24,7 +25,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 17;
+  module.attr("interface") = 18;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -33,6 +34,8 @@ NB_MODULE(_native, module) {
   nanobind::module_ convolutions =
       module.def_submodule("convolutions", "Convolutions of few numbers.");
   morphax::convolutions::bind(convolutions);
+  nanobind::module_ extremes = module.def_submodule("extremes", "Maxima and minima.");
+  morphax::extremes::bind(extremes);
   nanobind::module_ foreign = module.def_submodule("foreign", "Functions of other languages.");
   morphax::foreign::bind(foreign);
   nanobind::module_ fused = module.def_submodule("fused", "Chains of elementwise operations.");

@@ -11,6 +11,7 @@ import pytest
 from morphax import grad, jit, lax, make_jaxpr, nn, pure_callback, vmap
 from morphax import numpy as jnp
 from morphax.core import ShapedArray
+from morphax.engines.xla import extreme_calls
 from morphax.engines.xla.library_fusions import fusions, may_fuse_reductions
 from morphax.engines.xla.lowering import LoweredProgram, lower
 from morphax.runtime.client import fusions_are_chosen
@@ -92,7 +93,10 @@ def test_large_constants_are_not_searched_letter_by_letter() -> None:
     assert may_fuse_reductions(f'{text}stablehlo.constant dense<"0x{digits}">')
 
 
-def test_extremes_beside_dots_are_guarded_only_where_they_need_it() -> None:
+def test_extremes_beside_dots_are_guarded_only_where_they_need_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(extreme_calls, "part", lambda name: None)  # as where it was not built
     # Of arrays with fewer axes, extremes are always written out.
     program = lowered(lambda x: (x.reshape(2, -1, x.shape[1]).max(1), x @ x), SQUARE)
     assert program.guards_extremes == ("stablehlo.if" in program.text) != fusions_are_chosen()
@@ -131,3 +135,8 @@ def test_reductions_of_products_written_as_convolutions(n: int, operation: Any) 
     x[0, :, 0] = np.arange(n)
     result = jit(f)(x, np.eye(3, dtype=np.float32)[None])
     np.testing.assert_array_equal(np.asarray(result)[0], np.arange(n, dtype=np.float32) ** 2)
+
+
+def test_extremes_by_native_code_are_no_dots() -> None:
+    program = lowered(lambda x: (x.max(1), x.sum(0)), SQUARE)
+    assert may_fuse_reductions(program.text)

@@ -6,7 +6,7 @@ falling or equal indices become slices, reversals and repetitions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -235,6 +235,12 @@ Run = tuple[int, int, int]
 @memoize
 def _runs(size: int, before: int, behind: int, mode: str) -> tuple[Run, ...]:
     places = np.pad(np.arange(size), (before, behind), mode=mode)  # type: ignore[call-overload]
+    end = before + size
+    # The array itself is one run, so that XLA copies it as it is.
+    return (*_runs_of(places[:before]), (0, 1, size), *_runs_of(places[end:]))
+
+
+def _runs_of(places: np.ndarray[Any, Any]) -> Sequence[Run]:
     steps = np.diff(places)
     runs: list[Run] = []
     start = 0
@@ -247,7 +253,7 @@ def _runs(size: int, before: int, behind: int, mode: str) -> tuple[Run, ...]:
                 end += 1
         runs.append((int(places[start]), step, end - start))
         start = end
-    return tuple(runs)
+    return runs
 
 
 def _piece(x: Any, axis: int, run: Run) -> Any:

@@ -341,7 +341,10 @@ def cross(
         return z
     x = lax.sub(lax.mul(a2, b3), lax.mul(a3, b2))
     y = lax.sub(lax.mul(a3, b1), lax.mul(a1, b3))
-    return lax.stack([x, y, z], canonical_axis("cross", axisc, aval_of(z).ndim + 1))
+    # XLA makes a loop of each part that it puts behind others on the first axis; on the last one,
+    # it asks for each element which part it is of.
+    parts = lax.stack([x, y, z], 0)
+    return moveaxis(parts, 0, canonical_axis("cross", axisc, aval_of(parts).ndim))
 
 
 def _components(vectors: Any, shape: Shape) -> list[Any]:

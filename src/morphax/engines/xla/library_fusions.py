@@ -18,6 +18,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from ...runtime.client import EXTREMES_TARGET
+
 FLAG: Final = "xla_cpu_experimental_ynn_fusion_type"
 """The name of the compile option."""
 
@@ -47,6 +49,8 @@ _KNOWN: Final = frozenset(
     + ["func.func", "func.call", "tf.aliasing_output", "jax.buffer_donor"]
 )
 _COMPUTED_REDUCTION: Final = '"stablehlo.reduce"'
+# What native code of ours computes is no dot either.
+_OWN_CALL: Final = re.compile(rf'"stablehlo\.custom_call"[^\n]*?"{EXTREMES_TARGET}"[^\n]*')
 # From the beginning of a word only: within the digits of a constant, which may be millions, each
 # letter would begin a search to their end.
 _QUALIFIED: Final = re.compile(r"\b[A-Za-z_]\w*\.[A-Za-z_]\w*")
@@ -54,7 +58,9 @@ _QUALIFIED: Final = re.compile(r"\b[A-Za-z_]\w*\.[A-Za-z_]\w*")
 
 def may_fuse_reductions(text: str) -> bool:
     """Whether nothing in a module can become a dot, or is an extreme that nobody guards."""
-    return _COMPUTED_REDUCTION not in text and _KNOWN.issuperset(_QUALIFIED.findall(text))
+    if _COMPUTED_REDUCTION in text:
+        return False
+    return _KNOWN.issuperset(_QUALIFIED.findall(_OWN_CALL.sub("", text)))
 
 
 def fusions(*, of_reductions: bool) -> str:

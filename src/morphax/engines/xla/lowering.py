@@ -147,6 +147,7 @@ def lower(
         locations=locations,
         meshes=annotated.meshes,
         places=places,
+        calls_kernels=True,
     )
     module = new_module()
     text, main = _written(module, entry, name, annotated)

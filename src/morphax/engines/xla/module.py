@@ -57,6 +57,7 @@ class Module:
         rules: for lowering, instead of those of primitives.
         num_devices: on how many it will run.
         places: where it will run, if that is known.
+        calls_kernels: whether it may call native code of ours, so that no other process can run it.
     """
 
     def __init__(
@@ -71,6 +72,7 @@ class Module:
         rules: Mapping[Any, Callable[..., Any]] | None = None,
         num_devices: int = 1,
         places: Places | None = None,
+        calls_kernels: bool = False,
     ) -> None:
         self.platforms = (platform,) if isinstance(platform, str) else tuple(platform)
         # The platform that is written for now, `None` while that is all of them.
@@ -78,6 +80,7 @@ class Module:
         self.locations = locations
         self.largest_constant = largest_constant
         self.plain_extremes = plain_extremes
+        self.calls_kernels = calls_kernels
         self.symbols = symbols if self.written_for else (PLATFORM_INDEX, *symbols)
         self.places = places
         self.num_devices = num_devices if places is None else len(places.devices)

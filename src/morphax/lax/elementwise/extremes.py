@@ -11,6 +11,8 @@ of the library, the extreme and the sum.  There is no doubt about an extreme of 
 NaN: a sum with a NaN in it is NaN, whatever the order of its terms.  The converse fails (∞ − ∞,
 perhaps after an overflow), and costs time only.
 
+Where a program may call native code, all this is left to it (`engines.xla.extreme_calls`).
+
 Nor is there doubt about an extreme that is not zero, since all other equal numbers are the same
 bits.  Where one of the results is in doubt, the exact reduction follows, of integers in the order
 of the floats.  Where the library is not used, XLA's own loops keep the rules.
@@ -25,12 +27,13 @@ from typing import Any, Final
 import numpy as np
 
 from ...core.dims import upper_bound
+from ...engines.xla.extreme_calls import call_extremes, may_call_extremes
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.client import loses_nan
 from ...util.host_memory import MANY
 from ..ground.families import compare
 from ..ground.linear_structure import reduce_with
-from ..ground.monoids import ADD, MAX, OR, Monoid
+from ..ground.monoids import ADD, MAX, MIN, OR, Monoid
 from .comparison import total_order_key
 from .ordered_bits import from_ordered_bits, ordered_bits
 
@@ -49,6 +52,8 @@ _BYTES_WITH_INFINITIES: Final = 4
 
 def lower_extreme(b: Builder, monoid: Monoid, out: Any, x: Value, axes: Any) -> Value:
     """Lower the maximum or minimum of floats for the CPU."""
+    if axes and may_call_extremes(b, x.aval) and x.aval.size >= MANY:
+        return call_extremes(b, out, x, axes, is_min=monoid is MIN)
     if _is_cut(b, x, axes):
         return _by_parts(b, monoid, out, x, axes)
     if out.dtype.itemsize < _BYTES_WITH_INFINITIES:

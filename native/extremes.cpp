@@ -1,0 +1,261 @@
+// Maxima and minima of floats along axes, called from compiled programs on the CPU.
+//
+// NaN wins, 0 is larger than -0, and numbers next to zero count: XLA's kernel library keeps none of
+// these rules, and its own loops over the elements of an axis are slow.  Floats are compared as
+// integers in the order of the floats: those of negative numbers are inverted but for the sign, and
+// NaN of either sign becomes the one integer that beats all others.
+//
+// The operand has three axes, (outer, reduced, inner), of which the middle one goes.  Large
+// operands are divided into parts, which XLA's threads work on: the caller takes parts too, and
+// waits for those only that others have begun, so no thread waits for one that has not started.
+#include "extremes.h"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "kernels.h"
+#include "xla/ffi/api/ffi.h"
+
+namespace nb = nanobind;
+namespace ffi = xla::ffi;
+
+namespace morphax::extremes {
+
+namespace {
+
+constexpr std::int64_t kWorthDividing = 1 << 18;  // elements
+constexpr std::int64_t kWidest = 2048;  // of inner elements at a time, which stay in cache
+constexpr std::int64_t kBlock = 256;    // of neighbours at a time, by two loops, each in vectors
+constexpr std::int64_t kNarrow = 64;    // to fewer inner elements, rows are put together
+
+struct Sizes {
+  std::int64_t outer, reduced, inner;
+};
+
+// The integer of a float in their order, as it is compared for maxima; of NaN, the largest.
+template <typename I, I kInfinity>
+inline I key_of(I bits, I flip) {
+  constexpr I kMagnitude = std::numeric_limits<I>::max();
+  const I key = static_cast<I>(bits ^ ((bits >> (8 * sizeof(I) - 1)) & kMagnitude));
+  const I ordered = static_cast<I>(key ^ flip);
+  return static_cast<I>(bits & kMagnitude) > kInfinity ? kMagnitude : ordered;
+}
+
+// The bits of the float; NaN is the quiet one without a sign.
+template <typename I, I kInfinity, I kNan>
+inline I bits_of(I key, I flip) {
+  constexpr I kMagnitude = std::numeric_limits<I>::max();
+  if (key == kMagnitude) return kNan;
+  const I ordered = static_cast<I>(key ^ flip);
+  return static_cast<I>(ordered ^ ((ordered >> (8 * sizeof(I) - 1)) & kMagnitude));
+}
+
+// Functions one by one: compilers make several versions of plain functions only.  `flip` is -1 for
+// minima, which are maxima of the inverted order.
+#define MORPHAX_EXTREMES(I, kInfinity, name)                                                      \
+  MORPHAX_VECTORIZED                                                                              \
+  I whole_##name(const I* x, std::int64_t count, I flip) {                                        \
+    I keys[kBlock], most = std::numeric_limits<I>::min();                                         \
+    for (std::int64_t first = 0; first < count; first += kBlock) {                                \
+      const std::int64_t many = std::min(kBlock, count - first);                                  \
+      for (std::int64_t i = 0; i < many; ++i) keys[i] = key_of<I, kInfinity>(x[first + i], flip); \
+      for (std::int64_t i = 0; i < many; ++i) most = keys[i] > most ? keys[i] : most;             \
+    }                                                                                             \
+    return most;                                                                                  \
+  }                                                                                               \
+  MORPHAX_VECTORIZED                                                                              \
+  void rows_##name(const I* x, std::int64_t rows, std::int64_t step, std::int64_t width, I flip,  \
+                   I* most) {                                                                     \
+    for (std::int64_t r = 0; r < rows; ++r) {                                                     \
+      const I* row = x + r * step;                                                                \
+      for (std::int64_t i = 0; i < width; ++i) {                                                  \
+        most[i] = std::max(most[i], key_of<I, kInfinity>(row[i], flip));                          \
+      }                                                                                           \
+    }                                                                                             \
+  }
+
+MORPHAX_EXTREMES(std::int16_t, 0x7C00, f16)
+MORPHAX_EXTREMES(std::int16_t, 0x7F80, bf16)
+MORPHAX_EXTREMES(std::int32_t, 0x7F800000, f32)
+MORPHAX_EXTREMES(std::int64_t, 0x7FF0000000000000, f64)
+
+template <typename I>
+struct Loops {
+  I (*whole)(const I*, std::int64_t, I);
+  void (*rows)(const I*, std::int64_t, std::int64_t, std::int64_t, I, I*);
+  I (*bits)(I, I);
+};
+
+// What is left of `reduced` rows of `inner` elements, as keys.
+template <typename I>
+void reduce(const Loops<I>& loops, const I* x, std::int64_t reduced, std::int64_t inner,
+            std::int64_t step, I flip, I* out) {
+  if (inner == 1 && step == 1) {
+    *out = loops.whole(x, reduced, flip);
+    return;
+  }
+  std::fill(out, out + inner, std::numeric_limits<I>::min());
+  if (inner >= kNarrow || step != inner) {
+    for (std::int64_t first = 0; first < inner; first += kWidest) {
+      const std::int64_t width = std::min(kWidest, inner - first);
+      loops.rows(x + first, reduced, step, width, flip, out + first);
+    }
+    return;
+  }
+  // Several rows as one long one, so that the loop over its elements pays.
+  I wide[2 * kNarrow];
+  const std::int64_t together = 2 * kNarrow / inner;
+  const std::int64_t width = together * inner;
+  std::fill(wide, wide + width, std::numeric_limits<I>::min());
+  loops.rows(x, reduced / together, width, width, flip, wide);
+  for (std::int64_t i = 0; i < width; ++i) out[i % inner] = std::max(out[i % inner], wide[i]);
+  const std::int64_t done = reduced / together * together;
+  loops.rows(x + done * inner, reduced - done, inner, inner, flip, out);
+}
+
+// Parts of a computation, each done by whoever comes first.
+class Parts {
+ public:
+  Parts(std::int64_t count, std::function<void(std::int64_t)> body)
+      : count_(count), body_(std::move(body)) {}
+
+  void work() {
+    for (std::int64_t part; (part = next_++) < count_;) {
+      body_(part);
+      const std::lock_guard lock(mutex_);
+      if (++done_ == count_) all_done_.notify_all();
+    }
+  }
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    all_done_.wait(lock, [this] { return done_ == count_; });
+  }
+
+ private:
+  std::int64_t count_;
+  std::function<void(std::int64_t)> body_;
+  std::atomic<std::int64_t> next_{0};
+  std::mutex mutex_;
+  std::condition_variable all_done_;
+  std::int64_t done_ = 0;
+};
+
+void divided(ffi::ThreadPool& pool, std::int64_t count, std::function<void(std::int64_t)> body) {
+  // Who starts when all is done finds nothing to do, perhaps after this call has ended.
+  const auto parts = std::make_shared<Parts>(count, std::move(body));
+  for (std::int64_t i = 1; i < count; ++i) pool.Schedule([parts] { parts->work(); });
+  parts->work();
+  parts->wait();
+}
+
+template <typename I>
+void run(const Loops<I>& loops, ffi::ThreadPool& pool, const Sizes& n, I flip, const I* x, I* out) {
+  const std::int64_t all = n.outer * n.reduced * n.inner;
+  const std::int64_t most = std::min(all / kWorthDividing, pool.num_threads());
+  const std::int64_t block = n.reduced * n.inner;
+  const auto several = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t o = first; o < last; ++o) {
+      reduce(loops, x + o * block, n.reduced, n.inner, n.inner, flip, out + o * n.inner);
+    }
+  };
+  if (most < 2) {
+    several(0, n.outer);
+  } else if (n.outer >= most) {
+    divided(pool, most, [&](std::int64_t part) {
+      several(n.outer * part / most, n.outer * (part + 1) / most);
+    });
+  } else {
+    // Each part takes some rows of each block, and the results of the parts are combined.
+    std::vector<I> found(static_cast<std::size_t>(most * n.outer * n.inner));
+    divided(pool, most, [&](std::int64_t part) {
+      const std::int64_t first = n.reduced * part / most, last = n.reduced * (part + 1) / most;
+      for (std::int64_t o = 0; o < n.outer; ++o) {
+        reduce(loops, x + o * block + first * n.inner, last - first, n.inner, n.inner, flip,
+               found.data() + (part * n.outer + o) * n.inner);
+      }
+    });
+    const std::int64_t results = n.outer * n.inner;
+    for (std::int64_t i = 0; i < results; ++i) {
+      out[i] = found[i];
+      for (std::int64_t part = 1; part < most; ++part) {
+        out[i] = std::max(out[i], found[part * results + i]);
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < n.outer * n.inner; ++i) out[i] = loops.bits(out[i], flip);
+}
+
+template <typename I>
+ffi::Error run_on(const Loops<I>& loops, ffi::ThreadPool& pool, const Sizes& n, bool is_min,
+                  const ffi::AnyBuffer& x, ffi::Result<ffi::AnyBuffer>& out) {
+  const I flip = is_min ? I(-1) : I(0);
+  run(loops, pool, n, flip, static_cast<const I*>(x.untyped_data()),
+      static_cast<I*>(out->untyped_data()));
+  return ffi::Error::Success();
+}
+
+ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> out,
+                         std::int64_t outer, std::int64_t reduced, std::int64_t inner,
+                         bool is_min) {
+  const Sizes n{outer, reduced, inner};
+  const auto elements = static_cast<std::int64_t>(x.element_count());
+  if (outer * reduced * inner != elements || reduced < 1 ||
+      outer * inner != static_cast<std::int64_t>(out->element_count()) ||
+      x.element_type() != out->element_type()) {
+    return ffi::Error::InvalidArgument("an extreme of arrays of other sizes or dtypes");
+  }
+  switch (x.element_type()) {
+    case ffi::F16:
+      return run_on(
+          Loops<std::int16_t>{&whole_f16, &rows_f16, &bits_of<std::int16_t, 0x7C00, 0x7E00>}, pool,
+          n, is_min, x, out);
+    case ffi::BF16:
+      return run_on(
+          Loops<std::int16_t>{&whole_bf16, &rows_bf16, &bits_of<std::int16_t, 0x7F80, 0x7FC0>},
+          pool, n, is_min, x, out);
+    case ffi::F32:
+      return run_on(Loops<std::int32_t>{&whole_f32, &rows_f32,
+                                        &bits_of<std::int32_t, 0x7F800000, 0x7FC00000>},
+                    pool, n, is_min, x, out);
+    case ffi::F64:
+      return run_on(
+          Loops<std::int64_t>{&whole_f64, &rows_f64,
+                              &bits_of<std::int64_t, 0x7FF0000000000000, 0x7FF8000000000000>},
+          pool, n, is_min, x, out);
+    default:
+      return ffi::Error::InvalidArgument("an extreme of another dtype");
+  }
+}
+
+XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
+                       ffi::Ffi::Bind()
+                           .Ctx<ffi::ThreadPool>()
+                           .Arg<ffi::AnyBuffer>()
+                           .Ret<ffi::AnyBuffer>()
+                           .Attr<std::int64_t>("outer")
+                           .Attr<std::int64_t>("reduced")
+                           .Attr<std::int64_t>("inner")
+                           .Attr<bool>("is_min"));
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  module.def(
+      "handler",
+      [] {
+        PyObject* made = PyCapsule_New(reinterpret_cast<void*>(handler), nullptr, nullptr);
+        if (made == nullptr) throw nb::python_error();
+        return nb::steal(made);
+      },
+      "XLA's way to the maxima and minima, as a capsule.");
+}
+
+}  // namespace morphax::extremes

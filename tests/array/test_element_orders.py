@@ -12,6 +12,7 @@ import pickle
 import re
 import zlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,8 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.experimental.layout import Format, Layout, with_layout_constraint
+from morphax.experimental.serialize_executable import deserialize_and_load, serialize
+from morphax.runtime.places import Places
 from tests.cases.op_case import OpCase
 from tests.core.test_completeness import all_cases
 
@@ -210,6 +213,52 @@ def test_stages_know_the_orders() -> None:
         assert compiled.input_formats == ((form,), {})
         np.testing.assert_array_equal(compiled(X), X + 1)
         np.testing.assert_array_equal(compiled(columns()), X + 1)
+
+
+def test_results_beside_one_that_the_compiler_lays_out() -> None:
+    """XLA then may lay out the others as it likes, too."""
+    column, free = Format(COLUMNS, HERE), Format(Layout.AUTO, HERE)
+    for asked in ((column, None, free, column), (None, None, free, free), (free, None, None, None)):
+        f = jax.jit(lambda a: (a, a.T, a + 1, 2 * a), out_shardings=asked)
+        for given in (X, columns()):
+            for result, expected in zip(f(given), (X, X.T, X + 1, 2 * X), strict=True):
+                np.testing.assert_array_equal(result, expected)
+                np.testing.assert_array_equal(result + result, 2 * expected)
+                np.testing.assert_array_equal(jax.jit(lambda x: x * 1)(result), expected)
+            if asked[3] is column:
+                assert [layout(y) for y in f(given)] == [COLUMNS, ROWS, ROWS, COLUMNS]
+
+
+def test_large_constants_lie_row_by_row() -> None:
+    big = np.arange(300 * 400, dtype=np.float32).reshape(300, 400)
+    for order in (COLUMNS, Layout.AUTO):
+        form = Format(order, HERE)
+        f = jax.jit(lambda x: (x + big).T, in_shardings=form, out_shardings=form)
+        np.testing.assert_array_equal(f(big), 2 * big.T)
+
+
+@pytest.mark.parametrize("order", [COLUMNS, Layout.AUTO], ids=str)
+def test_programs_that_are_saved(order: Any) -> None:
+    forms = {"in_shardings": Format(COLUMNS, HERE), "out_shardings": Format(order, HERE)}
+    compiled = jax.jit(lambda x: 2 * x.T, **forms).lower(X).compile()
+    again = deserialize_and_load(*serialize(compiled))
+    assert again.input_formats == compiled.input_formats
+    assert again.output_formats == compiled.output_formats
+    for given in (X, columns()):
+        np.testing.assert_array_equal(again(given), 2 * X.T)
+        np.testing.assert_array_equal(again(given) + 0, 2 * X.T)
+    exported = jax.export.deserialize(
+        jax.export.export(jax.jit(lambda x: 2 * x.T, **forms))(X).serialize()
+    )
+    np.testing.assert_array_equal(exported.call(columns()), 2 * X.T)
+
+
+def test_an_executable_that_lies_otherwise_than_its_places_say_is_refused() -> None:
+    columns_in = jax.jit(lambda x: x + 1, in_shardings=Format(COLUMNS, HERE)).lower(X).compile()
+    plan = columns_in._plan
+    program = replace(plan.program, places=Places.all_at(HERE, 1, 1))
+    with pytest.raises(AssertionError, match="XLA lays out"):
+        type(plan)(program, plan.loaded, plan.serialized)
 
 
 def test_results_lie_as_the_last_constraint_says() -> None:

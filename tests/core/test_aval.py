@@ -174,6 +174,8 @@ def test_the_axes_of_members_in_one_object() -> None:
     aval = ShapedArray((2,), np.float32, vma=frozenset({"x"}))
     assert aval.mat == aval.manual_axis_type == ManualAxisType(varying={"x"})
     assert aval.update_manual_axis_type(ManualAxisType(varying={"y"})).vma == {"y"}
+    assert ShapedArray((2,), np.float32, manual_axis_type=aval.mat) is aval
+    assert aval.update(manual_axis_type=ManualAxisType()) is ShapedArray((2,), np.float32)
     assert aval.update_manual_axis_type(ManualAxisType()) is ShapedArray((2,), np.float32)
     assert abstract_token.update_manual_axis_type(aval.mat) is abstract_token
     with pytest.raises(ValueError, match="argument mat"):

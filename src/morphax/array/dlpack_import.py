@@ -17,6 +17,7 @@ import numpy as np
 from ..core import ShapedArray
 from ..runtime import buffers
 from ..runtime.devices import devices, host_device
+from ..runtime.laid_out import laid_out
 from ..runtime.sharding import Sharding, SingleDeviceSharding, whole_on
 from ..util.messages import described, message
 from .array import Array
@@ -98,7 +99,9 @@ def _from_device_memory(x: Any, device: Any, copy: bool | None) -> Array:
     aval = _aval_of_capsule(capsule)
     place = whole_on(device)
     buffer = buffers.from_dlpack(capsule, device, stream)
-    return Array(aval, None, buffer if copy is False else buffers.moved(buffer, place), place)
+    own = buffer if copy is False else buffers.moved(buffer, place)
+    layout = buffers.layout(own, aval.ndim)
+    return Array(aval, None, own, laid_out(place, None if layout.is_row_major else layout))
 
 
 def _device_numbered(kind: int, number: int) -> Any:

@@ -127,7 +127,8 @@ class ShapedArray(AbstractValue):
         weak_type: whether the dtype yields to others in promotion, as that of a Python scalar.
         sharding: how the array is split over a mesh of devices, `None` if that is left open; a
             `jax.sharding.NamedSharding` counts by the axes that types speak of.
-        vma: names of the manual mesh axes over which the value varies.
+        manual_axis_type: how the value is on manual mesh axes; or else
+        vma: names of those over which the value varies.
 
     Example:
         >>> import numpy as np
@@ -161,8 +162,12 @@ class ShapedArray(AbstractValue):
         weak_type: bool = False,
         *,
         sharding: Any = None,
+        manual_axis_type: ManualAxisType | None = None,
         vma: frozenset[Any] = frozenset(),
     ) -> ShapedArray:
+        if manual_axis_type is not None:
+            whole = cls(shape, dtype, weak_type, sharding=sharding)
+            return whole.update_manual_axis_type(manual_axis_type)
         if type(dtype) is not np.dtype:
             dtype = dtypes.dtype(dtype)
         shape = tuple(shape)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import final
 from weakref import WeakValueDictionary
 
+from ..core.layout import Layout
 from ..core.partition_spec import PartitionSpec
 from .device import Device
 from .gspmd_sharding import repeated_on
@@ -94,6 +95,9 @@ class Places:
         each = zip(self.operands, operands, strict=True)
         taken = tuple([laid_out(place, order) if order else place for place, order in each])
         given = tuple([self.order_of(i) or order for i, order in enumerate(results)])
+        if any([isinstance(order, Layout) for order in given]):
+            # Where XLA chooses the order of one result, it overrides what it is told of others.
+            given = tuple([order if isinstance(order, Layout) else None for order in given])
         return Places(taken, self.results, self.devices, self.mesh, given)
 
     def order_of(self, result: int) -> Order:

@@ -63,8 +63,8 @@ def annotations_of(
         return [_sharded(place, len(aval.shape), meshes) for aval, place in pairs]
 
     arguments, outs = sharded(entry.invars, operands), sharded(entry.outvars, results)
-    for i, (var, own) in enumerate(zip(entry.invars, operands, strict=True)):
-        arguments[i] += _ordered(own.element_order, var)
+    for i, own in enumerate(operands):
+        arguments[i] += _ordered(own.element_order, entry.invars[i])
     out_avals: list[Any] = [v.aval for v in entry.outvars]
     for i, (aval, place) in enumerate(zip(out_avals, results, strict=True)):
         if place is None and mesh is not None and mesh.size > 1 and mesh.explicit_axes:

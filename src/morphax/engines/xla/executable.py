@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cache, partial
 from itertools import repeat
 from typing import Any, NoReturn, final
 
 from ...array import Array
 from ...config import current as current_config
-from ...core import AutoLayout, Format, Layout
+from ...core import AutoLayout, Format, Layout, abstract_token
 from ...runtime.buffers import wait
 from ...runtime.client import (
     extension,
@@ -29,7 +29,7 @@ from ...runtime.client import (
 )
 from ...runtime.failures import raise_failure, reported_by_xla
 from ...runtime.interruptible import interruptible
-from ...runtime.laid_out import laid_out
+from ...runtime.laid_out import Order, laid_out
 from ...runtime.layouts import layout_of, place_of
 from ...runtime.membership import note_shared_program
 from ...runtime.places import Places
@@ -75,6 +75,7 @@ class Executable(Plan):
         self.places = places = _chosen(program, loaded)
         typed = zip(places.chosen_results(), program.out_avals, strict=True)
         self.out_avals = tuple([place.typed(aval) for place, aval in typed])
+        _check_orders(program, places, loaded)
         self._takes_all = program.kept_operands == tuple(range(len(program.in_avals)))
         self._taken_places = [places.operands[i] for i in program.kept_operands]
         self._donates = bool(program.donated or program.aliased)
@@ -306,27 +307,54 @@ class Executable(Plan):
 def _chosen(program: LoweredProgram, loaded: Any) -> Places:
     """Where a program runs, with the places that the compiler has chosen."""
     places = _with_chosen_results(program, loaded)
-    auto = [isinstance(p.element_order, AutoLayout) for p in places.operands]
-    if not places.orders and True not in auto:
+    orders = [place.element_order for place in places.operands]
+    is_open = any([isinstance(order, AutoLayout) for order in (*orders, *places.orders)])
+    if not places.orders and not is_open:
         return places
-    given = dict(zip(program.kept_operands, loaded.get_parameter_layouts(), strict=False))
-    each = enumerate(zip(places.operands, auto, strict=True))
-    operands = [_in_order(p, given.get(i)) if on else p for i, (p, on) in each]
-    computed, results = iter(loaded.get_output_layouts()), []
-    for i, (place, source) in enumerate(
-        zip(places.chosen_results(), program.forwarded, strict=True)
-    ):
-        order = places.order_of(i)
-        layout = next(computed) if source is None else None
-        is_auto = isinstance(order, AutoLayout)
-        results.append(_in_order(place, layout) if is_auto else laid_out(place, order))
+    taken = dict(zip(program.kept_operands, loaded.get_parameter_layouts(), strict=False))
+    computed = iter(loaded.get_output_layouts())
+
+    def chosen(place: Sharding, order: Order, layout: Any) -> Sharding:
+        # Where XLA chooses one order it may choose others too, whatever it was told.
+        if is_open and layout is not None:
+            found = Layout.from_xla(str(layout))
+            order = None if found.is_row_major else found
+        return laid_out(place, order if isinstance(order, Layout) else None)
+
+    operands = [chosen(place, orders[i], taken.get(i)) for i, place in enumerate(places.operands)]
+    each = zip(places.chosen_results(), program.forwarded, strict=True)
+    results = [
+        chosen(place, places.order_of(i), next(computed) if source is None else None)
+        for i, (place, source) in enumerate(each)
+    ]
     return Places(tuple(operands), tuple(results), places.devices, places.mesh)
 
 
-def _in_order(place: Sharding, layout: Any) -> Sharding:
-    """A place with the order of elements that the compiler has chosen, `None` if it has not."""
-    order = None if layout is None else Layout.from_xla(str(layout))
-    return laid_out(place, None if order is None or order.is_row_major else order)
+def _check_orders(program: LoweredProgram, places: Places, loaded: Any) -> None:
+    """Operands and results lie in memory as their places say: nobody else would notice."""
+    if places.platform == "tpu" or abstract_token in (*program.in_avals, *program.out_avals):
+        # The default may be another order of axes there; of tokens jaxlib knows no layouts.
+        return
+    constants = [places.whole] * len(program.constant_operands)
+    taken = [*[places.operands[i] for i in program.kept_operands], *constants]
+    each = zip(places.chosen_results(), program.forwarded, strict=True)
+    given = [place for place, source in each if source is None]
+    for own, layouts in (
+        (taken, loaded.get_parameter_layouts()),
+        (given, loaded.get_output_layouts()),
+    ):
+        for place, layout in zip(own, layouts, strict=False):
+            text, order = str(layout), place.element_order
+            axes = _axes(text)
+            named = order.major_to_minor if isinstance(order, Layout) else ()
+            expected = (*named, *range(len(named), len(axes)))
+            assert axes == expected, f"XLA lays out as {text} what is to be at {place!r}"
+
+
+@cache
+def _axes(text: str) -> tuple[int, ...]:
+    """The axes from major to minor of a layout in XLA's notation."""
+    return Layout.from_xla(text).major_to_minor
 
 
 def _with_chosen_results(program: LoweredProgram, loaded: Any) -> Places:

@@ -11,14 +11,15 @@ from __future__ import annotations
 
 import io
 import pickle
+from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any, Final, final
 
 import ml_dtypes
 
-from ...core import DebugInfo
+from ...core import DebugInfo, Layout
 from ...runtime.places import Places
-from ...runtime.sharding import whole_on
+from ...runtime.sharding import Sharding, whole_on
 from ...util.messages import message
 from .compile_cache.keys import digest_of_target
 from .compile_cache.loading import from_bytes
@@ -26,7 +27,7 @@ from .compile_options import compile_options
 from .executable import Executable
 from .lowering import LoweredProgram
 
-_MARK: Final = b"morphax executable 2\n"
+_MARK: Final = b"morphax executable 3\n"
 _DIGEST_BYTES: Final = 32
 # What a recipe is made of, besides Python's own containers, numbers and texts.
 _NAMED: Final = frozenset(
@@ -67,7 +68,9 @@ def saved(executable: Executable) -> bytes:
     recipe = {f.name: getattr(program, f.name) for f in fields(program)}
     for name in _OF_PROCESS:
         del recipe[name]
-    payload = pickle.dumps((recipe, program.info.function, executable.serialized()))
+    places = executable.places
+    orders = _texts(program.in_avals, places.operands), _texts(program.out_avals, places.results)
+    payload = pickle.dumps((recipe, orders, program.info.function, executable.serialized()))
     try:
         _read(payload)
     except pickle.UnpicklingError as error:
@@ -104,16 +107,22 @@ def loaded(data: bytes, device: Any) -> Executable:
     body = data[len(heading) :]
     if _digest(body[_DIGEST_BYTES:]) != body[:_DIGEST_BYTES]:
         raise _damaged(f"{len(data)} bytes that are not as they were written")
-    recipe, function, payload = _read(body[_DIGEST_BYTES:])
-    counts = len(recipe["in_avals"]), len(recipe["out_avals"])
+    recipe, orders, function, payload = _read(body[_DIGEST_BYTES:])
+    places = Places.all_at(whole_on(device), *map(len, orders))
     program = LoweredProgram(
         **recipe,
-        places=Places.all_at(whole_on(device), *counts),
+        places=places.in_order(*[[t and Layout.from_xla(t) for t in texts] for texts in orders]),
         info=DebugInfo("jit", function),
         callbacks=(),
     )
     executable = from_bytes(payload, compile_options(device), device)
     return Executable(program, executable, lambda: payload)
+
+
+def _texts(avals: Sequence[Any], places: Sequence[Sharding | None]) -> list[str | None]:
+    """How elements lie in memory, in XLA's notation; `None` where they lie row by row."""
+    orders = [place and place.element_order for place in places]
+    return [order and order.to_xla(a.ndim) for a, order in zip(avals, orders, strict=True)]
 
 
 @final

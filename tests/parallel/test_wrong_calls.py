@@ -219,3 +219,12 @@ def test_no_axes_no_exchange() -> None:
     gathered, scattered, summed, _ = jax.vmap(f, axis_name="x")(X)
     assert gathered.shape == scattered.shape == X.shape
     assert summed.dtype == bool
+
+
+def test_one_number_like_an_array_that_is_whole_everywhere() -> None:
+    for spec in (P(None, None), P(None)):
+        x = jax.device_put(np.ones((2, 2), np.float32), NamedSharding(E, spec))
+        number = lax.full_like(x, 3, shape=())
+        assert (number.shape, float(number)) == ((), 3)
+        assert number.sharding.is_fully_replicated
+        np.testing.assert_array_equal(jnp.diag(jnp.diag(x)), np.eye(2))

@@ -150,6 +150,13 @@ SINGLE = [
     "NamedSharding(M, P('x'), memory_kind='nonsense')",
     "jax.device_put(X, NamedSharding(ABSTRACT, P('x')))",
     "jax.sharding.use_abstract_mesh(M)",
+    "jax.pmap(lambda s: s)(np.ones((0, 2)))",
+    "P({'x'})",
+    "jax.make_array_from_callback('a', NamedSharding(M, P('x')), lambda i: ONES[i])",
+    "jax.make_array_from_single_device_arrays((8, -4), NamedSharding(M, P('x')), [X])",
+    "mesh_utils.create_device_mesh(8)",
+    "jax.make_mesh((2, 2), (None, 'y'))",
+    "jax.make_mesh((2, 2), ('x', 'x'))",
     "SingleDeviceSharding('cpu')",
     "TYPED.T @ TYPED",
     "jnp.sort(TYPED, axis=0)",
@@ -219,3 +226,12 @@ def test_no_axes_no_exchange() -> None:
     gathered, scattered, summed, _ = jax.vmap(f, axis_name="x")(X)
     assert gathered.shape == scattered.shape == X.shape
     assert summed.dtype == bool
+
+
+def test_one_number_like_an_array_that_is_whole_everywhere() -> None:
+    for spec in (P(None, None), P(None)):
+        x = jax.device_put(np.ones((2, 2), np.float32), NamedSharding(E, spec))
+        number = lax.full_like(x, 3, shape=())
+        assert (number.shape, float(number)) == ((), 3)
+        assert number.sharding.is_fully_replicated
+        np.testing.assert_array_equal(jnp.diag(jnp.diag(x)), np.eye(2))

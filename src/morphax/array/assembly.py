@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,10 +48,11 @@ def make_array_from_callback(
         Array([0, 1, 2, 3], dtype=int32)
     """
     where = "make_array_from_callback"
+    shape = _checked_shape(where, shape)
     place = checked_sharding(where, sharding)
     parts: dict[tuple[tuple[int | None, int | None], ...], Any] = {}
     arrays = []
-    for device, index in place.addressable_devices_indices_map(tuple(shape)).items():
+    for device, index in place.addressable_devices_indices_map(shape).items():
         key = tuple([(s.start, s.stop) for s in index])
         if key not in parts:
             parts[key] = data_callback(index)
@@ -88,6 +90,7 @@ def make_array_from_single_device_arrays(
         Array([0, 1, 2], dtype=int32)
     """
     where = "make_array_from_single_device_arrays"
+    shape = _checked_shape(where, shape)
     target = checked_sharding(where, sharding)
     place = target.plain
     if not isinstance(arrays, Sequence):
@@ -112,9 +115,9 @@ def make_array_from_single_device_arrays(
             )
         )
     if not devices:
-        return _without_own_parts(where, tuple(shape), target, dtype)
+        return _without_own_parts(where, shape, target, dtype)
     parts = [by_device[device] for device in devices]
-    part_shape = place.shard_shape(tuple(shape))
+    part_shape = place.shard_shape(shape)
     kind = parts[0].dtype if dtype is None else dtypes.requested(dtype, where)
     for x in parts:
         if x.shape != part_shape or x.dtype != kind:
@@ -123,7 +126,7 @@ def make_array_from_single_device_arrays(
                     f"{where}, argument arrays",
                     given=f"a part {x.aval.str_short()}",
                     expected=f"parts of the shape {part_shape} and the dtype {kind}, for a whole "
-                    f"of the shape {tuple(shape)} by {place}",
+                    f"of the shape {shape} by {place}",
                     fix="Cut the array as sharding.devices_indices_map(shape) says.",
                 )
             )
@@ -132,8 +135,8 @@ def make_array_from_single_device_arrays(
     if place.num_devices == 1:
         return parts[0].placed(place, committed=True)
     if isinstance(kind, dtypes.ExtendedDType):
-        return _joined_in_host_memory(tuple(shape), place, by_device)
-    aval = place.typed(ShapedArray(tuple(shape), kind, parts[0].weak_type))
+        return _joined_in_host_memory(shape, place, by_device)
+    aval = place.typed(ShapedArray(shape, kind, parts[0].weak_type))
     own = [x.buffer_at(laid_out(x.place, place.element_order)) for x in parts]
     return Array(aval, None, joined(own, aval, place.plain), place, True)
 
@@ -173,6 +176,23 @@ def _joined_in_host_memory(
     for device, index in place.addressable_devices_indices_map(shape).items():
         whole[index] = parts[device].to_host()
     return Array(ShapedArray(shape, first.dtype), whole).placed(place, committed=True)
+
+
+def _checked_shape(where: str, shape: Any) -> tuple[int, ...]:
+    try:
+        sizes = tuple(map(operator.index, shape))
+    except TypeError:
+        sizes = (-1,)
+    if min(sizes, default=0) < 0:
+        raise TypeError(
+            message(
+                f"{where}, argument shape",
+                given=described(shape),
+                expected="a tuple of sizes, each an integer of at least 0",
+                fix="Pass the shape of the whole array, not that of a part.",
+            )
+        )
+    return sizes
 
 
 def checked_sharding(where: str, sharding: Any) -> Sharding:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Iterator
 from typing import Any, Final, final, overload
 
-from ..util.messages import message
+from ..util.messages import described, message
 
 Entry = Any
 """A name, a tuple of names, `None` or `PartitionSpec.UNCONSTRAINED`."""
@@ -185,7 +185,16 @@ def _canonical(entry: Entry) -> Entry:
                     fix="Write the names one after the other: P(('x', 'y')).",
                 )
             )
-        return None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
+        entry = None if not entry else entry[0] if len(entry) == 1 else tuple(entry)
+    if not isinstance(entry, Hashable):
+        raise TypeError(
+            message(
+                "PartitionSpec, argument partitions",
+                given=described(entry),
+                expected="names that can be hashed",
+                fix="Name axes of the mesh: P('x'), or P(('x', 'y')) for several.",
+            )
+        )
     return entry
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..runtime.device import Device
 from ..runtime.devices import devices as all_devices
-from ..util.messages import message
+from ..util.messages import described, message
 
 Grid = np.ndarray[Any, np.dtype[np.object_]]
 
@@ -49,6 +49,15 @@ def create_device_mesh(
         (1, 1)
     """
     known = list(all_devices() if devices is None else devices)
+    if not isinstance(mesh_shape, Sequence):
+        raise TypeError(
+            message(
+                "create_device_mesh, argument mesh_shape",
+                given=described(mesh_shape),
+                expected="a tuple of sizes",
+                fix="Write (8,) for one axis.",
+            )
+        )
     if prod(mesh_shape) != len(known):
         raise ValueError(
             message(

@@ -26,12 +26,14 @@ from ...core import (
     same_axes,
 )
 from ...core.dims import Dim, SymbolicDim
+from ...core.partition_spec import PartitionSpec
 from ...core.values import computed
 from ...dtypes.numbers import host_scalar
 from ...engines import loops
 from ...engines.loops import joining
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
+from ...runtime.named_sharding import NamedSharding
 from ...runtime.sharding import Sharding
 from ...util.messages import message
 from ..elementwise.convert import convert, converted
@@ -274,8 +276,14 @@ def placed_like(x: Any, made: Any, fill_value: Any) -> Any:
         return resharded(made, split) if made.shape == x.shape else made
     if type(x) is not Array or not x.committed or type(made) is not Array or np.ndim(fill_value):
         return made
-    fits = made.shape == x.shape or x.is_fully_replicated
-    return x.sharding.distribute(made) if fits else made
+    place = x.sharding
+    if made.shape != x.shape:
+        if not x.is_fully_replicated:
+            return made
+        if isinstance(place, NamedSharding):
+            # Its spec may speak of more axes than the new array has.
+            place = place.update(spec=PartitionSpec())
+    return place.distribute(made)
 
 
 def size_value(size: Dim, dtype: Any) -> Any:

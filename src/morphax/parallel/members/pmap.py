@@ -185,13 +185,13 @@ class _Mapped:
         devices = self._devices
         if devices is None:
             devices = tuple(local_devices(backend=self._backend))
-        if size <= len(devices):
+        if 0 < size <= len(devices):
             return Mesh(devices[:size], (self._name,))
         raise ValueError(
             message(
                 f"pmap of {function_label(self._fun)}",
                 given=f"{size} members, and {len(devices)} devices",
-                expected="at most as many members as devices",
+                expected="at least one member, and at most as many members as devices",
                 fix="Map further members with vmap inside, or, on a CPU, set jax_num_cpu_devices.",
             )
         )

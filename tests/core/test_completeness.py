@@ -46,7 +46,7 @@ EXEMPT = {
 RULES = {
     "abstract_eval": ("abstract_eval",),
     "eager evaluation": ("evaluate", "execute", "process_eval"),
-    "lower": ("lower", "to_lojax"),
+    "lower": ("lower",),
     "derivative": ("jvp", "linear", "linearize", "process_jvp", "process_linearize"),
     "transpose": ("transpose",),
     "batching": ("batch", "process_batch"),

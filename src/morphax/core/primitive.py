@@ -51,8 +51,7 @@ Operations that carry programs may also define
                      where that is more or less than the whole; see `core.partition`.
 `discharge`          operands, with a `Cell` for each reference → result(s): the operation on the
                      values of references, which it looks up and replaces (see `core.discharge`).
-`to_lojax`           operands, those of high types as values → result(s), likewise (see
-                     `core.lowered_types`).
+`to_lojax`           operands, those of high types as values → result(s) (`core.high_types`).
 `collect`            like `batch`, where the batch axis is one of `axis_names(params)`, over which
                      the operation communicates.
 ===================  ===============================================================================
@@ -117,7 +116,6 @@ _ASKED_BY = {
     "transpose": "transposition (reverse-mode differentiation)",
     "batch": "batching (vmap)",
     "discharge": "use of references",
-    "to_lojax": "lowering of types that users define",
     "collect": "communication over a mapped axis",
 }
 
@@ -239,7 +237,6 @@ class Primitive:
     process_batch: Callable[..., Any] | None = None
     process_eval: Callable[..., Any] | None = None
     discharge: Rule = undeclared("discharge")
-    to_lojax: Rule = undeclared("to_lojax")
     printed_equation: Callable[..., Any] | None = None
     collect: Rule = undeclared("collect")
     transpose: Rule = undeclared("transpose")
@@ -272,6 +269,10 @@ class Primitive:
     def bind(self, *operands: Operand, **params: Param) -> Any:
         """Apply the primitive in the current trace."""
         return _current.trace.process(self, operands, params)
+
+    def to_lojax(self, *operands: Operand, **params: Param) -> Any:
+        """The operation on values, some of which may be of types that users define."""
+        return self.bind(*operands, **params)
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """The parameters that the text of an equation shows, in their order."""

@@ -28,7 +28,7 @@ from .convert import (
     short_name,
     tangent_dtype,
 )
-from .extended import ExtendedDType, KeyType, extended, prng_key
+from .extended import ExtendedDType, KeyType, extended, may_convert, prng_key
 from .kinds import issubdtype, scalar_type_of
 from .operands import check_numeric, entry, promote_types, requested, result_type
 from .promotion import (
@@ -63,6 +63,7 @@ __all__ = [
     "is_python_scalar",
     "issubdtype",
     "itemsize_bits",
+    "may_convert",
     "prng_key",
     "promote",
     "promote_types",

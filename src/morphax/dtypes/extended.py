@@ -45,7 +45,9 @@ class ExtendedDType(ABC):
     """What an extended dtype must tell; instances compare and hash by identity.
 
     One that a library defines has `_rules`, whose ``physical_element_aval(dtype)`` says what an
-    element is made of: a scalar of a dtype of NumPy.
+    element is made of: a scalar of a dtype of NumPy.  It may also say which dtypes it
+    is converted from and to (``convert_from``, ``convert_to``), what its tangents are
+    (``tangent_dtype``) and how cotangents add up (``add``).
     """
 
     __slots__ = ()
@@ -76,10 +78,25 @@ class ExtendedDType(ABC):
             ))  # fmt: skip
         return np.dtype(element.dtype)
 
+    def rule(self, name: str) -> Any:
+        """What the library that defines the dtype says of an operation, `None` if nothing."""
+        return getattr(getattr(self, "_rules", None), name, None)
+
     def __repr__(self) -> str:
         return self.name
 
     __str__ = __repr__
+
+
+def may_convert(old: Any, new: Any) -> bool:
+    """Whether elements are converted: numbers always, others as those who define them say."""
+    if old == new or (not isinstance(old, ExtendedDType) and not isinstance(new, ExtendedDType)):
+        return True
+    into = new.rule("convert_from") if isinstance(new, ExtendedDType) else None
+    out_of = old.rule("convert_to") if isinstance(old, ExtendedDType) else None
+    return bool(into is not None and into(new, old)) or bool(
+        out_of is not None and out_of(new, old)
+    )
 
 
 @final

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
-from ..core import aval_of
+from ..core import ShapeDtypeStruct, aval_of
 from ..core.dims import Shape
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
@@ -25,7 +25,7 @@ from .operands import as_array
 
 def shape(a: Any) -> tuple[int, ...]:
     """The sizes of the axes of `a`."""
-    return as_array("shape", a).aval.shape
+    return a.shape if type(a) is ShapeDtypeStruct else as_array("shape", a).aval.shape
 
 
 def ndim(a: Any) -> int:

@@ -89,7 +89,7 @@ def is_differentiable(x: Operand) -> bool:
     if aval.is_high:
         # What changes in place has no derivative; what does not says what its tangents are.
         return not aval.has_qdd
-    return bool(dtypes.issubdtype(aval.dtype, np.inexact))
+    return bool(dtypes.tangent_dtype(aval.dtype) != dtypes.float0)
 
 
 @frames_hidden

@@ -208,6 +208,7 @@ def _pulled(backward: Any, *args: Any, forward: Any = None, **options: Any) -> A
 def test_none_stands_for_the_zero_of_a_part() -> None:
     assert _pulled(lambda d, ct: ({"a": ct, "b": None},))() == {"a": 1.0, "b": [0.0]}
     assert _pulled(lambda d, ct: [None])() == {"a": 0.0, "b": [0.0]}
+    assert _pulled(lambda d, ct: (ct,))() == {"a": 1.0, "b": [1.0]}, "a prefix, as in JAX"
     with override(disable_bwd_checks=True):
         loose = _pulled(lambda d, ct: ({"a": jnp.float16(1), "b": [ct]},))()
     assert loose["a"].dtype == np.float16
@@ -217,7 +218,12 @@ ERRORS = [
     pytest.param(_pulled(lambda d, ct: None), TypeError, "a tuple with one", id="none"),
     pytest.param(_pulled(lambda d, ct: ()), TypeError, "a tuple with one", id="short"),
     pytest.param(_pulled(lambda d, ct: (ct, ct)), TypeError, "a tuple with one", id="long"),
-    pytest.param(_pulled(lambda d, ct: (ct,)), TypeError, r"\*\]\},\)\)", id="leaf for a tree"),
+    pytest.param(
+        _pulled(lambda d, ct: ({"a": {"x": ct}, "b": [ct]},)),
+        TypeError,
+        r"\*\]\},\)\)",
+        id="tree for a leaf",
+    ),
     pytest.param(_pulled(lambda d, ct: ({"a": ct, "c": ct},)), TypeError, "'c': ", id="other keys"),
     pytest.param(
         _pulled(lambda d, ct: ({"a": ct, "b": [jnp.ones(3)]},)),
@@ -298,3 +304,22 @@ def test_forward_mode_is_refused() -> None:
     ):
         with pytest.raises(TypeError, match="custom_vjp rule"):
             call()
+
+
+@pytest.mark.parametrize("how", ["eager", "jit"])
+def test_rules_run_for_cotangents_that_are_zero(how: str) -> None:
+    """Rules may give more than a derivative, such as the largest value that was seen."""
+
+    @jax.custom_vjp
+    def watched(x: Any) -> Any:
+        return 2 * x
+
+    watched.defvjp(lambda x: (2 * x, None), lambda _, ct: (ct + 7.0,))
+
+    @jax.custom_vjp
+    def second(x: Any, y: Any) -> Any:
+        return 1.0 * y
+
+    second.defvjp(lambda x, y: (1.0 * y, None), lambda _, ct: (None, ct))
+    gradient = jax.grad(lambda x: second(watched(x), x))
+    assert (jax.jit(gradient) if how == "jit" else gradient)(3.0) == 8.0

@@ -37,7 +37,7 @@ def checked_cotangents(
     except ValueError:
         raise _wrong_structure(where, given, positions) from None
     if not isinstance(given, tuple) or any(
-        [ct is not None and not is_value(ct) for ct, _ in pairs]
+        [not (ct is None or type(part) is int or is_value(ct)) for ct, part in pairs]
     ):
         raise _wrong_structure(where, given, positions)
     results: list[Any] = [None] * len(avals)

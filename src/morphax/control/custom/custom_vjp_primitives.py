@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, final
 
+from ... import dtypes
 from ...core import (
     AbstractValue,
     BatchAxes,
@@ -27,7 +28,7 @@ from ...core import (
 )
 from ...core.partition import selected
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.ground.linear_structure import batched_first, moved_axis, reduce_sum
+from ...lax.ground.linear_structure import batched_first, moved_axis, reduce_sum, zeros
 from ...transforms.batching import BatchTrace, unbatched_aval
 from ...transforms.derivatives import is_differentiable
 from ...transforms.jvp import JVPTrace
@@ -93,7 +94,18 @@ class CustomVJPLinear(Primitive):
         assert not any(map(is_undefined_primal, residuals)), "residuals are known"
         with attributed_to_running_line():
             results = pull(residuals, cts)
-        return [None] * num_residuals + [r for r, on in zip(results, active, strict=True) if on]
+        given = [r for r, on in zip(results, active, strict=True) if on]
+        avals = [x.aval.to_ct_aval() for x in operands[num_residuals:]]
+        return [None] * num_residuals + list(map(_stated, given, avals))
+
+
+def _stated(ct: Operand | None, aval: Any) -> Any:
+    """A cotangent of a rule, zeros for `None`: what comes before is transposed all the same.
+
+    Rules of the user may give more than the derivative, whatever cotangent they are given.
+    """
+    is_vector = not aval.is_high and aval.dtype != dtypes.float0
+    return zeros(aval) if ct is None and is_vector else ct
 
 
 def _forward_mode_text() -> str:
@@ -149,6 +161,7 @@ def record_rules(trace: LinearizeTrace, operands: Sequence[Operand], forward: Fo
     out_active = tuple([is_differentiable(x) for x in outs])
     params = _linear_params(outs, residuals, active, pull)
     tangent_avals = [aval_of(p).to_tangent_aval() for p, slot in pairs if slot is not None]
+    ct_avals = [aval_of(p).to_ct_aval() for p, slot in pairs if slot is not None]
     linear = call_program(custom_vjp_linear_p, [*map(aval_of, residuals), *tangent_avals], params)
     tangents_out = selected(linear.outvars, out_active)
 
@@ -157,7 +170,8 @@ def record_rules(trace: LinearizeTrace, operands: Sequence[Operand], forward: Fo
         full = [next(active_cts) if on else None for on in out_active]
         pairs = zip(full, params["out_avals"], strict=True)
         results = pull(given, [Zero(aval) if ct is None else ct for ct, aval in pairs])
-        return [r for r, on in zip(results, active, strict=True) if on]
+        given_back = [r for r, on in zip(results, active, strict=True) if on]
+        return list(map(_stated, given_back, ct_avals))
 
     entry = Linearization(
         None, linear.replace(outvars=tangents_out), out_active, len(residuals), pull_active

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn
 
-from ...core import Primitive, root_trace, set_current_trace
+from ...core import Primitive, jaxprs_in_params, root_trace, set_current_trace
 from ...core.trace import Trace
 from ...util.messages import message
 
@@ -46,7 +46,7 @@ class TraceNames(OfTraces):
 
     @property
     def requires_low(self) -> bool:
-        """Whether operations on types of the user are to be expanded: there are no such types."""
+        """Whether the trace asks for operations on arrays: those that other people define do."""
         return True
 
     def is_valid(self) -> bool:
@@ -148,12 +148,10 @@ class PrimitiveNames(OfPrimitives):
         return None
 
     def is_high(self, *avals: Any, **params: Any) -> bool:
-        """Whether operands are of types that users define: there are none."""
-        return False
-
-    def to_lojax(self, *operands: Any, **params: Any) -> Any:
-        """The operation on values of built-in types: itself."""
-        return self.bind(*operands, **params)
+        """Whether operands, or values in programs, are of types that users define."""
+        return any([aval.is_high for aval in avals]) or any(
+            [jaxpr.is_high for jaxpr in jaxprs_in_params(params)]
+        )
 
 
 def _install(names: type, kind: type) -> None:

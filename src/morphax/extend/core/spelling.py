@@ -43,7 +43,7 @@ class Jaxpr(metaclass=StandsFor):
         eqns: the equations.
         effects: those of the equations, if left out.
         debug_info: whose program it is.
-        is_high: whether it has operands of types that users define, which is false.
+        is_high: whether it has operands of types that users define; here the variables say so.
     """
 
     stands_for = core.Jaxpr

@@ -17,6 +17,7 @@ from ...core import (
     AbstractValue,
     BatchAxes,
     Effects,
+    NoRule,
     Zero,
     aval_of,
     current_trace,
@@ -232,6 +233,7 @@ class CallHiPrimitive(CorePrimitive):
     name = "call_hi_primitive"
     multiple_results = True
     typed_on_mesh = takes_high_types = True
+    lower = NoRule("lower", "what it is computed by is compiled, see to_lojax")
 
     def abstract_eval(self, *avals: AbstractValue, _prim: VJPHiPrimitive) -> Sequence[Any]:
         return _prim.out_avals_flat

@@ -76,8 +76,7 @@ class ConvertElementType(Primitive):
     def abstract_eval(
         self, x: Any, *, new_dtype: Any, weak_type: Any, sharding: Any = None
     ) -> ShapedArray:
-        opaque = any(isinstance(d, dtypes.ExtendedDType) for d in (x.dtype, new_dtype))
-        if opaque and x.dtype != new_dtype:
+        if not dtypes.may_convert(x.dtype, new_dtype):
             raise TypeError(
                 message(
                     "lax.convert_element_type",
@@ -93,14 +92,16 @@ class ConvertElementType(Primitive):
 
     def evaluate(self, x: Any, *, new_dtype: Any, **_: Any) -> Any:
         if isinstance(new_dtype, dtypes.ExtendedDType):
-            return x
+            new_dtype = new_dtype.physical_dtype
         if new_dtype == dtypes.float0:
             return np.zeros(x.shape, dtypes.float0)
-        return converted(x, new_dtype)
+        return x if x.dtype == new_dtype else converted(x, new_dtype)
 
     def kernel(self, x: Any, *, new_dtype: Any, **_: Any) -> Callable[..., Any] | None:
         if x.dtype == new_dtype:
             return lambda v: v
+        if isinstance(x.dtype, dtypes.ExtendedDType):
+            return None
         if _native is not None and x.dtype.char in "fd" and new_dtype in _INTEGERS:
             return lambda v: _native.to_integer(v, new_dtype)
         return (lambda v: v.astype(new_dtype)) if _is_numpys(x.dtype, new_dtype) else None
@@ -109,10 +110,14 @@ class ConvertElementType(Primitive):
         return f"{dtype_name(new_dtype)}_of_{dtype_name(x.dtype)}"
 
     def lower(self, b: Builder, out: Any, x: Value, **_: Any) -> Value:
-        if isinstance(out.dtype, dtypes.ExtendedDType):
+        if out.dtype == x.aval.dtype:
             return x
         if out.dtype == dtypes.float0:
             return b.full(False, out)
+        if isinstance(out.dtype, dtypes.ExtendedDType) or isinstance(
+            x.aval.dtype, dtypes.ExtendedDType
+        ):
+            return b.op("stablehlo.convert", out, x)
         if x.aval.dtype.kind == "c" != out.dtype.kind:
             # XLA's compiler dies when it converts a complex constant itself.
             x = b.op("stablehlo.real", x.aval.update(dtype=np.empty(0, x.aval.dtype).real.dtype), x)

@@ -374,7 +374,11 @@ def broadcast_to(x: Any, shape: Sequence[int], sharding: AbstractSharding | None
 def add_tangents(x: Any, y: Any) -> Any:
     """``x + y`` for two tangents."""
     aval = aval_of(x)
-    return aval.vspace_add(x, y) if aval.is_high else add_any_p.bind(x, y)
+    if aval.is_high:
+        return aval.vspace_add(x, y)
+    if isinstance(aval.dtype, ExtendedDType) and (add := aval.dtype.rule("add")) is not None:
+        return add(aval.dtype, x, y)
+    return add_any_p.bind(x, y)
 
 
 def zeros(aval: Any) -> Any:

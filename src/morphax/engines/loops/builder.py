@@ -197,10 +197,11 @@ class Builder:
         return self.placed(value.shape, self.fusion.copied(value))
 
     def _is_ours(self, buffer: Buffer) -> bool:
-        if buffer.kind is not Kind.TEMPORARY:
+        """Whether the block that is written may change what a buffer holds."""
+        made_here = self.writer.ordinal[buffer] >= self._first_owned
+        if buffer not in self._carried and not (made_here and buffer.kind is Kind.TEMPORARY):
             return False
-        owned = buffer in self._carried or self.writer.ordinal[buffer] >= self._first_owned
-        return owned and not any([buffer in value.sources for value in self._live])
+        return not any([buffer in value.sources for value in self._live])
 
     def within(self, carried: Sequence[Buffer], body: Callable[[], None]) -> None:
         """Write a block that may run more than once, or not at all.

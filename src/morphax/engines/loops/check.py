@@ -16,6 +16,7 @@ from .program import (
     Buffer,
     Const,
     Copy,
+    DType,
     For,
     If,
     Index,
@@ -97,10 +98,12 @@ class _Checker:
     def compound(self, statement: Statement, written: set[Buffer]) -> set[Buffer]:
         match statement:
             case For(counter, extent, body):
-                most, ceiling = extent, None
+                ceiling = None
                 if isinstance(extent, Index):
                     self.index(statement, extent)
                     most, ceiling = extent.bounds[1], extent.plus(-1)
+                else:
+                    most = extent
                 bounds = counter.low, counter.high, counter.ceiling
                 if most < 1 or bounds != (0, most - 1, ceiling):
                     self.fail(statement, "the counter's bounds are not those of the loop")
@@ -123,6 +126,7 @@ class _Checker:
 
     def assignment(self, statement: Assign) -> None:
         result = statement.result
+        bounds: tuple[int, int] | None
         if statement.operation == "index":
             (index,) = statement.operands
             assert isinstance(index, Index), "the operation index is of an index"
@@ -186,7 +190,7 @@ class _Checker:
             if name.low is None or name.high is None:
                 self.fail(statement, f"{name} indexes and has no bounds")
 
-    def operand(self, statement: Statement, x: Operand | Index) -> object:
+    def operand(self, statement: Statement, x: Operand | Index) -> DType:
         if type(x) is Name and x not in self.known:
             self.fail(statement, f"{x} is not known here")
         assert not isinstance(x, Index), "an index is no operand"

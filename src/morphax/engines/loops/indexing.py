@@ -35,6 +35,12 @@ class Windows(NamedTuple):
     indices_batching: Axes
     sizes: Axes
 
+    @classmethod
+    def of(cls, numbers: tuple[Axes, Axes, Axes, Axes, Axes], sizes: Axes) -> Windows:
+        """The axes that dimension numbers tell."""
+        axes, missing, index_map, batching, indices_batching = numbers
+        return cls(axes, missing, index_map, batching, indices_batching, sizes)
+
 
 def _place_in_operand(
     b: Builder, windows: Windows, shape: Axes, indices: Value, batch: Indices, offsets: Indices

@@ -8,7 +8,7 @@ from ...core import Jaxpr, without_references
 from ...core.dce import eliminate_dead_code
 from .builder import Builder
 from .cleanup import without_dead_code
-from .program import Kind, LoopProgram
+from .program import Buffer, Kind, LoopProgram
 from .values import Place
 
 
@@ -48,7 +48,7 @@ def loop_program(
     results = b.inline(jaxpr, *operands, places=places)
     for value, place in zip(results, places, strict=True):
         b.fusion.fill(place, value)
-    kinds: dict[Kind, list[object]] = {kind: [] for kind in Kind}
+    kinds: dict[Kind, list[Buffer]] = {kind: [] for kind in Kind}
     for buffer in memory.ordinal:
         kinds[buffer.kind].append(buffer)
     program = LoopProgram(

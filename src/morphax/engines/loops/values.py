@@ -110,8 +110,9 @@ class Value:
         self.scalar = scalar
         self.place = place
         self.element = element
-        self.cost = cost + sum([x.cost for x in of])
-        self.depth = 1 + max([x.depth for x in of], default=0) if element is not None else 0
+        self.cost: int = cost + sum([x.cost for x in of])
+        deepest: int = max([x.depth for x in of], default=0)
+        self.depth: int = 0 if element is None else deepest + 1
         self.is_shared = False
         self.holders = 0
         own = frozenset() if place is None else frozenset([place.buffer])

@@ -24,13 +24,13 @@ class Sliding(NamedTuple):
     """The windows along one axis.
 
     Args:
-        count: how many.
+        windows: how many.
         size: places of a window.
         stride, dilation: the distance of windows, and of places in a window.
         padding: which elements are kept, where they go, and the size with padding.
     """
 
-    count: int
+    windows: int
     size: int
     stride: int
     dilation: int
@@ -53,7 +53,7 @@ def windows_of(b: Builder, x: Value, filler: Operand, axes: Sequence[Sliding]) -
         whole = b.placed(shape, place)
     rank = len(axes)
     steps = [(0, [(i, a.stride), (rank + i, a.dilation)]) for i, a in enumerate(axes)]
-    sizes = (*[a.count for a in axes], *[a.size for a in axes])
+    sizes = (*[a.windows for a in axes], *[a.size for a in axes])
     return b.view(b.settled(whole), sizes, steps)
 
 
@@ -138,7 +138,7 @@ def convolved(
     still = [Sliding(n, 1, 1, 1, (slice(0, n), slice(0, n), n)) for n in x.shape[:2]]
     windows = windows_of(b, x, zero, [*still, *axes])
     # (batch groups, feature groups, batch, windows, features, places)
-    counts, sizes = [a.count for a in axes], [a.size for a in axes]
+    counts, sizes = [a.windows for a in axes], [a.size for a in axes]
     shape = (batch_groups, feature_groups, batch, *counts, features, *sizes)
     spatial = [(0, [(3 + i, 1)]) for i in range(count)]
     inside = [(0, [(4 + count + i, 1)]) for i in range(count)]

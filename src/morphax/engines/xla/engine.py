@@ -72,4 +72,4 @@ def _executable(
     return Executable.compile(_lowered(jaxpr, Options(primitive.name), places))
 
 
-XLA: Final = XlaEngine()
+XLA: Final[XlaEngine] = XlaEngine()

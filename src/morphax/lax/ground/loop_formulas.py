@@ -49,8 +49,8 @@ class Computed:
     __le__ = partialmethod(_op, "le")
     __gt__ = partialmethod(_op, "gt")
     __ge__ = partialmethod(_op, "ge")
-    __eq__ = partialmethod(_op, "eq")  # type: ignore[assignment]
-    __ne__ = partialmethod(_op, "ne")  # type: ignore[assignment]
+    __eq__ = partialmethod(_op, "eq")
+    __ne__ = partialmethod(_op, "ne")
 
 
 @final

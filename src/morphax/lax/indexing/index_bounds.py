@@ -77,7 +77,7 @@ def gathered_in_loops(
     fill = None
     if mode is GatherScatterMode.FILL_OR_DROP:
         fill = b.writer.number(filler(fill_value, x.dtype), x.dtype)
-    windows = indexing.Windows(*dimension_numbers, slice_sizes)
+    windows = indexing.Windows.of(dimension_numbers, slice_sizes)
     return indexing.gathered(b, out, x, indices, windows, fill)
 
 

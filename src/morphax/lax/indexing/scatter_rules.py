@@ -147,7 +147,7 @@ class Scattering(Primitive):
         **_: Any,
     ) -> loops.Value:
         sizes = slice_sizes_of_updates(x.shape, updates.shape, dimension_numbers)
-        windows = indexing.Windows(*dimension_numbers, sizes)
+        windows = indexing.Windows.of(dimension_numbers, sizes)
         combine = indexing.combination(b, update_jaxpr)
         drops = mode is not GatherScatterMode.CLIP
         return indexing.scattered(b, x, indices, updates, windows, combine, drops=drops)

@@ -143,7 +143,9 @@ class TriangularSolve(MatrixOperation):
         self,
         b: loops.Builder,
         out: Any,
-        *operands: loops.Value,
+        a: loops.Value,
+        right: loops.Value,
+        *,
         left_side: bool,
         lower: bool,
         transpose_a: bool,
@@ -151,7 +153,7 @@ class TriangularSolve(MatrixOperation):
         **_: Any,
     ) -> loops.Value:
         how = linalg.Triangular(left_side, lower, transpose_a, unit_diagonal)
-        return linalg.triangular_solved(b, out, *operands, how)
+        return linalg.triangular_solved(b, out, a, right, how)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any

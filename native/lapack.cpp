@@ -247,6 +247,37 @@ nb::object permutations(nb::handle given, npy_intp rows, int first) {
   return found;
 }
 
+// Of each matrix of a stack by rows those rows that one row of `numbers` numbers.
+nb::object rows_taken(nb::handle given, nb::handle numbers) {
+  auto* stack = reinterpret_cast<PyArrayObject*>(given.ptr());
+  auto* taken = reinterpret_cast<PyArrayObject*>(numbers.ptr());
+  if (!PyArray_Check(given.ptr()) || PyArray_NDIM(stack) != 3 || !PyArray_IS_C_CONTIGUOUS(stack) ||
+      !PyArray_Check(numbers.ptr()) || PyArray_NDIM(taken) != 2 ||
+      PyArray_TYPE(taken) != NPY_INT32 || !PyArray_IS_C_CONTIGUOUS(taken) ||
+      PyArray_DIM(taken, 0) != PyArray_DIM(stack, 0)) {
+    throw nb::type_error("lapack: rows_taken takes a stack by rows, and int32 numbers by rows");
+  }
+  const npy_intp count = PyArray_DIM(stack, 0), rows = PyArray_DIM(stack, 1);
+  npy_intp sizes[] = {count, PyArray_DIM(taken, 1), PyArray_DIM(stack, 2)};
+  PyArray_Descr* dtype = PyArray_DESCR(stack);
+  Py_INCREF(dtype);
+  nb::object found = nb::steal(PyArray_Empty(3, sizes, dtype, 0));
+  if (!found.is_valid()) throw nb::python_error();
+  const auto width = static_cast<std::size_t>(sizes[2] * PyArray_ITEMSIZE(stack));
+  char* to = PyArray_BYTES(reinterpret_cast<PyArrayObject*>(found.ptr()));
+  const char* from = PyArray_BYTES(stack);
+  const auto* number = static_cast<const std::int32_t*>(PyArray_DATA(taken));
+  for (npy_intp i = 0; i < count; ++i, from += static_cast<std::size_t>(rows) * width) {
+    for (npy_intp j = 0; j < sizes[1]; ++j, ++number, to += width) {
+      if (*number < 0 || *number >= rows) {
+        throw nb::value_error("lapack: a row that does not exist");
+      }
+      std::memcpy(to, from + static_cast<std::size_t>(*number) * width, width);
+    }
+  }
+  return found;
+}
+
 bool import_numpy() { return _import_array() >= 0; }
 
 }  // namespace
@@ -255,6 +286,7 @@ void bind(nb::module_& module) {
   if (!import_numpy()) throw nb::python_error();
   module.def("call_each", &call_each, nb::arg("function"), nb::arg("count"), nb::arg("arguments"));
   module.def("by_columns", &by_columns, nb::arg("stack"));
+  module.def("rows_taken", &rows_taken, nb::arg("stack"), nb::arg("rows"));
   module.def("permutations", &permutations, nb::arg("pivots"), nb::arg("rows"), nb::arg("first"));
 }
 

@@ -6,6 +6,10 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
 #include "calls_context.h"
 #include "keys.h"
 
@@ -78,9 +82,55 @@ bool holds_operands(PyObject* x, int depth = 0) {
   return false;
 }
 
+// The avals of Python scalars, which depend on their class and the settings (integers are small).
+class ScalarAvals {
+ public:
+  nb::object of(PyObject* x, PyObject* trace_key) {
+    if (!settings_.is(trace_key)) {
+      settings_ = nb::borrow(trace_key);
+      for (nb::object& aval : avals_) aval.reset();
+    }
+    const int kind = PyFloat_CheckExact(x) ? 0 : PyBool_Check(x) ? 1 : PyLong_CheckExact(x) ? 2 : 3;
+    if (!avals_[kind].is_valid()) {
+      // Python may run meanwhile, and ask for others.
+      nb::object found = call(core.aval_of, x);
+      if (!settings_.is(trace_key)) return found;
+      avals_[kind] = std::move(found);
+    }
+    return avals_[kind];
+  }
+
+ private:
+  nb::object settings_;
+  nb::object avals_[4];
+};
+// Never destroyed, as the interpreter is gone by then.
+ScalarAvals& scalar_avals = *new ScalarAvals;
+
+// The array without axes of a dtype, that `write` fills.
+template <typename Write>
+nb::object new_number(PyArray_Descr* dtype, Write write) {
+  Py_INCREF(dtype);
+  nb::object array = checked(PyArray_Empty(0, nullptr, dtype, 0));
+  write(PyArray_DATA(reinterpret_cast<PyArrayObject*>(array.ptr())));
+  return array;
+}
+
 // A program's operand of a Python scalar.
 nb::object array_of_scalar(PyObject* x, PyObject* aval) {
   auto* dtype = reinterpret_cast<PyArray_Descr*>(core.dtype(aval));
+  const int type = dtype->type_num;
+  if (PyFloat_CheckExact(x) && type == NPY_FLOAT) {
+    const double value = PyFloat_AS_DOUBLE(x);
+    const auto narrow = static_cast<float>(value);
+    // What is beyond the range NumPy converts, and says so.
+    if (!std::isinf(narrow) || std::isinf(value)) {
+      return new_number(dtype, [=](void* to) { std::memcpy(to, &narrow, sizeof(narrow)); });
+    }
+  } else if (PyLong_CheckExact(x) && type == NPY_INT32) {
+    const auto value = static_cast<std::int32_t>(PyLong_AsLong(x));
+    return new_number(dtype, [=](void* to) { std::memcpy(to, &value, sizeof(value)); });
+  }
   Py_INCREF(dtype);
   return checked(PyArray_FromAny(x, dtype, 0, 0, 0, nullptr));
 }
@@ -94,16 +144,16 @@ bool is_small(PyObject* integer) {
 // Whether an argument may be an operand: any, one that is or holds an array, or none.
 enum class Role { kOperand, kArray, kStatic };
 
-bool read(PyObject* x, Role role, References& signature, References& inputs);
+bool read(PyObject* x, Role role, PyObject* trace_key, References& signature, References& inputs);
 
 // The kind of a list or tuple of operands, and what a program depends on of each.
-bool read_members(PyObject* x, References& signature, References& inputs) {
+bool read_members(PyObject* x, PyObject* trace_key, References& signature, References& inputs) {
   References members;
   members.push(reinterpret_cast<PyObject*>(Py_TYPE(x)));
   for (Py_ssize_t i = 0; i < length(x); ++i) {
     // Another thread may change a list while an array is fetched.
     const nb::object member = nb::borrow(item(x, i));
-    if (!read(member.ptr(), Role::kOperand, members, inputs)) return false;
+    if (!read(member.ptr(), Role::kOperand, trace_key, members, inputs)) return false;
   }
   signature.push(tuple_of(members.data(), members.size()));
   return true;
@@ -113,7 +163,7 @@ Role role_in(PyObject* number) { return static_cast<Role>(PyLong_AsLong(number))
 
 // What a program depends on of an argument; numbers go to `inputs`.  False if the call cannot be
 // replayed.
-bool read(PyObject* x, Role role, References& signature, References& inputs) {
+bool read(PyObject* x, Role role, PyObject* trace_key, References& signature, References& inputs) {
   if (role != Role::kStatic && Py_IS_TYPE(x, core.array)) {
     if (core.committed(x) != Py_False) return false;
     PyObject* host = core.host(x);
@@ -127,12 +177,13 @@ bool read(PyObject* x, Role role, References& signature, References& inputs) {
   }
   if (role == Role::kOperand && is_scalar(x)) {
     if (PyLong_CheckExact(x) && !is_small(x)) return false;
-    nb::object aval = call(core.aval_of, x);
+    nb::object aval = scalar_avals.of(x, trace_key);
     inputs.push(array_of_scalar(x, aval.ptr()));
     signature.push(std::move(aval));
     return true;
   }
-  if (role != Role::kStatic && holds_operands(x)) return read_members(x, signature, inputs);
+  if (role != Role::kStatic && holds_operands(x))
+    return read_members(x, trace_key, signature, inputs);
   if (!is_constant(x)) return false;
   const nb::object key = keys::key_of(x);
   if (!key.is_valid()) return false;
@@ -191,24 +242,25 @@ nb::object known_result(PyObject* programs, PyObject* positions, PyObject* roles
                         PyObject* kwargs) {
   const nb::object config = context.eager_settings();
   if (!allow_short_ways(config)) return nb::none();
+  PyObject* trace_key = core.trace_key(config);
   References signature, inputs, names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
     const bool has_role = i < PyTuple_GET_SIZE(positions);
     const Role role = has_role ? role_in(PyTuple_GET_ITEM(positions, i)) : Role::kStatic;
-    if (!read(PyTuple_GET_ITEM(args, i), role, signature, inputs)) return nb::none();
+    if (!read(PyTuple_GET_ITEM(args, i), role, trace_key, signature, inputs)) return nb::none();
   }
   PyObject *name = nullptr, *value = nullptr;
   for (Py_ssize_t position = 0; PyDict_Next(kwargs, &position, &name, &value);) {
     PyObject* known = PyDict_GetItemWithError(roles, name);
     if (known == nullptr && PyErr_Occurred()) throw nb::python_error();
     const Role role = known == nullptr ? Role::kStatic : role_in(known);
-    if (!read(value, role, signature, inputs)) return nb::none();
+    if (!read(value, role, trace_key, signature, inputs)) return nb::none();
     names.push(name);
   }
   References parts;
   parts.push(tuple_of(signature.data(), signature.size()));
   parts.push(tuple_of(names.data(), names.size()));
-  parts.push(core.trace_key(config));
+  parts.push(trace_key);
   const nb::object key = tuple_of(parts.data(), parts.size());
   PyObject* found = PyDict_GetItemWithError(programs, key.ptr());
   if (found == nullptr) {

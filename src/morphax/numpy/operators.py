@@ -92,6 +92,8 @@ _PROPERTIES = {
 }
 _TRACER_PROPERTIES = {"itemsize": methods.itemsize, "nbytes": methods.nbytes}
 
+_SCALARS = frozenset({bool, int, float, complex})
+
 
 def _takes_part(x: Any) -> bool:
     """Whether an operator may be applied to `x` without asking its class."""
@@ -100,7 +102,7 @@ def _takes_part(x: Any) -> bool:
 
 def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        if type(other) in carriers or _takes_part(other):
+        if type(other) in _SCALARS or type(other) in carriers or _takes_part(other):
             try:
                 return function(self, other)
             except Exception as error:
@@ -113,7 +115,7 @@ def _operator(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     def operator(self: Any, other: Any) -> Any:
-        if type(other) in carriers or _takes_part(other):
+        if type(other) in _SCALARS or type(other) in carriers or _takes_part(other):
             try:
                 return function(other, self)
             except Exception as error:

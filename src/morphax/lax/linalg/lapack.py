@@ -77,6 +77,12 @@ def by_columns(x: Any) -> Any:
 
 
 @twin_in(compiled)
+def rows_taken(x: Any, rows: Any) -> Any:
+    """Of each matrix of a stack by rows the rows that one row of `rows` numbers."""
+    return x[np.arange(len(x))[:, None], rows]
+
+
+@twin_in(compiled)
 def permutations(pivots: Any, rows: int, first: int) -> Any:
     """The orders of rows after exchanges, int32 of shape `(count, rows)`.
 

@@ -26,6 +26,7 @@ from ..ground.families import compare
 from ..ground.linear_structure import moved_axis, reduce_with
 from ..shape.shape_operations import reshape
 from ..shape.stop_gradient import stop_gradient
+from .lapack import rows_taken
 from .lowered import BOOL, numbered
 from .lu import lu_p
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
@@ -75,7 +76,7 @@ class SolveWithFactors(MatrixOperation):
     def evaluate_stack(self, *stacks: Any, transpose_a: bool) -> list[Any]:
         _, factors, permutation, right = stacks
         op = int(transpose_a)
-        x = right.copy() if transpose_a else right[np.arange(len(right))[:, None], permutation]
+        x = right.copy() if transpose_a else rows_taken(right, permutation)
         for lower in (False, True) if transpose_a else (True, False):
             trsm_stack(factors, x, left=True, lower=lower, op=op, unit=lower)
         if transpose_a:

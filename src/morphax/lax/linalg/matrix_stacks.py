@@ -111,11 +111,15 @@ class MatrixOperation(Primitive):
         of_stack, in_rows = partial(self.evaluate_stack, **params), np.ascontiguousarray
 
         def kernel(*operands: Any) -> Any:
-            found = of_stack(*[in_rows(x).reshape(s) for x, s in zip(operands, flat, strict=True)])
+            members = list(map(in_rows, operands))
+            if rank != 1:
+                members = [x.reshape(shape) for x, shape in zip(members, flat, strict=True)]
+            found = of_stack(*members)
             if found is None:
                 return self._one_by_one(*operands, **params)
-            outs = [x.reshape(*stack, *x.shape[1:]) for x in found]
-            return outs if self.multiple_results else outs[0]
+            if rank != 1:
+                found = [x.reshape(*stack, *x.shape[1:]) for x in found]
+            return found if self.multiple_results else found[0]
 
         return kernel
 

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING as _TYPE_CHECKING
 
 from ..util.on_demand import on_demand as _on_demand
 from .contraction.dot import DotDimensionNumbers as DotDimensionNumbers
-from .contraction.dot import batch_matmul as batch_matmul
-from .contraction.dot import dot as dot
 from .contraction.dot import dot_general as dot_general
 from .contraction.dot import dot_general_p as dot_general_p
 from .contraction.precision import DotAlgorithm as DotAlgorithm
 from .contraction.precision import DotAlgorithmPreset as DotAlgorithmPreset
 from .contraction.precision import Precision as Precision
 from .contraction.precision import PrecisionLike as PrecisionLike
+from .contraction.products import batch_matmul as batch_matmul
+from .contraction.products import dot as dot
 from .elementwise.arithmetic import add as add
 from .elementwise.arithmetic import add_p as add_p
 from .elementwise.arithmetic import div as div

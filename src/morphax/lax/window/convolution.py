@@ -31,12 +31,13 @@ from ..elementwise.convert import convert
 from ..ground.axes import dilated
 from ..ground.families import bilinear_jvp
 from ..ground.kinds import BOOLEAN, NUMBER
-from ..ground.linear_structure import moved_axis, zeros
+from ..ground.linear_structure import zeros
 from ..ground.out_sharding import split_beside
-from ..shape.shape_operations import reshape, rev
+from ..shape.shape_operations import rev
 from .convolution_axes import ConvDimensionNumbers, arranged, placed, spatial_windows
 from .convolution_numpy import convolved, kernel_of_few, native
 from .depthwise_lowering import is_depthwise, lower_depthwise
+from .feature_groups import merged_into, split_off
 from .window_geometry import AxisWindow
 
 _SUMMABLE = NUMBER | BOOLEAN
@@ -202,28 +203,6 @@ class ConvGeneralDilated(Primitive):
 
 
 conv_general_dilated_p = ConvGeneralDilated()
-
-
-def merged_into(x: Any, source: int, axis: int, groups: int) -> Any:
-    """The axis `source` made part of another one.
-
-    With `axis` counted without `source`, of size groups · n, the result has groups · m · n in its
-    place, where m is the size of `source`.
-    """
-    x = moved_axis(x, source, 0)
-    m, *shape = aval_of(x).shape
-    split = reshape(x, (m, *shape[:axis], groups, shape[axis] // groups, *shape[axis + 1 :]))
-    moved = moved_axis(split, 0, axis + 1)
-    return reshape(moved, (*shape[:axis], m * shape[axis], *shape[axis + 1 :]))
-
-
-def split_off(x: Any, axis: int, groups: int, m: int) -> Any:
-    """An axis of size m in front, taken out of `axis`: the inverse of `merged_into`."""
-    shape = aval_of(x).shape
-    size = shape[axis] // m
-    parts = (groups, m, size // groups)
-    split = reshape(x, (*shape[:axis], *parts, *shape[axis + 1 :]))
-    return reshape(moved_axis(split, axis + 1, 0), (m, *shape[:axis], size, *shape[axis + 1 :]))
 
 
 def _empty_batch(

@@ -2,8 +2,7 @@
 //
 // NaN wins, 0 is larger than -0, and numbers next to zero count: XLA's kernel library keeps none of
 // these rules, and its own loops over the elements of an axis are slow.  Floats are compared as
-// integers in the order of the floats: those of negative numbers are inverted but for the sign, and
-// NaN of either sign becomes the one integer that beats all others.
+// integers in the order of the floats: those of negative numbers are inverted but for the sign.
 //
 // The operand has three axes, (outer, reduced, inner), of which the middle one goes.  Large
 // operands are divided into parts, which XLA's threads work on: the caller takes parts too, and
@@ -18,6 +17,7 @@
 #include <limits>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <vector>
 
 #include "kernels.h"
@@ -39,28 +39,31 @@ struct Sizes {
   std::int64_t outer, reduced, inner;
 };
 
-// The integer of a float in their order, as it is compared for maxima; of NaN, the largest.
+// The integer of a float in their order, as it is compared for maxima.  NaN lie beyond the
+// infinities at both ends; lowered by as many as there are at one end, those below wrap around to
+// the top.
 template <typename I, I kInfinity>
 inline I key_of(I bits, I flip) {
+  using U = std::make_unsigned_t<I>;
   constexpr I kMagnitude = std::numeric_limits<I>::max();
-  const I key = static_cast<I>(bits ^ ((bits >> (8 * sizeof(I) - 1)) & kMagnitude));
-  const I ordered = static_cast<I>(key ^ flip);
-  return static_cast<I>(bits & kMagnitude) > kInfinity ? kMagnitude : ordered;
+  const I ordered = static_cast<I>(bits ^ ((bits >> (8 * sizeof(I) - 1)) & kMagnitude) ^ flip);
+  return static_cast<I>(static_cast<U>(ordered) - static_cast<U>(kMagnitude - kInfinity));
 }
 
 // The bits of the float; NaN is the quiet one without a sign.
 template <typename I, I kInfinity, I kNan>
 inline I bits_of(I key, I flip) {
   constexpr I kMagnitude = std::numeric_limits<I>::max();
-  if (key == kMagnitude) return kNan;
-  const I ordered = static_cast<I>(key ^ flip);
+  constexpr I kBeyond = kMagnitude - kInfinity;
+  if (key > kInfinity - kBeyond) return kNan;
+  const I ordered = static_cast<I>((key + kBeyond) ^ flip);
   return static_cast<I>(ordered ^ ((ordered >> (8 * sizeof(I) - 1)) & kMagnitude));
 }
 
 // Functions one by one: compilers make several versions of plain functions only.  `flip` is -1 for
 // minima, which are maxima of the inverted order.
 #define MORPHAX_EXTREMES(I, kInfinity, name)                                                      \
-  MORPHAX_VECTORIZED                                                                              \
+  MORPHAX_VECTORIZED_INTEGERS                                                                     \
   I whole_##name(const I* x, std::int64_t count, I flip) {                                        \
     I keys[kBlock], most = std::numeric_limits<I>::min();                                         \
     for (std::int64_t first = 0; first < count; first += kBlock) {                                \
@@ -70,13 +73,25 @@ inline I bits_of(I key, I flip) {
     }                                                                                             \
     return most;                                                                                  \
   }                                                                                               \
-  MORPHAX_VECTORIZED                                                                              \
+  MORPHAX_VECTORIZED_INTEGERS                                                                     \
   void rows_##name(const I* x, std::int64_t rows, std::int64_t step, std::int64_t width, I flip,  \
                    I* most) {                                                                     \
-    for (std::int64_t r = 0; r < rows; ++r) {                                                     \
+    std::int64_t r = 0;                                                                           \
+    for (; r + 4 <= rows; r += 4) {                                                               \
+      const I *x0 = x + r * step, *x1 = x0 + step, *x2 = x1 + step, *x3 = x2 + step;              \
+      for (std::int64_t i = 0; i < width; ++i) {                                                  \
+        const I k0 = key_of<I, kInfinity>(x0[i], flip), k1 = key_of<I, kInfinity>(x1[i], flip);   \
+        const I k2 = key_of<I, kInfinity>(x2[i], flip), k3 = key_of<I, kInfinity>(x3[i], flip);   \
+        const I first = k0 > k1 ? k0 : k1, second = k2 > k3 ? k2 : k3;                            \
+        const I both = first > second ? first : second;                                           \
+        most[i] = most[i] > both ? most[i] : both;                                                \
+      }                                                                                           \
+    }                                                                                             \
+    for (; r < rows; ++r) {                                                                       \
       const I* row = x + r * step;                                                                \
       for (std::int64_t i = 0; i < width; ++i) {                                                  \
-        most[i] = std::max(most[i], key_of<I, kInfinity>(row[i], flip));                          \
+        const I key = key_of<I, kInfinity>(row[i], flip);                                         \
+        most[i] = most[i] > key ? most[i] : key;                                                  \
       }                                                                                           \
     }                                                                                             \
   }

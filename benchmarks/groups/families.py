@@ -106,6 +106,33 @@ def _axes(draw: Draw, scale: Scale) -> Iterator[Line]:
         )
 
 
+def _large(draw: Draw, scale: Scale) -> Iterator[Line]:
+    x = draw(*_cut(scale, 10_000_000))
+    yield Line("max of 10⁷", lambda jax, x: x.max(), x)
+    yield Line("argmax of 10⁷", lambda jax, x: x.argmax(), x)
+    yield Line("x + 1 of 10⁷", lambda jax, x: x + 1, x)
+    rows = draw(*_cut(scale, 3000, 1000))
+    yield Line("max of 3000 rows", lambda jax, x: x.max(1), rows)
+    yield Line(
+        "pad 1000² by reflection", lambda jax, x: jax.numpy.pad(x, 5, "reflect"), rows[:1000]
+    )
+    vectors = draw(*_cut(scale, 100_000, 3))
+    yield Line("cross of 100,000", lambda jax, x: jax.numpy.cross(x, x[::-1]), vectors)
+
+
+def _chains(draw: Draw, scale: Scale) -> Iterator[Line]:
+    def repeated(jax: Any, x: Any, count: int) -> Any:
+        for _ in range(count):
+            x = jax.numpy.sin(x) * 1.1 + x[::-1] * 0.1
+        return x
+
+    x = draw(*_cut(scale, 100))
+    for count in (20, 40):  # JAX's time grows exponentially
+        yield Line(
+            f"{count} reversed reads", lambda jax, x, count=count: repeated(jax, x, count), x
+        )
+
+
 def compiled(jax: Any, scale: Scale) -> Figures:
     """Compiled calls, operands on the device."""
     rng = np.random.default_rng(0)
@@ -114,7 +141,7 @@ def compiled(jax: Any, scale: Scale) -> Figures:
         return rng.normal(size=shape).astype(np.float32)
 
     figures = {}
-    for family in (_factorisations, _transforms, _convolutions, _axes):
+    for family in (_factorisations, _transforms, _convolutions, _axes, _large, _chains):
         for line in family(draw, scale):
             program = jax.jit(lambda x, f=line.function: f(jax, x))
             operand = jax.numpy.asarray(line.operand)

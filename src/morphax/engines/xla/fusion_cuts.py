@@ -217,7 +217,8 @@ def _movement(eqn: Equation, position: int) -> Hashable:
         key = hash((eqn.primitive, position, atoms, tuple(sorted(eqn.params.items()))))
     except TypeError:
         key = id(eqn)
-    return key, eqn.invars[position].aval.shape
+    aval: Any = eqn.invars[position].aval
+    return key, aval.shape
 
 
 def _is_index(atom: Any) -> bool:

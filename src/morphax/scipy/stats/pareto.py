@@ -14,7 +14,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
-from ._arguments import arguments, probability, standardized
+from ._arguments import arguments, positive, probability, standardized
 
 
 @replayed(4)
@@ -67,4 +67,5 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` + `scale` · (1 − q)^(−1/b), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
     q, b, loc, scale = arguments("pareto.ppf", q, b, loc, scale)
+    scale = positive(scale)
     return loc + scale * lax.exp(-lax.log1p(-probability(q)) / b)

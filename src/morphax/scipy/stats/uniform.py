@@ -13,7 +13,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
-from ._arguments import arguments, probability, standardized
+from ._arguments import arguments, positive, probability, standardized
 
 
 @replayed(3)
@@ -46,4 +46,5 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` + `scale` · q, the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
     q, loc, scale = arguments("uniform.ppf", q, loc, scale)
+    scale = positive(scale)
     return loc + scale * probability(q)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
 
-from morphax import enable_x64, jit, jvp, lax
+from morphax import enable_x64, grad, jit, jvp, lax
 from morphax.lax.elementwise.inverse_erfc import erfc_inv_p
 from tests.lax.engines import (
     array,
@@ -95,6 +96,17 @@ def test_atan2_at_edges(dtype: str) -> None:
 def test_zeta_and_polygamma_at_edges(dtype: str) -> None:
     values = array((0.0, -0.0, 1, -1, 0.5, -0.5, 2, -2, 2.5, 3, np.nan, np.inf, -np.inf), dtype)
     check_all_agree(("zeta", "polygamma"), *pairs(values), rtol=TOLERANCE[dtype])
+
+
+def test_zeta_and_polygamma_far_below_zero() -> None:
+    x = np.array([-9.7, -170.25, -2.75, -1e-8])
+    with enable_x64(True):
+        for run in (lambda f: f, jit):
+            for m in (1.0, 2.0, 5.0):
+                found = run(lax.polygamma)(np.full(4, m), x)
+                np.testing.assert_allclose(found, special.polygamma(int(m), x), 1e-11)
+            slope = run(grad(lax.digamma))(-1e8 - 0.25)
+            np.testing.assert_allclose(slope, 2 * np.pi**2, 1e-6)
 
 
 # Function, point, derivative.

@@ -14,7 +14,19 @@ from scipy import special
 from scipy import stats as reference
 
 import morphax as jax
-from morphax.scipy.stats import beta, chi2, gamma, poisson
+from morphax.scipy.stats import (
+    beta,
+    cauchy,
+    chi2,
+    expon,
+    gamma,
+    gumbel_l,
+    norm,
+    poisson,
+    truncnorm,
+    uniform,
+    vonmises,
+)
 from morphax.test_util import check_grads
 
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan)
@@ -254,3 +266,23 @@ def test_entropy_of_poisson() -> None:
         large = 0.5 * np.log(2e6 * np.pi * np.e) - 1 / 12e6
         np.testing.assert_allclose(poisson.entropy(1e6), large, 1e-13)
         check_grads(poisson.entropy, (np.array([0.3, 5.0, 1001.0]),), order=1)
+
+
+def test_parameters_out_of_range_give_nan() -> None:
+    numbers = [
+        expon.sf(2.0, 0.0, -1.0),
+        gumbel_l.cdf(0.3, 0.0, 0.0),
+        cauchy.ppf(0.2, 0.0, -1.0),
+        uniform.ppf(0.2, 0.0, -1.0),
+        truncnorm.cdf(2.0, 1.0, 0.5),
+        truncnorm.logpdf(0.7, 1.0, 0.5),
+        vonmises.logpdf(0.5, -1.0),
+    ]
+    assert np.isnan(numbers).all()
+    # As in JAX, where programs go to the limit of no deviation.
+    assert norm.cdf(1.0, 0.0, 0.0) == 1
+
+
+def test_quantiles_at_minus_zero() -> None:
+    assert cauchy.ppf(-0.0) == -np.inf
+    assert cauchy.isf(-0.0) == np.inf

@@ -151,17 +151,58 @@ class Digamma(SpecialFunction):
         return mul(t, polygamma(1.0, x))
 
 
+# The sum over k with q + k < 0 has the terms of two sums that start at positive numbers: with
+# n = ⌈q⌉ − q, it is (−1)ˣ (ζ(x, n) − ζ(x, 1 − q)) for whole x.  SciPy would count up one by one,
+# and XLA takes the formula for large q nine terms further up, wherever that is.
+
+
 def _zeta(x: Any, q: Any) -> Any:
     from scipy import special
 
-    is_whole, is_even = x == np.floor(x), x / 2 == np.floor(x / 2)
+    half = x / 2
+    is_whole, is_even = x == np.floor(x), half == np.floor(half)
     pole = (q <= 0) & (q == np.floor(q))
     undefined = (x != 1) & (
         np.isinf(x) | np.where(pole, ~is_even, (q == np.inf) | ((q < 0) & ~is_whole))
     )
-    # To the poles SciPy would count up one by one.
-    value = np.where(pole | (x == 1), np.inf, special.zeta(x, np.where(pole, 1, q)))
+    is_below = (q < 0) & ~pole & is_whole
+    start = np.where(is_below, q - np.floor(q), np.where(pole, 1, q))
+    value = np.where(pole | (x == 1), np.inf, special.zeta(x, start))
+    if is_below.any():
+        n, end = [np.where(is_below, v, 1) for v in (np.ceil(q) - q, 1 - q)]
+        below = special.zeta(x, n) - special.zeta(x, end)
+        value = np.where(is_below & (x > 1), value + np.where(is_even, below, -below), value)
     return np.where(undefined, np.nan, value).astype(x.dtype)
+
+
+def _lower_zeta(b: Builder, out: Any, x: Value, q: Value) -> tuple[Value, Value]:
+    """ζ(x, q), and whether q is negative and no pole, for whole x > 1."""
+    flag = out.update(dtype=np.dtype(bool))
+    one = b.full(1, out)
+
+    def both(*flags: Value) -> Value:
+        return b.elementwise("stablehlo.and", flag, *flags)
+
+    def minus(*values: Value) -> Value:
+        return b.elementwise("stablehlo.subtract", out, *values)
+
+    def is_whole(v: Value) -> Value:
+        return compare(b, flag, "EQ", v, b.op("stablehlo.floor", out, v))
+
+    floor, ceil = [b.op(f"stablehlo.{name}", out, q) for name in ("floor", "ceil")]
+    is_negative = compare(b, flag, "LT", q, b.full(0, out))
+    is_below = both(is_negative, compare(b, flag, "NE", q, floor))
+    is_below = both(is_below, both(is_whole(x), compare(b, flag, "GT", x, one)))
+    start = b.op("stablehlo.select", out, is_below, minus(q, floor), q)
+    starts = [
+        b.op("stablehlo.select", out, is_below, v, one) for v in (minus(ceil, q), minus(one, q))
+    ]
+    value, *pair = [b.op("chlo.zeta", out, x, v) for v in (start, *starts)]
+    below = minus(*pair)
+    is_even = is_whole(b.elementwise("stablehlo.multiply", out, x, b.full(0.5, out)))
+    signed = b.op("stablehlo.select", out, is_even, below, b.op("stablehlo.negate", out, below))
+    total = b.elementwise("stablehlo.add", out, value, signed)
+    return b.op("stablehlo.select", out, is_below, total, value), is_below
 
 
 @final
@@ -170,7 +211,9 @@ class Zeta(SpecialFunction):
 
     name = "zeta"
     numpy = _zeta
-    stablehlo = "chlo.zeta"
+
+    def lower_wide(self, b: Builder, out: Any, x: Value, q: Value) -> Value:
+        return _lower_zeta(b, out, x, q)[0]
 
     def scalar(self, w: loops.Writer, x: loops.Operand, q: loops.Operand) -> loops.Operand:
         return special.zeta(w, x, q)
@@ -202,7 +245,21 @@ class Polygamma(SpecialFunction):
         # Both are 0 where the function is the digamma function at its pole 0.
         distance = [b.elementwise("stablehlo.abs", out, v) for v in (m, x)]
         at_pole = b.elementwise("stablehlo.add", out, *distance)
-        return _undefined_at_zero(b, b.op("chlo.polygamma", out, m, x), at_pole)
+        plain = _undefined_at_zero(b, b.op("chlo.polygamma", out, m, x), at_pole)
+        return b.op("stablehlo.select", out, *self._below_zero(b, out, m, x), plain)
+
+    @staticmethod
+    def _below_zero(b: Builder, out: Any, m: Value, x: Value) -> tuple[Value, Value]:
+        """Whether x is negative and no pole, for a derivative, and −(−1)ᵐ m! ζ(m + 1, x)."""
+        order = b.elementwise("stablehlo.add", out, m, b.full(1, out))
+        zeta, is_below = _lower_zeta(b, out, order, x)
+        factorial = b.op("stablehlo.exponential", out, b.op("chlo.lgamma", out, order))
+        value = b.elementwise("stablehlo.multiply", out, factorial, zeta)
+        half = b.elementwise("stablehlo.multiply", out, m, b.full(0.5, out))
+        whole = b.op("stablehlo.floor", out, half)
+        is_even = compare(b, out.update(dtype=np.dtype(bool)), "EQ", half, whole)
+        negative = b.op("stablehlo.negate", out, value)
+        return is_below, b.op("stablehlo.select", out, is_even, negative, value)
 
     def scalar(self, w: loops.Writer, m: loops.Operand, x: loops.Operand) -> loops.Operand:
         return special.polygamma(w, m, x)

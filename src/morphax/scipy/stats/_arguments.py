@@ -27,10 +27,22 @@ def vectors(name: str, *operands: Any) -> list[Any]:
     return [convert(x, dtype) for x in arrays]
 
 
-def standardized(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:
+def shifted(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:
     """z = (x − loc) / scale, then scale and the parameters of shape, as arrays of one dtype."""
     x, loc, scale, *rest = arguments(name, x, loc, scale, *shape)
     return [(x - loc) / scale, scale, *rest]
+
+
+def standardized(name: str, x: Any, loc: Any, scale: Any, *shape: Any) -> list[Any]:
+    """The same, with NaN for a scale that is not positive."""
+    x, loc, scale, *rest = arguments(name, x, loc, scale, *shape)
+    scale = positive(scale)
+    return [(x - loc) / scale, scale, *rest]
+
+
+def positive(x: Any) -> Any:
+    """`x`, or NaN where it is not positive."""
+    return jnp.where(x > 0, x, np.nan)
 
 
 def probability(q: Any) -> Any:

@@ -13,7 +13,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ..half_precision import in_float32
-from ._arguments import arguments, probability, standardized
+from ._arguments import arguments, positive, probability, standardized
 
 
 @replayed(3)
@@ -81,6 +81,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` − `scale` / tan(π q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
     q, loc, scale = arguments("cauchy.ppf", q, loc, scale)
+    scale = positive(scale)
     return loc + scale * _quantile(q)
 
 
@@ -89,6 +90,7 @@ def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def isf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of `sf`: `loc` + `scale` / tan(π q), NaN unless 0 ≤ q ≤ 1."""
     q, loc, scale = arguments("cauchy.isf", q, loc, scale)
+    scale = positive(scale)
     return loc - scale * _quantile(q)
 
 
@@ -105,7 +107,8 @@ def _log_below(z: Any) -> Any:
 
 def _quantile(q: Any) -> Any:
     """−1 / tan(π q), which is infinite at both ends."""
-    smaller = probability(jnp.where(q > 0.5, 1 - q, q))
+    # The reciprocal of −0 would have the other sign.
+    smaller = lax.abs(probability(jnp.where(q > 0.5, 1 - q, q)))
     near_end = smaller < 0.25
     in_middle = lax.tan(math.pi * (0.5 - jnp.where(near_end, 0.5, smaller)))
     size = jnp.where(near_end, 1 / lax.tan(math.pi * jnp.where(near_end, smaller, 0.25)), in_middle)

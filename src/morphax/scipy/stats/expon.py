@@ -15,7 +15,7 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ..half_precision import in_float32
-from ._arguments import arguments, probability, standardized
+from ._arguments import arguments, positive, probability, standardized
 
 
 @replayed(3)
@@ -75,4 +75,5 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` − `scale` · log(1 − q), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
     q, loc, scale = arguments("expon.ppf", q, loc, scale)
+    scale = positive(scale)
     return loc - scale * lax.log1p(-probability(q))

@@ -12,7 +12,7 @@ from ... import lax
 from ...engines.reference.replay import replayed
 from ..half_precision import in_float32
 from . import gumbel_r
-from ._arguments import arguments, probability
+from ._arguments import arguments, positive, probability
 
 
 @replayed(3)
@@ -68,6 +68,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` + `scale` · log(−log(1 − p)), the inverse of `cdf`: NaN outside [0, 1]."""
     p, loc, scale = arguments("gumbel_l.ppf", p, loc, scale)
+    scale = positive(scale)
     return loc + scale * lax.log(-lax.log1p(-probability(p)))
 
 

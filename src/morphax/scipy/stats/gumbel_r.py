@@ -13,7 +13,7 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ..half_precision import in_float32
-from ._arguments import arguments, probability, standardized
+from ._arguments import arguments, positive, probability, standardized
 
 
 @replayed(3)
@@ -76,4 +76,5 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` − `scale` · log(−log p), the inverse of `cdf`: NaN unless 0 ≤ p ≤ 1."""
     p, loc, scale = arguments("gumbel_r.ppf", p, loc, scale)
+    scale = positive(scale)
     return loc - scale * lax.log(-lax.log(probability(p)))

@@ -12,7 +12,7 @@ from ... import lax
 from ...engines.reference.replay import replayed
 from .. import special
 from ..half_precision import in_float32
-from ._arguments import arguments, standardized
+from ._arguments import arguments, positive, standardized
 
 
 @replayed(3)
@@ -59,6 +59,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` + `scale` · log(x / (1 − x)), the inverse of `cdf`."""
     q, loc, scale = arguments("logistic.ppf", x, loc, scale)
+    scale = positive(scale)
     return loc + scale * special.logit(q)
 
 
@@ -67,4 +68,5 @@ def ppf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def isf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The inverse of `sf`: `loc` − `scale` · log(x / (1 − x))."""
     q, loc, scale = arguments("logistic.isf", x, loc, scale)
+    scale = positive(scale)
     return loc - scale * special.logit(q)

@@ -14,7 +14,7 @@ from ... import lax
 from ...engines.reference.replay import replayed
 from .. import special
 from ..half_precision import in_float32
-from ._arguments import arguments, standardized
+from ._arguments import arguments, shifted
 
 _LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)
 
@@ -29,7 +29,7 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.logpdf(0.0)
         Array(-0.9189385, dtype=float32, weak_type=True)
     """
-    z, scale = standardized("norm.logpdf", x, loc, scale)
+    z, scale = shifted("norm.logpdf", x, loc, scale)
     return -0.5 * lax.square(z) - (lax.log(scale) + _LOG_SQRT_2PI)
 
 
@@ -56,7 +56,7 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.cdf(1.96)
         Array(0.9750021, dtype=float32)
     """
-    z, _ = standardized("norm.cdf", x, loc, scale)
+    z, _ = shifted("norm.cdf", x, loc, scale)
     return special.ndtr(z)
 
 
@@ -70,7 +70,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.logcdf(-40.0)
         Array(-804.60846, dtype=float32)
     """
-    z, _ = standardized("norm.logcdf", x, loc, scale)
+    z, _ = shifted("norm.logcdf", x, loc, scale)
     return special.log_ndtr(z)
 
 
@@ -84,7 +84,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.sf(1.96)
         Array(0.02499789, dtype=float32)
     """
-    z, _ = standardized("norm.sf", x, loc, scale)
+    z, _ = shifted("norm.sf", x, loc, scale)
     return special.ndtr(-z)
 
 
@@ -98,7 +98,7 @@ def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         >>> norm.logsf(40.0)
         Array(-804.60846, dtype=float32)
     """
-    z, _ = standardized("norm.logsf", x, loc, scale)
+    z, _ = shifted("norm.logsf", x, loc, scale)
     return special.log_ndtr(-z)
 
 

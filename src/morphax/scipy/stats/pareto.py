@@ -15,7 +15,7 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from ..half_precision import in_float32
-from ._arguments import arguments, probability, standardized
+from ._arguments import arguments, positive, probability, standardized
 
 
 @replayed(4)
@@ -75,4 +75,5 @@ def logsf(x: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` + `scale` · (1 − q)^(−1/b), the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
     q, b, loc, scale = arguments("pareto.ppf", q, b, loc, scale)
+    scale = positive(scale)
     return loc + scale * lax.exp(-lax.log1p(-probability(q)) / b)

@@ -33,7 +33,7 @@ def logpdf(x: Any, a: Any, b: Any, loc: Any = 0, scale: Any = 1) -> Any:
     z, scale, a, b = standardized("truncnorm.logpdf", x, loc, scale, a, b)
     outside = (z < a) | (z > b)
     value = norm.logpdf(jnp.where(outside, a, z)) - lax.log(scale) - _log_mass(a, b)
-    return jnp.where(outside, -np.inf, value)
+    return _of_interval(a, b, jnp.where(outside, -np.inf, value))
 
 
 @replayed(5)
@@ -83,7 +83,12 @@ def _log_share(z: Any, a: Any, b: Any, log_scale: Any, *, below: bool) -> Any:
     other = _log_mass(inside, b) if below else _log_mass(a, inside)
     rest = log1mexp(-jnp.where(share > -0.5, other + log_scale, -1.0))
     value = jnp.where(share > -0.5, rest, share)
-    return jnp.where(empty, -np.inf, jnp.where(full, 0.0, value))
+    return _of_interval(a, b, jnp.where(empty, -np.inf, jnp.where(full, 0.0, value)))
+
+
+def _of_interval(a: Any, b: Any, value: Any) -> Any:
+    """The value, or NaN where there is no interval from a to b."""
+    return jnp.where(a < b, value, np.nan)
 
 
 def _log_mass(a: Any, b: Any) -> Any:

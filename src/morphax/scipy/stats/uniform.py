@@ -14,7 +14,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ..half_precision import in_float32
-from ._arguments import arguments, probability, standardized
+from ._arguments import arguments, positive, probability, standardized
 
 
 @replayed(3)
@@ -51,4 +51,5 @@ def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def ppf(q: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The quantile `loc` + `scale` · q, the inverse of `cdf`: NaN unless 0 ≤ q ≤ 1."""
     q, loc, scale = arguments("uniform.ppf", q, loc, scale)
+    scale = positive(scale)
     return loc + scale * probability(q)

@@ -9,7 +9,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ... import lax
+from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ..half_precision import in_float32
 from ._arguments import arguments
@@ -26,6 +29,7 @@ def logpdf(x: Any, kappa: Any) -> Any:
         Array(-1.837877, dtype=float32, weak_type=True)
     """
     x, kappa = arguments("vonmises.logpdf", x, kappa)
+    kappa = jnp.where(kappa >= 0, kappa, np.nan)
     # κ (cos x − 1) = −2 κ sin²(x/2), and e⁻ᵏ I₀(κ), overflow nowhere.
     exponent = -2 * kappa * lax.square(lax.sin(0.5 * x))
     return exponent - (math.log(2 * math.pi) + lax.log(lax.bessel_i0e(kappa)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -48,23 +49,58 @@ def test_nobody_looks_for_jax(searched: list[str], dtype: str) -> None:
     assert "jax" not in searched
 
 
+def test_no_other_thread_sees_what_jaxlib_finds() -> None:
+    """Nor does anybody afterwards, also where asking fails."""
+    before = {name: sys.modules.get(name) for name in sys.modules if name.startswith("jax.")}
+    found, stop = [], threading.Event()
+
+    def look() -> None:
+        while not stop.is_set():
+            found.extend([m for m in (sys.modules.get("jax"),) if m in buffers._seeming_jax()])
+
+    interval = sys.getswitchinterval()
+    thread = threading.Thread(target=look)
+    sys.setswitchinterval(1e-6)
+    try:
+        thread.start()
+        for _ in range(500):
+            x = jax.device_put(X, NamedSharding(MESH, P("x")))
+            assert len(buffers.parts_of(x.buffer_at(x.place))) == 4
+    finally:
+        stop.set()
+        sys.setswitchinterval(interval)
+        thread.join()
+    with pytest.raises(AttributeError):
+        buffers.parts_of(object())
+    assert not found
+    assert before == {n: sys.modules.get(n) for n in sys.modules if n.startswith("jax.")}
+
+
+def test_a_module_of_the_user_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = ModuleType("jax")
+    monkeypatch.setitem(sys.modules, "jax", own)
+    monkeypatch.setitem(sys.modules, "jax._src.sharding_impls", own)
+    x = jax.device_put(X, NamedSharding(MESH, P("x")))
+    assert [float(s.data.sum()) for s in x.addressable_shards] == [1.0, 5.0, 9.0, 13.0]
+    assert sys.modules["jax"] is sys.modules["jax._src.sharding_impls"] is own
+
+
 def test_imports_of_others_are_theirs(searched: list[str]) -> None:
-    """Also while another thread asks for parts, and where asking fails."""
+    """Also while another thread asks for contents, and where asking fails."""
 
     class Buffer:
-        @property
-        def _arrays(self) -> Any:
+        def _single_device_array_to_np_array_did_copy(self) -> Any:
             thread = threading.Thread(target=self.imports)
             thread.start()
             thread.join()
-            raise RuntimeError("no parts")
+            raise RuntimeError("no contents")
 
         @staticmethod
         def imports() -> None:
             with pytest.raises(ModuleNotFoundError, match="No module named 'jax'"):
                 __import__("jax")
 
-    with pytest.raises(RuntimeError, match="no parts"):
-        buffers.parts_of(Buffer())
+    with pytest.raises(RuntimeError, match="no contents"):
+        buffers._contents_of(Buffer())
     Buffer.imports()
     assert searched.count("jax") == 2

@@ -273,13 +273,14 @@ class Array(HasAval):
     @property
     def addressable_shards(self) -> list[Shard]:
         """The parts that this process's devices hold."""
-        return [shard for shard in self.global_shards if shard.data is not None]
+        self._check_not_deleted()
+        return shards_of(self, addressable=True)
 
     @property
     def global_shards(self) -> list[Shard]:
         """The parts that all devices hold; those of other processes have no data."""
         self._check_not_deleted()
-        return shards_of(self)
+        return shards_of(self, addressable=False)
 
     def addressable_data(self, index: int) -> Array:
         """The part that one of this process's devices holds.

@@ -229,7 +229,8 @@ def block_until_ready(x: Any) -> Any:
         >>> jax.block_until_ready(jax.jit(jnp.sin)(0.0))
         Array(0., dtype=float32, weak_type=True)
     """
-    waiting, spread = [], []
+    waiting: list[Any] = []
+    spread: list[Any] = []
     last_place, last_is_spread = None, False
     for leaf in tree.leaves(x):
         if type(leaf) is Array:

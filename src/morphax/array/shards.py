@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, final
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, final
 
 from ..runtime.buffers import parts_of
+from ..runtime.client import on_forget_clients
 from ..runtime.device import Device
-from ..runtime.laid_out import laid_out
+from ..runtime.laid_out import Order, laid_out
+from ..runtime.membership import own_devices
 from ..runtime.sharding import Index, Sharding, SingleDeviceSharding
+from ..util.messages import message
 
 if TYPE_CHECKING:
     from .array import Array
@@ -43,7 +47,7 @@ class Shard:
         self._device = device
         self._sharding = sharding
         self._global_shape = tuple(global_shape)
-        self._data = data
+        self._data: Array | _Part | None = data
 
     @property
     def device(self) -> Device:
@@ -53,19 +57,19 @@ class Shard:
     @property
     def data(self) -> Array | None:
         """The part, `None` if it is another process's."""
+        if type(self._data) is _Part:
+            self._data = self._data.array(self._device, self._sharding)
         return self._data
 
     @property
     def index(self) -> Index:
         """Which part of the whole array it is."""
-        return self._sharding.devices_indices_map(self._global_shape)[self._device]
+        return _indices_and_replicas(self._sharding, self._global_shape)[self._device][0]
 
     @property
     def replica_id(self) -> int:
         """How many devices before this one hold the same part."""
-        parts = self._sharding.devices_indices_map(self._global_shape)
-        own = parts[self._device]
-        return [device for device, index in parts.items() if index == own].index(self._device)
+        return _indices_and_replicas(self._sharding, self._global_shape)[self._device][1]
 
     def __repr__(self) -> str:
         facts = f"device={self._device!r}, index={self.index}, replica_id={self.replica_id}"
@@ -73,20 +77,81 @@ class Shard:
         return f"Shard({facts}{data})"
 
 
-def shards_of(x: Array) -> list[Shard]:
-    """The parts of an array, device by device; those of other processes have no data."""
-    place, order = x.sharding, x.place.element_order
-    if isinstance(place, SingleDeviceSharding):
-        return [Shard(place.device, place, x.shape, x if place.is_fully_addressable else None)]
-    memory = place.memory_kind
-    parts = iter(parts_of(x.buffer_at(x.place)))
-    aval = x.aval.update(shape=place.shard_shape(x.shape), sharding=None)
-    mine = place.addressable_devices
+@final
+class _Part:
+    """A part of an array that nobody has asked for yet: most are asked for one or none.
 
-    def data_at(device: Device) -> Array | None:
-        if device not in mine:
-            return None
-        own = laid_out(SingleDeviceSharding(device, memory), order)
-        return type(x)(aval, None, next(parts), own, True)
+    Args:
+        buffer: the whole.
+        position: of the part among those of this process.
+        aval: of the part.
+        order: of its elements in memory.
+        kind: the class of arrays.
+    """
 
-    return [Shard(d, place, x.shape, data_at(d)) for d in place.device_assignment]
+    __slots__ = ("_aval", "_buffer", "_kind", "_order", "_position")
+
+    def __init__(
+        self, buffer: Any, position: int, aval: Any, order: Order, kind: type[Array]
+    ) -> None:
+        self._buffer, self._position = buffer, position
+        self._aval, self._order, self._kind = aval, order, kind
+
+    def array(self, device: Device, whole: Sharding) -> Array:
+        """The part as an array on its device.
+
+        Raises:
+            RuntimeError: if the memory of the whole was given away since the part was named.
+        """
+        if self._buffer.is_deleted():
+            raise RuntimeError(
+                message(
+                    "Shard.data",
+                    given=f"a part of an array that was donated, {self._aval.str_short()}",
+                    expected="an array that still has its memory",
+                    fix="Ask for the data before the call that the array is donated to.",
+                )
+            )
+        place = laid_out(SingleDeviceSharding(device, whole.memory_kind), self._order)
+        part = parts_of(self._buffer)[self._position]
+        return self._kind(self._aval, None, part, place, True)
+
+
+@lru_cache(maxsize=1024)
+def _indices_and_replicas(
+    place: Sharding, shape: tuple[int, ...]
+) -> dict[Device, tuple[Index, int]]:
+    """Which part each device holds, and how many devices before it hold the same."""
+    found: dict[Device, tuple[Index, int]] = {}
+    seen: dict[Any, int] = {}
+    for device, index in place.devices_indices_map(shape).items():
+        # Slices have no hash before Python 3.12.
+        key = tuple([(s.start, s.stop, s.step) for s in index])
+        seen[key] = seen.get(key, -1) + 1
+        found[device] = index, seen[key]
+    return found
+
+
+on_forget_clients(_indices_and_replicas.cache_clear)
+
+
+def shards_of(x: Array, *, addressable: bool) -> list[Shard]:
+    """The parts of an array, device by device.
+
+    Args:
+        x: the array.
+        addressable: whether to leave out those of other processes, which have no data.
+    """
+    place, order, shape = x.sharding, x.place.element_order, x.shape
+    if type(place) is SingleDeviceSharding:
+        if place.is_fully_addressable:
+            return [Shard(place.device, place, shape, x)]
+        return [] if addressable else [Shard(place.device, place, shape)]
+    buffer = x.buffer_at(x.place)
+    aval = x.aval.update(shape=place.shard_shape(shape), sharding=None)
+    shards, mine = [], own_devices(place)
+    for device in mine if addressable else place.device_assignment:
+        shards.append(shard := Shard(device, place, shape))
+        if device in mine:
+            shard._data = _Part(buffer, mine.index(device), aval, order, type(x))
+    return shards

@@ -5,10 +5,11 @@ buffer without a copy, and a device buffer is read as a NumPy array without a co
 because the memory of an `Array` is never written to after the array is made; memory that belongs to
 the user is copied before it gets here.
 
-When jaxlib is asked for the parts of a buffer, or the contents of one, it would like to make avals
+When jaxlib is asked for the parts of a buffer, or the contents of one, it would like to use classes
 of the package jax: it imports that package each time.  Where there is none, this is a search
-through all folders, part by part; where there is one, it would be loaded.  So imports of it fail at
-once while jaxlib is at that, on this thread alone.
+through all folders, part by part; where there is one, it would be loaded.  So for parts, which are
+asked for often, it finds a module with its own class of shardings; for contents, which are asked
+for where Python has no name for a dtype, imports of jax fail at once, on this thread alone.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.machinery import ModuleSpec
+from types import ModuleType
 from typing import Any, Final, final
 
 import numpy as np
@@ -154,12 +156,12 @@ def _seen(buffer: Any) -> np.ndarray[Any, Any]:
         return np.asarray(memoryview(buffer))
     except BufferError:
         # Dtypes that Python does not know, other memory, failures.
-        return _contents_of((buffer,))[0]
+        return _contents_of(buffer)
 
 
 @final
 class _Refusal:
-    """Finds no modules, and ends the search for jax where jaxlib is asked for parts."""
+    """Finds no modules, and ends the search for jax where jaxlib is asked for contents."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
@@ -178,30 +180,62 @@ def _refuse_jax() -> None:
     _asking.now = "jax" not in sys.modules
 
 
+_ABSENT: Final = ModuleType("absent")
+_IMPLS: Final = "jax._src.sharding_impls"
+
+
+@cache
+def _seeming_jax() -> tuple[ModuleType, ModuleType]:
+    """What jaxlib takes for jax and for its module of shardings."""
+    shardings = ModuleType(_IMPLS)
+    shardings.make_single_device_sharding = (  # type: ignore[attr-defined]
+        extension().SingleDeviceSharding
+    )
+    return ModuleType("jax"), shardings
+
+
 def parts_of(buffer: Any) -> list[Any]:
     """The parts of a buffer on the devices of this process, each as a buffer, in their order."""
-    _refuse_jax()
+    modules, (jax, shardings) = sys.modules, _seeming_jax()
+    # Nothing is called until the modules are what they were, so no other thread sees these.
+    try:
+        own_jax = modules["jax"]
+    except KeyError:
+        own_jax = _ABSENT
+    try:
+        own_shardings = modules[_IMPLS]
+    except KeyError:
+        own_shardings = _ABSENT
+    modules["jax"], modules[_IMPLS] = jax, shardings
     try:
         parts: list[Any] = buffer._arrays
         return parts
     finally:
-        _asking.now = False
+        if own_jax is _ABSENT:
+            del modules["jax"]
+        else:
+            modules["jax"] = own_jax
+        if own_shardings is _ABSENT:
+            del modules[_IMPLS]
+        else:
+            modules[_IMPLS] = own_shardings
 
 
-def _contents_of(buffers: Sequence[Any]) -> list[np.ndarray[Any, Any]]:
-    """What buffers on one device each hold, shared where it is in the memory of the host."""
+def _contents_of(buffer: Any) -> np.ndarray[Any, Any]:
+    """What a buffer on one device holds, shared where it is in the memory of the host."""
     _refuse_jax()
     try:
-        return [buffer._single_device_array_to_np_array_did_copy()[0] for buffer in buffers]
+        contents: np.ndarray[Any, Any] = buffer._single_device_array_to_np_array_did_copy()[0]
+        return contents
     finally:
         _asking.now = False
 
 
 def _gathered(buffer: Any, place: Sharding) -> np.ndarray[Any, Any]:
     """The whole of a buffer that lies in parts."""
-    parts = [_seen(part) for part in parts_of(buffer)]
     if place.is_fully_replicated:
-        return parts[0]
+        return _seen(parts_of(buffer)[0])
+    parts = [_seen(part) for part in parts_of(buffer)]
     whole = np.empty(buffer.aval.shape, parts[0].dtype)
     for index, part in zip(_indices(place, whole.shape), parts, strict=True):
         whole[index] = part
@@ -247,7 +281,7 @@ def _boxes(place: Sharding, shape: tuple[int, ...]) -> list[_Box]:
 
 def _pieces(buffer: Any, place: Sharding) -> dict[_Box, np.ndarray[Any, Any]]:
     """The different parts of a buffer, without a copy."""
-    parts = _contents_of(parts_of(buffer))
+    parts = map(_seen, parts_of(buffer))
     return dict(zip(_boxes(place, buffer.aval.shape), parts, strict=True))
 
 

@@ -109,7 +109,7 @@ class _Part:
                     "Shard.data",
                     given=f"a part of an array that was donated, {self._aval.str_short()}",
                     expected="an array that still has its memory",
-                    fix="Ask for the data before the call that the array is donated to.",
+                    fix="Copy the part before the call that the array is donated to.",
                 )
             )
         place = laid_out(SingleDeviceSharding(device, whole.memory_kind), self._order)

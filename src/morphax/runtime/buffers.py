@@ -346,9 +346,15 @@ def _wait_at(buffer: Any, place: Sharding) -> None:
 
 def spread_here(place: Sharding) -> bool:
     """Whether arrays at a place lie in parts on CPUs of this process."""
-    return (
-        type(place) is not SingleDeviceSharding and membership() is None and place.platform == "cpu"
-    )
+    return membership() is None and _is_spread(place)
+
+
+@cache
+def _is_spread(place: Sharding) -> bool:
+    return type(place) is not SingleDeviceSharding and place.platform == "cpu"
+
+
+on_forget_clients(_is_spread.cache_clear)
 
 
 def moved(buffer: Any, place: Sharding) -> Any:

@@ -85,7 +85,7 @@ class _Part:
         buffer: the whole.
         position: of the part among those of this process.
         aval: of the part.
-        order: in which its elements lie.
+        order: of its elements in memory.
         kind: the class of arrays.
     """
 
@@ -94,8 +94,8 @@ class _Part:
     def __init__(
         self, buffer: Any, position: int, aval: Any, order: Order, kind: type[Array]
     ) -> None:
-        self._buffer, self._position, self._aval = buffer, position, aval
-        self._order, self._kind = order, kind
+        self._buffer, self._position = buffer, position
+        self._aval, self._order, self._kind = aval, order, kind
 
     def array(self, device: Device, whole: Sharding) -> Array:
         """The part as an array on its device.

@@ -135,7 +135,7 @@ def to_host(buffer: Any, dtype: Any = None, place: Sharding | None = None) -> np
             )
         )
     try:
-        if place is None or type(place) is SingleDeviceSharding:
+        if place is None or place.num_devices == 1:
             wait_for((buffer,))
             host = _seen(buffer)
         else:
@@ -351,7 +351,7 @@ def spread_here(place: Sharding) -> bool:
 
 @cache
 def _is_spread(place: Sharding) -> bool:
-    return type(place) is not SingleDeviceSharding and place.platform == "cpu"
+    return place.num_devices > 1 and place.platform == "cpu"
 
 
 on_forget_clients(_is_spread.cache_clear)

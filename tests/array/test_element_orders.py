@@ -273,6 +273,13 @@ def test_results_lie_as_the_last_constraint_says() -> None:
             np.testing.assert_array_equal(y, 2 * X)
         np.testing.assert_array_equal(jax.vmap(jax.jit(f), 1, 1)(X[:, None]), 2 * X[:, None])
         np.testing.assert_array_equal(jax.grad(lambda x: f(x).sum())(X), np.full_like(X, 2))  # noqa: B023
+    rows = Format(ROWS, HERE)
+    y = jax.jit(lambda x: with_layout_constraint(2 * x, COLUMNS), out_shardings=rows)(X)
+    assert y.format == rows
+    np.testing.assert_array_equal(y + y, 4 * X)
+    taken = jax.jit(lambda x: x + 1, in_shardings=rows).lower(columns()).compile()
+    assert taken.input_formats == ((rows,), {})
+    np.testing.assert_array_equal(taken(columns()), X + 1)
     split = lax.with_sharding_constraint(np.ones((8, 8)), Format(COLUMNS, SPLIT))
     assert split.format == Format(COLUMNS, SPLIT)
     constrained = jax.jit(lambda x: lax.with_sharding_constraint(2 * x, Format(COLUMNS, SPLIT)))

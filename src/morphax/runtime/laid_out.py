@@ -83,7 +83,7 @@ _interned: WeakValueDictionary[tuple[Sharding, Layout | AutoLayout], LaidOut] = 
 def laid_out(place: Sharding, order: Order) -> Sharding:
     """The place of arrays at `place` whose elements lie in another order."""
     plain = place.plain
-    if order is None:
+    if order is None or (isinstance(order, Layout) and order.is_row_major):
         return plain
     found = _interned.get((plain, order))
     if found is None:

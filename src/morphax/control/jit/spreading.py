@@ -19,6 +19,7 @@ from ...core import (
     AbstractSharding,
     Format,
     Jaxpr,
+    Layout,
     ShapeDtypeStruct,
     aval_of,
     held_for_a_while,
@@ -262,11 +263,15 @@ Orders = tuple[Order, ...]
 
 def _apart(wanted: Sequence[Any], leaves: Sequence[Any], where: str) -> tuple[Wanted, Orders]:
     """Shardings, and orders of elements in memory, of what is asked for of leaves."""
-    shardings, orders = [], []
+    shardings: list[Any] = []
+    orders: list[Order] = []
     for asked, x in zip(wanted, leaves, strict=True):
-        is_format = isinstance(asked, Format)
+        is_format, ndim = isinstance(asked, Format), aval_of(x).ndim
         shardings.append(asked.sharding if is_format else asked)
-        orders.append(asked.order(where, aval_of(x).ndim) if is_format else None)
+        order = asked.order(where, ndim) if is_format else None
+        # Row by row may be asked for, too, of what would lie otherwise.
+        is_asked = is_format and asked.layout is not None
+        orders.append(order or (Layout.row_major(ndim) if is_asked else None))
     return tuple(shardings), tuple(orders)
 
 

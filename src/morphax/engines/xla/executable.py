@@ -332,7 +332,8 @@ def _chosen(program: LoweredProgram, loaded: Any) -> Places:
 
 def _check_orders(program: LoweredProgram, places: Places, loaded: Any) -> None:
     """Operands and results lie in memory as their places say: nobody else would notice."""
-    if places.platform == "tpu" or abstract_token in (*program.in_avals, *program.out_avals):
+    avals: tuple[Any, ...] = (*program.in_avals, *program.out_avals)
+    if places.platform == "tpu" or abstract_token in avals:
         # The default may be another order of axes there; of tokens jaxlib knows no layouts.
         return
     constants = [places.whole] * len(program.constant_operands)

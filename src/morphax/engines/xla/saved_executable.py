@@ -121,8 +121,9 @@ def loaded(data: bytes, device: Any) -> Executable:
 
 def _texts(avals: Sequence[Any], places: Sequence[Sharding | None]) -> list[str | None]:
     """How elements lie in memory, in XLA's notation; `None` where they lie row by row."""
-    orders = [place and place.element_order for place in places]
-    return [order and order.to_xla(a.ndim) for a, order in zip(avals, orders, strict=True)]
+    orders = [None if place is None else place.element_order for place in places]
+    each = zip(avals, orders, strict=True)
+    return [None if order is None else order.to_xla(aval.ndim) for aval, order in each]
 
 
 @final

@@ -174,6 +174,8 @@ def _rebuild(
 
 def _canonical(entry: Entry) -> Entry:
     """A tuple of one name is that name, and an empty one is None."""
+    if entry is None or type(entry) is str:
+        return entry
     if isinstance(entry, (tuple, list)):
         nested = [name for name in entry if isinstance(name, (tuple, list))]
         if nested:

@@ -102,3 +102,36 @@ def test_another_memory_in_a_program() -> None:
 def test_no_array() -> None:
     with pytest.raises(TypeError):
         constrained("a")
+
+
+def test_shardings_over_axes_mean_the_current_devices() -> None:
+    mesh = jax.make_mesh((2,), ("x",), axis_types=(jax.sharding.AxisType.Auto,))
+    named = jax.NamedSharding(mesh.abstract_mesh, jax.P("x"))
+    there = jax.NamedSharding(mesh, jax.P("x"))
+    x = jnp.arange(4.0)
+    with jax.set_mesh(mesh):
+        for place in (
+            lambda x: jax.lax.with_sharding_constraint(x, named),
+            lambda x: jax.device_put(x, named),
+            jax.jit(lambda x: 1.0 * x, out_shardings=named),
+        ):
+            assert jax.jit(place)(x).sharding.is_equivalent_to(there, 1)
+
+
+def test_shardings_over_no_axes_leave_results_open() -> None:
+    x = jnp.ones((2, 3))
+    nothing = jax.typeof(x).sharding
+    assert nothing.mesh.empty
+    assert jax.random.uniform(jax.random.key(0), (2, 3), out_sharding=nothing).shape == (2, 3)
+    assert jnp.einsum("ij,kj->ik", x, x, out_sharding=nothing).shape == (2, 2)
+    assert jax.lax.full((2, 3), 0.0, sharding=nothing).shape == (2, 3)
+    kernel, image = jnp.ones((3, 3, 1, 2)), jnp.ones((1, 4, 4, 1))
+    convolved = jax.lax.conv_general_dilated(
+        image,
+        kernel,
+        (1, 1),
+        "SAME",
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+        out_sharding=nothing,
+    )
+    assert convolved.shape == (1, 4, 4, 2)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import morphax.numpy as jnp
-from morphax import config, enable_x64, jit, jvp, lax, make_jaxpr, tree, vjp, vmap
+from morphax import config, enable_x64, jit, jvp, lax, make_jaxpr, random, tree, vjp, vmap
 from morphax.core.check import check_jaxpr
 from tests.cases.op_case import TOLERANCE, widened
 from tests.numpy.all_cases import CASES
@@ -212,3 +212,15 @@ def test_einsum_multiplies_by_what_it_is_given() -> None:
     given = jnp.einsum("ij,kj,k->i", x, x, x[:, 0], _dot_general=product)
     np.testing.assert_allclose(given, 4 * np.einsum("ij,kj,k->i", x, x, x[:, 0]))
     assert len(seen) == 2
+
+
+@pytest.mark.parametrize("subscripts", ["i1,1j->ij", "i#,#j", "αβ,βγ", "...1,1j->...j"])
+def test_einsum_takes_any_symbol(subscripts: str) -> None:
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    np.testing.assert_allclose(jnp.einsum(subscripts, x, y), x @ y)
+
+
+def test_close_keys_are_equal_ones() -> None:
+    key, other = random.key(0), random.key(1)
+    assert jnp.isclose(key, key)
+    assert not jnp.allclose(key, other)

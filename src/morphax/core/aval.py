@@ -75,7 +75,7 @@ class AbstractValue:
         (value,) = lo_vals
         return value
 
-    def to_ct_aval(self) -> AbstractValue:
+    def to_ct_aval(self) -> Any:
         """The aval of a cotangent of such a value."""
         return self.to_tangent_aval()
 

@@ -41,7 +41,7 @@ class HighTracer(Tracer):
     """A traced value of a high type."""
 
     __slots__ = ("content",)
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     content: Any
 
@@ -57,7 +57,7 @@ class HighTracer(Tracer):
         return value.fget(self) if type(value) is aval_property else value
 
     @property
-    def _trace(self) -> Trace:  # type: ignore[override]
+    def _trace(self) -> Trace:
         return self.content._trace
 
     @property

@@ -69,7 +69,9 @@ def states_after(effects: Effects, operands: Sequence[Atom]) -> dict[Atom, Hasha
 
 def types_in(states: Mapping[Atom, Hashable], atoms: Sequence[Atom]) -> tuple[Any, ...]:
     """The types of atoms, of which some are in other states than at first."""
-    return tuple([replace(a.aval, qdd=states[a]) if a in states else a.aval for a in atoms])
+    avals: list[Any] = [a.aval for a in atoms]
+    pairs = zip(atoms, avals, strict=True)
+    return tuple([replace(aval, qdd=states[a]) if a in states else aval for a, aval in pairs])
 
 
 def seen_outside(effects: Effects, operands: Sequence[Atom], places: Mapping[Atom, int]) -> Effects:
@@ -93,9 +95,10 @@ def seen_outside(effects: Effects, operands: Sequence[Atom], places: Mapping[Ato
 
 def changes_of_state(states: Mapping[Atom, Hashable], binders: Sequence[Var]) -> Effects:
     """The changes of state that a program makes, from the states of variables at its end."""
-    changed: list[Any] = [
+    avals: list[Any] = [v.aval for v in binders]
+    changed = [
         StateEffect(i, states[v])
-        for i, v in enumerate(binders)
-        if v in states and states[v] != v.aval.qdd
+        for i, (v, aval) in enumerate(zip(binders, avals, strict=True))
+        if v in states and states[v] != aval.qdd
     ]
     return frozenset(changed) if changed else no_effects

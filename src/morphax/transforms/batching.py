@@ -192,7 +192,7 @@ class BatchTrace(Trace):
             dim, sources = int(dim), sources & ~_DIFFERS
         return BatchTracer(self, value, dim, self.member_aval(aval_of(value), dim), sources)
 
-    def member_aval(self, aval: AbstractValue, dim: Any) -> Any:
+    def member_aval(self, aval: Any, dim: Any) -> Any:
         """The aval of one member; a type that users define says what its members are."""
         return aval.dec_rank(self.axes.size, dim) if aval.is_high else unbatched_aval(aval, dim)
 

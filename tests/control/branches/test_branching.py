@@ -139,3 +139,39 @@ def test_a_function_that_is_given_twice_is_called_once() -> None:
     assert len(calls) == 1
     slopes = jax.vmap(jax.grad(program, 1), (0, None))(np.arange(4), 3.0)
     np.testing.assert_array_equal(slopes, [2.0, 1.0, 2.0, 2.0])
+
+
+def test_what_all_branches_pass_on_is_no_result() -> None:
+    program = jax.make_jaxpr(
+        lambda p, x, y: lax.cond(p, lambda x, y: (x, 2 * y), lambda x, y: (x, y), x, y)
+    )(True, 1.0, 2.0)
+    (eqn,) = [e for e in program.eqns if e.primitive.name == "cond"]
+    assert len(eqn.outvars) == 1
+    assert program.outvars[0] is program.invars[1]
+    shared, own = jax.vmap(
+        lambda p, x: lax.cond(p, lambda x: (1.0 * x, x), lambda x: (-x, x), x)[::-1],
+        in_axes=(0, None),
+        out_axes=(None, 0),
+    )(np.array([True, False]), 3.0)
+    assert shared == 3.0
+    np.testing.assert_array_equal(own, [3.0, -3.0])
+
+
+def test_operands_may_be_callable() -> None:
+    @jax.tree_util.register_pytree_node_class
+    class Module:
+        def __init__(self, weight: Any) -> None:
+            self.weight = weight
+
+        def __call__(self, x: Any) -> Any:
+            return self.weight * x
+
+        def tree_flatten(self) -> Any:
+            return (self.weight,), None
+
+        @classmethod
+        def tree_unflatten(cls, aux: Any, children: Any) -> Any:
+            return cls(*children)
+
+    pair = Module(2.0), Module(3.0)
+    assert lax.cond(True, lambda a, b: a(1.0), lambda a, b: b(1.0), *pair) == 2.0

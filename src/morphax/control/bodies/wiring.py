@@ -205,7 +205,7 @@ class Wiring:
         return effects
 
 
-def stacked_aval(aval: ShapedArray, length: int) -> ShapedArray:
+def stacked_aval(aval: Any, length: int) -> Any:
     """The aval of a stack of values."""
     if aval.is_high:
         return aval.inc_rank(length, aval.leading_axis_spec())

@@ -63,7 +63,7 @@ def _wrong_structure(where: str, given: Any, positions: Any) -> TypeError:
 def _checked_cotangent(
     where: str, flat: FlatFunction, position: int, ct: Operand, aval: ShapedArray
 ) -> Any:
-    expected = aval.to_ct_aval()
+    expected: Any = aval.to_ct_aval()
     if expected.is_high:
         return None if is_zero(ct) else ct
     if is_zero(ct) or expected.dtype == dtypes.float0:

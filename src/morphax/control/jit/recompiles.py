@@ -63,7 +63,7 @@ class Seen(NamedTuple):
     mark: Any
 
     @classmethod
-    def of(cls, value: object) -> Seen:
+    def of(cls, value: Any) -> Seen:
         """Runs no code of the user but the hash of a static argument."""
         if isinstance(value, (bool, int, float, complex, str, bytes, NoneType)):
             return cls(f"{value!r:.40}", hash(repr(value)))

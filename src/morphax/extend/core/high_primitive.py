@@ -98,7 +98,7 @@ class HiPrimitive(Primitive):
             )
         )
 
-    def typed(self, *avals: AbstractValue, **params: Any) -> tuple[Any, Effects]:
+    def typed(self, *avals: Any, **params: Any) -> tuple[Any, Effects]:
         """Types of the results; the effects tell in which states it leaves its operands."""
         states = {i: MutableState(a.qdd) for i, a in enumerate(avals) if type(a) is AvalQDD}
         shown = [

@@ -219,7 +219,7 @@ class VJPHiPrimitive:
         return hash(self._key())
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and self._key() == other._key()  # type: ignore[attr-defined]
+        return type(other) is type(self) and self._key() == other._key()
 
 
 @final
@@ -238,8 +238,8 @@ class CallHiPrimitive(CorePrimitive):
     def abstract_eval(self, *avals: AbstractValue, _prim: VJPHiPrimitive) -> Sequence[Any]:
         return _prim.out_avals_flat
 
-    def effects(self, *, _prim: VJPHiPrimitive) -> Effects:
-        return frozenset(_prim.effects) | high_types
+    def effects(self, **params: Any) -> Effects:
+        return frozenset(params["_prim"].effects) | high_types
 
     def bind(self, *operands: Any, **params: Any) -> Any:
         return as_references(current_trace().process(self, unwrapped(operands), params))

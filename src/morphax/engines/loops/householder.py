@@ -189,7 +189,7 @@ def qr(b: Builder, outs: Any, a: Value) -> list[Value]:
     reflections(b, a, found, scalars)
 
     def upper(*indices: Index) -> None:
-        *group, i, j = indices
+        *_, i, j = indices
         inside = w.op("le", w.index_value(i), w.index_value(j))
         value = w.load(found.buffer, found.at(indices))
         w.store(places[1].buffer, places[1].at(indices), w.select(inside, value, zero))

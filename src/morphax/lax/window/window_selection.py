@@ -206,7 +206,7 @@ def _window(
 
 
 def _sliding(
-    b: loops.Builder, source: loops.Value, x: loops.Value, *, select_prim: Primitive, **params: Any
+    b: loops.Builder, x: loops.Value, *, select_prim: Primitive, **params: Any
 ) -> tuple[list[windows.Sliding], loops.Operand, str]:
     """The windows, what loses against all elements, and what is better, in loop programs."""
     worst = b.writer.number(_worst(select_prim, x.dtype)[()], x.dtype)
@@ -261,11 +261,10 @@ class SelectAndGatherAdd(WindowSelection):
         return found
 
     def to_loops(
-        self, b: loops.Builder, out: Any, *operands: loops.Value, **params: Any
+        self, b: loops.Builder, out: Any, source: loops.Value, x: loops.Value, **params: Any
     ) -> loops.Value:
-        return window_selection.gathered_winners(
-            b, out, *operands, *_sliding(b, *operands, **params)
-        )
+        how = _sliding(b, x, **params)
+        return window_selection.gathered_winners(b, out, source, x, *how)
 
     def transpose(self, ct: Any, t: Any, x: Any, **params: Any) -> list[Any]:
         assert is_undefined_primal(t), "the operation is linear in its first operand"
@@ -320,11 +319,10 @@ class SelectAndScatterAdd(WindowSelection):
         return found
 
     def to_loops(
-        self, b: loops.Builder, out: Any, *operands: loops.Value, **params: Any
+        self, b: loops.Builder, out: Any, source: loops.Value, x: loops.Value, **params: Any
     ) -> loops.Value:
-        return window_selection.scattered_winners(
-            b, out, *operands, *_sliding(b, *operands, **params)
-        )
+        how = _sliding(b, x, **params)
+        return window_selection.scattered_winners(b, out, source, x, *how)
 
     def transpose(self, ct: Any, source: Any, x: Any, **params: Any) -> list[Any]:
         assert is_undefined_primal(source), "the operation is linear in its first operand"

@@ -30,8 +30,9 @@ from .. import lax
 from ..array import Array
 from ..control.jit.jit import jit
 from ..control.loops.loops import while_loop
-from ..core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, like, not_linear
+from ..core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, not_linear
 from ..core.staging import stage_closed
+from ..engines import loops
 from ..engines.xla.stablehlo import Builder, Value
 from ..errors import ShapeError
 from ..lax.ground.kinds import FLOATING, KEY
@@ -194,10 +195,17 @@ class RandomGamma(Primitive):
         return self.kernel(*avals, log_space=log_space)(keys, a)
 
     def lower(self, b: Builder, out: Any, *operands: Value, log_space: bool) -> Value:
-        def program(keys: Any, a: Any) -> list[Any]:
-            return [drawn_by_rejection(keys, a, log_space=log_space)]
+        (drawn,) = b.inline(_program([v.aval for v in operands], log_space), *operands)
+        return drawn
 
-        (drawn,) = b.inline(stage_closed(program, [v.aval for v in operands]), *operands)
+    def to_loops(
+        self, b: loops.Builder, out: Any, keys: loops.Value, a: loops.Value, *, log_space: bool
+    ) -> loops.Value:
+        avals = [
+            like(shape=keys.shape, dtype=threefry_prng_impl.key_dtype),
+            like(shape=a.shape, dtype=a.dtype),
+        ]
+        (drawn,) = b.inline(_program(avals, log_space), keys, a, places=b.places)
         return drawn
 
     def jvp(
@@ -214,6 +222,15 @@ class RandomGamma(Primitive):
             for x, dim in zip(operands, dims, strict=True)
         ]
         return self.bind(keys, a, log_space=log_space), 0
+
+
+def _program(avals: Sequence[Any], log_space: bool) -> Jaxpr:
+    """The drawing as a program."""
+
+    def program(keys: Any, a: Any) -> list[Any]:
+        return [drawn_by_rejection(keys, a, log_space=log_space)]
+
+    return stage_closed(program, avals)
 
 
 def _drawn_natively(keys: Any, a: Any, *, log_space: bool) -> Any:

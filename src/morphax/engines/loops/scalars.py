@@ -179,3 +179,28 @@ def log_of_sum(w: Writer, x: Operand, y: Operand) -> Operand:
     # Equal infinities have no difference.
     double = w.op("add", x, w.number(np.log(2.0), x.dtype))
     return w.select(w.op("eq", x, y), double, smooth)
+
+
+def high_half(w: Writer, x: Operand, y: Operand) -> Operand:
+    """The high half of the double-width product of integers.
+
+    Reference: Warren, "Hacker's Delight", 2nd edition, section 8-2.
+    """
+    dtype, bits = x.dtype, 8 * x.dtype.itemsize
+    if bits < 64:
+        wide = np.dtype(f"{dtype.kind}8")
+        product = w.op("mul", w.convert(x, wide), w.convert(y, wide))
+        return w.convert(w.op("shift_right", product, w.number(bits, wide)), dtype)
+    half, low_bits = w.number(32, dtype), w.number(0xFFFFFFFF, dtype)
+
+    def low(x: Operand) -> Operand:
+        return w.op("and", x, low_bits)
+
+    def high(x: Operand) -> Operand:
+        return w.op("shift_right", x, half)
+
+    carry = shifted(w, "shift_right_logical", w.op("mul", low(x), low(y)), half)
+    middle = w.op("add", w.op("mul", high(x), low(y)), carry)
+    other = w.op("add", w.op("mul", low(x), high(y)), low(middle))
+    total = w.op("add", w.op("mul", high(x), high(y)), high(middle))
+    return w.op("add", total, high(other))

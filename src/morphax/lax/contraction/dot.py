@@ -8,7 +8,6 @@ Sums of floats narrower than 32 bits are taken in float32 and rounded once.  Int
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, final
@@ -36,6 +35,7 @@ from .matrix_products import (
     free_axes,
     narrowed,
     product_dtype,
+    stacked_product,
 )
 from .precision import (
     PrecisionLike,
@@ -113,7 +113,7 @@ class DotGeneral(Primitive):
         in_order = not batch and lhs == (x.ndim - 1,) and rhs == (0,) and x.ndim <= 2 >= y.ndim
         if not alike or x.dtype not in _BY_BLAS:
             return None
-        return np.dot if in_order else _stacked_product(x.shape, y.shape, dimension_numbers)
+        return np.dot if in_order else stacked_product(x.shape, y.shape, dimension_numbers)
 
     def lower(
         self,
@@ -192,25 +192,6 @@ class DotGeneral(Primitive):
         place = _position_of_batch(ranks, dims, numbers)
         split = out_sharding and out_sharding.with_axis(place, axes.sharding)
         return self.bind(*operands, dimension_numbers=numbers, out_sharding=split, **params), place
-
-
-def _stacked_product(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> Callable[..., Any]:
-    """The product of float operands of two shapes, by that of stacks of matrices (`contract`)."""
-    (lhs, rhs), (lhs_batch, rhs_batch) = numbers
-    lhs_free, rhs_free = free_axes(len(x), len(y), numbers)
-    left, right = (*lhs_batch, *lhs_free, *lhs), (*rhs_batch, *rhs, *rhs_free)
-    batch, rows, columns, terms = (
-        [shape[i] for i in axes]
-        for shape, axes in ((x, lhs_batch), (x, lhs_free), (y, rhs_free), (x, lhs))
-    )
-    count, m, n, k = (math.prod(sizes) for sizes in (batch, rows, columns, terms))
-    shape, matmul = (*batch, *rows, *columns), np.matmul
-
-    def product(x: Any, y: Any) -> Any:
-        matrices = x.transpose(left).reshape(count, m, k)
-        return matmul(matrices, y.transpose(right).reshape(count, k, n)).reshape(shape)
-
-    return product
 
 
 dot_general_p = DotGeneral()

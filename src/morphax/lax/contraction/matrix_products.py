@@ -6,6 +6,8 @@ right one, each group in the order of its operand.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -130,4 +132,23 @@ def matrix_product(x: Any, y: Any) -> Any:
         # BLAS scales by the complex number 1, which makes NaN of an infinity.
         product.real = np.matmul(x.real, y.real) - np.matmul(x.imag, y.imag)
         product.imag = np.matmul(x.real, y.imag) + np.matmul(x.imag, y.real)
+    return product
+
+
+def stacked_product(x: tuple[int, ...], y: tuple[int, ...], numbers: Any) -> Callable[..., Any]:
+    """The product of float operands of two shapes, by that of stacks of matrices (`contract`)."""
+    (lhs, rhs), (lhs_batch, rhs_batch) = numbers
+    lhs_free, rhs_free = free_axes(len(x), len(y), numbers)
+    left, right = (*lhs_batch, *lhs_free, *lhs), (*rhs_batch, *rhs, *rhs_free)
+    batch, rows, columns, terms = (
+        [shape[i] for i in axes]
+        for shape, axes in ((x, lhs_batch), (x, lhs_free), (y, rhs_free), (x, lhs))
+    )
+    count, m, n, k = (math.prod(sizes) for sizes in (batch, rows, columns, terms))
+    shape, matmul = (*batch, *rows, *columns), np.matmul
+
+    def product(x: Any, y: Any) -> Any:
+        matrices = x.transpose(left).reshape(count, m, k)
+        return matmul(matrices, y.transpose(right).reshape(count, k, n)).reshape(shape)
+
     return product

@@ -30,7 +30,7 @@ from ...core import (
 )
 from ...dtypes.numbers import host_scalar
 from ...engines import loops
-from ...engines.loops import scalars
+from ...engines.loops import bits, scalars
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.compiled import part
@@ -214,12 +214,7 @@ class BitcastConvertType(Primitive):
         return b.bitcast(x, out)
 
     def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, **_: Any) -> loops.Value:
-        dtype = b.dtype_of(out)
-        if dtype == x.dtype:
-            return x
-        if dtype.itemsize != x.dtype.itemsize:
-            b.refuse("between dtypes of different width it has no form of loops")
-        return b.elementwise(out, lambda v: b.writer.bitcast(v, dtype), x)
+        return x if b.dtype_of(out) == x.dtype else bits.reinterpreted(b, out, x)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return without_derivative(self, primals, params)

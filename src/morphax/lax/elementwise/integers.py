@@ -92,6 +92,9 @@ class MulHi(Piecewise):
         shifted = b.elementwise("stablehlo.shift_right_logical", wide, product, distance)
         return b.op("stablehlo.convert", out, shifted)
 
+    def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
+        return scalars.high_half(w, x, y)
+
 
 def _is_unsigned(dtype: Any) -> bool:
     return dtypes.issubdtype(dtype, np.unsignedinteger)

@@ -12,6 +12,8 @@ import numpy as np
 
 from ...core import NoRule
 from ...core.dims import Shape, min_dim
+from ...engines import loops
+from ...engines.loops import householder as householder_loops
 from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -58,6 +60,9 @@ class Geqrf(MatrixOperation):
     def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
         return lower_geqrf(b, outs, values[0])
 
+    def to_loops(self, b: loops.Builder, outs: Any, a: loops.Value, **_: Any) -> list[loops.Value]:
+        return householder_loops.geqrf(b, outs, a)
+
 
 @final
 class HouseholderProduct(MatrixOperation):
@@ -101,6 +106,11 @@ class HouseholderProduct(MatrixOperation):
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         return lower_product(b, out, *values)
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, vectors: loops.Value, taus: loops.Value, **_: Any
+    ) -> loops.Value:
+        return householder_loops.product(b, out, vectors, taus)
 
 
 @final

@@ -10,6 +10,8 @@ import numpy as np
 
 from ...core import Zero, aval_of
 from ...core.dims import Shape, min_dim
+from ...engines import loops
+from ...engines.loops import householder as householder_loops
 from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ..elementwise.arithmetic import add, mul, sub
@@ -127,6 +129,13 @@ class Qr(MatrixOperation):
             reflections, scalars = lower_geqrf(b, [a.aval, taus], a)
         upper = upper_triangle(b, _resized(b, reflections, r))
         return [lower_product(b, q, _resized(b, reflections, q), scalars), upper, *places]
+
+    def to_loops(
+        self, b: loops.Builder, outs: Any, a: loops.Value, *, pivoting: bool, full_matrices: bool
+    ) -> list[loops.Value]:
+        if pivoting:
+            b.refuse("with exchanges of columns it has no form of loops")
+        return householder_loops.qr(b, outs, a)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any

@@ -34,7 +34,7 @@ from ..ground.kinds import BOOLEAN, NUMBER
 from ..ground.linear_structure import zeros
 from ..ground.out_sharding import split_beside
 from ..shape.shape_operations import rev
-from .convolution_axes import ConvDimensionNumbers, arranged, placed, spatial_windows
+from .convolution_axes import ConvDimensionNumbers, arranged, placed, windows_of
 from .convolution_numpy import convolved, kernel_of_few, native
 from .depthwise_lowering import is_depthwise, lower_depthwise
 from .feature_groups import merged_into, split_off
@@ -95,7 +95,7 @@ class ConvGeneralDilated(Primitive):
         result = convolved(
             x.transpose(dimension_numbers.lhs_spec).astype(wide, copy=False),
             y.transpose(dimension_numbers.rhs_spec).astype(wide, copy=False),
-            _windows(x.shape, y.shape, dimension_numbers=dimension_numbers, **params),
+            windows_of(x.shape, y.shape, dimension_numbers=dimension_numbers, **params),
             params["feature_group_count"],
             params["batch_group_count"],
         )
@@ -111,7 +111,7 @@ class ConvGeneralDilated(Primitive):
             or preferred_element_type not in (None, x.dtype)
         ):
             return None
-        windows = _windows(x.shape, y.shape, **params)
+        windows = windows_of(x.shape, y.shape, **params)
         numbers, groups = params["dimension_numbers"], params["feature_group_count"]
         return kernel_of_few(
             x.shape, y.shape, numbers, windows, groups, params["batch_group_count"]
@@ -121,7 +121,7 @@ class ConvGeneralDilated(Primitive):
         self, b: Builder, out: Any, x: Value, y: Value, *, precision: Any, **params: Any
     ) -> Value:
         numbers, groups = params["dimension_numbers"], params["feature_group_count"]
-        windows = _windows(x.aval.shape, y.aval.shape, **params)
+        windows = windows_of(x.aval.shape, y.aval.shape, **params)
         if out.size != 0 and is_depthwise(b, y, windows, numbers.rhs_spec, groups):
             moved = zip(windows, numbers.lhs_spec[2:], strict=True)
             on_axes = [replace(w, axis=axis) for w, axis in moved]
@@ -145,7 +145,7 @@ class ConvGeneralDilated(Primitive):
     def to_loops(
         self, b: loops.Builder, out: Any, x: loops.Value, y: loops.Value, **params: Any
     ) -> loops.Value:
-        axes = [w.sliding() for w in _windows(x.shape, y.shape, **params)]
+        axes = [w.sliding() for w in windows_of(x.shape, y.shape, **params)]
         groups = params["batch_group_count"], params["feature_group_count"]
         return windows.convolved(b, out, x, y, axes, params["dimension_numbers"], groups)
 
@@ -216,31 +216,10 @@ def _empty_batch(
     return zeros(ShapedArray((0, *_out_shape(*shapes, **params)), dtype)), 0
 
 
-def _windows(
-    lhs_shape: Sequence[int],
-    rhs_shape: Sequence[int],
-    *,
-    window_strides: Any,
-    padding: Any,
-    lhs_dilation: Any,
-    rhs_dilation: Any,
-    dimension_numbers: ConvDimensionNumbers,
-    **_: Any,
-) -> list[AxisWindow]:
-    return spatial_windows(
-        arranged(lhs_shape, dimension_numbers.lhs_spec)[2:],
-        arranged(rhs_shape, dimension_numbers.rhs_spec)[2:],
-        window_strides,
-        padding,
-        lhs_dilation,
-        rhs_dilation,
-    )
-
-
 def _out_shape(lhs_shape: Sequence[int], rhs_shape: Sequence[int], **params: Any) -> Any:
     numbers = params["dimension_numbers"]
     batch = lhs_shape[numbers.lhs_spec[0]] // params["batch_group_count"]
-    counts = [w.count for w in _windows(lhs_shape, rhs_shape, **params)]
+    counts = [w.count for w in windows_of(lhs_shape, rhs_shape, **params)]
     return placed((batch, rhs_shape[numbers.rhs_spec[0]], *counts), numbers.out_spec)
 
 
@@ -334,7 +313,7 @@ def _exchanged(spec: Sequence[int]) -> tuple[int, ...]:
 
 
 def _cotangent_of_lhs(ct: Any, aval: Any, rhs: Any, **params: Any) -> Any:
-    windows = _windows(aval.shape, aval_of(rhs).shape, **params)
+    windows = windows_of(aval.shape, aval_of(rhs).shape, **params)
     if 0 in (ct.aval.size, aval.size, aval_of(rhs).size):
         return zeros(aval)
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]
@@ -362,7 +341,7 @@ def _cotangent_of_lhs(ct: Any, aval: Any, rhs: Any, **params: Any) -> Any:
 
 
 def _cotangent_of_rhs(ct: Any, lhs: Any, aval: Any, **params: Any) -> Any:
-    windows = _windows(aval_of(lhs).shape, aval.shape, **params)
+    windows = windows_of(aval_of(lhs).shape, aval.shape, **params)
     if 0 in (ct.aval.size, aval.size, aval_of(lhs).size):
         return zeros(aval)
     lhs_spec, rhs_spec, out_spec = params["dimension_numbers"]

@@ -140,6 +140,28 @@ def spatial_windows(
     ]
 
 
+def windows_of(
+    lhs_shape: Sequence[int],
+    rhs_shape: Sequence[int],
+    *,
+    window_strides: Any,
+    padding: Any,
+    lhs_dilation: Any,
+    rhs_dilation: Any,
+    dimension_numbers: ConvDimensionNumbers,
+    **_: Any,
+) -> list[AxisWindow]:
+    """The windows of a convolution of arrays with these shapes, along its spatial axes."""
+    return spatial_windows(
+        arranged(lhs_shape, dimension_numbers.lhs_spec)[2:],
+        arranged(rhs_shape, dimension_numbers.rhs_spec)[2:],
+        window_strides,
+        padding,
+        lhs_dilation,
+        rhs_dilation,
+    )
+
+
 def conv_shape_tuple(
     lhs_shape: Sequence[int],
     rhs_shape: Sequence[int],

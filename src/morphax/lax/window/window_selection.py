@@ -27,6 +27,8 @@ from ...core import (
     like,
     same_axes,
 )
+from ...engines import loops
+from ...engines.loops import window_selection, windows
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -203,6 +205,15 @@ def _window(
     )
 
 
+def _sliding(
+    b: loops.Builder, x: loops.Value, *, select_prim: Primitive, **params: Any
+) -> tuple[list[windows.Sliding], loops.Operand, str]:
+    """The windows, what loses against all elements, and what is better, in loop programs."""
+    worst = b.writer.number(_worst(select_prim, x.dtype)[()], x.dtype)
+    axes = [w.sliding() for w in _window(**params).along(x.shape)]
+    return axes, worst, "gt" if select_prim is ge_p else "lt"
+
+
 def _check_selection(name: str, source: Any, x: Any, expected: tuple[int, ...]) -> None:
     NUMBER.check(name, 0, source)
     ORDERED.check(name, 1, x)
@@ -248,6 +259,12 @@ class SelectAndGatherAdd(WindowSelection):
         worst = _worst(select_prim, x.aval.dtype)
         found: Value = _gathered(_InProgram(b, select_prim), t, x, windows, worst, 0)
         return found
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, source: loops.Value, x: loops.Value, **params: Any
+    ) -> loops.Value:
+        how = _sliding(b, x, **params)
+        return window_selection.gathered_winners(b, out, source, x, *how)
 
     def transpose(self, ct: Any, t: Any, x: Any, **params: Any) -> list[Any]:
         assert is_undefined_primal(t), "the operation is linear in its first operand"
@@ -300,6 +317,12 @@ class SelectAndScatterAdd(WindowSelection):
         worst = _worst(select_prim, x.aval.dtype)
         found: Value = _scattered(_InProgram(b, select_prim), source, x, windows, worst, 0)
         return found
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, source: loops.Value, x: loops.Value, **params: Any
+    ) -> loops.Value:
+        how = _sliding(b, x, **params)
+        return window_selection.scattered_winners(b, out, source, x, *how)
 
     def transpose(self, ct: Any, source: Any, x: Any, **params: Any) -> list[Any]:
         assert is_undefined_primal(source), "the operation is linear in its first operand"

@@ -1,0 +1,52 @@
+"""Programs of the fuzzer in C, against eager evaluation."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import morphax as jax
+from morphax.engines.loops import NotALoopProgram
+from tests.engines.c_library import CLibrary
+from tools.fuzz.generate import make
+from tools.fuzz.subject import Subject
+
+SEED, COUNT = 14, 30
+
+
+def results_of(subject: Subject) -> list[np.ndarray[Any, Any]] | None:
+    """What a program gives; `None` if it is refused, as some are meant to be."""
+    try:
+        return [np.asarray(x) for x in jax.tree.leaves(subject.main()(*subject.args()))]
+    except Exception:
+        return None
+
+
+def test_fuzzed_programs(tmp_path: Path) -> None:
+    library = CLibrary(tmp_path, ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover"))
+    added = []
+    for index in range(COUNT):
+        subject = Subject(make(SEED, index))
+        with warnings.catch_warnings(), jax.enable_x64(subject.x64):
+            warnings.simplefilter("ignore")
+            expected = results_of(subject)
+            if expected is None:
+                continue
+            args = subject.args()
+            try:
+                name = library.add(subject.main(), *args)
+            except NotALoopProgram:
+                continue
+            added.append((index, name, jax.tree.leaves(args), expected))
+    assert len(added) > COUNT // 4
+    for index, name, operands, expected in added:
+        found = library.call(name, *map(np.asarray, operands))
+        for given, truth in zip(found, expected, strict=True):
+            if truth.dtype.kind != "f":
+                np.testing.assert_array_equal(given, truth, f"program {index}")
+                continue
+            size = float(np.abs(truth[np.isfinite(truth)]).max(initial=1.0))
+            np.testing.assert_allclose(given, truth, 1e-3, 1e-4 * size, err_msg=f"program {index}")

@@ -59,6 +59,7 @@ MORPHAX_UNARY(square_f32, f32, f32, x* x)
 MORPHAX_UNARY(floor_f32, f32, f32, __builtin_floorf(x))
 MORPHAX_UNARY(ceil_f32, f32, f32, __builtin_ceilf(x))
 MORPHAX_UNARY(rint_f32, f32, f32, __builtin_rintf(x))
+MORPHAX_UNARY(round_f32, f32, f32, __builtin_roundf(x))
 MORPHAX_UNARY(is_finite_f32, f32, u32, (elementary::bits_as<u32>(x) & 0x7f800000) != 0x7f800000)
 MORPHAX_UNARY(sign_f32, f32, f32, x != x ? x : x == 0 ? x : __builtin_copysignf(1, x))
 MORPHAX_UNARY(sign_i32, i32, i32, (x > 0) - (x < 0))
@@ -156,6 +157,7 @@ constexpr Operation kOperations[] = {
     {"floor_float32", 1, floor_f32},
     {"ceil_float32", 1, ceil_f32},
     {"round_even_float32", 1, rint_f32},
+    {"round_away_float32", 1, round_f32},
     {"is_finite_float32", 1, is_finite_f32},
     {"sign_float32", 1, sign_f32},
     {"sign_int32", 1, sign_i32},

@@ -33,7 +33,7 @@ _CONVERSIONS = sorted([n for n in fusion.native.operations if "_of_" in n or "_a
 _OPERATIONS = sorted(fusion.native.operations - {"random_bits_uint32", *_CONVERSIONS})
 _DTYPES = {name: np.dtype(name).num for name in _POINTS}
 _OPERANDS = {"clamp": 3} | dict.fromkeys(
-    "abs ceil erf erf_inv floor is_finite neg not round_even sign sqrt square".split(), 1
+    "abs ceil erf erf_inv floor is_finite neg not round_away round_even sign sqrt square".split(), 1
 )
 _NAMED = {primitive.name: primitive for primitive in known_primitives()}
 
@@ -67,8 +67,12 @@ def test_operations_give_the_bits_of_numpy(name: str) -> None:
     else:
         count = _OPERANDS.get(of, 2)
         operands = [np.ravel(x) for x in np.meshgrid(*[_POINTS[dtype]] * count)]
-        if of == "round_even":
-            expected = np.rint(*operands)
+        if of.startswith("round_"):
+            method = {"away": "AWAY_FROM_ZERO", "even": "TO_NEAREST_EVEN"}[
+                of.removeprefix("round_")
+            ]
+            rounding = lax.RoundingMethod[method]
+            expected = lax.round_p.evaluate(*operands, rounding_method=rounding)
         else:
             with np.errstate(all="ignore"):
                 expected = np.asarray(_NAMED[of].evaluate(*operands))

@@ -24,6 +24,8 @@ keyword arguments:
 `folds`              aval, params → ``"fold"``, ``"accumulate"`` or ``"accumulate_wide"`` (in twice
                      the precision), the name of the operation that combines elements, and the axes
                      along which; for programs on few numbers.
+`composed`           operands, params → the result by other primitives, with the bits of the kernel:
+                     what programs that eager mode replays have instead.
 `execute`            Arrays → Array(s), if eager mode should not use `evaluate` (programs, say).
 `lower`              StableHLO: a builder, the result's aval(s), operand values → result value(s).
 `to_loops`           Loop programs (`engines.loops`): a builder, the result's aval(s), operand
@@ -227,6 +229,7 @@ class Primitive:
     fused: Callable[..., str | None] | None = None
     folds: Callable[..., tuple[str, str, Sequence[int]]] | None = None
     moves: ClassVar[bool] = False
+    composed: Callable[..., Any] | None = None
     execute: Callable[..., Any] | None = None
     interpret: Callable[..., Any] | None = None
     axis_flow: Callable[..., AxisFlow] | None = None

@@ -23,11 +23,7 @@ def _gcd_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
 
 
 def _lcm_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
-    x, y = (np.abs(v.astype(dtype, copy=False)) for v in (x, y))
-    divisor = np.gcd(x, y)
-    divisor = np.where(divisor == 0, divisor.dtype.type(1), divisor)
-    # What is left without the remainder divides exactly.
-    return np.floor_divide(x - np.fmod(x, divisor), divisor) * y
+    return np.lcm(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
 
 
 @replayed(2, in_place_of_loops=_gcd_of_numpy)

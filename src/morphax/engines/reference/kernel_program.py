@@ -33,7 +33,7 @@ def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelCall |
     Of a function with a derivative of its own the program is read: nothing will differentiate the
     numbers that come out.
     """
-    if any([eqn.primitive.plain_program for eqn in jaxpr.eqns]):
+    if any([eqn.primitive.plain_program or eqn.primitive.composed for eqn in jaxpr.eqns]):
         jaxpr = stage_closed(partial(_without_calls, jaxpr), jaxpr.in_avals)
     plain = [
         eqn.primitive.execute is None and eqn.primitive.process_eval is None and not eqn.effects
@@ -48,7 +48,7 @@ def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelCall |
 
 
 def _without_calls(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
-    """Apply `jaxpr` in the current trace, and in the same way the programs that it only calls."""
+    """Apply `jaxpr` in the current trace, with what it only calls, or composes, in place."""
     env: dict[Atom, Any] = dict(zip(jaxpr.invars, operands, strict=True))
     env.update(zip(jaxpr.constvars, jaxpr.consts, strict=True))
     for eqn in jaxpr.eqns:
@@ -56,6 +56,8 @@ def _without_calls(jaxpr: Jaxpr, *operands: Any) -> list[Any]:
         called = eqn.primitive.plain_program
         if called is not None:
             outs = _without_calls(eqn.params[called], *inputs)
+        elif eqn.primitive.composed is not None:
+            outs = [eqn.primitive.composed(*inputs, **eqn.params)]
         else:
             out = eqn.primitive.bind(*inputs, **eqn.params)
             outs = out if eqn.primitive.multiple_results else [out]

@@ -8,13 +8,14 @@ from typing import Any, final
 
 import numpy as np
 
+from ...core import aval_of
 from ...engines import loops
 from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
 from ..ground.families import ComputedWide, Elementwise
 from ..ground.kinds import INEXACT
-from .arithmetic import add, div, inverse, mul, sub
+from .arithmetic import add, div, inverse, mul, neg, sub
 
 _LN_2 = math.log(2.0)
 
@@ -144,6 +145,10 @@ class Logistic(Elementwise):
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         return scalars.logistic(w, x)
+    def composed(self, x: Any, **params: Any) -> Any:
+        if aval_of(x).dtype not in (np.float32, np.float64):
+            return self.bind(x, **params)
+        return div(1.0, add(1.0, exp(neg(x))))
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(out, sub(1.0, out)))

@@ -64,9 +64,9 @@ class Round(Piecewise):
         is_even = rounding_method is RoundingMethod.TO_NEAREST_EVEN
         return np.rint if is_even else _away_from_zero
 
-    def fused(self, x: Any, *, rounding_method: RoundingMethod) -> str | None:
+    def fused(self, x: Any, *, rounding_method: RoundingMethod) -> str:
         is_even = rounding_method is RoundingMethod.TO_NEAREST_EVEN
-        return f"round_even_{dtype_name(x.dtype)}" if is_even else None
+        return f"round_{'even' if is_even else 'away'}_{dtype_name(x.dtype)}"
 
     def lower(self, b: Builder, out: Any, x: Value, *, rounding_method: RoundingMethod) -> Value:
         even = rounding_method is RoundingMethod.TO_NEAREST_EVEN

@@ -145,6 +145,7 @@ class Logistic(Elementwise):
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         return scalars.logistic(w, x)
+
     def composed(self, x: Any, **params: Any) -> Any:
         if aval_of(x).dtype not in (np.float32, np.float64):
             return self.bind(x, **params)

@@ -236,6 +236,7 @@ def _program(avals: Sequence[Any], log_space: bool) -> Jaxpr:
 def _drawn_natively(keys: Any, a: Any, *, log_space: bool) -> Any:
     out = np.empty(a.shape, np.float32)
     rows = max(keys.size, 1), -1 if a.size else 0
+    assert _native is not None, "the kernel is chosen where it is compiled"
     _native.draw_gamma(keys.reshape(-1), a.reshape(rows), out.reshape(rows), log_space)
     return out
 

@@ -67,7 +67,7 @@ def _out_of_range(values: np.ndarray[Any, Any] | None, largest: float, exactly: 
         return ""
     slack = 0.0 if exactly else _rounding(values)
     numbers = values if values.dtype.kind in "fiub" else values.astype(np.float32)
-    low, high = [f.reduce(numbers, axis=None) for f in (np.fmin, np.fmax)]
+    low, high = [float(f.reduce(numbers, axis=None)) for f in (np.fmin, np.fmax)]
     is_outside = low < -slack or high > largest + slack
     return f"an array of numbers from {low} to {high}" if is_outside else ""
 

@@ -115,7 +115,7 @@ def test_errors() -> None:
     for key, value in ((k, k[:, :3]), (k[:1], k[:1]), (k[0], k[0]), (k[..., :4], k[..., :4])):
         with pytest.raises(ValueError, match="all without B"):
             attention(q, key, value)
-    with pytest.raises(ValueError, match="or a multiple"):
+    with pytest.raises(ValueError, match="must be a multiple"):
         attention(q[:, :, :3], k, k)
     with pytest.raises(ValueError, match="equal dtypes"):
         attention(q, k, k.astype("bfloat16"))

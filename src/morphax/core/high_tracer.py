@@ -57,11 +57,11 @@ class HighTracer(Tracer):
         return value.fget(self) if type(value) is aval_property else value
 
     @property
-    def _trace(self) -> Trace:
+    def _trace(self) -> Trace:  # type: ignore[override]
         return self.content._trace
 
     @property
-    def aval(self) -> Any:  # type: ignore[override]
+    def aval(self) -> Any:
         """The type of the value."""
         aval = self.content.aval
         return aval.aval if type(aval) is AvalQDD else aval

@@ -228,3 +228,12 @@ def test_a_function_of_no_operands() -> None:
     """Its program takes nothing and returns nothing, which must still be a program."""
     for _ in range(3):
         assert jnp.atleast_2d() == jnp.atleast_3d() == []
+
+
+def test_scalars_are_constants_of_a_loop_that_numpy_runs() -> None:
+    """What stands in for the loop takes operands only."""
+    exponents = jnp.array([1, 2, 5])
+    for base in (2, np.int32(2), True, np.uint8(2)):
+        for _ in range(3):
+            np.testing.assert_array_equal(base**exponents, int(base) ** np.array([1, 2, 5]))
+    np.testing.assert_array_equal(jnp.gcd(np.int32(4), jnp.array([6, 8])), [2, 4])

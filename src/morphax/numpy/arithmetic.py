@@ -256,7 +256,7 @@ def power(x1: Any, x2: Any, /) -> Any:
         return lax.integer_pow(convert(base, _INT32) if _is_bool(base) else base, exponent)
     x, y = promoted("power", x1, x2)
     if not _is(x, np.inexact):
-        return _integer_power(x, y)
+        return _integer_power(as_array("power", x), as_array("power", y))
     result = lax.pow(x, y)
     if not result.aval.weak_type:
         return result

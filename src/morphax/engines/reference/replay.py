@@ -228,7 +228,8 @@ def _program(
     except ConcretizationTypeError:
         # It looks at a number after all, of those in a list say, and does so itself.
         return None
-    if in_place_of_loops is not None:
+    # It takes operands only: scalars of NumPy are constants of the program.
+    if in_place_of_loops is not None and len(avals) == len(args) and not kwargs:
         return KernelCall(
             partial(in_place_of_loops, jaxpr.out_avals[0].dtype), jaxpr.out_avals, None
         )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from morphax.lax.contraction.dot import batch_matmul, dot, dot_general
+from morphax.lax.contraction.products import batch_matmul, dot, dot_general
 
 from .op_case import ALL, FLOATS, INTEGERS, NUMBERS, OpCase, Operand
 

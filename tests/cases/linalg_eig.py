@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from morphax import lax
-from morphax.lax.contraction.dot import batch_matmul
+from morphax.lax.contraction.products import batch_matmul
 from morphax.lax.linalg.linear_systems import solved
 
 from .op_case import OpCase, Operand

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.linalg.lapack
 
 from morphax import lax
-from morphax.lax.contraction.dot import batch_matmul
+from morphax.lax.contraction.products import batch_matmul
 
 from .op_case import OpCase, Operand
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from morphax import lax
-from morphax.lax.contraction.dot import batch_matmul
+from morphax.lax.contraction.products import batch_matmul
 
 from .op_case import OpCase, Operand
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from morphax import default_matmul_precision, enable_x64, grad, jit, lax, make_jaxpr
-from morphax.lax.contraction.dot import batch_matmul, dot, dot_general
 from morphax.lax.contraction.matrix_products import product_dtype
 from morphax.lax.contraction.precision import DotAlgorithm, DotAlgorithmPreset, Precision
+from morphax.lax.contraction.products import batch_matmul, dot, dot_general
 from tests.lax.engines import array, check_engines_agree
 
 PLAIN = (((1,), (0,)), ((), ()))

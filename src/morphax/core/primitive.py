@@ -19,17 +19,15 @@ keyword arguments:
                      alone, or `None`.  Optional: decides once what `evaluate` decides each time.
 `fused`              avals, params → the name of the compiled operation that gives the same bits, as
                      one step of a chain of operations (`engines/reference/fusion.py`), or `None`.
-`moves`              Whether each element of the results is one of the operands', and which one
-                     depends on avals and params alone (`engines/reference/small_programs.py`).
+`moves`              Whether each element of the results is one of the operands', which one by avals
+                     and params alone (`engines/reference/small_programs.py`).
 `folds`              aval, params → ``"fold"``, ``"accumulate"`` or ``"accumulate_wide"`` (in twice
                      the precision), the name of the operation that combines elements, and the axes
                      along which; for programs on few numbers.
-`composed`           operands, params → the result by other primitives, with the bits of the kernel:
-                     what programs that eager mode replays have instead.
+`composed`           operands, params → the result by other primitives, to the bit: for replays.
 `execute`            Arrays → Array(s), if eager mode should not use `evaluate` (programs, say).
 `lower`              StableHLO: a builder, the result's aval(s), operand values → result value(s).
-`to_loops`           Loop programs (`engines.loops`): a builder, the result's aval(s), operand
-                     values → result value(s).  Optional: without it, there is no C code.
+`to_loops`           The same for loop programs (`engines.loops`).  Optional: for C code.
 `jvp`                primals, tangents (`Zero` where known to be zero) → result, tangent of it.
                      Or `linear = True`: linear in all operands together, so the rule is `bind`.
 `transpose`          cotangent(s) of the result(s), operands (`UndefinedPrimal` where linear) →
@@ -208,7 +206,7 @@ class Primitive:
     key_use: ClassVar[str] = "moves"
     # How it is put together of programs, a `control.bodies.wiring.Wiring`.
     wiring: ClassVar[Any] = None
-    # Whether operands may be of types that users define: then there is the rule `to_lojax`.
+    # Operands may be of types that users define: then there is the rule `to_lojax`.
     takes_high_types: ClassVar[bool] = False
     # Whether it is there to be transposed only: nothing can compute it.
     only_transposed: ClassVar[bool] = False

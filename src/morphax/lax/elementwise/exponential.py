@@ -10,7 +10,6 @@ import numpy as np
 
 from ...core import aval_of
 from ...engines import loops
-from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
 from ..ground.families import ComputedWide, Elementwise
@@ -144,7 +143,7 @@ class Logistic(Elementwise):
         return _real_logistic if x.dtype.kind == "f" else super().kernel(x, **params)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        return scalars.logistic(w, x)
+        return loops.scalars.logistic(w, x)
 
     def composed(self, x: Any, **params: Any) -> Any:
         if aval_of(x).dtype not in (np.float32, np.float64):

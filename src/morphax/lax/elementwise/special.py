@@ -14,7 +14,6 @@ import numpy as np
 
 from ...core import not_differentiable
 from ...engines import loops
-from ...engines.loops import special
 from ...engines.reference.fusion import dtype_name, single_operation
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
@@ -97,7 +96,7 @@ class ErfInv(CompiledInFloat32):
     stablehlo = "chlo.erf_inv"
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        return special.inverse_erf(w, x)
+        return loops.special.inverse_erf(w, x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(1 / _SLOPE_OF_ERF, exp(square(out))))
@@ -145,7 +144,7 @@ class Digamma(SpecialFunction):
         return _undefined_at_zero(b, b.op("chlo.digamma", out, x), x)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        return special.in_float64(w, special.digamma, x)
+        return loops.special.in_float64(w, loops.special.digamma, x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, polygamma(1.0, x))
@@ -157,7 +156,6 @@ class Digamma(SpecialFunction):
 
 
 def _zeta(x: Any, q: Any) -> Any:
-    from scipy import special
 
     half = x / 2
     is_whole, is_even = x == np.floor(x), half == np.floor(half)
@@ -167,10 +165,10 @@ def _zeta(x: Any, q: Any) -> Any:
     )
     is_below = (q < 0) & ~pole & is_whole
     start = np.where(is_below, q - np.floor(q), np.where(pole, 1, q))
-    value = np.where(pole | (x == 1), np.inf, special.zeta(x, start))
+    value = np.where(pole | (x == 1), np.inf, loops.special.zeta(x, start))
     if is_below.any():
         n, end = [np.where(is_below, v, 1) for v in (np.ceil(q) - q, 1 - q)]
-        below = special.zeta(x, n) - special.zeta(x, end)
+        below = loops.special.zeta(x, n) - loops.special.zeta(x, end)
         value = np.where(is_below & (x > 1), value + np.where(is_even, below, -below), value)
     return np.where(undefined, np.nan, value).astype(x.dtype)
 
@@ -216,7 +214,7 @@ class Zeta(SpecialFunction):
         return _lower_zeta(b, out, x, q)[0]
 
     def scalar(self, w: loops.Writer, x: loops.Operand, q: loops.Operand) -> loops.Operand:
-        return special.zeta(w, x, q)
+        return loops.special.zeta(w, x, q)
 
     d_x = not_differentiable("∂ζ/∂x has no closed form in the primitives")
 
@@ -262,7 +260,7 @@ class Polygamma(SpecialFunction):
         return is_below, b.op("stablehlo.select", out, is_even, negative, value)
 
     def scalar(self, w: loops.Writer, m: loops.Operand, x: loops.Operand) -> loops.Operand:
-        return special.polygamma(w, m, x)
+        return loops.special.polygamma(w, m, x)
 
     d_x = not_differentiable("the order m is a whole number")
 

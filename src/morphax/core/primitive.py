@@ -19,8 +19,7 @@ keyword arguments:
                      alone, or `None`.  Optional: decides once what `evaluate` decides each time.
 `fused`              avals, params → the name of the compiled operation that gives the same bits, as
                      one step of a chain of operations (`engines/reference/fusion.py`), or `None`.
-`moves`              Whether each element of the results is one of the operands', which one by avals
-                     and params alone (`engines/reference/small_programs.py`).
+`moves`              Whether results consist of elements of operands, chosen by avals and params.
 `folds`              aval, params → ``"fold"``, ``"accumulate"`` or ``"accumulate_wide"`` (in twice
                      the precision), the name of the operation that combines elements, and the axes
                      along which; for programs on few numbers.

@@ -156,6 +156,7 @@ class Digamma(SpecialFunction):
 
 
 def _zeta(x: Any, q: Any) -> Any:
+    from scipy import special
 
     half = x / 2
     is_whole, is_even = x == np.floor(x), half == np.floor(half)
@@ -165,10 +166,10 @@ def _zeta(x: Any, q: Any) -> Any:
     )
     is_below = (q < 0) & ~pole & is_whole
     start = np.where(is_below, q - np.floor(q), np.where(pole, 1, q))
-    value = np.where(pole | (x == 1), np.inf, loops.special.zeta(x, start))
+    value = np.where(pole | (x == 1), np.inf, special.zeta(x, start))
     if is_below.any():
         n, end = [np.where(is_below, v, 1) for v in (np.ceil(q) - q, 1 - q)]
-        below = loops.special.zeta(x, n) - loops.special.zeta(x, end)
+        below = special.zeta(x, n) - special.zeta(x, end)
         value = np.where(is_below & (x > 1), value + np.where(is_even, below, -below), value)
     return np.where(undefined, np.nan, value).astype(x.dtype)
 

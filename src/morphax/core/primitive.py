@@ -1,8 +1,7 @@
 """The contract of a primitive: one final class, its rules side by side.
 
-A primitive is an operation that transformations know.  Each is a subclass of `Primitive` with one
-instance; `bind` applies it in the current trace.  The rules, all called with the parameters as
-keyword arguments:
+A primitive is an operation that transformations know: a subclass of `Primitive` with one instance,
+which `bind` applies in the current trace.  The rules, called with parameters as keyword arguments:
 
 ===================  ===============================================================================
 `abstract_eval`      avals of the operands → aval of the result (a list if `multiple_results`).
@@ -211,8 +210,7 @@ class Primitive:
     only_transposed: ClassVar[bool] = False
     # Whether its rules say themselves how results are on a mesh, as those with programs do.
     typed_on_mesh: ClassVar[bool] = False
-    # Which elements of operands an element of the result is made of: those at its own place
-    # ("alike"), one that lies "elsewhere"; any number if left out (`engines.xla.fusion_cuts`).
+    # Elements are made of those in their place ("alike"), of one "elsewhere", or of any (`None`).
     reads: ClassVar[str | None] = None
     # Whether result i is of operand i alone, so that operands may vary over different mesh axes.
     separate: ClassVar[bool] = False
@@ -287,7 +285,7 @@ class Primitive:
 
 
 class NoResults(Primitive):
-    """Base of operations that have operands and no results: they are there for their effects.
+    """Base of operations without results, which are there for their effects.
 
     A derivative passes them by, for the primal program has them.  A batch is acted upon as a whole.
     """
@@ -318,8 +316,7 @@ class NoResults(Primitive):
 
 Inferred = tuple[tuple[AbstractValue, ...], Effects]
 
-# Stands for the results of an operation whose operands vary over different axes of a mesh: they
-# must be cast first, see `core.varying`.
+# The results of an operation whose operands vary over different mesh axes, and are cast first.
 operands_differ: Final[tuple[AbstractValue, ...]] = (AbstractValue(),)
 
 

@@ -21,7 +21,6 @@ from ...core import (
     without_references,
 )
 from ...engines import loops
-from ...engines.loops import control
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.elementwise.selection import select_n
@@ -102,7 +101,7 @@ class Cond(HasBodies):
         branches: tuple[Jaxpr, ...],
     ) -> list[loops.Value]:
         given = list(map(b.settled, operands))
-        return control.chosen(
+        return loops.control.chosen(
             b, outs, index, [partial(b.inline, branch, *given) for branch in branches]
         )
 

@@ -33,7 +33,6 @@ from ...core import (
 )
 from ...core.partition import selected
 from ...engines import loops
-from ...engines.loops import control
 from ...engines.reference.eager import as_array
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.ground.linear_structure import add_tangents, instantiate, zeros
@@ -108,7 +107,7 @@ class Scan(HasBodies):
         self, b: loops.Builder, outs: Sequence[Any], *operands: loops.Value, **params: Param
     ) -> list[loops.Value]:
         consts, carry, xs = self.wiring.parts(operands, params).values()
-        return control.repeated(b, params, consts, carry, xs, outs[len(carry) :])
+        return loops.control.repeated(b, params, consts, carry, xs, outs[len(carry) :])
 
     def linearize(
         self, avals: Sequence[Any], active: tuple[bool, ...], params: dict[str, Param]

@@ -25,7 +25,6 @@ from ...core import (
     without_references,
 )
 from ...engines import loops
-from ...engines.loops import control
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.elementwise.selection import select_n
 from ...lax.ground.linear_structure import broadcast_in_dim_p
@@ -147,7 +146,7 @@ class Loops(HasBodies):
         cond_consts, body_consts, carry = [
             list(map(b.settled, role)) for role in self.wiring.parts(operands, params).values()
         ]
-        return control.repeated_while(
+        return loops.control.repeated_while(
             b,
             lambda values: b.inline(params["cond_jaxpr"], *cond_consts, *values),
             lambda values: b.inline(params["body_jaxpr"], *body_consts, *values),

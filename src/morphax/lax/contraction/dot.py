@@ -17,7 +17,6 @@ import numpy as np
 from ... import dtypes
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
 from ...engines import loops
-from ...engines.loops import contraction
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -154,7 +153,7 @@ class DotGeneral(Primitive):
         dimension_numbers: Any,
         **_: Any,
     ) -> loops.Value:
-        return contraction.contracted(b, out, x, y, *dimension_numbers)
+        return loops.contraction.contracted(b, out, x, y, *dimension_numbers)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return bilinear_jvp(self, primals, tangents, params)

@@ -14,7 +14,6 @@ import numpy as np
 from ...core import is_undefined_primal
 from ...dtypes.numbers import bounds
 from ...engines import loops
-from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Elementwise, LinearElementwise, compare, expanded, unbroadcast
 from ..ground.kinds import NUMBER, REAL
@@ -186,7 +185,7 @@ class Div(Elementwise):
         return np.divide if kernel is _quotient and avals[0].dtype.kind == "f" else kernel
 
     def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
-        return scalars.quotient(w, x, y)
+        return loops.scalars.quotient(w, x, y)
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         return div(t, y)
@@ -218,7 +217,7 @@ class Rem(Elementwise):
         return _lowered_division(super().lower, b, out, x, y, lambda x: x)
 
     def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
-        return scalars.remainder(w, x, y)
+        return loops.scalars.remainder(w, x, y)
 
     def d_x(self, t: Any, x: Any, y: Any, out: Any) -> Any:
         return t

@@ -13,7 +13,6 @@ import numpy as np
 
 from ... import dtypes
 from ...engines import loops
-from ...engines.loops import scalars
 from ..ground.families import Bitwise
 from ..ground.kinds import INTEGER
 from ..ground.narrow import widened
@@ -83,7 +82,7 @@ class Shift(Bitwise):
         return np.asarray(shifted.astype(working)).view(x.dtype)
 
     def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
-        return scalars.shifted(w, self.name, x, y)
+        return loops.scalars.shifted(w, self.name, x, y)
 
 
 @final

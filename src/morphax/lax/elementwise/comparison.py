@@ -13,7 +13,6 @@ from typing import Any, ClassVar, final
 import numpy as np
 
 from ...engines import loops
-from ...engines.loops import scalars
 from ...engines.xla.literals import held_as_key_data, physical_aval
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Predicate, compare, expanded
@@ -145,7 +144,7 @@ class TotalOrderComparison(Comparison):
         return type(self).numpy(total_order_key(x), total_order_key(y))
 
     def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
-        keys = scalars.ordered_bits(w, x), scalars.ordered_bits(w, y)
+        keys = loops.scalars.ordered_bits(w, x), loops.scalars.ordered_bits(w, y)
         return w.op(self.direction.lower(), *keys)
 
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:

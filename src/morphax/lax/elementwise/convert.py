@@ -30,7 +30,6 @@ from ...core import (
 )
 from ...dtypes.numbers import host_scalar
 from ...engines import loops
-from ...engines.loops import bits, scalars
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.compiled import part
@@ -127,7 +126,7 @@ class ConvertElementType(Primitive):
         dtype = b.dtype_of(out)
         if dtype == x.dtype:
             return x
-        return b.elementwise(out, lambda v: scalars.converted(b.writer, v, dtype), x)
+        return b.elementwise(out, lambda v: loops.scalars.converted(b.writer, v, dtype), x)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         out = self.bind(*primals, **params)
@@ -214,7 +213,7 @@ class BitcastConvertType(Primitive):
         return b.bitcast(x, out)
 
     def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, **_: Any) -> loops.Value:
-        return x if b.dtype_of(out) == x.dtype else bits.reinterpreted(b, out, x)
+        return x if b.dtype_of(out) == x.dtype else loops.bits.reinterpreted(b, out, x)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return without_derivative(self, primals, params)

@@ -9,7 +9,6 @@ from typing import Any, final
 import numpy as np
 
 from ...engines import loops
-from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
 from ..ground.families import ComputedWide, Elementwise
@@ -143,7 +142,7 @@ class Logistic(Elementwise):
         return _real_logistic if x.dtype.kind == "f" else super().kernel(x, **params)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        return scalars.logistic(w, x)
+        return loops.scalars.logistic(w, x)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, mul(out, sub(1.0, out)))

@@ -8,7 +8,6 @@ import numpy as np
 
 from ... import dtypes
 from ...engines import loops
-from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Piecewise, expanded
 from ..ground.kinds import INTEGER
@@ -45,8 +44,8 @@ class PopulationCount(_CountOfBits):
         return np.bitwise_count(_magnitude(x)).astype(x.dtype)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        bits = w.bitcast(x, scalars.unsigned(x.dtype))
-        return w.bitcast(scalars.count_of_bits(w, bits), x.dtype)
+        bits = w.bitcast(x, loops.scalars.unsigned(x.dtype))
+        return w.bitcast(loops.scalars.count_of_bits(w, bits), x.dtype)
 
 
 @final
@@ -64,8 +63,8 @@ class CountLeadingZeros(_CountOfBits):
         return (bits - np.bitwise_count(smeared)).astype(x.dtype)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        bits = w.bitcast(x, scalars.unsigned(x.dtype))
-        return w.bitcast(scalars.count_of_leading_zeros(w, bits), x.dtype)
+        bits = w.bitcast(x, loops.scalars.unsigned(x.dtype))
+        return w.bitcast(loops.scalars.count_of_leading_zeros(w, bits), x.dtype)
 
 
 @final
@@ -93,7 +92,7 @@ class MulHi(Piecewise):
         return b.op("stablehlo.convert", out, shifted)
 
     def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
-        return scalars.high_half(w, x, y)
+        return loops.scalars.high_half(w, x, y)
 
 
 def _is_unsigned(dtype: Any) -> bool:

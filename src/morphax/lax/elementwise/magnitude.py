@@ -8,7 +8,6 @@ import numpy as np
 
 from ...core import not_differentiable
 from ...engines import loops
-from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import Elementwise, Piecewise
 from ..ground.kinds import COMPLEX, FLOATING, NUMBER, SIGNED
@@ -75,7 +74,7 @@ class Sign(Piecewise):
         return b.elementwise("stablehlo.minimum", out, x, b.full(1, out))
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        return scalars.sign(w, x)
+        return loops.scalars.sign(w, x)
 
 
 @final
@@ -91,7 +90,7 @@ class NextAfter(Elementwise):
         return np.where(x == y, y, np.nextafter(x, y))
 
     def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
-        return scalars.next_after(w, x, y)
+        return loops.scalars.next_after(w, x, y)
 
 
 abs_p = Abs()

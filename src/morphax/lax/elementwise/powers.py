@@ -9,7 +9,6 @@ import numpy as np
 
 from ...core import ShapedArray, like
 from ...engines import loops
-from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..ground.accuracy import check_accuracy
@@ -111,7 +110,7 @@ class IntegerPow(Elementwise):
         return super().jvp(primals, tangents, y=y)
 
     def scalar(self, w: loops.Writer, x: loops.Operand, *, y: int) -> loops.Operand:
-        return scalars.power_of_integer(w, x, y)
+        return loops.scalars.power_of_integer(w, x, y)
 
     def d_x(self, t: Any, x: Any, out: Any, *, y: int) -> Any:
         if y == 1:

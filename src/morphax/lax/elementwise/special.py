@@ -14,7 +14,6 @@ import numpy as np
 
 from ...core import not_differentiable
 from ...engines import loops
-from ...engines.loops import special
 from ...engines.reference.fusion import dtype_name, single_operation
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
@@ -97,7 +96,7 @@ class ErfInv(CompiledInFloat32):
     stablehlo = "chlo.erf_inv"
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        return special.inverse_erf(w, x)
+        return loops.special.inverse_erf(w, x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, mul(1 / _SLOPE_OF_ERF, exp(square(out))))
@@ -145,7 +144,7 @@ class Digamma(SpecialFunction):
         return _undefined_at_zero(b, b.op("chlo.digamma", out, x), x)
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
-        return special.in_float64(w, special.digamma, x)
+        return loops.special.in_float64(w, loops.special.digamma, x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, polygamma(1.0, x))
@@ -173,7 +172,7 @@ class Zeta(SpecialFunction):
     stablehlo = "chlo.zeta"
 
     def scalar(self, w: loops.Writer, x: loops.Operand, q: loops.Operand) -> loops.Operand:
-        return special.zeta(w, x, q)
+        return loops.special.zeta(w, x, q)
 
     d_x = not_differentiable("∂ζ/∂x has no closed form in the primitives")
 
@@ -205,7 +204,7 @@ class Polygamma(SpecialFunction):
         return _undefined_at_zero(b, b.op("chlo.polygamma", out, m, x), at_pole)
 
     def scalar(self, w: loops.Writer, m: loops.Operand, x: loops.Operand) -> loops.Operand:
-        return special.polygamma(w, m, x)
+        return loops.special.polygamma(w, m, x)
 
     d_x = not_differentiable("the order m is a whole number")
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from ... import dtypes
 from ...engines import loops
-from ...engines.loops import special
 
 FLOAT64 = np.dtype(np.float64)
 
@@ -86,10 +85,10 @@ class LoopNotation:
         return self.op("pow", x, y)
 
     def erf_inv(self, x: Any) -> Computed:
-        return Computed(self, special.inverse_erf(self.writer, self._scalar(x)))
+        return Computed(self, loops.special.inverse_erf(self.writer, self._scalar(x)))
 
     def digamma(self, x: Any) -> Computed:
-        return Computed(self, special.digamma(self.writer, self._scalar(x)))
+        return Computed(self, loops.special.digamma(self.writer, self._scalar(x)))
 
     def where(self, condition: Any, x: Any, y: Any) -> Computed:
         choices = self._scalar(x), self._scalar(y)

@@ -25,7 +25,6 @@ from ...core import (
     same_axes,
 )
 from ...engines import loops
-from ...engines.loops import joining
 from ...engines.reference.replay import replayed
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -70,8 +69,8 @@ class DynamicSlice(Primitive):
     def to_loops(
         self, b: loops.Builder, out: Any, x: loops.Value, *starts: loops.Value, slice_sizes: Any
     ) -> loops.Value:
-        places = joining.limited_starts(b, starts, x.shape, slice_sizes)
-        return joining.block_of(b, b.settled(x), places, slice_sizes)
+        places = loops.joining.limited_starts(b, starts, x.shape, slice_sizes)
+        return loops.joining.block_of(b, b.settled(x), places, slice_sizes)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, slice_sizes: Any) -> Any:
         out = self.bind(*primals, slice_sizes=slice_sizes)
@@ -147,8 +146,8 @@ class DynamicUpdateSlice(Primitive):
         update: loops.Value,
         *starts: loops.Value,
     ) -> loops.Value:
-        places = joining.limited_starts(b, starts, x.shape, update.shape)
-        return joining.with_block(b, x, update, places)
+        places = loops.joining.limited_starts(b, starts, x.shape, update.shape)
+        return loops.joining.with_block(b, x, update, places)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         out = self.bind(*primals)

@@ -14,7 +14,6 @@ from ... import dtypes
 from ...core.dims import min_dim
 from ...dtypes.numbers import as_bits
 from ...engines import loops
-from ...engines.loops import indexing
 from ...engines.xla.stablehlo import Builder, Value
 from ...runtime.opaque import is_opaque
 from ..ground.dimension_numbers import GatherScatterMode
@@ -77,8 +76,8 @@ def gathered_in_loops(
     fill = None
     if mode is GatherScatterMode.FILL_OR_DROP:
         fill = b.writer.number(filler(fill_value, x.dtype), x.dtype)
-    windows = indexing.Windows.of(dimension_numbers, slice_sizes)
-    return indexing.gathered(b, out, x, indices, windows, fill)
+    windows = loops.indexing.Windows.of(dimension_numbers, slice_sizes)
+    return loops.indexing.gathered(b, out, x, indices, windows, fill)
 
 
 def filler(fill_value: Any, dtype: Any) -> Any:

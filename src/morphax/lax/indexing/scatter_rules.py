@@ -14,7 +14,6 @@ import numpy as np
 
 from ...core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, stage_closed
 from ...engines import loops
-from ...engines.loops import indexing
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.memo import memoize
 from ...util.messages import message
@@ -147,10 +146,10 @@ class Scattering(Primitive):
         **_: Any,
     ) -> loops.Value:
         sizes = slice_sizes_of_updates(x.shape, updates.shape, dimension_numbers)
-        windows = indexing.Windows.of(dimension_numbers, sizes)
-        combine = indexing.combination(b, update_jaxpr)
+        windows = loops.indexing.Windows.of(dimension_numbers, sizes)
+        combine = loops.indexing.combination(b, update_jaxpr)
         drops = mode is not GatherScatterMode.CLIP
-        return indexing.scattered(b, x, indices, updates, windows, combine, drops=drops)
+        return loops.indexing.scattered(b, x, indices, updates, windows, combine, drops=drops)
 
     def batch(
         self,

@@ -10,7 +10,6 @@ import numpy as np
 from ...core import aval_of
 from ...core.dims import Shape
 from ...engines import loops
-from ...engines.loops import linalg
 from ...engines.xla.library_calls import call_lapack, letter, nan_where_failed, transposed
 from ...engines.xla.stablehlo import Builder, Value
 from ..elementwise.arithmetic import add, mul
@@ -72,7 +71,7 @@ class Cholesky(MatrixOperation):
         return _lower_triangle(b, found)
 
     def to_loops(self, b: loops.Builder, out: Any, a: loops.Value, **_: Any) -> loops.Value:
-        return linalg.cholesky(b, out, a)
+        return loops.linalg.cholesky(b, out, a)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **_: Any) -> tuple[Any, Any]:
         """dL = L Φ(L⁻¹ dA L⁻ᴴ), where Φ takes the lower triangle and half of the diagonal."""

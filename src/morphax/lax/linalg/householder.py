@@ -13,7 +13,6 @@ import numpy as np
 from ...core import NoRule
 from ...core.dims import Shape, min_dim
 from ...engines import loops
-from ...engines.loops import householder as householder_loops
 from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -61,7 +60,7 @@ class Geqrf(MatrixOperation):
         return lower_geqrf(b, outs, values[0])
 
     def to_loops(self, b: loops.Builder, outs: Any, a: loops.Value, **_: Any) -> list[loops.Value]:
-        return householder_loops.geqrf(b, outs, a)
+        return loops.householder.geqrf(b, outs, a)
 
 
 @final
@@ -110,7 +109,7 @@ class HouseholderProduct(MatrixOperation):
     def to_loops(
         self, b: loops.Builder, out: Any, vectors: loops.Value, taus: loops.Value, **_: Any
     ) -> loops.Value:
-        return householder_loops.product(b, out, vectors, taus)
+        return loops.householder.product(b, out, vectors, taus)
 
 
 @final

@@ -15,7 +15,6 @@ import numpy as np
 from ...core import BatchAxes, aval_of, is_undefined_primal, is_zero
 from ...core.dims import Shape
 from ...engines import loops
-from ...engines.loops import linalg
 from ...engines.xla.library_calls import call_trsm, transposed
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
@@ -108,7 +107,7 @@ class SolveWithFactors(MatrixOperation):
     def to_loops(
         self, b: loops.Builder, out: Any, *operands: loops.Value, transpose_a: bool
     ) -> loops.Value:
-        return linalg.solved_with_factors(b, out, *operands[1:], transpose=transpose_a)
+        return loops.linalg.solved_with_factors(b, out, *operands[1:], transpose=transpose_a)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], *, transpose_a: bool

@@ -10,7 +10,6 @@ import numpy as np
 from ...core import Zero, aval_of, not_differentiable
 from ...core.dims import Shape, min_dim
 from ...engines import loops
-from ...engines.loops import linalg
 from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
@@ -90,7 +89,7 @@ class Lu(MatrixOperation):
         ]
 
     def to_loops(self, b: loops.Builder, outs: Any, a: loops.Value, **_: Any) -> list[loops.Value]:
-        return linalg.lu(b, outs, a)
+        return loops.linalg.lu(b, outs, a)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **_: Any
@@ -191,7 +190,7 @@ class LuPivotsToPermutation(MatrixOperation):
         return lower_permutation(b, out, values[0])
 
     def to_loops(self, b: loops.Builder, out: Any, pivots: loops.Value, **_: Any) -> loops.Value:
-        return linalg.permutation_of(b, out, pivots)
+        return loops.linalg.permutation_of(b, out, pivots)
 
 
 def lower_permutation(b: Builder, out: Any, pivots: Value) -> Value:

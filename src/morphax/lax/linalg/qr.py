@@ -11,7 +11,6 @@ import numpy as np
 from ...core import Zero, aval_of
 from ...core.dims import Shape, min_dim
 from ...engines import loops
-from ...engines.loops import householder as householder_loops
 from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ..elementwise.arithmetic import add, mul, sub
@@ -135,7 +134,7 @@ class Qr(MatrixOperation):
     ) -> list[loops.Value]:
         if pivoting:
             b.refuse("with exchanges of columns it has no form of loops")
-        return householder_loops.qr(b, outs, a)
+        return loops.householder.qr(b, outs, a)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any

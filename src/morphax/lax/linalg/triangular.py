@@ -10,7 +10,6 @@ import numpy as np
 from ...core import BatchAxes, aval_of, is_undefined_primal, is_zero
 from ...core.dims import Shape
 from ...engines import loops
-from ...engines.loops import linalg
 from ...engines.xla.library_calls import call_trsm, transposed
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -152,8 +151,8 @@ class TriangularSolve(MatrixOperation):
         unit_diagonal: bool,
         **_: Any,
     ) -> loops.Value:
-        how = linalg.Triangular(left_side, lower, transpose_a, unit_diagonal)
-        return linalg.triangular_solved(b, out, a, right, how)
+        how = loops.linalg.Triangular(left_side, lower, transpose_a, unit_diagonal)
+        return loops.linalg.triangular_solved(b, out, a, right, how)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any

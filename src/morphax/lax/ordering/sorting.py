@@ -24,7 +24,6 @@ from ...core import (
     same_axes,
 )
 from ...engines import loops
-from ...engines.loops import joining, ordering, scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.comparison import total_order_key
@@ -136,8 +135,8 @@ class Sort(Primitive):
         num_keys: int,
         **_: Any,
     ) -> list[loops.Value]:
-        precedes = ordering.precedes_by_keys(b, num_keys)
-        return ordering.sorted_along(b, operands, dimension, precedes)
+        precedes = loops.ordering.precedes_by_keys(b, num_keys)
+        return loops.ordering.sorted_along(b, operands, dimension, precedes)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], *, dimension: int, **params: Any
@@ -239,12 +238,12 @@ class TopK(Primitive):
         self, b: loops.Builder, outs: Any, x: loops.Value, *, k: int, axis: int
     ) -> list[loops.Value]:
         w = b.writer
-        places = joining.counted(b, like(shape=x.shape, dtype=np.int32), axis)
+        places = loops.joining.counted(b, like(shape=x.shape, dtype=np.int32), axis)
 
         def precedes(xs: Sequence[loops.Operand], ys: Sequence[loops.Operand]) -> loops.Operand:
-            return w.op("gt", *[scalars.ordered_bits(w, v) for v in (xs[0], ys[0])])
+            return w.op("gt", *[loops.scalars.ordered_bits(w, v) for v in (xs[0], ys[0])])
 
-        ordered = ordering.sorted_along(b, [x, places], axis, precedes)
+        ordered = loops.ordering.sorted_along(b, [x, places], axis, precedes)
         return [b.part(v, axis, 0, out.shape) for v, out in zip(ordered, outs, strict=True)]
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], *, k: int, axis: int) -> Any:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from ...engines import loops
-from ...engines.loops import scalars
 from .threefry import encrypt_scalars
 
 _UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
 _COST = 100
 
-Words = tuple[loops.Operand, loops.Operand]
+Words: TypeAlias = "tuple[loops.Operand, loops.Operand]"
 
 
 def _halves(w: loops.Writer, pair: loops.Operand) -> Words:
@@ -41,7 +40,7 @@ def key_of_seed(b: loops.Builder, out: Any, seeds: loops.Value) -> loops.Value:
 
     def key(seed: loops.Operand) -> loops.Operand:
         narrow = _UINT64 if seed.dtype.itemsize == 8 else _UINT32
-        return b.writer.convert(scalars.converted(b.writer, seed, narrow), _UINT64)
+        return b.writer.convert(loops.scalars.converted(b.writer, seed, narrow), _UINT64)
 
     return b.elementwise(out, key, seeds)
 

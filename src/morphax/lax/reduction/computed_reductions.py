@@ -29,7 +29,6 @@ from ...core import (
     without_axes,
 )
 from ...engines import loops
-from ...engines.loops import windows
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
 from ...util.messages import message
@@ -177,8 +176,8 @@ class Reduce(ComputedReduction):
     def to_loops(
         self, b: loops.Builder, outs: Any, *values: loops.Value, jaxpr: Jaxpr, dimensions: Any
     ) -> list[loops.Value]:
-        combine = windows.by_program(b, jaxpr)
-        return windows.computed_reduction(b, outs, *halves(values), dimensions, combine)
+        combine = loops.windows.by_program(b, jaxpr)
+        return loops.windows.computed_reduction(b, outs, *halves(values), dimensions, combine)
 
     def combined(
         self, combine: Combine, operands: Sequence[Any], starts: Sequence[Any], *, dimensions: Any

@@ -30,7 +30,6 @@ from ...core import (
     stage,
 )
 from ...engines import loops
-from ...engines.loops import scalars
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.memo import memoize
 from ...util.messages import message
@@ -259,7 +258,7 @@ class CumLogSumExp(Cumulative):
     def combined_scalars(
         self, w: loops.Writer, x: loops.Operand, y: loops.Operand
     ) -> loops.Operand:
-        return scalars.log_of_sum(w, x, y)
+        return loops.scalars.log_of_sum(w, x, y)
 
     def kernel(self, x: Any, *, axis: int, reverse: bool) -> Callable[..., Any] | None:
         return None if x.dtype.kind == "c" else super().kernel(x, axis=axis, reverse=reverse)

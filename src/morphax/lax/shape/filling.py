@@ -30,7 +30,6 @@ from ...core.partition_spec import PartitionSpec
 from ...core.values import computed
 from ...dtypes.numbers import host_scalar
 from ...engines import loops
-from ...engines.loops import joining
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...runtime.named_sharding import NamedSharding
@@ -92,7 +91,7 @@ class Iota(Nullary):
         return b.iota(out, dimension)
 
     def to_loops(self, b: loops.Builder, out: Any, *, dimension: Any, **_: Any) -> loops.Value:
-        return joining.counted(b, out, dimension)
+        return loops.joining.counted(b, out, dimension)
 
 
 @final

@@ -23,7 +23,6 @@ from ...core import (
     same_axes,
 )
 from ...engines import loops
-from ...engines.loops import joining as loop_joining
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -67,7 +66,7 @@ class Concatenate(Primitive):
         return _concatenated(b, out, operands, dimension)
 
     def to_loops(self, b: loops.Builder, out: Any, *xs: loops.Value, dimension: Any) -> loops.Value:
-        return loop_joining.concatenated(b, out, xs, dimension)
+        return loops.joining.concatenated(b, out, xs, dimension)
 
     def transpose(self, ct: Any, *operands: Any, dimension: Any) -> list[Any]:
         sizes = tuple([aval_of(x).shape[dimension] for x in operands])
@@ -175,7 +174,7 @@ class Stack(Primitive):
         return _concatenated(b, out, [b.reshape(x, part) for x in operands], axis)
 
     def to_loops(self, b: loops.Builder, out: Any, *xs: loops.Value, axis: Any) -> loops.Value:
-        return loop_joining.stacked(b, out, xs, axis)
+        return loops.joining.stacked(b, out, xs, axis)
 
     def transpose(self, ct: Any, *operands: Any, axis: Any) -> list[Any]:
         return _linear_parts(unstack_p.bind(ct, axis=axis), operands)

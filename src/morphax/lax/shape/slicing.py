@@ -24,7 +24,6 @@ from ...core import (
     same_axes,
 )
 from ...engines import loops
-from ...engines.loops import joining
 from ...engines.xla.annotations import whole_along
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -192,7 +191,7 @@ class Pad(Primitive):
         padding_config: Any,
     ) -> loops.Value:
         placements = list(map(padded_places, x.shape, padding_config))
-        return joining.padded(b, out, x, padding, placements)
+        return loops.joining.padded(b, out, x, padding, placements)
 
     def transpose(self, ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
         cts = [None, None]

@@ -9,7 +9,6 @@ import numpy as np
 
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, like, same_axes
 from ...engines import loops
-from ...engines.loops import joining as loop_joining
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -53,7 +52,7 @@ class Tile(Primitive):
         return b.reshape(b.broadcast(x, repeated, places), out)
 
     def to_loops(self, b: loops.Builder, out: Any, x: loops.Value, *, reps: Any) -> loops.Value:
-        return loop_joining.tiled(b, out, x, reps)
+        return loops.joining.tiled(b, out, x, reps)
 
     def transpose(self, ct: Any, x: Any, *, reps: Any) -> list[Any]:
         parts = reshape(ct, _interleaved(reps, x.aval.shape))

@@ -12,7 +12,6 @@ from typing import Any, final
 
 from ...core import AxisFlow, Jaxpr, Primitive, aval_of, frames_hidden, same_axes
 from ...engines import loops
-from ...engines.loops import windows
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise import selection
@@ -80,12 +79,12 @@ class ReduceWindow(ComputedReduction):
             ]
         axes = [w.sliding() for w in Window(**params).along(arrays[0].shape)]
         views = [
-            windows.windows_of(b, x, b.fusion.scalar(start), axes)
+            loops.windows.windows_of(b, x, b.fusion.scalar(start), axes)
             for x, start in zip(arrays, starts, strict=True)
         ]
         places = range(len(axes), 2 * len(axes))
-        combine = windows.by_program(b, jaxpr)
-        return windows.computed_reduction(b, outs, views, starts, places, combine)
+        combine = loops.windows.by_program(b, jaxpr)
+        return loops.windows.computed_reduction(b, outs, views, starts, places, combine)
 
     def combined(
         self,

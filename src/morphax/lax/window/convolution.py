@@ -21,7 +21,6 @@ import numpy as np
 from ... import dtypes
 from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
 from ...engines import loops
-from ...engines.loops import windows
 from ...engines.xla.annotations import whole_along
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import message
@@ -146,7 +145,7 @@ class ConvGeneralDilated(Primitive):
     ) -> loops.Value:
         axes = [w.sliding() for w in windows_of(x.shape, y.shape, **params)]
         groups = params["batch_group_count"], params["feature_group_count"]
-        return windows.convolved(b, out, x, y, axes, params["dimension_numbers"], groups)
+        return loops.windows.convolved(b, out, x, y, axes, params["dimension_numbers"], groups)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any) -> Any:
         return bilinear_jvp(self, primals, tangents, params)

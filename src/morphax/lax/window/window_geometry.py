@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, final
 
 from ...core.dims import max_dim
-from ...engines.loops import windows
+from ...engines import loops
 from ...util.messages import message
 from ..ground.axes import dilated, integer_pairs, integer_tuple, padded_places
 
@@ -56,11 +56,11 @@ class AxisWindow:
         own = (self.low, self.high, self.base_dilation - 1)
         return tuple([own if i == self.axis else (0, 0, 0) for i in range(rank)])
 
-    def sliding(self) -> windows.Sliding:
+    def sliding(self) -> loops.windows.Sliding:
         """The windows as loop programs have them."""
         config = self.low, self.high, self.base_dilation - 1
         padding = padded_places(self.length, config)
-        return windows.Sliding(self.count, self.size, self.stride, self.dilation, padding)
+        return loops.windows.Sliding(self.count, self.size, self.stride, self.dilation, padding)
 
     def places(self, position: int) -> tuple[int, int, int]:
         """Start, stop and step in the padded axis of the place number `position` of all windows."""

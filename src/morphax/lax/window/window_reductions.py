@@ -26,7 +26,6 @@ from ...core import (
 )
 from ...core.dims import is_negative, is_static
 from ...engines import loops
-from ...engines.loops import windows
 from ...engines.xla.stablehlo import Builder, Value, i64_array, i64_matrix
 from ..elementwise.comparison import ge_p, le_p
 from ..ground.axes import dilated
@@ -101,7 +100,7 @@ class MonoidWindows(Primitive):
         axes = [w.sliding() for w in Window(**params).along(x.shape)]
         if 0 in out.shape:
             return b.uniform(out.shape, identity)
-        view = windows.windows_of(b, x, identity, axes)
+        view = loops.windows.windows_of(b, x, identity, axes)
         return loops.reduced(b, out, view, range(x.ndim, 2 * x.ndim), operation, identity)
 
     def batch(

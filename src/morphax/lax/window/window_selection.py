@@ -28,7 +28,6 @@ from ...core import (
     same_axes,
 )
 from ...engines import loops
-from ...engines.loops import window_selection, windows
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -207,7 +206,7 @@ def _window(
 
 def _sliding(
     b: loops.Builder, x: loops.Value, *, select_prim: Primitive, **params: Any
-) -> tuple[list[windows.Sliding], loops.Operand, str]:
+) -> tuple[list[loops.windows.Sliding], loops.Operand, str]:
     """The windows, what loses against all elements, and what is better, in loop programs."""
     worst = b.writer.number(_worst(select_prim, x.dtype)[()], x.dtype)
     axes = [w.sliding() for w in _window(**params).along(x.shape)]
@@ -264,7 +263,7 @@ class SelectAndGatherAdd(WindowSelection):
         self, b: loops.Builder, out: Any, source: loops.Value, x: loops.Value, **params: Any
     ) -> loops.Value:
         how = _sliding(b, x, **params)
-        return window_selection.gathered_winners(b, out, source, x, *how)
+        return loops.window_selection.gathered_winners(b, out, source, x, *how)
 
     def transpose(self, ct: Any, t: Any, x: Any, **params: Any) -> list[Any]:
         assert is_undefined_primal(t), "the operation is linear in its first operand"
@@ -322,7 +321,7 @@ class SelectAndScatterAdd(WindowSelection):
         self, b: loops.Builder, out: Any, source: loops.Value, x: loops.Value, **params: Any
     ) -> loops.Value:
         how = _sliding(b, x, **params)
-        return window_selection.scattered_winners(b, out, source, x, *how)
+        return loops.window_selection.scattered_winners(b, out, source, x, *how)
 
     def transpose(self, ct: Any, source: Any, x: Any, **params: Any) -> list[Any]:
         assert is_undefined_primal(source), "the operation is linear in its first operand"

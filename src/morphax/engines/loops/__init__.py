@@ -1,7 +1,8 @@
 """Loop programs: jaxprs as loops over memory, from which C and machine code are written.
 
 Start with `program` (the language), then `values` and `fusion` (what is computed where), then
-`builder`, which the rules `to_loops` of primitives write with.  See docs/design/loop-programs.md.
+`builder`, which the rules `to_loops` of primitives write with.  All is loaded when it is first
+asked for.  See docs/design/loop-programs.md.
 """
 
 from __future__ import annotations
@@ -23,39 +24,28 @@ if TYPE_CHECKING:
     from . import special as special
     from . import window_selection as window_selection
     from . import windows as windows
-    from .builder import Builder, NotALoopProgram
-    from .operations import SIGNATURES, cost_of
-    from .program import BOOL, INDEX, ORIGIN, Index, LoopProgram, Operand
-    from .reductions import accumulated, place_of_extreme, reduced
-    from .translation import loop_program
-    from .values import Place, Value, row_major
-    from .writer import Writer
+    from .builder import Builder as Builder
+    from .builder import NotALoopProgram as NotALoopProgram
+    from .operations import SIGNATURES as SIGNATURES
+    from .operations import cost_of as cost_of
+    from .program import BOOL as BOOL
+    from .program import INDEX as INDEX
+    from .program import ORIGIN as ORIGIN
+    from .program import Index as Index
+    from .program import LoopProgram as LoopProgram
+    from .program import Operand as Operand
+    from .reductions import accumulated as accumulated
+    from .reductions import place_of_extreme as place_of_extreme
+    from .reductions import reduced as reduced
+    from .translation import loop_program as loop_program
+    from .values import Place as Place
+    from .values import Value as Value
+    from .values import row_major as row_major
+    from .writer import Writer as Writer
 
-__all__ = [
-    "BOOL",
-    "INDEX",
-    "ORIGIN",
-    "SIGNATURES",
-    "Builder",
-    "Index",
-    "LoopProgram",
-    "NotALoopProgram",
-    "Operand",
-    "Place",
-    "Value",
-    "Writer",
-    "accumulated",
-    "cost_of",
-    "loop_program",
-    "place_of_extreme",
-    "reduced",
-    "row_major",
-]
-
-# Tracing needs none of it: rules are asked for when a loop program is made.
 __getattr__, __dir__ = _on_demand(
     __name__,
-    [
+    (
         "bits",
         "contraction",
         "control",
@@ -68,14 +58,14 @@ __getattr__, __dir__ = _on_demand(
         "special",
         "window_selection",
         "windows",
-    ],
+    ),
     {
-        ".builder": ["Builder", "NotALoopProgram"],
-        ".operations": ["SIGNATURES", "cost_of"],
-        ".program": ["BOOL", "INDEX", "ORIGIN", "Index", "LoopProgram", "Operand"],
-        ".reductions": ["accumulated", "place_of_extreme", "reduced"],
-        ".translation": ["loop_program"],
-        ".values": ["Place", "Value", "row_major"],
-        ".writer": ["Writer"],
+        ".builder": ("Builder", "NotALoopProgram"),
+        ".operations": ("SIGNATURES", "cost_of"),
+        ".program": ("BOOL", "INDEX", "ORIGIN", "Index", "LoopProgram", "Operand"),
+        ".reductions": ("accumulated", "place_of_extreme", "reduced"),
+        ".translation": ("loop_program",),
+        ".values": ("Place", "Value", "row_major"),
+        ".writer": ("Writer",),
     },
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from .threefry import encrypt_scalars
 _UINT32, _UINT64 = np.dtype(np.uint32), np.dtype(np.uint64)
 _COST = 100
 
-Words = tuple[loops.Operand, loops.Operand]
+Words: TypeAlias = "tuple[loops.Operand, loops.Operand]"
 
 
 def _halves(w: loops.Writer, pair: loops.Operand) -> Words:

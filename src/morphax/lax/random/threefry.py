@@ -16,7 +16,7 @@ Reference: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 from numpy import add, bitwise_or, bitwise_xor, left_shift, right_shift
@@ -211,7 +211,7 @@ def _lower_loop(
     return results[1], results[2]
 
 
-Scalars = tuple[loops.Operand, loops.Operand]
+Scalars: TypeAlias = "tuple[loops.Operand, loops.Operand]"
 
 
 def encrypt_scalars(w: loops.Writer, keys: Scalars, pair: Scalars) -> Scalars:

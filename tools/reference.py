@@ -68,6 +68,7 @@ MODULES = (
     "morphax.experimental.buffer_callback",
     "morphax.experimental.checkify",
     "morphax.experimental.compute_on",
+    "morphax.experimental.hijax",
     "morphax.experimental.jet",
     "morphax.experimental.key_reuse",
     "morphax.experimental.layout",

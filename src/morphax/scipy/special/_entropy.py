@@ -12,7 +12,7 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...numpy.operands import settled
-from ..half_precision import in_float32
+from .._half_precision import in_float32
 from ._operands import operands, real_operands
 
 

@@ -12,7 +12,7 @@ from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...engines.reference.replay import replayed
 from ...util.messages import message
-from ..half_precision import in_float32
+from .._half_precision import in_float32
 from ._operands import operands
 
 _START_OF_STIRLING = 10.0

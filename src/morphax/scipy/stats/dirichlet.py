@@ -15,7 +15,7 @@ from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...util.messages import message
 from .. import special
-from ..half_precision import in_float32
+from .._half_precision import in_float32
 from ._arguments import vectors
 
 # How much the sum of the probabilities may differ from 1.

@@ -11,7 +11,7 @@ from typing import Any
 from ... import lax
 from ...engines.reference.replay import replayed
 from .. import special
-from ..half_precision import in_float32
+from .._half_precision import in_float32
 from ._arguments import arguments, positive, standardized
 
 

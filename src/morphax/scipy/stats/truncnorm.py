@@ -15,7 +15,7 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
 from .. import special
-from ..half_precision import in_float32
+from .._half_precision import in_float32
 from . import norm
 from ._arguments import arguments, standardized
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from .program import ORIGIN, Operand
+from .program import Operand
 from .writer import Writer
 
 # Of polynomials, highest power first.
@@ -106,20 +106,39 @@ def digamma(w: Writer, x: Operand) -> Operand:
 
 
 def zeta(w: Writer, x: Operand, q: Operand) -> Operand:
-    """ζ(x, q) by the Euler–Maclaurin formula, where q > 0; terms before are added one by one."""
+    """ζ(x, q); numbers before 0 are taken together, where x is whole, as powers of their sizes."""
+    dtype = x.dtype
+    zero, one, two = [w.number(value, dtype) for value in (0, 1, 2)]
+    low = w.op("floor", q)
+    at_pole = w.all_of([w.op("le", q, zero), w.op("eq", q, low)])
+    is_whole = w.op("eq", x, w.op("floor", x))
+    is_below = w.all_of([w.op("lt", q, zero), w.op("not", at_pole), is_whole])
+    start = w.select(at_pole, one, w.select(is_below, w.op("sub", q, low), q))
+    value = _zeta_of_positive(w, x, start)
+    # Of q = −2.3, the sizes 0.3, 1.3 and 2.3.
+    ends = w.op("sub", w.op("ceil", q), q), w.op("sub", one, q)
+    sums = [_zeta_of_positive(w, x, w.select(is_below, end, one)) for end in ends]
+    before = w.op("sub", *sums)
+    half = w.op("div", x, two)
+    is_even = w.op("eq", half, w.op("floor", half))
+    added = w.op("add", value, w.select(is_even, before, w.op("neg", before)))
+    converges = w.all_of([is_below, w.op("gt", x, one)])
+    value = w.select(converges, added, value)
+    return _with_poles_of_zeta(w, x, q, value, at_pole)
+
+
+def _zeta_of_positive(w: Writer, x: Operand, q: Operand) -> Operand:
+    """ζ(x, q) for q > 0 by the Euler–Maclaurin formula."""
     dtype = x.dtype
 
     def number(value: float) -> Operand:
         return w.number(value, dtype)
 
-    is_whole = w.op("eq", q, w.op("floor", q))
-    at_pole = w.all_of([w.op("le", q, number(0)), is_whole])
-    start = w.select(at_pole, number(1), q)
     minus_x = w.op("neg", x)
-    start, total = _counted_up(w, start, minus_x)
+    total: Operand = number(0)
     for k in range(_SHIFT):
-        total = w.op("add", total, w.op("pow", w.op("add", start, number(k)), minus_x))
-    high = w.op("add", start, number(_SHIFT))
+        total = w.op("add", total, w.op("pow", w.op("add", q, number(k)), minus_x))
+    high = w.op("add", q, number(_SHIFT))
     power = w.op("pow", high, minus_x)
     ratio = w.op("div", w.op("mul", high, power), w.op("sub", x, number(1)))
     total = w.op("add", total, w.op("add", ratio, w.op("mul", number(0.5), power)))
@@ -130,25 +149,7 @@ def zeta(w: Writer, x: Operand, q: Operand) -> Operand:
         total = w.op("add", total, term)
         for step in (2 * k - 1, 2 * k):
             factor = w.op("mul", factor, w.op("div", w.op("add", x, number(step)), high))
-    return _with_poles_of_zeta(w, x, q, total, at_pole)
-
-
-def _counted_up(w: Writer, start: Operand, power: Operand) -> tuple[Operand, Operand]:
-    """The first number at least 0 of those after `start`, and the sum of powers of those before."""
-    cells = [w.buffer("state", (), start.dtype) for _ in range(2)]
-    place, total = cells
-    zero, one = w.number(0, start.dtype), w.number(1, start.dtype)
-    # Below, numbers are whole, or the result is NaN.
-    w.store(place, ORIGIN, w.op("max", start, w.number(-(2**20), start.dtype)))
-    w.store(total, ORIGIN, zero)
-
-    def step() -> None:
-        here = w.load(place)
-        w.store(total, ORIGIN, w.op("add", w.load(total), w.op("pow", here, power)))
-        w.store(place, ORIGIN, w.op("add", here, one))
-
-    w.repeat(lambda: w.op("lt", w.load(place), zero), step)
-    return w.load(place), w.load(total)
+    return total
 
 
 def in_float64(w: Writer, function: Callable[..., Operand], *operands: Operand) -> Operand:

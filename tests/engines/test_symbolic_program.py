@@ -97,6 +97,12 @@ def test_a_record_lowered_for_all_sizes_is_what_it_is_for_some(case: OpCase) -> 
             with pytest.raises(InconclusiveDimensionOperation, match="sizes that are numbers"):
                 module_for_all_sizes(jaxpr, "program")
             return
+        if case.label in ("hessenberg/(2, 3, 3)", "hessenberg/(5, 5)"):
+            # Whether there are reflections, for a matrix of one element has none, decides what is
+            # written.
+            with pytest.raises(InconclusiveDimensionOperation, match=r"constraints=|>= 1"):
+                module_for_all_sizes(jaxpr, "program")
+            return
         parsed(module_for_all_sizes(jaxpr, "program"))
         if not is_sampled(case.label):
             parsed(lower_at(jaxpr, "program", {f"n{n}": n for n in symbols}).text)

@@ -89,7 +89,7 @@ ROWS: list[tuple[str, Call, type[Exception], str]] = [
     ("vecdot", lambda: jnp.vecdot(V, V[:3]), TypeError, "summed over"),
     ("tensordot", lambda: jnp.tensordot(X, X, 3), TypeError, "argument axes"),
     ("cross", lambda: jnp.cross(V, V), ValueError, "size 2 or 3"),
-    ("einsum letters", lambda: jnp.einsum("i->i", X), ValueError, "one letter for each axis"),
+    ("einsum letters", lambda: jnp.einsum("i->i", X), ValueError, "one symbol for each axis"),
     ("einsum terms", lambda: jnp.einsum("i,j", V), ValueError, "one for each operand"),
     ("einsum result", lambda: jnp.einsum("i->j", V), ValueError, "names axes"),
     ("einsum sizes", lambda: jnp.einsum("i,i", V, V[:3]), ValueError, "equal sizes"),

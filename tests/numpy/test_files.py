@@ -116,3 +116,14 @@ def test_kaiser_windows_that_fade_out_fast() -> None:
     assert slope(0.0) == 0
     np.testing.assert_allclose(grad(slope)(0.0), -1 / 8, rtol=1e-6)
     np.testing.assert_allclose(slope(-3.0), -slope(3.0))
+
+
+def test_bytes_are_read_as_numpy_reads_them() -> None:
+    """Names of Python's types mean 64 bits; a byte other than 0 and 1 is true, and counts once."""
+    x = np.arange(3.0)
+    for dtype in (float, "float64", None):
+        found = jnp.frombuffer(x.tobytes(), dtype) if dtype else jnp.frombuffer(x.tobytes())
+        assert found.dtype == np.float32
+        np.testing.assert_array_equal(found, x)
+    np.testing.assert_array_equal(jnp.frombuffer(np.array([7, -1]), int), [7, -1])
+    assert jnp.frombuffer(b"\x00\x02\xff", bool).sum() == 2

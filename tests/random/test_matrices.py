@@ -86,7 +86,7 @@ def test_errors() -> None:
             draw(KEY, mean, cov)
     with pytest.raises(ValueError, match="argument shape"):
         draw(KEY, np.zeros((2, 3)), COV, ())
-    with pytest.raises(TypeError, match="argument dtype"):
+    with pytest.raises(ValueError, match="argument dtype"):
         draw(KEY, np.zeros(3), COV, dtype=int)
     with pytest.raises(ValueError, match="argument n"):
         random.orthogonal(KEY, -1)

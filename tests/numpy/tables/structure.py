@@ -68,8 +68,6 @@ CREATION = [
     constant("array of scalars", lambda xp: xp.array([1, True])),
     constant("array ndmin", lambda xp: xp.array(3.0, ndmin=2)),
     constant("array empty", lambda xp: xp.array([])),
-    constant("frombuffer of float64", lambda xp: xp.frombuffer(np.arange(3.0).tobytes())),
-    constant("frombuffer of bytes for bools", lambda xp: xp.frombuffer(b"\x00\x02", bool) + 0),
     constant("frombuffer", lambda xp: xp.frombuffer(b"\x01\x02\x03", np.uint8, offset=1)),
     constant("broadcast_shapes", lambda xp: xp.zeros(xp.broadcast_shapes((3, 1), (4,), 1))),
     *functions("zeros_like ones_like", X, dtypes=NUMBERS, derivatives=False),

@@ -102,9 +102,7 @@ def lower_half(x: Any) -> Any:
 def _lower_triangle(b: Builder, x: Value) -> Value:
     out = x.aval
     places, kept = out.update(dtype=np.dtype(np.int32)), out.update(dtype=np.dtype(bool))
-    rows, columns = [
-        b.op("stablehlo.iota", places, iota_dimension=f"{out.ndim - i} : i64") for i in (2, 1)
-    ]
+    rows, columns = [b.iota(places, out.ndim - i) for i in (2, 1)]
     return b.op("stablehlo.select", out, compare(b, kept, "GE", rows, columns), x, b.full(0, out))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...core import aval_of, is_zero
 from ...core.dims import Shape
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
 from ..elementwise.arithmetic import add
@@ -112,10 +112,9 @@ def _rotated(b: Builder, k: Value, rows: Value, w: Value) -> tuple[Value, Value]
     stack = [zero] * (ndim - 1)
 
     def at(x: Value, out: Any, *start: Value) -> Value:
-        sizes = i64_array(out.shape)
-        return b.op("stablehlo.dynamic_slice", out, x, *stack, *start, slice_sizes=sizes)
+        return b.dynamic_slice(x, out, [*stack, *start], out.shape)
 
-    row = b.op("stablehlo.reshape", vector, at(rows, line, k, zero))
+    row = b.reshape(at(rows, line, k, zero), vector)
     x, y = at(row, one, k), at(w, one, k)
     # The larger of both is taken out, lest squares overflow or vanish.
     sizes = [b.op("stablehlo.abs", one, value) for value in (x, y)]
@@ -152,7 +151,7 @@ def _rotated(b: Builder, k: Value, rows: Value, w: Value) -> tuple[Value, Value]
     columns = numbered(b, places, ndim - 1)
     rest = compare(b, vector.update(dtype=BOOL), "GT", columns, b.broadcast(k, places, ()))
     new_w = b.op("stablehlo.select", vector, rest, new_w, b.full(0, vector))
-    updated = b.op("stablehlo.reshape", line, new_row)
+    updated = b.reshape(new_row, line)
     rows = b.op("stablehlo.dynamic_update_slice", matrix, rows, updated, *stack, k, zero)
     return rows, new_w
 

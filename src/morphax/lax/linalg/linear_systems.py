@@ -16,7 +16,7 @@ from ...core import BatchAxes, aval_of, is_undefined_primal, is_zero
 from ...core.dims import Shape
 from ...engines import loops
 from ...engines.xla.library_calls import call_trsm, transposed
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
 from ..elementwise.arithmetic import neg, sub
@@ -160,18 +160,17 @@ def _rows_at(b: Builder, x: Value, places: Value) -> Value:
     stack = list(range(rank - 2))
     column = places.aval.update(shape=(*places.aval.shape, 1))
     sizes = [*[1 for _ in stack], 1, x.aval.shape[-1]]
-    return b.op(
-        "stablehlo.gather",
-        x.aval,
+    return b.gather(
         x,
-        b.op("stablehlo.reshape", column, places),
+        x.aval,
+        b.reshape(places, column),
+        sizes,
         dimension_numbers=(
             f"#stablehlo.gather<offset_dims = [{rank - 1}], "
             f"collapsed_slice_dims = [{rank - 2}], operand_batching_dims = {stack}, "
             f"start_indices_batching_dims = {stack}, start_index_map = [{rank - 2}], "
             f"index_vector_dim = {rank - 1}>"
         ),
-        slice_sizes=i64_array(sizes),
     )
 
 

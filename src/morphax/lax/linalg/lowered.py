@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...core import ShapedArray
+from ...core.dims import Dim
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import compare
 
@@ -17,13 +18,13 @@ BOOL = np.dtype(bool)
 Step = Callable[..., Sequence[Value]]
 
 
-def counted_loop(b: Builder, count: int, step: Step, *start: Value) -> list[Value]:
+def counted_loop(b: Builder, count: Dim, step: Step, *start: Value) -> list[Value]:
     """The last state of ``state = step(b, i, *state)`` for i from 0 to `count`, a `while` loop."""
     counter = ShapedArray((), INT32)
     avals = (counter, *[x.aval for x in start])
 
     def is_open(inner: Builder, i: Value, *_: Value) -> list[Value]:
-        end = inner.constant(count, counter)
+        end = inner.size(count, counter)
         return [compare(inner, counter.update(dtype=BOOL), "LT", i, end)]
 
     def body(inner: Builder, i: Value, *state: Value) -> list[Value]:
@@ -36,7 +37,7 @@ def counted_loop(b: Builder, count: int, step: Step, *start: Value) -> list[Valu
 
 def numbered(b: Builder, out: Any, axis: int) -> Value:
     """The number of each element along an axis."""
-    return b.op("stablehlo.iota", out, iota_dimension=f"{axis} : i64")
+    return b.iota(out, axis)
 
 
 def upper_triangle(b: Builder, x: Value) -> Value:

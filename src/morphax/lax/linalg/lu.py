@@ -11,7 +11,7 @@ from ...core import Zero, aval_of, not_differentiable
 from ...core.dims import Shape, min_dim
 from ...engines import loops
 from ...engines.xla.library_calls import call_lapack
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
 from ..elementwise.arithmetic import add, sub
@@ -102,7 +102,7 @@ class Lu(MatrixOperation):
         factors, pivots, permutation = self.bind(*primals)
         change = rows_at(tangents[0], permutation)
         rows, columns = aval_of(factors).shape[-2:]
-        size = min(rows, columns)
+        size = min_dim(rows, columns)
         first = (0, size)
         leading = block(factors, first, first)
         inner = _over_lower(leading, _over_upper(leading, block(change, first, first)))
@@ -199,7 +199,8 @@ def lower_permutation(b: Builder, out: Any, pivots: Value) -> Value:
     count = pivots.aval.shape[-1]
     if not (count and out.size):
         return numbers
-    last = b.full(out.shape[-1] - 1, pivots.aval)
+    scalar = pivots.aval.update(shape=())
+    last = b.broadcast(b.size(out.shape[-1] - 1, scalar), pivots.aval, ())
     kept = b.op("stablehlo.clamp", pivots.aval, b.full(0, pivots.aval), pivots, last)
     return counted_loop(b, count, _exchange, numbers, kept, numbers)[0]
 
@@ -209,11 +210,9 @@ def _exchange(b: Builder, i: Value, order: Value, pivots: Value, numbers: Value)
     out = order.aval
     stack, every = range(out.ndim - 1), range(out.ndim)
     column, sums = out.update(shape=(*out.shape[:-1], 1)), out.update(shape=out.shape[:-1])
-    start, sizes = [*[b.constant(0, i.aval) for _ in stack], i], i64_array(column.shape)
+    start = [*[b.constant(0, i.aval) for _ in stack], i]
     here, other = [
-        b.broadcast(
-            b.op("stablehlo.dynamic_slice", column, x, *start, slice_sizes=sizes), out, every
-        )
+        b.broadcast(b.dynamic_slice(x, column, start, column.shape), out, every)
         for x in (order, pivots)
     ]
     is_other = compare(b, out.update(dtype=BOOL), "EQ", numbers, other)

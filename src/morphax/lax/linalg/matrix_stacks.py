@@ -48,8 +48,6 @@ class MatrixOperation(Primitive):
     places: ClassVar[tuple[int, ...]] = ()
     """Which operands are int32; the others are of one dtype that LAPACK computes in."""
 
-    # The library that computes them is called with sizes, by row and by column.
-    needs_numbers = True
     transpose = not_linear()
 
     def results(self, dtype: Any, *shapes: Shape, **params: Any) -> list[Result]:

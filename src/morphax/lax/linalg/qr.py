@@ -12,7 +12,7 @@ from ...core import Zero, aval_of
 from ...core.dims import Shape, min_dim
 from ...engines import loops
 from ...engines.xla.library_calls import call_lapack
-from ...engines.xla.stablehlo import Builder, Value, i64_array
+from ...engines.xla.stablehlo import Builder, Value
 from ..elementwise.arithmetic import add, mul, sub
 from ..elementwise.comparison import eq
 from ..elementwise.complex import conj
@@ -59,7 +59,7 @@ class Qr(MatrixOperation):
     def evaluate_one(self, *matrices: Any, pivoting: bool, full_matrices: bool) -> list[Any]:
         (a,) = matrices
         rows, columns = a.shape
-        inner = rows if full_matrices else min(rows, columns)
+        inner = rows if full_matrices else min_dim(rows, columns)
         order = [np.arange(columns, dtype=INT32)] if pivoting else []
         if not a.size:
             return [np.eye(rows, inner, dtype=a.dtype), np.zeros((inner, columns), a.dtype), *order]
@@ -110,7 +110,7 @@ class Qr(MatrixOperation):
                 b.full(0, r),
                 *[numbered(b, out, out.ndim - 1) for out in order],
             ]
-        taus = a.aval.update(shape=(*a.aval.shape[:-2], min(a.aval.shape[-2:])))
+        taus = a.aval.update(shape=(*a.aval.shape[:-2], min_dim(*a.aval.shape[-2:])))
         places: list[Value] = []
         if pivoting:
             (out,) = order
@@ -148,7 +148,7 @@ class Qr(MatrixOperation):
         if order:
             a, change = columns_at(a, order[0]), columns_at(change, order[0])
         rows, columns = aval_of(a).shape[-2:]
-        size = min(rows, columns)
+        size = min_dim(rows, columns)
         every, first = (0, rows), (0, size)
         thin, leading = block(q, every, first), block(r, first, first)
         moved = _over_upper(leading, block(change, every, first))
@@ -237,23 +237,14 @@ def _complement_tangent(q: Any, q_dot: Any) -> Any:
 
 def _resized(b: Builder, x: Value, like: Any) -> Value:
     """`x` cut, or extended by zeros, to the sizes of `like`."""
-    ndim = like.ndim
     sizes = zip(x.aval.shape, like.shape, strict=True)
-    shape = tuple([min(pair) for pair in sizes])
+    shape = tuple([min_dim(*pair) for pair in sizes])
     if shape != x.aval.shape:
-        ranges = {
-            "start_indices": i64_array([0] * ndim),
-            "limit_indices": i64_array(shape),
-            "strides": i64_array([1] * ndim),
-        }
-        x = b.op("stablehlo.slice", like.update(shape=shape), x, **ranges)
+        x = b.slice(x, like.update(shape=shape), [0] * like.ndim, shape)
     if shape == like.shape:
         return x
-    none = i64_array([0] * ndim)
-    missing = i64_array([n - m for n, m in zip(like.shape, shape, strict=True)])
-    zero = b.constant(0, like.update(shape=()))
-    padding = {"edge_padding_low": none, "edge_padding_high": missing, "interior_padding": none}
-    return b.op("stablehlo.pad", like, x, zero, **padding)
+    missing = [(0, n - m, 0) for n, m in zip(like.shape, shape, strict=True)]
+    return b.pad(x, like, b.constant(0, like.update(shape=())), missing)
 
 
 qr_p = Qr()

@@ -113,7 +113,7 @@ class Svd(IteratedFactorisation):
         algorithm: SvdAlgorithm,
     ) -> list[Value]:
         (x,) = values
-        (*stack, m, n), rank = x.aval.shape, min(x.aval.shape[-2:])
+        (*stack, m, n), rank = x.aval.shape, min_dim(*x.aval.shape[-2:])
         if not x.aval.size:
             return [b.full(0, out[0]), *[_identity(b, aval) for aval in out[1:]]]
         sides = (m, n) if full_matrices else (rank, rank)
@@ -190,9 +190,7 @@ def _vectors_moved(
 def _identity(b: Builder, out: Any) -> Value:
     """Identity matrices: vectors of matrices without elements."""
     places = out.update(dtype=np.dtype(np.int32))
-    rows, columns = [
-        b.op("stablehlo.iota", places, iota_dimension=f"{out.ndim - i} : i64") for i in (2, 1)
-    ]
+    rows, columns = [b.iota(places, out.ndim - i) for i in (2, 1)]
     same = compare(b, out.update(dtype=np.dtype(bool)), "EQ", rows, columns)
     return b.convert(same, out.dtype)
 

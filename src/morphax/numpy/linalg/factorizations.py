@@ -6,10 +6,12 @@ from typing import Any, NamedTuple
 
 from ... import lax
 from ...core import aval_of
+from ...core.dims import is_static
 from ...engines.reference.replay import replayed
 from ...lax.linalg.householder import geqrf
 from ...lax.linalg.matrix_stacks import adjoint, swapped
 from ...util.messages import message
+from ..selection import diagonal
 from .operands import matrices, square_matrices
 
 
@@ -97,6 +99,8 @@ def diagonals(x: Any) -> Any:
     """The diagonal of each matrix, `(..., min(m, n))`."""
     shape = aval_of(x).shape
     rows, columns = shape[-2:]
+    if not is_static(shape[-2:]):
+        return diagonal(x, 0, -2, -1)
     size = min(rows, columns)
     if not size:
         return lax.full((*shape[:-2], 0), 0, aval_of(x).dtype)

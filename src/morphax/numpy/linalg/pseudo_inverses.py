@@ -24,6 +24,7 @@ import numpy as np
 from ... import dtypes, lax
 from ...control.custom.custom_jvp import custom_jvp
 from ...core import aval_of
+from ...core.dims import max_dim
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.elementwise.complex import real_dtype
@@ -72,7 +73,7 @@ def pinv(a: Any, rtol: Any = None, hermitian: bool = False, *, rcond: Any = None
     else:
         x = matrices("pinv", a)
         u, s, vh = lax.linalg.svd(lax.stop_gradient(x), full_matrices=False)
-    counted = _counted("pinv", lax.abs(s), share, 10 * max(aval_of(x).shape[-2:]))
+    counted = _counted("pinv", lax.abs(s), share, 10 * max_dim(*aval_of(x).shape[-2:]))
     return _pseudo_inverse(x, u, s, _as_numbers(counted, s), vh)
 
 
@@ -116,8 +117,11 @@ def _least_squares_of(a: Any, b: Any, rcond: float | None) -> tuple[Any, Any, An
     columns = b if b.aval.ndim == 2 else lax.expand_dims(b, (1,))
     u, s, vh = lax.linalg.svd(a, full_matrices=False)
     epsilon = float(dtypes.finfo(s.aval.dtype).eps)
-    share = epsilon * max(m, n) if rcond is None else rcond
-    counted = _counted("lstsq", s, epsilon if share < 0 else share, 0, strictly=False)
+    if rcond is None:
+        share = epsilon * max_dim(m, n)
+    else:
+        share = epsilon if rcond < 0 else rcond
+    counted = _counted("lstsq", s, share, 0, strictly=False)
     factors = [lax.stop_gradient(v) for v in (u, s, _as_numbers(counted, s), vh)]
     found = _least_squares(a, *factors, columns)
     missed = lax.abs(lax.sub(columns, product(a, found)))
@@ -175,7 +179,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     if tol is not None:
         counted = lax.gt(s, _bound("matrix_rank", lax.full_like(s, 1), tol))
     else:
-        counted = _counted("matrix_rank", s, rtol, max(x.aval.shape[-2:]))
+        counted = _counted("matrix_rank", s, rtol, max_dim(*x.aval.shape[-2:]))
     return sum_(counted, axis=-1)
 
 

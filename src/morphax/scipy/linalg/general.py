@@ -8,6 +8,7 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...core.dims import min_dim
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.blocks import rows_at
@@ -60,7 +61,7 @@ def lu(
             )
         )
     factors, _, permutation = lax.linalg.lu(x)
-    size = min(x.aval.shape)
+    size = min_dim(*x.aval.shape)
     lower = jnp.tril(factors[:, :size], -1) + jnp.eye(x.aval.shape[0], size, dtype=x.aval.dtype)
     upper = jnp.triu(factors[:size, :])
     places = jnp.arange(x.aval.shape[0], dtype=permutation.aval.dtype)

@@ -624,8 +624,8 @@ lax: broadcast_like broadcast_shapes conv_dimension_numbers conv_general_permuta
 lax: conv_general_shape_tuple conv_shape_tuple conv_transpose_shape_tuple padtype_to_pads
 lax: reduce_window_shape_tuple shape_as_value stage unstack conv_general_dilated_local
 lax: ragged_dot_general
-lax: all_gather all_to_all pbroadcast pcast pmax pmean pmin ppermute precv psend pshuffle psum psum_scatter ragged_all_to_all
-lax: pswapaxes with_sharding_constraint
+lax: all_gather all_to_all pbroadcast pcast pmax pmean pmin ppermute precv psend pshuffle psum
+lax: psum_scatter pswapaxes ragged_all_to_all with_sharding_constraint
 lax: log2 mulhi one_minus_square polynomial
 """
 

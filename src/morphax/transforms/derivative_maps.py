@@ -19,17 +19,15 @@ from ..core import (
     ShapedArray,
     Zero,
     aval_of,
-    carries_aval,
-    current_trace,
     frames_hidden,
     is_zero,
-    presented,
 )
 from ..lax.elementwise.convert import convert
 from ..lax.ground.linear_structure import instantiate
 from ..lax.reference.ref_access import add_to
 from ..util.messages import message
 from .cotangent_targets import DidntWant, DontWant, GradRef, GradValue, targets_of
+from .flattening import as_output
 from .tape import Tape
 
 
@@ -235,13 +233,6 @@ def check_tangents(
                 "(np.zeros(shape, jax.float0) for integers).",
             )
         )
-
-
-def as_output(x: Operand) -> Any:
-    """A result as an array or tracer."""
-    if carries_aval(x):
-        return presented((x,))[0]
-    return x if aval_of(x).is_high else current_trace().constant(x)
 
 
 def tangent_output(t: Operand) -> Any:

@@ -34,10 +34,11 @@ from ..lax.reference.references import Ref
 from ..lax.shape.resharding import tied
 from ..tree import PyTreeDef
 from ..util.messages import message
-from .derivative_maps import JVP, VJP, MapFacts, as_output, check_tangents, tangent_output
+from .derivative_maps import JVP, VJP, MapFacts, check_tangents, tangent_output
 from .flattening import (
     FlatFunction,
     argument_names,
+    as_output,
     avals_of,
     check_callable,
     check_values,

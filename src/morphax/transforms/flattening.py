@@ -16,9 +16,12 @@ from ..core import (
     HighTracer,
     Operand,
     aval_of,
+    carries_aval,
     contents,
+    current_trace,
     held_for_a_while,
     is_value,
+    presented,
 )
 from ..lax.reference.references import Ref, as_references
 from ..tree import PyTreeDef
@@ -272,3 +275,10 @@ def _not_an_operand(place: str, leaf: object) -> str:
 def avals_of(leaves: Sequence[Any]) -> tuple[Any, ...]:
     """The avals of values, in the same order."""
     return tuple([aval_of(x) for x in leaves])
+
+
+def as_output(x: Operand) -> Any:
+    """A result as an array or tracer."""
+    if carries_aval(x):
+        return presented((x,))[0]
+    return x if aval_of(x).is_high else current_trace().constant(x)

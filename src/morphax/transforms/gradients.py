@@ -13,14 +13,14 @@ from .. import dtypes, tree
 from ..core import Operand, ShapedArray, aval_of, frames_hidden_in
 from ..tree import PyTreeDef
 from ..util.messages import message
-from .derivative_maps import as_output, cotangent_output
+from .derivative_maps import cotangent_output
 from .derivatives import (
     check_reduce_axes,
     is_differentiable,
     linearized,
     prepare,
 )
-from .flattening import argument_names, check_callable, function_label, function_name
+from .flattening import argument_names, as_output, check_callable, function_label, function_name
 
 ArgNums = int | Sequence[int]
 

@@ -26,10 +26,10 @@ from ..lax.shape.resharding import resharded
 from ..lax.shape.slicing import index_in_dim
 from ..util.messages import message
 from .batching import BatchTrace, SameAxis, to_axis
-from .derivative_maps import as_output
 from .flattening import (
     FlatFunction,
     argument_names,
+    as_output,
     check_callable,
     check_values,
     debug_info,

@@ -14,10 +14,10 @@ from ...core.varying import vma_of
 from ...lax.elementwise.convert import convert_element_type
 from ...lax.elementwise.selection import clamp
 from ...lax.ground.axes import members
-from ...transforms.derivative_maps import as_output
 from ...transforms.flattening import (
     FlatFunction,
     argument_names,
+    as_output,
     avals_of,
     check_values,
     debug_info,

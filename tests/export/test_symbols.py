@@ -224,3 +224,12 @@ def test_shapes_pass_through_transformations() -> None:
     assert jax.jit(lambda x: x[1:]).eval_shape(spec).shape == (A - 1, B)
     loop = jax.eval_shape(lambda x: lax.scan(lambda c, r: (c + r, c * r), x[0], x), spec)
     assert [x.shape for x in loop] == [(B,), (A, B)]
+
+
+def test_an_edge_is_repeated_whatever_the_size() -> None:
+    padded = jax.jit(lambda x: jnp.pad(x, ((1, 2), (0, 0)), mode="edge"))
+    shape = export.symbolic_shape("n, 2")
+    program = export.export(padded)(jax.ShapeDtypeStruct(shape, np.float32))
+    for size in (1, 4):
+        x = np.arange(2.0 * size, dtype=np.float32).reshape(size, 2)
+        np.testing.assert_array_equal(program.call(x), np.pad(x, ((1, 2), (0, 0)), mode="edge"))

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of, carries_aval
-from ..core.dims import SymbolicDim, is_negative
+from ..core.dims import Dim, SymbolicDim, is_negative
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer_or_size
@@ -228,12 +228,18 @@ def _odd_factors(
     return np.where(back, -1, 1), -2 * period, 2 * period + np.where(back, 2, 0)
 
 
-Run = tuple[int, int, int]
+Run = tuple[Dim, int, Dim]
 """First index, step (1, −1 or 0) and number of indices."""
 
 
 @memoize
-def _runs(size: int, before: int, behind: int, mode: str) -> tuple[Run, ...]:
+def _runs(size: Dim, before: int, behind: int, mode: str) -> tuple[Run, ...]:
+    if mode == "edge":
+        # The only mode whose runs are the same for all sizes.
+        ends = [
+            [(first, 0, count)] * (count > 0) for first, count in ((0, before), (size - 1, behind))
+        ]
+        return (*ends[0], (0, 1, size), *ends[1])
     places = np.pad(np.arange(size), (before, behind), mode=mode)  # type: ignore[call-overload]
     end = before + size
     # The array itself is one run, so that XLA copies it as it is.

@@ -14,6 +14,7 @@ from ..engines.loops import loop_program
 from ..engines.loops.c_names import is_function_name, parameter_names
 from ..engines.loops.c_source import c_file, workspace_bytes
 from ..engines.loops.memory import with_shared_memory
+from ..lax.ground.axes import check_callable
 from ..transforms.flattening import argument_names
 from ..transforms.make_jaxpr import make_jaxpr
 from ..util.messages import described, message
@@ -73,7 +74,7 @@ def export_c(
         The texts of the source file and of its header, which can `write` themselves.
 
     Raises:
-        TypeError: an operation or a dtype of the program has no form in C.
+        TypeError: `fun` cannot be called, or an operation or a dtype of the program has no form in C.
         ValueError: `name` is none that a C function can have.
 
     Example:
@@ -93,6 +94,7 @@ def export_c(
         }
         <BLANKLINE>
     """
+    check_callable("export_c, argument fun", fun)
     function = _name_of(fun, name)
     jaxpr, shapes = make_jaxpr(fun, return_shape=True)(*args_specs, **kwargs_specs)
     arguments = argument_names(fun, tree.structure((args_specs, kwargs_specs)))

@@ -74,7 +74,7 @@ def export_c(
         The texts of the source file and of its header, which can `write` themselves.
 
     Raises:
-        TypeError: `fun` cannot be called, or an operation or a dtype of the program has no form in C.
+        TypeError: `fun` is not callable, or an operation or dtype of the program has no form in C.
         ValueError: `name` is none that a C function can have.
 
     Example:

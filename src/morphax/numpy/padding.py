@@ -236,10 +236,9 @@ Run = tuple[Dim, int, Dim]
 def _runs(size: Dim, before: int, behind: int, mode: str) -> tuple[Run, ...]:
     if mode == "edge":
         # The only mode whose runs are the same for all sizes.
-        ends = [
-            [(first, 0, count)] * (count > 0) for first, count in ((0, before), (size - 1, behind))
-        ]
-        return (*ends[0], (0, 1, size), *ends[1])
+        front: tuple[Run, ...] = ((0, 0, before),) if before else ()
+        back: tuple[Run, ...] = ((size - 1, 0, behind),) if behind else ()
+        return (*front, (0, 1, size), *back)
     places = np.pad(np.arange(size), (before, behind), mode=mode)  # type: ignore[call-overload]
     end = before + size
     # The array itself is one run, so that XLA copies it as it is.

@@ -97,10 +97,7 @@ class Executable(Plan):
             for aval, place in zip(program.physical_out_avals, computed, strict=True)
         ]
         if places.platform == "cpu" and current_config().keep_freed_memory:
-            stats = loaded.get_compiled_memory_stats()
-            results = [aval.size * aval.dtype.itemsize for aval in program.physical_out_avals]
-            if max(stats.temp_size_in_bytes, *results, 0) > _KEPT_BYTES:
-                host_memory.keep_freed()
+            _keep_freed_if_large(program, loaded)
         shares_threads = len(places.devices) > 1 and places.platform == "cpu"
         self._turns = TurnTaker(loaded, self._handlers, has_loops) if shares_threads else None
 
@@ -302,6 +299,14 @@ class Executable(Plan):
             self._fail(error)
         pending.started(self.program.name, execution.consume_token(), platform)
         return results
+
+
+def _keep_freed_if_large(program: LoweredProgram, loaded: Any) -> None:
+    """Let the C library keep freed blocks, if this program needs such as it would not keep."""
+    stats = loaded.get_compiled_memory_stats()
+    results = [aval.size * aval.dtype.itemsize for aval in program.physical_out_avals]
+    if max(stats.temp_size_in_bytes, *results, 0) > _KEPT_BYTES:
+        host_memory.keep_freed()
 
 
 def _chosen(program: LoweredProgram, loaded: Any) -> Places:

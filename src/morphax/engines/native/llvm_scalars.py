@@ -1,0 +1,163 @@
+"""Scalars of loop programs as LLVM IR: types, numbers, operations.
+
+Floats follow IEEE 754 to the letter: there are no fast-math flags, and products and sums are not
+contracted, as in C that is compiled by the standard.  Integers wrap around.  A boolean is an `i1`
+in a register and a byte in memory.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..loops.operations import MATH_OF_ONE, MATH_OF_TWO
+from ..loops.program import BOOL, Const, DType
+
+_OF_FLOATS = {
+    **{"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"},
+    **{"eq": "fcmp oeq", "ne": "fcmp une", "lt": "fcmp olt", "le": "fcmp ole"},
+    **{"gt": "fcmp ogt", "ge": "fcmp oge"},
+}
+_OF_INTEGERS = {
+    **{"add": "add", "sub": "sub", "mul": "mul", "and": "and", "or": "or", "xor": "xor"},
+    **{"shift_left": "shl", "eq": "icmp eq", "ne": "icmp ne"},
+}
+_OF_SIGNED = {
+    **{"quotient": "sdiv", "remainder": "srem", "shift_right": "ashr"},
+    **{"lt": "icmp slt", "le": "icmp sle", "gt": "icmp sgt", "ge": "icmp sge"},
+}
+_OF_UNSIGNED = {
+    **{"quotient": "udiv", "remainder": "urem", "shift_right": "lshr"},
+    **{"lt": "icmp ult", "le": "icmp ule", "gt": "icmp ugt", "ge": "icmp uge"},
+}
+_INTRINSICS = {
+    **{name: name for name in ("sqrt", "floor", "ceil", "trunc", "rint", "fabs", "copysign")},
+    # NaN if either is, and −0 < 0.
+    **{"max": "maximum", "min": "minimum"},
+}
+
+
+def scalar_type(dtype: DType) -> str:
+    """The type of a scalar."""
+    if dtype == BOOL:
+        return "i1"
+    if dtype.kind == "f":
+        return "float" if dtype.itemsize == 4 else "double"
+    return f"i{8 * dtype.itemsize}"
+
+
+def memory_type(dtype: DType) -> str:
+    """The type of an element of a buffer."""
+    return "i8" if dtype == BOOL else scalar_type(dtype)
+
+
+def number(constant: Const) -> str:
+    """A constant, without its type."""
+    value, dtype = constant.value, constant.dtype
+    if dtype == BOOL:
+        return "true" if value else "false"
+    if dtype.kind == "f":
+        return float_text(value)
+    return str(int(value))
+
+
+def float_text(value: Any) -> str:
+    """A float of any width: the bits of the equal float64."""
+    return f"0x{int(np.float64(value).view(np.uint64)):016X}"
+
+
+def is_library_function(operation: str) -> bool:
+    """Whether an operation is a function of the C library, or one of ours that stands for it."""
+    return (operation in MATH_OF_ONE or operation in MATH_OF_TWO) and operation not in _INTRINSICS
+
+
+def library_name(operation: str, dtype: DType) -> str:
+    """What the C library calls a function of floats of this dtype."""
+    return operation if dtype.itemsize == 8 else f"{operation}f"
+
+
+@cache
+def instructions(operation: str, result: DType, taken: DType) -> str:
+    """An operation as text to be formatted: {0} is the result, {1} and on are the operands.
+
+    Args:
+        operation: its name.
+        result, taken: the dtypes of the result and of the last operand.
+    """
+    type_ = scalar_type(taken)
+    match operation:
+        case "select":
+            return f"{{0}} = select i1 {{1}}, {type_} {{2}}, {type_} {{3}}"
+        case "convert":
+            return _conversion(taken, result)
+        case "bitcast":
+            return _bitcast(taken, result)
+        case "limit":
+            low = "{0}.low = call i64 @llvm.smax.i64(i64 {1}, i64 {2})"
+            return low + "\n  {0} = call i64 @llvm.smin.i64(i64 {0}.low, i64 {3})"
+        case "neg":
+            return (
+                f"{{0}} = fneg {type_} {{1}}"
+                if taken.kind == "f"
+                else f"{{0}} = sub {type_} 0, {{1}}"
+            )
+        case "not":
+            return f"{{0}} = xor {type_} {{1}}, {'true' if taken == BOOL else '-1'}"
+    return _of_one_dtype(operation, taken, type_)
+
+
+def _of_one_dtype(operation: str, taken: DType, type_: str) -> str:
+    """Instructions, intrinsics and functions whose operands are all of one dtype."""
+    if taken.kind == "f":
+        plain = _OF_FLOATS.get(operation)
+        if plain is None:
+            return _call(operation, taken, type_)
+    else:
+        of_sign = _OF_SIGNED if taken.kind == "i" else _OF_UNSIGNED
+        plain = _OF_INTEGERS.get(operation) or of_sign.get(operation)
+        if plain is None:
+            sign = "s" if taken.kind == "i" else "u"
+            name = f"@llvm.{sign}{operation}.{type_}"
+            return f"{{0}} = call {type_} {name}({type_} {{1}}, {type_} {{2}})"
+    return f"{{0}} = {plain} {type_} {{1}}, {{2}}"
+
+
+def _call(operation: str, taken: DType, type_: str) -> str:
+    intrinsic = _INTRINSICS.get(operation)
+    name = library_name(operation, taken)
+    if intrinsic is not None:
+        name = f"llvm.{intrinsic}.f{8 * taken.itemsize}"
+    is_of_two = operation in MATH_OF_TWO or operation in ("max", "min")
+    operands = f"{type_} {{1}}, {type_} {{2}}" if is_of_two else f"{type_} {{1}}"
+    return f"{{0}} = call {type_} @{name}({operands})"
+
+
+def _conversion(old: DType, new: DType) -> str:
+    of, to = scalar_type(old), scalar_type(new)
+    if new == BOOL:
+        test = f"fcmp une {of} {{1}}, 0.0" if old.kind == "f" else f"icmp ne {of} {{1}}, 0"
+        return f"{{0}} = {test}"
+    is_signed = old.kind == "i"
+    match old.kind == "f", new.kind == "f":
+        case True, True:
+            name = "fpext" if new.itemsize > old.itemsize else "fptrunc"
+        case True, False:
+            name = "fptosi" if new.kind == "i" else "fptoui"
+        case False, True:
+            name = "sitofp" if is_signed else "uitofp"
+        case _ if old != BOOL and new.itemsize <= old.itemsize:
+            name = "trunc" if new.itemsize < old.itemsize else "bitcast"
+        case _:
+            name = "sext" if is_signed else "zext"
+    return f"{{0}} = {name} {of} {{1}} to {to}"
+
+
+def _bitcast(old: DType, new: DType) -> str:
+    of, to = scalar_type(old), scalar_type(new)
+    if new == BOOL:
+        return f"{{0}} = icmp ne {of} {{1}}, 0"
+    if old == BOOL:
+        return f"{{0}} = zext {of} {{1}} to {to}"
+    return f"{{0}} = bitcast {of} {{1}} to {to}"

@@ -10,14 +10,16 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from ..loops.program import LoopProgram
 from .llvm_text import ENTRY, Scratch, llvm_module
 
 if TYPE_CHECKING:
     from llvmlite import binding
+
+_FORMAT: Final = "1"
+"""Raised when the same text is to become other code."""
 
 
 @final
@@ -80,7 +82,7 @@ def object_code(text: str) -> bytes:
 def _digest(text: str) -> str:
     import llvmlite
 
-    parts = [text, *_host(), llvmlite.__version__, version("morphax")]
+    parts = [text, *_host(), llvmlite.__version__, _FORMAT]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

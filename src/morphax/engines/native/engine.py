@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, final
+from typing import Any, Final
 
 from ...array import Array
 from ...core import Jaxpr, Primitive, call_program, without_references
@@ -15,7 +15,6 @@ from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
 
 
-@final
 class NativeEngine(Engine):
     """Loops over memory, compiled by LLVM; for one CPU."""
 

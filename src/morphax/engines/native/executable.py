@@ -14,7 +14,7 @@ from typing import Any, NoReturn, final
 import numpy as np
 
 from ...array import Array
-from ...core import AutoLayout, Layout
+from ...core import AutoLayout, Format, Layout
 from ...errors import JaxRuntimeError
 from ...runtime.interruptible import interruptible
 from ...runtime.laid_out import laid_out
@@ -119,6 +119,10 @@ class NativeExecutable(Plan):
     def as_text(self) -> str:
         """The program in LLVM's language, before LLVM optimises it."""
         return llvm_module(self._program.loops)
+
+    def operand_formats(self) -> list[Format]:
+        known = super().operand_formats()
+        return [f if i in self._program.kept else Format() for i, f in enumerate(known)]
 
     def cost_analysis(self) -> dict[str, float]:
         """Operations and bytes moved; the body of a `while_loop` counts once."""

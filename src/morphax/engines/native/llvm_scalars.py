@@ -48,6 +48,11 @@ def scalar_type(dtype: DType) -> str:
     return f"i{8 * dtype.itemsize}"
 
 
+def wide(type_: str, width: int) -> str:
+    """A type, or the type of vectors of so many of these; 0 is no vector."""
+    return f"<{width} x {type_}>" if width else type_
+
+
 def memory_type(dtype: DType) -> str:
     """The type of an element of a buffer."""
     return "i8" if dtype == BOOL else scalar_type(dtype)
@@ -79,66 +84,68 @@ def library_name(operation: str, dtype: DType) -> str:
 
 
 @cache
-def instructions(operation: str, result: DType, taken: DType) -> str:
+def instructions(operation: str, result: DType, taken: DType, width: int = 0) -> str:
     """An operation as text to be formatted: {0} is the result, {1} and on are the operands.
 
     Args:
         operation: its name.
         result, taken: the dtypes of the result and of the last operand.
+        width: of the vectors that it takes and gives; 0 for scalars.
     """
-    type_ = scalar_type(taken)
+    type_ = wide(scalar_type(taken), width)
     match operation:
         case "select":
-            return f"{{0}} = select i1 {{1}}, {type_} {{2}}, {type_} {{3}}"
+            condition = wide("i1", width)
+            return f"{{0}} = select {condition} {{1}}, {type_} {{2}}, {type_} {{3}}"
         case "convert":
-            return _conversion(taken, result)
+            return _conversion(taken, result, width)
         case "bitcast":
-            return _bitcast(taken, result)
+            return _bitcast(taken, result, width)
         case "limit":
-            low = "{0}.low = call i64 @llvm.smax.i64(i64 {1}, i64 {2})"
-            return low + "\n  {0} = call i64 @llvm.smin.i64(i64 {0}.low, i64 {3})"
+            suffix = _suffix(taken, width)
+            low = f"{{0}}.low = call {type_} @llvm.smax.{suffix}({type_} {{1}}, {type_} {{2}})"
+            high = f"{{0}} = call {type_} @llvm.smin.{suffix}({type_} {{0}}.low, {type_} {{3}})"
+            return f"{low}\n  {high}"
+        case "neg" if taken.kind == "f":
+            return f"{{0}} = fneg {type_} {{1}}"
         case "neg":
-            return (
-                f"{{0}} = fneg {type_} {{1}}"
-                if taken.kind == "f"
-                else f"{{0}} = sub {type_} 0, {{1}}"
-            )
+            return f"{{0}} = sub {type_} {'zeroinitializer' if width else '0'}, {{1}}"
         case "not":
-            return f"{{0}} = xor {type_} {{1}}, {'true' if taken == BOOL else '-1'}"
-    return _of_one_dtype(operation, taken, type_)
+            ones = "true" if taken == BOOL else "-1"
+            ones = f"splat ({scalar_type(taken)} {ones})" if width else ones
+            return f"{{0}} = xor {type_} {{1}}, {ones}"
+    return _of_one_dtype(operation, taken, width)
 
 
-def _of_one_dtype(operation: str, taken: DType, type_: str) -> str:
-    """Instructions, intrinsics and functions whose operands are all of one dtype."""
+def _suffix(dtype: DType, width: int) -> str:
+    """How the names of intrinsics end."""
+    vector = f"v{width}" if width else ""
+    return f"{vector}f{8 * dtype.itemsize}" if dtype.kind == "f" else vector + scalar_type(dtype)
+
+
+def _of_one_dtype(operation: str, taken: DType, width: int) -> str:
+    """Instructions and intrinsics whose operands are all of one dtype."""
+    type_ = wide(scalar_type(taken), width)
     if taken.kind == "f":
-        plain = _OF_FLOATS.get(operation)
-        if plain is None:
-            return _call(operation, taken, type_)
+        plain, sign = _OF_FLOATS.get(operation), ""
     else:
-        of_sign = _OF_SIGNED if taken.kind == "i" else _OF_UNSIGNED
+        of_sign, sign = (_OF_SIGNED, "s") if taken.kind == "i" else (_OF_UNSIGNED, "u")
         plain = _OF_INTEGERS.get(operation) or of_sign.get(operation)
-        if plain is None:
-            sign = "s" if taken.kind == "i" else "u"
-            name = f"@llvm.{sign}{operation}.{type_}"
-            return f"{{0}} = call {type_} {name}({type_} {{1}}, {type_} {{2}})"
-    return f"{{0}} = {plain} {type_} {{1}}, {{2}}"
-
-
-def _call(operation: str, taken: DType, type_: str) -> str:
-    intrinsic = _INTRINSICS.get(operation)
-    name = library_name(operation, taken)
-    if intrinsic is not None:
-        name = f"llvm.{intrinsic}.f{8 * taken.itemsize}"
-    is_of_two = operation in MATH_OF_TWO or operation in ("max", "min")
+    if plain is not None:
+        return f"{{0}} = {plain} {type_} {{1}}, {{2}}"
+    name = f"llvm.{sign}{_INTRINSICS[operation] if not sign else operation}"
+    name = f"{name}.{_suffix(taken, width)}"
+    is_of_two = operation in ("copysign", "max", "min")
     operands = f"{type_} {{1}}, {type_} {{2}}" if is_of_two else f"{type_} {{1}}"
     return f"{{0}} = call {type_} @{name}({operands})"
 
 
-def _conversion(old: DType, new: DType) -> str:
-    of, to = scalar_type(old), scalar_type(new)
+def _conversion(old: DType, new: DType, width: int) -> str:
+    of, to = wide(scalar_type(old), width), wide(scalar_type(new), width)
     if new == BOOL:
-        test = f"fcmp une {of} {{1}}, 0.0" if old.kind == "f" else f"icmp ne {of} {{1}}, 0"
-        return f"{{0}} = {test}"
+        test = "fcmp une" if old.kind == "f" else "icmp ne"
+        zero = "zeroinitializer" if width else "0.0" if old.kind == "f" else "0"
+        return f"{{0}} = {test} {of} {{1}}, {zero}"
     is_signed = old.kind == "i"
     match old.kind == "f", new.kind == "f":
         case True, True:
@@ -154,10 +161,15 @@ def _conversion(old: DType, new: DType) -> str:
     return f"{{0}} = {name} {of} {{1}} to {to}"
 
 
-def _bitcast(old: DType, new: DType) -> str:
-    of, to = scalar_type(old), scalar_type(new)
+def _bitcast(old: DType, new: DType, width: int) -> str:
+    of, to = wide(scalar_type(old), width), wide(scalar_type(new), width)
     if new == BOOL:
-        return f"{{0}} = icmp ne {of} {{1}}, 0"
+        return f"{{0}} = icmp ne {of} {{1}}, {'zeroinitializer' if width else '0'}"
     if old == BOOL:
         return f"{{0}} = zext {of} {{1}} to {to}"
     return f"{{0}} = bitcast {of} {{1}} to {to}"
+
+
+def function_name(operation: str, dtype: DType, width: int) -> str:
+    """What modules call a function of the C library, or one of ours."""
+    return f"@{operation}.{'v' + str(width) if width else ''}f{8 * dtype.itemsize}"

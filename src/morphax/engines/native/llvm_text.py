@@ -20,9 +20,9 @@ from typing import final
 import numpy as np
 
 from ..loops.memory import local_buffers
-from ..loops.operations import MATH_OF_TWO
-from ..loops.program import Buffer, DType, Kind, LoopProgram
-from .llvm_scalars import library_name, memory_type, scalar_type
+from ..loops.program import Buffer, Kind, LoopProgram
+from .llvm_functions import definitions
+from .llvm_scalars import memory_type
 from .llvm_statements import StatementPrinter
 
 ENTRY = "run"
@@ -64,7 +64,7 @@ def llvm_module(program: LoopProgram) -> str:
     parameters = ", ".join([_parameter(pointers[x], x) for x in outside])
     lines = [
         *[_constant(pointers[x], x) for x in program.constants],
-        *[_declaration(*key) for key in printer.functions],
+        *definitions(printer.functions),
         f"define internal void @compute({parameters}) #0 {{",
         *[_variable(pointers[x], x) for x in local],
         *printer.lines,
@@ -106,12 +106,6 @@ def _constant(name: str, buffer: Buffer) -> str:
         f"{name} = private unnamed_addr constant [{len(data)} x i8] "
         f'c"{text}", align {_ALIGNMENT if len(data) >= _ALIGNMENT else buffer.dtype.itemsize}'
     )
-
-
-def _declaration(operation: str, dtype: DType) -> str:
-    type_ = scalar_type(dtype)
-    operands = f"{type_}, {type_}" if operation in MATH_OF_TWO else type_
-    return f"declare {type_} @{library_name(operation, dtype)}({operands}) #2"
 
 
 def _entry(

@@ -72,9 +72,12 @@ def object_code(text: str) -> bytes:
         with binding.parse_assembly(text, context) as module:
             module.verify()
             options = binding.create_pipeline_tuning_options(speed_level=2)
-            options.loop_vectorization = options.slp_vectorization = True
             builder = binding.create_pass_builder(machine, options)
-            builder.getModulePassManager().run(module, builder)
+            passes = binding.create_new_module_pass_manager()
+            passes.add_sroa_pass()
+            passes.add_instruction_combine_pass()
+            passes.add_simplify_cfg_pass()
+            passes.run(module, builder)
             code: bytes = machine.emit_object(module)
     return code
 

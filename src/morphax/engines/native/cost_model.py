@@ -1,11 +1,67 @@
-"""Whether the native engine is expected to win."""
+"""Whether the native engine is expected to win: a static estimate, with any doubt for XLA.
+
+The time of a run on either engine is taken for a sum over what the loop program does (`Work`), with
+a constant for each kind of work.  The constants are fitted to measurements, by
+``python -m benchmarks.small_programs.fit``, which prints them.
+"""
 
 from __future__ import annotations
 
-from ...core import Jaxpr
+from collections.abc import Mapping
+from typing import Final
+
 from ..engine import Verdict
+from ..loops import LoopProgram
+from .costs import Work, largest_size, work_of
+
+CALL: Final = "call"
+"""The name of the constant that each run takes."""
+
+# Nanoseconds for one of each kind.
+NATIVE: Final[Mapping[str, float]] = {
+    "call": 700.0,
+    "operations": 0.5,
+    "wide_operations": 0.2,
+    "slow": 3.0,
+    "wide_slow": 3.0,
+    "moved": 0.02,
+    "nests": 1.0,
+    "steps": 1.0,
+}
+XLA: Final[Mapping[str, float]] = {
+    "call": 4000.0,
+    "operations": 0.2,
+    "wide_operations": 0.1,
+    "slow": 2.0,
+    "wide_slow": 0.5,
+    "moved": 0.01,
+    "nests": 100.0,
+    "steps": 50.0,
+}
+
+MARGIN: Final = 2.0
+"""So many times as fast as XLA a program must be expected to be."""
+
+_MOST_STATEMENTS: Final = 5000
+_LARGEST: Final = 1 << 14
+_LONGEST: Final = 5e6
 
 
-def judged(jaxpr: Jaxpr) -> Verdict:
+def nanoseconds(work: Work, constants: Mapping[str, float]) -> float:
+    """How long a run is expected to take."""
+    known = [k * getattr(work, name) for name, k in constants.items() if name != CALL]
+    return constants[CALL] + sum(known)
+
+
+def judged(program: LoopProgram) -> Verdict:
     """Whether machine code is expected to be faster than XLA's, and why."""
-    return Verdict(False, "in doubt")
+    work = work_of(program)
+    if work.statements > _MOST_STATEMENTS:
+        return Verdict(False, f"the program has {work.statements} statements, which is much")
+    if (size := largest_size(program)) > _LARGEST:
+        return Verdict(False, f"an array has {size} elements, which is much")
+    native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
+    times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
+    if native > _LONGEST:
+        return Verdict(False, f"a long run: {times}")
+    return Verdict(xla > MARGIN * native, times)

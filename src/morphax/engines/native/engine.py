@@ -7,12 +7,16 @@ from typing import Any, Final
 
 from ...array import Array
 from ...core import Jaxpr, Primitive, call_program, without_references
+from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
 from ...runtime.places import Places
 from ...runtime.sharding import Sharding
 from .. import native
 from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
+
+_MOST_OPERATIONS: Final = 3000
+"""A longer program is not worth the time to judge it."""
 
 
 class NativeEngine(Engine):
@@ -35,13 +39,12 @@ class NativeEngine(Engine):
             return Verdict(False, outside)
         if options.cpu_engine == "native":
             return Verdict(True, "jax_cpu_engine is 'native'")
-        verdict = native.judged(jaxpr)
-        if verdict.accepts:
-            try:
-                native.translated(jaxpr, options)
-            except native.NotALoopProgram as error:
-                return Verdict(False, str(error).partition("\n")[0])
-        return verdict
+        if doubt := _doubt(jaxpr):
+            return Verdict(False, doubt)
+        try:
+            return native.judged(native.translated(jaxpr, options).loops)
+        except native.NotALoopProgram as error:
+            return Verdict(False, str(error))
 
     def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Plan:
         """The plan of a program.
@@ -77,6 +80,21 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
         return "there are compiler options of XLA"
     if without_references(jaxpr).effects:
         return "the program calls Python, or has other effects"
+    return ""
+
+
+def _doubt(jaxpr: Jaxpr) -> str:
+    """Why a program is not even translated to be judged; empty if it is."""
+    programs, count = [jaxpr], 0
+    while programs:
+        program = programs.pop()
+        count += len(program.eqns)
+        if count > _MOST_OPERATIONS:
+            return f"the program has more than {_MOST_OPERATIONS} operations"
+        for eqn in program.eqns:
+            if eqn.primitive.to_loops is None:
+                return f"{eqn.primitive.name} has no form of loops"
+            programs.extend(jaxprs_in_params(eqn.params))
     return ""
 
 

@@ -25,7 +25,7 @@ from ..call_plan import CallPlan
 from ..donated import donated_to, refuse_given_twice, warn_of_unusable
 from ..engine import Plan
 from ..loops.program import Buffer, For, While, walk
-from .costs import Work, work_of
+from .costs import work_of
 from .llvm_text import llvm_module
 from .machine_code import MachineCode
 from .machine_function import MachineFunction, pool
@@ -126,11 +126,11 @@ class NativeExecutable(Plan):
 
     def cost_analysis(self) -> dict[str, float]:
         """Operations and bytes moved; the body of a `while_loop` counts once."""
-        work: Work = work_of(self._program.loops)
+        work = work_of(self._program.loops, steps_of_while=1)
         return {
-            "flops": float(work.operations),
-            "transcendentals": float(work.transcendentals),
-            "bytes accessed": float(work.bytes_moved),
+            "flops": float(work.operations + work.wide_operations + work.slow + work.wide_slow),
+            "transcendentals": float(work.slow + work.wide_slow),
+            "bytes accessed": float(work.moved),
         }
 
     def memory_analysis(self) -> MemoryStats:

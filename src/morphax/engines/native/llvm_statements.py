@@ -142,7 +142,7 @@ class StatementPrinter:
         self.functions[key] = self.functions.get(key, 0) + 1
         type_ = wide(scalar_type(dtype), width)
         given = ", ".join([f"{type_} {x}" for x in operands])
-        return self.new(f"call {type_} {function_name(*key)}({given})")
+        return self.new(f"call fastcc {type_} {function_name(*key)}({given})")
 
     def load(self, statement: Load) -> None:
         buffer = statement.buffer

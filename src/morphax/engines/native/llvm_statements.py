@@ -293,6 +293,7 @@ class StatementPrinter:
         counter, extent, width = plan.counter, plan.extent, plan.width
         whole, rest = extent - extent % width, extent % width
         body = VectorSteps(self, plan)
+        self.numbers.update(dict.fromkeys(plan.outer, 0))
         if whole <= 2 * width:
             for start in range(0, whole, width):
                 self.numbers[counter] = start
@@ -308,6 +309,8 @@ class StatementPrinter:
             else:
                 body.write(last)
             del self.numbers[counter]
+        for name in plan.outer:
+            del self.numbers[name]
 
 
 def _weight(body: Iterable[Statement]) -> int:

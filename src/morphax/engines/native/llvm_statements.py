@@ -142,7 +142,7 @@ class StatementPrinter:
         self.functions[key] = self.functions.get(key, 0) + 1
         type_ = wide(scalar_type(dtype), width)
         given = ", ".join([f"{type_} {x}" for x in operands])
-        return self.new(f"call {type_} {function_name(*key)}({given})")
+        return self.new(f"call fastcc {type_} {function_name(*key)}({given})")
 
     def load(self, statement: Load) -> None:
         buffer = statement.buffer
@@ -293,6 +293,7 @@ class StatementPrinter:
         counter, extent, width = plan.counter, plan.extent, plan.width
         whole, rest = extent - extent % width, extent % width
         body = VectorSteps(self, plan)
+        self.numbers.update(dict.fromkeys(plan.outer, 0))
         if whole <= 2 * width:
             for start in range(0, whole, width):
                 self.numbers[counter] = start
@@ -308,6 +309,8 @@ class StatementPrinter:
             else:
                 body.write(last)
             del self.numbers[counter]
+        for name in plan.outer:
+            del self.numbers[name]
 
 
 def _weight(body: Iterable[Statement]) -> int:

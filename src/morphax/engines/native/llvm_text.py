@@ -73,6 +73,7 @@ def llvm_module(program: LoopProgram) -> str:
         *_entry(program, scratch, pointers, outside),
         'attributes #0 = { noinline nounwind "prefer-vector-width"="256" }',
         "attributes #1 = { nounwind }",
+        'attributes #3 = { nounwind "prefer-vector-width"="256" }',
         "attributes #2 = { nounwind willreturn memory(none) }",
     ]
     return "\n".join(lines) + "\n"

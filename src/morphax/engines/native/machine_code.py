@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, Final, final
 
 from ..loops.program import LoopProgram
+from .linking import can_link, linked
 from .llvm_text import ENTRY, Scratch, llvm_module
 
 if TYPE_CHECKING:
@@ -48,14 +49,17 @@ def compile_loops(program: LoopProgram) -> MachineCode:
 
 def load(program: LoopProgram, code: bytes) -> MachineCode:
     """The function of object code that was made from the program, with the same `key_of`."""
+    size = Scratch(program).size
+    if can_link():
+        pages, address = linked(code, ENTRY)
+        return MachineCode(address, size, code, pages)
     from llvmlite import binding
 
     # The compiler owns its machine.
-    engine = binding.create_mcjit_compiler(_empty_module(), _new_machine())
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _new_machine())
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
-    address = engine.get_function_address(ENTRY)
-    return MachineCode(address, Scratch(program).size, code, engine)
+    return MachineCode(engine.get_function_address(ENTRY), size, code, engine)
 
 
 def key_of(program: LoopProgram) -> str:
@@ -111,11 +115,9 @@ def _new_machine() -> binding.TargetMachine:
     processor, features = _host()
     target = binding.Target.from_default_triple()
     return target.create_target_machine(
-        cpu=processor, features=features, opt=2, reloc="pic", codemodel="jitdefault"
+        cpu=processor,
+        features=features,
+        opt=2,
+        reloc="pic",
+        codemodel="small" if can_link() else "jitdefault",
     )
-
-
-def _empty_module() -> Any:
-    from llvmlite import binding
-
-    return binding.parse_assembly("")

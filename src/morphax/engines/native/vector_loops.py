@@ -7,11 +7,24 @@ vector of steps gives each element the bits that a step alone gives it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import final
 
-from ..loops.program import INDEX, Assign, Buffer, For, Index, Load, Name, Statement, Store
+from ..loops.program import (
+    INDEX,
+    Assign,
+    Buffer,
+    For,
+    Index,
+    Load,
+    Name,
+    Statement,
+    Store,
+    operands_of,
+)
 
 _BYTES = 32
 _WIDEST = 16
@@ -25,7 +38,8 @@ class VectorLoop:
     """How a loop is written with vectors.
 
     Args:
-        counter: of the loop.
+        counter: of the loop; of loops in one another that run through memory as one, the innermost.
+        outer: counters of the others.
         extent: how many steps it has.
         width: of the vectors.
         body: what a step does: assign, load, store.
@@ -34,6 +48,7 @@ class VectorLoop:
     """
 
     counter: Name
+    outer: tuple[Name, ...]
     extent: int
     width: int
     body: tuple[Assign | Load | Store, ...]
@@ -46,24 +61,24 @@ class VectorLoop:
         for name, by in index.terms:
             if name is self.counter:
                 factor = by
-            elif name in self.vectors:
+            elif name in self.vectors and name not in self.outer:
                 return None
         return factor
 
 
 def vector_loop(loop: For) -> VectorLoop | None:
     """The loop with vectors; `None` if it cannot be written so, or would not gain."""
-    extent = loop.extent
-    if isinstance(extent, Index) or extent < _FEWEST or not loop.is_independent:
+    loops, body = _nest(loop)
+    if not body:
         return None
-    body: list[Assign | Load | Store] = []
-    for statement in loop.body:
-        if not isinstance(statement, (Assign, Load, Store)):
-            return None
-        body.append(statement)
-    vectors = _vectors_of(loop.counter, body)
+    extent = math.prod([n for _, n in loops])
+    if extent < _FEWEST:
+        return None
+    counter, _ = loops[-1]
+    vectors = _vectors_of([name for name, _ in loops], body)
     plan = VectorLoop(
-        loop.counter,
+        counter,
+        tuple([name for name, _ in loops[:-1]]),
         extent,
         min(extent if extent <= _WIDEST else _WIDEST, _width(body)),
         tuple(body),
@@ -73,9 +88,38 @@ def vector_loop(loop: For) -> VectorLoop | None:
     return plan if _is_sound(plan) and _gains(plan) else None
 
 
-def _vectors_of(counter: Name, body: Iterable[Statement]) -> frozenset[Name]:
+def _nest(loop: For) -> tuple[list[tuple[Name, int]], list[Assign | Load | Store]]:
+    """Counters and extents of loops in one another that are as one, and the body; or nothing."""
+    loops: list[tuple[Name, int]] = []
+    while not isinstance(loop.extent, Index) and loop.is_independent:
+        loops.append((loop.counter, loop.extent))
+        if len(loop.body) != 1 or type(loop.body[0]) is not For:
+            body = [x for x in loop.body if isinstance(x, (Assign, Load, Store))]
+            is_straight = len(body) == len(loop.body)
+            return (loops, body) if is_straight and _is_one_loop(loops, body) else ([], [])
+        loop = loop.body[0]
+    return [], []
+
+
+def _is_one_loop(loops: Sequence[tuple[Name, int]], body: Iterable[Statement]) -> bool:
+    """Whether each index counts the steps of all loops."""
+    if len(loops) == 1:
+        return True
+    for statement in body:
+        for x in operands_of(statement):
+            if isinstance(x, Index):
+                factors = dict(x.terms)
+                for (outer, _), (inner, n) in itertools.pairwise(loops):
+                    if factors.get(outer, 0) != n * factors.get(inner, 0):
+                        return False
+            elif any(x is name for name, _ in loops):
+                return False
+    return True
+
+
+def _vectors_of(counters: Iterable[Name], body: Iterable[Statement]) -> frozenset[Name]:
     """The names that differ from step to step."""
-    vectors = {counter}
+    vectors = set(counters)
     for statement in body:
         if isinstance(statement, Assign):
             uses = {

@@ -86,7 +86,8 @@ class VectorSteps:
 
     def _indices_written(self, index: Index) -> str:
         p, plan, vector = self.printer, self.plan, wide("i64", self.width)
-        varying = [(n, by) for n, by in index.terms if n in plan.vectors and n is not plan.counter]
+        counters = (plan.counter, *plan.outer)
+        varying = [(n, by) for n, by in index.terms if n in plan.vectors and n not in counters]
         same = [(n, by) for n, by in index.terms if (n, by) not in varying]
         text = self.repeated(p.index(Index(tuple(same), index.offset)), "i64")
         factor = dict(same).get(plan.counter, 0)

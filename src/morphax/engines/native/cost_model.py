@@ -19,24 +19,24 @@ CALL: Final = "call"
 
 # Nanoseconds for one of each kind.
 NATIVE: Final[Mapping[str, float]] = {
-    "call": 700.0,
-    "operations": 0.5,
-    "wide_operations": 0.2,
-    "slow": 3.0,
-    "wide_slow": 3.0,
-    "moved": 0.02,
-    "nests": 1.0,
-    "steps": 1.0,
+    "call": 730.0,
+    "operations": 0.098,
+    "wide_operations": 0.005,
+    "slow": 1.9,
+    "wide_slow": 1.1,
+    "moved": 0.0052,
+    "nests": 0.38,
+    "steps": 0.81,
 }
 XLA: Final[Mapping[str, float]] = {
-    "call": 4000.0,
-    "operations": 0.2,
-    "wide_operations": 0.1,
-    "slow": 2.0,
-    "wide_slow": 0.5,
-    "moved": 0.01,
-    "nests": 100.0,
-    "steps": 50.0,
+    "call": 5200.0,
+    "operations": 0.22,
+    "wide_operations": 0.098,
+    "slow": 3.5,
+    "wide_slow": 1.4,
+    "moved": 0.0,
+    "nests": 13.0,
+    "steps": 2.4,
 }
 
 MARGIN: Final = 2.0

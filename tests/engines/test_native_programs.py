@@ -1,4 +1,4 @@
-"""Programs of small steps agree on XLA and the native engine; so do gradients and batches of them."""
+"""Programs of small steps agree on both compilers; so do gradients and batches of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import morphax as jax
-import morphax.numpy as jnp
 from benchmarks.small_programs.table import PROGRAMS
 
 Operands = tuple[np.ndarray[Any, Any], ...]
@@ -43,7 +42,7 @@ def test_programs_agree(name: str) -> None:
     check(name, *few_steps(name))
 
 
-SMOOTH = ("lorenz", "coupled", "kalman", "lstm", "bodies", "tridiagonal", "hmc", "springs")
+SMOOTH = ("lorenz", "coupled", "kalman", "lstm", "bodies", "tridiagonal")
 
 
 @pytest.mark.parametrize("name", SMOOTH)
@@ -56,18 +55,11 @@ def test_gradients_agree(name: str) -> None:
     check(name, jax.grad(total), operands)
 
 
-BATCHED = ("newton", "mandelbrot", "gibbs", "option", "smith_waterman", "automaton", "particles")
+BATCHED = ("newton", "mandelbrot", "option", "smith_waterman", "automaton", "particles")
 
 
 @pytest.mark.parametrize("name", BATCHED)
 def test_batches_agree(name: str) -> None:
     function, operands = few_steps(name)
-    rows = tuple([np.stack([x, x[..., ::-1] if x.ndim else x + x.dtype.type(1)]) for x in operands])
+    rows = tuple([np.stack([x, x[..., ::-1] if x.ndim else x + 1]) for x in operands])
     check(name, jax.vmap(function), rows)
-
-
-def test_hessians_of_a_loop_agree() -> None:
-    def energy(x: Any) -> Any:
-        return jnp.sum(few_steps("coupled")[0](x) ** 2)
-
-    check("Hessian", jax.hessian(energy), few_steps("coupled")[1])

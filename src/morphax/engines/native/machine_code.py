@@ -1,8 +1,8 @@
 """Machine code from loop programs: LLVM optimises them for this machine and emits an object file.
 
 Object code can be kept on disk: it names functions of the C library, and no address.  Its key says
-all that it depends on: the text of the program, the processor and its features, and the versions of
-llvmlite and of ourselves.
+all that it depends on: the text of the program, the processor and its features, and the version of
+llvmlite.
 """
 
 from __future__ import annotations
@@ -10,8 +10,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
-from typing import TYPE_CHECKING, Any, final
+from typing import TYPE_CHECKING, Any, Final, final
 
 from ..loops.program import LoopProgram
 from .linking import can_link, linked
@@ -19,6 +18,9 @@ from .llvm_text import ENTRY, Scratch, llvm_module
 
 if TYPE_CHECKING:
     from llvmlite import binding
+
+_FORMAT: Final = "1"
+"""Raised when the same text is to become other code."""
 
 # Of longer programs the selection of instructions takes more than linear time, but at level 0.
 _MOST_LINES = 6000
@@ -72,7 +74,7 @@ def key_of(program: LoopProgram, text: str | None = None) -> str:
     """What object code depends on, as a digest; `text` as for `compile_loops`."""
     import llvmlite
 
-    parts = [text or llvm_module(program), *_host(), llvmlite.__version__, version("morphax")]
+    parts = [text or llvm_module(program), *_host(), llvmlite.__version__, _FORMAT]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 

@@ -14,6 +14,7 @@
 #include "kernels.h"
 #include "keys.h"
 #include "lapack.h"
+#include "machine_functions.h"
 #include "random.h"
 #include "replay.h"
 #include "small_programs.h"
@@ -25,7 +26,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 18;
+  module.attr("interface") = 19;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -53,6 +54,8 @@ NB_MODULE(_native, module) {
   morphax::keys::bind(keys);
   nanobind::module_ lapack = module.def_submodule("lapack", "LAPACK for stacks of matrices.");
   morphax::lapack::bind(lapack);
+  nanobind::module_ machine = module.def_submodule("machine_functions", "Machine code of ours.");
+  morphax::machine_functions::bind(machine);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
   morphax::gamma::bind(random);

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, final
 from ..loops.program import LoopProgram
 from .linking import can_link, linked
 from .llvm_text import ENTRY, Scratch, llvm_module
+from .products import BLAS_NAMES, address_in_blas
 
 if TYPE_CHECKING:
     from llvmlite import binding
@@ -63,6 +64,9 @@ def load(program: LoopProgram, code: bytes) -> MachineCode:
         return MachineCode(address, size, code, pages)
     from llvmlite import binding
 
+    for name in BLAS_NAMES:
+        if name.encode() in code:
+            binding.add_symbol(name, address_in_blas(name))
     # The compiler owns its machine.
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _new_machine(2))
     engine.add_object_file(binding.ObjectFileRef.from_data(code))

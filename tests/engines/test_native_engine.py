@@ -389,7 +389,9 @@ def test_the_twin_does_the_same() -> None:
     operands = [np.asarray(x), np.float32(0.25).reshape(())]
     results = []
     for make in (MachineFunction, PythonFunction):
-        function = make(code, code.address, code.scratch_bytes, host_memory.shared, *declared, True)
+        function = make(
+            code, code.address, code.scratch_bytes, host_memory.shared, *declared, True, False
+        )
         assert function.may_take_long()
         results.append(function(operands))
         assert not function.may_take_long()

@@ -26,6 +26,7 @@ from morphax.engines.engine import Options
 from morphax.engines.loops import NotALoopProgram
 from morphax.engines.native import kept_code, machine_code
 from morphax.engines.native.machine_function import MachineFunction, PythonFunction
+from morphax.experimental import serialize_executable
 from morphax.experimental.compilation_cache import compilation_cache
 from morphax.util import host_memory
 from morphax.util.compiled import part
@@ -321,6 +322,12 @@ def test_stages() -> None:
     with pytest.raises(ValueError, match="dialect"):
         compiled.as_text("hlo")
     assert compiled.input_formats[0][0].layout.major_to_minor == (0, 1)
+
+
+def test_what_is_serialized_is_compiled_by_xla() -> None:
+    compiled = jax.jit(lambda a: a * 2).lower(x).compile()
+    again = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled))
+    assert again(x).tolist() == compiled(x).tolist() == [0.0, 2.0, 4.0]
 
 
 def test_settings_make_other_programs() -> None:

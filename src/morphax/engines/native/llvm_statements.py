@@ -131,8 +131,10 @@ class StatementPrinter:
             assert isinstance(index, Index), "the value of an index"
             self._texts[result] = self.index(index)
             return
+        taken = operands[-1]
+        assert not isinstance(taken, Index), "an operand"
         texts = [self.operand(x) for x in operands]
-        self._texts[result] = self.operation(operation, result.dtype, operands[-1].dtype, texts)
+        self._texts[result] = self.operation(operation, result.dtype, taken.dtype, texts)
 
     def operation(
         self, operation: str, result: DType, taken: DType, operands: list[str], width: int = 0

@@ -48,6 +48,7 @@ def python_calls(run: Any) -> int:
     return count - 1
 
 
+ROOT = Path(__file__).parents[2]
 x = jnp.arange(3.0)
 m = jnp.arange(6.0).reshape(2, 3)
 compiled_only = pytest.mark.skipif(part("calls") is None, reason="measures the compiled core")
@@ -231,8 +232,8 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
         "no form of loops",
     ),
     "many operations": (
-        lambda a: [a := jnp.sin(a) + 1 for _ in range(2000)][-1],
-        (x,),
+        lambda a: [a := lax.add(a, a) for _ in range(3001)][-1],
+        (jnp.arange(3),),
         "xla",
         "more than 3000 operations",
     ),
@@ -521,3 +522,11 @@ def test_keys_depend_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert key == kept_code.key_of(program.loops)
     monkeypatch.setattr(machine_code, "_host", lambda: ("another", "+features"))
     assert kept_code.key_of(program.loops) != key
+
+
+def test_the_native_engine_passes_the_tests_of_operations() -> None:
+    tests = ["lax/test_dot.py", "lax/test_integers.py"]
+    plugin = ["-p", "no:cacheprovider", "-p", "tests.engines.native_where_possible"]
+    command = [sys.executable, "-m", "pytest", "-q", *plugin, *[f"tests/{t}" for t in tests]]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert run.returncode == 0, run.stdout[-3000:]

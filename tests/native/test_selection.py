@@ -33,8 +33,9 @@ def in_twin(*arguments: str) -> subprocess.CompletedProcess[str]:
             "tests/native/test_bound_calls.py",
         ],
         ["tests/engines/test_replay.py"],
+        ["tests/engines/test_native_engine.py", "-k", "agree or donated or places or stages"],
     ],
-    ids=["trees", "calls", "replay"],
+    ids=["trees", "calls", "replay", "native engine"],
 )
 def test_the_twins_pass_the_tests(tests: list[str]) -> None:
     run = in_twin("-m", "pytest", "-q", "-p", "no:cacheprovider", *tests)

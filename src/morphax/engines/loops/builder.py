@@ -103,12 +103,13 @@ class Builder:
     def refuse(self, reason: str) -> NoReturn:
         """Raise: the current equation cannot be written."""
         eqn = self.equation
-        name = "the program" if eqn is None else eqn.primitive.name
+        name = "its operands and results" if eqn is None else eqn.primitive.name
+        applied = "" if eqn is None else f" that applies {name}"
         line = "" if eqn is None or eqn.source is None else f", at {eqn.source}"
         raise NotALoopProgram(
             message(
                 self.where,
-                given=f"a program that applies {name}{line}",
+                given=f"a program{applied}{line}",
                 expected=f"operations that can be written as loops: of {name}, {reason}",
                 fix="Compute this part outside, or write it with other operations.",
             )

@@ -42,9 +42,12 @@ class NativeEngine(Engine):
         if doubt := _doubt(jaxpr):
             return Verdict(False, doubt)
         try:
-            return native.judged(native.translated(jaxpr, options).loops)
+            verdict: Verdict = native.judged(native.translated(jaxpr, options).loops)
         except loops.NotALoopProgram as error:
             return Verdict(False, str(error))
+        if not verdict.accepts:
+            native.forget(jaxpr)
+        return verdict
 
     def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Plan:
         """The plan of a program.
@@ -54,6 +57,7 @@ class NativeEngine(Engine):
         """
         with reported(LOWERING, f"jit({options.name})"):
             program = native.translated(jaxpr, options)
+            native.forget(jaxpr)
         with reported(COMPILING, f"jit({options.name})"):
             return native.NativeExecutable(program, native.machine_code_of(program.loops), places)
 

@@ -40,7 +40,7 @@ class NativeProgram:
     info: DebugInfo
 
 
-# What was translated for a verdict is compiled next.
+# What was translated for a verdict is compiled next, and then forgotten.
 _translated: WeakKeyDictionary[Jaxpr, dict[bool, LoopProgram]] = WeakKeyDictionary()
 
 
@@ -68,6 +68,11 @@ def translated(jaxpr: Jaxpr, options: Options) -> NativeProgram:
         unusable,
         jaxpr.debug_info,
     )
+
+
+def forget(jaxpr: Jaxpr) -> None:
+    """Let go of what was translated: it was compiled, or is not going to be."""
+    _translated.pop(jaxpr, None)
 
 
 def _loops(jaxpr: Jaxpr, kept: Sequence[int], info: DebugInfo) -> LoopProgram:

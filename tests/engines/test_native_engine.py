@@ -26,6 +26,7 @@ from morphax.engines.engine import Options
 from morphax.engines.loops import NotALoopProgram
 from morphax.engines.native import kept_code, machine_code
 from morphax.engines.native.machine_function import MachineFunction, PythonFunction
+from morphax.experimental import serialize_executable
 from morphax.experimental.compilation_cache import compilation_cache
 from morphax.util import host_memory
 from morphax.util.compiled import part
@@ -211,6 +212,48 @@ def test_what_has_no_form_of_loops() -> None:
         jax.jit(lambda a: a + 1)(jnp.float16(1))
 
 
+def kalman_like(a: Any, z: Any) -> Any:
+    """Small products in a loop."""
+    return lax.scan(lambda m, r: (jnp.tanh(a @ m) + r, m.sum()), jnp.zeros(4), z)
+
+
+AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
+    "small steps": (kalman_like, (jnp.eye(4), jnp.ones(100)), "native", "are expected"),
+    "few numbers": (lambda a: jnp.sin(a) @ a, (x,), "native", "are expected"),
+    "large arrays": (lambda a: a + 1, (jnp.ones(100_000),), "xla", "100000 elements"),
+    "long": (lambda a: jnp.sort(jnp.outer(a, a)), (jnp.ones(120),), "xla", "expected"),
+    "no rule": (lambda a: jnp.linalg.eigh(a)[0], (jnp.eye(3),), "xla", "no form of loops"),
+    "a dtype": (lambda a: a + 1, (jnp.ones(3, jnp.float16),), "xla", "dtype float16"),
+    "within a branch": (
+        lambda a: lax.cond(a[0, 0] > 0, lambda y: jnp.fft.fft(y).real, lambda y: y, a),
+        (jnp.eye(3),),
+        "xla",
+        "no form of loops",
+    ),
+    "many operations": (
+        lambda a: [a := jnp.sin(a) + 1 for _ in range(2000)][-1],
+        (x,),
+        "xla",
+        "more than 3000 operations",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", AUTO)
+def test_the_estimate(name: str) -> None:
+    function, args, engine, reason = AUTO[name]
+    with jax.cpu_engine("auto"):
+        f = jax.jit(function)
+        text = f.lower(*args).compile().as_text("engine")
+        assert text.startswith(f"engine {engine}"), text
+        assert f"native: {reason}" in text or reason in text.split("native:")[1], text
+        found = f(*args)
+    with jax.cpu_engine("xla"):
+        expected = jax.jit(function)(*args)
+    for mine, theirs in zip(plain(found), plain(expected), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-5, atol=1e-6)
+
+
 def test_compiler_options() -> None:
     with jax.cpu_engine("xla"):
         f = jax.jit(lambda a: a + 1, compiler_options={"jax_cpu_engine": "native"})
@@ -323,6 +366,12 @@ def test_stages() -> None:
     assert compiled.input_formats[0][0].layout.major_to_minor == (0, 1)
 
 
+def test_what_is_serialized_is_compiled_by_xla() -> None:
+    compiled = jax.jit(lambda a: a * 2).lower(x).compile()
+    again = serialize_executable.deserialize_and_load(*serialize_executable.serialize(compiled))
+    assert again(x).tolist() == compiled(x).tolist() == [0.0, 2.0, 4.0]
+
+
 def test_settings_make_other_programs() -> None:
     f = jax.jit(lambda a: a + 1)
     for _ in range(2):
@@ -389,7 +438,9 @@ def test_the_twin_does_the_same() -> None:
     operands = [np.asarray(x), np.float32(0.25).reshape(())]
     results = []
     for make in (MachineFunction, PythonFunction):
-        function = make(code, code.address, code.scratch_bytes, host_memory.shared, *declared, True)
+        function = make(
+            code, code.address, code.scratch_bytes, host_memory.shared, *declared, True, False
+        )
         assert function.may_take_long()
         results.append(function(operands))
         assert not function.may_take_long()

@@ -38,6 +38,8 @@ def serialize(compiled: Compiled) -> tuple[bytes, PyTreeDef, PyTreeDef]:
         Array(6., dtype=float32, weak_type=True)
     """
     plan = getattr(compiled, "_plan", None)
+    if isinstance(compiled, Compiled) and not isinstance(plan, Executable):
+        plan = compiled.plan_by_xla()
     if not isinstance(plan, Executable):
         raise TypeError(
             message(

@@ -33,12 +33,14 @@ class CompiledProgram(NamedTuple):
         argument_names: one path per leaf of the arguments.
         call_observed: calls the function on leaves, under options that watch execution, or where
             leaves are references.
+        by_xla: gives the plan that XLA makes of the same program, if that may be another one.
     """
 
     function: str
     plan: Plan
     argument_names: Sequence[str]
     call_observed: Callable[[Sequence[Any]], Any]
+    by_xla: Callable[[], Plan] | None = None
 
 
 @final
@@ -59,7 +61,8 @@ class Compiled(Stage):
     """
 
     __slots__ = (
-        *("_argument_names", "_call_observed", "_calls", "_function", "_no_kwargs", "_plan"),
+        *("_argument_names", "_by_xla", "_call_observed", "_calls", "_function", "_no_kwargs"),
+        "_plan",
         "_takes_references",
     )
 
@@ -86,7 +89,8 @@ class Compiled(Stage):
         in_avals = in_avals if in_types is None else tuple(in_types)
         out_avals = executable.plan.out_avals if out_types is None else out_types
         super().__init__(in_tree, out_tree, in_avals, out_avals, donated)
-        self._function, self._plan, self._argument_names, self._call_observed = executable
+        self._function, self._plan, self._argument_names, self._call_observed = executable[:4]
+        self._by_xla = executable.by_xla
         self._no_kwargs = no_kwargs
         self._calls = None if native is None else native.CallTable()
         self._takes_references = any([type(a) is AbstractRef for a in self._flat_in_avals])
@@ -168,6 +172,10 @@ class Compiled(Stage):
     def memory_analysis(self) -> Any:
         """How many bytes arguments, results, temporaries and code take up."""
         return self._plan.memory_analysis()
+
+    def plan_by_xla(self) -> Plan:
+        """The plan that XLA makes of the program, which can be taken to other processes."""
+        return self._plan if self._by_xla is None else self._by_xla()
 
     def runtime_executable(self) -> Any:
         """The executable of jaxlib."""

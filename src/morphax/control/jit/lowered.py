@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from ...engines.build_events import LOWERING, reported
+from ...engines.engine import CPU_ENGINE_OPTION
 from ...engines.xla import inspection
 from ...engines.xla.lowering import LoweredProgram, lower
 from ...runtime.places import Places
@@ -125,6 +127,7 @@ class Lowered(Stage):
             traced.compiled(place, compiler_options),
             traced.name_arguments(),
             traced.bind,
+            partial(traced.compiled, place, (compiler_options or {}) | {CPU_ENGINE_OPTION: "xla"}),
         )
         return Compiled(
             program,

@@ -20,23 +20,23 @@ CALL: Final = "call"
 # Nanoseconds for one of each kind.
 NATIVE: Final[Mapping[str, float]] = {
     "call": 730.0,
-    "operations": 0.098,
-    "wide_operations": 0.005,
-    "slow": 1.9,
-    "wide_slow": 1.1,
-    "moved": 0.0052,
-    "nests": 0.38,
-    "steps": 0.81,
+    "operations": 0.11,
+    "wide_operations": 0.011,
+    "slow": 1.8,
+    "wide_slow": 1.0,
+    "moved": 0.0041,
+    "nests": 0.41,
+    "steps": 0.57,
 }
 XLA: Final[Mapping[str, float]] = {
     "call": 5200.0,
-    "operations": 0.22,
-    "wide_operations": 0.098,
-    "slow": 3.5,
-    "wide_slow": 1.4,
-    "moved": 0.0,
+    "operations": 0.16,
+    "wide_operations": 0.05,
+    "slow": 2.3,
+    "wide_slow": 1.2,
+    "moved": 0.00087,
     "nests": 13.0,
-    "steps": 2.4,
+    "steps": 2.5,
 }
 
 MARGIN: Final = 2.0

@@ -382,7 +382,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
         Array([ 5., inf], dtype=float32)
     """
     x, y = map(lax.abs, _real("hypot", promoted_inexact("hypot", x1, x2)))
-    is_weak = x.aval.weak_type and not x.aval.shape
+    is_weak = x.aval.weak_type and not (x.aval.shape or y.aval.shape)
     x, y = _unless_infinite(x, y), _unless_infinite(y, x)
     # Either case is the function itself, where x = y too; max and min have no second derivative.
     first = lax.ge(x, y)

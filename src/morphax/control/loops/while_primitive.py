@@ -119,17 +119,18 @@ class Loops(HasBodies):
         cond_consts, body_consts, carry = self.wiring.parts(operands, params).values()
         avals = [v.aval for v in carry]
         ordered = has_ordered(params["body_jaxpr"].effects)
-        condition = b.region(
-            avals,
-            lambda inner, *c: inner.inline(params["cond_jaxpr"], *cond_consts, *c),
-            takes_token=ordered,
-        )
-        body = b.region(
-            avals,
-            lambda inner, *c: inner.inline(params["body_jaxpr"], *body_consts, *c),
-            takes_token=ordered,
-            gives_token=ordered,
-        )
+        with b.module.repeating():
+            condition = b.region(
+                avals,
+                lambda inner, *c: inner.inline(params["cond_jaxpr"], *cond_consts, *c),
+                takes_token=ordered,
+            )
+            body = b.region(
+                avals,
+                lambda inner, *c: inner.inline(params["body_jaxpr"], *body_consts, *c),
+                takes_token=ordered,
+                gives_token=ordered,
+            )
         regions = [condition, body]
         return b.ops(
             "stablehlo.while",

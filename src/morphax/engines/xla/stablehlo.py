@@ -323,8 +323,9 @@ class Builder(SizeVerbs):
 
     def callee(self, name: str, jaxpr: Jaxpr) -> Function:
         """`jaxpr` as a private function, written once per module."""
-        key = jaxpr, self.axes, self.attributes, self.module.written_for
-        known = self.module.callees.get(key)
+        module = self.module
+        key = jaxpr, self.axes, self.attributes, module.written_for, module.repeats
+        known = module.callees.get(key)
         if known is None:
 
             def write(inner: Builder, *values: Value) -> list[Value]:
@@ -332,15 +333,15 @@ class Builder(SizeVerbs):
                 return inner.inline(jaxpr, *values)
 
             known = function(
-                self.module,
-                self.module.fresh_name(name),
+                module,
+                module.fresh_name(name),
                 jaxpr.in_avals,
                 write,
                 passes_token=has_ordered(jaxpr.effects),
                 axes=self.axes,
             )
-            self.module.callees[key] = known
-            self.module.functions.append(known.text)
+            module.callees[key] = known
+            module.functions.append(known.text)
         return known
 
     def call(self, name: str, jaxpr: Jaxpr, *operands: Value) -> list[Value]:

@@ -43,6 +43,7 @@ from .precision import (
     output_dtype,
     precision_attribute,
 )
+from .small_products import small_product
 
 DotDimensionNumbers = tuple[
     tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
@@ -128,6 +129,10 @@ class DotGeneral(Primitive):
         if x.aval.dtype != y.aval.dtype and not _both_8_bit_floats(x.aval.dtype, y.aval.dtype):
             wide = accumulator(product_dtype(x.aval.dtype, y.aval.dtype), out.dtype)
             x, y = (b.convert(v, wide) for v in (x, y))
+        if precision is None or isinstance(precision, tuple):
+            small = small_product(b, out, x, y, dimension_numbers)
+            if small is not None:
+                return small
         dtypes_in = (x.aval.dtype, y.aval.dtype)
         result = out.update(dtype=output_dtype(precision, *dtypes_in, out.dtype))
         algorithm = algorithm_attribute(precision, *dtypes_in)

@@ -110,6 +110,37 @@ def einsum(
     return convert(result, result_dtype, aval_of(result).weak_type)
 
 
+def einsum_by_steps(
+    operands: Sequence[Any],
+    contractions: Sequence[tuple[Any, ...]],
+    precision: Any,
+    preferred_element_type: Any,
+    _dot_general: Callable[..., Any] = lax.dot_general,
+) -> Any:
+    """An einsum whose order is known: what ``opt_einsum.contract_path(einsum_call=True)`` gives.
+
+    Args:
+        operands: arrays.
+        contractions: of each step, which of the operands it takes away, the names that it sums
+            over, and its subscripts; the product goes to the end.
+        precision, preferred_element_type, _dot_general: as for `einsum`.
+    """
+    arrays = list(operands)
+    for taken, _, subscripts, *_ in contractions:
+        given = [arrays[i] for i in taken]
+        arrays = [x for i, x in enumerate(arrays) if i not in taken]
+        arrays.append(
+            einsum(
+                subscripts,
+                *given,
+                precision=precision,
+                preferred_element_type=preferred_element_type,
+                _dot_general=_dot_general,
+            )
+        )
+    return arrays[0]
+
+
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, Any]:
     """The order in which `einsum` would multiply, and a report of what it costs."""
     import opt_einsum

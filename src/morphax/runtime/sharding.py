@@ -126,6 +126,12 @@ class Sharding(ABC):
         return set(own_devices(self))
 
     @property
+    def _addressable_device_assignment(self) -> tuple[Device, ...]:
+        """The same in their order, under the name by which Orbax asks for them."""
+        mine = self.addressable_devices
+        return tuple([device for device in self.device_assignment if device in mine])
+
+    @property
     def has_addressable_devices(self) -> bool:
         """Whether this process holds any part."""
         return bool(self.addressable_devices)

@@ -16,16 +16,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from itertools import compress
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from ...array import Array
 from ...control.bodies.reference_values import write_back
 from ...control.calls import split_tangents
+from ...control.checks.checkify_bodies import HasCheckedForm
 from ...control.jit.plans import plan_of
 from ...control.program_call import HoldsProgram
 from ...core import (
     AbstractValue,
     BatchAxes,
+    Equation,
     Jaxpr,
     Operand,
     Param,
@@ -58,15 +60,19 @@ from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import TransposeFragment, open_transpose
 from ...util.memo import memoize
 from ...util.messages import message
+from .checked_members import check_members
 from .passing import Parts, gathered_parts, given_parts, shared_cotangents
 from .scope import member_scope
 from .specs import AnyMesh, Members, Specs, check_joined, check_shards, splits_of, whole_aval
+
+if TYPE_CHECKING:
+    from ...control.checks.checked_programs import Interpreter
 
 _WHOLE = PartitionSpec()
 
 
 @final
-class ShardMap(TakesReferences, HoldsProgram, RunsOnArrays):
+class ShardMap(TakesReferences, HoldsProgram, HasCheckedForm, RunsOnArrays):
     """Apply `jaxpr` on each device of a mesh to its parts of the operands.
 
     Params:
@@ -204,6 +210,11 @@ class ShardMap(TakesReferences, HoldsProgram, RunsOnArrays):
         out_specs = _with_axes(params["out_specs"], fragment.out_dims)
         outs = self._apply(fragment.jaxpr, operands, in_specs, out_specs, params)
         return outs, fragment.out_dims
+
+    def apply_checked(
+        self, interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]
+    ) -> list[Any]:
+        return check_members(interpreter, eqn, operands, _members(eqn.params))
 
     def execute(self, *operands: Array, **params: Param) -> list[Array]:
         mesh = _devices(params["mesh"], operands)

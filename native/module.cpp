@@ -11,6 +11,7 @@
 #include "gamma.h"
 #include "garbage.h"
 #include "host_memory.h"
+#include "incomplete_gamma.h"
 #include "kernels.h"
 #include "keys.h"
 #include "lapack.h"
@@ -25,7 +26,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 18;
+  module.attr("interface") = 19;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -36,6 +37,9 @@ NB_MODULE(_native, module) {
   morphax::convolutions::bind(convolutions);
   nanobind::module_ extremes = module.def_submodule("extremes", "Maxima and minima.");
   morphax::extremes::bind(extremes);
+  nanobind::module_ incomplete_gamma =
+      module.def_submodule("incomplete_gamma", "Incomplete gamma functions and their slopes.");
+  morphax::incomplete_gamma::bind(incomplete_gamma);
   nanobind::module_ foreign = module.def_submodule("foreign", "Functions of other languages.");
   morphax::foreign::bind(foreign);
   nanobind::module_ fused = module.def_submodule("fused", "Chains of elementwise operations.");

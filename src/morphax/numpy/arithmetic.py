@@ -280,7 +280,7 @@ def _integer_power_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
     return np.power(*[v.astype(dtype).view(working) for v in (x, y)]).view(dtype)
 
 
-@replayed(2, in_place_of_loops=_integer_power_of_numpy)
+@replayed(2, by_numpy=_integer_power_of_numpy)
 def _integer_power(x: Any, y: Any) -> Any:
     """Integers raised to integers by repeated squaring; truth values are 0 and 1."""
     dtype = _INT32 if _is_bool(x) else aval_of(x).dtype

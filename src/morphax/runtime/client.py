@@ -38,7 +38,13 @@ _logger = logging.getLogger(__name__)
 
 EXTREMES_TARGET: Final = "morphax_extreme"
 """By which programs call native code for maxima and minima."""
+INCOMPLETE_GAMMA_TARGET: Final = "morphax_incomplete_gamma"
+"""By which they call it for the incomplete gamma functions."""
 
+_NATIVE_CALLS: Final = (
+    (EXTREMES_TARGET, "extremes"),
+    (INCOMPLETE_GAMMA_TARGET, "incomplete_gamma"),
+)
 _TYPED_HANDLERS: Final = 1
 
 _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE = 495
@@ -132,10 +138,11 @@ def extension() -> Any:
     gc.callbacks.append(collector)
     guard_collected_arrays(_jax.guard_lib)
     forks.watch(_jax, collector, running_clients)
-    if (extremes := part("extremes")) is not None:
-        # Before any program is loaded, be it from a cache or from what another process has made.
-        register = xla_client().register_custom_call_target
-        register(EXTREMES_TARGET, extremes.handler(), "cpu", _TYPED_HANDLERS)
+    # Before any program is loaded, be it from a cache or from what another process has made.
+    register = xla_client().register_custom_call_target
+    for target, name in _NATIVE_CALLS:
+        if (native := part(name)) is not None:
+            register(target, native.handler(), "cpu", _TYPED_HANDLERS)
     return _jax
 
 

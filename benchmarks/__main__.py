@@ -30,6 +30,7 @@ from .timing import SCALES
 def run_group(group: str, pythons: Mapping[str, str], scale: str, rounds: int) -> list[Line]:
     """All lines of a group; first runs, which compile bytecode and read disks, do not count."""
     taking_part = {p: pythons[p] for p in GROUPS[group].packages if p in pythons}
+    taking_part |= dict.fromkeys(GROUPS[group].peers, pythons["morphax"])
     for package in BOTH:
         run_worker(pythons[package], package, "import", scale)
     with environments(taking_part, group, scale) as variables:

@@ -51,7 +51,7 @@ REASONS: dict[str, str] = {
     "jit max along": _FUSION,
 }
 _WORST = 12
-PEERS = {"numpy": "NumPy", "torch": "PyTorch"}
+PEERS = {"numpy": "NumPy", "torch": "PyTorch", "xla": "on XLA", "c": "C by hand"}
 
 
 class Line(NamedTuple):
@@ -137,7 +137,7 @@ def table(lines: Sequence[Line]) -> str:
         "morphax",
         "JAX",
         "ratio",
-        *({"numpy": "NumPy", "torch": "PyTorch"}[p] for p in peers),
+        *(PEERS[p] for p in peers),
         "promise",
     ]
     rows = [titles, ["---"] * len(titles)]

@@ -2,6 +2,7 @@
 
 #include "calls_arguments.h"
 #include "calls_context.h"
+#include "calls_machine.h"
 #include "calls_operands.h"
 #include "calls_program.h"
 
@@ -9,14 +10,22 @@ namespace morphax::calls {
 
 Core core;
 
-nb::object new_array(PyObject* aval, PyObject* buffer, PyObject* place, bool committed) {
+nb::object new_array(PyObject* aval, PyObject* host, PyObject* buffer, PyObject* place,
+                     bool committed) {
   nb::object array = new_instance(core.array);
   core.aval.fill(array.ptr(), nb::borrow(aval));
-  core.host.fill(array.ptr(), nb::none());
+  core.host.fill(array.ptr(), nb::borrow(host));
   core.buffer.fill(array.ptr(), nb::borrow(buffer));
   core.place.fill(array.ptr(), nb::borrow(place));
   core.committed.fill(array.ptr(), boolean(committed));
   return array;
+}
+
+void give_up_one(PyObject* array, const nb::object& deletion) {
+  core.deletion.fill(array, deletion);
+  core.host.fill(array, nb::none());
+  core.buffer.fill(array, nb::none());
+  core.committed.fill(array, boolean(false));
 }
 
 namespace {
@@ -49,7 +58,7 @@ nb::object results_of(const Plan& plan, nb::object buffers, References& arrays, 
   }
   References results;
   for (Py_ssize_t i = 0; i < length(plan.out_avals.ptr()); ++i) {
-    results.push(new_array(item(plan.out_avals.ptr(), i), item(buffers.ptr(), i),
+    results.push(new_array(item(plan.out_avals.ptr(), i), Py_None, item(buffers.ptr(), i),
                            item(plan.result_places.ptr(), i), committed));
   }
   return tree::unflatten(plan.out_tree.ptr(), results.data());
@@ -81,6 +90,10 @@ nb::object run(Program& program, Signature& signature) {
   bool committed = false;
   const PlanPointer plan = choose(program, signature, committed);
   if (!plan) return apply(program, signature.leaves);
+  if (plan->machine_function != nullptr) {
+    nb::object results = run_machine(*plan, signature, committed);
+    return results.is_valid() ? results : apply(program, signature.leaves);
+  }
   References arrays = as_arrays(signature, *plan);
   if (!plan->donated.empty()) {
     if (!can_donate(arrays, *plan)) return apply(program, arrays);

@@ -36,7 +36,7 @@ nb::object Numbers::array_of(PyObject* leaf, PyObject* aval, PyObject* place) {
   if (!bits) return call(core.put, leaf, aval, place);
   const Entry& known = place_of(*bits, aval);
   if (known.bits == *bits && known.aval.is(aval) && known.place.is(place)) {
-    return new_array(aval, known.buffer.ptr(), place, false);
+    return new_array(aval, Py_None, known.buffer.ptr(), place, false);
   }
   nb::object array = call(core.put, leaf, aval, place);
   nb::object buffer = nb::borrow(core.buffer(array.ptr()));

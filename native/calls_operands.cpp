@@ -91,10 +91,7 @@ void give_up(const References& arrays, const Plan& plan) {
     PyObject* const self[] = {core.buffer(arrays[i])};
     if (!checked(PyObject_VectorcallMethod(core.is_deleted, self, 1, nullptr)).is(Py_True))
       continue;
-    core.deletion.fill(arrays[i], gone);
-    core.host.fill(arrays[i], nb::none());
-    core.buffer.fill(arrays[i], nb::none());
-    core.committed.fill(arrays[i], boolean(false));
+    give_up_one(arrays[i], gone);
   }
 }
 

@@ -47,6 +47,8 @@ Plan::Plan(nb::handle plan, bool committed, nb::object out_tree)
       finish(plan.attr("finish")),
       fail(plan.attr("fail")),
       gone(plan.attr("gone")),
+      machine(plan.attr("machine")),
+      machine_function(machine_functions::machine_function(machine)),
       takes_all(plan.attr("kept").is_none()),
       committed(committed),
       out_tree(std::move(out_tree)) {
@@ -70,8 +72,9 @@ bool Program::matches(const Signature& signature) const {
 }
 
 int Plan::traverse(visitproc visit, void* arg) const {
-  for (const nb::object* part : {&operand_places, &result_places, &constants, &loaded, &handlers,
-                                 &execute, &out_avals, &finish, &fail, &gone, &out_tree}) {
+  for (const nb::object* part :
+       {&operand_places, &result_places, &constants, &loaded, &handlers, &execute, &out_avals,
+        &finish, &fail, &gone, &machine, &out_tree}) {
     Py_VISIT(part->ptr());
   }
   return 0;

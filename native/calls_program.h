@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "machine_functions.h"
 #include "tree.h"
 
 namespace morphax::calls {
@@ -29,7 +30,11 @@ extern Core core;
 
 inline bool is_array(PyObject* object) { return Py_IS_TYPE(object, core.array); }
 
-nb::object new_array(PyObject* aval, PyObject* buffer, PyObject* place, bool committed);
+nb::object new_array(PyObject* aval, PyObject* host, PyObject* buffer, PyObject* place,
+                     bool committed);
+
+// `Array.give_up`.
+void give_up_one(PyObject* array, const nb::object& deletion);
 
 // The signature of a call, and its operands.
 struct Signature {
@@ -48,6 +53,9 @@ struct Plan {
   // One place for each operand, and for each result.
   nb::object operand_places, result_places;
   nb::object constants, loaded, handlers, execute, out_avals, finish, fail, gone;
+  // What runs instead of jaxlib's executable, if it is machine code of ours; else null.
+  nb::object machine;
+  const machine_functions::MachineFunction* machine_function;
   std::vector<std::size_t> kept;     // the operands that the module takes
   std::vector<std::size_t> binding;  // those whose commitment counts
   std::vector<std::size_t> donated;  // those that results may be written to

@@ -187,10 +187,8 @@ class HostMemory {
     return result;
   }
 
- private:
-  BlockPool& pool() const { return handler_->pool; }
-
-  nb::object new_array(int rank, npy_intp* dims, nb::object dtype) const {
+  // The dtype is plain, the sizes are not negative.
+  nb::object new_array(int rank, const npy_intp* dims, nb::object dtype) const {
     auto* descr = reinterpret_cast<PyArray_Descr*>(dtype.ptr());
     void* data = pool().allocate(byte_count(rank, dims, PyDataType_ELSIZE(descr)));
     if (data == nullptr) {
@@ -206,6 +204,9 @@ class HostMemory {
     }
     return array;
   }
+
+ private:
+  BlockPool& pool() const { return handler_->pool; }
 
   // An object that returns the block to the pool, and keeps the pool alive until then.
   nb::object wrap_block(void* data) const {
@@ -227,6 +228,10 @@ class HostMemory {
 };
 
 }  // namespace
+
+nb::object new_array_in(nb::handle pool, int rank, const Py_intptr_t* dims, nb::object dtype) {
+  return nb::inst_ptr<HostMemory>(pool)->new_array(rank, dims, std::move(dtype));
+}
 
 void bind_host_memory(nb::module_& module) {
   if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();

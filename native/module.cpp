@@ -15,6 +15,7 @@
 #include "kernels.h"
 #include "keys.h"
 #include "lapack.h"
+#include "machine_functions.h"
 #include "random.h"
 #include "replay.h"
 #include "small_programs.h"
@@ -57,6 +58,8 @@ NB_MODULE(_native, module) {
   morphax::keys::bind(keys);
   nanobind::module_ lapack = module.def_submodule("lapack", "LAPACK for stacks of matrices.");
   morphax::lapack::bind(lapack);
+  nanobind::module_ machine = module.def_submodule("machine_functions", "Machine code of ours.");
+  morphax::machine_functions::bind(machine);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
   morphax::gamma::bind(random);

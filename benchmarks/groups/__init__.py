@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from ..timing import Figures, Scale
-from . import calls, draws, eager, families, functions, memory, models, operations, programs, start
+from . import (
+    calls,
+    draws,
+    eager,
+    families,
+    functions,
+    memory,
+    models,
+    operations,
+    programs,
+    small_programs,
+    start,
+)
 
 BOTH = ("morphax", "jax")
 
@@ -23,6 +35,7 @@ class Group:
         rounds: at most so many.
         keeps_programs: processes find in a folder what one before them has compiled.
         is_condensed: the report says what share of its lines keeps the promise, and the worst.
+        peers: what else our interpreter measures, by name: (scale) → figures.
     """
 
     title: str
@@ -31,6 +44,7 @@ class Group:
     rounds: int = 1000
     keeps_programs: bool = False
     is_condensed: bool = False
+    peers: Mapping[str, Callable[[Scale], Figures]] = field(default_factory=dict)
 
 
 GROUPS = {
@@ -74,5 +88,10 @@ GROUPS = {
     "lax": Group("Operations on many numbers, compiled", operations.lax_table, (*BOTH, "torch")),
     "families": Group("Families of operations, compiled", families.compiled),
     "models": Group("Models", models.steps),
+    "small-programs": Group(
+        "Programs of many small steps, on the native engine",
+        small_programs.on_native,
+        peers={"xla": small_programs.on_xla, "c": small_programs.by_hand},
+    ),
     "memory": Group("Memory", memory.jits, rounds=1),
 }

@@ -27,6 +27,7 @@ from .config import auto_pcast as auto_pcast
 from .config import check_tracer_leaks as check_tracer_leaks
 from .config import checking_leaks as checking_leaks
 from .config import config as config
+from .config import cpu_engine as cpu_engine
 from .config import debug_infs as debug_infs
 from .config import debug_key_reuse as debug_key_reuse
 from .config import debug_nans as debug_nans

@@ -14,7 +14,7 @@ import pytest
 from morphax.array import Array
 from morphax.core import Format, Jaxpr, Primitive
 from morphax.engines.choice import preferring
-from morphax.engines.engine import Engine, Options, Plan
+from morphax.engines.engine import Engine, Options, Plan, Verdict
 from morphax.engines.reference.engine import REFERENCE
 from morphax.engines.xla.engine import XLA
 from morphax.runtime.places import Places
@@ -76,9 +76,15 @@ class RecordingEngine(Engine):
         self.events: list[tuple[str, str]] = []
         self._compiler: Engine = REFERENCE if interprets else XLA
 
-    def supports(self, jaxpr: Jaxpr | None, place: Sharding, operations: float) -> bool:
+    def verdict(
+        self,
+        jaxpr: Jaxpr | None,
+        place: Sharding,
+        operations: float,
+        options: Options | None = None,
+    ) -> Verdict:
         # Small loops are run by their operations, which come here one by one.
-        return jaxpr is None or operations == float("inf")
+        return Verdict(jaxpr is None or operations == float("inf"), "it records")
 
     def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Plan:
         self.events.append(("compile", options.name))
@@ -97,7 +103,7 @@ class RecordingEngine(Engine):
     ) -> list[Array]:
         self.events.append(("evaluate", primitive.name))
         # An operation with a body says itself how it is run one operation at a time.
-        single = primitive.execute is None and REFERENCE.supports(None, place, 1)
+        single = primitive.execute is None and REFERENCE.verdict(None, place, 1).accepts
         engine = REFERENCE if single else XLA
         return engine.evaluate(primitive, operands, params, place, committed)
 

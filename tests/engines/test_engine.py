@@ -17,7 +17,7 @@ from morphax import lax
 from morphax.config import override
 from morphax.core import Jaxpr
 from morphax.engines.choice import engine_for, preferring
-from morphax.engines.engine import Options
+from morphax.engines.engine import Options, Verdict
 from morphax.engines.reference.engine import MOST_INTERPRETED, REFERENCE
 from morphax.engines.xla.engine import XLA
 from morphax.runtime.places import Places
@@ -102,8 +102,11 @@ def test_loops_are_run_by_operation_or_as_a_whole() -> None:
 
 def test_an_engine_that_declines_is_not_asked_again() -> None:
     class Modest(RecordingEngine):  # type: ignore[misc]
-        def supports(self, jaxpr: Any, place: Any, operations: float) -> bool:
-            return operations == inf and jaxpr is not None and not jaxpr.effects
+        def verdict(
+            self, jaxpr: Any, place: Any, operations: float, options: Any = None
+        ) -> Verdict:
+            takes = operations == inf and jaxpr is not None and not jaxpr.effects
+            return Verdict(takes, "it is modest")
 
     with preferring(engine := Modest()):
         assert jax.jit(jnp.negative)(1.0) == jnp.negative(1.0) == -1.0

@@ -13,6 +13,7 @@ from .contexts import (
     auto_pcast,
     check_tracer_leaks,
     checking_leaks,
+    cpu_engine,
     debug_infs,
     debug_key_reuse,
     debug_nans,
@@ -39,9 +40,10 @@ from .contexts import (
     transfer_guard_device_to_host,
     transfer_guard_host_to_device,
 )
-from .options import Config, TraceKey
+from .options import Config
 from .public import config
 from .state import current, override
+from .trace_key import TraceKey
 from .user_contexts import make_user_context
 
 __all__ = [
@@ -53,6 +55,7 @@ __all__ = [
     "check_tracer_leaks",
     "checking_leaks",
     "config",
+    "cpu_engine",
     "current",
     "debug_infs",
     "debug_key_reuse",

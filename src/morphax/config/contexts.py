@@ -80,6 +80,7 @@ class OptionContext:
 array_garbage_collection_guard = OptionContext("array_garbage_collection_guard")
 auto_pcast = OptionContext("auto_pcast")
 check_tracer_leaks = OptionContext("check_tracer_leaks")
+cpu_engine = OptionContext("cpu_engine")
 debug_infs = OptionContext("debug_infs")
 debug_key_reuse = OptionContext("debug_key_reuse")
 debug_nans = OptionContext("debug_nans")

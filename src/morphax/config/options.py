@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final, Literal, final
 
 from ..util.memo import memoize
-from ..util.parameter_keys import key_of
+from .trace_key import TraceKey, trace_key_of
 
 Guard = Literal["allow", "log", "disallow", "log_explicit", "disallow_explicit"]
 OnError = Literal["ignore", "raise"]
@@ -36,25 +36,9 @@ Generator = Literal["threefry2x32", "rbg", "unsafe_rbg"]
 TracebackFiltering = Literal["off", "tracebackhide", "remove_frames", "quiet_remove_frames", "auto"]
 LogLevel = Literal["NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Optimization = Literal["UNKNOWN", "O0", "O1", "O2", "O3"]
+CpuEngine = Literal["auto", "xla", "native"]
 
-
-@final
-class TraceKey:
-    """The settings that shape programs; one object for equal settings, compared by identity."""
-
-    __slots__ = ("settings",)
-
-    def __init__(self, settings: tuple[Any, ...]) -> None:
-        self.settings: Final = settings
-
-
-# Never cleared: a key that some cache of programs holds must stay the key of its settings.
-_trace_keys: dict[Any, TraceKey] = {}
-
-
-def _trace_key(settings: tuple[Any, ...]) -> TraceKey:
-    # Values of users' contexts may have no key; these count by type and by their own equality.
-    return _trace_keys.setdefault(key_of(settings) or settings, TraceKey(settings))
+DEFAULT_CPU_ENGINE: Final[CpuEngine] = "xla"
 
 
 def option(
@@ -207,6 +191,11 @@ class Config:
     cuda_visible_devices: str = option("all", "Comma-separated CUDA devices to use.")
     cpu_enable_async_dispatch: bool = option(
         True, "Return from CPU programs before they have finished.", inert=True
+    )
+    cpu_engine: CpuEngine = option(
+        DEFAULT_CPU_ENGINE,
+        "What compiles for a CPU: XLA, our own engine, or whichever is known to be faster.",
+        trace=True,
     )
     cut_fusions: bool = option(True, "Compute no value of a chain too often.", trace=True)
     keep_freed_memory: bool = option(True, "Let the C library keep large results that are freed.")
@@ -371,7 +360,7 @@ class Config:
         object.__setattr__(self, "debugs_execution", debugs)
         object.__setattr__(self, "watches_calls", debugs or guards)
         settings = tuple(getattr(self, name) for name in (*_TRACED, "user_values"))
-        object.__setattr__(self, "trace_key", _trace_key(settings))
+        object.__setattr__(self, "trace_key", trace_key_of(settings))
 
     def replace(self, settings: tuple[tuple[str, Any], ...]) -> Config:
         """This configuration with other values for some fields."""

@@ -24,6 +24,8 @@ class CallPlan:
         fail: raises our error in place of jaxlib's.
         donated: positions of the operands whose memory the program may take.
         gone: makes the account of an operand whose memory is gone.
+        machine: runs in place of `loaded`, on operands where they lie; `execute` is then for runs
+            that take long, and maps arrays of NumPy to such.
     """
 
     operand_places: Sequence[Any]
@@ -39,3 +41,4 @@ class CallPlan:
     fail: Callable[[RuntimeError], NoReturn]
     donated: tuple[int, ...]
     gone: Callable[[], Any]
+    machine: Any = None

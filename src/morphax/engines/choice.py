@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
-from typing import Final
+from typing import Final, NamedTuple, final
 
 from ..core import Jaxpr
 from ..runtime.sharding import Sharding
 from ..util.memo import clear_all
-from .engine import Engine
+from .engine import Engine, Options
 
 preferred_engines: Final[list[Engine]] = []
 """Those that are asked before ours.  Where there is none, and only there, eager mode and `replay`
@@ -33,16 +33,39 @@ def register(load: Callable[[], Engine]) -> None:
     _registered.append(load)
 
 
+@final
+class Choice(NamedTuple):
+    """An engine, and what those that were asked have said, in order, with their names."""
+
+    engine: Engine
+    said: tuple[str, ...]
+
+
+def choose(
+    jaxpr: Jaxpr | None, place: Sharding, operations: float = inf, options: Options | None = None
+) -> Choice:
+    """The engine to run a program, the first that accepts it; see `Engine.verdict`."""
+    said = []
+    for engine in _asked():
+        verdict = engine.verdict(jaxpr, place, operations, options)
+        said.append(f"{engine.name}: {verdict.reason}")
+        if verdict.accepts:
+            return Choice(engine, tuple(said))
+    raise AssertionError("the last engine that is registered accepts every program")
+
+
 def engine_for(jaxpr: Jaxpr | None, place: Sharding, operations: float = inf) -> Engine:
-    """The engine to run a program, the first that supports it; see `Engine.supports`."""
-    for engine in preferred_engines:
-        if engine.supports(jaxpr, place, operations):
+    """The engine that `choose` gives."""
+    for engine in _asked():
+        if engine.verdict(jaxpr, place, operations).accepts:
             return engine
+    raise AssertionError("the last engine that is registered accepts every program")
+
+
+def _asked() -> Iterator[Engine]:
+    yield from preferred_engines
     for load in _registered:
-        engine = load()
-        if engine.supports(jaxpr, place, operations):
-            return engine
-    raise AssertionError("the last engine that is registered supports every program")
+        yield load()
 
 
 @contextmanager

@@ -6,9 +6,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final, NamedTuple, final
 
+from ..config import current as current_config
+from ..config.options import CpuEngine
+from ..config.values import checked
 from ..core import Format, Jaxpr, Layout, Primitive, ShapedArray
 
 if TYPE_CHECKING:
@@ -16,6 +19,10 @@ if TYPE_CHECKING:
     from ..runtime.places import Places
     from ..runtime.sharding import Sharding
     from .call_plan import CallPlan
+
+
+CPU_ENGINE_OPTION: Final = "jax_cpu_engine"
+"""The compiler option that overrides the configuration, for one program."""
 
 
 class Options(NamedTuple):
@@ -26,17 +33,41 @@ class Options(NamedTuple):
         donated: positions of operands whose memory results may take over.
         keep_unused: whether operands that no result depends on are passed all the same.
         compiler: pairs of XLA flag and value.
+        cpu_engine: which engine the user wants on a CPU: ``jax_cpu_engine``.
     """
 
     name: str
     donated: tuple[int, ...] = ()
     keep_unused: bool = False
     compiler: tuple[tuple[str, Any], ...] = ()
+    cpu_engine: CpuEngine = "xla"
+
+    @classmethod
+    def chosen(
+        cls,
+        name: str,
+        donated: tuple[int, ...],
+        keep_unused: bool,
+        compiler: Iterable[tuple[str, Any]],
+    ) -> Options:
+        """Options with the engine that the compiler options name, else the configuration.
+
+        Raises:
+            TypeError, ValueError: the options name no engine.
+        """
+        flags = dict(compiler)
+        wanted = current_config().cpu_engine
+        if CPU_ENGINE_OPTION in flags:
+            where = f"jit of {name}, argument compiler_options"
+            wanted = checked("cpu_engine", flags.pop(CPU_ENGINE_OPTION), where)
+        return cls(name, donated, keep_unused, tuple(sorted(flags.items())), wanted)
 
 
 class Plan(ABC):
     """A program made ready for operands of its avals."""
 
+    choice: str = ""
+    """Which engine has made it, and why."""
     in_avals: tuple[ShapedArray, ...]
     out_avals: tuple[ShapedArray, ...]
     places: Places
@@ -79,19 +110,39 @@ class Plan(ABC):
         return None
 
 
+@final
+class Verdict(NamedTuple):
+    """What an engine says of a program.
+
+    Args:
+        accepts: whether it is one to run it.
+        reason: why, in words for users.
+    """
+
+    accepts: bool
+    reason: str
+
+
 class Engine(ABC):
     """Something that computes."""
 
     name: ClassVar[str]
 
     @abstractmethod
-    def supports(self, jaxpr: Jaxpr | None, place: Sharding, operations: float) -> bool:
+    def verdict(
+        self,
+        jaxpr: Jaxpr | None,
+        place: Sharding,
+        operations: float,
+        options: Options | None = None,
+    ) -> Verdict:
         """Whether the engine is one to run a program at a place.
 
         Args:
             jaxpr: the program, `None` for a single operation of whichever primitive.
             place: where to compute.
             operations: how many operations will be run, infinite if the plan is made to be kept.
+            options: what the plan would depend on, if one is to be made.
         """
 
     @abstractmethod

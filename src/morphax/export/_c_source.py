@@ -102,7 +102,9 @@ def export_c(
     paths = [tree.keystr(path, simple=True, separator="_") for path, _ in leaves]
     names = parameter_names([*arguments, *[f"out_{path}" for path in paths]], function)
     count = len(jaxpr.invars)
-    program = loop_program(jaxpr, function, names[:count], names[count:], where="export_c")
+    program = loop_program(
+        jaxpr, function, names[:count], names[count:], where="export_c", has_vectors=False
+    )
     program = with_shared_memory(program)
     return CSource(function, *c_file(program), workspace_bytes(program))
 

@@ -146,15 +146,15 @@ except ImportError:  # a source checkout without the compiled module
     HostMemory = OverallocatedMemory  # type: ignore[assignment, misc]
 
 _cap = min(DEFAULT_CAP, int(available_memory() * SHARE))
-_shared = HostMemory(_cap)
-empty = _shared.empty
-aligned_copy = _shared.aligned_copy
-is_aligned = _shared.is_aligned
-enter = _shared.enter
-leave = _shared.leave
-release = _shared.release
-set_cap = _shared.set_cap
-stats = _shared.stats
+shared = HostMemory(_cap)
+empty = shared.empty
+aligned_copy = shared.aligned_copy
+is_aligned = shared.is_aligned
+enter = shared.enter
+leave = shared.leave
+release = shared.release
+set_cap = shared.set_cap
+stats = shared.stats
 
 
 def pooled(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -139,9 +139,27 @@ class Compiled(Stage):
         committed = self._check_placement(self._operands(leaves))
         return self._plan.call_plan(), committed, self.out_tree
 
-    def as_text(self) -> str:
-        """The HLO text of the program, as XLA optimised it."""
-        return self._plan.as_text()
+    def as_text(self, dialect: str | None = None) -> str:
+        """The program as it runs: the HLO text, as XLA optimised it, or that of the native engine.
+
+        Args:
+            dialect: `None` for that text, ``"engine"`` for which engine runs it and why.
+
+        Raises:
+            ValueError: there is no such dialect.
+        """
+        if dialect == "engine":
+            return self._plan.choice
+        if dialect is None:
+            return self._plan.as_text()
+        raise ValueError(
+            message(
+                f"{self._label}, as_text, argument dialect",
+                given=repr(dialect),
+                expected="None or 'engine'",
+                fix="Ask Lowered.as_text for the text before compilation.",
+            )
+        )
 
     def cost_analysis(self) -> dict[str, float]:
         """What XLA estimates of the optimised program: operations and bytes moved."""

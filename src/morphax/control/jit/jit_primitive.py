@@ -58,7 +58,7 @@ class Jit(Call, ProgramCall):
         else:
             binding = binding_operands(jaxpr, keep_unused) if any_committed(operands) else ()
             where, committed = place_of_call(jaxpr, operands, binding)
-        options = Options(name, donated, keep_unused, compiler_options)
+        options = Options.chosen(name, donated, keep_unused, compiler_options)
         return plan_of(jaxpr, options, where).run(operands, committed)
 
     def discharge(self, *operands: Operand, **params: Param) -> list[Any]:

@@ -22,7 +22,7 @@ from ...array.colocation import bound_places, joint_places, placement_of
 from ...config import current as current_config
 from ...core import Jaxpr, without_references
 from ...core.dce import eliminate_dead_code
-from ...engines.choice import engine_for
+from ...engines.choice import choose
 from ...engines.engine import Options, Plan
 from ...runtime.places import Places
 from ...runtime.sharding import SingleDeviceSharding
@@ -134,16 +134,19 @@ def _compiled(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
         places = Places.all_at(where, len(on_values.invars), len(on_values.outvars))
     else:
         places = where
-    plan = engine_for(jaxpr, places.whole).compile(jaxpr, places, options)
+    engine, said = choose(jaxpr, places.whole, options=options)
+    plan = engine.compile(jaxpr, places, options)
+    plan.choice = "\n".join([f"engine {engine.name}", *said])
     devices = places.devices
     told = devices[0] if len(devices) == 1 else devices
-    _report(jaxpr, options.name, told, time.perf_counter() - start)
+    _report(jaxpr, options.name, told, time.perf_counter() - start, said[-1])
     return plan
 
 
-def _report(jaxpr: Jaxpr, name: str, device: object, seconds: float) -> None:
-    """Tell users who ask for it (``jax_log_compiles``) what was compiled."""
+def _report(jaxpr: Jaxpr, name: str, device: object, seconds: float, by: str) -> None:
+    """Tell users who ask for it (``jax_log_compiles``) what was compiled, and by which engine."""
     level = logging.WARNING if current_config().log_compiles else logging.DEBUG
     if _logger.isEnabledFor(level):
         avals = ", ".join([aval.str_short() for aval in jaxpr.in_avals])
-        _logger.log(level, "compiled %s(%s) for %r in %.3f s", name, avals, device, seconds)
+        text = "compiled %s(%s) for %r in %.3f s (%s)"
+        _logger.log(level, text, name, avals, device, seconds, by)

@@ -281,11 +281,8 @@ class Traced(Stage):
         """The plan for some places, with options besides those given to `jit`."""
         params = self._params
         flags = dict(params["compiler_options"]) | (compiler_options or {})
-        options = Options(
-            params["name"],
-            self.donate_argnums,
-            bool(params["keep_unused"]),
-            tuple(sorted(flags.items())),
+        options = Options.chosen(
+            params["name"], self.donate_argnums, bool(params["keep_unused"]), flags.items()
         )
         return plan_of(self._program, options, self.in_order(where))
 

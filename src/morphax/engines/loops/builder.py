@@ -35,11 +35,11 @@ class NotALoopProgram(TypeError):
 class Builder:
     """The program that is being written."""
 
-    def __init__(self, where: str, name: str) -> None:
+    def __init__(self, where: str, name: str, *, has_vectors: bool) -> None:
         self.where = where
         self.constants_name = f"{name}_constant"
         self.writer = Writer()
-        self.fusion = Fusion(self.writer)
+        self.fusion = Fusion(self.writer, has_vectors=has_vectors)
         # Where results of the current equation are to lie, if that is decided.
         self.places: Sequence[Place | None] = ()
         self.equation: Equation | None = None

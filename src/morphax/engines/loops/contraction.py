@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
+import numpy as np
+
 from .builder import Builder
 from .program import BOOL, ORIGIN, Index, Operand
+from .scalars import converted
 from .values import Indices, Place, Value
 
 Axes = Sequence[int]
@@ -26,9 +29,28 @@ def contracted(
     """
     if not x.size or not y.size:
         return b.uniform(out.shape, b.writer.number(0, b.dtype_of(out)))
-    place = b.new(out)
+    place = place_of_sums(b, out, x, y)
     contracted_into(b, place, x, y, contracting, batch)
-    return b.placed(out.shape, place)
+    return as_wanted(b, out, b.placed(out.shape, place))
+
+
+def place_of_sums(b: Builder, out: Any, x: Value, y: Value) -> Place:
+    """Where to store sums of products that become a result: it has their dtype.
+
+    Sums of floats stay as wide as these until they are complete, also where integers are wanted.
+    """
+    wide, dtype = np.promote_types(x.dtype, y.dtype), b.dtype_of(out)
+    if wide.kind != "f" or (dtype.kind == "f" and dtype.itemsize >= wide.itemsize):
+        return b.new(out)
+    return Place.whole(b.writer.buffer("sums", out.shape, wide))
+
+
+def as_wanted(b: Builder, out: Any, sums: Value) -> Value:
+    """Complete sums in the dtype of the result."""
+    dtype = b.dtype_of(out)
+    if sums.dtype == dtype:
+        return sums
+    return b.elementwise(out, lambda x: converted(b.writer, x, dtype), sums)
 
 
 def contracted_into(

@@ -28,8 +28,8 @@ from .writer import Writer
 
 # An element that takes no more operations than this is rather computed again than stored.
 _CHEAP = 1
-# So many operations may stand above each other: loops stay readable, and Python's stack shallow.
-_DEEPEST = 40
+# An element that takes more than this, and others beside it, are rather computed as a vector.
+_EXPENSIVE, _VECTOR = 8, 8
 
 
 @final
@@ -43,6 +43,7 @@ class _Trial:
         stored: shared values that it stores, and where.
         demands: values to be stored before.
         loops: counters that are open, and the number of the block that each belongs to.
+        dependent: how many of these loops have steps that depend on each other.
         guards: how many blocks are open that may not run.
     """
 
@@ -53,15 +54,23 @@ class _Trial:
         self.stored: dict[Value, Place] = {}
         self.demands: dict[Value, Place] = {}
         self.loops: list[tuple[Name, int]] = []
+        self.dependent = 0
         self.guards = 0
 
 
 @final
 class Fusion:
-    """Reads and stores values."""
+    """Reads and stores values.
 
-    def __init__(self, writer: Writer) -> None:
+    Args:
+        writer: what writes.
+        has_vectors: whether expensive operations are better done in a loop of independent steps,
+            which becomes one of vectors, than where the value is read.
+    """
+
+    def __init__(self, writer: Writer, *, has_vectors: bool) -> None:
         self.writer = writer
+        self.has_vectors = has_vectors
         self._trial: _Trial | None = None
         # Where a value is to be stored, once it is.
         self.destinations: dict[Value, Place] = {}
@@ -206,11 +215,13 @@ class Fusion:
             counter = writer.open_loop(n)
             loops.append((counter, n, is_independent))
             trial.loops.append((counter, len(writer.blocks) - 1))
+            trial.dependent += not is_independent
             trial.known.append({})
             indices.append(Index.of(counter))
         body(*indices)
         for counter, n, is_independent in reversed(loops):
             writer.close_loop(counter, n, is_independent=is_independent)
+            trial.dependent -= not is_independent
             trial.known.pop()
         del trial.loops[opened:]
         assert len(writer.blocks) == depth, "all loops are closed"
@@ -292,11 +303,24 @@ class Fusion:
         assert trial is not None, "in a nest"
         if value.cost <= _CHEAP:
             return False
+        if self._is_vector(value, indices):
+            return True
         if value.is_shared:
             if value in trial.index_of:
                 return True
             return trial.guards > 0 or not self._reads_each_once(value, indices)
         return self._is_repeated(indices)
+
+    def _is_vector(self, value: Value, indices: Indices) -> bool:
+        """Whether it is expensive, and here would be computed element by element."""
+        trial = self._trial
+        assert trial is not None, "in a nest"
+        if not self.has_vectors or value.cost < _EXPENSIVE or value.size < _VECTOR:
+            return False
+        if trial.dependent or not trial.loops:
+            return True
+        innermost, _ = trial.loops[-1]
+        return all(name is not innermost for index in indices for name, _ in index.terms)
 
     def _is_repeated(self, indices: Indices) -> bool:
         """Whether an open loop runs through the same indices again and again."""

@@ -19,6 +19,7 @@ def loop_program(
     outputs: Sequence[str],
     *,
     where: str = "loop program",
+    has_vectors: bool = True,
 ) -> LoopProgram:
     """The loop program that computes a jaxpr.
 
@@ -28,12 +29,14 @@ def loop_program(
         inputs: names of its operands.
         outputs: names of its results.
         where: who asks, for errors.
+        has_vectors: whether expensive operations get loops of their own, to become vectors, for
+            which they need memory.
 
     Raises:
         NotALoopProgram: an operation or a dtype has no form of loops.
     """
     jaxpr, _ = eliminate_dead_code(without_references(jaxpr))
-    b = Builder(where, name)
+    b = Builder(where, name, has_vectors=has_vectors)
     memory = b.writer
     given = [
         memory.buffer(text, aval.shape, b.dtype_of(aval), Kind.INPUT)

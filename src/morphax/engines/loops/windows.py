@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, final
 
 from .builder import Builder
-from .contraction import contracted_into
+from .contraction import as_wanted, contracted_into, place_of_sums
 from .joining import Placement, padded_into
 from .program import ORIGIN, Index, Operand
 from .values import Place, Value
@@ -127,7 +127,7 @@ def convolved(
             the array), and then the spatial axes are.
         groups: of the batch, and of features.
     """
-    place, count = b.new(out), len(axes)
+    place, count = place_of_sums(b, out, x, y), len(axes)
     zero = b.writer.number(0, x.dtype)
     if not math.prod(out.shape) or not x.size or not y.size:
         return b.uniform(out.shape, b.writer.number(0, b.dtype_of(out)))
@@ -153,7 +153,7 @@ def convolved(
     target = Place(place.buffer, (*strides, *by_place, by_output), place.offset)
     summed = range(3 + count, 4 + 2 * count), range(3, 4 + count)
     contracted_into(b, target, patches, kernel, summed, ((0, 1), (0, 1)))
-    return b.placed(out.shape, place)
+    return as_wanted(b, out, b.placed(out.shape, place))
 
 
 def _arranged(b: Builder, x: Value, spec: Sequence[int]) -> Value:

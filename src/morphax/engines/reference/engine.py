@@ -12,7 +12,7 @@ from ...core import Jaxpr, Primitive, apply_jaxpr, aval_of, current_trace
 from ...runtime import sharding as sharding_module
 from ...runtime.devices import host_device, host_is_default
 from ...runtime.sharding import Sharding, whole_on
-from ..engine import Engine, Options, Plan
+from ..engine import Engine, Options, Plan, Verdict
 from .float_errors import ignore_float_errors, restore_float_errors
 from .kernels import application
 
@@ -52,12 +52,21 @@ class ReferenceEngine(Engine):
 
     name = "reference"
 
-    def supports(self, jaxpr: Jaxpr | None, place: Sharding, operations: float) -> bool:
-        if operations > MOST_INTERPRETED or not _is_in_host_memory(place):
-            return False
-        return jaxpr is None or all(
+    def verdict(
+        self,
+        jaxpr: Jaxpr | None,
+        place: Sharding,
+        operations: float,
+        options: Options | None = None,
+    ) -> Verdict:
+        if operations > MOST_INTERPRETED:
+            return Verdict(False, "NumPy runs few operations only")
+        if not _is_in_host_memory(place):
+            return Verdict(False, "NumPy computes in the memory of the host")
+        is_small = jaxpr is None or all(
             aval_of(v).size <= _SMALL_SIZE for eqn in jaxpr.eqns for v in eqn.outvars
         )
+        return Verdict(is_small, "few operations" if is_small else "large operations")
 
     def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Interpretation:
         return Interpretation(jaxpr, places)

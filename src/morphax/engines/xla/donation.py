@@ -15,10 +15,8 @@ from collections.abc import Sequence
 from typing import final
 
 from ...array import Array
-from ...array.deletion import Deleted
 from ...runtime.sharding import Sharding
-from ...util.frames import user_frame
-from ...util.messages import message
+from ..donated import donated_to, refuse_given_twice
 from .lowering import LoweredProgram
 
 
@@ -38,7 +36,7 @@ class Donation:
 
     def __init__(self, program: LoweredProgram, operands: Sequence[Array]) -> None:
         if len(set(map(id, operands))) < len(operands):
-            _refuse_twice(operands, program)
+            refuse_given_twice(operands, program.donated, program.info)
         self._program, self._operands = program, operands
         self.given = list(operands)
         for i in program.donated:
@@ -63,11 +61,6 @@ class Donation:
             operands[i].give_up(gone)
 
 
-def donated_to(function: str) -> Deleted:
-    """Why a donated array has no memory any more."""
-    return Deleted(f"it was donated to {function}", user_frame())
-
-
 def _is_shared(x: Array) -> bool:
     return hasattr(x._buffer, "is_shared")
 
@@ -75,20 +68,3 @@ def _is_shared(x: Array) -> bool:
 def _unshared(x: Array, place: Sharding) -> Array:
     """The numbers of `x` as an array of its own, with a buffer that XLA will not write to."""
     return Array(x.aval, None, Array(x.aval, x.to_host()).buffer_at(place), place)
-
-
-def _refuse_twice(operands: Sequence[Array], program: LoweredProgram) -> None:
-    name = program.info.argument_name
-    positions: dict[int, int] = {}
-    given_away = {id(operands[i]) for i in program.donated}
-    for i, x in enumerate(operands):
-        first = positions.setdefault(id(x), i)
-        if first != i and id(x) in given_away:
-            raise ValueError(
-                message(
-                    f"jit of {program.info.function}, donated argument",
-                    given=f"one array as the arguments {name(first)} and {name(i)}",
-                    expected="donated arrays that are passed once",
-                    fix="Pass a copy as one of them, or do not donate the argument.",
-                )
-            )

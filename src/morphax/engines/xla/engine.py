@@ -13,7 +13,7 @@ from ...runtime.places import Places
 from ...runtime.sharding import Sharding
 from ...util.memo import memoize
 from ..build_events import COMPILING, LOWERING, reported
-from ..engine import Engine, Options
+from ..engine import Engine, Options, Verdict
 from .executable import Executable
 from .lowering import LoweredProgram, lower
 
@@ -24,8 +24,14 @@ class XlaEngine(Engine):
 
     name = "xla"
 
-    def supports(self, jaxpr: Jaxpr | None, place: Sharding, operations: float) -> bool:
-        return True
+    def verdict(
+        self,
+        jaxpr: Jaxpr | None,
+        place: Sharding,
+        operations: float,
+        options: Options | None = None,
+    ) -> Verdict:
+        return Verdict(True, "takes all programs")
 
     def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Executable:
         with reported(LOWERING, f"jit({options.name})"):

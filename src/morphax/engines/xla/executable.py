@@ -37,12 +37,13 @@ from ...runtime.sharding import Sharding
 from ...runtime.turns import TurnTaker, finish_last_run
 from ...util import host_memory
 from ..call_plan import CallPlan
+from ..donated import donated_to
 from ..engine import Plan
 from . import compilation, pending
 from .compile_cache.loading import to_bytes
 from .compile_cache.programs import load_or_compile
 from .compile_options import compile_options
-from .donation import Donation, donated_to
+from .donation import Donation
 from .library_fusions import may_fuse_reductions
 from .lowering import LoweredProgram
 from .mlir_context import parsed

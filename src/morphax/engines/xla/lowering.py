@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from ...runtime.named_sharding import named
 from ...runtime.places import Places
 from ...runtime.sharding import Sharding
 from ...util.messages import message
+from ..donated import warn_of_unusable
 from .annotations import Annotations, annotations_of
 from .library_fusions import may_fuse_reductions
 from .literals import physical_aval, physical_dtype
@@ -291,19 +291,8 @@ def _donations(
             attributes[position] = "jax.buffer_donor = true"
         else:
             unusable.append(aval.str_short())
-    if unusable:
-        _warn_of_unusable(name, unusable)
+    warn_of_unusable(name, unusable)
     return attributes
-
-
-def _warn_of_unusable(name: str, unusable: Sequence[str]) -> None:
-    text = message(
-        f"donation to {name}",
-        given=f"donated arguments {', '.join(unusable)}",
-        expected="results of the same size, which could take over their memory",
-        fix="Do not donate these arguments, or donate fewer; they stay as they are.",
-    )
-    warnings.warn(text, UserWarning, stacklevel=2)
 
 
 def _forwarded_results(jaxpr: Jaxpr) -> list[Forwarded | None]:

@@ -36,10 +36,10 @@ DEFAULT_LIMIT: Final = 512 << 20
 changed_platforms: Final[Counter[str]] = Counter()
 """How many functions of the user change programs of a platform (`hlo_transformations`)."""
 
-_REQUEST: Final = "/jax/compilation_cache/compile_requests_use_cache"
-_HIT: Final = "/jax/compilation_cache/cache_hits"
-_MISS: Final = "/jax/compilation_cache/cache_misses"
-_RETRIEVAL: Final = "/jax/compilation_cache/cache_retrieval_time_sec"
+REQUEST: Final = "/jax/compilation_cache/compile_requests_use_cache"
+HIT: Final = "/jax/compilation_cache/cache_hits"
+MISS: Final = "/jax/compilation_cache/cache_misses"
+RETRIEVAL: Final = "/jax/compilation_cache/cache_retrieval_time_sec"
 
 _stores: Final[dict[str | None, Store | None]] = {}
 _lock: Final = threading.Lock()
@@ -58,19 +58,19 @@ def load_or_compile(text: str, options: Any, device: Any, compile_module: Callab
     store = store_in_use(settings)
     if store is None or _is_dumped(options) or changed_platforms[device.platform]:
         return compile_module()
-    monitoring.record_event(_REQUEST)
+    monitoring.record_event(REQUEST)
     key = key_of(text, options, device)
     start = time.perf_counter()
     kept = _load(store, key, options, device)
     seconds = time.perf_counter() - start
     if kept is not None:
-        monitoring.record_event(_HIT)
-        monitoring.record_event_duration_secs(_RETRIEVAL, seconds)
+        monitoring.record_event(HIT)
+        monitoring.record_event_duration_secs(RETRIEVAL, seconds)
         store.count("hits")
         if settings.compilation_cache_check_contents:
             _check(kept, compile_module(), store, key)
         return kept
-    monitoring.record_event(_MISS)
+    monitoring.record_event(MISS)
     store.count("misses")
     start = time.perf_counter()
     compiled = compile_module()

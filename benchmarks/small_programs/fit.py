@@ -1,0 +1,151 @@
+"""Fit the constants of the native engine's cost model to measurements.
+
+    python -m benchmarks.small_programs.fit [--rounds N]
+
+Runs all programs, and chains, sums and products of several sizes, on both engines in turn; prints
+the constants for `morphax/engines/native/cost_model.py`, how far they are off, and what they would
+choose.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.optimize import least_squares
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax.engines.engine import Options
+from morphax.engines.native import cost_model
+from morphax.engines.native.costs import Work, work_of
+from morphax.engines.native.translation import translated
+
+from .table import PROGRAMS, operands_of
+
+# How many steps loops make whose number the program does not say.
+_STEPS = {"newton": 2000, "divergent": 10_000, "mandelbrot": 200, "lbfgs": 2}
+
+
+class Measured(NamedTuple):
+    """A program with its work, and the time of a run on each engine in nanoseconds."""
+
+    name: str
+    work: Work
+    judged: bool
+    native: float
+    xla: float
+
+
+def _chain(slow: bool, depth: int, x: Any) -> Any:
+    for i in range(depth):
+        x = jnp.sin(x) if slow else x * 0.99 + 0.01 * i
+    return x
+
+
+def _repeated(step: Callable[[Any], Any], x: Any) -> Any:
+    return jax.lax.scan(lambda x, _: (step(x), None), x, None, length=100)[0]
+
+
+def _sized() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
+    """Operations of one kind, of many sizes, alone and in a loop."""
+    programs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
+    for n in (1, 8, 64, 512, 4096):
+        x = jnp.linspace(0.0, 1.0, n)
+        for slow in (False, True):
+            step = partial(_chain, slow, 4)
+            programs[f"chain {n} slow={slow}"] = step, (x,)
+            programs[f"chain {n} slow={slow}, repeated"] = partial(_repeated, step), (x,)
+        programs[f"sums {n}"] = partial(_repeated, lambda x: x * 0.5 + x.sum()), (x,)
+        programs[f"sorted {n}"] = lambda x: jnp.cumsum(jnp.sort(jnp.sin(9 * x))), (x,)
+    for n in (2, 4, 8, 16, 32, 64, 128):
+        x = jnp.linspace(0.0, 0.1, n * n).reshape(n, n)
+        programs[f"product {n}"] = lambda x: x @ x, (x,)
+        if n <= 32:
+            programs[f"product {n}, repeated"] = partial(_repeated, lambda x: x @ x), (x,)
+    return programs
+
+
+def measure(rounds: int) -> list[Measured]:
+    """All programs on both engines, in turn."""
+    programs = {name: operands_of(name, jax) for name in PROGRAMS} | _sized()
+    found = []
+    for name, (function, operands) in programs.items():
+        calls = [_call(engine, function, operands) for engine in ("native", "xla")]
+        for call in calls:
+            call()
+            call()
+        times = [[_seconds(call) for call in calls] for _ in range(rounds)]
+        native, xla = [min(column) * 1e9 for column in zip(*times, strict=True)]
+        jaxpr = jax.jit(function).trace(*operands).jaxpr
+        loops = translated(jaxpr, Options(name, cpu_engine="native")).loops
+        work = work_of(loops, _STEPS.get(name, 100))
+        found.append(Measured(name, work, cost_model.judged(loops).accepts, native, xla))
+    return found
+
+
+def _call(engine: str, function: Any, operands: tuple[Any, ...]) -> Callable[[], Any]:
+    with jax.cpu_engine(engine):
+        compiled = jax.jit(function).lower(*operands).compile()
+    return lambda: jax.block_until_ready(compiled(*operands))
+
+
+def _seconds(call: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    call()
+    once = time.perf_counter() - start
+    repeats = max(1, min(100, int(1e-3 / once)))
+    start = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - start) / repeats
+
+
+def fitted(works: list[Work], times: list[float], names: tuple[str, ...]) -> dict[str, float]:
+    """Positive constants with the least sum of squares of logarithms of ratios.
+
+    That of a call is the least time of all.
+    """
+    counted = names[1:]
+    rows = np.array([[getattr(work, name) for name in counted] for work in works])
+    logarithms, call = np.log(times), min(times)
+    start = np.log(np.full(len(counted), 0.1))
+    found = least_squares(
+        lambda k: np.log(call + rows @ np.exp(k)) - logarithms, start, loss="soft_l1"
+    )
+    constants = [call, *np.exp(found.x)]
+    return {
+        name: float(f"{k:.2g}") if k > 1e-6 else 0.0
+        for name, k in zip(names, constants, strict=True)
+    }
+
+
+def main() -> None:
+    """Print the constants, and a line for each program."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.small_programs.fit")
+    parser.add_argument("--rounds", type=int, default=7)
+    measured = measure(parser.parse_args().rounds)
+    works = [x.work for x in measured]
+    models: dict[str, Mapping[str, float]] = {}
+    for engine, known in (("native", cost_model.NATIVE), ("xla", cost_model.XLA)):
+        times = [getattr(x, engine) for x in measured]
+        models[engine] = fitted(works, times, tuple(known))
+        print(f"{engine.upper()} = {models[engine]}")
+    print(f"{'program':32}{'native, µs':>12}{'fitted':>10}{'XLA, µs':>12}{'fitted':>10}")
+    for x in measured:
+        native, xla = [cost_model.nanoseconds(x.work, models[e]) for e in ("native", "xla")]
+        chosen = "native" if xla > cost_model.MARGIN * native else "xla"
+        wrong = "wrong" if chosen == "native" and x.native > x.xla else ""
+        today = "native" if x.judged else "xla"
+        print(
+            f"{x.name:32}{x.native / 1e3:12.2f}{native / 1e3:10.2f}{x.xla / 1e3:12.2f}"
+            f"{xla / 1e3:10.2f} {chosen:7} {wrong:6} (today: {today})"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+#include "machine_functions.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <chrono>
+#include <memory>
+#include <new>
+
+#include "host_memory.h"
+
+namespace morphax::machine_functions {
+
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+// Up to so much scratch memory stays with each thread that has called a function.
+constexpr std::size_t kMostKept = std::size_t{256} << 10;
+constexpr std::size_t kInline = 24;
+
+// A row of pointers, which needs no memory from the heap if it is short.
+template <typename T>
+class Pointers {
+ public:
+  explicit Pointers(std::size_t size) {
+    if (size > kInline) heap_.reset(new T[size]);
+  }
+  T* data() { return heap_ ? heap_.get() : inline_; }
+
+ private:
+  T inline_[kInline];
+  std::unique_ptr<T[]> heap_;
+};
+
+struct Free {
+  void operator()(std::byte* memory) const {
+    ::operator delete[](memory, std::align_val_t{kAlignment});
+  }
+};
+using Memory = std::unique_ptr<std::byte[], Free>;
+
+Memory new_memory(std::size_t bytes) {
+  void* memory = ::operator new[](bytes, std::align_val_t{kAlignment}, std::nothrow);
+  if (memory == nullptr) {
+    PyErr_NoMemory();
+    throw nb::python_error();
+  }
+  return Memory(static_cast<std::byte*>(memory));
+}
+
+// The scratch memory of one run; small blocks stay with the thread.
+class Scratch {
+ public:
+  explicit Scratch(std::size_t bytes) {
+    if (bytes > kMostKept) {
+      own_ = new_memory(bytes);
+    } else if (bytes > kept_bytes_) {
+      kept_ = new_memory(bytes);
+      kept_bytes_ = bytes;
+    }
+  }
+  void* data() const { return own_ ? own_.get() : kept_.get(); }
+
+ private:
+  static thread_local Memory kept_;
+  static thread_local std::size_t kept_bytes_;
+
+  Memory own_;
+};
+
+thread_local Memory Scratch::kept_;
+thread_local std::size_t Scratch::kept_bytes_ = 0;
+
+PyArrayObject* as_array(nb::handle array) { return reinterpret_cast<PyArrayObject*>(array.ptr()); }
+
+PyArray_Descr* descr_of(const Declared& declared) {
+  Py_INCREF(declared.dtype.ptr());
+  return reinterpret_cast<PyArray_Descr*>(declared.dtype.ptr());
+}
+
+PyTypeObject* function_type = nullptr;
+
+}  // namespace
+
+Declared::Declared(nb::handle given) : dtype(given[0]) {
+  bytes =
+      static_cast<std::size_t>(PyDataType_ELSIZE(reinterpret_cast<PyArray_Descr*>(dtype.ptr())));
+  for (nb::handle size : nb::object(given[1])) {
+    shape.push_back(nb::cast<Py_intptr_t>(size));
+    bytes *= static_cast<std::size_t>(shape.back());
+  }
+}
+
+MachineFunction::MachineFunction(nb::object owner, std::uintptr_t address,
+                                 std::size_t scratch_bytes, nb::object pool, nb::sequence operands,
+                                 nb::sequence results, bool has_loops)
+    : owner_(std::move(owner)),
+      pool_(std::move(pool)),
+      run_(reinterpret_cast<Run>(address)),
+      scratch_bytes_(scratch_bytes),
+      last_seconds_(has_loops ? 1.0 : 0.0) {
+  for (nb::handle operand : operands) operands_.emplace_back(operand);
+  for (nb::handle result : results) results_.emplace_back(result);
+}
+
+void MachineFunction::call(const void* const* operands, References& results) const {
+  Pointers<void*> places(results_.size());
+  for (std::size_t i = 0; i < results_.size(); ++i) {
+    const Declared& result = results_[i];
+    results.push(new_array_in(pool_, static_cast<int>(result.shape.size()), result.shape.data(),
+                              result.dtype));
+    places.data()[i] = PyArray_DATA(as_array(results[results.size() - 1]));
+  }
+  const Scratch scratch(scratch_bytes_);
+  const bool unlocks = last_seconds_.load(std::memory_order_relaxed) > kWorthUnlocking;
+  PyThreadState* state = unlocks ? PyEval_SaveThread() : nullptr;
+  const auto start = std::chrono::steady_clock::now();
+  run_(operands, places.data(), scratch.data());
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  if (unlocks) PyEval_RestoreThread(state);
+  last_seconds_.store(taken.count(), std::memory_order_relaxed);
+}
+
+nb::object MachineFunction::call_on_arrays(nb::sequence operands) const {
+  if (nb::len(operands) != operands_.size()) {
+    PyErr_SetString(PyExc_TypeError, "a function of machine code with another number of operands");
+    throw nb::python_error();
+  }
+  References held, results;
+  Pointers<const void*> places(operands_.size());
+  for (std::size_t i = 0; i < operands_.size(); ++i) {
+    held.push(in_order(operands[i], operands_[i]));
+    places.data()[i] = elements(held[i]);
+  }
+  call(places.data(), results);
+  return results.into_list();
+}
+
+int MachineFunction::traverse(visitproc visit, void* arg) const {
+  Py_VISIT(owner_.ptr());
+  Py_VISIT(pool_.ptr());
+  return 0;
+}
+
+MachineFunction* machine_function(nb::handle object) {
+  if (Py_TYPE(object.ptr()) != function_type) return nullptr;
+  return nb::inst_ptr<MachineFunction>(object);
+}
+
+bool is_in_order(PyObject* object) {
+  return PyArray_CheckExact(object) &&
+         PyArray_ISCARRAY_RO(reinterpret_cast<PyArrayObject*>(object));
+}
+
+const void* elements(nb::handle array) { return PyArray_DATA(as_array(array)); }
+
+nb::object in_order(nb::handle array, const Declared& declared) {
+  nb::object found = is_in_order(array.ptr())
+                         ? nb::borrow(array)
+                         : checked(PyArray_FROM_OF(array.ptr(), NPY_ARRAY_CARRAY_RO));
+  if (static_cast<std::size_t>(PyArray_NBYTES(as_array(found))) != declared.bytes) {
+    PyErr_SetString(PyExc_ValueError, "a function of machine code on arrays of another size");
+    throw nb::python_error();
+  }
+  return found;
+}
+
+nb::object converted(PyObject* object, const Declared& declared) {
+  const int wanted = NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST;
+  return in_order(checked(PyArray_FromAny(object, descr_of(declared), 0, 0, wanted, nullptr)),
+                  declared);
+}
+
+namespace {
+
+int traverse_function(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<MachineFunction>(self)->traverse(visit, arg) : 0;
+}
+
+PyType_Slot function_slots[] = {
+    {Py_tp_traverse, reinterpret_cast<void*>(traverse_function)},
+    {0, nullptr},
+};
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
+  const auto cls =
+      nb::class_<MachineFunction>(module, "MachineFunction", nb::type_slots(function_slots),
+                                  "A function of machine code as a function of arrays.")
+          .def(nb::init<nb::object, std::uintptr_t, std::size_t, nb::object, nb::sequence,
+                        nb::sequence, bool>())
+          .def("__call__", &MachineFunction::call_on_arrays)
+          .def("may_take_long", &MachineFunction::may_take_long);
+  function_type = kept_type(cls);
+}
+
+}  // namespace morphax::machine_functions

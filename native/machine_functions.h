@@ -1,0 +1,75 @@
+// Functions of machine code, which the native engine makes, as functions of arrays.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "objects.h"
+
+namespace morphax::machine_functions {
+
+// What a function is told of one operand or result.
+struct Declared {
+  nb::object dtype;
+  std::vector<Py_intptr_t> shape;
+  std::size_t bytes;
+
+  explicit Declared(nb::handle given);
+};
+
+// How long a run must have taken for the next one to let other threads of Python work meanwhile.
+inline constexpr double kWorthUnlocking = 20e-6;
+// How long it must have taken for Ctrl-C to be worth another thread.
+inline constexpr double kWorthLeaving = 1e-3;
+
+// Pointers to the elements of operands and results, and to memory.
+using Run = void (*)(const void* const*, void* const*, void*);
+
+class MachineFunction {
+ public:
+  // The owner keeps the code; results lie in memory of the pool, a `HostMemory`.
+  MachineFunction(nb::object owner, std::uintptr_t address, std::size_t scratch_bytes,
+                  nb::object pool, nb::sequence operands, nb::sequence results, bool has_loops);
+
+  const std::vector<Declared>& operands() const { return operands_; }
+
+  // Appends the results for operands whose elements lie at these addresses, in NumPy arrays.
+  void call(const void* const* operands, References& results) const;
+
+  // The results for NumPy arrays of the declared dtypes and shapes.
+  nb::object call_on_arrays(nb::sequence operands) const;
+
+  // Whether Ctrl-C may have to wait for the next run.
+  bool may_take_long() const {
+    return last_seconds_.load(std::memory_order_relaxed) > kWorthLeaving;
+  }
+
+  int traverse(visitproc visit, void* arg) const;
+
+ private:
+  nb::object owner_, pool_;
+  Run run_;
+  std::size_t scratch_bytes_;
+  std::vector<Declared> operands_, results_;
+  mutable std::atomic<double> last_seconds_;
+};
+
+// A function of Python's as one of these; null if it is none.
+MachineFunction* machine_function(nb::handle object);
+
+// An operand as an array whose elements lie row by row at an address that its dtype allows.
+nb::object in_order(nb::handle array, const Declared& declared);
+
+// The address of the elements of such an array.
+const void* elements(nb::handle array);
+
+// Whether it is such an array of NumPy, whatever its dtype and shape.
+bool is_in_order(PyObject* object);
+
+// A NumPy array, or a number, as an array of the declared dtype.
+nb::object converted(PyObject* object, const Declared& declared);
+
+void bind(nb::module_& module);
+
+}  // namespace morphax::machine_functions

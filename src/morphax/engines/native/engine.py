@@ -1,0 +1,101 @@
+"""The native engine: programs of small steps, each as one function of machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...array import Array
+from ...core import Jaxpr, Primitive, call_program, without_references
+from ...core.jaxpr import jaxprs_in_params
+from ...runtime.membership import membership
+from ...runtime.places import Places
+from ...runtime.sharding import Sharding
+from .. import native
+from ..build_events import COMPILING, LOWERING, reported
+from ..engine import Engine, Options, Plan, Verdict
+
+_MOST_OPERATIONS: Final = 3000
+"""A longer program is not worth the time to judge it."""
+
+
+class NativeEngine(Engine):
+    """Loops over memory, compiled by LLVM; for one CPU."""
+
+    name = "native"
+
+    def verdict(
+        self,
+        jaxpr: Jaxpr | None,
+        place: Sharding,
+        operations: float,
+        options: Options | None = None,
+    ) -> Verdict:
+        if jaxpr is None or options is None:
+            return Verdict(False, "it compiles whole programs")
+        if options.cpu_engine == "xla":
+            return Verdict(False, "jax_cpu_engine is 'xla'")
+        if outside := _outside(jaxpr, place, options):
+            return Verdict(False, outside)
+        if options.cpu_engine == "native":
+            return Verdict(True, "jax_cpu_engine is 'native'")
+        if doubt := _doubt(jaxpr):
+            return Verdict(False, doubt)
+        try:
+            return native.judged(native.translated(jaxpr, options).loops)
+        except native.NotALoopProgram as error:
+            return Verdict(False, str(error))
+
+    def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Plan:
+        """The plan of a program.
+
+        Raises:
+            NotALoopProgram: an operation or a dtype has no form of loops; the message names it.
+        """
+        with reported(LOWERING, f"jit({options.name})"):
+            program = native.translated(jaxpr, options)
+        with reported(COMPILING, f"jit({options.name})"):
+            return native.NativeExecutable(program, native.machine_code_of(program.loops), places)
+
+    def evaluate(
+        self,
+        primitive: Primitive,
+        operands: Sequence[Array],
+        params: dict[str, Any],
+        place: Sharding,
+        committed: bool,
+    ) -> list[Array]:
+        jaxpr = call_program(primitive, tuple([x.aval for x in operands]), dict(params))
+        places = Places.all_at(place, len(jaxpr.invars), len(jaxpr.outvars))
+        return self.compile(jaxpr, places, Options(primitive.name)).run(operands, committed)
+
+
+def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
+    """Why a program is none for this engine, whatever its operations; empty if it may be."""
+    if place.num_devices > 1 or membership() is not None:
+        return "the program runs on several devices"
+    if place.platform != "cpu":
+        return f"the program runs on a {place.platform}"
+    if options.compiler:
+        return "there are compiler options of XLA"
+    if without_references(jaxpr).effects:
+        return "the program calls Python, or has other effects"
+    return ""
+
+
+def _doubt(jaxpr: Jaxpr) -> str:
+    """Why a program is not even translated to be judged; empty if it is."""
+    programs, count = [jaxpr], 0
+    while programs:
+        program = programs.pop()
+        count += len(program.eqns)
+        if count > _MOST_OPERATIONS:
+            return f"the program has more than {_MOST_OPERATIONS} operations"
+        for eqn in program.eqns:
+            if eqn.primitive.to_loops is None:
+                return f"{eqn.primitive.name} has no form of loops"
+            programs.extend(jaxprs_in_params(eqn.params))
+    return ""
+
+
+NATIVE: Final = NativeEngine()

@@ -1,0 +1,183 @@
+"""Exponentials and logarithms.
+
+The argument of exp is split as x = n ln 2 + r, with |r| ≤ ½ ln 2, and eˣ = 2ⁿ (1 + r + r² q(r)).
+That of log is 2ᵏ (1 + f) between √½ and √2 without the power of two; with s = f / (2 + f),
+log(1 + f) = f − f²/2 + s (f²/2 + s² p(s²)).
+"""
+
+from __future__ import annotations
+
+import math
+
+from .kernel import F32, F64, Lanes
+
+_EXP = {
+    4: (
+        *(0.0013814602218056987, 0.008368716440161631, 0.04166838796077907),
+        *(0.16666520638454564, 0.49999993448465796),
+    ),
+    8: (
+        *(2.5000056708161145e-8, 2.7630247990154754e-7, 2.7557586388432948e-6),
+        *(2.4801493100070982e-5, 1.9841269506565711e-4, 1.3888888943628945e-3),
+        *(8.3333333334944644e-3, 4.1666666666530163e-2, 0.16666666666666413),
+        0.50000000000000106,
+    ),
+}
+_LOG = {
+    4: (0.23584975475411661, 0.28537168764490201, 0.40000337234215803, 0.66666665637230691),
+    8: (
+        *(0.14799065811377618, 0.15313755749084412, 0.18183575168187504, 0.22222198378361532),
+        *(0.28571428744143436, 0.39999999999407472, 0.66666666666667354),
+    ),
+}
+# ln 2 in two parts, the first with so few bits that products with exponents are exact.
+_LN2 = {
+    4: (0.693359375, -2.1219444005469057e-4),
+    8: (6.93147180369123816490e-01, 1.90821492927058770002e-10),
+}
+# Below, exponentials are 0; above, infinite.
+_RANGE = {4: (-104.0, 89.0), 8: (-746.0, 710.0)}
+_MANTISSA = {4: 23, 8: 52}
+_BIAS = {4: 127, 8: 1023}
+_ROOT_OF_HALF = {4: 0x3F3504F3, 8: 0x3FE6A09E667F3BCD}
+
+
+def _integer_near(x: Lanes, factor: float) -> tuple[Lanes, Lanes]:
+    """The integer nearest to ``factor · x``, as a float and as an integer; |·| is small.
+
+    A number whose last bit counts ones is added, so that rounding does it; of NaN too, what comes
+    out is some integer.
+    """
+    magic = 1.5 * 2.0 ** _MANTISSA[x.dtype.itemsize]
+    moved = x.times_plus(factor, magic)
+    return moved - magic, moved.bits() - x.like(magic).bits()
+
+
+def _power_of_two(n: Lanes) -> Lanes:
+    """2ⁿ of an integer, which is the exponent of a normal number."""
+    size = n.dtype.itemsize
+    return ((n + _BIAS[size]) << _MANTISSA[size]).as_float()
+
+
+def _scaled(y: Lanes, n: Lanes) -> Lanes:
+    """2ⁿ y, in two steps, for 2ⁿ may be out of range."""
+    half = n >> 1
+    return y * _power_of_two(half) * _power_of_two(n - half)
+
+
+def _reduced(x: Lanes) -> tuple[Lanes, Lanes]:
+    """What is left of x, and how many times ln 2 was taken away."""
+    high, low = _LN2[x.dtype.itemsize]
+    n, count = _integer_near(x, 1 / math.log(2))
+    return n.times_plus(-low, n.times_plus(-high, x)), count
+
+
+def _exp_minus_one(r: Lanes, precision: int) -> Lanes:
+    """eʳ − 1 of a small number."""
+    return (r * r).times_plus(r.polynomial(_EXP[precision]), r)
+
+
+def exp(x: Lanes, precision: int = 0) -> Lanes:
+    """eˣ; with the polynomial for numbers of so many bytes."""
+    size = x.dtype.itemsize
+    r, n = _reduced(x.clamped(*_RANGE[size]))
+    return _scaled(_exp_minus_one(r, precision or size) + 1.0, n)
+
+
+def exp2(x: Lanes) -> Lanes:
+    """2ˣ: what is beyond an integer is taken times ln 2."""
+    size = x.dtype.itemsize
+    low, high = {4: (-151.0, 129.0), 8: (-1076.0, 1025.0)}[size]
+    x = x.clamped(low, high)
+    n, count = _integer_near(x, 1.0)
+    return _scaled(_exp_minus_one((x - n) * math.log(2), size) + 1.0, count)
+
+
+def expm1(x: Lanes) -> Lanes:
+    """eˣ − 1 as ``2ⁿ r + (2ⁿ − 1)``, of which little is lost, and the rest of 2ⁿ (eʳ − 1)."""
+    size = x.dtype.itemsize
+    moved = x.clamped(*{4: (-20.0, 89.0), 8: (-45.0, 710.0)}[size])
+    high, low = _LN2[size]
+    n, count = _integer_near(moved, 1 / math.log(2))
+    first = n.times_plus(-high, moved)
+    second = n * low
+    r = first - second
+    rest = (r * r).times_plus(r.polynomial(_EXP[size]), (first - r) - second)
+    # Where 2ⁿ is larger than the numbers that end with ones, −1 is lost anyway.
+    is_large = count > 60
+    power = _power_of_two(count.like(0).where(is_large, count))
+    small = (power * r + (power - 1.0)) + power * rest
+    result = _scaled((r + rest) + 1.0, count).where(is_large, small)
+    return x.where(x.equals(0.0), result)
+
+
+def _log_of_parts(k: Lanes, f: Lanes, correction: Lanes | None, precision: int) -> Lanes:
+    """``k ln 2 + log(1 + f)``, and a small number."""
+    high, low = _LN2[f.dtype.itemsize]
+    s = f / (f + 2.0)
+    z = s * s
+    half_square = 0.5 * f * f
+    rest = k * low if correction is None else k * low + correction
+    series = s * (half_square + z * z.polynomial(_LOG[precision])) + rest
+    return k * high - ((half_square - series) - f)
+
+
+def _exponent_and_fraction(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Of a normal number 2ᵏ (1 + f): k, a float, and f."""
+    size = x.dtype.itemsize
+    root, places = _ROOT_OF_HALF[size], _MANTISSA[size]
+    above = x.bits() - root
+    fraction = ((above & ((1 << places) - 1)) + root).as_float()
+    return (above >> places).to(x.dtype), fraction - 1.0
+
+
+def log(x: Lanes, precision: int = 0) -> Lanes:
+    """log x: −∞ of 0, NaN below."""
+    size = x.dtype.itemsize
+    is_small = x < {4: 2.0**-126, 8: 2.0**-1022}[size]
+    k, f = _exponent_and_fraction((x * 2.0**54).where(is_small, x))
+    k = (k - 54.0).where(is_small, k)
+    return _with_ends(x, x, _log_of_parts(k, f, None, precision or size))
+
+
+def _with_ends(x: Lanes, argument: Lanes, result: Lanes) -> Lanes:
+    """The logarithm of an argument that may be 0, negative, infinite or NaN."""
+    finite = result.where(x < math.inf, x)
+    positive = x.like(math.nan).where(argument < 0.0, finite)
+    return x.like(-math.inf).where(argument.equals(0.0), positive)
+
+
+def log2(x: Lanes) -> Lanes:
+    """log₂ x."""
+    if x.dtype == F32:
+        return (log(x.to(F64), 4) * (1 / math.log(2))).to(F32)
+    is_small = x < 2.0**-1022
+    k, f = _exponent_and_fraction((x * 2.0**54).where(is_small, x))
+    k = (k - 54.0).where(is_small, k)
+    of_fraction = _log_of_parts(k.like(0.0), f, None, 8)
+    return _with_ends(x, x, of_fraction.times_plus(1 / math.log(2), k))
+
+
+def log1p(x: Lanes) -> Lanes:
+    """log(1 + x); what 1 + x lost when it was rounded is put back.
+
+    Reference: Kahan's correction, in Goldberg, "What every computer scientist should know about
+    floating-point arithmetic", ACM Computing Surveys 23 (1991), theorem 4.
+    """
+    size = x.dtype.itemsize
+    u = x + 1.0
+    k, f = _exponent_and_fraction(u)
+    lost = (1.0 - (u - x)).where(x > 1.0, x - (u - 1.0)) / u
+    is_near = (x > math.sqrt(0.5) - 1) & (x < math.sqrt(2) - 1)
+    zero = x.like(0.0)
+    result = _log_of_parts(
+        zero.where(is_near, k), x.where(is_near, f), zero.where(is_near, lost), size
+    )
+    return x.where(x.equals(0.0), _with_ends(x, u, result))
+
+
+def power(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
+    """x^y of float32, in float64, and where it is none: x is not positive, or one is infinite."""
+    inside = (x > 0.0) & (x < math.inf) & (y.call("fabs") < math.inf)
+    exponent = (y.to(F64) * log(x.to(F64), 4)).clamped(-200.0, 200.0)
+    return exp(exponent, 4).to(F32), ~inside

@@ -1,0 +1,152 @@
+"""Sines, tangents and their inverses.
+
+The argument of a sine is less n · π/2 between −π/4 and π/4.  π/2 is taken in three parts, two of
+them of 33 bits, so that products with n below 2²⁰ are exact; beyond, the C library is asked.
+"""
+
+from __future__ import annotations
+
+import math
+
+from .kernel import F32, F64, Lanes
+
+_SIN = {
+    4: (-0.00019516653802460995, 0.0083321735312465412, -0.16666654873458286),
+    8: (
+        *(1.5896504879041191e-10, -2.5050753265808805e-8, 2.7557313662084239e-6),
+        *(-1.9841269829725341e-4, 8.3333333333223154e-3, -0.16666666666666632),
+    ),
+}
+_COS = {
+    4: (2.4437724541568211e-5, -0.0013887361406217034, 0.041666646747104912),
+    8: (
+        *(-1.135944920667963e-11, 2.0875719570904285e-9, -2.7557314326138763e-7),
+        *(2.4801587289395379e-5, -1.3888888888873992e-3, 4.1666666666666599e-2),
+    ),
+}
+_ATAN = {
+    4: (
+        *(0.047478572319539057, -0.084782144500363449, 0.11045061173002911),
+        *(-0.14282039626115594, 0.19999905107214872, -0.33333332513778886),
+    ),
+    8: (
+        *(0.015206536085802145, -0.033485653323943685, 0.045040298917126203),
+        *(-0.052185224429362051, 0.058770401218928052, -0.066662286271257314),
+        *(0.076922828851834487, -0.090909081501201996, 0.11111111088332678),
+        *(-0.14285714285390492, 0.19999999999997689, -0.33333333333333328),
+    ),
+}
+# π/2 less its nearest float64.
+_HALF_PI_REST = 6.123233995736766e-17
+_HALF_PI = (1.57079632673412561417e00, 6.07710050630396597660e-11, 2.02226624879595063154e-21)
+_LARGEST = 2.0**20
+
+
+def _reduced(x: Lanes) -> tuple[Lanes, Lanes, Lanes]:
+    """The rest of a float64 in two parts, and how often π/2 was taken away, modulo 4."""
+    magic = 1.5 * 2.0**52
+    moved = x.times_plus(2 / math.pi, magic)
+    n = moved - magic
+    first, second, third = _HALF_PI
+    high = n.times_plus(-first, x)
+    product = n * second
+    rest = high - product
+    low = ((high - rest) - product) - n * third
+    r = rest + low
+    return r, (rest - r) + low, moved.bits()
+
+
+def _reduced_shortly(x: Lanes) -> tuple[Lanes, Lanes]:
+    """The same for a number that was a float32, of which half the digits of the rest are enough."""
+    magic = 1.5 * 2.0**52
+    moved = x.times_plus(2 / math.pi, magic)
+    n = moved - magic
+    first, second, _ = _HALF_PI
+    return n.times_plus(-second, n.times_plus(-first, x)), moved.bits()
+
+
+def _sin_of_rest(r: Lanes, low: Lanes | None) -> Lanes:
+    z = r * r
+    series = (z * r) * z.polynomial(_SIN[r.dtype.itemsize])
+    return r + (series if low is None else series + low)
+
+
+def _cos_of_rest(r: Lanes, low: Lanes | None) -> Lanes:
+    z = r * r
+    half = 0.5 * z
+    near = 1.0 - half
+    series = (z * z) * z.polynomial(_COS[r.dtype.itemsize])
+    if low is not None:
+        series = series - r * low
+    return near + (((1.0 - near) - half) + series)
+
+
+def _quarter_turns(x: Lanes, more: int) -> tuple[Lanes, Lanes]:
+    """The sine of x and so many quarter turns, and where x is too large."""
+    outside = ~(x.call("fabs") < _LARGEST)
+    if x.dtype == F32:
+        r, turns = _reduced_shortly(x.to(F64))
+        rest = r.to(F32)
+        sine, cosine = _sin_of_rest(rest, None), _cos_of_rest(rest, None)
+    else:
+        r, low, turns = _reduced(x)
+        sine, cosine = _sin_of_rest(r, low), _cos_of_rest(r, low)
+    turns = turns + more if more else turns
+    value = sine.where((turns & 1).equals(0), cosine)
+    return value.where((turns & 2).equals(0), -value), outside
+
+
+def sin(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Sin x, and where x is too large."""
+    value, outside = _quarter_turns(x, 0)
+    return x.where(x.equals(0.0), value), outside
+
+
+def cos(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Cos x, and where x is too large."""
+    return _quarter_turns(x, 1)
+
+
+def tan(x: Lanes) -> tuple[Lanes, Lanes]:
+    """Tan x of float32, and where x is too large."""
+    r, turns = _reduced_shortly(x.to(F64))
+    sine, cosine = _sin_of_rest(r, None), _cos_of_rest(r, None)
+    is_even = (turns & 1).equals(0)
+    value = (sine.where(is_even, -cosine) / cosine.where(is_even, sine)).to(F32)
+    return x.where(x.equals(0.0), value), ~(x.call("fabs") < _LARGEST)
+
+
+def atan(x: Lanes) -> Lanes:
+    """Arctan x, reduced to less than tan(π/8) by differences from π/4 and π/2."""
+    magnitude = x.call("fabs")
+    is_large, is_medium = magnitude > 2.414213562373095, magnitude > 0.41421356237309503
+    top = x.like(-1.0).where(is_large, (magnitude - 1.0).where(is_medium, magnitude))
+    bottom = magnitude.where(is_large, (magnitude + 1.0).where(is_medium, 1.0))
+    t = top / bottom
+    z = t * t
+    series = (t * z) * z.polynomial(_ATAN[x.dtype.itemsize])
+    offset, rest = [
+        x.like(value).where(is_large, x.like(value / 2).where(is_medium, 0.0))
+        for value in (math.pi / 2, _rest_of_half_pi(x))
+    ]
+    return (offset + ((series + rest) + t)).with_sign_of(x)
+
+
+def _rest_of_half_pi(x: Lanes) -> float:
+    if x.dtype == F64:
+        return _HALF_PI_REST
+    return math.pi / 2 - float(F32.type(math.pi / 2))
+
+
+def asin(x: Lanes) -> Lanes:
+    """Arcsin x of float32, NaN beyond ±1."""
+    wide = x.to(F64)
+    value = atan(wide / (1.0 - wide * wide).call("sqrt")).to(F32)
+    return x.where(x.equals(0.0), value)
+
+
+def acos(x: Lanes) -> Lanes:
+    """Arccos x of float32, NaN beyond ±1."""
+    wide = x.to(F64)
+    value = atan(((1.0 - wide) / (wide + 1.0)).call("sqrt"))
+    return (value + value).to(F32)

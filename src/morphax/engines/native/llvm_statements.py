@@ -1,0 +1,331 @@
+"""The statements of a loop program as lines of LLVM IR.
+
+A name is a value, for names are assigned once, and known where LLVM wants them to be.  What changes
+is in memory, of which LLVM makes registers.  Loops of few steps are written out, so that it can do
+so with small arrays too; loops of independent steps are written with vectors (`vector_loops`).
+
+Indices are proved to be inside of their buffers (`check`), so their arithmetic is marked as one
+that does not overflow, and addresses as within their objects.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, final
+
+from ..loops.program import (
+    BOOL,
+    Assign,
+    Buffer,
+    Const,
+    Copy,
+    DType,
+    For,
+    If,
+    Index,
+    Load,
+    Name,
+    Operand,
+    Statement,
+    Store,
+    While,
+    blocks_of,
+)
+from .llvm_scalars import (
+    function_name,
+    instructions,
+    is_library_function,
+    memory_type,
+    number,
+    scalar_type,
+    wide,
+)
+from .vector_loops import VectorLoop, vector_loop
+from .vector_steps import VectorSteps
+
+# Loops of so many steps are written out, if they have no more statements then.
+_MOST_STEPS, _MOST_STATEMENTS = 16, 96
+# So many statements are added to a program at most.
+_BUDGET = 3000
+
+
+@final
+class StatementPrinter:
+    """Lines for the statements of one function.
+
+    Args:
+        buffers: the pointer that stands for each buffer.
+    """
+
+    def __init__(self, buffers: Mapping[Buffer, str]) -> None:
+        self.buffers = buffers
+        self.lines: list[str] = []
+        # Functions that are called: operation, dtype, width.
+        self.functions: dict[tuple[str, DType, int], int] = {}
+        self._texts: dict[Name, str] = {}
+        # Counters of loops that are written out.
+        self.numbers: dict[Name, int] = {}
+        self._labels = 0
+        self._budget = _BUDGET
+        # Values of indices that the open blocks know, and the order in which they came.
+        self._indices: dict[Index, str] = {}
+        self.open_indices: list[Index] = []
+
+    def block(self, body: Iterable[Statement]) -> None:
+        """The statements of a block of its own."""
+        known = len(self.open_indices)
+        self.statements(body)
+        self.forget(known)
+
+    def statements(self, body: Iterable[Statement]) -> None:
+        for statement in body:
+            match statement:
+                case Assign():
+                    self.assign(statement)
+                case Load():
+                    self.load(statement)
+                case Store(buffer, index, value):
+                    self._store(buffer, index, value)
+                case Copy(target, source, size):
+                    to = self.address(target, statement.target_start)
+                    of = self.address(source, statement.source_start)
+                    count = size * target.dtype.itemsize
+                    self.line(
+                        f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, "
+                        f"i64 {count}, i1 false)"
+                    )
+                case For():
+                    self._for(statement)
+                case While(condition, goes_on, inner):
+                    self._while(condition, goes_on, inner)
+                case If(condition, then, otherwise):
+                    self._if(condition, then, otherwise)
+
+    def line(self, text: str) -> None:
+        self.lines.append(f"  {text}")
+
+    def new(self, instruction: str) -> str:
+        """The value of an instruction."""
+        name = f"%x{self._label()}"
+        self.lines.append(f"  {name} = {instruction}")
+        return name
+
+    def _label(self) -> int:
+        self._labels += 1
+        return self._labels
+
+    # Scalars
+
+    def assign(self, statement: Assign) -> None:
+        result, operation, operands = statement.result, statement.operation, statement.operands
+        if operation == "index":
+            (index,) = operands
+            assert isinstance(index, Index), "the value of an index"
+            self._texts[result] = self.index(index)
+            return
+        texts = [self.operand(x) for x in operands]
+        self._texts[result] = self.operation(operation, result.dtype, operands[-1].dtype, texts)
+
+    def operation(
+        self, operation: str, result: DType, taken: DType, operands: list[str], width: int = 0
+    ) -> str:
+        """The value of an operation on texts."""
+        if is_library_function(operation):
+            return self._call(operation, taken, operands, width)
+        name = f"%x{self._label()}"
+        text = instructions(operation, result, taken, width)
+        self.lines.append("  " + text.format(name, *operands))
+        return name
+
+    def _call(self, operation: str, dtype: DType, operands: list[str], width: int) -> str:
+        key = operation, dtype, width
+        self.functions[key] = self.functions.get(key, 0) + 1
+        type_ = wide(scalar_type(dtype), width)
+        given = ", ".join([f"{type_} {x}" for x in operands])
+        return self.new(f"call fastcc {type_} {function_name(*key)}({given})")
+
+    def load(self, statement: Load) -> None:
+        buffer = statement.buffer
+        address = self.address(buffer, statement.index)
+        value = self.new(
+            f"load {memory_type(buffer.dtype)}, ptr {address}, align {buffer.dtype.itemsize}"
+        )
+        if buffer.dtype == BOOL:
+            value = self.new(f"icmp ne i8 {value}, 0")
+        self._texts[statement.result] = value
+
+    def _store(self, buffer: Buffer, index: Index, value: Operand) -> None:
+        address, text = self.address(buffer, index), self.operand(value)
+        if buffer.dtype == BOOL:
+            text = self.new(f"zext i1 {text} to i8")
+        self.line(
+            f"store {memory_type(buffer.dtype)} {text}, ptr {address}, "
+            f"align {buffer.dtype.itemsize}"
+        )
+
+    def operand(self, x: Any) -> str:
+        """A scalar, without its type."""
+        if type(x) is Const:
+            return number(x)
+        known = self.numbers.get(x)
+        return self._texts[x] if known is None else str(known)
+
+    # Places in memory
+
+    def address(self, buffer: Buffer, index: Index) -> str:
+        """The address of an element."""
+        base, at = self.buffers[buffer], self.index(index)
+        if at == "0":
+            return base
+        type_ = memory_type(buffer.dtype)
+        return self.new(f"getelementptr inbounds {type_}, ptr {base}, i64 {at}")
+
+    def index(self, index: Index) -> str:
+        """The value of an index, which no open block computes twice."""
+        numbers = self.numbers
+        if numbers and any([name in numbers for name, _ in index.terms]):
+            offset = sum([numbers[name] * by for name, by in index.terms if name in numbers])
+            unknown = [term for term in index.terms if term[0] not in numbers]
+            index = Index(tuple(unknown), index.offset + offset)
+        if not index.terms:
+            return str(index.offset)
+        known = self._indices.get(index)
+        if known is not None:
+            return known
+        if index.offset:
+            terms = self.index(Index(index.terms))
+            text = self.new(f"add nsw i64 {terms}, {index.offset}")
+        else:
+            *before, (name, factor) = index.terms
+            text = self._texts[name]
+            if factor != 1:
+                text = self.new(f"mul nsw i64 {text}, {factor}")
+            if before:
+                text = self.new(f"add nsw i64 {self.index(Index(tuple(before)))}, {text}")
+        self._indices[index] = text
+        self.open_indices.append(index)
+        return text
+
+    def forget(self, count: int) -> None:
+        """Forget the indices that came after the first ones."""
+        for index in self.open_indices[count:]:
+            del self._indices[index]
+        del self.open_indices[count:]
+
+    # Loops and branches
+
+    def _for(self, loop: For) -> None:
+        plan = vector_loop(loop)
+        if plan is not None:
+            self._vectors(plan)
+            return
+        extent = loop.extent
+        if not isinstance(extent, Index) and extent <= _MOST_STEPS:
+            cost = extent * _weight(loop.body)
+            if cost <= min(_MOST_STATEMENTS, self._budget):
+                self._budget -= cost
+                for step in range(extent):
+                    self._at(loop.counter, step, loop.body)
+                return
+        end = self.index(extent) if isinstance(extent, Index) else str(extent)
+        self._loop(loop.counter, end, 1, lambda: self.block(loop.body), isinstance(extent, Index))
+
+    def _at(self, counter: Name, step: int, body: Iterable[Statement]) -> None:
+        """One step of a loop that is written out."""
+        self.numbers[counter] = step
+        self.block(body)
+        del self.numbers[counter]
+
+    def _loop(
+        self, counter: Name, end: str, by: int, body: Any, may_be_empty: bool = False
+    ) -> None:
+        """A loop over a counter."""
+        label = f"for{self._label()}"
+        i = self._texts[counter] = f"%{label}.i"
+        write = self.lines.append
+        if may_be_empty:
+            any_ = self.new(f"icmp sgt i64 {end}, 0")
+            write(f"  br i1 {any_}, label %{label}.start, label %{label}.end")
+        else:
+            write(f"  br label %{label}.start")
+        write(f"{label}.start:")
+        write(f"  br label %{label}")
+        write(f"{label}:")
+        write(f"  {i} = phi i64 [ 0, %{label}.start ], [ {i}.next, %{label}.step ]")
+        body()
+        write(f"  br label %{label}.step")
+        write(f"{label}.step:")
+        write(f"  {i}.next = add nuw nsw i64 {i}, {by}")
+        write(f"  {i}.goes_on = icmp slt i64 {i}.next, {end}")
+        write(f"  br i1 {i}.goes_on, label %{label}, label %{label}.end")
+        write(f"{label}.end:")
+
+    def _while(
+        self, condition: tuple[Statement, ...], goes_on: Operand, body: tuple[Statement, ...]
+    ) -> None:
+        label = f"while{self._label()}"
+        write, known = self.lines.append, len(self.open_indices)
+        write(f"  br label %{label}")
+        write(f"{label}:")
+        self.statements(condition)
+        write(f"  br i1 {self.operand(goes_on)}, label %{label}.body, label %{label}.end")
+        write(f"{label}.body:")
+        self.statements(body)
+        self.forget(known)
+        write(f"  br label %{label}")
+        write(f"{label}.end:")
+
+    def _if(
+        self, condition: Operand, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]
+    ) -> None:
+        label, write = f"if{self._label()}", self.lines.append
+        write(f"  br i1 {self.operand(condition)}, label %{label}.then, label %{label}.else")
+        for name, block in (("then", then), ("else", otherwise)):
+            write(f"{label}.{name}:")
+            self.block(block)
+            write(f"  br label %{label}.end")
+        write(f"{label}.end:")
+
+    # Vectors
+
+    def _vectors(self, plan: VectorLoop) -> None:
+        """A loop of independent steps: as many together as a vector is wide."""
+        counter, extent, width = plan.counter, plan.extent, plan.width
+        whole, rest = extent - extent % width, extent % width
+        body = VectorSteps(self, plan)
+        self.numbers.update(dict.fromkeys(plan.outer, 0))
+        if whole <= 2 * width:
+            for start in range(0, whole, width):
+                self.numbers[counter] = start
+                body.write(width)
+                del self.numbers[counter]
+        else:
+            self._loop(counter, str(whole), width, lambda: body.write(width))
+        if rest:
+            last = width if plan.is_repeatable else rest
+            self.numbers[counter] = extent - last
+            if last == 1:
+                self.block(plan.body)
+            else:
+                body.write(last)
+            del self.numbers[counter]
+        for name in plan.outer:
+            del self.numbers[name]
+
+
+def _weight(body: Iterable[Statement]) -> int:
+    """How many statements a block has when its loops of few steps are written out."""
+    total = 0
+    for statement in body:
+        total += 1
+        if total > _MOST_STATEMENTS:
+            break
+        plan = vector_loop(statement) if type(statement) is For else None
+        if plan is not None:
+            total += len(plan.body) * min(-(-plan.extent // plan.width), 3)
+            continue
+        steps = 1
+        if type(statement) is For and not isinstance(statement.extent, Index):
+            steps = statement.extent if statement.extent <= _MOST_STEPS else 1
+        total += sum([steps * _weight(block) for block in blocks_of(statement)])
+    return total

@@ -1,0 +1,125 @@
+"""A loop program as a module of LLVM IR.
+
+The module has two functions.  ``run(arguments, results, scratch)`` is what others call: it reads
+pointers.  The other one computes: each buffer is a parameter of it that is `noalias`, as in C a
+pointer is `restrict`; so LLVM knows in constant time that no two of them overlap, where scopes of
+aliases would be quadratic in the buffers.
+
+Small temporaries are variables on the stack (`local_buffers` bounds them), the others lie in the
+scratch memory that callers hand over, each from a multiple of 64 bytes on.
+
+A caller promises that results overlap no argument, no other result and not the scratch memory, and
+that an element of dtype d lies at a multiple of d's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import final
+
+import numpy as np
+
+from ..loops.memory import local_buffers
+from ..loops.program import Buffer, Kind, LoopProgram
+from .llvm_functions import definitions
+from .llvm_scalars import memory_type
+from .llvm_statements import StatementPrinter
+
+ENTRY = "run"
+"""The name of the function that is called."""
+
+_ALIGNMENT = 64
+
+
+@final
+class Scratch:
+    """Where large temporaries lie in the scratch memory.
+
+    Attributes:
+        offsets: for each of them, in bytes.
+        size: of the memory, in bytes.
+    """
+
+    def __init__(self, program: LoopProgram) -> None:
+        local = set(local_buffers(program))
+        self.offsets: dict[Buffer, int] = {}
+        self.size = 0
+        for buffer in program.temporaries:
+            if buffer not in local:
+                self.offsets[buffer] = self.size
+                size = buffer.size * buffer.dtype.itemsize
+                self.size += -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def llvm_module(program: LoopProgram) -> str:
+    """The text of the module.  One program has one text."""
+    scratch = Scratch(program)
+    outside = [*program.inputs, *program.outputs, *scratch.offsets]
+    pointers = {buffer: f"%b{i}" for i, buffer in enumerate(outside)}
+    pointers |= {buffer: f"@c{i}" for i, buffer in enumerate(program.constants)}
+    local = local_buffers(program)
+    pointers |= {buffer: f"%v{i}" for i, buffer in enumerate(local)}
+    printer = StatementPrinter(pointers)
+    printer.block(program.body)
+    parameters = ", ".join([_parameter(pointers[x], x) for x in outside])
+    lines = [
+        *[_constant(pointers[x], x) for x in program.constants],
+        *definitions(printer.functions),
+        f"define internal void @compute({parameters}) #0 {{",
+        *[_variable(pointers[x], x) for x in local],
+        *printer.lines,
+        "  ret void",
+        "}",
+        *_entry(program, scratch, pointers, outside),
+        'attributes #0 = { noinline nounwind "prefer-vector-width"="256" }',
+        "attributes #1 = { nounwind }",
+        'attributes #3 = { nounwind "prefer-vector-width"="256" }',
+        "attributes #2 = { nounwind willreturn memory(none) }",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _parameter(name: str, buffer: Buffer) -> str:
+    """A pointer to memory that is read or written through it alone."""
+    size, align = buffer.size * buffer.dtype.itemsize, buffer.dtype.itemsize
+    if buffer.kind is Kind.TEMPORARY:
+        align = _ALIGNMENT
+    qualities = ["noalias", "noundef", "captures(none)", f"align {align}"]
+    if buffer.kind is Kind.INPUT:
+        qualities.append("readonly")
+    if size:
+        qualities.append(f"dereferenceable({size})")
+    return f"ptr {' '.join(qualities)} {name}"
+
+
+def _variable(name: str, buffer: Buffer) -> str:
+    type_, size = memory_type(buffer.dtype), max(buffer.size, 1)
+    align = buffer.dtype.itemsize if size == 1 else 32
+    type_ = type_ if size == 1 else f"[{size} x {type_}]"
+    return f"  {name} = alloca {type_}, align {align}"
+
+
+def _constant(name: str, buffer: Buffer) -> str:
+    assert buffer.data is not None, "a constant has data"
+    data = np.ascontiguousarray(buffer.data, buffer.dtype).tobytes()
+    text = "".join([f"\\{byte:02X}" for byte in data])
+    return (
+        f"{name} = private unnamed_addr constant [{len(data)} x i8] "
+        f'c"{text}", align {_ALIGNMENT if len(data) >= _ALIGNMENT else buffer.dtype.itemsize}'
+    )
+
+
+def _entry(
+    program: LoopProgram, scratch: Scratch, pointers: dict[Buffer, str], outside: Sequence[Buffer]
+) -> list[str]:
+    """The function that reads the pointers, and calls the one that computes."""
+    lines = [f"define void @{ENTRY}(ptr %arguments, ptr %results, ptr %scratch) #1 {{"]
+    for table, buffers in (("%arguments", program.inputs), ("%results", program.outputs)):
+        for number, buffer in enumerate(buffers):
+            name = pointers[buffer]
+            lines.append(f"  {name}.at = getelementptr ptr, ptr {table}, i64 {number}")
+            lines.append(f"  {name} = load ptr, ptr {name}.at")
+    for buffer, offset in scratch.offsets.items():
+        lines.append(f"  {pointers[buffer]} = getelementptr i8, ptr %scratch, i64 {offset}")
+    arguments = ", ".join([f"ptr {pointers[x]}" for x in outside])
+    return [*lines, f"  call void @compute({arguments})", "  ret void", "}"]

@@ -1,0 +1,123 @@
+"""Machine code from loop programs: LLVM optimises them for this machine and emits an object file.
+
+Object code can be kept on disk: it names functions of the C library, and no address.  Its key says
+all that it depends on: the text of the program, the processor and its features, and the versions of
+llvmlite and of ourselves.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, final
+
+from ..loops.program import LoopProgram
+from .linking import can_link, linked
+from .llvm_text import ENTRY, Scratch, llvm_module
+
+if TYPE_CHECKING:
+    from llvmlite import binding
+
+_FORMAT: Final = "1"
+"""Raised when the same text is to become other code."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class MachineCode:
+    """A function of machine code, which lives as long as this.
+
+    Args:
+        address: of ``void run(const void *const *arguments, void *const *results, void *scratch)``:
+            pointers to the elements of the operands and of the results, and to memory.
+        scratch_bytes: how much memory that is, from a multiple of 64 on; if 0, any pointer will do.
+        object_code: what `load` makes the function of, on a machine with the same key.
+        owner: keeps the code.
+    """
+
+    address: int
+    scratch_bytes: int
+    object_code: bytes
+    owner: Any
+
+
+def compile_loops(program: LoopProgram) -> MachineCode:
+    """Machine code for this machine; of a program that `check` accepts."""
+    return load(program, object_code(llvm_module(program)))
+
+
+def load(program: LoopProgram, code: bytes) -> MachineCode:
+    """The function of object code that was made from the program, with the same `key_of`."""
+    size = Scratch(program).size
+    if can_link():
+        pages, address = linked(code, ENTRY)
+        return MachineCode(address, size, code, pages)
+    from llvmlite import binding
+
+    # The compiler owns its machine.
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _new_machine())
+    engine.add_object_file(binding.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return MachineCode(engine.get_function_address(ENTRY), size, code, engine)
+
+
+def key_of(program: LoopProgram) -> str:
+    """What object code depends on, as a digest."""
+    return _digest(llvm_module(program))
+
+
+def object_code(text: str) -> bytes:
+    """A module, optimised, as an object file."""
+    from llvmlite import binding
+
+    machine = _machine()
+    with binding.create_context() as context:
+        with binding.parse_assembly(text, context) as module:
+            module.verify()
+            options = binding.create_pipeline_tuning_options(speed_level=2)
+            builder = binding.create_pass_builder(machine, options)
+            passes = binding.create_new_module_pass_manager()
+            passes.add_sroa_pass()
+            passes.add_instruction_combine_pass()
+            passes.add_simplify_cfg_pass()
+            passes.run(module, builder)
+            code: bytes = machine.emit_object(module)
+    return code
+
+
+def _digest(text: str) -> str:
+    import llvmlite
+
+    parts = [text, *_host(), llvmlite.__version__, _FORMAT]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@cache
+def _host() -> tuple[str, str]:
+    """The processor, and what it has."""
+    from llvmlite import binding
+
+    return binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten()
+
+
+@cache
+def _machine() -> binding.TargetMachine:
+    """How code is made for this machine."""
+    return _new_machine()
+
+
+def _new_machine() -> binding.TargetMachine:
+    from llvmlite import binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    processor, features = _host()
+    target = binding.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=processor,
+        features=features,
+        opt=2,
+        reloc="pic",
+        codemodel="small" if can_link() else "jitdefault",
+    )

@@ -1,0 +1,102 @@
+"""From a jaxpr to what the native engine compiles: a loop program, and how it is called."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import final
+from weakref import WeakKeyDictionary
+
+from ...core import DebugInfo, Jaxpr, ShapedArray, without_references
+from ...core.dce import eliminate_dead_code
+from ...dtypes import float0
+from ..engine import Options
+from ..loops import LoopProgram, NotALoopProgram, loop_program
+from ..loops.memory import with_shared_memory
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class NativeProgram:
+    """A loop program with the recipe for calling it.
+
+    Args:
+        name: of the function.
+        loops: the program.
+        in_avals, out_avals: as the user sees them.
+        kept: positions of the operands that it takes.
+        donated: operands that a call gives away.
+        unusable: donated operands that stay, for no result could have their memory.
+        info: whose program it is.
+    """
+
+    name: str
+    loops: LoopProgram
+    in_avals: tuple[ShapedArray, ...]
+    out_avals: tuple[ShapedArray, ...]
+    kept: tuple[int, ...]
+    donated: tuple[int, ...]
+    unusable: tuple[int, ...]
+    info: DebugInfo
+
+
+# What was translated for a verdict is compiled next.
+_translated: WeakKeyDictionary[Jaxpr, dict[bool, LoopProgram]] = WeakKeyDictionary()
+
+
+def translated(jaxpr: Jaxpr, options: Options) -> NativeProgram:
+    """The program of a jaxpr.
+
+    Raises:
+        NotALoopProgram: an operation or a dtype has no form of loops; the message names it.
+    """
+    plain = without_references(jaxpr)
+    _, used = eliminate_dead_code(plain)
+    kept = tuple([i for i, on in enumerate(used) if on or options.keep_unused])
+    known = _translated.setdefault(jaxpr, {})
+    loops = known.get(options.keep_unused)
+    if loops is None:
+        loops = known[options.keep_unused] = _loops(plain, kept, jaxpr.debug_info)
+    donated, unusable = _donations(plain, options.donated, kept)
+    return NativeProgram(
+        options.name,
+        loops,
+        plain.in_avals,
+        plain.out_avals,
+        kept,
+        donated,
+        unusable,
+        jaxpr.debug_info,
+    )
+
+
+def _loops(jaxpr: Jaxpr, kept: Sequence[int], info: DebugInfo) -> LoopProgram:
+    entry = eliminate_dead_code(jaxpr)[0].replace(invars=tuple([jaxpr.invars[i] for i in kept]))
+    inputs = [f"operand{i}" for i in kept]
+    outputs = [f"result{i}" for i in range(len(entry.outvars))]
+    where = f"jit of {info.function}, compiled by the native engine"
+    if float0 in [aval.dtype for aval in (*entry.in_avals, *entry.out_avals)]:
+        raise NotALoopProgram(f"{where}: an operand or a result is of the dtype float0")
+    return with_shared_memory(loop_program(entry, "program", inputs, outputs, where=where))
+
+
+def _donations(
+    jaxpr: Jaxpr, donated: Sequence[int], kept: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The donated operands whose memory a result of their size makes up for, and the others.
+
+    One that is a result itself becomes that, unless there are two of it.
+    """
+    returned = [jaxpr.outvars.count(v) for v in jaxpr.invars]
+    free = [aval.size * aval.dtype.itemsize for aval in jaxpr.out_avals]
+    usable, unusable = [], []
+    for i in donated:
+        size = jaxpr.in_avals[i].size * jaxpr.in_avals[i].dtype.itemsize
+        if returned[i] > 1 or i not in kept:
+            continue
+        if size in free:
+            free.remove(size)
+            usable.append(i)
+        else:
+            unusable.append(i)
+    return tuple(usable), tuple(unusable)

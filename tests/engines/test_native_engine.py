@@ -1,0 +1,472 @@
+"""The native engine behind the contract: its calls, its choice, its errors and its cache."""
+
+from __future__ import annotations
+
+import contextvars
+import gc
+import logging
+import os
+import resource
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax import lax
+from morphax.config import override
+from morphax.engines import native
+from morphax.engines.engine import Options
+from morphax.engines.loops import NotALoopProgram
+from morphax.engines.native import kept_code, machine_code
+from morphax.engines.native.machine_function import MachineFunction, PythonFunction
+from morphax.experimental.compilation_cache import compilation_cache
+from morphax.util import host_memory
+from morphax.util.compiled import part
+
+
+def python_calls(run: Any) -> int:
+    """How often `run`, a Python function, calls another one."""
+    count = 0
+
+    def profile(frame: Any, event: str, _: Any) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(profile)
+    try:
+        run()
+    finally:
+        sys.setprofile(None)
+    return count - 1
+
+
+x = jnp.arange(3.0)
+m = jnp.arange(6.0).reshape(2, 3)
+compiled_only = pytest.mark.skipif(part("calls") is None, reason="measures the compiled core")
+
+
+@pytest.fixture(autouse=True)
+def chosen() -> Iterator[None]:
+    """Programs of these tests are native ones, unless they say otherwise."""
+    with jax.cpu_engine("native"):
+        yield
+
+
+def engine_of(f: Any, *args: Any) -> str:
+    """The first line of the account of the choice."""
+    text: str = f.lower(*args).compile().as_text("engine")
+    return text.splitlines()[0]
+
+
+def walk(x: Any, n: Any) -> Any:
+    """A program of loops and branches, of several dtypes."""
+
+    def step(c: Any, i: Any) -> Any:
+        c = lax.cond(i % 2 == 0, jnp.sin, lambda y: y * 0.5 + n, c)
+        return c, (c.sum(), i > 1)
+
+    return lax.scan(step, x, jnp.arange(5))
+
+
+KEY = jax.random.key(3)
+QUARTER = jnp.float32(0.25)
+CALLS: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "array": (lambda a: a + 1.0, (x,)),
+    "tree": (lambda t: jax.tree.map(lambda v: v * 2, t), ({"b": x, "a": [x, (m, None)]},)),
+    "loops": (walk, (x, QUARTER)),
+    "while": (lambda a: lax.while_loop(lambda c: c.sum() < 100, lambda c: c * 1.5 + 1, a), (x,)),
+    "constants": (lambda a: a + jnp.arange(30_000.0)[:3], (x,)),
+    "unused": (lambda a, b: b * 2, (x, x)),
+    "nothing": (lambda: (jnp.ones(2), 3, True), ()),
+    "itself": (lambda a: (a, a, 1.0), (x,)),
+    "empty": (lambda a: (a[:0], a.sum()), (x,)),
+    "numbers": (lambda a, b, c: (a + b, jnp.where(c, a, b), jnp.signbit(a)), (-0.0, 2, True)),
+    "numpy": (lambda a, b: a[:, None] * b, (np.float32([1, 2]), np.ones((2, 3), np.int8))),
+    "not in order": (lambda a: a + 1, (np.arange(6, dtype=np.int32).reshape(2, 3).T,)),
+    "wide": (lambda a: a + 1, (np.arange(3),)),
+    "integers": (lambda a: (a // 2, a % 3, a << 1), (jnp.int8([-128, 7, -1]),)),
+    "booleans": (lambda a: (~a, a.any()), (jnp.array([True, False]),)),
+    "keys": (lambda k: jax.random.split(jax.random.fold_in(k, 3), 2), (KEY,)),
+    "draws": (lambda k: jax.random.normal(k, (5,)), (KEY,)),
+    "gradient": (jax.grad(lambda a: walk(a, a[0])[0].sum()), (x,)),
+    "batch": (jax.vmap(walk, (0, None)), (m, QUARTER)),
+    "many": (lambda *a: sum(a), tuple([x] * 40)),
+}
+
+
+def only_arrays(args: Any) -> bool:
+    """Whether the twin has nothing to do with them: it makes avals of numbers."""
+    return all([isinstance(a, jax.Array) for a in jax.tree.leaves(args)])
+
+
+def plain(tree: Any) -> list[np.ndarray[Any, Any]]:
+    """Leaves as NumPy arrays, keys as their data."""
+    return [
+        np.asarray(jax.random.key_data(a) if jnp.issubdtype(a.dtype, jax.dtypes.prng_key) else a)
+        for a in map(jnp.asarray, jax.tree.leaves(tree))
+    ]
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_agree_with_xla(name: str) -> None:
+    function, args = CALLS[name]
+    with jax.cpu_engine("xla"):
+        expected = jax.jit(function)(*args)
+    f = jax.jit(function)
+    assert engine_of(f, *args) == "engine native"
+    for _ in range(3):
+        found = f(*args)
+        assert jax.tree.structure(found) == jax.tree.structure(expected)
+        for mine, theirs in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+            assert (mine.aval, mine.place, mine.committed) == (
+                theirs.aval,
+                theirs.place,
+                theirs.committed,
+            )
+        for mine, theirs in zip(plain(found), plain(expected), strict=True):
+            np.testing.assert_allclose(mine, theirs, rtol=2e-6, atol=1e-7)
+            np.testing.assert_array_equal(np.signbit(mine * 1), np.signbit(theirs * 1))
+
+
+@compiled_only
+@pytest.mark.parametrize(
+    "name", sorted(CALLS.keys() - {"numbers", "numpy", "not in order", "wide"})
+)
+def test_a_warm_call_runs_no_python(name: str) -> None:
+    function, args = CALLS[name]
+    f = jax.jit(function)
+    for _ in range(3):
+        f(*args)
+    assert python_calls(lambda: f(*args)) == 0
+
+
+def test_results_are_operands_of_both_engines() -> None:
+    f = jax.jit(lambda a: a * 2)
+    with jax.cpu_engine("xla"):
+        g = jax.jit(lambda a: a + 1)
+        assert engine_of(g, x) == "engine xla"
+        y = x
+        for _ in range(3):
+            with jax.cpu_engine("native"):
+                y = f(y)
+            y = g(y)
+    assert y.tolist() == [7.0, 15.0, 23.0]
+    assert f(f(x)).unsafe_buffer_pointer() % 64 == 0
+
+
+def test_places(two_devices: list[Any]) -> None:
+    f = jax.jit(lambda a, b: a + b)
+    here, there = [jax.device_put(x, device) for device in two_devices]
+    for operand, device in ((here, two_devices[0]), (there, two_devices[1])):
+        for _ in range(3):
+            y = f(operand, x)
+            assert (y.device, y.committed, y.tolist()) == (device, True, [0.0, 2.0, 4.0])
+            assert (y + 1).device == device
+    assert not f(x, x).committed
+    with pytest.raises(ValueError, match="committed"):
+        f(here, there)
+    with jax.default_device(two_devices[1]):
+        assert f(x, 1.0).device == two_devices[1]
+
+
+def test_programs_on_several_devices_go_to_xla(two_devices: list[Any]) -> None:
+    mesh = jax.sharding.Mesh(np.array(two_devices), "i")
+    y = jax.device_put(jnp.arange(4.0), jax.NamedSharding(mesh, jax.P("i")))
+    f = jax.jit(lambda a: a * 2)
+    assert "several devices" in f.lower(y).compile().as_text("engine")
+    assert f(y).tolist() == [0.0, 2.0, 4.0, 6.0]
+
+
+def test_effects_go_to_xla(capsys: pytest.CaptureFixture[str]) -> None:
+    @jax.jit
+    def f(a: Any) -> Any:
+        jax.debug.print("seen {}", a)
+        return a + 1
+
+    assert f(1.0) == 2.0
+    jax.effects_barrier()
+    assert "seen 1.0" in capsys.readouterr().out
+    assert "other effects" in f.lower(1.0).compile().as_text("engine")
+
+
+def test_what_has_no_form_of_loops() -> None:
+    f = jax.jit(lambda a: jnp.linalg.eigh(a)[0])
+    with pytest.raises(NotALoopProgram) as caught:
+        f(jnp.eye(3))
+    text = str(caught.value)
+    for part_ in ("eigh", "given:", "expected:", "fix:", os.path.basename(__file__)):
+        assert part_ in text
+    for engine in ("auto", "xla"):
+        with jax.cpu_engine(engine):
+            np.testing.assert_allclose(f(jnp.eye(3)), np.ones(3))
+            assert engine_of(f, jnp.eye(3)) == "engine xla"
+    with pytest.raises(TypeError, match="float16"):
+        jax.jit(lambda a: a + 1)(jnp.float16(1))
+
+
+def test_compiler_options() -> None:
+    with jax.cpu_engine("xla"):
+        f = jax.jit(lambda a: a + 1, compiler_options={"jax_cpu_engine": "native"})
+        assert engine_of(f, x) == "engine native"
+        assert f(x).tolist() == [1.0, 2.0, 3.0]
+        lowered = jax.jit(lambda a: a - 1).lower(x)
+        options = {"jax_cpu_engine": "native"}
+        assert lowered.compile().as_text("engine").startswith("engine xla")
+        assert lowered.compile(options).as_text("engine").startswith("engine native")
+        with pytest.raises(ValueError, match="'auto', 'xla', 'native'"):
+            lowered.compile({"jax_cpu_engine": "fast"})
+    with pytest.raises(ValueError, match="'auto', 'xla', 'native'"):
+        jax.cpu_engine("fast")
+    flags = {"xla_cpu_enable_fast_math": False}
+    compiled = jax.jit(lambda a: a * 3).lower(x).compile(flags)
+    assert "options of XLA" in compiled.as_text("engine")
+
+
+def test_the_environment_chooses() -> None:
+    code = (
+        "import morphax as jax; f = jax.jit(lambda a: a + 1);"
+        "print(f.lower(1.0).compile().as_text('engine').splitlines()[0])"
+    )
+    for engine in ("native", "xla"):
+        run = subprocess.run(
+            [sys.executable, "-c", code],
+            env=os.environ | {"JAX_CPU_ENGINE": engine},
+            capture_output=True,
+            text=True,
+        )
+        assert run.stdout.strip() == f"engine {engine}", run.stderr
+
+
+def test_the_choice_is_logged(caplog: pytest.LogCaptureFixture) -> None:
+    with jax.log_compiles(True), caplog.at_level(logging.WARNING):
+        jax.jit(lambda a: a + 17)(x)
+    assert "native: jax_cpu_engine is 'native'" in caplog.text
+
+
+def test_donated_operands() -> None:
+    f = jax.jit(lambda a, b: (a + b, b * 2), donate_argnums=0)
+    for _ in range(3):
+        y = x + 1
+        view = np.asarray(y)
+        total, _ = f(y, x)
+        assert y.is_deleted()
+        assert view.tolist() == [1.0, 2.0, 3.0]
+        assert total.tolist() == [1.0, 3.0, 5.0]
+        with pytest.raises(RuntimeError, match="donated to"):
+            y + 1
+    z = x + 1
+    with pytest.raises(ValueError, match="passed once"):
+        f(z, z)
+    assert z.tolist() == [1.0, 2.0, 3.0]
+    with pytest.warns(UserWarning, match="donated arguments"):
+        jax.jit(lambda a: a[:2] + 1, donate_argnums=0)(z)
+    assert not z.is_deleted()
+    passed_on = jax.jit(lambda a: a, donate_argnums=0)(z)
+    assert z.is_deleted()
+    assert passed_on.tolist() == [1.0, 2.0, 3.0]
+    assert f(np.float32([1, 2, 3]), x)[0].tolist() == [1.0, 3.0, 5.0]
+
+
+def test_deleted_operands() -> None:
+    f = jax.jit(lambda a, b: b + 1)
+    y, z = x + 1, x + 2
+    f(y, z)
+    y.delete()
+    assert f(y, z).tolist() == [3.0, 4.0, 5.0]
+    z.delete()
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="deleted"):
+            f(x, z)
+
+
+def test_options_that_watch() -> None:
+    f = jax.jit(lambda a: jnp.log(a) * 2)
+    f(x)
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        f(-x)
+    with jax.disable_jit():
+        np.testing.assert_allclose(f(x + 1), np.log(x + 1) * 2, rtol=1e-6)
+    with jax.transfer_guard("disallow"):
+        f(x)
+        with pytest.raises(RuntimeError, match="transfer"):
+            f(np.float32([1, 2, 3]))
+    with jax.no_execution(True), pytest.raises(RuntimeError):
+        f(x)
+    with jax.enable_x64(True):
+        assert f(np.arange(3.0)).dtype == np.float64
+
+
+def test_stages() -> None:
+    compiled = jax.jit(lambda a, b: jnp.sin(a) @ b).lower(m, x).compile()
+    assert "stablehlo" in jax.jit(lambda a: a + 1).lower(x).as_text()
+    assert "define" in compiled.as_text()
+    assert compiled.cost_analysis()["transcendentals"] == 6
+    stats = compiled.memory_analysis()
+    assert (stats.argument_size_in_bytes, stats.output_size_in_bytes) == (36, 8)
+    assert stats.generated_code_size_in_bytes > 0
+    assert compiled.runtime_executable() is None
+    for _ in range(3):
+        np.testing.assert_allclose(compiled(m, x), np.sin(m) @ x, rtol=1e-6)
+    with pytest.raises(TypeError, match="structure"):
+        compiled(m)
+    with pytest.raises(TypeError, match="float32"):
+        compiled(m, jnp.arange(3))
+    with pytest.raises(ValueError, match="dialect"):
+        compiled.as_text("hlo")
+    assert compiled.input_formats[0][0].layout.major_to_minor == (0, 1)
+
+
+def test_settings_make_other_programs() -> None:
+    f = jax.jit(lambda a: a + 1)
+    for _ in range(2):
+        for engine in ("native", "xla"):
+            with jax.cpu_engine(engine):
+                assert f(x).tolist() == [1.0, 2.0, 3.0]
+                assert engine_of(f, x) == f"engine {engine}"
+
+
+def test_results_that_no_memory_holds() -> None:
+    f = jax.jit(lambda: jnp.zeros(1 << 46, jnp.int8) + 1)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="RESOURCE_EXHAUSTED: running"):
+        f()
+
+
+def test_threads_call_one_program() -> None:
+    f = jax.jit(lambda a: lax.scan(lambda c, _: (jnp.cos(c), c.sum()), a, None, length=300))
+    starts = [jnp.full(40, 0.1 * i) for i in range(8)]
+    expected = [np.asarray(f(start)[1]) for start in starts]
+    wrong: list[int] = []
+
+    def work(i: int) -> None:
+        for _ in range(50):
+            if not np.array_equal(f(starts[i])[1], expected[i]):
+                wrong.append(i)
+
+    # The choice of the engine belongs to the context.
+    contexts = [contextvars.copy_context() for _ in starts]
+    threads = [threading.Thread(target=c.run, args=(work, i)) for i, c in enumerate(contexts)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def peak_memory() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def test_calls_keep_no_memory() -> None:
+    f = jax.jit(lambda a, n: (a * n, walk(a, n)))
+    y = jnp.ones(100)
+    for _ in range(100):
+        f(y, 0.5)
+    gc.collect()
+    before, in_use = peak_memory(), host_memory.stats()["in_use"]
+    for _ in range(100_000):
+        f(y, 0.5)
+    assert peak_memory() - before < 4 << 20
+    assert host_memory.stats()["in_use"] == in_use
+
+
+def test_the_twin_does_the_same() -> None:
+    program = native.translated(
+        jax.make_jaxpr(walk)(x, 0.25),
+        Options("walk", cpu_engine="native"),
+    )
+    code = kept_code.machine_code_of(program.loops)
+    declared = [
+        [(b.dtype, b.shape) for b in buffers]
+        for buffers in (program.loops.inputs, program.loops.outputs)
+    ]
+    operands = [np.asarray(x), np.float32(0.25).reshape(())]
+    results = []
+    for make in (MachineFunction, PythonFunction):
+        function = make(code, code.address, code.scratch_bytes, host_memory.shared, *declared, True)
+        assert function.may_take_long()
+        results.append(function(operands))
+        assert not function.may_take_long()
+        with pytest.raises(ValueError, match="another size"):
+            function([operands[0][:2], operands[1]])
+    for mine, other in zip(*results, strict=True):
+        np.testing.assert_array_equal(mine, other)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A compile cache of its own."""
+    compilation_cache.reset_cache()
+    before = jax.config.jax_compilation_cache_dir
+    compilation_cache.set_cache_dir(tmp_path / "cache")
+    yield tmp_path / "cache"
+    compilation_cache.set_cache_dir(before)
+    compilation_cache.reset_cache()
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """The loop programs that were compiled, not loaded."""
+    seen: list[Any] = []
+    original = kept_code.compile_loops
+    monkeypatch.setattr(
+        kept_code, "compile_loops", lambda program: seen.append(program) or original(program)
+    )
+    return seen
+
+
+def run_anew(n: float) -> Any:
+    jax.clear_caches()
+    return jax.jit(lambda a: jnp.sin(a) * n)(x).tolist()
+
+
+def test_object_code_is_kept(folder: Path, compilations: list[Any]) -> None:
+    first = run_anew(2.5)
+    assert run_anew(2.5) == first
+    assert len(compilations) == 1
+    run_anew(3.5)
+    assert len(compilations) == 2
+    kept = sorted(folder.glob("native-*.executable"))
+    assert len(kept) == 2
+    assert {path.stat().st_mode & 0o777 for path in kept} == {0o600}
+    assert folder.stat().st_mode & 0o777 == 0o700
+    with override(enable_compilation_cache=False):
+        assert run_anew(2.5) == first
+    assert len(compilations) == 3
+    assert len(list(folder.glob("native-*.executable"))) == 2
+
+
+@pytest.mark.parametrize("damage", ["flipped", "short", "other", "empty"])
+def test_damaged_object_code_is_not_run(
+    folder: Path, compilations: list[Any], damage: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    first = run_anew(2.5)
+    run_anew(3.5)
+    one, two = sorted(folder.glob("native-*.executable"))
+    for path, other in ((one, two), (two, one)):
+        data = bytearray(path.read_bytes())
+        if damage == "flipped":
+            data[-5] ^= 1
+        path.write_bytes(
+            {"short": data[:-7], "other": other.read_bytes(), "empty": b""}.get(damage, data)
+        )
+    assert run_anew(2.5) == first
+    assert len(compilations) == 3
+    assert run_anew(2.5) == first
+    assert len(compilations) == 3
+
+
+def test_keys_depend_on_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = native.translated(
+        jax.make_jaxpr(lambda a: a + 1)(x), Options("f", cpu_engine="native")
+    )
+    key = kept_code.key_of(program.loops)
+    assert key == kept_code.key_of(program.loops)
+    monkeypatch.setattr(machine_code, "_host", lambda: ("another", "+features"))
+    assert kept_code.key_of(program.loops) != key

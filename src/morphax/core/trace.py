@@ -29,8 +29,8 @@ from ..config import current as current_config
 from ..util.contexts import replaced_attribute
 from ..util.frames import NOWHERE, UserFrame
 from ..util.messages import message
+from .abstract_value import AbstractValue, HasAval, Operand, Param
 from .atoms import Atom, Literal
-from .aval import AbstractValue, HasAval, Operand, Param
 from .jaxpr import Jaxpr
 from .leaks import check_leaks
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import final
 
+from ..config import current as current_config
 from ..util.messages import message
 from .mesh import AbstractMesh
 
@@ -62,6 +63,14 @@ class AbstractSharding:
                     fix="Split at most one axis of an array over each axis of the mesh.",
                 )
             )
+        if current_config().remove_size_one_mesh_axis_from_type:
+            self._leave_out_axes_of_one_device()
+
+    def _leave_out_axes_of_one_device(self) -> None:
+        kept = self.mesh.in_types
+        object.__setattr__(self, "spec", tuple(map(kept, self.spec)))
+        object.__setattr__(self, "unreduced", frozenset(kept(self.unreduced)))
+        object.__setattr__(self, "reduced", frozenset(kept(self.reduced)))
 
     @property
     def has_sums(self) -> bool:

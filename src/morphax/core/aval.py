@@ -235,7 +235,8 @@ class ShapedArray(AbstractValue):
         """
         splits = spec.splits(len(self.shape))
         shape = [n // mesh.parts(names) for n, names in zip(self.shape, splits, strict=True)]
-        vma = self.vma | spec.all_names if check_vma else self.vma
+        varying = mesh.in_types(spec.all_names) if check_vma else ()
+        vma = self.vma.union(varying)
         inner, split = mesh.abstract_mesh.with_members(manual_axes), None
         if self.split is not None and inner.explicit_axes:
             kept = inner.explicit_axes
@@ -271,7 +272,8 @@ class ShapedArray(AbstractValue):
             if own is not None:
                 unreduced, reduced = unreduced | own.unreduced, reduced | own.reduced
             split = AbstractSharding(mesh.abstract_mesh, joined, unreduced, reduced)
-        vma = self.vma - spec.all_names
+        around = self.vma.intersection(mesh.axis_names)
+        vma = self.vma - spec.all_names - around.difference(mesh.in_types(around))
         return ShapedArray(shape, self.dtype, self.weak_type, vma=vma, sharding=split)
 
     def with_axis(self, axis: int, size: int, along: AbstractSharding | None = None) -> ShapedArray:

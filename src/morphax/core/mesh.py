@@ -13,6 +13,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple, NoReturn, final
 
+from ..config import current as current_config
 from ..util.messages import described, message
 
 
@@ -113,6 +114,12 @@ class NamedAxes:
     def are_all_axes_manual(self) -> bool:
         """Whether the program itself splits over all axes."""
         return all([kind is AxisType.Manual for kind in self.axis_types])
+
+    def in_types(self, names: Iterable[Hashable]) -> tuple[Hashable, ...]:
+        """Those of some axes that types name: all, or those of more than one device."""
+        if not current_config().remove_size_one_mesh_axis_from_type:
+            return tuple(names)
+        return tuple([name for name in names if self.parts((name,)) > 1])
 
     def parts(self, split: Sequence[Hashable]) -> int:
         """Into how many parts an axis of an array is cut that is split so."""

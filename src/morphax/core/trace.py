@@ -196,6 +196,8 @@ class Tracer(HasAval):
 
     __slots__ = ("_trace", "aval")
     __array_priority__ = 1000
+    # A symbolic size has a method of this name; that a tracer is none can be read here.
+    dimension_as_value: ClassVar[None] = None
     __hash__ = None  # type: ignore[assignment]
 
     _trace: Trace

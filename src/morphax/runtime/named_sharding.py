@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ..config import current as current_config
 from ..core.abstract_sharding import AbstractSharding
 from ..core.aval import ShapedArray, install_shown_sharding
 from ..core.mesh import AbstractMesh
@@ -143,7 +144,7 @@ class NamedSharding(Sharding):
     def abstract(self, ndim: int) -> AbstractSharding | None:
         if not self.mesh.explicit_axes:
             return None
-        return _abstract(self, ndim)
+        return _abstract(self, ndim, current_config().remove_size_one_mesh_axis_from_type)
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Index]:
         if self.spec.unreduced:
@@ -216,8 +217,11 @@ class NamedSharding(Sharding):
 
 
 @memoize
-def _abstract(sharding: NamedSharding, ndim: int) -> AbstractSharding:
-    """How types say it: of axes that the compiler or the program splits over they do not speak."""
+def _abstract(sharding: NamedSharding, ndim: int, only_larger: bool) -> AbstractSharding:
+    """How types say it: of axes that the compiler or the program splits over they do not speak.
+
+    `only_larger` is the option that leaves out axes of one device, by which results differ.
+    """
     mesh = sharding.mesh.abstract_mesh
     said = frozenset(mesh.explicit_axes)
     splits: list[Any] = [tuple([n for n in names if n in said]) for names in sharding.splits(ndim)]

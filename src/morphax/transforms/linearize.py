@@ -163,8 +163,12 @@ class PartialTrace(StagingTrace):
             return staged
         values = dict(zip(eqn.invars, operands, strict=True))
         given = [values[a] for a in part.invars]
-        results = self.parent.process(primitive, given, part.params)
+        results = self.parent.process(part.primitive, given, part.params)
+        if not part.primitive.multiple_results:
+            results = [results]
         known = dict(zip(part.outvars, results, strict=True))
+        if not primitive.multiple_results:
+            return known.get(eqn.outvars[0], staged)
         return [known.get(v, x) for v, x in zip(eqn.outvars, staged, strict=True)]
 
     def process_custom_call(

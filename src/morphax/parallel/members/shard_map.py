@@ -192,7 +192,8 @@ class _Mapped(NamedTuple):
                 if not self.members.check_vma:
                     return outs
                 pairs = zip(outs, out_specs, strict=True)
-                return [varying_over(x, spec.all_names) for x, spec in pairs]
+                typed = self.members.mesh.in_types
+                return [varying_over(x, typed(spec.all_names)) for x, spec in pairs]
 
             info = debug_info("shard_map", self.function, in_tree)
             with member_scope(self.members):
@@ -214,7 +215,7 @@ class _Mapped(NamedTuple):
         paths = tree.leaves_with_path(out_tree.unflatten(range(out_tree.num_leaves)))
         for (path, _), x, spec in zip(paths, outs, specs, strict=True):
             aval = aval_of(x)
-            varying = aval.vma & self.members.manual_axes
+            varying = frozenset(self.members.mesh.in_types(aval.vma & self.members.manual_axes))
             name = f"{tree.keystr(path) or 'value'} of {label}"
             check_result(name, aval, spec, varying)
             if self.members.check_vma:

@@ -94,7 +94,7 @@ class ShardMap(TakesReferences, HoldsProgram, RunsOnArrays):
         members = Members(mesh, manual_axes, check_vma)
         check_shards(avals, jaxpr.in_avals, in_specs, members)
         if check_vma:
-            check_joined(jaxpr.out_avals, out_specs, manual_axes)
+            check_joined(jaxpr.out_avals, out_specs, members)
         each = zip(jaxpr.out_avals, out_specs, strict=True)
         return [members.whole(aval, spec) for aval, spec in each]
 

@@ -96,10 +96,13 @@ def check_shards(avals: Sequence[Any], own: Sequence[Any], specs: Specs, members
             )
 
 
-def check_joined(avals: Sequence[Any], specs: Specs, manual_axes: frozenset[Hashable]) -> None:
+def check_joined(avals: Sequence[Any], specs: Specs, members: Members) -> None:
     """Raise `TypeError` unless results of members vary over just the axes that specs name."""
+    mesh, manual_axes, _ = members
     for i, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
-        if aval.vma & manual_axes != spec.all_names:
+        if frozenset(mesh.in_types(aval.vma & manual_axes)) != frozenset(
+            mesh.in_types(spec.all_names)
+        ):
             raise TypeError(
                 message(
                     f"shard_map, result {i} of the program of a member",
@@ -190,15 +193,16 @@ def check_argument(name: str, aval: Any, spec: PartitionSpec, members: Members) 
 
 def _check_type(name: str, aval: Any, spec: PartitionSpec, members: Members) -> None:
     """Raise `ValueError` if a spec names other explicit axes than the type of the argument."""
-    split, explicit = aval.split, members.mesh.explicit_axes
-    sums = spec.unreduced, spec.reduced
+    split, mesh = aval.split, members.mesh
+    sums = [frozenset(mesh.in_types(names)) for names in (spec.unreduced, spec.reduced)]
     if split is None:
         fits = not any(sums)
     else:
-        said = [tuple([n for n in names if n in explicit]) for names in spec.splits(aval.ndim)]
-        typed = [tuple([n for n in names if n in spec.names]) for names in split.spec]
-        typed_sums = [names & members.manual_axes for names in (split.unreduced, split.reduced)]
-        fits = said == typed and list(sums) == typed_sums
+        typed = frozenset(mesh.explicit_axes).intersection(mesh.in_types(spec.names))
+        said = [tuple([n for n in names if n in typed]) for names in spec.splits(aval.ndim)]
+        own = [tuple([n for n in names if n in spec.names]) for names in split.spec]
+        own_sums = [names & members.manual_axes for names in (split.unreduced, split.reduced)]
+        fits = said == own and sums == own_sums
     if not fits:
         raise ValueError(
             message(

@@ -225,7 +225,7 @@ class Config:
         None, "What transfers from a device to the host do."
     )
     remove_size_one_mesh_axis_from_type: bool = option(
-        False, "Leave mesh axes of size one out of array types.", trace=True, inert=True
+        False, "Leave mesh axes of size one out of array types.", trace=True
     )
     auto_pcast: bool = option(
         True,

@@ -16,7 +16,6 @@ from ..core import aval_of
 from ..lax.contraction.precision import canonical_precision
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer, members
-from ..lax.shape.resharding import split_as
 from ..util.memo import memoize
 from ..util.messages import message
 from .contraction import (
@@ -29,6 +28,7 @@ from .contraction import (
     prepare,
 )
 from .operands import as_array, check_no_out, of_one_dtype
+from .partial_products import product_as
 
 
 @final
@@ -81,17 +81,18 @@ def einsum(
         Array([[ 5., 14.],
                [14., 50.]], dtype=float32)
     """
+    text, given = _as_text(subscripts, operands)
     if out_sharding is not None:
         summed = partial(
             einsum,
+            text,
             out=out,
             optimize=optimize,
             precision=precision,
             preferred_element_type=preferred_element_type,
         )
-        return split_as("jnp.einsum", out_sharding, summed, subscripts, *operands)
+        return product_as("jnp.einsum", out_sharding, summed, *given)
     check_no_out("einsum", out)
-    text, given = _as_text(subscripts, operands)
     arrays = of_one_dtype("einsum", *given)
     result_dtype = arrays[0].aval.dtype
     if preferred_element_type is not None:

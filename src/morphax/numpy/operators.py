@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..array import Array, public
-from ..core import Tracer, carriers, current_trace, hide_frames, is_value, root_trace
+from ..core import ShapedArray, Tracer, carriers, current_trace, hide_frames, is_value, root_trace
 from ..core.dims import value_operators
+from ..core.high_types import aval_method
 from ..lax.shape.joining import unstack
+from ..lax.shape.shape_operations import broadcast
 from ..lax.shape.slicing import index_in_dim, slice_in_dim
 from ..util.messages import message
 from . import (
@@ -178,6 +180,9 @@ def install() -> None:
         cls.__array_namespace__ = Array.__array_namespace__
     for name, getter in _TRACER_PROPERTIES.items():
         setattr(Tracer, name, property(getter))
+    # Of traced values alone, as in JAX.
+    Tracer.broadcast = broadcast
+    ShapedArray.broadcast = aval_method(broadcast)
 
 
 def install_on_sizes() -> None:

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, final
 from weakref import WeakValueDictionary
 
 from ..config import current as current_config
+from ..core.abstract_sharding import AbstractSharding
 from ..core.layout import AutoLayout, Layout
-from ..core.mesh import AbstractSharding
 from ..util.memo import memoize
 from ..util.messages import described, message
 from .device import Device

@@ -31,6 +31,7 @@ from .module import Module as Module
 from .module import Value as Value
 from .notes import notes_of
 from .size_verbs import SIZE, SizeVerbs, check_numbers
+from .summands import lower_on_summands, sums_in
 
 if TYPE_CHECKING:
     from .mesh_axes import MeshAxes
@@ -266,6 +267,8 @@ class Builder(SizeVerbs):
             return lower_on_key_data(self, primitive, eqn.params, outs, inputs)
         rules = self.module.rules
         rule = rules[primitive] if rules and primitive in rules else primitive.lower
+        if self.module.num_devices > 1 and self.axes is None and sums_in(outs):
+            return lower_on_summands(self, eqn, inputs, rule)
         if primitive.multiple_results:
             return rule(self, outs, *inputs, **eqn.params)
         return (rule(self, outs[0], *inputs, **eqn.params),)

@@ -93,12 +93,13 @@ Declared::Declared(nb::handle given) : dtype(given[0]) {
 
 MachineFunction::MachineFunction(nb::object owner, std::uintptr_t address,
                                  std::size_t scratch_bytes, nb::object pool, nb::sequence operands,
-                                 nb::sequence results, bool has_loops)
+                                 nb::sequence results, bool has_loops, bool is_unbounded)
     : owner_(std::move(owner)),
       pool_(std::move(pool)),
       run_(reinterpret_cast<Run>(address)),
       scratch_bytes_(scratch_bytes),
-      last_seconds_(has_loops ? 1.0 : 0.0) {
+      last_seconds_(has_loops ? 1.0 : 0.0),
+      is_unbounded_(is_unbounded) {
   for (nb::handle operand : operands) operands_.emplace_back(operand);
   for (nb::handle result : results) results_.emplace_back(result);
 }
@@ -112,7 +113,8 @@ void MachineFunction::call(const void* const* operands, References& results) con
     places.data()[i] = PyArray_DATA(as_array(results[results.size() - 1]));
   }
   const Scratch scratch(scratch_bytes_);
-  const bool unlocks = last_seconds_.load(std::memory_order_relaxed) > kWorthUnlocking;
+  const bool unlocks =
+      is_unbounded_ || last_seconds_.load(std::memory_order_relaxed) > kWorthUnlocking;
   PyThreadState* state = unlocks ? PyEval_SaveThread() : nullptr;
   const auto start = std::chrono::steady_clock::now();
   run_(operands, places.data(), scratch.data());
@@ -191,7 +193,7 @@ void bind(nb::module_& module) {
       nb::class_<MachineFunction>(module, "MachineFunction", nb::type_slots(function_slots),
                                   "A function of machine code as a function of arrays.")
           .def(nb::init<nb::object, std::uintptr_t, std::size_t, nb::object, nb::sequence,
-                        nb::sequence, bool>())
+                        nb::sequence, bool, bool>())
           .def("__call__", &MachineFunction::call_on_arrays)
           .def("may_take_long", &MachineFunction::may_take_long);
   function_type = kept_type(cls);

@@ -30,7 +30,8 @@ class MachineFunction {
  public:
   // The owner keeps the code; results lie in memory of the pool, a `HostMemory`.
   MachineFunction(nb::object owner, std::uintptr_t address, std::size_t scratch_bytes,
-                  nb::object pool, nb::sequence operands, nb::sequence results, bool has_loops);
+                  nb::object pool, nb::sequence operands, nb::sequence results, bool has_loops,
+                  bool is_unbounded);
 
   const std::vector<Declared>& operands() const { return operands_; }
 
@@ -53,6 +54,8 @@ class MachineFunction {
   std::size_t scratch_bytes_;
   std::vector<Declared> operands_, results_;
   mutable std::atomic<double> last_seconds_;
+  // Whether numbers decide how long a run takes.
+  bool is_unbounded_;
 };
 
 // A function of Python's as one of these; null if it is none.

@@ -25,7 +25,9 @@ from morphax.engines.loops.program import (
     Kind,
     Load,
     LoopProgram,
+    Matrix,
     Name,
+    Product,
     Statement,
     Store,
     While,
@@ -49,6 +51,7 @@ def loop(*body: Statement, extent: int = 4) -> For:
     return For(STEP, extent, body)
 
 
+A, B = Matrix(OUT, Index(), 2, 1), Matrix(X, Index(), 2, 1)
 FILLED = loop(Store(OUT, AT_STEP, ONE))
 
 INVALID: dict[str, tuple[Sequence[Statement], str]] = {
@@ -78,6 +81,15 @@ INVALID: dict[str, tuple[Sequence[Statement], str]] = {
     "written input": ([FILLED, Store(X, Index(), ONE)], "the input x is written"),
     "copy to itself": ([FILLED, Copy(OUT, OUT, 4)], "copied to itself"),
     "copy beyond the end": ([FILLED, Copy(SPARE, X, 5)], "elements 0 to 4 of 4"),
+    "product in place": (
+        [FILLED, Product(A, Matrix(OUT, Index(), 2, 1), A, (2, 2, 2))],
+        "no library",
+    ),
+    "product beyond the end": (
+        [Product(A, B, Matrix(X, Index((), 1), 2, 1), (2, 2, 2))],
+        "elements",
+    ),
+    "product with gaps": ([Product(A, Matrix(X, Index(), 1, 1), B, (2, 2, 2))], "with gaps"),
     "condition": ([FILLED, If(ONE, ())], "float32 for bool"),
 }
 

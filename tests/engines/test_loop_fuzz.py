@@ -1,4 +1,4 @@
-"""Programs of the fuzzer in C, against eager evaluation."""
+"""Programs of the fuzzer in C and as machine code, against eager evaluation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import numpy as np
 
 import morphax as jax
 from morphax.engines.loops import NotALoopProgram
+from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.c_library import CLibrary
+from tests.engines.machine_code_calls import call, compiled
 from tools.fuzz.generate import make
 from tools.fuzz.subject import Subject
 
@@ -23,6 +25,15 @@ def results_of(subject: Subject) -> list[np.ndarray[Any, Any]] | None:
         return [np.asarray(x) for x in jax.tree.leaves(subject.main()(*subject.args()))]
     except Exception:
         return None
+
+
+def assert_agrees(index: int, found: list[Any], expected: list[Any]) -> None:
+    for given, truth in zip(found, expected, strict=True):
+        if truth.dtype.kind != "f":
+            np.testing.assert_array_equal(given, truth, f"program {index}")
+            continue
+        size = float(np.abs(truth[np.isfinite(truth)]).max(initial=1.0))
+        np.testing.assert_allclose(given, truth, 1e-3, 1e-4 * size, err_msg=f"program {index}")
 
 
 def test_fuzzed_programs(tmp_path: Path) -> None:
@@ -44,9 +55,24 @@ def test_fuzzed_programs(tmp_path: Path) -> None:
     assert len(added) > COUNT // 4
     for index, name, operands, expected in added:
         found = library.call(name, *map(np.asarray, operands))
-        for given, truth in zip(found, expected, strict=True):
-            if truth.dtype.kind != "f":
-                np.testing.assert_array_equal(given, truth, f"program {index}")
+        assert_agrees(index, found, expected)
+
+
+def test_fuzzed_programs_as_machine_code() -> None:
+    count = 0
+    for index in range(COUNT, 2 * COUNT):
+        subject = Subject(make(SEED, index))
+        with warnings.catch_warnings(), jax.enable_x64(subject.x64):
+            warnings.simplefilter("ignore")
+            expected = results_of(subject)
+            if expected is None:
                 continue
-            size = float(np.abs(truth[np.isfinite(truth)]).max(initial=1.0))
-            np.testing.assert_allclose(given, truth, 1e-3, 1e-4 * size, err_msg=f"program {index}")
+            args = subject.args()
+            try:
+                program, code = compiled(make_jaxpr(subject.main())(*args))
+            except NotALoopProgram:
+                continue
+        operands = map(np.asarray, jax.tree.leaves(args))
+        assert_agrees(index, call(program, code, *operands), expected)
+        count += 1
+    assert count > COUNT // 4

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+import morphax.numpy as jnp
 from morphax.config import enable_x64
 from morphax.engines.loops import NotALoopProgram
+from morphax.engines.loops.program import Product, walk
 from tests.engines.c_library import CLibrary
 from tests.lax.test_operations import CASES, assert_close, truth
 
@@ -53,3 +55,13 @@ def test_operations_in_c(tmp_path: Path) -> None:
         except AssertionError as error:
             wrong.append(f"{case.label} {dtype}: {error}")
     assert not wrong, "\n".join(wrong)
+
+
+def test_large_products_in_c(tmp_path: Path) -> None:
+    """A statement for libraries, which in C is loops."""
+    library = CLibrary(tmp_path)
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(3, 30, 50)), rng.normal(size=(3, 50, 40))
+    name = library.add(jnp.matmul, x, y)
+    assert any([isinstance(s, Product) for s in walk(library.programs[name].body)])
+    np.testing.assert_allclose(library.call(name, x, y)[0], x @ y, 1e-12, 1e-12)

@@ -1,16 +1,20 @@
-"""Loop programs as machine code: operations of the case tables."""
+"""Loop programs as machine code: operations of the case tables, products of matrices."""
 
 from __future__ import annotations
 
 import os
 import zlib
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
+import morphax.numpy as jnp
+from morphax import lax
 from morphax.config import enable_x64
 from morphax.engines.loops import NotALoopProgram
+from morphax.engines.loops.program import Product, walk
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.machine_code_calls import call, compiled
 from tests.lax.test_operations import CASES, assert_close, truth
@@ -50,3 +54,40 @@ def test_operations() -> None:
             wrong.append(f"{case.label} {dtype}: {error}")
     assert not wrong, "\n".join(wrong)
     assert count > len(CHOSEN) // 2
+
+
+PRODUCTS: dict[str, tuple[Any, tuple[int, ...], tuple[int, ...], bool]] = {
+    "plain": (jnp.matmul, (30, 50), (50, 40), True),
+    "both transposed": (lambda x, y: x.T @ y.T, (50, 30), (40, 50), True),
+    "transposed result": (lambda x, y: (x @ y).T, (30, 50), (50, 40), True),
+    "stacked": (jnp.matmul, (3, 30, 50), (3, 50, 40), True),
+    "heads": (lambda x, y: jnp.einsum("qhd,khd->hqk", x, y), (30, 3, 16), (40, 3, 16), True),
+    "two axes": (lambda x, y: jnp.tensordot(x, y, 2), (30, 5, 10), (5, 10, 40), True),
+    "slices": (lambda x, y: x[1:, 2:42] @ y[5:45], (30, 50), (50, 40), True),
+    "reversed": (lambda x, y: x[::-1] @ y, (30, 50), (50, 40), False),
+    "with gaps": (lambda x, y: x[:, ::2] @ y, (30, 100), (50, 40), False),
+    "overlapping windows": (
+        lambda x, y: lax.conv_general_dilated(
+            x[None], y[:, None], (1,), "VALID", dimension_numbers=("NWC", "WIO", "NWC")
+        )[0],
+        (90, 1),
+        (60, 40),
+        False,
+    ),
+    "small": (jnp.matmul, (8, 8), (8, 8), False),
+}
+
+
+@pytest.mark.parametrize("label", PRODUCTS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_of_matrices(label: str, dtype: Any) -> None:
+    """Large ones are the BLAS's, if they lie as it takes them."""
+    function, *shapes, is_for_library = PRODUCTS[label]
+    rng = np.random.default_rng(1)
+    operands = [rng.normal(size=shape).astype(dtype) for shape in shapes]
+    program, code = compiled(make_jaxpr(function)(*operands))
+    assert is_for_library == any([isinstance(x, Product) for x in walk(program.body)])
+    (given,) = call(program, code, *operands)
+    expected = np.asarray(function(*[jnp.asarray(x, np.float64) for x in operands]))
+    size = np.finfo(dtype).eps * 1000
+    np.testing.assert_allclose(given, expected, size, size)

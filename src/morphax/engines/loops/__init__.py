@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from . import ordering as ordering
     from . import scalars as scalars
     from . import special as special
+    from . import tridiagonal as tridiagonal
     from . import window_selection as window_selection
     from . import windows as windows
     from .builder import Builder as Builder
@@ -56,6 +57,7 @@ __getattr__, __dir__ = _on_demand(
         "ordering",
         "scalars",
         "special",
+        "tridiagonal",
         "window_selection",
         "windows",
     ),

@@ -24,6 +24,7 @@ from .program import (
     Load,
     Name,
     Operand,
+    Product,
     Statement,
     Store,
     While,
@@ -82,8 +83,38 @@ class StatementPrinter:
                     )
                 ]
                 self._line(f"memcpy({to}, {of}, {size} * sizeof({type_name(target.dtype)}));")
+            case Product():
+                self._product(statement)
             case _:
                 self._compound(statement)
+
+    def _product(self, statement: Product) -> None:
+        """A product as loops, the innermost through rows."""
+        self._flush()
+        m, n, k = statement.sizes
+        i, j, step = [f"i{self._loops + number}" for number in range(3)]
+        to, of_left, of_right = [
+            f"{x.buffer.name}[{index_text(x.start, self._texts)} + {row} * {x.rows}"
+            f" + {column} * {x.columns}]"
+            for x, row, column in (
+                (statement.target, i, j),
+                (statement.left, i, step),
+                (statement.right, step, j),
+            )
+        ]
+
+        def loop(name: str, extent: int) -> str:
+            return f"for (int64_t {name} = 0; {name} < {extent}; {name}++)"
+
+        self._line(f"{loop(i, m)} {{")
+        self._line(f"{_INDENT}{loop(j, n)} {{")
+        self._line(f"{_INDENT * 2}{to} = 0;")
+        self._line(f"{_INDENT}}}")
+        self._line(f"{_INDENT}{loop(step, k)} {{")
+        self._line(f"{_INDENT * 2}{loop(j, n)} {{")
+        self._line(f"{_INDENT * 3}{to} += {of_left} * {of_right};")
+        for depth in (2, 1, 0):
+            self._line(f"{_INDENT * depth}}}")
 
     def _compound(self, statement: Statement) -> None:
         match statement:

@@ -25,6 +25,7 @@ from .program import (
     LoopProgram,
     Name,
     Operand,
+    Product,
     Statement,
     Store,
     While,
@@ -91,9 +92,25 @@ class _Checker:
                 if target is source:
                     self.fail(statement, "a buffer is copied to itself")
                 return written | {target}
+            case Product():
+                return self.product(statement, written)
             case _:
                 return self.compound(statement, written)
         return written
+
+    def product(self, statement: Product, written: set[Buffer]) -> set[Buffer]:
+        target, left, right = statement.target, statement.left, statement.right
+        m, n, k = statement.sizes
+        self.access(statement, left.buffer, left.start, written, left.span(m, k))
+        self.access(statement, right.buffer, right.start, written, right.span(k, n))
+        self.access(statement, target.buffer, target.start, size=target.span(m, n))
+        for matrix, size in ((target, (m, n)), (left, (m, k)), (right, (k, n))):
+            self.same(statement, matrix.buffer.dtype, target.buffer.dtype)
+            if not matrix.is_for_library(*size):
+                self.fail(statement, f"a matrix of {size} elements with gaps")
+        if target.columns != 1 or target.buffer in (left.buffer, right.buffer):
+            self.fail(statement, "a product that no library computes")
+        return written | {target.buffer}
 
     def compound(self, statement: Statement, written: set[Buffer]) -> set[Buffer]:
         match statement:

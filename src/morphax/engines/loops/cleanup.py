@@ -17,6 +17,7 @@ from .program import (
     LoopProgram,
     Name,
     Operand,
+    Product,
     Statement,
     Store,
     While,
@@ -46,11 +47,14 @@ def without_dead_code(program: LoopProgram) -> LoopProgram:
 
 def read_buffers(body: Body) -> set[Buffer]:
     """The buffers that some statement reads."""
-    return {
-        statement.source if type(statement) is Copy else statement.buffer
-        for statement in walk(body)
-        if isinstance(statement, (Copy, Load))
-    }
+    read: set[Buffer] = set()
+    for statement in walk(body):
+        match statement:
+            case Load(_, buffer) | Copy(_, buffer):
+                read.add(buffer)
+            case Product(_, left, right):
+                read.update((left.buffer, right.buffer))
+    return read
 
 
 def touched_buffers(body: Body) -> set[Buffer]:
@@ -61,6 +65,8 @@ def touched_buffers(body: Body) -> set[Buffer]:
             touched.add(statement.buffer)
         elif type(statement) is Copy:
             touched.add(statement.target)
+        elif type(statement) is Product:
+            touched.add(statement.target.buffer)
     return touched
 
 
@@ -106,6 +112,8 @@ def _matters(statement: Statement, read: set[Buffer], used: set[Name]) -> bool:
             return result in used
         case Store(buffer) | Copy(buffer):
             return buffer.kind is not Kind.TEMPORARY or buffer in read
+        case Product(target):
+            return target.buffer.kind is not Kind.TEMPORARY or target.buffer in read
     return True
 
 

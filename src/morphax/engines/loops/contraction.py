@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
 
 from .builder import Builder
-from .program import BOOL, ORIGIN, Index, Operand
+from .program import BOOL, ORIGIN, Index, Matrix, Operand, Product
 from .scalars import converted
 from .values import Indices, Place, Value
 
 Axes = Sequence[int]
+# Of so many products of numbers, with no side shorter than this, a library is faster.
+_WORTH_A_CALL, _FEWEST = 1 << 13, 8
 
 
 def contracted(
@@ -63,7 +67,9 @@ def contracted_into(
 ) -> None:
     """The same of arrays that are not empty, stored at a place with these axes."""
     product = _Product(b, place, b.settled(x), b.settled(y), contracting, batch)
-    if _is_vector(product.y, product.free_y):
+    if product.is_for_library():
+        product.by_library()
+    elif _is_vector(product.y, product.free_y):
         product.by_vectors(of_rows=False)
     elif _is_vector(product.x, product.free_x) and not any(n > 1 for n in product.columns):
         product.by_vectors(of_rows=True)
@@ -75,6 +81,15 @@ def _is_vector(x: Value, free: Axes) -> bool:
     """Whether neighbours along the last of the free axes are neighbours in memory."""
     long = [i for i in free if x.shape[i] > 1]
     return bool(long) and x.place is not None and x.place.strides[long[-1]] == 1
+
+
+def _step(strides: Sequence[int], extents: Sequence[int]) -> int:
+    """How far elements are apart along axes that are one; 0 if they are not."""
+    long = [(stride, n) for stride, n in zip(strides, extents, strict=True) if n > 1]
+    for (outer, _), (inner, n) in itertools.pairwise(long):
+        if outer != inner * n:
+            return 0
+    return long[-1][0] if long else 0
 
 
 @final
@@ -93,6 +108,8 @@ class _Product:
         self.b, self.place, self.x, self.y = b, place, x, y
         self.free_x = [i for i in range(x.ndim) if i not in (*contracting[0], *batch[0])]
         self.free_y = [i for i in range(y.ndim) if i not in (*contracting[1], *batch[1])]
+        (self.terms_x, self.terms_y), self.batch = contracting, batch
+        self.no_group = (Index(),) * len(batch[0])
         self.axes_x = (*batch[0], *self.free_x, *contracting[0])
         self.axes_y = (*batch[1], *self.free_y, *contracting[1])
         self.groups = [x.shape[i] for i in batch[0]]
@@ -112,6 +129,51 @@ class _Product:
             factor = self.b.fusion.read(v, tuple([at[i] for i in range(v.ndim)]))
             factors.append(self.b.writer.convert(factor, self.dtype))
         return self.b.writer.op(self.multiply, *factors)
+
+    def matrices(self, group: Indices) -> list[Matrix] | None:
+        """The result and the operands as matrices; `None` if they do not lie as such."""
+        count = len(self.groups)
+        of_rows = range(count, count + len(self.rows))
+        of_columns = range(of_rows.stop, of_rows.stop + len(self.columns))
+        found = []
+        for place, of_group, axes, sizes in (
+            (self.place, range(count), (of_rows, of_columns), (self.rows, self.columns)),
+            (self.x.place, self.batch[0], (self.free_x, self.terms_x), (self.rows, self.terms)),
+            (self.y.place, self.batch[1], (self.terms_y, self.free_y), (self.terms, self.columns)),
+        ):
+            if place is None:
+                return None
+            steps = [
+                _step([place.strides[i] for i in chosen], extents)
+                for chosen, extents in zip(axes, sizes, strict=True)
+            ]
+            start = place.offset
+            for i, axis in zip(group, of_group, strict=True):
+                start = start.plus(i.times(place.strides[axis]))
+            matrix = Matrix(place.buffer, start, *steps)
+            if not matrix.is_for_library(*[math.prod(x) for x in sizes]):
+                return None
+            found.append(matrix)
+        return found if found[0].columns == 1 else None
+
+    def is_for_library(self) -> bool:
+        """Whether it is worth a call, and its matrices lie as libraries take them."""
+        m, n, k = [math.prod(sizes) for sizes in (self.rows, self.columns, self.terms)]
+        if not self.b.fusion.has_vectors or self.dtype.kind != "f" or m * n * k < _WORTH_A_CALL:
+            return False
+        is_same = self.x.dtype == self.y.dtype == self.dtype
+        return is_same and min(m, n, k) >= _FEWEST and self.matrices(self.no_group) is not None
+
+    def by_library(self) -> None:
+        """A product of matrices for each group."""
+        m, n, k = [math.prod(x) for x in (self.rows, self.columns, self.terms)]
+
+        def product(*group: Index) -> None:
+            matrices = self.matrices(group)
+            assert matrices is not None, "matrices for a library"
+            self.b.writer.write(Product(*matrices, (m, n, k)))
+
+        self.b.fusion.nest(self.groups, product)
 
     def by_scalars(self) -> None:
         """Each element of the result as a sum of its own."""

@@ -163,12 +163,14 @@ def chosen(
 
         return lambda: b.within((), block)
 
-    def choose(first: int) -> None:
-        if first == len(branches) - 1:
+    def choose(first: int, last: int) -> None:
+        """Choose among the branches between these numbers, by halves: blocks are not deep."""
+        if first == last:
             write(branches[first])()
             return
-        is_this = b.writer.op("le", number, b.writer.number(first, number.dtype))
-        b.writer.branch(is_this, write(branches[first]), lambda: choose(first + 1))
+        middle = (first + last) // 2
+        is_below = b.writer.op("le", number, b.writer.number(middle, number.dtype))
+        b.writer.branch(is_below, lambda: choose(first, middle), lambda: choose(middle + 1, last))
 
-    choose(0)
+    choose(0, len(branches) - 1)
     return [b.placed(aval.shape, place) for aval, place in zip(avals, places, strict=True)]

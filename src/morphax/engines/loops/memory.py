@@ -20,6 +20,7 @@ from .program import (
     If,
     Load,
     LoopProgram,
+    Product,
     Statement,
     Store,
     While,
@@ -131,6 +132,8 @@ def touched_by(statement: Statement) -> Iterator[Buffer]:
         yield statement.buffer
     elif type(statement) is Copy:
         yield from (statement.target, statement.source)
+    elif type(statement) is Product:
+        yield from [x.buffer for x in (statement.target, statement.left, statement.right)]
 
 
 def with_buffers(body: Body, other: dict[Buffer, Buffer]) -> Body:
@@ -145,6 +148,11 @@ def with_buffers(body: Body, other: dict[Buffer, Buffer]) -> Body:
                 if target is source:
                     continue
                 statement = replace(statement, target=target, source=source)
+            case Product(target, left, right, sizes):
+                moved = [
+                    replace(x, buffer=other.get(x.buffer, x.buffer)) for x in (target, left, right)
+                ]
+                statement = Product(*moved, sizes)
             case For(_, _, inner):
                 statement = replace(statement, body=with_buffers(inner, other))
             case While(condition, _, inner):

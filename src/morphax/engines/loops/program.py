@@ -5,6 +5,7 @@
                 | name = buffer[index]               Load
                 | buffer[index] = operand            Store
                 | copy buffer to buffer              Copy
+              | product of matrices in buffers     Product
                 | for name below extent: statement*  For
                 | while (statement*; operand): statement*
                 | if operand: statement* else: statement*
@@ -229,6 +230,53 @@ class Copy:
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """A matrix in memory: element (i, j) at ``start + i · rows + j · columns``.
+
+    Its rows, or its columns, lie without gaps and do not overlap.
+
+    Args:
+        buffer: that holds it.
+        start: where its first element lies.
+        rows, columns: how far rows, and elements of a row, are from each other.
+    """
+
+    buffer: Buffer
+    start: Index
+    rows: int
+    columns: int
+
+    def span(self, m: int, n: int) -> int:
+        """How much memory m × n elements lie in."""
+        return (m - 1) * self.rows + (n - 1) * self.columns + 1
+
+    def is_for_library(self, m: int, n: int) -> bool:
+        """Whether m × n elements lie as libraries take them."""
+        if self.columns == 1:
+            return self.rows >= n
+        return self.rows == 1 and self.columns >= m
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Product:
+    """``target = left · right``, large enough for a library.
+
+    Args:
+        target: of m × n elements, its rows without gaps between their elements; in a buffer that
+            holds none of the others.
+        left, right: of m × k and k × n elements, of the same floats.
+        sizes: m, n and k.
+    """
+
+    target: Matrix
+    left: Matrix
+    right: Matrix
+    sizes: tuple[int, int, int]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
 class For:
     """The body for each value of the counter, from 0 to `extent` - 1.
 
@@ -266,7 +314,7 @@ class If:
     otherwise: tuple[Statement, ...] = ()
 
 
-Statement = Assign | Load | Store | Copy | For | While | If
+Statement = Assign | Load | Store | Copy | Product | For | While | If
 
 
 @final
@@ -320,6 +368,8 @@ def operands_of(statement: Statement) -> tuple[Operand | Index, ...]:
             return index, value
         case Copy():
             return statement.target_start, statement.source_start
+        case Product(target, left, right):
+            return target.start, left.start, right.start
         case If(condition):
             return (condition,)
         case For(_, Index() as extent):

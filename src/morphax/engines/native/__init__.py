@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from .engine import NATIVE as NATIVE
     from .executable import NativeExecutable as NativeExecutable
     from .kept_code import machine_code_of as machine_code_of
-    from .translation import NotALoopProgram as NotALoopProgram
     from .translation import translated as translated
 
 _LATER = {
@@ -24,6 +23,6 @@ _LATER = {
     ".engine": ("NATIVE",),
     ".executable": ("NativeExecutable",),
     ".kept_code": ("machine_code_of",),
-    ".translation": ("NotALoopProgram", "translated"),
+    ".translation": ("translated",),
 }
 __getattr__, __dir__ = _on_demand(__name__, (), _LATER)

@@ -14,6 +14,7 @@ from ..loops.program import (
     Index,
     Load,
     LoopProgram,
+    Product,
     Statement,
     Store,
     While,
@@ -80,6 +81,10 @@ class _Count:
                 case Copy(buffer, _, size):
                     total.moved += 2 * size * buffer.dtype.itemsize
                     total.nests += not in_nest
+                case Product(_, _, _, (m, n, k)):
+                    # A library multiplies and adds at once.
+                    total.wide_operations += m * n * k
+                    total.nests += not in_nest
                 case For(_, extent, inner):
                     self._add_loop(total, statement, inner, _steps(extent), in_nest)
                 case While(condition, _, inner):
@@ -100,7 +105,7 @@ class _Count:
     def _add_loop(
         self, total: Work, loop: For, inner: tuple[Statement, ...], steps: int, in_nest: bool
     ) -> None:
-        loops = [x for x in inner if type(x) in (For, While, If, Copy)]
+        loops = [x for x in inner if type(x) in (For, While, If, Copy, Product)]
         is_nest = in_nest or (len(loops) <= 1 and not any([type(x) is While for x in loops]))
         is_wide = not loops and loop.is_independent and steps >= _WIDE
         work = self.of(inner, is_wide=is_wide, in_nest=is_nest)

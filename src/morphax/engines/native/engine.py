@@ -11,7 +11,7 @@ from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
 from ...runtime.places import Places
 from ...runtime.sharding import Sharding
-from .. import native
+from .. import loops, native
 from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
 
@@ -43,7 +43,7 @@ class NativeEngine(Engine):
             return Verdict(False, doubt)
         try:
             return native.judged(native.translated(jaxpr, options).loops)
-        except native.NotALoopProgram as error:
+        except loops.NotALoopProgram as error:
             return Verdict(False, str(error))
 
     def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Plan:
@@ -98,4 +98,4 @@ def _doubt(jaxpr: Jaxpr) -> str:
     return ""
 
 
-NATIVE: Final = NativeEngine()
+NATIVE: Final[NativeEngine] = NativeEngine()

@@ -50,6 +50,7 @@ class NativeExecutable(Plan):
         self.out_avals = tuple([place.typed(aval) for place, aval in typed])
         self._program, self._code = program, code
         loops = program.loops
+        kinds = set(map(type, walk(loops.body)))
         self._function = MachineFunction(
             code,
             code.address,
@@ -57,7 +58,8 @@ class NativeExecutable(Plan):
             pool,
             [_declared(x) for x in loops.inputs],
             [_declared(x) for x in loops.outputs],
-            any([type(statement) in (For, While) for statement in walk(loops.body)]),
+            not kinds.isdisjoint({For, While}),
+            While in kinds,
         )
         warn_of_unusable(program.name, [self.in_avals[i].str_short() for i in program.unusable])
 

@@ -18,6 +18,7 @@ from ..xla.compile_cache import programs as cache
 from ..xla.compile_cache.entries import BrokenEntry
 from ..xla.compile_cache.failures import report
 from ..xla.compile_cache.store import Store
+from .llvm_text import llvm_module
 from .machine_code import MachineCode, compile_loops, key_of, load
 
 _PREFIX: Final = "native-"
@@ -30,7 +31,8 @@ def machine_code_of(program: LoopProgram) -> MachineCode:
     if store is None:
         return compile_loops(program)
     monitoring.record_event(cache.REQUEST)
-    key = _PREFIX + key_of(program)
+    text = llvm_module(program)
+    key = _PREFIX + key_of(program, text)
     start = time.perf_counter()
     kept = _read(store, key)
     if kept is not None:
@@ -41,7 +43,7 @@ def machine_code_of(program: LoopProgram) -> MachineCode:
     monitoring.record_event(cache.MISS)
     store.count("misses")
     start = time.perf_counter()
-    code = compile_loops(program)
+    code = compile_loops(program, text)
     if time.perf_counter() - start >= settings.persistent_cache_min_compile_time_secs:
         _keep(store, key, code.object_code)
     return code

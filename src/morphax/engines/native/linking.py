@@ -18,6 +18,7 @@ from functools import cache
 from typing import NamedTuple, final
 
 from .code_memory import CODE_MEMORY, CodePages
+from .products import address_in_blas
 
 _ALLOCATED, _RELOCATIONS, _SYMBOLS, _EMPTY = 2, 4, 2, 8
 # The kinds of references: an address, distances, distances to a slot that holds the address.
@@ -54,7 +55,10 @@ def can_link() -> bool:
 
 
 def address_of(name: str) -> int | None:
-    """Where a function of the C library is; `None` if there is none."""
+    """Where a function of a library is; `None` if there is none."""
+    in_blas = address_in_blas(name)
+    if in_blas is not None:
+        return in_blas
     for library in _libraries():
         function = getattr(library, name, None)
         if function is not None:

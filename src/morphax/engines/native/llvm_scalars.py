@@ -173,3 +173,8 @@ def _bitcast(old: DType, new: DType, width: int) -> str:
 def function_name(operation: str, dtype: DType, width: int) -> str:
     """What modules call a function of the C library, or one of ours."""
     return f"@{operation}.{'v' + str(width) if width else ''}f{8 * dtype.itemsize}"
+
+
+def product_name(dtype: DType) -> str:
+    """What modules call the function that multiplies matrices."""
+    return f"@product.f{8 * dtype.itemsize}"

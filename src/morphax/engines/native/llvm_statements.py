@@ -26,6 +26,7 @@ from ..loops.program import (
     Load,
     Name,
     Operand,
+    Product,
     Statement,
     Store,
     While,
@@ -37,6 +38,7 @@ from .llvm_scalars import (
     is_library_function,
     memory_type,
     number,
+    product_name,
     scalar_type,
     wide,
 )
@@ -62,6 +64,8 @@ class StatementPrinter:
         self.lines: list[str] = []
         # Functions that are called: operation, dtype, width.
         self.functions: dict[tuple[str, DType, int], int] = {}
+        # The dtypes of matrices that are multiplied.
+        self.products: dict[DType, None] = {}
         self._texts: dict[Name, str] = {}
         # Counters of loops that are written out.
         self.numbers: dict[Name, int] = {}
@@ -94,6 +98,8 @@ class StatementPrinter:
                         f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, "
                         f"i64 {count}, i1 false)"
                     )
+                case Product():
+                    self._product(statement)
                 case For():
                     self._for(statement)
                 case While(condition, goes_on, inner):
@@ -211,6 +217,19 @@ class StatementPrinter:
         for index in self.open_indices[count:]:
             del self._indices[index]
         del self.open_indices[count:]
+
+    def _product(self, statement: Product) -> None:
+        """A call of the library; a matrix is told by how far its rows or columns are apart."""
+        matrices = (statement.target, statement.left, statement.right)
+        pointers = [f"ptr {self.address(x.buffer, x.start)}" for x in matrices]
+        sizes = [f"i32 {size}" for size in statement.sizes]
+        steps = [f"i32 {max(x.rows, x.columns)}" for x in matrices]
+        # An "N" or a "T": whether rows lie without gaps.
+        forms = [f"i8 {ord('N' if x.columns == 1 else 'T')}" for x in matrices[1:]]
+        dtype = statement.target.buffer.dtype
+        self.products[dtype] = None
+        given = ", ".join([*pointers, *sizes, *steps, *forms])
+        self.line(f"call void {product_name(dtype)}({given})")
 
     # Loops and branches
 

@@ -14,6 +14,7 @@ that an element of dtype d lies at a multiple of d's size.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import final
 
@@ -24,6 +25,7 @@ from ..loops.program import Buffer, Kind, LoopProgram
 from .llvm_functions import definitions
 from .llvm_scalars import memory_type
 from .llvm_statements import StatementPrinter
+from .products import definition
 
 ENTRY = "run"
 """The name of the function that is called."""
@@ -65,6 +67,7 @@ def llvm_module(program: LoopProgram) -> str:
     lines = [
         *[_constant(pointers[x], x) for x in program.constants],
         *definitions(printer.functions),
+        *[line for dtype in printer.products for line in definition(dtype)],
         f"define internal void @compute({parameters}) #0 {{",
         *[_variable(pointers[x], x) for x in local],
         *printer.lines,
@@ -102,7 +105,7 @@ def _variable(name: str, buffer: Buffer) -> str:
 def _constant(name: str, buffer: Buffer) -> str:
     assert buffer.data is not None, "a constant has data"
     data = np.ascontiguousarray(buffer.data, buffer.dtype).tobytes()
-    text = "".join([f"\\{byte:02X}" for byte in data])
+    text = re.sub("(..)", r"\\\1", data.hex().upper())
     return (
         f"{name} = private unnamed_addr constant [{len(data)} x i8] "
         f'c"{text}", align {_ALIGNMENT if len(data) >= _ALIGNMENT else buffer.dtype.itemsize}'

@@ -1,8 +1,8 @@
 """Machine code from loop programs: LLVM optimises them for this machine and emits an object file.
 
 Object code can be kept on disk: it names functions of the C library, and no address.  Its key says
-all that it depends on: the text of the program, the processor and its features, and the versions of
-llvmlite and of ourselves.
+all that it depends on: the text of the program, the processor and its features, and the version of
+llvmlite.
 """
 
 from __future__ import annotations
@@ -15,12 +15,16 @@ from typing import TYPE_CHECKING, Any, Final, final
 from ..loops.program import LoopProgram
 from .linking import can_link, linked
 from .llvm_text import ENTRY, Scratch, llvm_module
+from .products import BLAS_NAMES, address_in_blas
 
 if TYPE_CHECKING:
     from llvmlite import binding
 
 _FORMAT: Final = "1"
 """Raised when the same text is to become other code."""
+
+# Of longer programs the selection of instructions takes more than linear time, but at level 0.
+_MOST_LINES = 6000
 
 
 @final
@@ -42,9 +46,14 @@ class MachineCode:
     owner: Any
 
 
-def compile_loops(program: LoopProgram) -> MachineCode:
-    """Machine code for this machine; of a program that `check` accepts."""
-    return load(program, object_code(llvm_module(program)))
+def compile_loops(program: LoopProgram, text: str | None = None) -> MachineCode:
+    """Machine code for this machine; of a program that `check` accepts.
+
+    Args:
+        program: what to compile.
+        text: of its `llvm_module`, where that is known.
+    """
+    return load(program, object_code(text or llvm_module(program)))
 
 
 def load(program: LoopProgram, code: bytes) -> MachineCode:
@@ -55,42 +64,46 @@ def load(program: LoopProgram, code: bytes) -> MachineCode:
         return MachineCode(address, size, code, pages)
     from llvmlite import binding
 
+    for name in BLAS_NAMES:
+        if name.encode() in code:
+            binding.add_symbol(name, address_in_blas(name))
     # The compiler owns its machine.
-    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _new_machine())
+    engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _new_machine(2))
     engine.add_object_file(binding.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return MachineCode(engine.get_function_address(ENTRY), size, code, engine)
 
 
-def key_of(program: LoopProgram) -> str:
-    """What object code depends on, as a digest."""
-    return _digest(llvm_module(program))
+def key_of(program: LoopProgram, text: str | None = None) -> str:
+    """What object code depends on, as a digest; `text` as for `compile_loops`."""
+    import llvmlite
+
+    parts = [text or llvm_module(program), *_host(), llvmlite.__version__, _FORMAT]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def object_code(text: str) -> bytes:
-    """A module, optimised, as an object file."""
+    """A module, optimised, as an object file.
+
+    What there is to find out about loops is in the text (`llvm_statements`), so few passes are left
+    to LLVM: memory that is registers, simpler expressions, fewer branches.
+    """
     from llvmlite import binding
 
-    machine = _machine()
-    with binding.create_context() as context:
-        with binding.parse_assembly(text, context) as module:
-            module.verify()
-            options = binding.create_pipeline_tuning_options(speed_level=2)
-            builder = binding.create_pass_builder(machine, options)
-            passes = binding.create_new_module_pass_manager()
-            passes.add_sroa_pass()
-            passes.add_instruction_combine_pass()
-            passes.add_simplify_cfg_pass()
-            passes.run(module, builder)
-            code: bytes = machine.emit_object(module)
+    machine = _machine(0 if text.count("\n") > _MOST_LINES else 2)
+    with (
+        binding.create_context() as context,
+        binding.parse_assembly(text, context) as module,
+    ):
+        module.verify()
+        builder = binding.create_pass_builder(machine, binding.create_pipeline_tuning_options())
+        passes = binding.create_new_module_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_instruction_combine_pass()
+        passes.add_simplify_cfg_pass()
+        passes.run(module, builder)
+        code: bytes = machine.emit_object(module)
     return code
-
-
-def _digest(text: str) -> str:
-    import llvmlite
-
-    parts = [text, *_host(), llvmlite.__version__, _FORMAT]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 @cache
@@ -102,12 +115,12 @@ def _host() -> tuple[str, str]:
 
 
 @cache
-def _machine() -> binding.TargetMachine:
-    """How code is made for this machine."""
-    return _new_machine()
+def _machine(level: int) -> binding.TargetMachine:
+    """How code is made for this machine, with so much effort."""
+    return _new_machine(level)
 
 
-def _new_machine() -> binding.TargetMachine:
+def _new_machine(level: int) -> binding.TargetMachine:
     from llvmlite import binding
 
     binding.initialize_native_target()
@@ -117,7 +130,7 @@ def _new_machine() -> binding.TargetMachine:
     return target.create_target_machine(
         cpu=processor,
         features=features,
-        opt=2,
+        opt=level,
         reloc="pic",
         codemodel="small" if can_link() else "jitdefault",
     )

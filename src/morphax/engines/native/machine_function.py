@@ -28,7 +28,8 @@ class PythonFunction:
         scratch_bytes: how much memory it needs in between.
         pool: the memory of the results.
         operands, results: dtypes and shapes.
-        has_loops: whether the first run may take any time.
+        has_loops: whether the first run may take long.
+        is_unbounded: whether numbers decide how long a run takes; other threads may work meanwhile.
     """
 
     def __init__(
@@ -40,6 +41,7 @@ class PythonFunction:
         operands: Sequence[Declared],
         results: Sequence[Declared],
         has_loops: bool,
+        is_unbounded: bool,
     ) -> None:
         self._owner, self._scratch_bytes, self._pool = owner, scratch_bytes, pool
         self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(address)

@@ -27,7 +27,7 @@ from ..loops.program import (
 )
 
 _BYTES = 32
-_WIDEST = 16
+_WIDTHS = (4, 8, 16)
 # Loops of fewer steps are written out.
 _FEWEST = 4
 
@@ -80,7 +80,7 @@ def vector_loop(loop: For) -> VectorLoop | None:
         counter,
         tuple([name for name, _ in loops[:-1]]),
         extent,
-        min(extent if extent <= _WIDEST else _WIDEST, _width(body)),
+        min(extent, _width(body)),
         tuple(body),
         not _stored(body).intersection([x.buffer for x in body if isinstance(x, Load)]),
         vectors,
@@ -137,14 +137,18 @@ def _vectors_of(counters: Iterable[Name], body: Iterable[Statement]) -> frozense
 
 
 def _width(body: Iterable[Statement]) -> int:
-    """How many of the widest elements fill a register; indices do not count."""
+    """The fewest steps that keep registers as full as any number does, to a tenth."""
     sizes = []
     for statement in body:
         if isinstance(statement, (Load, Store)):
             sizes.append(statement.buffer.dtype.itemsize)
         elif isinstance(statement, Assign) and statement.result.dtype != INDEX:
             sizes.append(statement.result.dtype.itemsize)
-    return min(_BYTES // max(sizes, default=8), _WIDEST)
+
+    def cost(width: int) -> float:
+        return sum([max(size * width / _BYTES, 1) for size in sizes]) / width
+
+    return min(_WIDTHS, key=lambda width: (cost(width) > 1.1 * cost(_WIDTHS[-1]), width))
 
 
 def _stored(body: Iterable[Statement]) -> set[Buffer]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...core import aval_of, is_undefined_primal, is_zero
 from ...core.dims import Shape
+from ...engines import loops
 from ...engines.xla.library_calls import call_lapack, nan_where_failed
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
@@ -83,6 +84,13 @@ class TridiagonalSolve(MatrixOperation):
             aliases={i: i for i in range(4)},
         )
         return nan_where_failed(b, out, x, failed)
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, *operands: loops.Value, perturb_singular: bool
+    ) -> loops.Value:
+        if perturb_singular:
+            b.refuse("pivots cannot be perturbed")
+        return loops.tridiagonal.tridiagonal_solved(b, out, *operands)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], **params: Any

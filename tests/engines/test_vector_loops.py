@@ -1,0 +1,109 @@
+"""Which loops become vectors, and that widths, tails and strides give what single steps give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax import lax
+from morphax.engines.loops.program import (
+    INDEX,
+    Assign,
+    Buffer,
+    Const,
+    For,
+    Index,
+    Kind,
+    Load,
+    Name,
+    Statement,
+    Store,
+)
+from morphax.engines.native.vector_loops import VectorLoop, vector_loop
+from morphax.transforms.make_jaxpr import make_jaxpr
+from tests.engines.machine_code_calls import call, compiled
+
+F32 = np.dtype(np.float32)
+X = Buffer("x", F32, (400,), Kind.INPUT)
+OUT, SPARE = Buffer("out", F32, (400,), Kind.OUTPUT), Buffer("spare", F32, (400,))
+STEP, INNER = Name(1, INDEX, 0, 19), Name(2, INDEX, 0, 19)
+V, W = Name(3, F32), Name(4, F32)
+AT = Index.of(STEP)
+
+
+def loop(*body: Statement, is_independent: bool = True, counter: Name = STEP) -> For:
+    return For(counter, 20, body, is_independent)
+
+
+def plan(*body: Statement) -> VectorLoop | None:
+    return vector_loop(loop(*body))
+
+
+def test_what_becomes_a_vector() -> None:
+    simple = plan(Load(V, X, AT), Store(OUT, AT, V))
+    assert simple is not None
+    assert (simple.extent, simple.width, simple.is_repeatable) == (20, 8, True)
+    in_place = plan(Load(V, SPARE, AT), Assign(W, "neg", (V,)), Store(SPARE, AT, W))
+    assert in_place is not None
+    assert not in_place.is_repeatable
+
+
+REFUSED: dict[str, list[Statement]] = {
+    "every second": [Load(V, X, AT), Store(OUT, AT.times(2), V)],
+    "all into one": [Load(V, X, AT), Store(OUT, Index(), V)],
+    "a neighbour's": [Load(V, SPARE, AT.plus(1)), Store(SPARE, AT, V)],
+    "two places": [Store(OUT, AT, Const(F32.type(1))), Store(OUT, AT.plus(20), Const(F32.type(2)))],
+}
+
+
+@pytest.mark.parametrize("label", REFUSED)
+def test_what_does_not(label: str) -> None:
+    assert plan(*REFUSED[label]) is None
+
+
+def test_dependent_steps_do_not() -> None:
+    assert vector_loop(loop(Load(V, X, AT), Store(OUT, AT, V), is_independent=False)) is None
+
+
+def test_loops_that_run_through_memory_are_one() -> None:
+    def nest(row: int) -> VectorLoop | None:
+        at = AT.times(row).plus(Index.of(INNER))
+        return vector_loop(loop(loop(Load(V, X, at), Store(OUT, at, V), counter=INNER)))
+
+    joined, rows = nest(20), nest(19)
+    assert joined is not None
+    assert joined.extent == 400
+    assert rows is None
+
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "plain": lambda x: jnp.tanh(x) * 2,
+    "reversed": lambda x: jnp.exp(-x[::-1]) + x,
+    "strided": lambda x: jnp.where(x[::-1] > 0.2, x, -x) + jnp.arange(x.size) * 0.5,
+    "integers": lambda x: (x * 20).astype(jnp.int8) // 3,
+    "booleans": lambda x: (x > 0) & (x[::-1] < 0.5),
+    "mixed widths": lambda x: (x.astype(jnp.float64) * 1e-3).astype(jnp.float32) + 1,
+    "gathered": lambda x: x[(jnp.arange(x.size) * 7) % x.size] * 2,
+    "in place": lambda x: lax.fori_loop(0, 3, lambda i, y: jnp.sin(y) + y * 0.1, x),
+    "power": lambda x: jnp.abs(x) ** 1.5,
+    "halves": lambda x: jnp.concatenate([x[1:], x[:1]]) * x,
+}
+
+
+@pytest.mark.parametrize("label", FUNCTIONS)
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 33, 70])
+def test_sizes(label: str, size: int) -> None:
+    x = np.random.default_rng(size).normal(size=size).astype(np.float32)
+    with jax.enable_x64(True):
+        jaxpr = make_jaxpr(FUNCTIONS[label])(x)
+        expected = np.asarray(FUNCTIONS[label](x))
+    (given,) = call(*compiled(jaxpr), x)
+    if expected.dtype.kind == "f":
+        np.testing.assert_allclose(given, expected, 2e-6, 1e-6)
+    else:
+        np.testing.assert_array_equal(given, expected)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from morphax.core import Jaxpr
 from morphax.engines.loops import LoopProgram
 from morphax.engines.native.machine_code import MachineCode, compile_loops
+from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.c_library import checked_program
 
 _RUN = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
@@ -33,3 +35,20 @@ def call(program: LoopProgram, code: MachineCode, *operands: Any) -> list[np.nda
     tables = [(ctypes.c_void_p * len(x))(*[y.ctypes.data for y in x]) for x in (given, outs)]
     _RUN(code.address)(*tables, scratch)
     return outs
+
+
+class MachineCodes:
+    """Functions as machine code, with the face of a `CLibrary`."""
+
+    def __init__(self) -> None:
+        self.functions: dict[str, tuple[LoopProgram, MachineCode]] = {}
+
+    def add(self, function: Callable[..., Any], *operands: Any) -> str:
+        """Take up a function of arrays; its name."""
+        name = f"f{len(self.functions)}"
+        self.functions[name] = compiled(make_jaxpr(function)(*operands))
+        return name
+
+    def call(self, name: str, *operands: Any) -> list[np.ndarray[Any, Any]]:
+        """The results of a function."""
+        return call(*self.functions[name], *operands)

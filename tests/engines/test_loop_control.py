@@ -1,4 +1,4 @@
-"""Random programs of loops, branches and updates in place, with derivatives, in C and by XLA."""
+"""Random programs of loops, branches and updates in place, with derivatives, by each compiler."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from tests.engines.c_library import CLibrary
+from tests.engines.machine_code_calls import MachineCodes
 
 Vectors = list[Any]
 Step = Callable[[Vectors], Vectors]
@@ -97,8 +99,11 @@ def block(rng: random.Random, depth: int) -> Step:
     return run
 
 
-def test_random_control_flow(tmp_path: Path) -> None:
-    library = CLibrary(tmp_path, ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover"))
+@pytest.mark.parametrize("kind", ["C", "machine code"])
+def test_random_control_flow(kind: str, tmp_path: Path) -> None:
+    """Programs in C, or as machine code, give what XLA gives."""
+    flags = ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover")
+    library = CLibrary(tmp_path, flags) if kind == "C" else MachineCodes()
     added = []
     for seed in range(6):
         program = block(random.Random(seed), 2)

@@ -1,4 +1,6 @@
-"""Operations on scalars in C at special points: signed zeros, NaN, infinities, extreme integers.
+"""Operations on scalars at special points: signed zeros, NaN, infinities, extreme integers.
+
+They are written in C, and as machine code.
 
 The truth is eager evaluation, which the other tests compare with XLA.
 """
@@ -16,6 +18,7 @@ from morphax import lax
 from morphax.config import enable_x64
 from morphax.lax.elementwise import comparison
 from tests.engines.c_library import CLibrary
+from tests.engines.machine_code_calls import MachineCodes
 
 FLOATS = np.array(
     [
@@ -112,8 +115,9 @@ def assert_same(label: str, given: np.ndarray[Any, Any], truth: np.ndarray[Any, 
 
 
 @pytest.mark.parametrize("cases", [float_cases, integer_cases])
-def test_special_points(cases: Callable[[], Iterator[Case]], tmp_path: Path) -> None:
-    library = CLibrary(tmp_path, ("-O0",))
+@pytest.mark.parametrize("kind", ["C", "machine code"])
+def test_special_points(cases: Callable[[], Iterator[Case]], kind: str, tmp_path: Path) -> None:
+    library = CLibrary(tmp_path, ("-O0",)) if kind == "C" else MachineCodes()
     added = [(library.add(f, *operands), label, f, operands) for label, f, operands in cases()]
     for name, label, function, operands in added:
         with np.errstate(all="ignore"):

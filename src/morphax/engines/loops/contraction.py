@@ -171,7 +171,8 @@ class _Product:
         def product(*group: Index) -> None:
             matrices = self.matrices(group)
             assert matrices is not None, "matrices for a library"
-            self.b.writer.write(Product(*matrices, (m, n, k)))
+            target, left, right = matrices
+            self.b.writer.write(Product(target, left, right, (m, n, k)))
 
         self.b.fusion.nest(self.groups, product)
 

@@ -149,10 +149,10 @@ def with_buffers(body: Body, other: dict[Buffer, Buffer]) -> Body:
                     continue
                 statement = replace(statement, target=target, source=source)
             case Product(target, left, right, sizes):
-                moved = [
+                target, left, right = [
                     replace(x, buffer=other.get(x.buffer, x.buffer)) for x in (target, left, right)
                 ]
-                statement = Product(*moved, sizes)
+                statement = Product(target, left, right, sizes)
             case For(_, _, inner):
                 statement = replace(statement, body=with_buffers(inner, other))
             case While(condition, _, inner):

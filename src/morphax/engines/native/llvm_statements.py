@@ -47,6 +47,8 @@ from .vector_steps import VectorSteps
 
 # Loops of so many steps are written out, if they have no more statements then.
 _MOST_STEPS, _MOST_STATEMENTS = 16, 96
+# LLVM looks for the best addresses of loops up to so many lines; the time that takes grows fast.
+_MOST_LINES_REDUCED = 100
 # So many statements are added to a program at most.
 _BUDGET = 3000
 
@@ -129,8 +131,10 @@ class StatementPrinter:
             assert isinstance(index, Index), "the value of an index"
             self._texts[result] = self.index(index)
             return
+        taken = operands[-1]
+        assert not isinstance(taken, Index), "an operand"
         texts = [self.operand(x) for x in operands]
-        self._texts[result] = self.operation(operation, result.dtype, operands[-1].dtype, texts)
+        self._texts[result] = self.operation(operation, result.dtype, taken.dtype, texts)
 
     def operation(
         self, operation: str, result: DType, taken: DType, operands: list[str], width: int = 0
@@ -271,10 +275,16 @@ class StatementPrinter:
         write(f"  br label %{label}")
         write(f"{label}:")
         write(f"  {i} = phi i64 [ 0, %{label}.start ], [ {i}.next, %{label}.step ]")
+        before = len(self.lines)
         body()
         write(f"  br label %{label}.step")
         write(f"{label}.step:")
-        write(f"  {i}.next = add nuw nsw i64 {i}, {by}")
+        if len(self.lines) - before > _MOST_LINES_REDUCED:
+            # LLVM does not reduce the strength of what it cannot see through.
+            write(f"  {i}.more = add nuw nsw i64 {i}, {by}")
+            write(f'  {i}.next = call i64 asm "", "=r,0"(i64 {i}.more)')
+        else:
+            write(f"  {i}.next = add nuw nsw i64 {i}, {by}")
         write(f"  {i}.goes_on = icmp slt i64 {i}.next, {end}")
         write(f"  br i1 {i}.goes_on, label %{label}, label %{label}.end")
         write(f"{label}.end:")

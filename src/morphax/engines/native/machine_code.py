@@ -125,6 +125,7 @@ def _new_machine(level: int) -> binding.TargetMachine:
 
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
+    binding.initialize_native_asmparser()
     processor, features = _host()
     target = binding.Target.from_default_triple()
     return target.create_target_machine(

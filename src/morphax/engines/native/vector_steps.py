@@ -39,10 +39,10 @@ class VectorSteps:
                     assert isinstance(index, Index), "the value of an index"
                     self.texts[result] = self.indices(index)
                 case Assign(result, operation, operands):
+                    taken = operands[-1]
+                    assert not isinstance(taken, Index), "an operand"
                     texts = [self.operand(x) for x in operands]
-                    self.texts[result] = self.operation(
-                        operation, result.dtype, operands[-1].dtype, texts
-                    )
+                    self.texts[result] = self.operation(operation, result.dtype, taken.dtype, texts)
                 case Load(result, buffer, index):
                     if result in self.plan.vectors:
                         self.texts[result] = self.loaded(buffer, index)

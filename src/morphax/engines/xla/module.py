@@ -92,6 +92,8 @@ class Module:
         # programs to this end.
         self.cuts_fusions = current_config().cut_fusions
         self.cuts: dict[Jaxpr, Any] = {}
+        # Whether loops whose members end at different times are divided into blocks of them.
+        self.splits_loops = current_config().split_divergent_loops
         # Whether what is written now is run again and again.
         self.repeats = False
         # Whether it calls what this process alone knows.

@@ -25,10 +25,9 @@ from typing import Any, Final, final
 import numpy as np
 
 from ..config import current as current_config
-from ..util.compiled import part
 from ..util.garbage import at_start_of_collection
 from ..util.messages import message
-from . import forks, kernels, plugins
+from . import forks, kernels, native_calls, plugins
 from .collected_arrays import guard_collected_arrays
 from .device import Device
 from .interruptible import interruptible, uninterrupted
@@ -36,15 +35,6 @@ from .membership import Membership, membership
 
 _logger = logging.getLogger(__name__)
 
-EXTREMES_TARGET: Final = "morphax_extreme"
-"""By which programs call native code for maxima and minima."""
-INCOMPLETE_GAMMA_TARGET: Final = "morphax_incomplete_gamma"
-"""By which they call it for the incomplete gamma functions."""
-
-_NATIVE_CALLS: Final = (
-    (EXTREMES_TARGET, "extremes"),
-    (INCOMPLETE_GAMMA_TARGET, "incomplete_gamma"),
-)
 _TYPED_HANDLERS: Final = 1
 
 _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE = 495
@@ -140,9 +130,8 @@ def extension() -> Any:
     forks.watch(_jax, collector, running_clients)
     # Before any program is loaded, be it from a cache or from what another process has made.
     register = xla_client().register_custom_call_target
-    for target, name in _NATIVE_CALLS:
-        if (native := part(name)) is not None:
-            register(target, native.handler(), "cpu", _TYPED_HANDLERS)
+    for target, handler in native_calls.handlers():
+        register(target, handler, "cpu", _TYPED_HANDLERS)
     return _jax
 
 

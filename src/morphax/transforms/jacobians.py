@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import Operand, aval_of, frames_hidden_in
+from ..core import Operand, aval_of, current_trace, frames_hidden_in, root_trace
 from ..core.dims import Dim, is_static
 from ..lax.elementwise.arithmetic import add
 from ..lax.elementwise.comparison import eq
@@ -31,6 +31,9 @@ from .gradients import (
     with_others_fixed,
 )
 from .vmap import vmap
+
+# A program reads larger bases from memory more slowly than it computes them.
+_MOST_IN_CONSTANTS = 1024
 
 
 def jacrev(
@@ -172,15 +175,21 @@ def _basis(example: Any) -> Any:
 
 def _block(total: Dim, start: Dim, aval: Any, dtype: Any) -> Any:
     """Those of `total` vectors of a basis whose ones are in an array, which begins at `start`."""
-    if not is_static((total, start, aval.size)):
-        shape = (total, aval.size)
-        rows, columns = (broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
-        ones = eq(rows, add(columns, size_value(start, np.dtype(np.int32))))
-        return reshape(convert(ones, dtype), (total, *aval.shape))
-    block = np.zeros((total, aval.size), dtype)
-    if dtype != dtypes.float0:
-        block[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
-    return block.reshape(total, *aval.shape)
+    sizes_are_known = is_static((total, start, aval.size))
+    if sizes_are_known and (dtype == dtypes.float0 or _is_written_out(total * aval.size)):
+        block = np.zeros((total, aval.size), dtype)
+        if dtype != dtypes.float0:
+            block[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
+        return block.reshape(total, *aval.shape)
+    shape = (total, aval.size)
+    rows, columns = (broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
+    ones = eq(rows, add(columns, size_value(start, np.dtype(np.int32))))
+    return reshape(convert(ones, dtype), (total, *aval.shape))
+
+
+def _is_written_out(elements: int) -> bool:
+    """Whether a block is an array, not a program: in eager mode, or where it is small."""
+    return elements <= _MOST_IN_CONSTANTS or current_trace() is root_trace()
 
 
 def _blocks(example: Any, stacked: Operand, axis: int) -> list[Any]:

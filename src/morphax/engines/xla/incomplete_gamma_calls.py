@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...runtime.client import INCOMPLETE_GAMMA_TARGET
+from ...runtime.native_calls import INCOMPLETE_GAMMA_TARGET
 from ...util.compiled import part
 from .custom_calls import custom_call
 from .stablehlo import Builder, Value

@@ -86,8 +86,6 @@ from ...lax.elementwise.special import erf_inv_p as erf_inv_p
 from ...lax.elementwise.special import erf_p as erf_p
 from ...lax.elementwise.special import erfc_p as erfc_p
 from ...lax.elementwise.special import lgamma_p as lgamma_p
-from ...lax.elementwise.special import polygamma_p as polygamma_p
-from ...lax.elementwise.special import zeta_p as zeta_p
 from ...lax.elementwise.trigonometric import acos_p as acos_p
 from ...lax.elementwise.trigonometric import asin_p as asin_p
 from ...lax.elementwise.trigonometric import atan2_p as atan2_p
@@ -95,6 +93,8 @@ from ...lax.elementwise.trigonometric import atan_p as atan_p
 from ...lax.elementwise.trigonometric import cos_p as cos_p
 from ...lax.elementwise.trigonometric import sin_p as sin_p
 from ...lax.elementwise.trigonometric import tan_p as tan_p
+from ...lax.elementwise.zeta import polygamma_p as polygamma_p
+from ...lax.elementwise.zeta import zeta_p as zeta_p
 from ...lax.fourier.fft import fft_p as fft_p
 from ...lax.ground.linear_structure import add_any_p
 from ...lax.ground.linear_structure import broadcast_in_dim_p as broadcast_in_dim_p

@@ -154,6 +154,11 @@ def _iterate_eagerly(x: Any) -> Iterator[Any]:
         yield from unstack(x if stop - start == size else slice_in_dim(x, start, stop))
 
 
+def _copied(self: Any, memo: Any = None) -> Any:
+    """What the module `copy` makes of a traced value."""
+    return self.copy()
+
+
 def install() -> None:
     """Give `Array`, `Tracer` and the class users see their operators, methods and attributes."""
     classes: tuple[Any, ...] = (Array, Tracer, public.Array)
@@ -178,6 +183,8 @@ def install() -> None:
         cls.__array_namespace__ = Array.__array_namespace__
     for name, getter in _TRACER_PROPERTIES.items():
         setattr(Tracer, name, property(getter))
+    for name in ("__copy__", "__deepcopy__"):
+        setattr(Tracer, name, _copied)
 
 
 def install_on_sizes() -> None:

@@ -155,3 +155,10 @@ def test_axes_may_be_anything_that_has_several(axes: Any) -> None:
     assert jnp.squeeze(x[None, None], axes).shape == (2, 3)
     np.testing.assert_array_equal(jnp.flip(x, axes), x[::-1, ::-1])
     assert jax.jit(lambda x: jnp.max(x, axes))(x) == 5.0
+
+
+def test_sizes_of_what_is_no_array_are_those_of_numpy() -> None:
+    for given in (None, "text", [None, 1], object()):
+        for function in (jnp.shape, jnp.ndim, jnp.size):
+            with pytest.warns(DeprecationWarning, match="for arrays and numbers"):
+                assert function(given) == getattr(np, function.__name__)(given)

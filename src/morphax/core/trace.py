@@ -194,7 +194,8 @@ class Tracer(HasAval):
     `morphax.numpy`.
     """
 
-    __slots__ = ("_trace", "aval")
+    # Libraries remember values as long as these live.
+    __slots__ = ("__weakref__", "_trace", "aval")
     __array_priority__ = 1000
     # A symbolic size has a method of this name; that a tracer is none can be read here.
     dimension_as_value: ClassVar[None] = None

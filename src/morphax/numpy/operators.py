@@ -156,6 +156,11 @@ def _iterate_eagerly(x: Any) -> Iterator[Any]:
         yield from unstack(x if stop - start == size else slice_in_dim(x, start, stop))
 
 
+def _copied(self: Any, memo: Any = None) -> Any:
+    """What the module `copy` makes of a traced value."""
+    return self.copy()
+
+
 def install() -> None:
     """Give `Array`, `Tracer` and the class users see their operators, methods and attributes."""
     classes: tuple[Any, ...] = (Array, Tracer, public.Array)
@@ -183,6 +188,8 @@ def install() -> None:
     # Of traced values alone, as in JAX.
     Tracer.broadcast = broadcast
     ShapedArray.broadcast = aval_method(broadcast)
+    for name in ("__copy__", "__deepcopy__"):
+        setattr(Tracer, name, _copied)
 
 
 def install_on_sizes() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
@@ -20,7 +19,7 @@ from ..lax.shape.shape_operations import reshape
 from ..lax.shape.slicing import slice_in_dim
 from ..util.messages import message
 from .derivatives import linearize, vjp
-from .flattening import check_callable, function_label
+from .flattening import check_callable, function_label, wraps
 from .gradients import (
     FIX_OUTPUT,
     KINDS,
@@ -59,7 +58,7 @@ def jacrev(
     check_callable("jacrev", fun)
     check_argnums("jacrev", argnums)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @frames_hidden_in
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, partial = with_others_fixed("jacrev", fun, argnums, args, kwargs)
@@ -100,7 +99,7 @@ def jacfwd(
     check_callable("jacfwd", fun)
     check_argnums("jacfwd", argnums)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @frames_hidden_in
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, partial = with_others_fixed("jacfwd", fun, argnums, args, kwargs)

@@ -22,6 +22,7 @@ from ...transforms.flattening import (
     check_values,
     debug_info,
     function_label,
+    wraps,
 )
 from ...tree import PyTreeDef
 from ...util.messages import described, message
@@ -106,7 +107,7 @@ def shard_map(
         )
     check_callable("shard_map", f)
 
-    @functools.wraps(f)
+    @wraps(f)
     @frames_hidden_in
     def mapped(*args: Any) -> Any:
         members = Members(*_mesh_and_axes(mesh, axis_names), bool(check_vma))

@@ -11,11 +11,10 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..core import ShapeDtypeStruct, aval_of
+from ..core import ShapedArray, aval_of, stage_closed
 from ..lax.reduction.reductions import reduce_sum
 from ..lax.shape.resharding import resharded, split_as
 from ..lax.shape.shape_operations import reshape
-from ..transforms.make_jaxpr import eval_shape
 from ..transforms.vmap import vmap
 from ..util.messages import message
 
@@ -40,7 +39,8 @@ def product_as(where: str, out_sharding: Any, product: Callable[..., Any], *oper
         return split_as(where, out_sharding, product, *operands)
     every = [split for x in operands for split in _splits(x) if unreduced.issuperset(split)]
     splits = [split for split in dict.fromkeys(every) if split]
-    whole = eval_shape(product, *map(_without_types, operands))
+    untyped = [_without_types(x) for x in operands]
+    (whole,) = stage_closed(lambda *given: [product(*given)], untyped).out_avals
     if frozenset([name for split in splits for name in split]) == unreduced:
         parts = _of_parts(product, splits)(*operands)
         aval = aval_of(parts)
@@ -90,6 +90,6 @@ def _splits(x: Any) -> Sequence[Split]:
     return () if split is None else split.spec
 
 
-def _without_types(x: Any) -> Any:
+def _without_types(x: Any) -> ShapedArray:
     aval = aval_of(x)
-    return ShapeDtypeStruct(aval.shape, aval.dtype)
+    return ShapedArray(aval.shape, aval.dtype)

@@ -336,13 +336,9 @@ class Builder(SizeVerbs):
                 return inner.inline(jaxpr, *values)
 
             known = function(
-                module,
-                module.fresh_name(name),
-                jaxpr.in_avals,
-                write,
-                passes_token=has_ordered(jaxpr.effects),
-                axes=self.axes,
-            )
+                module, module.fresh_name(name), jaxpr.in_avals, write,
+                passes_token=has_ordered(jaxpr.effects), axes=self.axes,
+            )  # fmt: skip
             module.callees[key] = known
             module.functions.append(known.text)
         return known

@@ -5,22 +5,17 @@
 // integers in the order of the floats: those of negative numbers are inverted but for the sign.
 //
 // The operand has three axes, (outer, reduced, inner), of which the middle one goes.  Large
-// operands are divided into parts, which XLA's threads work on: the caller takes parts too, and
-// waits for those only that others have begun, so no thread waits for one that has not started.
+// operands are divided into parts, which XLA's threads work on.
 #include "extremes.h"
 
 #include <algorithm>
-#include <atomic>
-#include <condition_variable>
 #include <cstdint>
-#include <functional>
 #include <limits>
-#include <memory>
-#include <mutex>
 #include <type_traits>
 #include <vector>
 
 #include "kernels.h"
+#include "parts.h"
 #include "xla/ffi/api/ffi.h"
 
 namespace nb = nanobind;
@@ -28,11 +23,12 @@ namespace ffi = xla::ffi;
 
 namespace morphax::extremes {
 
+using parts::divided;
+
 namespace {
 
 constexpr std::int64_t kWorthDividing = 1 << 18;  // elements
 constexpr std::int64_t kWidest = 2048;  // of inner elements at a time, which stay in cache
-constexpr std::int64_t kBlock = 256;    // of neighbours at a time, by two loops, each in vectors
 constexpr std::int64_t kNarrow = 64;    // to fewer inner elements, rows are put together
 
 struct Sizes {
@@ -62,38 +58,37 @@ inline I bits_of(I key, I flip) {
 
 // Functions one by one: compilers make several versions of plain functions only.  `flip` is -1 for
 // minima, which are maxima of the inverted order.
-#define MORPHAX_EXTREMES(I, kInfinity, name)                                                      \
-  MORPHAX_VECTORIZED_INTEGERS                                                                     \
-  I whole_##name(const I* x, std::int64_t count, I flip) {                                        \
-    I keys[kBlock], most = std::numeric_limits<I>::min();                                         \
-    for (std::int64_t first = 0; first < count; first += kBlock) {                                \
-      const std::int64_t many = std::min(kBlock, count - first);                                  \
-      for (std::int64_t i = 0; i < many; ++i) keys[i] = key_of<I, kInfinity>(x[first + i], flip); \
-      for (std::int64_t i = 0; i < many; ++i) most = keys[i] > most ? keys[i] : most;             \
-    }                                                                                             \
-    return most;                                                                                  \
-  }                                                                                               \
-  MORPHAX_VECTORIZED_INTEGERS                                                                     \
-  void rows_##name(const I* x, std::int64_t rows, std::int64_t step, std::int64_t width, I flip,  \
-                   I* most) {                                                                     \
-    std::int64_t r = 0;                                                                           \
-    for (; r + 4 <= rows; r += 4) {                                                               \
-      const I *x0 = x + r * step, *x1 = x0 + step, *x2 = x1 + step, *x3 = x2 + step;              \
-      for (std::int64_t i = 0; i < width; ++i) {                                                  \
-        const I k0 = key_of<I, kInfinity>(x0[i], flip), k1 = key_of<I, kInfinity>(x1[i], flip);   \
-        const I k2 = key_of<I, kInfinity>(x2[i], flip), k3 = key_of<I, kInfinity>(x3[i], flip);   \
-        const I first = k0 > k1 ? k0 : k1, second = k2 > k3 ? k2 : k3;                            \
-        const I both = first > second ? first : second;                                           \
-        most[i] = most[i] > both ? most[i] : both;                                                \
-      }                                                                                           \
-    }                                                                                             \
-    for (; r < rows; ++r) {                                                                       \
-      const I* row = x + r * step;                                                                \
-      for (std::int64_t i = 0; i < width; ++i) {                                                  \
-        const I key = key_of<I, kInfinity>(row[i], flip);                                         \
-        most[i] = most[i] > key ? most[i] : key;                                                  \
-      }                                                                                           \
-    }                                                                                             \
+#define MORPHAX_EXTREMES(I, kInfinity, name)                                                     \
+  MORPHAX_VECTORIZED_INTEGERS                                                                    \
+  I whole_##name(const I* x, std::int64_t count, I flip) {                                       \
+    I most = std::numeric_limits<I>::min();                                                      \
+    for (std::int64_t i = 0; i < count; ++i) {                                                   \
+      const I key = key_of<I, kInfinity>(x[i], flip);                                            \
+      most = key > most ? key : most;                                                            \
+    }                                                                                            \
+    return most;                                                                                 \
+  }                                                                                              \
+  MORPHAX_VECTORIZED_INTEGERS                                                                    \
+  void rows_##name(const I* x, std::int64_t rows, std::int64_t step, std::int64_t width, I flip, \
+                   I* most) {                                                                    \
+    std::int64_t r = 0;                                                                          \
+    for (; r + 4 <= rows; r += 4) {                                                              \
+      const I *x0 = x + r * step, *x1 = x0 + step, *x2 = x1 + step, *x3 = x2 + step;             \
+      for (std::int64_t i = 0; i < width; ++i) {                                                 \
+        const I k0 = key_of<I, kInfinity>(x0[i], flip), k1 = key_of<I, kInfinity>(x1[i], flip);  \
+        const I k2 = key_of<I, kInfinity>(x2[i], flip), k3 = key_of<I, kInfinity>(x3[i], flip);  \
+        const I first = k0 > k1 ? k0 : k1, second = k2 > k3 ? k2 : k3;                           \
+        const I both = first > second ? first : second;                                          \
+        most[i] = most[i] > both ? most[i] : both;                                               \
+      }                                                                                          \
+    }                                                                                            \
+    for (; r < rows; ++r) {                                                                      \
+      const I* row = x + r * step;                                                               \
+      for (std::int64_t i = 0; i < width; ++i) {                                                 \
+        const I key = key_of<I, kInfinity>(row[i], flip);                                        \
+        most[i] = most[i] > key ? most[i] : key;                                                 \
+      }                                                                                          \
+    }                                                                                            \
   }
 
 MORPHAX_EXTREMES(std::int16_t, 0x7C00, f16)
@@ -133,42 +128,6 @@ void reduce(const Loops<I>& loops, const I* x, std::int64_t reduced, std::int64_
   for (std::int64_t i = 0; i < width; ++i) out[i % inner] = std::max(out[i % inner], wide[i]);
   const std::int64_t done = reduced / together * together;
   loops.rows(x + done * inner, reduced - done, inner, inner, flip, out);
-}
-
-// Parts of a computation, each done by whoever comes first.
-class Parts {
- public:
-  Parts(std::int64_t count, std::function<void(std::int64_t)> body)
-      : count_(count), body_(std::move(body)) {}
-
-  void work() {
-    for (std::int64_t part; (part = next_++) < count_;) {
-      body_(part);
-      const std::lock_guard lock(mutex_);
-      if (++done_ == count_) all_done_.notify_all();
-    }
-  }
-
-  void wait() {
-    std::unique_lock lock(mutex_);
-    all_done_.wait(lock, [this] { return done_ == count_; });
-  }
-
- private:
-  std::int64_t count_;
-  std::function<void(std::int64_t)> body_;
-  std::atomic<std::int64_t> next_{0};
-  std::mutex mutex_;
-  std::condition_variable all_done_;
-  std::int64_t done_ = 0;
-};
-
-void divided(ffi::ThreadPool& pool, std::int64_t count, std::function<void(std::int64_t)> body) {
-  // Who starts when all is done finds nothing to do, perhaps after this call has ended.
-  const auto parts = std::make_shared<Parts>(count, std::move(body));
-  for (std::int64_t i = 1; i < count; ++i) pool.Schedule([parts] { parts->work(); });
-  parts->work();
-  parts->wait();
 }
 
 template <typename I>

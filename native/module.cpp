@@ -11,10 +11,12 @@
 #include "gamma.h"
 #include "garbage.h"
 #include "host_memory.h"
+#include "incomplete_gamma.h"
 #include "kernels.h"
 #include "keys.h"
 #include "lapack.h"
 #include "machine_functions.h"
+#include "philox.h"
 #include "random.h"
 #include "replay.h"
 #include "small_programs.h"
@@ -26,7 +28,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 20;
+  module.attr("interface") = 22;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -37,6 +39,11 @@ NB_MODULE(_native, module) {
   morphax::convolutions::bind(convolutions);
   nanobind::module_ extremes = module.def_submodule("extremes", "Maxima and minima.");
   morphax::extremes::bind(extremes);
+  nanobind::module_ philox = module.def_submodule("philox", "Random bits by Philox.");
+  morphax::philox::bind(philox);
+  nanobind::module_ incomplete_gamma =
+      module.def_submodule("incomplete_gamma", "Incomplete gamma functions and their slopes.");
+  morphax::incomplete_gamma::bind(incomplete_gamma);
   nanobind::module_ foreign = module.def_submodule("foreign", "Functions of other languages.");
   morphax::foreign::bind(foreign);
   nanobind::module_ fused = module.def_submodule("fused", "Chains of elementwise operations.");

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -103,3 +104,29 @@ def test_unknown_names() -> None:
     with pytest.raises(AttributeError, match="no attribute 'ProfileThing'"):
         assert profiler.ProfileThing
     assert {"ProfileData", "ProfileEvent", "ProfileOptions", "ProfilePlane"} <= set(dir(profiler))
+
+
+def test_a_server_runs_once() -> None:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        port = probe.getsockname()[1]
+    with pytest.raises(ValueError, match="while no server runs"):
+        jax.profiler.stop_server()
+    for wrong, error in (
+        ("9999", TypeError),
+        (True, TypeError),
+        (0, ValueError),
+        (70000, ValueError),
+    ):
+        with pytest.raises(error, match="a number from 1 to 65535"):
+            jax.profiler.start_server(wrong)  # type: ignore[arg-type]
+        with pytest.raises(error, match="a number from 1 to 65535"):
+            jax.profiler.register_subprocess(1, wrong)  # type: ignore[arg-type]
+    server = jax.profiler.start_server(port)
+    assert type(server).__name__ == "ProfilerServer"
+    with pytest.raises(ValueError, match="while a server runs"):
+        jax.profiler.start_server(port)
+    with socket.create_connection(("localhost", port), timeout=10):
+        pass
+    jax.profiler.stop_server()
+    del server

@@ -46,6 +46,9 @@ from .config import no_execution as no_execution
 from .config import no_tracing as no_tracing
 from .config import numpy_dtype_promotion as numpy_dtype_promotion
 from .config import numpy_rank_promotion as numpy_rank_promotion
+from .config import (
+    remove_size_one_mesh_axis_from_type as remove_size_one_mesh_axis_from_type,
+)
 from .config import softmax_custom_jvp as softmax_custom_jvp
 from .config import thread_guard as thread_guard
 from .config import threefry_partitionable as threefry_partitionable

@@ -6,8 +6,7 @@
 writes a profile for XProf and TensorBoard.  Marks name stretches of the user's own program in it:
 `TraceAnnotation`, `StepTraceAnnotation` and `annotate_function`.
 
-A profiler server, to which such tools connect while a program runs, is not offered: jaxlib's
-listens on all network interfaces and asks nobody for a password.
+`start_server` lets such tools connect while a program runs, and take a profile when they like.
 
 References: https://openxla.org/xprof, https://perfetto.dev/docs.
 """
@@ -28,7 +27,7 @@ from typing import Any, TypeVar, final
 from .engines.xla.profiling import profile_data, profiler
 from .runtime.devices import client_of
 from .util.local_page import serve_once
-from .util.messages import message
+from .util.messages import described, message
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -63,6 +62,18 @@ class _Running:
 
 
 _running = _Running()
+
+
+@final
+class _Server:
+    """The server that runs now, if any."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.current: Any = None
+
+
+_server = _Server()
 
 
 def start_trace(
@@ -132,6 +143,91 @@ def stop_trace() -> None:
             trace_file = _write_perfetto(_running.folder)
             if _running.shows_perfetto:
                 serve_once(trace_file, "https://ui.perfetto.dev/#!/?url=", port=9001)
+
+
+def start_server(port: int, requires_backend: bool = True) -> Any:
+    """Let XProf and TensorBoard take profiles of this process while it runs.
+
+    The server is jaxlib's.  It listens on all network interfaces and asks nobody for a password:
+    whoever reaches the port can take profiles, which name files and functions.  Start it where a
+    firewall stands in front.
+
+    Args:
+        port: the port to listen on.
+        requires_backend: whether devices are set up first; they report to no profile that began
+            before they were.
+
+    Returns:
+        jaxlib's server, which runs while it is referred to, as it is until `stop_server`.
+
+    Raises:
+        ValueError: a server runs already.
+        TypeError: `port` is no number.
+    """
+    with _server.lock:
+        if _server.current is not None:
+            raise ValueError(
+                message(
+                    "profiler.start_server",
+                    given="a call while a server runs",
+                    expected="one server in a process",
+                    fix="Call jax.profiler.stop_server first.",
+                )
+            )
+        number = _port_number("profiler.start_server, argument port", port)
+        if requires_backend:
+            client_of(None, "profiler.start_server")
+        _server.current = profiler().start_server(number)
+        return _server.current
+
+
+def stop_server() -> None:
+    """End the server that `start_server` began.
+
+    Raises:
+        ValueError: none runs.
+    """
+    with _server.lock:
+        if _server.current is None:
+            raise ValueError(
+                message(
+                    "profiler.stop_server",
+                    given="a call while no server runs",
+                    expected="a server that jax.profiler.start_server began",
+                    fix="Start one first.",
+                )
+            )
+        _server.current = None
+
+
+def register_subprocess(pid: int, port: int) -> Callable[[], None]:
+    """Have profiles of this process tell of another one, too: a worker that loads data, say.
+
+    Args:
+        pid: the number of that process.
+        port: of the server that it has begun by `start_server`.
+
+    Returns:
+        A function that ends this.  So does its end as an object.
+
+    Raises:
+        RuntimeError: that process is known already, or its server does not answer.
+    """
+    number = _port_number("profiler.register_subprocess, argument port", port)
+    return profiler().register_subprocess(pid, number)  # type: ignore[no-any-return]
+
+
+def _port_number(where: str, port: Any) -> int:
+    """A number that a port can have; jaxlib ends the process at others."""
+    if isinstance(port, bool) or not hasattr(port, "__index__"):
+        kind, given = TypeError, described(port)
+    elif 0 < port.__index__() < 2**16:
+        return int(port.__index__())
+    else:
+        kind, given = ValueError, f"{port}"
+    raise kind(
+        message(where, given=given, expected="a number from 1 to 65535", fix="Pass 9999, say.")
+    )
 
 
 @contextmanager

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import special
 
 from morphax import lax
 from morphax.lax.elementwise.inverse_erfc import erfc_inv_p
+from morphax.lax.elementwise.zeta import zeta_slope_p
 
 from .op_case import FLOATS, OpCase, Operand
 
 POSITIVE = (Operand(low=0.5, high=6),)
 # Between the poles −1 and 0.
 NEGATIVE = (Operand(low=-0.8, high=-0.2),)
+
+
+def _zeta_slope(x: Any, q: Any) -> Any:
+    """∂ζ/∂x by differences of fourth order, which have fewer digits."""
+    h = 1e-3
+    near = special.zeta(x + h, q) - special.zeta(x - h, q)
+    far = special.zeta(x + 2 * h, q) - special.zeta(x - 2 * h, q)
+    return (8 * near - far) / (12 * h)
+
 
 CASES = (
     OpCase("erf", lax.erf, special.erf, dtypes=FLOATS),
@@ -33,7 +45,22 @@ CASES = (
         (Operand(low=1, high=4), *POSITIVE),
         FLOATS,
     ),
-    # There is no derivative with respect to the first operand.
+    OpCase(
+        "zeta/near_1",
+        lax.zeta,
+        special.zeta,
+        (Operand(low=1.1, high=3), *POSITIVE),
+        ("float64", "float32"),
+    ),
+    OpCase(
+        "zeta_slope",
+        lambda x, q: zeta_slope_p.bind(x, q, order=1),
+        _zeta_slope,
+        (Operand(low=1.5, high=4), *POSITIVE),
+        ("float64", "bfloat16"),
+        tolerance=1e4,
+    ),
+    # The first operand is rounded down here, which has no derivative.
     OpCase(
         "zeta",
         lambda x, q: lax.zeta(lax.add(lax.floor(x), 0.5), q),

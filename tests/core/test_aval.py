@@ -12,6 +12,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import morphax as jax
+from morphax import core
 from morphax.core import (
     AbstractMesh,
     AbstractSharding,
@@ -180,3 +182,24 @@ def test_the_axes_of_members_in_one_object() -> None:
     assert abstract_token.update_manual_axis_type(aval.mat) is abstract_token
     with pytest.raises(ValueError, match="argument mat"):
         aval.update_manual_axis_type(ManualAxisType(unreduced={"y"}))
+
+
+def test_parts_of_members_and_back() -> None:
+    mesh = jax.sharding.AbstractMesh((4, 2), ("x", "y"))
+    both = frozenset({"x", "y"})
+    whole = ShapedArray((8, 4), np.float32)
+    part = whole.shard(mesh, both, True, jax.P("x", "y"))
+    assert str(part) == "float32[2,2]{V:(x,y)}"
+    assert part.unshard(mesh, True, jax.P("x", "y")) is whole
+    assert str(whole.shard(mesh, both, False, jax.P("x"))) == "float32[2,4]"
+    for kind in (core.abstract_token, core.AbstractValue()):
+        with pytest.raises(NotImplementedError, match="expected: an array"):
+            kind.shard(mesh, both, True, jax.P())
+        with pytest.raises(NotImplementedError, match="expected: an array"):
+            kind.unshard(mesh, True, jax.P())
+
+
+def test_tracers_can_be_repeated() -> None:
+    assert jax.jit(lambda x: x.broadcast((2,)))(np.ones(3)).shape == (2, 3)
+    assert not hasattr(jax.numpy.ones(3), "broadcast")
+    assert core.Tracer.dimension_as_value is None

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 import threading
+import weakref
 from collections.abc import Sequence
 from typing import Any, final
 
 import numpy as np
 import pytest
 
+import morphax as jax
+import morphax.numpy as jnp
 from morphax import lax
 from morphax.core import (
     Jaxpr,
@@ -224,3 +228,14 @@ def test_constants_reach_the_bottom() -> None:
     assert out.aval is ShapedArray((), np.float32, weak_type=True)
     staged = make_jaxpr(lambda: apply_jaxpr(jaxpr))()
     assert str(staged) == "{ lambda ; . let  in (2.0:f32[],) }"
+
+
+def test_traced_values_can_be_remembered_weakly_and_copied() -> None:
+    def function(x: Any) -> Any:
+        assert weakref.ref(x)() is x
+        assert copy.deepcopy({"x": x})["x"] is not x
+        return copy.copy(x) * copy.deepcopy(x)
+
+    assert jax.grad(function)(3.0) == 6.0
+    assert jax.jit(function)(3.0) == jax.jvp(function, (3.0,), (1.0,))[0] == 9.0
+    assert jax.vmap(function)(jnp.array([3.0])).tolist() == [9.0]

@@ -10,7 +10,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
-from morphax.runtime.client import EXTREMES_TARGET
+from morphax.runtime.native_calls import EXTREMES_TARGET
 from morphax.util.compiled import part
 
 pytestmark = pytest.mark.skipif(part("extremes") is None, reason="native code is not there")

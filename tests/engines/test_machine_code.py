@@ -15,6 +15,7 @@ from morphax import lax
 from morphax.config import enable_x64
 from morphax.engines.loops import NotALoopProgram
 from morphax.engines.loops.program import Product, walk
+from morphax.engines.native.llvm_text import llvm_module
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.machine_code_calls import call, compiled
 from tests.lax.test_operations import CASES, assert_close, truth
@@ -56,6 +57,8 @@ def test_operations() -> None:
     assert count > len(CHOSEN) // 2
 
 
+X = np.arange(1.0, 4.0, dtype=np.float32)
+
 PRODUCTS: dict[str, tuple[Any, tuple[int, ...], tuple[int, ...], bool]] = {
     "plain": (jnp.matmul, (30, 50), (50, 40), True),
     "both transposed": (lambda x, y: x.T @ y.T, (50, 30), (40, 50), True),
@@ -91,3 +94,42 @@ def test_products_of_matrices(label: str, dtype: Any) -> None:
     expected = np.asarray(function(*[jnp.asarray(x, np.float64) for x in operands]))
     size = np.finfo(dtype).eps * 1000
     np.testing.assert_allclose(given, expected, size, size)
+
+
+def test_many_branches_and_deep_loops() -> None:
+    """A choice of 200 programs, and 40 loops in one another, on stacks of usual size."""
+
+    def chosen(i: Any, x: Any) -> Any:
+        return lax.switch(i, [lambda x, k=k: x + k for k in range(200)], x)
+
+    def deep(x: Any, depth: int = 40) -> Any:
+        if not depth:
+            return x * 2
+        return lax.fori_loop(0, 1, lambda _, y: deep(y, depth - 1) + 1, x)
+
+    program, code = compiled(make_jaxpr(chosen)(np.int32(0), X))
+    for i in (-5, 0, 1, 77, 198, 199, 300):
+        (given,) = call(program, code, np.int32(i), X)
+        np.testing.assert_array_equal(given, X + min(max(i, 0), 199))
+    (given,) = call(*compiled(make_jaxpr(deep)(X)), X)
+    np.testing.assert_array_equal(given, X * 2 + 40)
+
+
+def test_long_programs() -> None:
+    """More than LLVM compiles at its full level."""
+
+    def function(x: Any) -> Any:
+        for _ in range(3500):
+            x = x * np.float32(0.999) + np.float32(0.001)
+        return x
+
+    x = np.float32(3)
+    program, code = compiled(make_jaxpr(function)(x))
+    assert llvm_module(program).count("\n") > 6000
+    np.testing.assert_allclose(call(program, code, x)[0], 1 + 2 * 0.999**3500, 1e-4)
+
+
+def test_large_constants() -> None:
+    table = np.random.default_rng(1).normal(size=5000)
+    (given,) = call(*compiled(make_jaxpr(lambda x: x + table)(0.0)), 0.0)
+    np.testing.assert_array_equal(given, table)

@@ -211,3 +211,12 @@ def test_threefry(count: object, expected: object) -> None:
     images = random.threefry_2x32(np.array([1, 2], np.uint32), words)
     assert images.tolist() == expected
     assert images.dtype == np.uint32
+
+
+def test_ifrt_programs_are_those_of_jaxlib() -> None:
+    from jaxlib import _jax
+
+    from morphax.extend import ifrt_programs
+
+    assert ifrt_programs.ifrt_programs is _jax.ifrt_programs
+    assert not hasattr(ifrt_programs, "other")

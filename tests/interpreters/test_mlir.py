@@ -359,3 +359,34 @@ def test_types_of_effects() -> None:
     assert (own.filter_in([effect]), own.filter_not_in([effect])) == ([], [effect])
     own.add_type(Recorded)
     assert (own.filter_in([effect]), own.filter_not_in([effect])) == ([effect], [])
+
+
+def test_what_the_rule_is_told_of_devices() -> None:
+    told: list[Any] = []
+
+    def rule(ctx: mlir.LoweringRuleContext, x: Any, *, scale: float) -> Any:
+        told.append((ctx.module_context.axis_context, ctx.module_context.shape_poly_state))
+        is_known = all([type(n) is int for n in ctx.avals_in[0].shape])
+        return times_scale(ctx, x, scale=scale) if is_known else [x]
+
+    p = primitive(rule)
+    whole = compiled(p)(VECTOR)
+    kinds = (jax.sharding.AxisType.Auto,)
+    mesh = jax.make_mesh((2,), ("x",), kinds, devices=jax.devices("cpu")[:2])
+    x = np.arange(4, dtype=np.float32)
+    spread = compiled(p)(jax.device_put(x, jax.NamedSharding(mesh, jax.P("x"))))
+    each = jax.shard_map(compiled(p), mesh=mesh, in_specs=jax.P("x"), out_specs=jax.P("x"))
+    of_members = jax.jit(each)(x)
+    jax.export.export(compiled(p))(jax.ShapeDtypeStruct(jax.export.symbolic_shape("n"), np.float32))
+    np.testing.assert_array_equal(whole, 2.0 * VECTOR)
+    np.testing.assert_array_equal(spread, 2.0 * x)
+    np.testing.assert_array_equal(of_members, 2.0 * x)
+    contexts = [context for context, _ in told]
+    assert contexts[:2] == [mlir.ShardingContext(1), mlir.ShardingContext(2)]
+    assert contexts[2] == mlir.SPMDAxisContext(mesh, frozenset({"x"}))
+    assert all([isinstance(context, mlir.AxisContext) for context in contexts])
+    *plain, poly = [state for _, state in told]
+    assert not any([s.uses_dim_vars or s.has_platform_index_argument for s in plain])
+    assert poly == mlir.ShapePolyLoweringState(("n",), ("cpu",))
+    assert poly.uses_dim_vars
+    assert mlir.ShapePolyLoweringState((), ("cpu", "cuda")).has_platform_index_argument

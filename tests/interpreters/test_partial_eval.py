@@ -9,9 +9,11 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
+from morphax import lax
 from morphax.core import ShapedArray, check_jaxpr, close
 from morphax.extend import linear_util
 from morphax.extend.core import Primitive
+from morphax.interpreters import ad
 from morphax.interpreters import partial_eval as pe
 
 VECTOR = ShapedArray((3,), np.float32)
@@ -127,3 +129,51 @@ def test_rules_of_dead_code_elimination() -> None:
     smaller, used = pe.dce_jaxpr(program, [True, False])
     assert (used, len(smaller.eqns[0].invars)) == ([True, False], 1)
     assert pe.dce_jaxpr(program, [False, False])[0].eqns == ()
+
+
+def _twice(**rules: Any) -> Primitive:
+    p = Primitive("twice")
+    p.def_impl(lambda x: x * 2.0)
+    p.def_abstract_eval(lambda x: x)
+    ad.deflinear(p, lambda ct: [p.bind(ct)])
+    return p
+
+
+def test_rules_that_divide_an_equation() -> None:
+    p, asked = _twice(), []
+    assert p not in pe.partial_eval_jaxpr_custom_rules
+
+    def only_first(saveable: Any, unknown: Any, at_hand: Any, eqn: Any) -> Any:
+        asked.append((list(unknown), list(at_hand), eqn.primitive))
+        if unknown[0]:
+            return None, eqn, [True], [True], []
+        return eqn, None, [False], [False], list(eqn.outvars)
+
+    pe.partial_eval_jaxpr_custom_rules[p] = only_first
+    assert pe.partial_eval_jaxpr_custom_rules[p] is only_first
+
+    def f(x: Any) -> Any:
+        return jnp.sin(p.bind(x))
+
+    text = str(jax.make_jaxpr(jax.grad(jax.checkpoint(f)))(1.0))
+    assert ([False], [True], p) in asked
+    # The second pass is given what the first one has computed.
+    assert text.count("= twice a") == 1
+    assert jax.grad(jax.checkpoint(f))(1.0) == jax.grad(lambda x: jnp.sin(x * 2.0))(1.0)
+    # What no pass needs is dead code all the same.
+    assert "twice" not in str(jax.jit(lambda x: (p.bind(x), x)[1]).lower(1.0).as_text())
+    del pe.partial_eval_jaxpr_custom_rules[p]
+    assert p not in pe.partial_eval_jaxpr_custom_rules
+
+
+def test_rules_for_unknown_operands() -> None:
+    p = _twice()
+
+    def rule(trace: Any, x: Any) -> Any:
+        return trace.default_process_primitive(lax.neg_p, [x], {})
+
+    pe.custom_partial_eval_rules[p] = rule
+    pvals = [pe.PartialVal.unknown(SCALAR), pe.PartialVal.known(jnp.float32(3.0))]
+    jaxpr, outs, _ = pe.trace_to_jaxpr_nounits(lambda x, y: [p.bind(x), p.bind(y)], pvals)
+    assert [eqn.primitive for eqn in jaxpr.eqns] == [lax.neg_p]
+    assert (outs[0].is_known(), outs[1].get_known()) == (False, 6.0)

@@ -40,6 +40,14 @@ def test_promotion(x: Any, y: Any, dtype: str, weak: bool) -> None:
         assert (str(result.dtype), result.weak_type) == (dtype, weak)
 
 
+def test_functions_of_several_steps_are_as_weak_as_those_of_one() -> None:
+    bytes_ = jnp.ones(3, "int8")
+    found = [jnp.sinc(1.5), jnp.sinc(np.float32(1.5)), jnp.angle(1.5), jnp.angle(1.5j)]
+    found += [jnp.hypot(1.5, 2), jnp.hypot(1.5, bytes_), jax.jit(jnp.sinc)(1.5)]
+    assert [x.weak_type for x in found] == [True, False, False, True, True, False, True]
+    assert (jnp.ones(3, "bfloat16") * jnp.sinc(1.5)).dtype == jnp.bfloat16
+
+
 def test_weak_arrays_stay_weak_with_python_scalars_only() -> None:
     weak = jnp.asarray(2.0)
     assert (weak * 2).weak_type
@@ -147,3 +155,10 @@ def test_axes_may_be_anything_that_has_several(axes: Any) -> None:
     assert jnp.squeeze(x[None, None], axes).shape == (2, 3)
     np.testing.assert_array_equal(jnp.flip(x, axes), x[::-1, ::-1])
     assert jax.jit(lambda x: jnp.max(x, axes))(x) == 5.0
+
+
+def test_sizes_of_what_is_no_array_are_those_of_numpy() -> None:
+    for given in (None, "text", [None, 1], object()):
+        for function in (jnp.shape, jnp.ndim, jnp.size):
+            with pytest.warns(DeprecationWarning, match="for arrays and numbers"):
+                assert function(given) == getattr(np, function.__name__)(given)

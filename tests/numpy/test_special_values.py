@@ -260,3 +260,10 @@ def test_quantiles_of_nothing() -> None:
         assert np.isnan(function(jnp.ones((0, 3)), axis=0)).tolist() == [True] * 3
         assert function(jnp.ones((0, 3)), axis=1).shape == (0,)
         assert np.isnan(function(jnp.ones(0)))
+
+
+def test_the_trapezoidal_rule_with_ends_that_are_not_finite() -> None:
+    samples = np.array([[1, 2, 4], [INF, 1, 2], [1, 2, -INF], [INF, 1, -INF], [1, NAN, 2]], "f4")
+    check(jnp.trapezoid, (samples,), [4.5, INF, -INF, NAN, NAN])
+    check(jax.grad(lambda y: jnp.trapezoid(y).sum()), (samples,), [[0.5, 1, 0.5]] * 5)
+    check(jnp.trapezoid, (samples[:, :1],), np.zeros(5))

@@ -10,6 +10,7 @@ import numpy as np
 import morphax as jax
 from morphax.array import Array
 from morphax.core import Jaxpr, NoRule, Primitive, ShapedArray
+from morphax.core.partition_spec import PartitionSpec
 from morphax.engines.engine import Options
 from morphax.engines.xla.engine import XLA
 from morphax.engines.xla.members import member_program
@@ -39,7 +40,7 @@ class Members(Primitive):
         self, b: Builder, outs: Sequence[Any], *xs: Value, jaxpr: Jaxpr, axes: MeshAxes
     ) -> list[Value]:
         def parts(avals: Sequence[Any]) -> list[Any]:
-            return [(axes.names, *[()] * (len(a.shape) - 1)) for a in avals]
+            return [PartitionSpec(axes.names) for _ in avals]
 
         return member_program(
             b,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -56,3 +59,13 @@ def check(draw, key, shapes):
             here = draw(key, shape)
             assert here.dtype == there.dtype
             assert np.asarray(here).tobytes() == np.asarray(there).tobytes(), shape
+
+
+@pytest.mark.parametrize("draw", [random.gumbel, random.laplace, random.cauchy, random.maxwell])
+def test_keys_made_and_used_in_one_program(draw: Callable[[Any], Any]) -> None:
+    # Two encryptions of one loop, and functions of what they give: see docs/design/fusion-cuts.md.
+    def program(key: Any) -> Any:
+        return jax.vmap(draw)(random.split(key, 1500))
+
+    key = random.key(5)
+    np.testing.assert_allclose(jax.jit(program)(key), program(key), rtol=2e-5, atol=2e-6)

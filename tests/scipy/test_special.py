@@ -167,6 +167,19 @@ def test_zeta_and_polygamma() -> None:
     np.testing.assert_allclose(special.polygamma(1, 2.0), reference.polygamma(1, 2.0), 1e-6)
 
 
+def test_entropies_of_what_is_undefined_and_far_out() -> None:
+    points = np.array([0.0, -0.0, 1.0, 2.5, 1e-30, 1e30, -1.0, np.inf, -np.inf, np.nan])
+    p, q = np.array(list(itertools.product(points, points))).T
+    with np.errstate(all="ignore"), jax.enable_x64(True):
+        for name in ("rel_entr", "kl_div"):
+            expected = getattr(reference, name)(p, q)
+            for run in (getattr(special, name), jax.jit(getattr(special, name))):
+                np.testing.assert_allclose(run(p, q), expected, 1e-14)
+    for function in (special.rel_entr, special.kl_div):
+        second = jax.grad(jax.grad(function))
+        np.testing.assert_allclose([second(1e30, 1.0), second(1e-30, 1.0)], [1e-30, 1e30], 1e-6)
+
+
 def test_exact_factorials_are_refused() -> None:
     with pytest.raises(ValueError, match="argument exact"):
         special.factorial(3, exact=True)

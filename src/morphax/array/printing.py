@@ -26,6 +26,8 @@ def representation(x: Array) -> str:
     if _is_token(x):
         return "Token()"
     dtype = x.aval.dtype
+    if _is_unsummed(x):
+        return f"{_OPENING}shape={x.aval.shape}, dtype={dtype}, sharding={x.sharding})"
     if _is_elsewhere(x):
         return f"{_OPENING}shape={x.aval.shape}, dtype={dtype})"
     if isinstance(dtype, dtypes.ExtendedDType):
@@ -49,6 +51,11 @@ def _is_token(x: Any) -> bool:
     return x.aval is abstract_token
 
 
+def _is_unsummed(x: Array) -> bool:
+    """Whether the array is a sum that has not been taken yet."""
+    return x._host is None and x.aval.split is not None and bool(x.aval.split.unreduced)
+
+
 def _is_elsewhere(x: Array) -> bool:
     """Whether other processes have some of the numbers."""
     return membership() is not None and x._host is None and not is_readable(x.place)
@@ -56,7 +63,12 @@ def _is_elsewhere(x: Array) -> bool:
 
 def text(x: Array) -> str:
     """The text of `str`: that of the NumPy array."""
-    if _is_token(x) or _is_elsewhere(x) or isinstance(x.aval.dtype, dtypes.ExtendedDType):
+    if (
+        _is_token(x)
+        or _is_unsummed(x)
+        or _is_elsewhere(x)
+        or isinstance(x.aval.dtype, dtypes.ExtendedDType)
+    ):
         return representation(x)
     return str(x.to_host())
 
@@ -78,7 +90,9 @@ def formatted(x: Array, spec: str) -> str:
 
 
 def _words(host: np.ndarray[Any, Any], dtype: Any) -> np.ndarray[Any, Any]:
-    """The raw 32-bit words of keys, along new trailing axes."""
+    """The raw 32-bit words of keys, along new trailing axes; what else elements are made of."""
+    if not isinstance(dtype, dtypes.KeyType) and not hasattr(dtype, "key_shape"):
+        return host
     words = np.ascontiguousarray(host).reshape(*host.shape, 1).view(np.uint32)
     if host.dtype == np.uint64:
         words = words[..., ::-1]  # The first word of such keys is the high one.

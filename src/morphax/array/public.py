@@ -163,5 +163,14 @@ class Array(metaclass=_ArrayMeta):
         def __getattr__(self, name: str) -> Any: ...
 
 
+# What only arrays with numbers have is looked up on the class too, by those who wrap its members.
+_MEMBERS = (
+    "__copy__", "__deepcopy__", "__setitem__", "addressable_data", "addressable_shards",
+    "committed", "copy_to_host_async", "device", "global_shards", "is_fully_addressable",
+    "is_fully_replicated", "item", "itemsize", "nbytes", "sharding", "to_device",
+)  # fmt: skip
+for _name in _MEMBERS:
+    setattr(Array, _name, getattr(array.Array, _name))
+
 Array.register(array.Array)
 Array.register(Tracer)

@@ -198,6 +198,7 @@ class Config:
         trace=True,
     )
     cut_fusions: bool = option(True, "Compute no value of a chain too often.", trace=True)
+    split_divergent_loops: bool = option(True, "Run members of loops in blocks.", trace=True)
     keep_freed_memory: bool = option(True, "Let the C library keep large results that are freed.")
     cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(
         "gloo", "How CPU processes communicate."
@@ -225,7 +226,7 @@ class Config:
         None, "What transfers from a device to the host do."
     )
     remove_size_one_mesh_axis_from_type: bool = option(
-        False, "Leave mesh axes of size one out of array types.", trace=True, inert=True
+        False, "Leave mesh axes of size one out of array types.", trace=True
     )
     auto_pcast: bool = option(
         True,

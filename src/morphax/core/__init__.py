@@ -10,16 +10,10 @@ from typing import TYPE_CHECKING
 
 from ..errors import InconclusiveDimensionOperation, JaxprTypeError
 from ..util.on_demand import on_demand as _on_demand
+from .abstract_sharding import AbstractSharding
+from .abstract_value import AbstractValue, DType, HasAval, Operand, Param
 from .atoms import Atom, DropVar, Literal, Var
-from .aval import (
-    AbstractValue,
-    DType,
-    HasAval,
-    Operand,
-    Param,
-    ShapedArray,
-    like,
-)
+from .aval import ShapedArray, like
 from .axes import (
     NamedAxis,
     axes_in_types,
@@ -61,19 +55,15 @@ from .high_types import AvalQDD
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params
 from .layout import AutoLayout, Format, Layout
 from .leaks import held_for_a_while
-from .mesh import AbstractMesh, AbstractSharding, AxisType
+from .mesh import AbstractMesh, AxisType
+from .missing_rules import NoRule, not_batchable, not_differentiable, not_linear, undeclared
 from .operand_effects import StateEffect, high_types, moved_effects
 from .primitive import (
     BatchAxes,
     NoResults,
-    NoRule,
     Primitive,
     infer,
     known_primitives,
-    not_batchable,
-    not_differentiable,
-    not_linear,
-    undeclared,
 )
 from .ref_effects import (
     AccumEffect,

@@ -6,7 +6,8 @@ from typing import final
 
 import numpy as np
 
-from .aval import AbstractValue, Operand, ShapedArray
+from .abstract_value import AbstractValue, Operand
+from .aval import ShapedArray
 
 
 class Var:

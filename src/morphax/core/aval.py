@@ -7,115 +7,22 @@ identity, hashing is free, and every cache of the system may be keyed on avals.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import repeat
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
 import numpy as np
 
 from .. import dtypes
 from ..util.messages import message
+from .abstract_sharding import AbstractSharding, axes_text, split_text
+from .abstract_value import AbstractValue, DType
 from .dims import Dim, Shape, dims, is_static
 from .manual_axis_type import ManualAxisType
-from .mesh import AbstractSharding, split_text, varying_text
-
-# An array, a tracer, a NumPy array, a scalar, or what else has an aval: they share no base class.
-Operand = Any
-# A parameter of an equation: each primitive knows the types of its own.
-Param = Any
-# A dtype of NumPy or an extended one, which share no base class, or what names one.
-DType = Any
-
-
-class AbstractValue:
-    """What is known of a value while tracing."""
-
-    __slots__ = ("__weakref__",)
-
-    # Whether it says anything about a mesh of devices.
-    is_on_mesh: bool = False
-    # Whether the value is of a type that users define; whether such a value changes in place.
-    is_high: bool = False
-    has_qdd: bool = False
-
-    def str_short(self, short_dtypes: bool = False, mesh_axis_types: bool = False) -> str:
-        """The notation of printed jaxprs."""
-        return type(self).__name__
-
-    def update(self, **changes: Any) -> AbstractValue:
-        """The same aval with some fields changed."""
-        if not changes:
-            return self
-        raise TypeError(f"{type(self).__name__} has no fields {', '.join(changes)}")
-
-    def update_weak_type(self, weak_type: bool) -> AbstractValue:
-        """The same aval with another weak type, where the kind of aval has one."""
-        return self
-
-    def update_manual_axis_type(self, mat: ManualAxisType) -> AbstractValue:
-        """The same on other axes of members, where the kind of aval says something of them."""
-        return self
-
-    def to_tangent_aval(self) -> AbstractValue:
-        """The aval of a tangent of such a value."""
-        raise TypeError(f"{type(self).__name__} has no tangent space")
-
-    def lo_ty(self) -> list[AbstractValue]:
-        """The types of the arrays that a value is made of: see `core.high_types`."""
-        return [self]
-
-    def lower_val(self, hi_val: Operand) -> list[Any]:
-        """The arrays that a value is made of."""
-        return [hi_val]
-
-    def raise_val(self, *lo_vals: Operand) -> Any:
-        """The value that is made of these arrays."""
-        (value,) = lo_vals
-        return value
-
-    def to_ct_aval(self) -> Any:
-        """The aval of a cotangent of such a value."""
-        return self.to_tangent_aval()
-
-    def at_least_vspace(self) -> AbstractValue:
-        """`to_tangent_aval`, by the name that older rules of libraries call it."""
-        return self.to_tangent_aval()
-
-    def strip_weak_type(self) -> AbstractValue:
-        return self
-
-
-class HasAval:
-    """Base of values that carry an `aval`: their shape, dtype and sizes are the aval's."""
-
-    __slots__ = ()
-
-    if TYPE_CHECKING:
-
-        @property
-        def aval(self) -> Any: ...
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The sizes of the axes."""
-        return self.aval.shape
-
-    @property
-    def dtype(self) -> Any:
-        """The dtype of the elements."""
-        return self.aval.dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.aval.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        return self.aval.size
+from .mesh import NamedAxes
+from .partition_spec import PartitionSpec
 
 
 class ShapedArray(AbstractValue):
@@ -300,6 +207,75 @@ class ShapedArray(AbstractValue):
             return self
         return self.update(dtype=tangent_dtype, weak_type=False)
 
+    def to_ct_aval(self) -> ShapedArray:
+        tangent = self.to_tangent_aval()
+        split = tangent.split
+        if split is None or not split.has_sums:
+            return tangent
+        return tangent.update(sharding=split.of_cotangent())
+
+    def shard(
+        self,
+        mesh: NamedAxes,
+        manual_axes: frozenset[Hashable],
+        check_vma: bool,
+        spec: PartitionSpec,
+    ) -> ShapedArray:
+        """The type of a member's part of such an array, which `spec` splits evenly.
+
+        What is unreduced over an axis, or reduced, is a number of the member's own.
+
+        Example:
+            >>> import numpy as np
+            >>> import morphax as jax
+            >>> from morphax.core import ShapedArray
+            >>> mesh = jax.sharding.AbstractMesh((4,), ("x",))
+            >>> ShapedArray((8, 3), np.float32).shard(mesh, frozenset({"x"}), True, jax.P("x"))
+            ShapedArray(float32[2,3]{V:x})
+        """
+        splits = spec.splits(len(self.shape))
+        shape = [n // mesh.parts(names) for n, names in zip(self.shape, splits, strict=True)]
+        varying = mesh.in_types(spec.all_names) if check_vma else ()
+        vma = self.vma.union(varying)
+        inner, split = mesh.abstract_mesh.with_members(manual_axes), None
+        if self.split is not None and inner.explicit_axes:
+            kept = inner.explicit_axes
+            within = tuple([tuple([n for n in names if n in kept]) for names in self.split.spec])
+            sums = self.split.unreduced.intersection(kept), self.split.reduced.intersection(kept)
+            split = AbstractSharding(inner, within, *sums)
+        return ShapedArray(shape, self.dtype, self.weak_type, vma=vma, sharding=split)
+
+    def unshard(self, mesh: NamedAxes, check_vma: bool, spec: PartitionSpec) -> ShapedArray:
+        """The type of the parts of all members together, which `spec` says how to join.
+
+        Example:
+            >>> import numpy as np
+            >>> import morphax as jax
+            >>> from morphax.core import ShapedArray
+            >>> mesh = jax.sharding.AbstractMesh((4,), ("x",))
+            >>> ShapedArray((2, 3), np.float32).unshard(mesh, True, jax.P("x"))
+            ShapedArray(float32[8,3])
+        """
+        splits, said = spec.splits(len(self.shape)), mesh.explicit_axes
+        shape = [n * mesh.parts(names) for n, names in zip(self.shape, splits, strict=True)]
+        split = None
+        if said:
+            own = self.split
+            within = ((),) * len(shape) if own is None else own.spec
+            joined = tuple(
+                [
+                    (*[n for n in names if n in said], *kept)
+                    for names, kept in zip(splits, within, strict=True)
+                ]
+            )
+            unreduced, reduced = spec.unreduced, spec.reduced
+            if own is not None:
+                unreduced, reduced = unreduced | own.unreduced, reduced | own.reduced
+            split = AbstractSharding(mesh.abstract_mesh, joined, unreduced, reduced)
+        around = self.vma.intersection(mesh.axis_names)
+        vma = self.vma - spec.all_names - around.difference(mesh.in_types(around))
+        return ShapedArray(shape, self.dtype, self.weak_type, vma=vma, sharding=split)
+
     def with_axis(self, axis: int, size: int, along: AbstractSharding | None = None) -> ShapedArray:
         """The aval of several such arrays along a new axis, which is split as a vector `along`."""
         shape, sharding = self.shape, self.split
@@ -325,7 +301,8 @@ class ShapedArray(AbstractValue):
         is_named = not short_dtypes and self.dtype != dtypes.float0
         name = str(self.dtype) if is_named else dtypes.short_name(self.dtype)
         kinds = self.split.mesh.types_text() if mesh_axis_types and self.split is not None else ""
-        return f"{name}[{sizes}]{varying_text(self.vma)}{kinds}"
+        said = axes_text(V=self.vma) if self.split is None else self.split.sums_text(self.vma)
+        return f"{name}[{sizes}]{said}{kinds}"
 
     def __str__(self) -> str:
         return ("~" if self.weak_type else "") + self.str_short(short_dtypes=False)

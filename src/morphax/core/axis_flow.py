@@ -13,9 +13,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, NoReturn, final
 
 from ..util.messages import message
+from .abstract_sharding import AbstractSharding, Split, split_text
 from .aval import ShapedArray
 from .dims import divides
-from .mesh import AbstractMesh, AbstractSharding, Split, split_text
+from .mesh import AbstractMesh
 
 Labels = tuple[int | None, ...]
 
@@ -30,6 +31,8 @@ class AxisFlow(NamedTuple):
         alike: whether operands must be split alike; otherwise an axis that is whole in one follows
             the others.
         changes_mesh: whether results may be on another mesh than operands.
+        contracts: whether operands may differ in which cotangents are still to be summed, for the
+            transpose sums them anyway.
 
     Example:
         >>> from morphax.core import AxisFlow
@@ -40,6 +43,7 @@ class AxisFlow(NamedTuple):
     results: tuple[Labels, ...]
     alike: bool = False
     changes_mesh: bool = False
+    contracts: bool = False
 
 
 def same_axes(

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from .aval import Operand
+from .abstract_value import Operand
 from .trace import Trace
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .abstract_value import Operand
 from .atoms import Var
-from .aval import Operand
 from .high_types import AvalQDD
 from .jaxpr import Jaxpr, joined_effects
 from .references import Cell

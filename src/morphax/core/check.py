@@ -22,8 +22,9 @@ from typing import Any, NoReturn, final
 from .. import dtypes
 from ..errors import JaxprTypeError
 from ..util.messages import described, message
+from .abstract_value import AbstractValue
 from .atoms import Atom, Literal, Var
-from .aval import AbstractValue, ShapedArray
+from .aval import ShapedArray
 from .effects import Effects
 from .jaxpr import Equation, Jaxpr, jaxprs_in_params, joined_effects
 from .primitive import infer, operands_differ

@@ -7,8 +7,8 @@ from typing import Any
 
 from .. import errors
 from ..util.messages import message
+from .abstract_value import Operand
 from .atoms import Var
-from .aval import Operand
 from .captures import is_captured
 from .jaxpr import Jaxpr
 from .trace import Tracer

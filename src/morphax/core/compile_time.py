@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any, final
 
-from .aval import Operand, Param
+from .abstract_value import Operand, Param
 from .primitive import Primitive
 from .trace import Trace, Tracer, current_trace, new_trace, root_trace
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from ..util.memo import memoize
+from .abstract_value import AbstractValue, Operand
 from .atoms import Literal
-from .aval import AbstractValue, Operand
 from .debug_info import DebugInfo, unknown_function
 from .jaxpr import Jaxpr
 from .ref_effects import AccumEffect, WriteEffect, concerns_references

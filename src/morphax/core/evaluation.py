@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..util.messages import described, message
+from .abstract_value import Operand
 from .atoms import Atom, Literal
-from .aval import Operand
 from .jaxpr import Jaxpr
 from .sources import attributed_to
 from .trace import _current, set_name_stack

@@ -13,8 +13,8 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, final
 
+from .abstract_value import Operand
 from .atoms import Atom
-from .aval import Operand
 from .effects import Effects
 from .high_types import AvalQDD, aval_method, aval_property
 from .operand_effects import states_after

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn, final
 
 from ..util.messages import described, message
-from .aval import AbstractValue, Operand
+from .abstract_value import AbstractValue, Operand
 from .values import aval_of, register_value_type
 
 # The state of a value that changes in place: immutable, with an equality.

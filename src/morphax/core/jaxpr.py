@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 from ..util.frames import UserFrame
+from .abstract_value import Param
 from .atoms import Atom, Literal, Var
-from .aval import Param
 from .debug_info import DebugInfo, unknown_function
 from .effects import Effects, no_effects
 from .operand_effects import (

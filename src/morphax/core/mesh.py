@@ -11,13 +11,10 @@ import math
 from collections import OrderedDict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 from typing import NamedTuple, NoReturn, final
 
+from ..config import current as current_config
 from ..util.messages import described, message
-
-Split = tuple[str, ...]
-"""The mesh axes that an axis of an array is split over, the major one first; none if whole."""
 
 
 @final
@@ -62,6 +59,11 @@ class NamedAxes:
     axis_names: tuple[Hashable, ...]
     axis_sizes: tuple[int, ...]
     axis_types: tuple[AxisType, ...]
+
+    @property
+    def abstract_mesh(self) -> AbstractMesh:
+        """The mesh without its devices."""
+        raise TypeError(f"{type(self).__name__} is abstract")
 
     @property
     def shape(self) -> Mapping[Hashable, int]:
@@ -112,6 +114,12 @@ class NamedAxes:
     def are_all_axes_manual(self) -> bool:
         """Whether the program itself splits over all axes."""
         return all([kind is AxisType.Manual for kind in self.axis_types])
+
+    def in_types(self, names: Iterable[Hashable]) -> tuple[Hashable, ...]:
+        """Those of some axes that types name: all, or those of more than one device."""
+        if not current_config().remove_size_one_mesh_axis_from_type:
+            return tuple(names)
+        return tuple([name for name in names if self.parts((name,)) > 1])
 
     def parts(self, split: Sequence[Hashable]) -> int:
         """Into how many parts an axis of an array is cut that is split so."""
@@ -240,6 +248,10 @@ class AbstractMesh(NamedAxes):
         each = zip(self.axis_names, self.axis_types, strict=True)
         return replace(self, axis_types=tuple([name_to_type.get(n, kind) for n, kind in each]))
 
+    def with_members(self, manual_axes: Iterable[Hashable]) -> AbstractMesh:
+        """The mesh as members along these axes see it."""
+        return self.update_axis_types(dict.fromkeys(manual_axes, AxisType.Manual))
+
     def __repr__(self) -> str:
         device = f", {self.abstract_device}" if self.abstract_device is not None else ""
         return f"AbstractMesh({self._axes_text()}{device})"
@@ -308,73 +320,3 @@ def _not_kinds(where: str, given: object) -> TypeError:
             fix="Pass AxisType.Auto or AxisType.Explicit for each axis.",
         )
     )
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class AbstractSharding:
-    """How an array is split over the axes of a mesh of which types speak, the explicit ones.
-
-    Args:
-        mesh: the mesh.
-        spec: for each axis of the array, the explicit axes of the mesh that it is split over.
-
-    Raises:
-        ValueError: if `spec` names another axis, or one axis twice.
-
-    Example:
-        >>> import numpy as np
-        >>> from morphax.core import AbstractMesh, AbstractSharding, AxisType, ShapedArray
-        >>> mesh = AbstractMesh((2, 2), ("x", "y"), AxisType.Explicit)
-        >>> ShapedArray((8, 3), np.float32, sharding=AbstractSharding(mesh, (("x", "y"), ())))
-        ShapedArray(float32[8@(x,y),3])
-    """
-
-    mesh: AbstractMesh
-    spec: tuple[Split, ...]
-
-    def __post_init__(self) -> None:
-        names = list(chain.from_iterable(self.spec))
-        if len(set(names)) < len(names) or not set(names) <= set(self.mesh.explicit_axes):
-            raise ValueError(
-                message(
-                    "AbstractSharding, argument spec",
-                    given=f"{self.spec}",
-                    expected=f"explicit axes of the mesh, each at most once, for {self.mesh}",
-                    fix="Split at most one axis of an array over each axis of the mesh.",
-                )
-            )
-
-    def with_axis(self, axis: int, along: AbstractSharding | None) -> AbstractSharding:
-        """The sharding of an array with one more axis, split as a vector `along`, else whole.
-
-        Of the axes that split the vector those count that are explicit in this mesh.
-        """
-        new: tuple[Split, ...] = ((),) if along is None else along.spec
-        if along is not None and along.mesh != self.mesh:
-            new = (tuple([name for name in new[0] if name in self.mesh.explicit_axes]),)
-        return AbstractSharding(self.mesh, (*self.spec[:axis], *new, *self.spec[axis:]))
-
-    def without_axis(self, axis: int) -> AbstractSharding:
-        """The sharding of a member of the array along an axis."""
-        return AbstractSharding(self.mesh, (*self.spec[:axis], *self.spec[axis + 1 :]))
-
-    def permuted(self, order: Sequence[int]) -> AbstractSharding:
-        """The sharding of the array with its axes in another order."""
-        return AbstractSharding(self.mesh, tuple([self.spec[i] for i in order]))
-
-    def along(self, axis: int) -> AbstractSharding:
-        """How an axis is split, as the sharding of a vector."""
-        return AbstractSharding(self.mesh, (self.spec[axis],))
-
-
-def split_text(split: Split) -> str:
-    """As in printed avals: ``@x``, ``@(x,y)``, nothing for an axis that is whole."""
-    names = ",".join(split)
-    return "" if not split else f"@{names}" if len(split) == 1 else f"@({names})"
-
-
-def varying_text(names: frozenset[Hashable]) -> str:
-    """As in printed avals: ``{V:x}``, ``{V:(x,y)}``, nothing for what is the same for all."""
-    listed = ",".join(sorted(map(str, names)))
-    return "" if not names else f"{{V:{listed}}}" if len(names) == 1 else f"{{V:({listed})}}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator
+from itertools import chain
 from typing import Any, Final, final, overload
 
 from ..util.messages import described, message
@@ -71,6 +72,21 @@ class PartitionSpec:
     def partitions(self) -> tuple[Entry, ...]:
         """What is said of each axis, from the first on."""
         return self._partitions
+
+    @property
+    def names(self) -> frozenset[Hashable]:
+        """The axes of the mesh that axes of the array are split over."""
+        return frozenset(chain.from_iterable(map(names_of, self._partitions)))
+
+    @property
+    def all_names(self) -> frozenset[Hashable]:
+        """All axes of the mesh that are named."""
+        return self.names | self.unreduced | self.reduced
+
+    def splits(self, ndim: int) -> tuple[tuple[Hashable, ...], ...]:
+        """For each of `ndim` axes of the array, the axes of the mesh that it is split over."""
+        named = tuple(map(names_of, self._partitions))
+        return (*named, *[()] * (ndim - len(named)))
 
     def update(
         self,
@@ -170,6 +186,13 @@ def _rebuild(
     partitions: tuple[Entry, ...], unreduced: frozenset[Hashable], reduced: frozenset[Hashable]
 ) -> PartitionSpec:
     return PartitionSpec(*partitions, unreduced=unreduced, reduced=reduced)
+
+
+def names_of(entry: Entry) -> tuple[Hashable, ...]:
+    """The axes of the mesh that an entry names."""
+    if entry is None or entry is _unconstrained:
+        return ()
+    return entry if isinstance(entry, tuple) else (entry,)
 
 
 def _canonical(entry: Entry) -> Entry:

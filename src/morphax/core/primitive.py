@@ -67,17 +67,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Protocol, Self, final
+from functools import partial
+from typing import Any, ClassVar, Final, Self, final
 from weakref import WeakSet
 
 from ..util.memo import MemoTable, missing
 from ..util.messages import message
 from ..util.parameter_keys import params_key
-from .aval import AbstractValue, Operand, Param, ShapedArray
+from .abstract_sharding import AbstractSharding
+from .abstract_value import AbstractValue, Operand, Param
+from .aval import ShapedArray
 from .axis_flow import AxisFlow, split_on_mesh
 from .effects import Effects, no_effects
 from .jaxpr import jaxprs_in_params
-from .mesh import AbstractSharding
+from .missing_rules import Rule, not_linear, undeclared
+from .pending_sums import Groups, PendingSums, have_sums
 from .trace import _current
 
 
@@ -97,84 +101,6 @@ class BatchAxes:
     name: Any = None
     sharding: AbstractSharding | None = None
     spmd_names: tuple[Hashable, ...] = ()
-
-
-class Rule(Protocol):
-    """What interpreters call: arguments as the table above says, parameters by keyword."""
-
-    def __call__(self, *args: Any, **params: Param) -> Any: ...
-
-
-# Who calls a rule, in the words of users.
-_ASKED_BY = {
-    "abstract_eval": "tracing",
-    "evaluate": "eager evaluation",
-    "lower": "compilation",
-    "jvp": "differentiation",
-    "transpose": "transposition (reverse-mode differentiation)",
-    "batch": "batching (vmap)",
-    "discharge": "use of references",
-    "collect": "communication over a mapped axis",
-}
-
-
-@final
-class NoRule:
-    """A rule that does not exist; `reason` is None if nobody has declared that it cannot.
-
-    For primitives without a class of their own, `fix` tells how the rule is set, and `error` is
-    what their users expect.
-    """
-
-    def __init__(
-        self,
-        kind: str,
-        reason: str | None,
-        fix: str | None = None,
-        error: type[Exception] = TypeError,
-    ) -> None:
-        self.kind = kind
-        self.reason = reason
-        self.fix = fix
-        self.error = error
-
-    def __get__(self, instance: object, owner: type) -> Rule:
-        name = getattr(owner if instance is None else instance, "name", owner.__name__)
-        fix = self.fix or f"Define the method `{self.kind}` of the class {owner.__name__}."
-        if self.reason is not None:
-            fix = f"Write the program without {name} here: {self.reason}."
-
-        def refuse(*args: object, **params: Param) -> Any:
-            raise self.error(
-                message(
-                    f"{_ASKED_BY[self.kind]} of {name}",
-                    given=f"a program that applies {name}",
-                    expected=f"primitives that have the rule `{self.kind}`",
-                    fix=fix,
-                )
-            )
-
-        return refuse
-
-
-def not_differentiable(reason: str) -> Any:
-    """Declare that there is no derivative rule, for `reason`."""
-    return NoRule("jvp", reason)
-
-
-def not_linear(reason: str = "the operation is not linear in any operand") -> Any:
-    """Declare that there is no transpose rule, for `reason`."""
-    return NoRule("transpose", reason)
-
-
-def not_batchable(reason: str) -> Any:
-    """Declare that there is no batching rule, for `reason`."""
-    return NoRule("batch", reason)
-
-
-def undeclared(kind: str) -> Any:
-    """The state of a rule that nobody has written."""
-    return NoRule(kind, None)
 
 
 _known: WeakSet[Primitive] = WeakSet()
@@ -214,6 +140,8 @@ class Primitive:
     reads: ClassVar[str | None] = None
     # Whether result i is of operand i alone, so that operands may vary over different mesh axes.
     separate: ClassVar[bool] = False
+    # Sets of operands in which it is linear, those of a set together, if not in all or none.
+    linear_in: ClassVar[Groups | None] = None
 
     abstract_eval: Rule = undeclared("abstract_eval")
     evaluate: Rule = undeclared("evaluate")
@@ -230,6 +158,7 @@ class Primitive:
     axis_flow: Callable[..., AxisFlow] | None = None
     linearize: Callable[..., Any] | None = None
     partition: Callable[..., Any] | None = None
+    partial_eval: Callable[..., Any] | None = None
     process_jvp: Callable[..., Any] | None = None
     process_linearize: Callable[..., Any] | None = None
     process_batch: Callable[..., Any] | None = None
@@ -259,6 +188,11 @@ class Primitive:
     def varies_over(self, names: frozenset[Hashable], **params: Param) -> frozenset[Hashable]:
         """The mesh axes that results vary over, if operands vary over `names`."""
         return names
+
+    def additive(self, *avals: AbstractValue, **params: Param) -> Groups:
+        """Sets of operands in which it is linear, those of a set together."""
+        everything = [range(len(avals))] if self.linear or self.separate else []
+        return everything if self.linear_in is None else self.linear_in
 
     def runs_on(self, **params: Param) -> Sequence[Any]:
         """Shardings over the devices on which an equation says that its program runs."""
@@ -341,7 +275,7 @@ def _infer(
     primitive: Primitive, params: dict[str, Param], avals: tuple[AbstractValue, ...]
 ) -> Inferred:
     is_on_mesh = any([aval.is_on_mesh for aval in avals])
-    derives = is_on_mesh and not _types_itself(primitive, params)
+    derives = is_on_mesh and not types_itself(primitive, params)
     if derives and not primitive.separate and _vary_differently(avals):
         return operands_differ, no_effects
     if any([aval.is_high for aval in avals]) and not primitive.takes_high_types:
@@ -360,7 +294,7 @@ def _high_operands(primitive: Primitive, avals: tuple[AbstractValue, ...]) -> st
     )
 
 
-def _types_itself(primitive: Primitive, params: dict[str, Param]) -> bool:
+def types_itself(primitive: Primitive, params: dict[str, Param]) -> bool:
     """Whether its rules say how results are on a mesh, as a program has it from its own rules."""
     if primitive.typed_on_mesh or primitive.axis_flow is not None:
         return primitive.typed_on_mesh
@@ -391,7 +325,19 @@ def _on_mesh(
     if all([getattr(aval, "split", None) is None for aval in avals]):
         return results
     flow = None if primitive.axis_flow is None else primitive.axis_flow(*avals, **params)
-    return split_on_mesh(primitive.name, flow, avals, results)
+    results = split_on_mesh(primitive.name, flow, avals, results)
+    if not have_sums(avals) or (flow is not None and flow.changes_mesh):
+        return results
+    contracts = flow is not None and flow.contracts
+
+    def with_sums(operands: tuple[Any, ...], own: tuple[Any, ...]) -> tuple[Any, ...]:
+        groups = partial(primitive.additive, *operands, **params)
+        return PendingSums(primitive.name, operands, groups, contracts).of_results(own)
+
+    if primitive.separate:
+        each = zip(avals, results, strict=True)
+        return tuple([with_sums((aval,), (r,))[0] for aval, r in each])
+    return with_sums(avals, results)
 
 
 _inferred: MemoTable[Inferred] = MemoTable()

@@ -10,15 +10,18 @@ While a program is *discharged* (see `core.discharge`), and in eager mode, each 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any, final
 from weakref import WeakValueDictionary
 
 from ..util.messages import message
-from .aval import AbstractValue, Operand, ShapedArray
+from .abstract_sharding import AbstractSharding
+from .abstract_value import AbstractValue, Operand
+from .aval import ShapedArray
 from .dims import Dim, Shape
 from .manual_axis_type import ManualAxisType
-from .mesh import AbstractSharding
+from .mesh import NamedAxes
+from .partition_spec import PartitionSpec
 from .trace import Tracer, current_trace
 
 
@@ -117,6 +120,17 @@ class AbstractRef(AbstractValue):
     def vma(self) -> frozenset[Any]:
         """The manual mesh axes over which the array varies."""
         return self.inner_aval.vma
+
+    def shard(
+        self,
+        mesh: NamedAxes,
+        manual_axes: frozenset[Hashable],
+        check_vma: bool,
+        spec: PartitionSpec,
+    ) -> AbstractRef:
+        """The type of a member's reference to its part."""
+        part = self.inner_aval.shard(mesh, manual_axes, check_vma, spec)
+        return AbstractRef(part, self.memory_space, self.kind)
 
     @property
     def manual_axis_type(self) -> ManualAxisType:

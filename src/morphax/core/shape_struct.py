@@ -8,7 +8,7 @@ from typing import Any, final
 
 from .. import dtypes
 from ..util.messages import described, message
-from .aval import AbstractValue
+from .abstract_value import AbstractValue
 from .layout import Format
 from .manual_axis_type import ManualAxisType
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..config import current as current_config
 from ..util.frames import UserFrame
+from .abstract_value import AbstractValue, Operand, Param
 from .atoms import Atom, Literal, Var
-from .aval import AbstractValue, Operand, Param
 from .captures import captures_as_operands
 from .check import check_jaxpr
 from .closing import close, close_open

@@ -13,7 +13,7 @@ from typing import Any, TypeGuard, final
 
 import numpy as np
 
-from .aval import AbstractValue, HasAval, Operand
+from .abstract_value import AbstractValue, HasAval, Operand
 from .trace import current_trace
 from .values import aval_of
 

@@ -6,8 +6,9 @@ from typing import Any, NoReturn, final
 
 from .. import dtypes
 from ..util.messages import message
-from .aval import AbstractValue, ShapedArray
-from .mesh import AbstractSharding
+from .abstract_sharding import AbstractSharding
+from .abstract_value import AbstractValue
+from .aval import ShapedArray
 
 
 @final

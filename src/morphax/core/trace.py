@@ -29,8 +29,8 @@ from ..config import current as current_config
 from ..util.contexts import replaced_attribute
 from ..util.frames import NOWHERE, UserFrame
 from ..util.messages import message
+from .abstract_value import AbstractValue, HasAval, Operand, Param
 from .atoms import Atom, Literal
-from .aval import AbstractValue, HasAval, Operand, Param
 from .jaxpr import Jaxpr
 from .leaks import check_leaks
 
@@ -194,8 +194,11 @@ class Tracer(HasAval):
     `morphax.numpy`.
     """
 
-    __slots__ = ("_trace", "aval")
+    # Libraries remember values as long as these live.
+    __slots__ = ("__weakref__", "_trace", "aval")
     __array_priority__ = 1000
+    # A symbolic size has a method of this name; that a tracer is none can be read here.
+    dimension_as_value: ClassVar[None] = None
     __hash__ = None  # type: ignore[assignment]
 
     _trace: Trace

@@ -16,7 +16,8 @@ from .. import dtypes
 from ..config import current as current_config
 from ..util.memo import ResultTable
 from ..util.messages import described, message
-from .aval import AbstractValue, DType, Operand, ShapedArray
+from .abstract_value import AbstractValue, DType, Operand
+from .aval import ShapedArray
 from .dims import SymbolicDim
 
 _aval_by_type: dict[type, Callable[[Any], Any]] = {}

@@ -13,7 +13,8 @@ from typing import Any
 
 from ..config import current as current_config
 from ..util.messages import message
-from .aval import Operand, ShapedArray
+from .abstract_value import Operand
+from .aval import ShapedArray
 from .values import aval_of
 
 Cast = Callable[[Any, frozenset[Hashable]], Any]

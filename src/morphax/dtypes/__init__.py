@@ -31,6 +31,7 @@ from .convert import (
 from .extended import ExtendedDType, KeyType, extended, may_convert, prng_key
 from .kinds import issubdtype, scalar_type_of
 from .operands import check_numeric, entry, promote_types, requested, result_type
+from .primal_tangent import PrimalTangentDType, primal_tangent_dtype
 from .promotion import (
     FIX_KEYS,
     Entry,
@@ -49,6 +50,7 @@ __all__ = [
     "ExtendedDType",
     "KeyPromotionError",
     "KeyType",
+    "PrimalTangentDType",
     "TypePromotionError",
     "bfloat16",
     "canonicalize",
@@ -64,6 +66,7 @@ __all__ = [
     "issubdtype",
     "itemsize_bits",
     "may_convert",
+    "primal_tangent_dtype",
     "prng_key",
     "promote",
     "promote_types",

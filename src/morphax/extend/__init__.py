@@ -12,6 +12,7 @@ from . import core as core
 
 if _TYPE_CHECKING:
     from . import backend as backend
+    from . import ifrt_programs as ifrt_programs
     from . import linear_util as linear_util
     from . import lowering as lowering
     from . import mlir as mlir
@@ -20,6 +21,6 @@ if _TYPE_CHECKING:
 
 __getattr__, __dir__ = _on_demand(
     __name__,
-    ("backend", "linear_util", "lowering", "mlir", "random", "source_info_util"),
+    ("backend", "ifrt_programs", "linear_util", "lowering", "mlir", "random", "source_info_util"),
     {},
 )

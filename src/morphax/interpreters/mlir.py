@@ -26,8 +26,11 @@ from ..engines.xla import mlir_context
 from ..engines.xla.mlir_parameters import DEVICE_TO_DEVICE_TYPE as DEVICE_TO_DEVICE_TYPE
 from ..engines.xla.mlir_parameters import RECV_FROM_HOST_TYPE as RECV_FROM_HOST_TYPE
 from ..engines.xla.mlir_parameters import SEND_TO_HOST_TYPE as SEND_TO_HOST_TYPE
+from ..engines.xla.mlir_parameters import AxisContext as AxisContext
 from ..engines.xla.mlir_parameters import LoweringParameters as LoweringParameters
+from ..engines.xla.mlir_parameters import ShapePolyLoweringState as ShapePolyLoweringState
 from ..engines.xla.mlir_parameters import ShardingContext as ShardingContext
+from ..engines.xla.mlir_parameters import SPMDAxisContext as SPMDAxisContext
 from ..engines.xla.mlir_rules import LoweringRules, RegisteredRule, call_text, flat_values
 from ..engines.xla.mlir_tokens import TokenSet as TokenSet
 from ..engines.xla.rule_context import LoweringRuleContext as LoweringRuleContext

@@ -8,11 +8,13 @@ values that return a sequence of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, final
 
 from ..core import (
     AbstractValue,
     DebugInfo,
+    Equation,
     Jaxpr,
     Tracer,
     aval_of,
@@ -25,6 +27,7 @@ from ..core import (
 from ..core import StagingTracer as DynamicJaxprTracer
 from ..core import StagingTracer as JaxprTracer
 from ..core.dce import dce_call, eliminate_dead_code, without_dead_code
+from ..core.partition import Demand, Partition
 from ..transforms.linearize import PartialTrace
 from ..util.messages import message
 from .rule_table import RuleTable
@@ -34,11 +37,13 @@ __all__ = [
     "JaxprTracer",
     "PartialVal",
     "Val",
+    "custom_partial_eval_rules",
     "dce_jaxpr",
     "dce_jaxpr_call_rule",
     "dce_jaxpr_closed_call_rule",
     "dce_jaxpr_consts",
     "dce_rules",
+    "partial_eval_jaxpr_custom_rules",
     "trace_to_jaxpr_dynamic",
     "trace_to_jaxpr_nounits",
 ]
@@ -48,6 +53,44 @@ Val = Any
 dce_rules = RuleTable("dce", lambda rule: {"dce": rule, "partition": without_dead_code})
 """Rules of dead code elimination: which results of an equation are used, the equation → which of
 its operands are used, and the equation without what nothing uses, `None` if nothing is left."""
+
+partial_eval_jaxpr_custom_rules = RuleTable(
+    "partial_eval_custom",
+    lambda rule: {"partial_eval_custom": rule, "partition": partial(_divided, rule)},
+    has=lambda primitive: "partial_eval_custom" in vars(primitive),
+)
+"""Rules that divide an equation between two passes: what may be saved, which operands are unknown,
+which are at hand in the second pass, the equation → the equation of the first pass, that of the
+second (`None` for none), which results are unknown, which are at hand in the second pass, and the
+variables that the first one leaves for it."""
+
+custom_partial_eval_rules = RuleTable("partial_eval")
+"""Rules of primitives for `trace_to_jaxpr_nounits`: the trace, operands of which some are unknown,
+the parameters → the results.  `trace.default_process_primitive(primitive, operands, params)` stages
+the equation; what is computed from known operands is known."""
+
+
+def _divided(rule: Any, eqn: Equation, demand: Demand) -> Partition:
+    """What two passes do of an equation, by a rule of the table; dead code is not its business."""
+    if not demand.unknown and not any(demand.live_second):
+        return without_dead_code(eqn, demand)
+    unknown = list(demand.unknown) or [False] * len(eqn.invars)
+    first, second, unknown_out, _, saved = rule(
+        _saveable(demand, eqn), unknown, [True] * len(eqn.invars), eqn
+    )
+    if demand.unknown:
+        return Partition(() if first is None or all(unknown_out) else (first,), (eqn,))
+    runs = first is not None and (bool(eqn.effects) or any(demand.live) or bool(saved))
+    again = second is not None and any(demand.live_second)
+    return Partition((first,) if runs else (), (second,) if again else (), tuple(saved))
+
+
+def _saveable(demand: Demand, eqn: Equation) -> Any:
+    def saveable(primitive: Any, *avals: Any, **params: Any) -> bool:
+        return demand.saves is not None and bool(demand.saves(eqn))
+
+    return saveable
+
 
 dce_jaxpr_call_rule = dce_jaxpr_closed_call_rule = dce_call
 

@@ -159,10 +159,6 @@ from .elementwise.special import erfc as erfc
 from .elementwise.special import erfc_p as erfc_p
 from .elementwise.special import lgamma as lgamma
 from .elementwise.special import lgamma_p as lgamma_p
-from .elementwise.special import polygamma as polygamma
-from .elementwise.special import polygamma_p as polygamma_p
-from .elementwise.special import zeta as zeta
-from .elementwise.special import zeta_p as zeta_p
 from .elementwise.trigonometric import acos as acos
 from .elementwise.trigonometric import acos_p as acos_p
 from .elementwise.trigonometric import asin as asin
@@ -177,6 +173,10 @@ from .elementwise.trigonometric import sin as sin
 from .elementwise.trigonometric import sin_p as sin_p
 from .elementwise.trigonometric import tan as tan
 from .elementwise.trigonometric import tan_p as tan_p
+from .elementwise.zeta import polygamma as polygamma
+from .elementwise.zeta import polygamma_p as polygamma_p
+from .elementwise.zeta import zeta as zeta
+from .elementwise.zeta import zeta_p as zeta_p
 from .ground.accuracy import AccuracyMode as AccuracyMode
 from .ground.accuracy import Tolerance as Tolerance
 from .ground.dimension_numbers import GatherDimensionNumbers as GatherDimensionNumbers

@@ -66,7 +66,6 @@ from .cumulative import nancumsum as nancumsum
 from .differences import diff as diff
 from .differences import ediff1d as ediff1d
 from .differences import gradient as gradient
-from .differences import trapezoid as trapezoid
 from .differences import unwrap as unwrap
 from .einsum import einsum as einsum
 from .einsum import einsum_path as einsum_path
@@ -422,6 +421,7 @@ if _TYPE_CHECKING:
     from ..numpy.sets import unique_inverse as unique_inverse
     from ..numpy.sets import unique_values as unique_values
     from ..numpy.sine_cardinal import sinc as sinc
+    from ..numpy.trapezoidal_rule import trapezoid as trapezoid
     from ..numpy.windows import bartlett as bartlett
     from ..numpy.windows import blackman as blackman
     from ..numpy.windows import hamming as hamming
@@ -496,6 +496,7 @@ __getattr__, __dir__ = _on_demand(
             "unique_values",
         ),
         "..numpy.sine_cardinal": ("sinc",),
+        "..numpy.trapezoidal_rule": ("trapezoid",),
         "..numpy.windows": ("bartlett", "blackman", "hamming", "hanning", "kaiser"),
     },
 )

@@ -280,7 +280,7 @@ def _integer_power_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
     return np.power(*[v.astype(dtype).view(working) for v in (x, y)]).view(dtype)
 
 
-@replayed(2, in_place_of_loops=_integer_power_of_numpy)
+@replayed(2, by_numpy=_integer_power_of_numpy)
 def _integer_power(x: Any, y: Any) -> Any:
     """Integers raised to integers by repeated squaring; truth values are 0 and 1."""
     dtype = _INT32 if _is_bool(x) else aval_of(x).dtype
@@ -382,7 +382,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
         Array([ 5., inf], dtype=float32)
     """
     x, y = map(lax.abs, _real("hypot", promoted_inexact("hypot", x1, x2)))
-    is_weak = x.aval.weak_type and not x.aval.shape
+    is_weak = x.aval.weak_type and not (x.aval.shape or y.aval.shape)
     x, y = _unless_infinite(x, y), _unless_infinite(y, x)
     # Either case is the function itself, where x = y too; max and min have no second derivative.
     first = lax.ge(x, y)

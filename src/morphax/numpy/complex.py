@@ -50,6 +50,9 @@ def angle(z: Any, deg: bool = False) -> Any:
         Array([ 90., 180.], dtype=float32)
     """
     z = _floating("angle", z)
+    if not is_complex(z):
+        # Its zero part has the dtype for good.
+        z = convert(z, z.aval.dtype)
     result = lax.atan2(imag(z), real(z))
     return lax.mul(result, constant(result, 180 / np.pi)) if deg else result
 

@@ -19,12 +19,11 @@ from .cumulative import cumsum
 from .joining import concatenate
 from .logic import equal, logical_or, not_equal
 from .operands import as_array, inexact_type
-from .reductions import sum as sum_
 from .selection import where
-from .shaping import broadcast_to, moveaxis, ravel, reshape
+from .shaping import broadcast_to, ravel, reshape
 
 
-def _cut(x: Any, axis: int, start: int, stop: int | None) -> Any:
+def cut(x: Any, axis: int, start: int, stop: int | None) -> Any:
     """``x[start:stop]`` along an axis."""
     size = aval_of(x).shape[axis]
     if type(size) is SymbolicDim:
@@ -59,7 +58,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = 
     a = concatenate(parts, axis) if len(parts) > 1 else a
     step = not_equal if a.aval.dtype == np.bool_ else subtract
     for _ in range(n):
-        a = step(_cut(a, axis, 1, None), _cut(a, axis, 0, -1))
+        a = step(cut(a, axis, 1, None), cut(a, axis, 0, -1))
     return a
 
 
@@ -127,45 +126,20 @@ def _slopes(f: Any, spacing: Any, axis: int) -> Any:
     spacing = as_array("gradient", spacing)
     steps = diff(f, axis=axis)
     if spacing.aval.ndim == 0:
-        inside = divide(
-            subtract(_cut(f, axis, 2, None), _cut(f, axis, 0, -2)), multiply(2, spacing)
-        )
+        inside = divide(subtract(cut(f, axis, 2, None), cut(f, axis, 0, -2)), multiply(2, spacing))
         outside = divide(steps, spacing)
     else:
         h = diff(spacing)
         h = reshape(h, [-1 if i == axis else 1 for i in range(f.aval.ndim)])
         outside = divide(steps, h)
-        before, after = _cut(h, axis, 0, -1), _cut(h, axis, 1, None)
+        before, after = cut(h, axis, 0, -1), cut(h, axis, 1, None)
         # The slope of the parabola through three samples.
-        weighted = multiply(_cut(outside, axis, 0, -1), after) + multiply(
-            _cut(outside, axis, 1, None), before
+        weighted = multiply(cut(outside, axis, 0, -1), after) + multiply(
+            cut(outside, axis, 1, None), before
         )
         inside = divide(weighted, before + after)
-    ends = _cut(outside, axis, 0, 1), _cut(outside, axis, -1, None)
+    ends = cut(outside, axis, 0, 1), cut(outside, axis, -1, None)
     return concatenate([ends[0], inside, ends[1]], axis)
-
-
-@replayed(2)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
-    """The integral along an axis by the trapezoidal rule.
-
-    Args:
-        y: samples.
-        x: their coordinates, a vector or an array like `y`.
-        dx: their distance, if there is no `x`.
-        axis: axis to integrate along.
-    """
-    given = [as_array("trapezoid", v) for v in ((y,) if x is None else (y, x))]
-    dtype, weak = inexact_type("trapezoid", *given)
-    y, *coordinates = (convert(v, dtype, weak) for v in given)
-    for x in coordinates:
-        dx = moveaxis(
-            diff(x, axis=axis if x.aval.ndim > 1 else -1), axis if x.aval.ndim > 1 else -1, -1
-        )
-    y = moveaxis(y, axis, -1)
-    last = y.aval.ndim - 1
-    pairs = lax.add(_cut(y, last, 1, None), _cut(y, last, 0, -1))
-    return multiply(0.5, sum_(multiply(dx, pairs), -1))
 
 
 @replayed(1)
@@ -192,5 +166,5 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * np.pi)
     limit = divide(period, 2) if discont is None else discont
     small = logical_or(abs(steps) < limit, steps != steps)
     change = where(small, 0, subtract(wrapped, steps))
-    rest = _cut(p, axis, 1, None) + cumsum(change, axis, aval_of(change).dtype)
-    return concatenate([_cut(p, axis, 0, 1), rest], axis)
+    rest = cut(p, axis, 1, None) + cumsum(change, axis, aval_of(change).dtype)
+    return concatenate([cut(p, axis, 0, 1), rest], axis)

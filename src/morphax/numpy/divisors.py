@@ -26,7 +26,7 @@ def _lcm_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
     return np.lcm(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
 
 
-@replayed(2, in_place_of_loops=_gcd_of_numpy)
+@replayed(2, by_numpy=_gcd_of_numpy)
 def gcd(x1: Any, x2: Any) -> Any:
     """The greatest common divisor of integers, element by element.
 
@@ -47,7 +47,7 @@ def gcd(x1: Any, x2: Any) -> Any:
     return _gcd(*_integers("gcd", x1, x2))
 
 
-@replayed(2, in_place_of_loops=_lcm_of_numpy)
+@replayed(2, by_numpy=_lcm_of_numpy)
 def lcm(x1: Any, x2: Any) -> Any:
     """The least common multiple of integers, element by element; 0 where one is 0.
 

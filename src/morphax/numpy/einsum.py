@@ -16,7 +16,6 @@ from ..core import aval_of
 from ..lax.contraction.precision import canonical_precision
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer, members
-from ..lax.shape.resharding import split_as
 from ..util.memo import memoize
 from ..util.messages import message
 from .contraction import (
@@ -29,6 +28,7 @@ from .contraction import (
     prepare,
 )
 from .operands import as_array, check_no_out, of_one_dtype
+from .partial_products import product_as
 
 
 @final
@@ -81,17 +81,18 @@ def einsum(
         Array([[ 5., 14.],
                [14., 50.]], dtype=float32)
     """
+    text, given = _as_text(subscripts, operands)
     if out_sharding is not None:
         summed = partial(
             einsum,
+            text,
             out=out,
             optimize=optimize,
             precision=precision,
             preferred_element_type=preferred_element_type,
         )
-        return split_as("jnp.einsum", out_sharding, summed, subscripts, *operands)
+        return product_as("jnp.einsum", out_sharding, summed, *given)
     check_no_out("einsum", out)
-    text, given = _as_text(subscripts, operands)
     arrays = of_one_dtype("einsum", *given)
     result_dtype = arrays[0].aval.dtype
     if preferred_element_type is not None:
@@ -108,6 +109,37 @@ def einsum(
     if plan.permutation is not None:
         result = lax.transpose(result, plan.permutation)
     return convert(result, result_dtype, aval_of(result).weak_type)
+
+
+def einsum_by_steps(
+    operands: Sequence[Any],
+    contractions: Sequence[tuple[Any, ...]],
+    precision: Any,
+    preferred_element_type: Any,
+    _dot_general: Callable[..., Any] = lax.dot_general,
+) -> Any:
+    """An einsum whose order is known: what ``opt_einsum.contract_path(einsum_call=True)`` gives.
+
+    Args:
+        operands: arrays.
+        contractions: of each step, which of the operands it takes away, the names that it sums
+            over, and its subscripts; the product goes to the end.
+        precision, preferred_element_type, _dot_general: as for `einsum`.
+    """
+    arrays = list(operands)
+    for taken, _, subscripts, *_ in contractions:
+        given = [arrays[i] for i in taken]
+        arrays = [x for i, x in enumerate(arrays) if i not in taken]
+        arrays.append(
+            einsum(
+                subscripts,
+                *given,
+                precision=precision,
+                preferred_element_type=preferred_element_type,
+                _dot_general=_dot_general,
+            )
+        )
+    return arrays[0]
 
 
 def einsum_path(subscripts: Any, /, *operands: Any, optimize: Any = "auto") -> tuple[Any, Any]:

@@ -338,10 +338,23 @@ def _rolled(a: Any, amount: Any, axis: int, size: int) -> Any:
         cut = -int(amount) % size
         parts = [lax.slice_in_dim(a, cut, size, axis=axis), lax.slice_in_dim(a, 0, cut, axis=axis)]
         return lax.concatenate(parts, axis) if cut else a
+    if type(size) is int:
+        return lax.dynamic_slice_in_dim(
+            lax.concatenate([a, a], axis), _start_of_rolled(amount, size), size, axis
+        )
     count = size_value(size, np.dtype(np.int32))
     places = lax.sub(lax.iota(np.int32, size), lax.convert_element_type(amount, np.int32))
     wrapped = lax.rem(lax.add(lax.rem(places, count), count), count)
     return getitem(a, (slice(None),) * axis + (wrapped,))
+
+
+def _start_of_rolled(amount: Any, size: int) -> Any:
+    """Where an array that is shifted begins in two copies of it, one after the other."""
+    if dtypes.itemsize_bits(aval_of(amount).dtype) < 32:
+        amount = lax.convert_element_type(amount, np.int32)
+    dtype = aval_of(amount).dtype
+    rest = lax.convert_element_type(lax.rem(amount, dtype.type(size)), np.int32)
+    return lax.select(lax.gt(rest, np.int32(0)), lax.sub(np.int32(size), rest), lax.neg(rest))
 
 
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> list[Any]:

@@ -22,7 +22,7 @@ from .creation import placed
 from .operands import as_array
 from .searching import nonzero
 from .selection import diagonal, where
-from .shaping import ravel, reshape
+from .shaping import ravel
 
 
 def _compared(compare: Callable[[Any, Any], Any], rows: int, columns: int, k: int) -> Any:
@@ -106,7 +106,15 @@ def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int, offs
     return choose(_compared(lax.ge, rows, columns, diagonal_number), m)
 
 
-@replayed(1)
+def _diag_of_numpy(dtype: Any, v: Any) -> Any:
+    if v.ndim == 2:
+        return np.diagonal(v).copy()
+    matrix = np.zeros((v.size, v.size), dtype)
+    matrix.ravel()[:: v.size + 1] = v
+    return matrix
+
+
+@replayed(1, by_numpy=_diag_of_numpy)
 def diag(v: Any, k: int = 0) -> Any:
     """A matrix with the vector `v` on its `k`-th diagonal; of a matrix, that diagonal."""
     v, k = as_array("diag", v), integer("jnp.diag, argument k", k)
@@ -125,11 +133,10 @@ def diag(v: Any, k: int = 0) -> Any:
     n = count + abs(k)
     if not count:
         return lax.full((n, n), 0, v.aval.dtype)
-    # In the flattened matrix, elements of a diagonal are n + 1 apart.
-    before = k if k >= 0 else -k * n
-    after = n * n - before - (count - 1) * (n + 1) - 1
     zero = lax.full_like(v, 0, shape=())
-    return reshape(lax.pad(v, zero, [(before, after, n)]), (n, n))
+    rows = lax.pad(v, zero, [(max(-k, 0), max(k, 0), 0)]) if k else v
+    spread = lax.broadcast_in_dim(rows, (n, n), (0,))
+    return where(_compared(lax.eq, n, n, k), spread, zero)
 
 
 @replayed(1)

@@ -12,9 +12,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from ..array import Array, public
-from ..core import Tracer, carriers, current_trace, hide_frames, is_value, root_trace
+from ..core import ShapedArray, Tracer, carriers, current_trace, hide_frames, is_value, root_trace
 from ..core.dims import value_operators
+from ..core.high_types import aval_method
 from ..lax.shape.joining import unstack
+from ..lax.shape.shape_operations import broadcast
 from ..lax.shape.slicing import index_in_dim, slice_in_dim
 from ..util.messages import message
 from . import (
@@ -154,6 +156,11 @@ def _iterate_eagerly(x: Any) -> Iterator[Any]:
         yield from unstack(x if stop - start == size else slice_in_dim(x, start, stop))
 
 
+def _copied(self: Any, memo: Any = None) -> Any:
+    """What the module `copy` makes of a traced value."""
+    return self.copy()
+
+
 def install() -> None:
     """Give `Array`, `Tracer` and the class users see their operators, methods and attributes."""
     classes: tuple[Any, ...] = (Array, Tracer, public.Array)
@@ -178,6 +185,11 @@ def install() -> None:
         cls.__array_namespace__ = Array.__array_namespace__
     for name, getter in _TRACER_PROPERTIES.items():
         setattr(Tracer, name, property(getter))
+    # Of traced values alone, as in JAX.
+    Tracer.broadcast = broadcast
+    ShapedArray.broadcast = aval_method(broadcast)
+    for name in ("__copy__", "__deepcopy__"):
+        setattr(Tracer, name, _copied)
 
 
 def install_on_sizes() -> None:

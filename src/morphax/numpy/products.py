@@ -19,13 +19,13 @@ from ..lax.contraction.dot import DotDimensionNumbers, dot_general_p
 from ..lax.contraction.precision import canonical_precision
 from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer
-from ..lax.shape.resharding import split_as
 from ..util.memo import ResultTable, memoize
 from ..util.messages import message
 from .arithmetic import multiply
 from .axes import canonical_axes, canonical_axis
 from .contraction import Contraction, Shape, plan_contraction
 from .operands import as_array, check_no_out, of_one_dtype
+from .partial_products import product_as
 from .reductions import sum as sum_
 from .selection import diagonal
 from .shaping import moveaxis, ravel, reshape
@@ -66,7 +66,7 @@ def matmul(
     """
     if out_sharding is not None:
         options = {"precision": precision, "preferred_element_type": preferred_element_type}
-        return split_as("jnp.matmul", out_sharding, partial(matmul, **options), a, b)
+        return product_as("jnp.matmul", out_sharding, partial(matmul, **options), a, b)
     left, right = of_one_dtype("matmul", a, b)
     return _multiplied("matmul", left, right, precision, preferred_element_type)
 
@@ -153,7 +153,7 @@ def dot(
     """
     if out_sharding is not None:
         options = {"precision": precision, "preferred_element_type": preferred_element_type}
-        return split_as("jnp.dot", out_sharding, partial(dot, **options), a, b)
+        return product_as("jnp.dot", out_sharding, partial(dot, **options), a, b)
     a, b = of_one_dtype("dot", a, b)
     left, right = a.aval.ndim, b.aval.ndim
     axes: Any = ((left - 1,), (max(right - 2, 0),)) if left and right else ((), ())
@@ -273,7 +273,7 @@ def tensordot(
             precision=precision,
             preferred_element_type=preferred_element_type,
         )
-        return split_as("jnp.tensordot", out_sharding, product, a, b)
+        return product_as("jnp.tensordot", out_sharding, product, a, b)
     a, b = of_one_dtype("tensordot", a, b)
     left, right = a.aval.ndim, b.aval.ndim
     if isinstance(axes, (tuple, list)) and len(axes) == 2:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
@@ -24,8 +25,16 @@ from .operands import as_array
 
 
 def shape(a: Any) -> tuple[int, ...]:
-    """The sizes of the axes of `a`."""
-    return a.shape if type(a) is ShapeDtypeStruct else as_array("shape", a).aval.shape
+    """The sizes of the axes of `a`; those that NumPy tells, with a warning, of what is no array."""
+    if type(a) is ShapeDtypeStruct:
+        return a.shape
+    try:
+        return as_array("shape", a).aval.shape
+    except TypeError as error:
+        found = np.shape(a)
+        text = f"shape, ndim and size are for arrays and numbers: {error}"
+        warnings.warn(text, DeprecationWarning, stacklevel=2)
+        return found
 
 
 def ndim(a: Any) -> int:

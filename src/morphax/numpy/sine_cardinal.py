@@ -14,8 +14,9 @@ import numpy as np
 
 from .. import lax
 from ..control.custom.custom_jvp import custom_jvp
-from ..core import current_trace, root_trace
+from ..core import aval_of, current_trace, root_trace
 from ..engines.reference.replay import replayed
+from ..lax.elementwise.convert import convert
 from ..lax.elementwise.selection import scalar_like
 from .arithmetic import chosen
 from .operands import promoted_inexact
@@ -39,9 +40,11 @@ def sinc(x: Any, /) -> Any:
 
 def _sinc(x: Any) -> Any:
     (x,) = promoted_inexact("sinc", x)
+    aval = aval_of(x)
     at_zero = lax.eq(x, scalar_like(0, x))
     scaled = chosen(at_zero, scalar_like(1, x), lax.mul(x, scalar_like(np.pi, x)))
-    return chosen(at_zero, scalar_like(1, x), lax.div(lax.sin(scaled), scaled))
+    result = chosen(at_zero, scalar_like(1, x), lax.div(lax.sin(scaled), scaled))
+    return convert(result, aval.dtype, aval.weak_type and not aval.shape)
 
 
 # The rule of differentiation says nothing where there is none.

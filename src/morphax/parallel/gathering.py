@@ -29,7 +29,7 @@ from .invariant_gathering import all_gather_invariant_p
 from .parts import in_parts, part_size
 from .positions import axis_index
 
-_TO = ("varying", "invarying")
+_TO = ("varying", "invarying", "reduced")
 
 
 def jointly(primitive: Collective, x: Any, names: tuple[Any, ...], params: dict[str, Any]) -> Any:
@@ -208,6 +208,7 @@ def all_gather(
         tiled: concatenate along an axis that `x` has, instead of stacking along a new one.
         to: ``"varying"`` or ``"invarying"``: whether the type of the result says that it is the
             same for all members along axes of a mesh.  Under `vmap` it is in either case.
+            ``"reduced"`` is ``"varying"`` here: the cotangent is summed and scattered.
 
     Returns:
         Array (n, ...) for n members, its first axis moved to `axis`.

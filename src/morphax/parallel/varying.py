@@ -125,14 +125,16 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     Args:
         x: array, or tree.
         axis_name: name of the axis, or a tuple of names.
-        to: ``"varying"``.
+        to: ``"varying"``, or ``"reduced"``, which is that here; ``"unreduced"`` is for what
+            varies, and says that it is to leave the program as a summand.
 
     Returns:
         `x`; the very same under `vmap`, where all values count as varying.
 
     Raises:
         NameError: no axis of that name is in scope.
-        ValueError: `to` is another kind, or `x` varies over such an axis of a mesh already.
+        ValueError: `to` is another kind, or `x` varies over such an axis of a mesh already; if
+            ``"unreduced"``, that it does not.
 
     Example:
         >>> import morphax as jax
@@ -142,20 +144,24 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     """
     where = "lax.pcast"
     names = named_axes(where, axis_name)
-    if to not in _KINDS or (names and to != "varying"):
+    in_types = axes_in_types(names)
+    if to not in _KINDS or (names and not in_types and to != "varying"):
         raise ValueError(
             message(
                 f"{where}, argument to",
                 given=f"{to!r} for the axes {names}",
-                expected="'varying'",
+                expected="'varying'; among members with types, 'reduced' and 'unreduced' too",
                 fix="Leave the cast out: psum adds what members hold, and its result is the same "
                 "for all.",
             )
         )
-    in_types = axes_in_types(names)
 
     def cast(leaf: Any) -> Any:
         varied = in_types & aval_of(leaf).vma
+        if to == "unreduced" and varied == in_types:
+            return leaf
+        if to == "unreduced":
+            raise ValueError(_not_summands(where, leaf, in_types - varied))
         if varied:
             raise ValueError(
                 message(
@@ -169,3 +175,12 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
         return pvary_p.bind(leaf, axes=axes) if axes else leaf
 
     return map_operands(where, cast, x)
+
+
+def _not_summands(where: str, x: Any, names: frozenset[Hashable]) -> str:
+    return message(
+        f"{where}, argument axis_name",
+        given=f"{aval_of(x)}, which is the same along {', '.join(map(str, names))}",
+        expected="a value that varies over the axes along which it is to be summed",
+        fix="Cast what each member adds, before it is summed.",
+    )

@@ -17,7 +17,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Sequence
-from functools import cache, lru_cache
+from functools import cache
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final, final
@@ -28,11 +28,12 @@ from ..core import Layout
 from ..util import host_memory
 from ..util.messages import message
 from .client import device_list, exports_versioned_dlpack, extension, on_forget_clients
+from .dealing import dealt, indices_here
 from .failures import raise_failure, reported_by_xla
 from .layouts import layout_of
 from .membership import is_readable, membership, own_devices
 from .opaque import is_opaque, opaque_of, words_of
-from .sharding import Index, Sharding, SingleDeviceSharding
+from .sharding import Sharding, SingleDeviceSharding
 from .turns import wait_for
 
 
@@ -66,7 +67,7 @@ def _put(host: np.ndarray[Any, Any], aval: Any, place: Sharding, *, copy: bool) 
     if place.num_devices == 1 and devices:
         parts = [host]
     else:
-        parts = _parts(host, place)
+        parts = dealt(host, place)
         if len(devices) < place.num_devices:
             return _of_own_parts(parts, aval, place, copy)
     return extension().batched_device_put(aval, layout, parts, devices, True, copy, enable_x64=True)
@@ -82,22 +83,6 @@ def _of_own_parts(
     return joined(
         [_put(part, _HostAval(part), there, copy=copy) for part, there in each], aval, place
     )
-
-
-def _parts(host: np.ndarray[Any, Any], place: Sharding) -> list[np.ndarray[Any, Any]]:
-    """What each device of a place in this process holds of an array."""
-    # NumPy's `ascontiguousarray` would give an axis to arrays that have none.
-    return [np.asarray(host[index], order="C") for index in _indices(place, host.shape)]
-
-
-@lru_cache(maxsize=1024)
-def _indices(place: Sharding, shape: tuple[int, ...]) -> tuple[Index, ...]:
-    """What the devices of a place in this process hold of an array, one by one."""
-    indices = place.devices_indices_map(shape)
-    return tuple([indices[device] for device in own_devices(place)])
-
-
-on_forget_clients(_indices.cache_clear)
 
 
 class _HostAval:
@@ -237,7 +222,7 @@ def _gathered(buffer: Any, place: Sharding) -> np.ndarray[Any, Any]:
         return _seen(parts_of(buffer)[0])
     parts = [_seen(part) for part in parts_of(buffer)]
     whole = np.empty(buffer.aval.shape, parts[0].dtype)
-    for index, part in zip(_indices(place, whole.shape), parts, strict=True):
+    for index, part in zip(indices_here(place, whole.shape), parts, strict=True):
         whole[index] = part
     whole.flags.writeable = False
     return whole
@@ -275,7 +260,7 @@ def _boxes(place: Sharding, shape: tuple[int, ...]) -> list[_Box]:
     """First and last plus one of each axis of what the devices of a place hold, one by one."""
     return [
         tuple([s.indices(n)[:2] for s, n in zip(index, shape, strict=True)])
-        for index in _indices(place, shape)
+        for index in indices_here(place, shape)
     ]
 
 

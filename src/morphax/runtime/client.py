@@ -25,19 +25,15 @@ from typing import Any, Final, final
 import numpy as np
 
 from ..config import current as current_config
-from ..util.compiled import part
 from ..util.garbage import at_start_of_collection
 from ..util.messages import message
-from . import forks, kernels, plugins
+from . import forks, kernels, native_calls, plugins
 from .collected_arrays import guard_collected_arrays
 from .device import Device
 from .interruptible import interruptible, uninterrupted
 from .membership import Membership, membership
 
 _logger = logging.getLogger(__name__)
-
-EXTREMES_TARGET: Final = "morphax_extreme"
-"""By which programs call native code for maxima and minima."""
 
 _TYPED_HANDLERS: Final = 1
 
@@ -132,10 +128,10 @@ def extension() -> Any:
     gc.callbacks.append(collector)
     guard_collected_arrays(_jax.guard_lib)
     forks.watch(_jax, collector, running_clients)
-    if (extremes := part("extremes")) is not None:
-        # Before any program is loaded, be it from a cache or from what another process has made.
-        register = xla_client().register_custom_call_target
-        register(EXTREMES_TARGET, extremes.handler(), "cpu", _TYPED_HANDLERS)
+    # Before any program is loaded, be it from a cache or from what another process has made.
+    register = xla_client().register_custom_call_target
+    for target, handler in native_calls.handlers():
+        register(target, handler, "cpu", _TYPED_HANDLERS)
     return _jax
 
 

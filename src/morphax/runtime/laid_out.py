@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, final
 from weakref import WeakValueDictionary
 
+from ..core.abstract_sharding import AbstractSharding
 from ..core.layout import AutoLayout, Layout
-from ..core.mesh import AbstractSharding
 from .device import Device
 from .sharding import Index, Sharding
 

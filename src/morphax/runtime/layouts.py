@@ -33,7 +33,16 @@ def tiling(place: Sharding, ndim: int) -> Tiling:
 @cache
 def deals_alike(place: Sharding, other: Sharding, ndim: int) -> bool:
     """Whether two places give each of their devices, one by one, the same part of an array."""
-    return tiling(place, ndim) == tiling(other, ndim)
+    own, others = of_summands(place), of_summands(other)
+    if own is place and others is other:
+        return tiling(place, ndim) == tiling(other, ndim)
+    # Of sums each device has a summand, which is no part.
+    return own is not place and others is not other and _sum_alike(place, other, ndim)
+
+
+def _sum_alike(place: Any, other: Any, ndim: int) -> bool:
+    same = place.mesh == other.mesh and place.spec.unreduced == other.spec.unreduced
+    return same and place.splits(ndim) == other.splits(ndim)
 
 
 @cache
@@ -112,8 +121,15 @@ def layout_of(place: Sharding, ndim: int) -> tuple[Any, list[Device]]:
     devices = place.device_assignment
     # Of the default memory jaxlib is faster without the name.
     kind = None if place is place.own_memory else place.memory_kind
-    split = split_of(place, ndim)
+    split = split_of(of_summands(place), ndim)
     return extension().GSPMDSharding(device_list(*devices), split, kind), own_devices(place)
+
+
+def of_summands(place: Sharding) -> Sharding:
+    """Where an array lies, or each of those of which it is the sum."""
+    if not isinstance(place, NamedSharding) or not place.spec.unreduced:
+        return place
+    return place.update(spec=place.spec.update(unreduced=()))
 
 
 def split_of(place: Sharding, ndim: int) -> Any:

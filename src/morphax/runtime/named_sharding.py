@@ -8,9 +8,11 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from ..config import current as current_config
+from ..core.abstract_sharding import AbstractSharding
 from ..core.aval import ShapedArray, install_shown_sharding
-from ..core.mesh import AbstractMesh, AbstractSharding
-from ..core.partition_spec import PartitionSpec
+from ..core.mesh import AbstractMesh
+from ..core.partition_spec import PartitionSpec, names_of
 from ..util.memo import memoize
 from ..util.messages import described, message
 from .device import Device
@@ -99,13 +101,13 @@ class NamedSharding(Sharding):
 
     @property
     def is_fully_replicated(self) -> bool:
-        return all([self.mesh.parts(names) == 1 for names in self._splits()])
+        parts = [self.mesh.parts(names) for names in (*self.spec.splits(0), self.spec.unreduced)]
+        return all([n == 1 for n in parts])
 
     @property
     def replicated_axes(self) -> frozenset[Hashable]:
         """The axes of the mesh over which arrays are repeated."""
-        used = {name for names in self._splits() for name in names}
-        return frozenset(self.mesh.axis_names) - used - self.spec.unreduced
+        return frozenset(self.mesh.axis_names) - self.spec.names - self.spec.unreduced
 
     @property
     def own_memory(self) -> Sharding:
@@ -137,12 +139,12 @@ class NamedSharding(Sharding):
                     fix="Leave out the entries that are too many.",
                 )
             )
-        return (*self._splits(), *[()] * (ndim - len(self.spec)))
+        return self.spec.splits(ndim)
 
     def abstract(self, ndim: int) -> AbstractSharding | None:
         if not self.mesh.explicit_axes:
             return None
-        return _abstract(self, ndim)
+        return _abstract(self, ndim, current_config().remove_size_one_mesh_axis_from_type)
 
     def devices_indices_map(self, global_shape: Sequence[int]) -> Mapping[Device, Index]:
         if self.spec.unreduced:
@@ -195,9 +197,6 @@ class NamedSharding(Sharding):
         own = {"mesh": self.mesh, "spec": self.spec, "memory_kind": self._memory_kind}
         return NamedSharding(**(own | kwargs))
 
-    def _splits(self) -> tuple[tuple[Hashable, ...], ...]:
-        return tuple([_names_of(entry) for entry in self.spec])
-
     def _parts(self, ndim: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """For each device, which part it holds along each axis of an array."""
         mesh = self.mesh
@@ -218,17 +217,22 @@ class NamedSharding(Sharding):
 
 
 @memoize
-def _abstract(sharding: NamedSharding, ndim: int) -> AbstractSharding:
-    """How types say it: of axes that the compiler or the program splits over they do not speak."""
+def _abstract(sharding: NamedSharding, ndim: int, only_larger: bool) -> AbstractSharding:
+    """How types say it: of axes that the compiler or the program splits over they do not speak.
+
+    `only_larger` is the option that leaves out axes of one device, by which results differ.
+    """
     mesh = sharding.mesh.abstract_mesh
     said = frozenset(mesh.explicit_axes)
     splits: list[Any] = [tuple([n for n in names if n in said]) for names in sharding.splits(ndim)]
-    return AbstractSharding(mesh, tuple(splits))
+    spec = sharding.spec
+    return AbstractSharding(mesh, tuple(splits), spec.unreduced & said, spec.reduced & said)
 
 
 def named(split: AbstractSharding, mesh: Mesh | AbstractMesh | None = None) -> NamedSharding:
     """What types say as a sharding over their own mesh, or over a mesh with the same axes."""
-    spec = PartitionSpec(*[names or None for names in split.spec])
+    entries = [names or None for names in split.spec]
+    spec = PartitionSpec(*entries, unreduced=split.unreduced, reduced=split.reduced)
     return NamedSharding(split.mesh if mesh is None else mesh, spec)
 
 
@@ -242,12 +246,6 @@ _no_mesh = AbstractMesh((), ())
 install_shown_sharding(_shown)
 
 
-def _names_of(entry: Any) -> tuple[Hashable, ...]:
-    if entry is None or entry is PartitionSpec.UNCONSTRAINED:
-        return ()
-    return entry if isinstance(entry, tuple) else (entry,)
-
-
 def _wrong_type(argument: str, given: object, expected: str, fix: str) -> TypeError:
     where = f"{_WHERE}, argument {argument}"
     return TypeError(message(where, given=described(given), expected=expected, fix=fix))
@@ -255,7 +253,7 @@ def _wrong_type(argument: str, given: object, expected: str, fix: str) -> TypeEr
 
 def _check_axes(mesh: Mesh | AbstractMesh, spec: PartitionSpec) -> None:
     """Raise `ValueError` unless a spec names axes of the mesh, each once."""
-    named = [name for entry in spec for name in _names_of(entry)]
+    named = [name for entry in spec for name in names_of(entry)]
     unknown = [n for n in (*named, *spec.unreduced, *spec.reduced) if n not in mesh.axis_names]
     if unknown:
         given, expected = f"{spec}, which names {unknown[0]!r}", f"axes of the mesh {mesh}"

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, final
 from weakref import WeakValueDictionary
 
 from ..config import current as current_config
+from ..core.abstract_sharding import AbstractSharding
 from ..core.layout import AutoLayout, Layout
-from ..core.mesh import AbstractSharding
 from ..util.memo import memoize
 from ..util.messages import described, message
 from .device import Device
@@ -124,6 +124,12 @@ class Sharding(ABC):
     def addressable_devices(self) -> set[Device]:
         """The devices among `device_set` that belong to this process."""
         return set(own_devices(self))
+
+    @property
+    def _addressable_device_assignment(self) -> tuple[Device, ...]:
+        """The same in their order, under the name by which Orbax asks for them."""
+        mine = self.addressable_devices
+        return tuple([device for device in self.device_assignment if device in mine])
 
     @property
     def has_addressable_devices(self) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..numpy.differences import trapezoid as _trapezoid
+from ..numpy.trapezoidal_rule import trapezoid as _trapezoid
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:

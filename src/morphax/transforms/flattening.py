@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import CellType, CodeType, FunctionType
-from typing import Any, final
+from typing import Any, TypeVar, final
 
 from .. import tree
 from ..core import (
@@ -27,6 +27,7 @@ from ..lax.reference.references import Ref, as_references
 from ..tree import PyTreeDef
 from ..util.messages import described, message
 
+Wrapper = TypeVar("Wrapper", bound=Callable[..., Any])
 Complete = Callable[[tuple[Any, ...], dict[str, Any]], tuple[tuple[Any, ...], dict[str, Any]]]
 
 
@@ -128,6 +129,23 @@ class FlatFunction:
             expected="arrays, Python scalars, or trees of them",
             fix="Return arrays; return other data from outside the transformed function.",
         )
+
+
+def wraps(function: Callable[..., Any]) -> Callable[[Wrapper], Wrapper]:
+    """`functools.wraps`, for callables whose attributes may be no names as well.
+
+    An object that is called may say anything under ``__name__``; the names of a function are text.
+    """
+
+    def decorate(wrapper: Wrapper) -> Wrapper:
+        try:
+            return functools.update_wrapper(wrapper, function)
+        except TypeError:
+            texts = ("__module__", "__name__", "__qualname__", "__doc__")
+            given = [name for name in texts if isinstance(getattr(function, name, None), str)]
+            return functools.update_wrapper(wrapper, function, assigned=given)
+
+    return decorate
 
 
 def function_label(function: Callable[..., Any]) -> str:

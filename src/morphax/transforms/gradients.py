@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any, final
@@ -20,7 +19,14 @@ from .derivatives import (
     linearized,
     prepare,
 )
-from .flattening import argument_names, as_output, check_callable, function_label, function_name
+from .flattening import (
+    argument_names,
+    as_output,
+    check_callable,
+    function_label,
+    function_name,
+    wraps,
+)
 
 ArgNums = int | Sequence[int]
 
@@ -81,7 +87,7 @@ def grad(
     check_reduce_axes("grad", reduce_axes)
     with_value = _value_and_grad("grad", fun, argnums, has_aux, holomorphic, allow_int)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @frames_hidden_in
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, result = with_value(*args, **kwargs)
@@ -101,7 +107,7 @@ def _value_and_grad(
     check_callable(where, fun)
     check_argnums(where, argnums)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @frames_hidden_in
     def value_and_gradient(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         chosen, partial = with_others_fixed(where, fun, argnums, args, kwargs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, tree
-from ..core import Operand, aval_of, frames_hidden_in
+from ..core import Operand, aval_of, current_trace, frames_hidden_in, root_trace
 from ..core.dims import Dim, is_static
 from ..lax.elementwise.arithmetic import add
 from ..lax.elementwise.comparison import eq
@@ -20,7 +19,7 @@ from ..lax.shape.shape_operations import reshape
 from ..lax.shape.slicing import slice_in_dim
 from ..util.messages import message
 from .derivatives import linearize, vjp
-from .flattening import check_callable, function_label
+from .flattening import check_callable, function_label, wraps
 from .gradients import (
     FIX_OUTPUT,
     KINDS,
@@ -31,6 +30,9 @@ from .gradients import (
     with_others_fixed,
 )
 from .vmap import vmap
+
+# A program reads larger bases from memory more slowly than it computes them.
+_MOST_IN_CONSTANTS = 1024
 
 
 def jacrev(
@@ -56,7 +58,7 @@ def jacrev(
     check_callable("jacrev", fun)
     check_argnums("jacrev", argnums)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @frames_hidden_in
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, partial = with_others_fixed("jacrev", fun, argnums, args, kwargs)
@@ -97,7 +99,7 @@ def jacfwd(
     check_callable("jacfwd", fun)
     check_argnums("jacfwd", argnums)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @frames_hidden_in
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen, partial = with_others_fixed("jacfwd", fun, argnums, args, kwargs)
@@ -172,15 +174,21 @@ def _basis(example: Any) -> Any:
 
 def _block(total: Dim, start: Dim, aval: Any, dtype: Any) -> Any:
     """Those of `total` vectors of a basis whose ones are in an array, which begins at `start`."""
-    if not is_static((total, start, aval.size)):
-        shape = (total, aval.size)
-        rows, columns = (broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
-        ones = eq(rows, add(columns, size_value(start, np.dtype(np.int32))))
-        return reshape(convert(ones, dtype), (total, *aval.shape))
-    block = np.zeros((total, aval.size), dtype)
-    if dtype != dtypes.float0:
-        block[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
-    return block.reshape(total, *aval.shape)
+    sizes_are_known = is_static((total, start, aval.size))
+    if sizes_are_known and (dtype == dtypes.float0 or _is_written_out(total * aval.size)):
+        block = np.zeros((total, aval.size), dtype)
+        if dtype != dtypes.float0:
+            block[np.arange(start, start + aval.size), np.arange(aval.size)] = 1
+        return block.reshape(total, *aval.shape)
+    shape = (total, aval.size)
+    rows, columns = (broadcasted_iota(np.int32, shape, axis) for axis in (0, 1))
+    ones = eq(rows, add(columns, size_value(start, np.dtype(np.int32))))
+    return reshape(convert(ones, dtype), (total, *aval.shape))
+
+
+def _is_written_out(elements: int) -> bool:
+    """Whether a block is an array, not a program: in eager mode, or where it is small."""
+    return elements <= _MOST_IN_CONSTANTS or current_trace() is root_trace()
 
 
 def _blocks(example: Any, stacked: Operand, axis: int) -> list[Any]:

@@ -145,7 +145,16 @@ class PartialTrace(StagingTrace):
         unknown = tuple([type(x) is StagingTracer and x._trace is self for x in operands])
         if True not in unknown:
             return self.parent.process(primitive, operands, params)
+        if primitive.partial_eval is not None:
+            return primitive.partial_eval(self, *operands, **params)
+        return self.default_process_primitive(primitive, operands, params)
+
+    def default_process_primitive(
+        self, primitive: Primitive, operands: Sequence[Operand], params: dict[str, Param]
+    ) -> Any:
+        """Stage an operation of unknown operands; results that need none of these are computed."""
         staged = super().process(primitive, operands, params)
+        unknown = tuple([type(x) is StagingTracer and x._trace is self for x in operands])
         if primitive.partition is None:
             return staged
         eqn = self.equations[-1]
@@ -154,8 +163,12 @@ class PartialTrace(StagingTrace):
             return staged
         values = dict(zip(eqn.invars, operands, strict=True))
         given = [values[a] for a in part.invars]
-        results = self.parent.process(primitive, given, part.params)
+        results = self.parent.process(part.primitive, given, part.params)
+        if not part.primitive.multiple_results:
+            results = [results]
         known = dict(zip(part.outvars, results, strict=True))
+        if not primitive.multiple_results:
+            return known.get(eqn.outvars[0], staged)
         return [known.get(v, x) for v, x in zip(eqn.outvars, staged, strict=True)]
 
     def process_custom_call(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any
@@ -23,7 +22,7 @@ from ..lax.ground.axes import integer_tuple
 from ..tree import PyTreeDef
 from ..util.messages import message
 from .derivatives import shape_aval
-from .flattening import FlatFunction, check_callable, debug_info
+from .flattening import FlatFunction, check_callable, debug_info, wraps
 
 
 def make_jaxpr(
@@ -58,13 +57,13 @@ def make_jaxpr(
     numbers = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
     static = integer_tuple("make_jaxpr, argument static_argnums", numbers)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @frames_hidden_in
     def traced(*args: Any, **kwargs: Any) -> Any:
         positions = _chosen(static, len(args))
         dynamic = [x for i, x in enumerate(args) if i not in positions]
 
-        @functools.wraps(fun)
+        @wraps(fun)
         def of_dynamic(*values: Any, **named: Any) -> Any:
             given = iter(values)
             return fun(*[x if i in positions else next(given) for i, x in enumerate(args)], **named)

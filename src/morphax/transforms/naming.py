@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
 from ..core import extended_name_stack
 from ..util.messages import message
-from .flattening import check_callable, function_name
+from .flattening import check_callable, function_name, wraps
 
 
 def named_scope(name: str) -> AbstractContextManager[None]:
@@ -47,7 +46,7 @@ def named_call(fun: Callable[..., Any], *, name: str | None = None) -> Callable[
     check_callable("named_call", fun)
     label = function_name(fun) if name is None else name
 
-    @functools.wraps(fun)
+    @wraps(fun)
     def named(*args: Any, **kwargs: Any) -> Any:
         with named_scope(label):
             return fun(*args, **kwargs)

@@ -166,7 +166,7 @@ def transpose_fragment(
             ]
         )
         return [
-            tied(r, aval)
+            tied(r, aval.to_ct_aval())
             for r, aval, is_active in zip(results, avals, active, strict=True)
             if is_active
         ]
@@ -248,7 +248,7 @@ def open_transpose(
             results = [instantiate(r) if lin else r for r, lin in zip(results, linear, strict=True)]
         active.extend([not is_zero(r) for r in results])
         pairs = zip(results, jaxpr.invars, strict=True)
-        return [tied(r, v.aval) for r, v in pairs if not is_zero(r)]
+        return [tied(r, v.aval.to_ct_aval()) for r, v in pairs if not is_zero(r)]
 
     known_avals = [v.aval for v, lin in zip(jaxpr.invars, linear, strict=True) if not lin]
     ct_avals = [v.aval.to_ct_aval() for v, on in zip(jaxpr.outvars, ct_active, strict=True) if on]

@@ -34,6 +34,7 @@ from .flattening import (
     check_values,
     debug_info,
     function_label,
+    wraps,
 )
 from .mapped_references import member_reference, write_back
 from .vmappable import (
@@ -93,7 +94,7 @@ def vmap(
     axis_size = _checked_size(axis_size)
     _check_hashable("axis_name", axis_name)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @frames_hidden_in
     def mapped(*args: Any, **kwargs: Any) -> Any:
         is_leaf = leaf_test()

@@ -57,6 +57,9 @@ NAMES: Final = {
     ),
     "pjit.jit_p": Name("extend.core.primitives", "jit_p", "quax: a rule for jitted functions"),
     "state.types.AbstractRef": Name("core", "AbstractRef", "flax: recognise references"),
+    "api_util.infer_argnums_and_argnames": Name(
+        "control.jit.jit_options", "numbers_and_names", "e3nn: arguments, however passed"
+    ),
     "api_util.flatten_fun_nokwargs": Name(
         "api_util", "flatten_fun_nokwargs", "quax: functions of leaves"
     ),
@@ -69,10 +72,17 @@ NAMES: Final = {
     "dtypes.finfo": Name("dtypes", "finfo", "flax: the smallest number of a float"),
     "dtypes.supports_inf": Name("dtypes.kinds", "supports_inf", "flax: the range of a float"),
     "dtypes.result_type": Name("dtypes", "result_type", "optree: what ravelled trees are made of"),
+    # Numbers in programs; here they are those of NumPy.
+    "literals.TypedInt": Name("numpy", "integer", "quax: converts them to arrays"),
+    "literals.TypedFloat": Name("numpy", "floating", "quax: converts them to arrays"),
+    "literals.TypedComplex": Name("numpy", "complexfloating", "quax: converts them to arrays"),
     # Trees.
     "flatten_util.ravel_pytree": Name("flatten_util", "ravel_pytree", "blackjax"),
     "tree_util.flatten_one_level": Name("tree_util", "flatten_one_level", "orbax: key paths"),
     "tree_util._registry": Name("tree", "registered_types", "flax: is a type a node"),
+    # Arrays.
+    "numpy.einsum._einsum": Name("numpy.einsum", "einsum_by_steps", "haliax: in a known order"),
+    "state.indexing.Slice": Name("lax.reference.ref_indexing", "Slice", "haliax: annotations"),
     # Control flow, special functions.
     "lax.control_flow.scan": Name("lax", "scan", "pytensor"),
     "scipy.special.gammaln": Name("scipy.special", "gammaln", "jaxns"),

@@ -21,6 +21,7 @@ from ...transforms.flattening import (
     check_values,
     debug_info,
     function_label,
+    wraps,
 )
 from ...tree import PyTreeDef
 from ...util.messages import described, message
@@ -91,7 +92,7 @@ def checkpoint(
     names = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
     choice = Choice(numbers, names)
 
-    @functools.wraps(fun)
+    @wraps(fun)
     @frames_hidden_in
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         _check_numbers(fun, numbers, len(args))

@@ -16,6 +16,8 @@ from typing import Any, Final, NamedTuple, final
 import numpy as np
 
 from ...core import ShapedArray, held_for_a_while
+from ...core.axes import axis_env
+from ...core.varying import varying_over
 from ...lax.ground.linear_structure import zeros
 from ...util.frames import UserFrame
 from ...util.memo import memoize
@@ -106,6 +108,8 @@ class Site:
         place: the user's source line.
         signature: avals of what the text tells that only the run gives.
         debug: whether the check means nothing outside `checkify`.
+        members: how many numbers at the front of the values say which member of a mapped program
+            failed; a number for each `shard_map` around the site.
     """
 
     category: type[JaxException]
@@ -113,11 +117,14 @@ class Site:
     place: UserFrame | None
     signature: Signature = ()
     debug: bool = False
+    members: int = 0
 
     def failure(self, values: Sequence[Any]) -> JaxException:
         """The exception for a failure with these values."""
+        index, values = values[: self.members], values[self.members :]
         at = f" (at {self.place})" if self.place is not None else ""
-        return self.category(self.category.describe(self.detail, values) + at)
+        failure = self.category(self.category.describe(self.detail, values) + at)
+        return BatchedError({tuple(map(int, index)): failure}) if index else failure
 
 
 @memoize
@@ -150,11 +157,16 @@ class CheckState(NamedTuple):
         return cls(pred, code, values), rest
 
     def pack(self, layout: Layout) -> list[Any]:
-        """The state as a list; zeros where it has no values."""
+        """The state as a list; zeros where it has no values.
+
+        Where types say what varies between members, the state of each is its own, so that states
+        of all programs have the same types.
+        """
         packed = [self.pred, self.code]
         for signature in layout:
             packed += self.values.get(signature) or map(zeros, signature)
-        return packed
+        names = [axis.name for axis in axis_env() if axis.in_types]
+        return [varying_over(x, names) for x in packed] if names else packed
 
 
 no_failure: Final = CheckState(np.bool_(False), np.int32(0), {})

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ... import tree
 from ...core import DebugInfo, constants_as_arguments, frames_hidden_in, stage
-from ...transforms.flattening import FlatFunction, check_callable, function_label
+from ...transforms.flattening import FlatFunction, check_callable, function_label, wraps
 from ...util.messages import message
 from .check_sites import (
     DivisionByZeroError,
@@ -66,7 +66,7 @@ def checkify(
     check_callable("checkify", f)
     categories = _categories(errors)
 
-    @functools.wraps(f)
+    @wraps(f)
     @frames_hidden_in
     def checked(*args: Any, **kwargs: Any) -> tuple[Error, Any]:
         flat = FlatFunction(functools.partial(f, *args, **kwargs), _no_arguments, "checkify")

@@ -6,6 +6,7 @@ two (`Ledger.take`).  So the checked body does not depend on where it is used.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, takewhile
@@ -68,6 +69,16 @@ class CheckedProgram:
     def run(self, *operands: Operand) -> tuple[CheckState, list[Any]]:
         """State and results, in the current trace."""
         return CheckState.unpack(apply_jaxpr(self.jaxpr, *operands), self.layout)
+
+
+class HasCheckedForm(Primitive):
+    """An operation that says itself how it is applied where programs are checked."""
+
+    @abstractmethod
+    def apply_checked(
+        self, interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]
+    ) -> list[Any]:
+        """Results of an equation; failures of its program go into the interpreter's ledger."""
 
 
 # (interpreter, equation, operands) → results
@@ -156,7 +167,7 @@ def _with_carried_state(program: CheckedProgram, place: int) -> Jaxpr:
         return [*first_failure(earlier, later).pack(program.layout), *outs]
 
     avals = program.jaxpr.in_avals
-    state = map(aval_of, no_failure.pack(program.layout))
+    state = program.jaxpr.out_avals[: program.state_size]
     in_avals = [*avals[:place], *state, *avals[place:]]
     return stage_closed(function, in_avals, program.jaxpr.debug_info)
 
@@ -273,4 +284,6 @@ _RULES: dict[str, Rule] = {
 
 def rule_of(primitive: Primitive) -> Rule | None:
     """How to apply an operation that has a program, `None` for those applied as they are."""
+    if isinstance(primitive, HasCheckedForm):
+        return primitive.apply_checked
     return check_bodies if isinstance(primitive, HasBodies) else _RULES.get(primitive.name)

@@ -58,7 +58,7 @@ class CustomVJPLinear(Primitive):
         out_avals: tangent avals of all results of the function.
     """
 
-    name = "custom_vjp_linear"
+    name = "custom_lin"
     multiple_results = True
     only_transposed = True
     typed_on_mesh = takes_high_types = True
@@ -117,7 +117,7 @@ def _forward_mode_text() -> str:
     )
 
 
-custom_vjp_linear_p = CustomVJPLinear()
+custom_lin_p = CustomVJPLinear()
 
 
 def push_through(trace: JVPTrace, operands: Sequence[Operand], forward: Forward) -> list[Any]:
@@ -130,7 +130,7 @@ def push_through(trace: JVPTrace, operands: Sequence[Operand], forward: Forward)
         outs, residuals, pull = forward(primals, active)
         given = [t for t in tangents if not is_zero(t)]
         params = _linear_params(outs, residuals, active, pull)
-        pushed = custom_vjp_linear_p.bind(*residuals, *given, **params)
+        pushed = custom_lin_p.bind(*residuals, *given, **params)
         return outs, [
             t if is_differentiable(x) else Zero.from_primal_value(x)
             for x, t in zip(outs, pushed, strict=True)
@@ -162,7 +162,7 @@ def record_rules(trace: LinearizeTrace, operands: Sequence[Operand], forward: Fo
     params = _linear_params(outs, residuals, active, pull)
     tangent_avals = [aval_of(p).to_tangent_aval() for p, slot in pairs if slot is not None]
     ct_avals = [aval_of(p).to_ct_aval() for p, slot in pairs if slot is not None]
-    linear = call_program(custom_vjp_linear_p, [*map(aval_of, residuals), *tangent_avals], params)
+    linear = call_program(custom_lin_p, [*map(aval_of, residuals), *tangent_avals], params)
     tangents_out = selected(linear.outvars, out_active)
 
     def pull_active(given: Sequence[Any], cts: Sequence[Operand]) -> list[Any]:

@@ -84,17 +84,49 @@ def resolve(fun: Callable[..., Any], numbers: Any, names: Any, what: str) -> Cho
     parameters = _parameters(fun) if chosen else None
     if parameters is None:
         return chosen
+    numbers_ = _counted(fun, chosen.numbers, parameters, what)
+    _check_names(fun, chosen.names, parameters, what)
+    return _completed(
+        parameters,
+        None if numbers is None else numbers_,
+        None if names is None else chosen.names,
+    )
+
+
+def numbers_and_names(
+    sig: inspect.Signature,
+    argnums: int | Iterable[int] | None,
+    argnames: str | Iterable[str] | None,
+) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Arguments by number and by name: what is not given is worked out from the signature.
+
+    Example:
+        >>> import inspect
+        >>> from morphax.control.jit.jit_options import numbers_and_names
+        >>> numbers_and_names(inspect.signature(lambda a, b: a), 1, None)
+        ((1,), ('b',))
+    """
+    choice = _completed(
+        tuple(sig.parameters.values()),
+        None if argnums is None else _integers(argnums, "static"),
+        None if argnames is None else _strings(argnames, "static"),
+    )
+    return choice.numbers, choice.names
+
+
+def _completed(
+    parameters: Sequence[inspect.Parameter],
+    numbers: tuple[int, ...] | None,
+    names: tuple[str, ...] | None,
+) -> Choice:
     positional = _positional(parameters)
-    numbers_, names_ = _counted(fun, chosen.numbers, parameters, what), chosen.names
-    _check_names(fun, names_, parameters, what)
     if names is None:
-        by_name = [p.name for p in positional if p.kind is not p.POSITIONAL_ONLY]
-        names_ = tuple([positional[n].name for n in numbers_
-                        if 0 <= n < len(positional) and positional[n].name in by_name])  # fmt: skip
-    elif numbers is None:
+        by_name = {i: p.name for i, p in enumerate(positional) if p.kind is not p.POSITIONAL_ONLY}
+        names = tuple([by_name[n] for n in numbers or () if n in by_name])
+    if numbers is None:
         order = [p.name for p in positional]
-        numbers_ = tuple([order.index(name) for name in names_ if name in order])
-    return Choice(numbers_, names_)
+        numbers = tuple([order.index(name) for name in names if name in order])
+    return Choice(numbers, names)
 
 
 def _integers(numbers: Any, what: str) -> tuple[int, ...]:

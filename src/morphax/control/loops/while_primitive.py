@@ -26,9 +26,6 @@ from ...core import (
 )
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
-from ...lax.elementwise.selection import select_n
-from ...lax.ground.linear_structure import broadcast_in_dim_p
-from ...lax.reduction.reductions import reduce_or
 from ...transforms.jvp import jvp_jaxpr
 from ...transforms.linearize import Linearization
 from ...util.memo import memoize
@@ -39,6 +36,14 @@ from ..bodies.reference_values import first_places, write_back
 from ..bodies.wiring import Body, Parts, Role, Wiring
 from ..calls import bound, interpreted_operations, no_scope, run_compiled
 from ..checks.check_primitive import has_checks
+from .divergence import (
+    Members,
+    any_member,
+    in_blocks,
+    members_of,
+    note_members,
+    stopping_members,
+)
 
 
 class Loops(HasBodies):
@@ -117,19 +122,24 @@ class Loops(HasBodies):
             )
             return b.inline(program, *operands)
         cond_consts, body_consts, carry = self.wiring.parts(operands, params).values()
+        members = members_of(b.module, params["body_jaxpr"])
+        if members is not None:
+            own = body_consts[len(cond_consts) :]
+            return b.inline(in_blocks(self, members), *cond_consts, *own, *carry)
         avals = [v.aval for v in carry]
         ordered = has_ordered(params["body_jaxpr"].effects)
-        condition = b.region(
-            avals,
-            lambda inner, *c: inner.inline(params["cond_jaxpr"], *cond_consts, *c),
-            takes_token=ordered,
-        )
-        body = b.region(
-            avals,
-            lambda inner, *c: inner.inline(params["body_jaxpr"], *body_consts, *c),
-            takes_token=ordered,
-            gives_token=ordered,
-        )
+        with b.module.repeating():
+            condition = b.region(
+                avals,
+                lambda inner, *c: inner.inline(params["cond_jaxpr"], *cond_consts, *c),
+                takes_token=ordered,
+            )
+            body = b.region(
+                avals,
+                lambda inner, *c: inner.inline(params["body_jaxpr"], *body_consts, *c),
+                takes_token=ordered,
+                gives_token=ordered,
+            )
         regions = [condition, body]
         return b.ops(
             "stablehlo.while",
@@ -191,9 +201,14 @@ class Loops(HasBodies):
         if condition.out_avals[0].shape:
             check_repeatable("lax.while_loop", self.effects(**params))
             n, m = len(values["cond_consts"]), len(values["body_consts"])
-            body = _stopping_members(condition, changed["body_jaxpr"], n, m)
+            body = stopping_members(condition, changed["body_jaxpr"], n, m)
+            if (n, m) == (params["cond_nconsts"], params["body_nconsts"]):
+                differ = [d is not None for d in dims]
+                programs = params["cond_jaxpr"], params["body_jaxpr"]
+                masks = tuple(differ[:n]), tuple(differ[n : n + m])
+                note_members(body, axes, Members(*programs, *masks, axes.size))
             values["body_consts"] = values["cond_consts"] + values["body_consts"]
-            changed |= {"cond_jaxpr": _any_member(condition), "body_jaxpr": body}
+            changed |= {"cond_jaxpr": any_member(condition), "body_jaxpr": body}
         return self.apply(values, changed), out_dims
 
     collect = batch
@@ -273,33 +288,6 @@ def _steps(
                 return carry, True
             carry = apply_jaxpr(body, *body_consts, *carry)
     return carry, False
-
-
-def _any_member(condition: Jaxpr) -> Jaxpr:
-    return stage_closed(
-        lambda *x: [reduce_or(apply_jaxpr(condition, *x)[0], (0,))], condition.in_avals
-    )
-
-
-def _stopping_members(condition: Jaxpr, body: Jaxpr, cond_n: int, body_n: int) -> Jaxpr:
-    """The body for members that stop at different times: those that have stopped stay."""
-
-    def function(*operands: Operand) -> list[Any]:
-        cond_consts, rest = operands[:cond_n], operands[cond_n:]
-        body_consts, carry = rest[:body_n], rest[body_n:]
-        goes_on = apply_jaxpr(condition, *cond_consts, *carry)[0]
-        changed = apply_jaxpr(body, *body_consts, *carry)
-        return [_keep(goes_on, old, new) for old, new in zip(carry, changed, strict=True)]
-
-    in_avals = [*condition.in_avals[:cond_n], *body.in_avals]
-    return stage_closed(function, in_avals)
-
-
-def _keep(goes_on: Operand, old: Operand, new: Operand) -> Any:
-    which = broadcast_in_dim_p.bind(
-        goes_on, shape=new.aval.shape, broadcast_dimensions=(0,), sharding=None
-    )
-    return select_n(which, old, new)
 
 
 while_p = While()

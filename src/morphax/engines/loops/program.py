@@ -351,10 +351,16 @@ def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
 
 def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
     """All statements, those in blocks after the one that holds them."""
-    for statement in body:
-        yield statement
-        for block in blocks_of(statement):
-            yield from walk(block)
+    open_blocks = [iter(body)]
+    while open_blocks:
+        for statement in open_blocks[-1]:
+            yield statement
+            inner = blocks_of(statement)
+            if inner:
+                open_blocks += map(iter, reversed(inner))
+                break
+        else:
+            open_blocks.pop()
 
 
 def operands_of(statement: Statement) -> tuple[Operand | Index, ...]:

@@ -10,7 +10,7 @@ that does not overflow, and addresses as within their objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, final
 
 from ..loops.program import (
@@ -33,6 +33,7 @@ from ..loops.program import (
     blocks_of,
 )
 from .llvm_scalars import (
+    extreme_of_constant,
     function_name,
     instructions,
     is_library_function,
@@ -131,23 +132,34 @@ class StatementPrinter:
             assert isinstance(index, Index), "the value of an index"
             self._texts[result] = self.index(index)
             return
-        taken = operands[-1]
-        assert not isinstance(taken, Index), "an operand"
-        texts = [self.operand(x) for x in operands]
-        self._texts[result] = self.operation(operation, result.dtype, taken.dtype, texts)
+        scalars = [x for x in operands if not isinstance(x, Index)]
+        texts = [self.operand(x) for x in scalars]
+        self._texts[result] = self.operation(operation, result.dtype, scalars, texts)
 
     def operation(
-        self, operation: str, result: DType, taken: DType, operands: list[str], width: int = 0
+        self,
+        operation: str,
+        result: DType,
+        operands: Sequence[Operand],
+        texts: Sequence[str],
+        width: int = 0,
     ) -> str:
-        """The value of an operation on texts."""
+        """The value of an operation on operands, for which there are texts."""
+        taken = operands[-1].dtype
         if is_library_function(operation):
-            return self._call(operation, taken, operands, width)
-        name = f"%x{self._label()}"
+            return self._call(operation, taken, texts, width)
         text = instructions(operation, result, taken, width)
-        self.lines.append("  " + text.format(name, *operands))
+        if operation in ("max", "min") and taken.kind == "f":
+            for x, order in zip(operands, ((1, 0), (0, 1)), strict=True):
+                if type(x) is Const and x.value == x.value:
+                    text = extreme_of_constant(operation, x, width)
+                    texts = [texts[i] for i in order]
+                    break
+        name = f"%x{self._label()}"
+        self.lines.append("  " + text.format(name, *texts))
         return name
 
-    def _call(self, operation: str, dtype: DType, operands: list[str], width: int) -> str:
+    def _call(self, operation: str, dtype: DType, operands: Sequence[str], width: int) -> str:
         key = operation, dtype, width
         self.functions[key] = self.functions.get(key, 0) + 1
         type_ = wide(scalar_type(dtype), width)

@@ -14,7 +14,6 @@ that an element of dtype d lies at a multiple of d's size.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import final
 
@@ -105,11 +104,21 @@ def _variable(name: str, buffer: Buffer) -> str:
 def _constant(name: str, buffer: Buffer) -> str:
     assert buffer.data is not None, "a constant has data"
     data = np.ascontiguousarray(buffer.data, buffer.dtype).tobytes()
-    text = re.sub("(..)", r"\\\1", data.hex().upper())
+    text = _escaped(data)
     return (
         f"{name} = private unnamed_addr constant [{len(data)} x i8] "
         f'c"{text}", align {_ALIGNMENT if len(data) >= _ALIGNMENT else buffer.dtype.itemsize}'
     )
+
+
+def _escaped(data: bytes) -> str:
+    """Bytes as text: a backslash and two digits each."""
+    digits = np.frombuffer(b"0123456789ABCDEF", np.uint8)
+    values = np.frombuffer(data, np.uint8)
+    text = np.empty((len(data), 3), np.uint8)
+    text[:, 0] = ord("\\")
+    text[:, 1], text[:, 2] = digits[values >> 4], digits[values & 15]
+    return text.tobytes().decode()
 
 
 def _entry(

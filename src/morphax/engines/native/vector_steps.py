@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, final
 
-from ..loops.program import BOOL, Assign, Buffer, Const, DType, Index, Load, Operand, Store
+from ..loops.program import BOOL, Assign, Buffer, Const, Index, Load, Operand, Store
 from .llvm_scalars import memory_type, scalar_type, wide
 from .vector_loops import VectorLoop
 
@@ -39,10 +39,9 @@ class VectorSteps:
                     assert isinstance(index, Index), "the value of an index"
                     self.texts[result] = self.indices(index)
                 case Assign(result, operation, operands):
-                    taken = operands[-1]
-                    assert not isinstance(taken, Index), "an operand"
-                    texts = [self.operand(x) for x in operands]
-                    self.texts[result] = self.operation(operation, result.dtype, taken.dtype, texts)
+                    scalars = [x for x in operands if not isinstance(x, Index)]
+                    texts = [self.operand(x) for x in scalars]
+                    self.texts[result] = p.operation(operation, result.dtype, scalars, texts, width)
                 case Load(result, buffer, index):
                     if result in self.plan.vectors:
                         self.texts[result] = self.loaded(buffer, index)
@@ -51,9 +50,6 @@ class VectorSteps:
                 case Store(buffer, index, value):
                     self.store(buffer, index, value)
         p.forget(known)
-
-    def operation(self, name: str, result: DType, taken: DType, texts: list[str]) -> str:
-        return self.printer.operation(name, result, taken, texts, self.width)
 
     def operand(self, x: Any) -> str:
         """A vector, without its type."""

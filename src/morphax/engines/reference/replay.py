@@ -56,7 +56,7 @@ Arguments = tuple[Any, ...]
 def replayed(
     operands: int,
     arrays: Sequence[str] = (),
-    in_place_of_loops: Callable[..., Any] | None = None,
+    by_numpy: Callable[..., Any] | None = None,
 ) -> Callable[[F], F]:
     """Let eager calls of a function replay its kernels.
 
@@ -66,8 +66,9 @@ def replayed(
             or a tuple of arrays.
         arrays: names of further parameters that may be arrays, or lists and tuples with arrays; if
             not they are static, as all others are.
-        in_place_of_loops: for a function of one result, and of operands alone, whose program is no
-            row of kernels: (dtype of the result, operands in NumPy) → the same numbers.
+        by_numpy: for calls with operands alone, of a function of one result whose program has
+            loops, or is made for the compiler: (dtype of the result, operands in NumPy) → the same
+            numbers.
     """
 
     def decorate(function: F) -> F:
@@ -91,7 +92,7 @@ def replayed(
                     key = signature, tuple(kwargs), current_config().trace_key
                     program = programs[key]
                     if program is missing:
-                        program = _program(function, in_place_of_loops, signature, args, kwargs)
+                        program = _program(function, by_numpy, signature, args, kwargs)
                         program = programs.add(key, program)
                     if program is not None:
                         return program(inputs)
@@ -198,7 +199,7 @@ def _is_constant(x: Any) -> bool:
 
 def _program(
     function: Callable[..., Any],
-    in_place_of_loops: Callable[..., Any] | None,
+    by_numpy: Callable[..., Any] | None,
     signature: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -229,10 +230,8 @@ def _program(
         # It looks at a number after all, of those in a list say, and does so itself.
         return None
     # It takes operands only: scalars of NumPy are constants of the program.
-    if in_place_of_loops is not None and len(avals) == len(args) and not kwargs:
-        return KernelCall(
-            partial(in_place_of_loops, jaxpr.out_avals[0].dtype), jaxpr.out_avals, None
-        )
+    if by_numpy is not None and len(avals) == len(args) and not kwargs:
+        return KernelCall(partial(by_numpy, jaxpr.out_avals[0].dtype), jaxpr.out_avals, None)
     return kernel_program(jaxpr, *collectors) if all(plain) else None
 
 

@@ -124,7 +124,8 @@ def type_attribute(
 ) -> str | None:
     """What types say of a value as an attribute of Shardy, `None` if they say nothing.
 
-    Over the axes of the mesh that are not explicit, the compiler may split further.
+    Over the axes of the mesh that are not explicit, the compiler may split further, unless a sum is
+    still to be taken.
     """
     mesh = split.mesh
     if not mesh.explicit_axes:
@@ -132,13 +133,11 @@ def type_attribute(
     axes = MeshAxes(mesh.axis_names, mesh.axis_sizes)
     # Values such as keys have further axes in a module, which are never split.
     spec = (*split.spec, *[()] * (ndim - len(split.spec)))
-    if mesh.are_all_axes_explicit:
-        return f"#sdy.sharding{axes.sharding(mesh_name(axes.text()), spec)}"
-    text = axes.sharding(mesh_name(axes.text()), spec, range(len(split.spec)))
+    name = mesh_name(axes.text())
+    if mesh.are_all_axes_explicit or split.unreduced:
+        return f"#sdy.sharding{axes.sharding(name, spec, unreduced=split.unreduced)}"
     unused = set(mesh.explicit_axes).difference(*spec)
-    closed = [f'"{i}"' for i, name in enumerate(mesh.axis_names) if name in unused]
-    replicated = f", replicated={{{', '.join(closed)}}}" if closed else ""
-    return f"#sdy.sharding{text[:-1]}{replicated}>"
+    return f"#sdy.sharding{axes.sharding(name, spec, range(len(split.spec)), replicated=unused)}"
 
 
 def as_typed(b: Builder, aval: Any, x: Value) -> Value:
@@ -173,7 +172,8 @@ def _named_attribute(
 ) -> str:
     """The same over the mesh of the place, so that all places over it speak of one mesh."""
     axes = MeshAxes(place.mesh.axis_names, place.mesh.axis_sizes)
-    return f"#sdy.sharding{axes.sharding(mesh_name(axes.text()), place.splits(ndim), free)}"
+    name, unreduced = mesh_name(axes.text()), place.spec.unreduced
+    return f"#sdy.sharding{axes.sharding(name, place.splits(ndim), free, unreduced=unreduced)}"
 
 
 def _attributes(parts: Sequence[Sequence[str]]) -> dict[int, str]:

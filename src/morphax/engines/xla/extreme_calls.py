@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from ... import dtypes
-from ...runtime.client import EXTREMES_TARGET
+from ...runtime.native_calls import EXTREMES_TARGET
 from ...util.compiled import part
 from .custom_calls import custom_call
 from .stablehlo import Builder, Value

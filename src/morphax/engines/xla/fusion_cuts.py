@@ -57,6 +57,32 @@ def cuts_of(module: Module, jaxpr: Jaxpr) -> frozenset[Any]:
 
 def in_memory(b: Any, x: Value) -> Value:
     """The value, which the compiler computes here, once, and reads from memory later."""
+    changed = b.region((), lambda inner: [inner.op("stablehlo.negate", x.aval, x)])
+    as_it_is = b.region((), lambda _: [x])
+    return b.op("stablehlo.if", x.aval, _never(b), regions=[changed, as_it_is])
+
+
+def not_looked_through(b: Any, *values: Value) -> list[Value]:
+    """Unsigned integers as they are, where a vectoriser that follows their readers stops.
+
+    To see which values are needed as one number per vector, LLVM (of jaxlib 0.12) asks for each
+    narrowed number whether all that it goes into is, along every path anew.  Where each word goes
+    into both words of the next round, the number of paths doubles with every second round.  Sums
+    and shifts are followed, functions are not; so this is the maximum with 0, which the compiler
+    cannot know to be 0.
+    """
+    aval = values[0].aval
+
+    def nothing() -> Value:
+        one = b.op("stablehlo.convert", aval.update(shape=()), _never(b))
+        return b.broadcast(one, aval, ()) if aval.shape else one
+
+    none = b.remembered((nothing.__qualname__, aval), nothing)
+    return [b.elementwise("stablehlo.maximum", aval, x, none) for x in values]
+
+
+def _never(b: Any) -> Value:
+    """False, which the compiler cannot know."""
 
     def never() -> Value:
         one = ShapedArray((), np.dtype(np.uint32))
@@ -66,9 +92,7 @@ def in_memory(b: Any, x: Value) -> Value:
         none = b.constant(_NO_REPLICA, one)
         return b.op("stablehlo.compare", flag, number, none, comparison_direction=is_equal)
 
-    changed = b.region((), lambda inner: [inner.op("stablehlo.negate", x.aval, x)])
-    as_it_is = b.region((), lambda _: [x])
-    return b.op("stablehlo.if", x.aval, b.remembered(never, never), regions=[changed, as_it_is])
+    return b.remembered(_never, never)
 
 
 def _analysed(jaxpr: Jaxpr, known: dict[Jaxpr, Analysis]) -> Analysis:

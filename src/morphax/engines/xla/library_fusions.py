@@ -18,7 +18,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from ...runtime.client import EXTREMES_TARGET
+from ...runtime.native_calls import TARGETS
 
 FLAG: Final = "xla_cpu_experimental_ynn_fusion_type"
 """The name of the compile option."""
@@ -50,7 +50,8 @@ _KNOWN: Final = frozenset(
 )
 _COMPUTED_REDUCTION: Final = '"stablehlo.reduce"'
 # What native code of ours computes is no dot either.
-_OWN_CALL: Final = re.compile(rf'"stablehlo\.custom_call"[^\n]*?"{EXTREMES_TARGET}"[^\n]*')
+_OWN_TARGETS: Final = "|".join(TARGETS)
+_OWN_CALL: Final = re.compile(rf'"stablehlo\.custom_call"[^\n]*?"(?:{_OWN_TARGETS})"[^\n]*')
 # From the beginning of a word only: within the digits of a constant, which may be millions, each
 # letter would begin a search to their end.
 _QUALIFIED: Final = re.compile(r"\b[A-Za-z_]\w*\.[A-Za-z_]\w*")

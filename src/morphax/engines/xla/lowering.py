@@ -253,7 +253,7 @@ def _typed_places(
     for place, aval, source in zip(places.results, jaxpr.out_avals, forwarded, strict=True):
         split = aval.split or AbstractSharding(mesh.abstract_mesh, ((),) * aval.ndim)
         is_open = place is None and (source is None or source.operand is None)
-        if is_open and split.mesh.are_all_axes_explicit:
+        if is_open and (split.mesh.are_all_axes_explicit or split.unreduced):
             place = known.get(split) or named(split, mesh.update(axis_types=split.mesh.axis_types))
         found.append(place)
     return found

@@ -13,14 +13,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from ...core.partition_spec import PartitionSpec
 from ...util.messages import message
-from .literals import i64_array, physical_aval
+from .literals import i64_array, i64_matrix, physical_aval
 from .mesh_axes import AxisPositions, MeshAxes
-from .stablehlo import Builder, Value, i64_matrix
+
+if TYPE_CHECKING:
+    from .stablehlo import Builder, Value
 
 # The kind of channel over which devices talk to devices.
 _BETWEEN_DEVICES: Final = 1
@@ -90,17 +93,14 @@ def position_along(b: Builder, name: Hashable, out: Any) -> Value:
     return b.op("stablehlo.reshape", out, position)
 
 
-Spec = Sequence[Sequence[Hashable]]
-
-
 def member_program(
     b: Builder,
     axes: MeshAxes,
     manual: frozenset[Hashable],
     avals: Sequence[Any],
     outs: Sequence[Any],
-    specs: Sequence[Spec],
-    out_specs: Sequence[Spec],
+    specs: Sequence[PartitionSpec],
+    out_specs: Sequence[PartitionSpec],
     operands: Sequence[Value],
     write: Callable[..., Sequence[Value]],
 ) -> list[Value]:
@@ -113,7 +113,7 @@ def member_program(
             what a member does.
         avals: of the shards of the operands.
         outs: of the whole results.
-        specs: for each operand, over which axes of the mesh each of its axes is split.
+        specs: for each operand, over which axes of the mesh it is split, or a sum.
         out_specs: likewise for the results; along axes that one does not name, it must be the same
             for all members.
         operands: whole.
@@ -132,13 +132,13 @@ def member_program(
     axes = axes.within(b.axes, manual)
     if count == 1:
         # One device is not partitioned: the shards are all there is.
-        alone = Builder(b.module, b, axes)
+        alone = type(b)(b.module, b, axes)
         own = write(alone, *operands)
         b.lines += alone.lines
         return list(own)
     mesh = b.module.mesh_name(axes.text())
     # Values of the block around are whole, and of no use inside: constants are written again.
-    inner = Builder(b.module, axes=axes)
+    inner = type(b)(b.module, axes=axes)
     arguments = [inner.new_value(aval) for aval in avals]
     results = write(inner, *arguments)
     further = inner.hoisted_operands()
@@ -146,10 +146,12 @@ def member_program(
     region = inner.as_region([*arguments, *[argument for _, argument in further]])
     outside = [_from_outside(b, value, argument.aval, manual) for value, argument in further]
 
-    def shardings(values: Sequence[Value], given: Sequence[Spec]) -> str:
+    def shardings(values: Sequence[Value], given: Sequence[PartitionSpec]) -> str:
+        # Keys have further axes in a module, which are never split.
+        ranks = [len(physical_aval(value.aval).shape) for value in values]
         texts = [
-            axes.sharding(mesh, _for_each_axis(value, spec), axes.free(value))
-            for value, spec in zip(values, given, strict=True)
+            axes.sharding(mesh, spec.splits(n), axes.free(value), unreduced=spec.unreduced)
+            for value, n, spec in zip(values, ranks, given, strict=True)
         ]
         return f"#sdy.sharding_per_value<[{', '.join(texts)}]>"
 
@@ -167,19 +169,13 @@ def member_program(
     )
 
 
-def _for_each_axis(value: Value, spec: Spec) -> list[Sequence[Hashable]]:
-    """Keys have further axes in a module, which are never split."""
-    ndim = len(physical_aval(value.aval).shape)
-    return [*spec, *[()] * (ndim - len(spec))]
-
-
 def _from_outside(
     b: Builder, value: Any, aval: Any, manual: frozenset[Hashable]
-) -> tuple[Value, Spec]:
+) -> tuple[Value, PartitionSpec]:
     """What a program of members takes besides its operands, and how it is split."""
     if type(value) is not AxisPositions:
-        return b.closed_over(value, aval), ((),) * len(aval.shape)
+        return b.closed_over(value, aval), PartitionSpec()
     if value.name not in manual:
-        return b.hoisted(value, aval), ((),)
+        return b.hoisted(value, aval), PartitionSpec()
     positions = np.arange(value.size, dtype=np.int32)
-    return b.constant(positions, aval.update(shape=(value.size,))), ((value.name,),)
+    return b.constant(positions, aval.update(shape=(value.size,))), PartitionSpec(value.name)

@@ -96,7 +96,11 @@ class MeshAxes:
         return f"<[{axes}]{order}>"
 
     def sharding(
-        self, mesh: str, spec: Sequence[Sequence[Hashable]], free: Container[int] = ()
+        self,
+        mesh: str,
+        spec: Sequence[Sequence[Hashable]],
+        free: Container[int] = (),
+        **further: Collection[Hashable],
     ) -> str:
         """The attribute that says over which axes of the mesh an array's axes are split.
 
@@ -104,11 +108,16 @@ class MeshAxes:
             mesh: its name.
             spec: for each axis of the array, axes of the mesh.
             free: axes that the compiler may split further.
+            **further: axes of the mesh that are ``unreduced``, or stay ``replicated``.
         """
         splits = [[f'"{self._axis(name)}"' for name in names] for names in spec]
         open_ended = [[*split, *["?"] * (i in free)] for i, split in enumerate(splits)]
         texts = [", ".join(split) for split in open_ended]
-        return f"<@{mesh}, [{', '.join([f'{{{text}}}' for text in texts])}]>"
+        attribute = f"@{mesh}, [{', '.join([f'{{{text}}}' for text in texts])}]"
+        for name, axes in further.items():
+            numbers = ", ".join([f'"{number}"' for number in sorted(map(self._axis, axes))])
+            attribute += f", {name}={{{numbers}}}" if axes else ""
+        return f"<{attribute}>"
 
     def _axis(self, name: Hashable) -> int:
         if name in self.names:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any, final
+
+from ...core.mesh import AbstractMesh
+from ...runtime.mesh import Mesh
 
 DEVICE_TO_DEVICE_TYPE, SEND_TO_HOST_TYPE, RECV_FROM_HOST_TYPE = 1, 2, 3
 """Kinds of StableHLO's channels, by which programs send and receive."""
@@ -41,3 +45,46 @@ class ShardingContext:
     num_devices: int
     device_assignment: tuple[Any, ...] | None = None
     abstract_mesh: Any = None
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class SPMDAxisContext:
+    """The mesh whose members run what is lowered, each on its part.
+
+    Args:
+        mesh: the devices; their axes alone if they are not known.
+        manual_axes: the axes along which there are members.
+    """
+
+    mesh: Mesh | AbstractMesh
+    manual_axes: frozenset[Hashable] = frozenset()
+
+
+AxisContext = SPMDAxisContext | ShardingContext
+"""Whose program is lowered: that of members of a mesh, or one of whole arrays."""
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ShapePolyLoweringState:
+    """What a program that serves many sizes, or many platforms, takes besides its operands.
+
+    Args:
+        dim_vars: symbols of sizes, whose values it takes.
+        lowering_platforms: what it is lowered for; of several it takes the number of the one that
+            it runs on.
+    """
+
+    dim_vars: tuple[str, ...]
+    lowering_platforms: tuple[str, ...] | None
+
+    @property
+    def uses_dim_vars(self) -> bool:
+        """Whether sizes are values of the program."""
+        return bool(self.dim_vars)
+
+    @property
+    def has_platform_index_argument(self) -> bool:
+        """Whether it takes the number of a platform."""
+        return self.lowering_platforms is not None and len(self.lowering_platforms) > 1

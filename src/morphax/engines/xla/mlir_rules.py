@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, final
 
+import numpy as np
+
 from ...core import (
     Effect,
     NameStack,
@@ -22,9 +24,13 @@ from ...core import (
     has_ordered,
     infer,
 )
+from ...core.mesh import AbstractMesh
+from ...runtime.mesh import Mesh
 from ...util.messages import message
 from .literals import dense_text, held, host_constant
+from .mesh_axes import MeshAxes
 from .mlir_context import bindings, dialect, shared_context
+from .mlir_parameters import AxisContext, ShardingContext, SPMDAxisContext
 from .mlir_tokens import TokenSet, joined, ordered
 from .rule_context import LoweringRuleContext, ModuleContext
 from .stablehlo import (
@@ -84,10 +90,11 @@ def _call_rule(
     avals_out = tuple(outs) if primitive.multiple_results else (outs,)
     avals_in = tuple([v.aval for v in operands])
     _, effects = infer(primitive, params, tuple(avals_in))
-    key = (primitive, registered, b.module.platform, avals_in, avals_out, tuple(params.items()))
+    circumstances = registered, b.module.platform, b.axes
+    key = (primitive, circumstances, avals_in, avals_out, tuple(params.items()))
     name = _known(b.module, key) if registered.cacheable else None
     if name is None:
-        application = _Application(primitive, avals_in, avals_out, params, ordered(effects))
+        application = _Application(primitive, avals_in, avals_out, params, ordered(effects), b.axes)
         name = _write(b.module, registered.rule, application)
         if registered.cacheable:
             _remember(b.module, key, name)
@@ -120,13 +127,14 @@ def _remember(module: Module, key: Any, name: str) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class _Application:
-    """What is lowered: a primitive, its operands and results, and the effects that are ordered."""
+    """What is lowered: a primitive, its operands and results, its ordered effects, and for whom."""
 
     primitive: Primitive
     avals_in: Sequence[Any]
     avals_out: Sequence[Any]
     params: Mapping[str, Any]
     effects: Sequence[Effect]
+    axes: MeshAxes | None
 
 
 def _write(text: Module, rule: Callable[..., Any], application: _Application) -> str:
@@ -153,6 +161,7 @@ def _write(text: Module, rule: Callable[..., Any], application: _Application) ->
                 ip=ip,
                 symbol_table=symbols,
                 platforms=(text.platform,),
+                axis_context=_axis_context(text, application.axes),
             ),
             name_stack=NameStack(current_name_stack()),
             traceback=equation_source(),
@@ -169,6 +178,17 @@ def _write(text: Module, rule: Callable[..., Any], application: _Application) ->
         _verify(primitive, module)
         text.functions += _functions(module, name, text)
     return name
+
+
+def _axis_context(text: Module, axes: MeshAxes | None) -> AxisContext:
+    """The devices of a module, or the mesh whose members run a part of it."""
+    if axes is None:
+        return ShardingContext(text.num_devices)
+    members = frozenset(axes.members or axes.names)
+    if text.places is None:
+        return SPMDAxisContext(AbstractMesh(axes.sizes, axes.names), members)
+    devices = np.array(text.places.devices, object)[axes.grid()]
+    return SPMDAxisContext(Mesh(devices, axes.names), members)
 
 
 def _token_after(ctx: LoweringRuleContext, effects: Sequence[Effect]) -> list[Any]:

@@ -92,6 +92,10 @@ class Module:
         # programs to this end.
         self.cuts_fusions = current_config().cut_fusions
         self.cuts: dict[Jaxpr, Any] = {}
+        # Whether loops whose members end at different times are divided into blocks of them.
+        self.splits_loops = current_config().split_divergent_loops
+        # Whether what is written now is run again and again.
+        self.repeats = False
         # Whether it calls what this process alone knows.
         self.is_local = False
         self.functions: list[str] = []
@@ -123,6 +127,15 @@ class Module:
             yield
         finally:
             self.written_for = before
+
+    @contextmanager
+    def repeating(self) -> Iterator[None]:
+        """What is written within is run again and again."""
+        self.repeats, before = True, self.repeats
+        try:
+            yield
+        finally:
+            self.repeats = before
 
     def mesh_name(self, text: str) -> str:
         """The name of a mesh, which is declared once."""

@@ -8,9 +8,14 @@ from typing import Any, final
 
 from ...core import Primitive
 from ...runtime.client import client
-from .mlir_parameters import LoweringParameters, ShardingContext
+from .mlir_parameters import (
+    AxisContext,
+    LoweringParameters,
+    ShapePolyLoweringState,
+    ShardingContext,
+)
 from .mlir_tokens import TokenSet
-from .stablehlo import Module
+from .module import PLATFORM_INDEX, Module
 
 _ONE_DEVICE, _NO_OPTIONS = ShardingContext(1), LoweringParameters()
 
@@ -25,7 +30,7 @@ class ModuleContext:
         text: the module that it will be part of.
         context, ip, symbol_table: of `module`; its symbols.
         platforms: what the program is compiled for.
-        axis_context: the devices it is compiled for.
+        axis_context: the devices it is compiled for, or the mesh whose members run the operation.
         lowering_parameters: options.
     """
 
@@ -35,7 +40,7 @@ class ModuleContext:
     ip: Any
     symbol_table: Any
     platforms: tuple[str, ...]
-    axis_context: ShardingContext = _ONE_DEVICE
+    axis_context: AxisContext = _ONE_DEVICE
     lowering_parameters: LoweringParameters = _NO_OPTIONS
 
     @property
@@ -46,6 +51,12 @@ class ModuleContext:
     def get_backend(self) -> Any:
         """`backend` as a function."""
         return self.backend
+
+    @property
+    def shape_poly_state(self) -> ShapePolyLoweringState:
+        """The symbols of sizes in the program, and its platforms."""
+        sizes = tuple([name for name in self.text.symbols if name != PLATFORM_INDEX])
+        return ShapePolyLoweringState(sizes, self.text.platforms)
 
     @property
     def host_callbacks(self) -> list[Any]:

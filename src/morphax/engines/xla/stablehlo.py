@@ -31,6 +31,7 @@ from .module import Module as Module
 from .module import Value as Value
 from .notes import notes_of
 from .size_verbs import SIZE, SizeVerbs, check_numbers
+from .summands import lower_on_summands, sums_in
 
 if TYPE_CHECKING:
     from .mesh_axes import MeshAxes
@@ -266,6 +267,8 @@ class Builder(SizeVerbs):
             return lower_on_key_data(self, primitive, eqn.params, outs, inputs)
         rules = self.module.rules
         rule = rules[primitive] if rules and primitive in rules else primitive.lower
+        if self.module.num_devices > 1 and self.axes is None and sums_in(outs):
+            return lower_on_summands(self, eqn, inputs, rule)
         if primitive.multiple_results:
             return rule(self, outs, *inputs, **eqn.params)
         return (rule(self, outs[0], *inputs, **eqn.params),)
@@ -323,8 +326,9 @@ class Builder(SizeVerbs):
 
     def callee(self, name: str, jaxpr: Jaxpr) -> Function:
         """`jaxpr` as a private function, written once per module."""
-        key = jaxpr, self.axes, self.attributes, self.module.written_for
-        known = self.module.callees.get(key)
+        module = self.module
+        key = jaxpr, self.axes, self.attributes, module.written_for, module.repeats
+        known = module.callees.get(key)
         if known is None:
 
             def write(inner: Builder, *values: Value) -> list[Value]:
@@ -332,15 +336,11 @@ class Builder(SizeVerbs):
                 return inner.inline(jaxpr, *values)
 
             known = function(
-                self.module,
-                self.module.fresh_name(name),
-                jaxpr.in_avals,
-                write,
-                passes_token=has_ordered(jaxpr.effects),
-                axes=self.axes,
-            )
-            self.module.callees[key] = known
-            self.module.functions.append(known.text)
+                module, module.fresh_name(name), jaxpr.in_avals, write,
+                passes_token=has_ordered(jaxpr.effects), axes=self.axes,
+            )  # fmt: skip
+            module.callees[key] = known
+            module.functions.append(known.text)
         return known
 
     def call(self, name: str, jaxpr: Jaxpr, *operands: Value) -> list[Value]:

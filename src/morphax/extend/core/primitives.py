@@ -7,6 +7,7 @@ from ...control.checkpoint.checkpoint_name import name_p as name_p
 from ...control.checkpoint.checkpoint_primitive import checkpoint_p
 from ...control.custom.custom_jvp import custom_jvp_call_p as custom_jvp_call_p
 from ...control.custom.custom_linear_solve import linear_solve_p as linear_solve_p
+from ...control.custom.custom_vjp_primitives import custom_lin_p as custom_lin_p
 from ...control.custom.custom_vjp_primitives import custom_vjp_call_p as custom_vjp_call_p
 from ...control.jit.jit_primitive import jit_p as jit_p
 from ...control.loops.scan_primitive import scan_p as scan_p
@@ -85,8 +86,6 @@ from ...lax.elementwise.special import erf_inv_p as erf_inv_p
 from ...lax.elementwise.special import erf_p as erf_p
 from ...lax.elementwise.special import erfc_p as erfc_p
 from ...lax.elementwise.special import lgamma_p as lgamma_p
-from ...lax.elementwise.special import polygamma_p as polygamma_p
-from ...lax.elementwise.special import zeta_p as zeta_p
 from ...lax.elementwise.trigonometric import acos_p as acos_p
 from ...lax.elementwise.trigonometric import asin_p as asin_p
 from ...lax.elementwise.trigonometric import atan2_p as atan2_p
@@ -94,6 +93,8 @@ from ...lax.elementwise.trigonometric import atan_p as atan_p
 from ...lax.elementwise.trigonometric import cos_p as cos_p
 from ...lax.elementwise.trigonometric import sin_p as sin_p
 from ...lax.elementwise.trigonometric import tan_p as tan_p
+from ...lax.elementwise.zeta import polygamma_p as polygamma_p
+from ...lax.elementwise.zeta import zeta_p as zeta_p
 from ...lax.fourier.fft import fft_p as fft_p
 from ...lax.ground.linear_structure import add_any_p
 from ...lax.ground.linear_structure import broadcast_in_dim_p as broadcast_in_dim_p
@@ -175,6 +176,7 @@ from ...parallel.ragged_exchange import ragged_all_to_all_p as ragged_all_to_all
 from ...parallel.reductions import pmax_p as pmax_p
 from ...parallel.reductions import pmin_p as pmin_p
 from ...parallel.reductions import psum_p as psum_p
+from ...random import random_gamma_p as random_gamma_p
 from .call_primitive import call_p as call_p
 from .call_primitive import closed_call_p as closed_call_p
 

@@ -15,7 +15,16 @@ from typing import Any, final
 import numpy as np
 
 from ... import dtypes
-from ...core import AxisFlow, BatchAxes, Primitive, ShapedArray, aval_of, is_undefined_primal, like
+from ...core import (
+    AbstractSharding,
+    AxisFlow,
+    BatchAxes,
+    Primitive,
+    ShapedArray,
+    aval_of,
+    is_undefined_primal,
+    like,
+)
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
@@ -24,7 +33,7 @@ from ..ground.axis_flows import contracted_axes
 from ..ground.families import bilinear_jvp
 from ..ground.kinds import BOOLEAN, NUMBER
 from ..ground.linear_structure import transpose_p
-from ..ground.out_sharding import split_beside
+from ..ground.out_sharding import names_along, puts_off_sums, split_beside, unsummed
 from ..shape.resharding import split_as
 from .matrix_products import (
     accumulator,
@@ -43,6 +52,7 @@ from .precision import (
     output_dtype,
     precision_attribute,
 )
+from .small_products import small_product
 
 DotDimensionNumbers = tuple[
     tuple[Sequence[int], Sequence[int]], tuple[Sequence[int], Sequence[int]]
@@ -59,6 +69,7 @@ class DotGeneral(Primitive):
     """Sum of products over contracting axes, for each index of the batch axes."""
 
     name = "dot_general"
+    linear_in = ((0,), (1,))
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         (lhs, rhs), (lhs_batch, rhs_batch) = params["dimension_numbers"]
@@ -128,6 +139,10 @@ class DotGeneral(Primitive):
         if x.aval.dtype != y.aval.dtype and not _both_8_bit_floats(x.aval.dtype, y.aval.dtype):
             wide = accumulator(product_dtype(x.aval.dtype, y.aval.dtype), out.dtype)
             x, y = (b.convert(v, wide) for v in (x, y))
+        if precision is None or isinstance(precision, tuple):
+            small = small_product(b, out, x, y, dimension_numbers)
+            if small is not None:
+                return small
         dtypes_in = (x.aval.dtype, y.aval.dtype)
         result = out.update(dtype=output_dtype(precision, *dtypes_in, out.dtype))
         algorithm = algorithm_attribute(precision, *dtypes_in)
@@ -305,7 +320,7 @@ def dot_general(
         >>> jax.lax.dot_general(x, y, (((2,), (1,)), ((0,), (0,)))).shape
         (5, 2, 4)
     """
-    if out_sharding is not None:
+    if out_sharding is not None and not puts_off_sums(out_sharding):
         product = partial(
             dot_general,
             dimension_numbers=dimension_numbers,
@@ -313,7 +328,9 @@ def dot_general(
             preferred_element_type=preferred_element_type,
         )
         return split_as("lax.dot_general", out_sharding, product, lhs, rhs)
-    numbers = _checked_numbers(dimension_numbers)
+    numbers, split = _checked_numbers(dimension_numbers), None
+    if out_sharding is not None:
+        split = _unsummed(aval_of(lhs), aval_of(rhs), numbers, out_sharding)
     if preferred_element_type is not None:
         preferred_element_type = dtypes.requested(
             preferred_element_type, "lax.dot_general, argument preferred_element_type"
@@ -324,5 +341,15 @@ def dot_general(
         dimension_numbers=numbers,
         precision=canonical_precision("lax.dot_general", precision),
         preferred_element_type=preferred_element_type,
-        out_sharding=out_sharding,
+        out_sharding=split,
     )
+
+
+def _unsummed(x: Any, y: Any, numbers: Any, out_sharding: Any) -> AbstractSharding:
+    """The type of a product whose sum over devices is put off."""
+    check_axes(x, y, numbers)
+    (contract_x, contract_y), (batch, _) = numbers
+    free_x, free_y = free_axes(x.ndim, y.ndim, numbers)
+    result = x.update((*[x.shape[i] for i in (*batch, *free_x)], *[y.shape[i] for i in free_y]))
+    over = names_along(x, contract_x), names_along(y, contract_y)
+    return unsummed("lax.dot_general", out_sharding, result, *over)

@@ -39,6 +39,7 @@ class Add(Elementwise):
     """x + y, element by element."""
 
     name = "add"
+    linear_in = ((0, 1),)
     accepts = NUMBER
     numpy = np.add
     stablehlo = "stablehlo.add"
@@ -58,6 +59,7 @@ class Sub(Elementwise):
     """x − y, element by element."""
 
     name = "sub"
+    linear_in = ((0, 1),)
     accepts = NUMBER
     numpy = np.subtract
     stablehlo = "stablehlo.subtract"
@@ -80,6 +82,7 @@ class Mul(Elementwise):
     """x · y, element by element."""
 
     name = "mul"
+    linear_in = ((0,), (1,))
     accepts = NUMBER
     numpy = np.multiply
     stablehlo = "stablehlo.multiply"
@@ -173,6 +176,7 @@ class Div(Elementwise):
     """x / y, element by element; of integers, truncated toward zero."""
 
     name = "div"
+    linear_in = ((0,),)
     accepts = NUMBER
     numpy = _quotient
     stablehlo = "stablehlo.divide"

@@ -28,6 +28,7 @@ from ...core import (
     not_linear,
     same_axes,
 )
+from ...core.pending_sums import Groups
 from ...dtypes.numbers import host_scalar
 from ...engines import loops
 from ...engines.reference.fusion import dtype_name
@@ -68,6 +69,14 @@ class ConvertElementType(Primitive):
     name = "convert_element_type"
     reads = "alike"
 
+    def additive(self, x: Any, *, new_dtype: Any, **_: Any) -> Groups:
+        """From float to float, up to rounding; from integers to narrower ones, which wrap."""
+        pair = (x.dtype, new_dtype)
+        if all([dtypes.issubdtype(d, np.inexact) for d in pair]):
+            return [(0,)]
+        integers = all([dtypes.issubdtype(d, np.integer) for d in pair])
+        return [(0,)] if integers and new_dtype.itemsize <= x.dtype.itemsize else []
+
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         shown = sorted(params.items())
         return {name: value for name, value in shown if name != "sharding" or value is not None}
@@ -81,7 +90,8 @@ class ConvertElementType(Primitive):
                     "lax.convert_element_type",
                     given=f"{x.str_short(short_dtypes=False)} with new_dtype={new_dtype}",
                     expected="two numeric dtypes, or twice the same dtype",
-                    fix="Read the words of random keys with jax.random.key_data.",
+                    fix="Read the words of random keys with jax.random.key_data; other extended "
+                    "dtypes convert from and to the dtype that they are stored in.",
                 )
             )
         return like(x, dtype=new_dtype, weak_type=weak_type, sharding=sharding)
@@ -133,6 +143,8 @@ class ConvertElementType(Primitive):
         tangent_aval = out.aval.to_tangent_aval()
         if is_zero(tangents[0]) or tangent_aval.dtype == dtypes.float0:
             return out, Zero(tangent_aval)
+        if isinstance(out.dtype, dtypes.ExtendedDType):  # tangents may be of another dtype
+            params = params | {"new_dtype": tangent_aval.dtype}
         return out, self.bind(*tangents, **params)
 
     def transpose(self, ct: Any, x: Any, **_: Any) -> list[Any]:

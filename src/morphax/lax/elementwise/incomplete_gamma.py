@@ -1,17 +1,22 @@
 """The incomplete gamma functions, and how gamma numbers move with their parameter.
 
-The reference engine takes P and Q from SciPy.  All else is computed by the formulas of
-`incomplete_gamma_formulas`, by both engines.
+They are computed by the formulas of `incomplete_gamma_formulas`, of which native code is the
+compiled form; the reference engine takes P and Q from SciPy.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar, final
 
 import numpy as np
 
 from ...core import not_differentiable
+from ...engines.xla.incomplete_gamma_calls import call_incomplete_gamma, may_call_incomplete_gamma
+from ...engines.xla.stablehlo import Builder, Value
+from ...util.compiled import part
 from ...util.messages import message
+from ..ground.families import expanded
 from ..ground.formulas import ByFormula
 from ..ground.operands import standardize
 from . import incomplete_gamma_formulas as formulas
@@ -20,6 +25,7 @@ from .exponential import log
 from .selection import scalar_like
 from .special import digamma
 
+_compiled = part("incomplete_gamma")
 _NO_SECOND_DERIVATIVE = "the second derivative with respect to a has no closed form"
 
 
@@ -30,11 +36,28 @@ class OfGammaNumbers(ByFormula):
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         if self.scipy_name is None:
-            return super().evaluate(*operands)
+            native = getattr(_compiled, self.name, None)
+            return _by_native(native, *operands) if native else super().evaluate(*operands)
         from scipy import special
 
         wide = [np.asarray(x, np.float64) for x in operands]
         return np.asarray(getattr(special, self.scipy_name)(*wide)).astype(operands[0].dtype)
+
+    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
+        if may_call_incomplete_gamma(b, self.name, out):
+            a, x = expanded(b, out.shape, operands)
+            return call_incomplete_gamma(b, self.name, out, a, x)
+        return super().lower(b, out, *operands, **params)
+
+
+def _by_native(native: Callable[..., None], a: Any, x: Any) -> Any:
+    """A function by native code, which takes vectors of float32 or float64 of one length."""
+    dtype = a.dtype if a.dtype == np.float32 else np.dtype(np.float64)
+    if a.shape != x.shape:
+        a, x = np.broadcast_arrays(a, x)
+    out = np.empty(a.shape, dtype)
+    native(*[v.astype(dtype, copy=False).ravel() for v in (a, x)], out.reshape(-1))
+    return out.astype(a.dtype, copy=False)
 
 
 def _slope_of_log_density(a: Any, x: Any) -> Any:

@@ -22,6 +22,7 @@ from ...core import (
     like,
     same_axes,
 )
+from ...core.pending_sums import Groups
 from ...engines import loops
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value
@@ -29,7 +30,7 @@ from ...util.compiled import part
 from ...util.messages import message
 from ..ground.families import Elementwise, compare, elementwise_shape, expanded, unbroadcast
 from ..ground.kinds import BOOLEAN, INTEGER, NUMBER
-from ..ground.linear_structure import broadcast_to
+from ..ground.linear_structure import broadcast_to, zeros
 from ..ground.operands import standardize
 from .arithmetic import mul
 from .bitwise import bitwise_and
@@ -40,6 +41,13 @@ from .complex import real_dtype
 def scalar_like(value: Any, x: Any) -> Any:
     """`value` as a scalar of the dtype of `x`."""
     return aval_of(x).dtype.type(value)
+
+
+def zero_beside(x: Any) -> Any:
+    """The number 0 of the dtype of `x`; where sums of `x` are still to be taken, they are of it."""
+    split = x.aval.split
+    sums = split.of_elements() if split is not None and split.has_sums else None
+    return zeros(ShapedArray((), x.aval.dtype, sharding=sums))
 
 
 _MANY = 1 << 13
@@ -58,6 +66,9 @@ class SelectN(Elementwise):
     """``cases[which]``, element by element; a `which` out of range means the nearest case."""
 
     name = "select_n"
+
+    def additive(self, *avals: Any, **params: Any) -> Groups:
+        return [range(1, len(avals))]
 
     def abstract_eval(self, which: Any, *cases: Any) -> ShapedArray:
         (BOOLEAN | INTEGER).check(self.name, 0, which)
@@ -108,7 +119,7 @@ class SelectN(Elementwise):
         return out, broadcast_to(tangent, out.aval.shape, out.aval.split)
 
     def transpose(self, ct: Any, which: Any, *cases: Any) -> list[Any]:
-        zero = scalar_like(0, ct)
+        zero = zero_beside(ct)
         parts: list[Any] = [None]
         for case in cases:
             if is_undefined_primal(case):

@@ -12,17 +12,16 @@ from typing import Any, final
 
 import numpy as np
 
-from ...core import not_differentiable
 from ...engines import loops
 from ...engines.reference.fusion import dtype_name, single_operation
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
 from ..ground.kinds import FLOATING
-from ..ground.operands import standardize
-from .arithmetic import add, mul, neg
+from .arithmetic import mul, neg
 from .exponential import exp
 from .inverse_erf import inverse_erf
 from .powers import square
+from .zeta import polygamma
 
 _SLOPE_OF_ERF = 2 / math.sqrt(math.pi)
 
@@ -126,13 +125,6 @@ def _digamma(x: Any) -> Any:
     return np.where(x == 0, np.nan, special.psi(x)).astype(x.dtype)
 
 
-def _undefined_at_zero(b: Builder, value: Value, x: Value) -> Value:
-    """`value`, but NaN where x is 0: what XLA gives at this pole depends on its version."""
-    out = value.aval
-    defined = compare(b, out.update(dtype=np.dtype(bool)), "NE", x, b.full(0, out))
-    return b.op("stablehlo.select", out, defined, value, b.full(np.nan, out))
-
-
 @final
 class Digamma(SpecialFunction):
     """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2 and so on."""
@@ -141,7 +133,10 @@ class Digamma(SpecialFunction):
     numpy = _digamma
 
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
-        return _undefined_at_zero(b, b.op("chlo.digamma", out, x), x)
+        # What XLA gives at the pole 0 depends on its version.
+        defined = compare(b, out.update(dtype=np.dtype(bool)), "NE", x, b.full(0, out))
+        value = b.op("chlo.digamma", out, x)
+        return b.op("stablehlo.select", out, defined, value, b.full(np.nan, out))
 
     def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
         return loops.special.in_float64(w, loops.special.digamma, x)
@@ -150,132 +145,11 @@ class Digamma(SpecialFunction):
         return mul(t, polygamma(1.0, x))
 
 
-# The sum over k with q + k < 0 has the terms of two sums that start at positive numbers: with
-# n = ⌈q⌉ − q, it is (−1)ˣ (ζ(x, n) − ζ(x, 1 − q)) for whole x.  SciPy would count up one by one,
-# and XLA takes the formula for large q nine terms further up, wherever that is.
-
-
-def _zeta(x: Any, q: Any) -> Any:
-    from scipy import special
-
-    half = x / 2
-    is_whole, is_even = x == np.floor(x), half == np.floor(half)
-    pole = (q <= 0) & (q == np.floor(q))
-    undefined = (x != 1) & (
-        np.isinf(x) | np.where(pole, ~is_even, (q == np.inf) | ((q < 0) & ~is_whole))
-    )
-    is_below = (q < 0) & ~pole & is_whole
-    start = np.where(is_below, q - np.floor(q), np.where(pole, 1, q))
-    value = np.where(pole | (x == 1), np.inf, special.zeta(x, start))
-    if is_below.any():
-        n, end = [np.where(is_below, v, 1) for v in (np.ceil(q) - q, 1 - q)]
-        below = special.zeta(x, n) - special.zeta(x, end)
-        value = np.where(is_below & (x > 1), value + np.where(is_even, below, -below), value)
-    return np.where(undefined, np.nan, value).astype(x.dtype)
-
-
-def _lower_zeta(b: Builder, out: Any, x: Value, q: Value) -> tuple[Value, Value]:
-    """ζ(x, q), and whether q is negative and no pole, for whole x > 1."""
-    flag = out.update(dtype=np.dtype(bool))
-    one = b.full(1, out)
-
-    def both(*flags: Value) -> Value:
-        return b.elementwise("stablehlo.and", flag, *flags)
-
-    def minus(*values: Value) -> Value:
-        return b.elementwise("stablehlo.subtract", out, *values)
-
-    def is_whole(v: Value) -> Value:
-        return compare(b, flag, "EQ", v, b.op("stablehlo.floor", out, v))
-
-    floor, ceil = [b.op(f"stablehlo.{name}", out, q) for name in ("floor", "ceil")]
-    is_negative = compare(b, flag, "LT", q, b.full(0, out))
-    is_below = both(is_negative, compare(b, flag, "NE", q, floor))
-    is_below = both(is_below, both(is_whole(x), compare(b, flag, "GT", x, one)))
-    start = b.op("stablehlo.select", out, is_below, minus(q, floor), q)
-    starts = [
-        b.op("stablehlo.select", out, is_below, v, one) for v in (minus(ceil, q), minus(one, q))
-    ]
-    value, *pair = [b.op("chlo.zeta", out, x, v) for v in (start, *starts)]
-    below = minus(*pair)
-    is_even = is_whole(b.elementwise("stablehlo.multiply", out, x, b.full(0.5, out)))
-    signed = b.op("stablehlo.select", out, is_even, below, b.op("stablehlo.negate", out, below))
-    total = b.elementwise("stablehlo.add", out, value, signed)
-    return b.op("stablehlo.select", out, is_below, total, value), is_below
-
-
-@final
-class Zeta(SpecialFunction):
-    """The Hurwitz zeta function ζ(x, q) = Σₖ (q + k)⁻ˣ over k ≥ 0, element by element."""
-
-    name = "zeta"
-    numpy = _zeta
-
-    def lower_wide(self, b: Builder, out: Any, x: Value, q: Value) -> Value:
-        return _lower_zeta(b, out, x, q)[0]
-
-    def scalar(self, w: loops.Writer, x: loops.Operand, q: loops.Operand) -> loops.Operand:
-        return loops.special.zeta(w, x, q)
-
-    d_x = not_differentiable("∂ζ/∂x has no closed form in the primitives")
-
-    def d_y(self, t: Any, x: Any, q: Any, out: Any) -> Any:
-        return mul(t, mul(neg(x), zeta(add(x, 1.0), q)))
-
-
-def _polygamma(m: Any, x: Any) -> Any:
-    from scipy import special
-
-    sign = np.where(m / 2 == np.floor(m / 2), -1.0, 1.0)
-    value = sign * np.exp(special.gammaln(m + 1)) * _zeta(m + 1, x)
-    is_order = (m > 0) & (m == np.floor(m))
-    result = np.where(m == 0, _digamma(x), np.where(is_order, value, np.nan))
-    return result.astype(x.dtype)
-
-
-@final
-class Polygamma(SpecialFunction):
-    """ψ⁽ᵐ⁾(x), the m-th derivative of the digamma function, element by element."""
-
-    name = "polygamma"
-    numpy = _polygamma
-
-    def lower_wide(self, b: Builder, out: Any, m: Value, x: Value) -> Value:
-        # Both are 0 where the function is the digamma function at its pole 0.
-        distance = [b.elementwise("stablehlo.abs", out, v) for v in (m, x)]
-        at_pole = b.elementwise("stablehlo.add", out, *distance)
-        plain = _undefined_at_zero(b, b.op("chlo.polygamma", out, m, x), at_pole)
-        return b.op("stablehlo.select", out, *self._below_zero(b, out, m, x), plain)
-
-    @staticmethod
-    def _below_zero(b: Builder, out: Any, m: Value, x: Value) -> tuple[Value, Value]:
-        """Whether x is negative and no pole, for a derivative, and −(−1)ᵐ m! ζ(m + 1, x)."""
-        order = b.elementwise("stablehlo.add", out, m, b.full(1, out))
-        zeta, is_below = _lower_zeta(b, out, order, x)
-        factorial = b.op("stablehlo.exponential", out, b.op("chlo.lgamma", out, order))
-        value = b.elementwise("stablehlo.multiply", out, factorial, zeta)
-        half = b.elementwise("stablehlo.multiply", out, m, b.full(0.5, out))
-        whole = b.op("stablehlo.floor", out, half)
-        is_even = compare(b, out.update(dtype=np.dtype(bool)), "EQ", half, whole)
-        negative = b.op("stablehlo.negate", out, value)
-        return is_below, b.op("stablehlo.select", out, is_even, negative, value)
-
-    def scalar(self, w: loops.Writer, m: loops.Operand, x: loops.Operand) -> loops.Operand:
-        return loops.special.polygamma(w, m, x)
-
-    d_x = not_differentiable("the order m is a whole number")
-
-    def d_y(self, t: Any, m: Any, x: Any, out: Any) -> Any:
-        return mul(t, polygamma(add(m, 1.0), x))
-
-
 erf_p = Erf()
 erfc_p = Erfc()
 erf_inv_p = ErfInv()
 lgamma_p = Lgamma()
 digamma_p = Digamma()
-zeta_p = Zeta()
-polygamma_p = Polygamma()
 
 
 def erf(x: Any) -> Any:
@@ -301,39 +175,3 @@ def lgamma(x: Any) -> Any:
 def digamma(x: Any) -> Any:
     """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2 and so on."""
     return digamma_p.bind(x)
-
-
-def zeta(x: Any, q: Any) -> Any:
-    """The Hurwitz zeta function ζ(x, q) = Σₖ (q + k)⁻ˣ over k ≥ 0, element by element.
-
-    Args:
-        x: floating array (...), or scalar.
-        q: array of the dtype and shape of `x`, or scalar.
-
-    Returns:
-        Array (...); ∞ for x = 1, NaN for x < 1.
-
-    Example:
-        >>> import morphax as jax
-        >>> jax.lax.zeta(2.0, 1.0)
-        Array(1.644934, dtype=float32, weak_type=True)
-    """
-    return zeta_p.bind(*standardize(x, q))
-
-
-def polygamma(m: Any, x: Any) -> Any:
-    """ψ⁽ᵐ⁾(x), the m-th derivative of the digamma function, element by element.
-
-    Args:
-        m: order, a whole number ≥ 0 in the dtype of `x`.
-        x: floating array (...); either may be a scalar.
-
-    Returns:
-        Array (...); NaN where m is not whole or negative.
-
-    Example:
-        >>> import morphax as jax
-        >>> jax.lax.polygamma(1.0, 1.0)
-        Array(1.644934, dtype=float32, weak_type=True)
-    """
-    return polygamma_p.bind(*standardize(m, x))

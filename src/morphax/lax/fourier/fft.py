@@ -128,7 +128,7 @@ class Fft(Primitive):
 
     def transpose(self, ct: Any, x: Any, *, fft_type: FftType, fft_lengths: Lengths) -> list[Any]:
         if 0 in fft_lengths:
-            return [zeros(x.aval)]
+            return [zeros(x.aval.to_ct_aval())]
         count, last = math.prod(fft_lengths), fft_lengths[-1]
         if fft_type is FftType.RFFT:
             spectrum = _weighted(conj(ct), last, count, count / 2)

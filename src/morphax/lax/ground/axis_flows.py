@@ -22,7 +22,7 @@ def contracted_axes(x: Any, y: Any, dimension_numbers: Any) -> AxisFlow:
     used = {*lhs, *lhs_batch}
     free = [*[left[i] for i in lhs_batch], *[i for i in left if i not in used]]
     rest = [label for label in right if label >= x.ndim]
-    return AxisFlow((tuple(left), tuple(right)), ((*free, *rest),))
+    return AxisFlow((tuple(left), tuple(right)), ((*free, *rest),), contracts=True)
 
 
 def reshaped_axes(x: Any, new_sizes: Shape, dimensions: Shape | None) -> AxisFlow:

@@ -12,6 +12,7 @@ then as exact as their dtype allows, even where the formula loses digits.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, ClassVar, Protocol, final
 
 import numpy as np
@@ -307,7 +308,8 @@ def any_element(b: Builder, flags: Value) -> Value:
 class ByFormula(Elementwise):
     """Functions of real numbers that compiled programs compute by `formula`.
 
-    Eager mode does so too, unless `numpy` says otherwise.
+    Parameters are given to the formula by name.  Eager mode computes by it too, unless `evaluate`
+    says otherwise.
     """
 
     accepts = FLOATING
@@ -315,15 +317,17 @@ class ByFormula(Elementwise):
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         wide = [np.asarray(x, FLOAT64) for x in operands]
-        return np.asarray(type(self).formula(HostNotation(), *wide)).astype(operands[0].dtype)
+        return np.asarray(type(self).formula(HostNotation(), *wide, **params)).astype(
+            operands[0].dtype
+        )
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
         # Four bits more than the result has; the rest is rounded off.
         precision = float(dtypes.finfo(out.dtype).eps) / 16
         page = ProgramNotation(b, precision)
         inputs = [Written(page, b.convert(v, FLOAT64)) for v in expanded(b, out.shape, operands)]
-        result: Written = type(self).formula(page, *inputs)
+        result: Written = type(self).formula(page, *inputs, **params)
         return b.convert(result.value, out.dtype)
 
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
-        return formula_of_scalars(w, type(self).formula, *operands)
+        return formula_of_scalars(w, partial(type(self).formula, **params), *operands)

@@ -226,7 +226,7 @@ class ReduceSum(Primitive):
                 ct,
                 shape=x.aval.shape,
                 broadcast_dimensions=kept,
-                sharding=x.aval.split,
+                sharding=x.aval.to_ct_aval().split,
             )
         ]
 
@@ -388,7 +388,8 @@ def zeros(aval: Any) -> Any:
     if isinstance(aval.dtype, ExtendedDType):
         return Array(aval, np.zeros(aval.shape, aval.dtype.physical_dtype))
     scalar = weak_scalar(0, aval) if aval.weak_type else np.zeros((), aval.dtype)[()]
-    zero = broadcast_to(scalar, aval.shape, aval.split) if aval.shape else scalar
+    has_sums = aval.split is not None and aval.split.has_sums
+    zero = broadcast_to(scalar, aval.shape, aval.split) if aval.shape or has_sums else scalar
     return varying_over(zero, aval.vma) if aval.vma else zero
 
 

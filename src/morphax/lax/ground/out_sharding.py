@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from ...core import AbstractMesh, AbstractSharding, aval_of
+from ...core.abstract_sharding import Names
 from ...core.partition_spec import PartitionSpec
 from ...runtime.current_mesh import get_abstract_mesh
 from ...runtime.named_sharding import NamedSharding
@@ -51,17 +53,8 @@ def split_of(where: str, sharding: Any, aval: Any) -> AbstractSharding:
         sharding = NamedSharding(mesh, _shortened(sharding, aval.ndim))
     mesh = sharding.mesh.abstract_mesh
     spec = sharding.spec
-    if spec.unreduced or spec.reduced:
-        raise ValueError(
-            message(
-                where,
-                given=f"{spec}",
-                expected="a spec without unreduced and reduced axes: types have none",
-                fix="Let the operation take the sum, and say how its result is split.",
-            )
-        )
     splits = sharding.splits(aval.ndim)
-    for name in [name for names in splits for name in names]:
+    for name in (*[n for names in splits for n in names], *spec.unreduced, *spec.reduced):
         if name not in mesh.explicit_axes:
             raise ValueError(
                 message(
@@ -73,7 +66,43 @@ def split_of(where: str, sharding: Any, aval: Any) -> AbstractSharding:
                 )
             )
     sharding.shard_shape(aval.shape)
-    return AbstractSharding(mesh, splits)
+    return AbstractSharding(mesh, splits, spec.unreduced, spec.reduced)
+
+
+def puts_off_sums(sharding: Any) -> bool:
+    """Whether sums over some axes of the mesh are not to be taken yet."""
+    return bool(getattr(getattr(sharding, "spec", sharding), "unreduced", None))
+
+
+def names_along(aval: Any, axes: Sequence[int]) -> Names:
+    """The axes of the mesh that axes of an array are split over."""
+    return frozenset([n for i in axes for n in (() if aval.split is None else aval.split.spec[i])])
+
+
+def unsummed(where: str, sharding: Any, result: Any, *summed: Names) -> AbstractSharding:
+    """The type of a sum that is put off.
+
+    Args:
+        where: the function, for error text.
+        sharding: given by the user.
+        result: the aval, but for its sharding.
+        *summed: for each operand, the axes of the mesh that what is summed is split over.
+
+    Raises:
+        TypeError: if the sum is to be put off over others.
+    """
+    split = split_of(f"{where}, argument out_sharding", sharding, result)
+    if any([split.unreduced != names for names in summed]):
+        raise TypeError(
+            message(
+                f"{where}, argument out_sharding",
+                given=f"{sharding} for sums over {' and '.join([str(set(n)) for n in summed])}",
+                expected="unreduced axes that are those over which what is summed is split, in "
+                "all operands",
+                fix="Split operands alike along what is summed, or leave unreduced out.",
+            )
+        )
+    return split
 
 
 def _shortened(spec: PartitionSpec, ndim: int) -> PartitionSpec:
@@ -83,7 +112,7 @@ def _shortened(spec: PartitionSpec, ndim: int) -> PartitionSpec:
 
 
 def split_beside(aval: Any, *others: Any) -> AbstractSharding | None:
-    """How the cotangent of an operand is split: as the operand.
+    """How the cotangent of an operand is split: as the operand, with its sums put off or taken.
 
     One whose type leaves that open has a whole cotangent, where operands beside it are on a mesh.
 
@@ -92,7 +121,7 @@ def split_beside(aval: Any, *others: Any) -> AbstractSharding | None:
         *others: values from which its cotangent is computed.
     """
     if aval.split is not None:
-        return aval.split
+        return aval.split.of_cotangent()
     meshes = [split.mesh for x in others if (split := aval_of(x).split) is not None]
     return AbstractSharding(meshes[0], ((),) * aval.ndim) if meshes else None
 

@@ -49,6 +49,7 @@ class DynamicSlice(Primitive):
     """The block of an array, of a fixed size, that starts at a given place."""
 
     name = "dynamic_slice"
+    linear_in = ((0,),)
     reads = "elsewhere"
 
     def abstract_eval(self, x: Any, *starts: Any, slice_sizes: Any) -> ShapedArray:
@@ -79,7 +80,7 @@ class DynamicSlice(Primitive):
         return out, self.bind(tangents[0], *primals[1:], slice_sizes=slice_sizes)
 
     def transpose(self, ct: Any, x: Any, *starts: Any, slice_sizes: Any) -> list[Any]:
-        ct_x = dynamic_update_slice_p.bind(zeros(x.aval), ct, *starts)
+        ct_x = dynamic_update_slice_p.bind(zeros(x.aval.to_ct_aval()), ct, *starts)
         return [ct_x, *[None] * len(starts)]
 
     def batch(
@@ -109,6 +110,7 @@ class DynamicUpdateSlice(Primitive):
     """An array with the block that starts at a given place replaced."""
 
     name = "dynamic_update_slice"
+    linear_in = ((0, 1),)
     reads = "elsewhere"
 
     def abstract_eval(self, x: Any, update: Any, *starts: Any) -> ShapedArray:

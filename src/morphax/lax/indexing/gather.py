@@ -49,6 +49,7 @@ from .index_bounds import (
     fill_parameter,
     filler,
     gathered_in_loops,
+    is_its_own_sum,
     windows_inside,
 )
 from .scatter_rules import Scattering, accumulate, scatter_params
@@ -60,6 +61,9 @@ class Gather(Primitive):
 
     name = "gather"
     reads = "elsewhere"
+
+    def additive(self, *_: Any, fill_value: Any, **params: Any) -> Any:
+        return [(0,)] if is_its_own_sum(fill_value) else []
 
     def abstract_eval(
         self,
@@ -181,7 +185,7 @@ class Gather(Primitive):
     ) -> list[Any]:
         numbers = ScatterDimensionNumbers(*dimension_numbers)
         ct_x = scatter_add(
-            zeros(x.aval),
+            zeros(x.aval.to_ct_aval()),
             indices,
             ct,
             numbers,
@@ -240,6 +244,7 @@ class AdditiveScattering(Scattering):
     """Scatters that are linear in operand and updates together."""
 
     accepts = NUMBER
+    linear_in = ((0, 2),)
 
     def signed(self, ct: Any) -> Any:
         """`ct` with the sign that updates have in the result."""
@@ -284,8 +289,7 @@ def gathered_like(
     **_: Any,
 ) -> Any:
     """What `x` has where a scatter puts `updates` (an aval); zero where it puts them nowhere."""
-    aval = aval_of(x)
-    if aval.size == 0:
+    if (aval := aval_of(x)).size == 0:
         return zeros(updates.update(dtype=aval.dtype))
     return gather(
         x,

@@ -107,3 +107,8 @@ def fill_parameter(fill_value: Any, dtype: Any) -> Any:
         fill_value = as_bits("lax.gather, argument fill_value", fill_value, dtype)
     value = fill_value if np.isscalar(fill_value) else np.asarray(fill_value)[()]
     return np.nan if isinstance(value, float) and value != value else value
+
+
+def is_its_own_sum(fill_value: Any) -> bool:
+    """Whether a parameter fills nothing, or with zero or NaN: what several devices do adds up."""
+    return fill_value is None or bool(fill_value == 0) or bool(fill_value != fill_value)

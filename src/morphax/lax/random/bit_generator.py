@@ -36,7 +36,9 @@ from ...core import (
     not_differentiable,
     not_linear,
 )
+from ...engines.xla.philox_calls import call_philox, may_call_philox
 from ...engines.xla.stablehlo import Builder, Value
+from ...util.compiled import part
 from ...util.messages import message
 from ..ground.axes import canonical_shape
 from ..ground.linear_structure import moved_axis
@@ -47,6 +49,7 @@ from ..shape.slicing import index_in_dim
 from . import philox
 from .threefry import images
 
+_compiled = part("philox")
 _HALF = np.uint64(32)
 _STATES = {((4,), "uint32"), ((2,), "uint64")}
 _WIDTHS = ("uint8", "uint16", "uint32", "uint64")
@@ -130,7 +133,10 @@ class RngBitGenerator(Primitive):
         if is_narrow:
             state = b.reshape(state, pairs)
             state = b.bitcast(state, wide)
-        after, bits = b.random_bits(state, outs[1], _IN_STABLEHLO[algorithm])
+        if algorithm != RandomAlgorithm.RNG_THREE_FRY and may_call_philox(b, outs[1]):
+            after, bits = call_philox(b, state, outs[1])
+        else:
+            after, bits = b.random_bits(state, outs[1], _IN_STABLEHLO[algorithm])
         if is_narrow:
             after = b.bitcast(after, pairs)
             after = b.reshape(after, outs[0])
@@ -154,6 +160,10 @@ def _philox(key: int, counter: int, shape: tuple[int, ...], dtype: Any) -> tuple
     size = math.prod(shape)
     is_wide = dtype.itemsize == 8
     blocks = -(-size // (2 if is_wide else 4))
+    if _compiled is not None:
+        bits = np.empty(shape, dtype)
+        _compiled.fill(key, counter, bits.reshape(-1))
+        return bits, blocks
     words = philox.stream(key, counter, blocks).reshape(-1)
     numbers = words.view(np.uint64) if is_wide else words
     return numbers[:size].astype(dtype).reshape(shape), blocks

@@ -43,6 +43,7 @@ from ..ground.linear_structure import (
 )
 from ..ground.monoids import AND, MAX, MIN, MUL, OR, XOR, Monoid
 from ..ground.narrow import COMPUTED_IN
+from ..ground.out_sharding import names_along, puts_off_sums, unsummed
 from ..shape.joining import concatenate
 from ..shape.resharding import split_as
 from ..shape.shape_operations import reshape, transpose
@@ -307,10 +308,13 @@ def reduce_sum(operand: Any, axes: Sequence[int], *, out_sharding: Any = None) -
         >>> jax.lax.reduce_sum(jnp.ones((2, 3)), (1,))
         Array([3., 3.], dtype=float32)
     """
-    if out_sharding is not None:
+    if out_sharding is not None and not puts_off_sums(out_sharding):
         return split_as("lax.reduce_sum", out_sharding, partial(reduce_sum, axes=axes), operand)
-    summed = _axes(axes)
-    check_axes("reduce_sum", aval_of(operand), summed)
+    summed, aval = _axes(axes), aval_of(operand)
+    check_axes("reduce_sum", aval, summed)
+    if out_sharding is not None:
+        result = aval.update([n for i, n in enumerate(aval.shape) if i not in summed])
+        out_sharding = unsummed("lax.reduce_sum", out_sharding, result, names_along(aval, summed))
     return reduce_sum_p.bind(operand, axes=summed, out_sharding=out_sharding)
 
 

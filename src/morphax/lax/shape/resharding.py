@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any, final
 
 from ... import tree
@@ -19,7 +20,10 @@ from ...core import (
     same_axes,
 )
 from ...core.varying import varying_over
+from ...engines.choice import engine_for
+from ...engines.xla.annotations import as_typed
 from ...engines.xla.stablehlo import Builder, Value
+from ...engines.xla.summands import of_first
 from ...runtime.current_mesh import mesh_with_axes
 from ...runtime.named_sharding import NamedSharding, named
 from ...util.messages import message
@@ -44,10 +48,35 @@ class Reshard(Primitive):
         return x
 
     def execute(self, x: Array, *, dst_sharding: AbstractSharding) -> Array:
+        own = x.aval.split
+        if own is not None and own.unreduced and own.mesh != dst_sharding.mesh:
+            x = self._run(x, replace(own, unreduced=frozenset()))
+        elif dst_sharding.unreduced and (own is None or own.mesh != dst_sharding.mesh):
+            x = self.execute(x, dst_sharding=replace(dst_sharding, unreduced=frozenset()))
+        if dst_sharding.unreduced or (x.aval.split is not None and x.aval.split.unreduced):
+            return self._run(x, dst_sharding)
         return _place(x, dst_sharding).distribute(x)
 
-    def lower(self, b: Builder, out: Any, x: Value, **_: Any) -> Value:
-        return x
+    def _run(self, x: Array, split: AbstractSharding) -> Array:
+        """Sums are taken, or put off, by a program."""
+        engine, params = engine_for(None, x.place, operations=1), {"dst_sharding": split}
+        result: Array = engine.evaluate(self, [x], params, x.place, True)[0]
+        return result
+
+    def lower(self, b: Builder, out: Any, x: Value, *, dst_sharding: AbstractSharding) -> Value:
+        if b.axes is not None or b.module.num_devices == 1:
+            return x
+        own = x.aval.split
+        before = frozenset[Hashable]() if own is None else own.unreduced
+        kept = before & dst_sharding.unreduced
+        if own is not None and before > kept and own.mesh != dst_sharding.mesh:
+            # The sum is taken over the axes of which types speak, before the compiler has them.
+            x = as_typed(b, x.aval.update(sharding=replace(own, unreduced=kept)), x)
+        begun = dst_sharding.unreduced - kept
+        if not begun:
+            return x
+        whole = out.update(sharding=replace(dst_sharding, unreduced=kept))
+        return of_first(b, out, as_typed(b, whole, x), begun)
 
     def transpose(self, ct: Any, x: Any, **_: Any) -> list[Any]:
         """The cotangent is split as `x` once it is tied to it."""

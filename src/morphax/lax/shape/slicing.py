@@ -28,7 +28,7 @@ from ...engines.xla.annotations import whole_along
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
-from ..elementwise.selection import select_n
+from ..elementwise.selection import select_n, zero_beside
 from ..ground.axes import (
     canonical_axis,
     dilated,
@@ -120,7 +120,7 @@ class Slice(Primitive):
                 start_indices, steps, ct.aval.shape, x.aval.shape, strict=True
             )
         ]
-        return [pad(ct, _zero_like(ct), config)]
+        return [pad(ct, zero_beside(ct), config)]
 
     def batch(
         self,
@@ -196,7 +196,7 @@ class Pad(Primitive):
     def transpose(self, ct: Any, x: Any, padding_value: Any, *, padding_config: Any) -> list[Any]:
         cts = [None, None]
         if is_undefined_primal(x):
-            trimmed = pad(ct, _zero_like(ct), [(-lo, -hi, 0) for lo, hi, _ in padding_config])
+            trimmed = pad(ct, zero_beside(ct), [(-lo, -hi, 0) for lo, hi, _ in padding_config])
             steps = [interior + 1 for _, _, interior in padding_config]
             shape = trimmed.aval.shape
             cts[0] = slice(trimmed, (0,) * len(shape), shape, steps)
@@ -224,7 +224,7 @@ class Pad(Primitive):
             x = broadcast(x, (axes.size,))
         else:
             x = moved_axis(x, dims[0], 0)
-        padded = pad(x, _zero_like(x), [(0, 0, 0), *padding_config])
+        padded = pad(x, zero_beside(x), [(0, 0, 0), *padding_config])
         return select_n(broadcast(is_padding, (axes.size,)), padded, filler), 0
 
 
@@ -258,11 +258,6 @@ def _refuse_padding(x: Any, padding_config: Any, expected: str) -> None:
 
 def _inserted(values: Sequence[Any], place: int, value: Any) -> tuple[Any, ...]:
     return (*values[:place], value, *values[place:])
-
-
-def _zero_like(x: Any) -> Any:
-    """The scalar zero of the dtype of `x`."""
-    return zeros(ShapedArray((), x.aval.dtype))
 
 
 slice_p = Slice()

@@ -177,7 +177,7 @@ class ReduceWindowSum(MonoidWindows):
         """
         window, shape = Window(**params), x.aval.shape
         if 0 in (ct.aval.size, x.aval.size):
-            return [zeros(x.aval.to_tangent_aval())]
+            return [zeros(x.aval.to_ct_aval())]
         padding = []
         for w in window.along(shape):
             reach = dilated(w.size, w.dilation)

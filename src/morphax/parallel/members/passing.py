@@ -14,7 +14,7 @@ from ...core.partition_spec import PartitionSpec
 from ...lax.elementwise.arithmetic import div
 from ...lax.shape.shape_operations import expand_dims, squeeze
 from ..reductions import psum
-from .specs import AnyMesh, Specs, names_in
+from .specs import AnyMesh, Specs
 
 _WHOLE = PartitionSpec()
 
@@ -154,7 +154,7 @@ def shared_cotangents(
     """
 
     def unnamed(spec: PartitionSpec) -> tuple[Hashable, ...]:
-        rest = manual_axes - names_in(spec)
+        rest = manual_axes - spec.all_names
         return tuple([name for name in mesh.axis_names if name in rest])
 
     def function(*operands: Operand) -> list[Any]:

@@ -14,8 +14,9 @@ from .specs import Members
 @contextmanager
 def member_scope(members: Members) -> Iterator[None]:
     """Context in which collectives may refer to the axes along which there are members."""
-    mesh, manual_axes, in_types = members
+    mesh, manual_axes, check_vma = members
     known = mesh_of_block(mesh) if isinstance(mesh, Mesh) else nullcontext()
-    axes = [NamedAxis(n, size, in_types) for n, size in mesh.shape_tuple if n in manual_axes]
+    typed = mesh.in_types(manual_axes) if check_vma else ()
+    axes = [NamedAxis(n, size, n in typed) for n, size in mesh.shape_tuple if n in manual_axes]
     with known, use_abstract_mesh(members.inner_mesh), with_axes(axes):
         yield

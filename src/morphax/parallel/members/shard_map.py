@@ -22,6 +22,7 @@ from ...transforms.flattening import (
     check_values,
     debug_info,
     function_label,
+    wraps,
 )
 from ...tree import PyTreeDef
 from ...util.messages import described, message
@@ -34,12 +35,11 @@ from .specs import (
     InferFromArgs,
     Members,
     Specs,
+    check_addends,
     check_argument,
     check_result,
     check_specs,
     inferred_spec,
-    names_in,
-    shard_aval,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -107,7 +107,7 @@ def shard_map(
         )
     check_callable("shard_map", f)
 
-    @functools.wraps(f)
+    @wraps(f)
     @frames_hidden_in
     def mapped(*args: Any) -> Any:
         members = Members(*_mesh_and_axes(mesh, axis_names), bool(check_vma))
@@ -137,7 +137,7 @@ class _Mapped(NamedTuple):
         in_specs = tuple([spec for spec in specs if spec is not None])
         avals = [aval_of(x) for x in given]
         for name, aval, spec in zip(_chosen(names, mask), avals, in_specs, strict=True):
-            check_argument(name, aval, spec, self.members.mesh)
+            check_argument(name, aval, spec, self.members)
         program, captured = self._traced(given, avals, in_specs, in_tree, mask, kept)
         outs = shard_map_p.bind(
             *captured,
@@ -177,7 +177,7 @@ class _Mapped(NamedTuple):
     ) -> tuple[_Program, list[Any]]:
         """The program of a member, and the tracers that it captures."""
         each = zip(avals, in_specs, strict=True)
-        shards = tuple([shard_aval(aval, spec, self.members) for aval, spec in each])
+        shards = tuple([self.members.part(aval, spec) for aval, spec in each])
         outside = copy_context()
 
         def trace() -> tuple[_Program, list[Any]]:
@@ -193,7 +193,8 @@ class _Mapped(NamedTuple):
                 if not self.members.check_vma:
                     return outs
                 pairs = zip(outs, out_specs, strict=True)
-                return [varying_over(x, names_in(spec)) for x, spec in pairs]
+                typed = self.members.mesh.in_types
+                return [varying_over(x, typed(spec.all_names)) for x, spec in pairs]
 
             info = debug_info("shard_map", self.function, in_tree)
             with member_scope(self.members):
@@ -215,8 +216,11 @@ class _Mapped(NamedTuple):
         paths = tree.leaves_with_path(out_tree.unflatten(range(out_tree.num_leaves)))
         for (path, _), x, spec in zip(paths, outs, specs, strict=True):
             aval = aval_of(x)
-            varying = aval.vma & self.members.manual_axes
-            check_result(f"{tree.keystr(path) or 'value'} of {label}", aval, spec, varying)
+            varying = frozenset(self.members.mesh.in_types(aval.vma & self.members.manual_axes))
+            name = f"{tree.keystr(path) or 'value'} of {label}"
+            check_result(name, aval, spec, varying)
+            if self.members.check_vma:
+                check_addends(name, aval, spec)
 
 
 @final

@@ -16,16 +16,18 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
 from itertools import compress
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 from ...array import Array
 from ...control.bodies.reference_values import write_back
 from ...control.calls import split_tangents
+from ...control.checks.checkify_bodies import HasCheckedForm
 from ...control.jit.plans import plan_of
 from ...control.program_call import HoldsProgram
 from ...core import (
     AbstractValue,
     BatchAxes,
+    Equation,
     Jaxpr,
     Operand,
     Param,
@@ -58,15 +60,19 @@ from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import TransposeFragment, open_transpose
 from ...util.memo import memoize
 from ...util.messages import message
+from .checked_members import check_members
 from .passing import Parts, gathered_parts, given_parts, shared_cotangents
 from .scope import member_scope
-from .specs import AnyMesh, Members, Specs, check_joined, check_shards, splits_of, whole_aval
+from .specs import AnyMesh, Members, Specs, check_joined, check_shards
+
+if TYPE_CHECKING:
+    from ...control.checks.checked_programs import Interpreter
 
 _WHOLE = PartitionSpec()
 
 
 @final
-class ShardMap(TakesReferences, HoldsProgram, RunsOnArrays):
+class ShardMap(TakesReferences, HoldsProgram, HasCheckedForm, RunsOnArrays):
     """Apply `jaxpr` on each device of a mesh to its parts of the operands.
 
     Params:
@@ -94,9 +100,9 @@ class ShardMap(TakesReferences, HoldsProgram, RunsOnArrays):
         members = Members(mesh, manual_axes, check_vma)
         check_shards(avals, jaxpr.in_avals, in_specs, members)
         if check_vma:
-            check_joined(jaxpr.out_avals, out_specs, manual_axes)
+            check_joined(jaxpr.out_avals, out_specs, members)
         each = zip(jaxpr.out_avals, out_specs, strict=True)
-        return [whole_aval(aval, spec, members) for aval, spec in each]
+        return [members.whole(aval, spec) for aval, spec in each]
 
     def axis_names(self, *, jaxpr: Jaxpr, manual_axes: frozenset[Hashable], **_: Param) -> Any:
         """Those of axes around it: its own are nobody else's business."""
@@ -205,6 +211,11 @@ class ShardMap(TakesReferences, HoldsProgram, RunsOnArrays):
         outs = self._apply(fragment.jaxpr, operands, in_specs, out_specs, params)
         return outs, fragment.out_dims
 
+    def apply_checked(
+        self, interpreter: Interpreter, eqn: Equation, operands: Sequence[Operand]
+    ) -> list[Any]:
+        return check_members(interpreter, eqn, operands, _members(eqn.params))
+
     def execute(self, *operands: Array, **params: Param) -> list[Array]:
         mesh = _devices(params["mesh"], operands)
         places = _placed(mesh, operands, params)
@@ -224,17 +235,14 @@ class ShardMap(TakesReferences, HoldsProgram, RunsOnArrays):
         manual_axes: frozenset[Hashable],
         **_: Param,
     ) -> list[Value]:
-        def splits(avals: Sequence[Any], specs: Specs) -> list[Any]:
-            return [splits_of(s, len(a.shape)) for a, s in zip(avals, specs, strict=True)]
-
         return member_program(
             b,
             MeshAxes(mesh.axis_names, mesh.axis_sizes),
             manual_axes,
             jaxpr.in_avals,
             outs,
-            splits([x.aval for x in operands], in_specs),
-            splits(outs, out_specs),
+            in_specs,
+            out_specs,
             operands,
             lambda inner, *values: inner.inline(jaxpr, *values),
         )
@@ -261,8 +269,7 @@ class ShardMap(TakesReferences, HoldsProgram, RunsOnArrays):
         in_specs = (*[_WHOLE] * len(captured), *in_specs)
         members = _members(params)
         avals = [
-            whole_aval(aval, spec, members)
-            for aval, spec in zip(closed.in_avals, in_specs, strict=True)
+            members.whole(aval, spec) for aval, spec in zip(closed.in_avals, in_specs, strict=True)
         ]
         named = {"jaxpr": closed, "in_specs": in_specs, "out_specs": tuple(out_specs)}
         return operands_as_captures(call_program(self, avals, params | named), captured)
@@ -276,7 +283,8 @@ class ShardMap(TakesReferences, HoldsProgram, RunsOnArrays):
         params: dict[str, Param],
     ) -> Jaxpr:
         """A call of a transposed program: known values, then cotangents → cotangents."""
-        result_specs = _where(linear_specs, fragment.active[len(parts.specs) :])
+        result_specs = _of_cotangents(_where(linear_specs, fragment.active[len(parts.specs) :]))
+        ct_specs = _of_cotangents(ct_specs)
         mesh, manual_axes, in_types = _members(params)
         with _scope(params):
             program = given_parts(fragment.jaxpr, parts.stacked)
@@ -296,6 +304,10 @@ def _scope(params: dict[str, Any]) -> AbstractContextManager[None]:
     return member_scope(_members(params))
 
 
+def _of_cotangents(specs: Specs) -> Specs:
+    return tuple([s.update(unreduced=s.reduced, reduced=s.unreduced) for s in specs])
+
+
 def _where(specs: Sequence[PartitionSpec], mask: Sequence[bool]) -> Specs:
     return tuple(compress(specs, mask))
 
@@ -308,7 +320,7 @@ def _with_axes(specs: Specs, dims: Sequence[int | None]) -> Specs:
 def _with_axis(spec: PartitionSpec, dim: int | None) -> PartitionSpec:
     if dim is None or dim >= len(spec):
         return spec
-    return PartitionSpec(*spec[:dim], None, *spec[dim:])
+    return spec.update((*spec[:dim], None, *spec[dim:]))
 
 
 @memoize

@@ -7,11 +7,9 @@ over the axes that its spec names, and is the same for all members along the oth
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from itertools import chain
 from typing import Any, NamedTuple, final
 
-from ...core import AbstractMesh, AbstractRef, AbstractSharding, ShapedArray
-from ...core.mesh import AxisType
+from ...core import AbstractMesh
 from ...core.partition_spec import PartitionSpec
 from ...runtime.mesh import Mesh
 from ...util.messages import described, message
@@ -51,24 +49,8 @@ def inferred_spec(aval: Any, mesh: AnyMesh, manual_axes: frozenset[Hashable]) ->
     if aval.split is None:
         return PartitionSpec()
     kept = [tuple([n for n in split if n in manual_axes]) for split in aval.split.spec]
-    return PartitionSpec(*[names or None for names in kept])
-
-
-def splits_of(spec: PartitionSpec, ndim: int) -> Splits:
-    """For each of as many axes, the axes of the mesh that it is split over."""
-    named = [_names(entry) for entry in spec]
-    return (*named, *[()] * (ndim - len(named)))
-
-
-def names_in(spec: PartitionSpec) -> frozenset[Hashable]:
-    """The axes of the mesh that a spec names."""
-    return frozenset(chain.from_iterable(map(_names, spec)))
-
-
-def _names(entry: Any) -> tuple[Hashable, ...]:
-    if entry is None:
-        return ()
-    return tuple(entry) if isinstance(entry, tuple) else (entry,)
+    sums = {name: getattr(aval.split, name) & manual_axes for name in ("unreduced", "reduced")}
+    return PartitionSpec(*[names or None for names in kept], **sums)
 
 
 class Members(NamedTuple):
@@ -88,46 +70,21 @@ class Members(NamedTuple):
     @property
     def inner_mesh(self) -> AbstractMesh:
         """The mesh as a member sees it."""
-        kinds = dict.fromkeys(self.manual_axes, AxisType.Manual)
-        return self.mesh.abstract_mesh.update_axis_types(kinds)
+        return self.mesh.abstract_mesh.with_members(self.manual_axes)
 
+    def part(self, aval: Any, spec: PartitionSpec) -> Any:
+        """The type of a member's part of a whole."""
+        return aval.shard(self.mesh, self.manual_axes, self.check_vma, spec)
 
-def shard_aval(aval: Any, spec: PartitionSpec, members: Members) -> Any:
-    """The aval of the part of a member, of a whole that `spec` splits evenly.
-
-    Of a reference a member has one to its part.
-    """
-    if type(aval) is AbstractRef:
-        return aval.update(shard_aval(aval.inner_aval, spec, members))
-    splits = splits_of(spec, len(aval.shape))
-    shape = [n // members.mesh.parts(split) for n, split in zip(aval.shape, splits, strict=True)]
-    vma = aval.vma | names_in(spec) if members.check_vma else aval.vma
-    inner, split = members.inner_mesh, None
-    if aval.split is not None and inner.explicit_axes:
-        kept = [tuple([n for n in names if n in inner.explicit_axes]) for names in aval.split.spec]
-        split = AbstractSharding(inner, tuple(kept))
-    return ShapedArray(shape, aval.dtype, aval.weak_type, vma=vma, sharding=split)
-
-
-def whole_aval(aval: Any, spec: PartitionSpec, members: Members) -> Any:
-    """The aval of the parts of all members together, which `spec` says how to join."""
-    mesh, splits = members.mesh.abstract_mesh, splits_of(spec, len(aval.shape))
-    shape = [n * mesh.parts(split) for n, split in zip(aval.shape, splits, strict=True)]
-    vma, split = aval.vma - members.manual_axes, None
-    if mesh.explicit_axes:
-        within = splits_of(_WHOLE, len(shape)) if aval.split is None else aval.split.spec
-        named = [
-            (*[n for n in names if n in mesh.explicit_axes], *kept)
-            for names, kept in zip(splits, within, strict=True)
-        ]
-        split = AbstractSharding(mesh, tuple(named))
-    return ShapedArray(shape, aval.dtype, aval.weak_type, vma=vma, sharding=split)
+    def whole(self, aval: Any, spec: PartitionSpec) -> Any:
+        """The type of the whole, of which members have such parts."""
+        return aval.unshard(self.mesh, self.check_vma, spec)
 
 
 def check_shards(avals: Sequence[Any], own: Sequence[Any], specs: Specs, members: Members) -> None:
     """Raise `TypeError` unless the parts of operands are what a program takes."""
     for i, (aval, spec, expected) in enumerate(zip(avals, specs, own, strict=True)):
-        shard = shard_aval(aval, spec, members)
+        shard = members.part(aval, spec)
         if shard.strip_weak_type() is not expected.strip_weak_type():
             raise TypeError(
                 message(
@@ -139,10 +96,13 @@ def check_shards(avals: Sequence[Any], own: Sequence[Any], specs: Specs, members
             )
 
 
-def check_joined(avals: Sequence[Any], specs: Specs, manual_axes: frozenset[Hashable]) -> None:
+def check_joined(avals: Sequence[Any], specs: Specs, members: Members) -> None:
     """Raise `TypeError` unless results of members vary over just the axes that specs name."""
+    mesh, manual_axes, _ = members
     for i, (aval, spec) in enumerate(zip(avals, specs, strict=True)):
-        if aval.vma & manual_axes != names_in(spec):
+        if frozenset(mesh.in_types(aval.vma & manual_axes)) != frozenset(
+            mesh.in_types(spec.all_names)
+        ):
             raise TypeError(
                 message(
                     f"shard_map, result {i} of the program of a member",
@@ -167,16 +127,18 @@ def check_specs(
                     fix="Give a jax.P for each argument or result; jax.P() if it is whole.",
                 )
             )
-        if spec.unreduced or spec.reduced:
+        pending = (spec.unreduced | spec.reduced) - frozenset(mesh.explicit_axes)
+        if pending & frozenset(mesh.axis_names):
             raise ValueError(
                 message(
                     f"shard_map, argument {argument}",
-                    given=f"{spec!r}",
-                    expected="a spec without unreduced and reduced axes: types have none",
-                    fix="Leave them out, and take sums by lax.psum.",
+                    given=f"{spec!r}, for a mesh whose axes {_listed(pending)} are not explicit",
+                    expected="unreduced and reduced axes that are Explicit",
+                    fix="Leave them out, and take sums by lax.psum; or make the axes of the mesh "
+                    "AxisType.Explicit.",
                 )
             )
-        unknown = names_in(spec) - manual_axes
+        unknown = spec.all_names - manual_axes
         if unknown:
             raise ValueError(
                 message(
@@ -188,8 +150,9 @@ def check_specs(
             )
 
 
-def check_argument(name: str, aval: Any, spec: PartitionSpec, mesh: AnyMesh) -> None:
+def check_argument(name: str, aval: Any, spec: PartitionSpec, members: Members) -> None:
     """Raise `ValueError` unless an argument can be split as its spec says."""
+    mesh = members.mesh
     if len(spec) > len(aval.shape):
         raise ValueError(
             message(
@@ -199,9 +162,21 @@ def check_argument(name: str, aval: Any, spec: PartitionSpec, mesh: AnyMesh) -> 
                 fix="Shorten the spec, or give the argument further axes.",
             )
         )
-    splits = splits_of(spec, len(aval.shape))
+    left = frozenset[Hashable]()
     if aval.split is not None:
-        _check_type(name, aval, spec, splits, mesh)
+        left = (aval.split.unreduced | aval.split.reduced) - members.manual_axes
+    if left:
+        raise ValueError(
+            message(
+                f"shard_map, argument {name}",
+                given=f"{aval.str_short()}, for members along {_listed(members.manual_axes)}",
+                expected="sums that are still to be taken over axes along which there are members",
+                fix=f"Take the sum over {_listed(left)} with jax.sharding.reshard, or have members "
+                "there.",
+            )
+        )
+    splits = spec.splits(len(aval.shape))
+    _check_type(name, aval, spec, members)
     for axis, (size, split) in enumerate(zip(aval.shape, splits, strict=True)):
         parts = mesh.parts(split)
         if size % parts:
@@ -216,12 +191,19 @@ def check_argument(name: str, aval: Any, spec: PartitionSpec, mesh: AnyMesh) -> 
             )
 
 
-def _check_type(name: str, aval: Any, spec: PartitionSpec, splits: Splits, mesh: AnyMesh) -> None:
+def _check_type(name: str, aval: Any, spec: PartitionSpec, members: Members) -> None:
     """Raise `ValueError` if a spec names other explicit axes than the type of the argument."""
-    said = [tuple([n for n in names if n in mesh.explicit_axes]) for names in splits]
-    named = {n for names in splits for n in names}
-    typed = [tuple([n for n in names if n in named]) for names in aval.split.spec]
-    if said != typed:
+    split, mesh = aval.split, members.mesh
+    sums = [frozenset(mesh.in_types(names)) for names in (spec.unreduced, spec.reduced)]
+    if split is None:
+        fits = not any(sums)
+    else:
+        typed = frozenset(mesh.explicit_axes).intersection(mesh.in_types(spec.names))
+        said = [tuple([n for n in names if n in typed]) for names in spec.splits(aval.ndim)]
+        own = [tuple([n for n in names if n in spec.names]) for names in split.spec]
+        own_sums = [names & members.manual_axes for names in (split.unreduced, split.reduced)]
+        fits = said == own and sums == own_sums
+    if not fits:
         raise ValueError(
             message(
                 f"shard_map, argument {name}",
@@ -250,7 +232,7 @@ def check_result(name: str, aval: Any, spec: PartitionSpec, varying: frozenset[H
                 fix="Shorten the spec, or give the result an axis along which parts are joined.",
             )
         )
-    lost = varying - names_in(spec)
+    lost = varying - spec.names - spec.unreduced
     if lost:
         raise ValueError(
             message(
@@ -261,6 +243,21 @@ def check_result(name: str, aval: Any, spec: PartitionSpec, varying: frozenset[H
                 "name",
                 fix=f"Name {_listed(lost)} in the spec, or sum over the members with lax.psum; "
                 "check_vma=False takes the value of one of them.",
+            )
+        )
+
+
+def check_addends(name: str, aval: Any, spec: PartitionSpec) -> None:
+    """Raise `ValueError` unless members have addends of their own of a result that is a sum."""
+    alike = spec.unreduced - aval.vma
+    if alike:
+        raise ValueError(
+            message(
+                f"shard_map, result {name}",
+                given=f"{spec!r} in out_specs, for {aval.str_short()}, which is the same along "
+                f"{_listed(alike)}: it would be added to itself",
+                expected="a result that varies over the axes along which the whole is a sum",
+                fix="Return what each member adds, before lax.psum.",
             )
         )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -66,12 +67,39 @@ _xlogx.defjvps(lambda t, out, x: t * (lax.log(x) + 1))
 @in_float32
 def rel_entr(p: Any, q: Any) -> Any:
     """p log(p / q), a term of a relative entropy: 0 for p = 0 ≤ q, ∞ outside the domain."""
-    p, q = operands("rel_entr", p, q)
+    return settled(_rel_entr(*operands("rel_entr", p, q)))
+
+
+@custom_jvp
+def _rel_entr(p: Any, q: Any) -> Any:
+    inside, log_ratio, _ = _ratio(p, q)
+    return jnp.where(inside, p * log_ratio, _outside(p, q, 0.0))
+
+
+# By the product rule the second derivative would have p / p², which overflows before 1 / p does.
+_rel_entr.defjvps(
+    lambda t, out, p, q: t * _in_domain(p, q, lambda log_ratio, ratio: log_ratio + 1, 0.0),
+    lambda t, out, p, q: t * _in_domain(p, q, lambda log_ratio, ratio: -ratio, 0.0),
+)
+
+
+def _ratio(p: Any, q: Any) -> tuple[Any, Any, Any]:
+    """Where both numbers are positive; log(p / q) and p / q there, 0 and 1 elsewhere."""
     inside = (p > 0) & (q > 0)
     # The operands of the branch that is not taken stay where its derivative is finite.
     safe_p, safe_q = jnp.where(inside, p, 1), jnp.where(inside, q, 1)
-    outside = jnp.where((p == 0) & (q >= 0), 0.0, np.inf)
-    return settled(jnp.where(inside, safe_p * _log_ratio(safe_p, safe_q), outside))
+    return inside, _log_ratio(safe_p, safe_q), safe_p / safe_q
+
+
+def _outside(p: Any, q: Any, at_zero: Any) -> Any:
+    """The value where p or q is not positive: `at_zero` for p = 0 ≤ q."""
+    value = jnp.where((p == 0) & (q >= 0), at_zero, np.inf)
+    return jnp.where(jnp.isnan(p) | jnp.isnan(q), np.nan, value)
+
+
+def _in_domain(p: Any, q: Any, slope: Callable[[Any, Any], Any], elsewhere: float) -> Any:
+    inside, log_ratio, ratio = _ratio(p, q)
+    return jnp.where(inside, slope(log_ratio, ratio), elsewhere)
 
 
 @custom_jvp
@@ -89,5 +117,16 @@ _log_ratio.defjvps(lambda t, out, p, q: t / p, lambda t, out, p, q: -t / q)
 @in_float32
 def kl_div(p: Any, q: Any) -> Any:
     """p log(p / q) − p + q: `rel_entr` with a sum that is never negative."""
-    p, q = operands("kl_div", p, q)
-    return settled(rel_entr(p, q) - p + q)
+    return settled(_kl_div(*operands("kl_div", p, q)))
+
+
+@custom_jvp
+def _kl_div(p: Any, q: Any) -> Any:
+    inside, log_ratio, _ = _ratio(p, q)
+    return jnp.where(inside, p * log_ratio - p + q, _outside(p, q, q))
+
+
+_kl_div.defjvps(
+    lambda t, out, p, q: t * _in_domain(p, q, lambda log_ratio, ratio: log_ratio, -1.0),
+    lambda t, out, p, q: t * _in_domain(p, q, lambda log_ratio, ratio: 1 - ratio, 1.0),
+)

@@ -1,84 +1,21 @@
-"""`jax.experimental.colocated_python`: Python that runs where arrays are.
-
-With one process that is here: functions are called with the arrays as they lie, outside of all
-transformations, and what they return lies as they say or as `out_specs_fn` asks for.
-"""
+"""Functions that are called where their arguments are."""
 
 from __future__ import annotations
 
 import functools
-import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
-import numpy as np
-
-from .. import tree
-from ..array import Array
-from ..core import ShapeDtypeStruct, outside_transformations
-from ..lax.ground.axes import check_callable
-from ..lax.ground.placing import device_put
-from ..runtime.device import Device
-from ..runtime.devices import local_devices
-from ..runtime.mesh import Mesh
-from ..transforms.flattening import function_label
-from ..util.messages import described, message
-
-__all__ = ["colocated_cpu_devices", "colocated_python", "colocated_python_class"]
-
-
-def colocated_cpu_devices(devices_or_mesh: Any) -> Any:
-    """The devices of the CPU that belong to devices: themselves, or those of the same host.
-
-    Args:
-        devices_or_mesh: a sequence of devices, or a mesh.
-
-    Returns:
-        A tuple of devices in the same order, or a mesh with the same axes.
-
-    Raises:
-        TypeError: if it is something else.
-        ValueError: if the CPU has fewer devices than the accelerator, see ``jax_num_cpu_devices``.
-
-    Example:
-        >>> import morphax as jax
-        >>> from morphax.experimental.colocated_python import colocated_cpu_devices
-        >>> colocated_cpu_devices(jax.devices("cpu")[:1])
-        (CpuDevice(id=0),)
-    """
-    if isinstance(devices_or_mesh, Mesh):
-        mesh = devices_or_mesh
-        found = np.array([_cpu_of(d) for d in mesh.device_assignment], dtype=object)
-        return Mesh(found.reshape(mesh.axis_sizes), mesh.axis_names, mesh.axis_types)
-    devices = devices_or_mesh if isinstance(devices_or_mesh, (tuple, list)) else [devices_or_mesh]
-    for device in devices:
-        if not isinstance(device, Device):
-            raise TypeError(
-                message(
-                    "colocated_cpu_devices, argument devices_or_mesh",
-                    given=described(device),
-                    expected="a tuple of devices, or a mesh",
-                    fix="Pass tuple(jax.devices()), or a jax.sharding.Mesh.",
-                )
-            )
-    return tuple([_cpu_of(device) for device in devices])
-
-
-def _cpu_of(device: Device) -> Device:
-    if device.platform == "cpu":
-        return device
-    beside, here = local_devices(backend=device.platform), local_devices(backend="cpu")
-    if len(here) < len(beside) or device not in beside:
-        raise ValueError(
-            message(
-                "colocated_cpu_devices, argument devices_or_mesh",
-                given=f"{device!r}, one of {len(beside)}; the CPU has {len(here)}",
-                expected="devices of this process, and a device of the CPU for each",
-                fix=f"Call jax.config.update('jax_num_cpu_devices', {len(beside)}) at the start.",
-            )
-        )
-    return here[beside.index(device)]
+from ... import tree
+from ...array import Array
+from ...core import ShapeDtypeStruct, outside_transformations
+from ...lax.ground.axes import check_callable
+from ...lax.ground.placing import device_put
+from ...runtime.device import Device
+from ...transforms.flattening import function_label
+from ...util.messages import described, message
+from .serialization import DeviceList
 
 
 def colocated_python(fun: Callable[..., Any]) -> Callable[..., Any]:
@@ -116,7 +53,7 @@ class _Specialization:
 
     in_specs: Any = None
     out_specs_fn: Callable[..., Any] | None = None
-    devices: tuple[Device, ...] | None = None
+    devices: DeviceList | None = None
 
     def and_also(self, **said: Any) -> _Specialization:
         for name, value in said.items():
@@ -209,43 +146,3 @@ def _check_like(where: str, values: Any, specs: Any) -> None:
                 fix="Specialize the function for these, or call it with others.",
             )
         )
-
-
-def colocated_python_class(cls: type) -> type:
-    """A class whose methods are called where their arguments are.
-
-    The object itself is made when a method is called first; only methods are seen of it.
-
-    Args:
-        cls: the class; its methods take and return what functions of `colocated_python` do.
-
-    Example:
-        >>> import morphax.numpy as jnp
-        >>> from morphax.experimental.colocated_python import colocated_python_class
-        >>> @colocated_python_class
-        ... class Adder:
-        ...     def __init__(self, term):
-        ...         self.term = term
-        ...
-        ...     def add(self, x):
-        ...         return x + self.term
-        >>> Adder(2.0).add(jnp.ones(2))
-        Array([3., 3.], dtype=float32)
-    """
-
-    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:
-        made = functools.cache(lambda: cls(*args, **kwargs))
-        for name, function in inspect.getmembers(cls, inspect.isfunction):
-            if not name.startswith("__"):
-                setattr(self, name, colocated_python(_method(made, function)))
-
-    facts = {"__init__": __init__, "__doc__": cls.__doc__, "__module__": cls.__module__}
-    return type(cls.__name__, (), facts)
-
-
-def _method(made: Callable[[], Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(function)
-    def method(*args: Any, **kwargs: Any) -> Any:
-        return function(made(), *args, **kwargs)
-
-    return method

@@ -1,0 +1,164 @@
+// Random bits by Philox-4x32 with 10 rounds: the compiled form of `morphax/lax/random/philox.py`,
+// for eager mode and for compiled programs on the CPU.
+//
+// XLA writes the rounds out as operations, of which its loops load the words of the key anew for
+// each counter.  Here several counters go through the rounds together, in vectors.
+// Reference: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC'11.
+#include "philox.h"
+
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "kernels.h"
+#include "parts.h"
+#include "xla/ffi/api/ffi.h"
+
+namespace morphax::philox {
+
+namespace nb = nanobind;
+namespace ffi = xla::ffi;
+
+namespace {
+
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+constexpr int kRounds = 10;
+constexpr u32 kMultipliers[] = {0xD2511F53, 0xCD9E8D57}, kSteps[] = {0x9E3779B9, 0xBB67AE85};
+constexpr std::int64_t kTogether = 16;            // counters
+constexpr std::int64_t kWords = 4 * kTogether;    // of their images
+constexpr std::int64_t kWorthDividing = 1 << 14;  // counters
+
+// The words of the images of `kTogether` counters, of which `low` is the low half of the first.
+MORPHAX_VECTORIZED
+void encrypt(u64 key, u64 low, u64 high, u32* words) {
+  u32 w0[kTogether], w1[kTogether], w2[kTogether], w3[kTogether];
+  for (std::int64_t i = 0; i < kTogether; ++i) {
+    const u64 here = low + static_cast<u64>(i), above = high + (here < low);
+    w0[i] = static_cast<u32>(here);
+    w1[i] = static_cast<u32>(here >> 32);
+    w2[i] = static_cast<u32>(above);
+    w3[i] = static_cast<u32>(above >> 32);
+  }
+  u32 k0 = static_cast<u32>(key), k1 = static_cast<u32>(key >> 32);
+  for (int round = 0; round < kRounds; ++round) {
+    for (std::int64_t i = 0; i < kTogether; ++i) {
+      const u64 first = static_cast<u64>(w0[i]) * kMultipliers[0];
+      const u64 second = static_cast<u64>(w2[i]) * kMultipliers[1];
+      w0[i] = static_cast<u32>(second >> 32) ^ w1[i] ^ k0;
+      w1[i] = static_cast<u32>(second);
+      w2[i] = static_cast<u32>(first >> 32) ^ w3[i] ^ k1;
+      w3[i] = static_cast<u32>(first);
+    }
+    k0 += kSteps[0];
+    k1 += kSteps[1];
+  }
+  for (std::int64_t i = 0; i < kTogether; ++i) {
+    words[4 * i] = w0[i];
+    words[4 * i + 1] = w1[i];
+    words[4 * i + 2] = w2[i];
+    words[4 * i + 3] = w3[i];
+  }
+}
+
+// How many numbers an image gives: those of 64 bits take two words, low word first.
+template <typename T>
+constexpr std::int64_t kNumbers = sizeof(T) == 8 ? 2 : 4;
+
+// Numbers number `first` to `last` of a stream; `first` is that of an image.
+template <typename T>
+void fill(u64 key, u64 counter, std::int64_t first, std::int64_t last, T* out) {
+  u32 words[kWords];
+  constexpr std::int64_t kStep = kTogether * kNumbers<T>;
+  for (; first < last; first += kStep) {
+    const u64 low = counter + static_cast<u64>(first / kNumbers<T>);
+    encrypt(key, low, key + (low < counter), words);
+    const std::int64_t count = std::min(kStep, last - first);
+    if (sizeof(T) >= 4) {
+      std::memcpy(out + first, words, static_cast<std::size_t>(count) * sizeof(T));
+    } else {
+      for (std::int64_t i = 0; i < count; ++i) out[first + i] = static_cast<T>(words[i]);
+    }
+  }
+}
+
+template <typename T>
+void fill_array(u64 key, u64 counter,
+                nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu> out) {
+  const nb::gil_scoped_release others_run;
+  fill<T>(key, counter, 0, static_cast<std::int64_t>(out.size()), out.data());
+}
+
+// Fill a buffer, and return how many counters that took.
+template <typename T>
+u64 divide(ffi::ThreadPool& pool, u64 key, u64 counter, ffi::Result<ffi::AnyBuffer>& bits) {
+  const auto size = static_cast<std::int64_t>(bits->element_count());
+  const std::int64_t images = (size + kNumbers<T> - 1) / kNumbers<T>;
+  const std::int64_t most =
+      std::clamp<std::int64_t>(images / kWorthDividing, 1, pool.num_threads());
+  parts::divided(pool, most, [&](std::int64_t part) {
+    const std::int64_t first = images * part / most, last = images * (part + 1) / most;
+    fill<T>(key, counter, first * kNumbers<T>, std::min(size, last * kNumbers<T>),
+            static_cast<T*>(bits->untyped_data()));
+  });
+  return static_cast<u64>(images);
+}
+
+ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::Buffer<ffi::U64> state,
+                         ffi::Result<ffi::Buffer<ffi::U64>> after,
+                         ffi::Result<ffi::AnyBuffer> bits) {
+  if (state.element_count() != 2 || after->element_count() != 2) {
+    return ffi::Error::InvalidArgument("a random state of another size");
+  }
+  const u64 key = state.typed_data()[0], counter = state.typed_data()[1];
+  u64 images = 0;
+  switch (bits->element_type()) {
+    case ffi::U8:
+      images = divide<std::uint8_t>(pool, key, counter, bits);
+      break;
+    case ffi::U16:
+      images = divide<std::uint16_t>(pool, key, counter, bits);
+      break;
+    case ffi::U32:
+      images = divide<u32>(pool, key, counter, bits);
+      break;
+    case ffi::U64:
+      images = divide<u64>(pool, key, counter, bits);
+      break;
+    default:
+      return ffi::Error::InvalidArgument("random bits of another dtype");
+  }
+  after->typed_data()[0] = key;
+  after->typed_data()[1] = counter + images;
+  return ffi::Error::Success();
+}
+
+XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
+                       ffi::Ffi::Bind()
+                           .Ctx<ffi::ThreadPool>()
+                           .Arg<ffi::Buffer<ffi::U64>>()
+                           .Ret<ffi::Buffer<ffi::U64>>()
+                           .Ret<ffi::AnyBuffer>());
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  const auto whole = nb::arg().noconvert();
+  module.def("fill", &fill_array<std::uint8_t>, nb::arg(), nb::arg(), whole);
+  module.def("fill", &fill_array<std::uint16_t>, nb::arg(), nb::arg(), whole);
+  module.def("fill", &fill_array<u32>, nb::arg(), nb::arg(), whole);
+  module.def("fill", &fill_array<u64>, nb::arg(), nb::arg(), whole);
+  module.def(
+      "handler",
+      [] {
+        PyObject* made = PyCapsule_New(reinterpret_cast<void*>(handler), nullptr, nullptr);
+        if (made == nullptr) throw nb::python_error();
+        return nb::steal(made);
+      },
+      "XLA's way to the bits, as a capsule.");
+}
+
+}  // namespace morphax::philox

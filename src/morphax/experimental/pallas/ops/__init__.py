@@ -1,0 +1,1 @@
+"""Kernels that come with Pallas, each as a function that XLA compiles."""

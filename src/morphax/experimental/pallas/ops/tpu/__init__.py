@@ -1,0 +1,1 @@
+"""Kernels for TPUs, each as a function that XLA compiles for any platform."""

@@ -1,0 +1,20 @@
+"""`jax.experimental.pallas.triton`: how Triton is to compile a kernel."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+
+@final
+@dataclass(frozen=True)
+class CompilerParams:
+    """Options of Triton's compiler.
+
+    Args:
+        num_warps: how many warps run an instance of a kernel.
+        num_stages: how many stages its pipelines have.
+    """
+
+    num_warps: int | None = None
+    num_stages: int | None = None

@@ -1,0 +1,256 @@
+"""The zeta function of Hurwitz, its derivatives, and those of the digamma function.
+
+Compiled programs sum by Euler and Maclaurin: with a = q + N,
+
+    ζ(x, q) = Σₖ (q + k)⁻ˣ over k < N  +  a⁻ˣ (a / (x − 1) + ½ + Σⱼ B₂ⱼ/(2j)! (x)₂ⱼ₋₁ a¹⁻²ʲ).
+
+All of it is known as a Taylor series in x, and so are the derivatives with respect to x.
+
+The sum over k with q + k < 0 has the terms of two sums that start at positive numbers: with
+n = ⌈q⌉ − q, it is (−1)ˣ (ζ(x, n) − ζ(x, 1 − q)) for whole x.
+
+References: DLMF, 25.11.9, 2.10.1 and 5.15.1.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any, final
+
+import numpy as np
+
+from ...core import not_differentiable
+from ...engines import loops
+from ..ground.families import Elementwise
+from ..ground.formulas import ByFormula, Notation
+from ..ground.operands import standardize
+from .arithmetic import add, mul, neg
+
+_DIRECT_TERMS = 10
+_BERNOULLI = "1/6 -1/30 1/42 -1/30 5/66 -691/2730 7/6 -3617/510 43867/798 -174611/330"
+# B₂ⱼ / (2j)! for j = 1, 2, …
+_CORRECTIONS = [
+    float(Fraction(number) / math.factorial(2 * j))
+    for j, number in enumerate(_BERNOULLI.split(), 1)
+]
+
+
+def _times_linear(series: list[Any], constant: Any) -> list[Any]:
+    """A Taylor series in h times (constant + h)."""
+    return [c * constant + (series[i - 1] if i else 0.0) for i, c in enumerate(series)]
+
+
+def _rest_of_sum(x: Any, a: Any, order: int) -> list[Any]:
+    """Taylor coefficients of a / (x − 1) + ½ + Σⱼ B₂ⱼ/(2j)! (x)₂ⱼ₋₁ a¹⁻²ʲ about x."""
+    inverse = 1.0 / (x - 1.0)
+    total = [a * inverse]
+    for _ in range(order):
+        total.append(-total[-1] * inverse)
+    total[0] = total[0] + 0.5
+    rising = _times_linear([1.0 / a, *[0.0 * a] * order], x)
+    for j, correction in enumerate(_CORRECTIONS, 1):
+        total = [s + correction * c for s, c in zip(total, rising, strict=True)]
+        for k in (2 * j - 1, 2 * j):
+            rising = [c / a for c in _times_linear(rising, x + float(k))]
+    return total
+
+
+def _positive_sum(m: Notation, x: Any, q: Any, order: int) -> Any:
+    """The derivative of ζ(x, q) of this order with respect to x, for x > 1 and q > 0."""
+    total: Any = 0.0
+    for k in range(_DIRECT_TERMS):
+        place = q + float(k)
+        term = m.power(place, -x)
+        for _ in range(order):
+            term = term * -m.log(place)
+        total = total + term
+    a = q + float(_DIRECT_TERMS)
+    power, log = m.power(a, -x), -m.log(a)
+    series = _rest_of_sum(x, a, order)
+    # By Horner's rule for n! Σᵢ (−log a)ⁿ⁻ⁱ/(n − i)! cᵢ.
+    rest = series[0]
+    for i in range(1, order + 1):
+        rest = rest * log + series[i] * float(math.perm(order, i))
+    # Where the power vanishes, the corrections may have overflowed.
+    return total + m.where(power > 0.0, power * rest, 0.0)
+
+
+def _is_whole(m: Notation, x: Any) -> Any:
+    return x == m.floor(x)
+
+
+def _hurwitz(m: Notation, x: Any, q: Any) -> Any:
+    """ζ(x, q)."""
+    is_known = (x > 1.0) & (x < math.inf)
+    inner = m.where(is_known, x, 2.0)
+    is_even = _is_whole(m, 0.5 * x) & (abs(x) < math.inf)
+    pole = (q <= 0.0) & _is_whole(m, q)
+    is_positive = (q > 0.0) & (q < math.inf)
+    # Between whole numbers x the powers of negative numbers are complex.
+    is_below = (q < 0.0) & ~pole & is_known & _is_whole(m, x)
+    start = m.where(is_below, q - m.floor(q), m.where(is_positive, q, 1.0))
+    value = _positive_sum(m, inner, start, 0) + _sum_below(m, inner, q, is_below, is_even)
+    value = m.where(is_known & (is_positive | is_below), value, math.nan)
+    return m.where((x == 1.0) | (pole & is_even), math.inf, value)
+
+
+def _sum_below(m: Notation, x: Any, q: Any, is_below: Any, is_even: Any) -> Any:
+    """The sum over k with q + k < 0, where that is asked for; 0 elsewhere."""
+    first = m.where(is_below, -m.floor(-q) - q, 1.0)
+    last = m.where(is_below, 1.0 - q, 1.0)
+
+    def is_asked(j: Any, total: Any) -> Any:
+        return (j < 1.0) & is_below
+
+    def ask(j: Any, total: Any) -> tuple[Any, Any]:
+        return j + 1.0, _positive_sum(m, x, first, 0) - _positive_sum(m, x, last, 0)
+
+    total = m.iterate(is_asked, ask, (0.0 * q, 0.0 * q))[1]
+    return m.where(is_below, m.where(is_even, total, -total), 0.0)
+
+
+def _hurwitz_slope(m: Notation, x: Any, q: Any, *, order: int) -> Any:
+    """The derivative of ζ(x, q) of this order with respect to x: NaN for x < 1 or q ≤ 0."""
+    is_known = (x > 1.0) & (x < math.inf) & (q > 0.0) & (q < math.inf)
+    value = _positive_sum(m, m.where(is_known, x, 2.0), m.where(is_known, q, 1.0), order)
+    end = m.where((x == 1.0) & (q == q), math.inf if order % 2 == 0 else -math.inf, math.nan)
+    return m.where(is_known, value, end)
+
+
+def _zeta(x: Any, q: Any) -> Any:
+    from scipy import special
+
+    half = x / 2
+    is_whole, is_even = x == np.floor(x), half == np.floor(half)
+    pole = (q <= 0) & (q == np.floor(q))
+    undefined = (x != 1) & (
+        np.isinf(x) | np.where(pole, ~is_even, (q == np.inf) | ((q < 0) & ~is_whole))
+    )
+    is_below = (q < 0) & ~pole & is_whole
+    start = np.where(is_below, q - np.floor(q), np.where(pole, 1, q))
+    value = np.where(pole | (x == 1), np.inf, special.zeta(x, start))
+    if is_below.any():
+        n, end = [np.where(is_below, v, 1) for v in (np.ceil(q) - q, 1 - q)]
+        below = special.zeta(x, n) - special.zeta(x, end)
+        value = np.where(is_below & (x > 1), value + np.where(is_even, below, -below), value)
+    return np.where(undefined, np.nan, value).astype(x.dtype)
+
+
+@final
+class Zeta(ByFormula):
+    """The Hurwitz zeta function ζ(x, q) = Σₖ (q + k)⁻ˣ over k ≥ 0, element by element."""
+
+    name = "zeta"
+    formula = _hurwitz
+    numpy = _zeta
+    evaluate = Elementwise.evaluate
+
+    def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
+        return loops.special.zeta(w, *operands)
+
+    def d_x(self, t: Any, x: Any, q: Any, out: Any) -> Any:
+        return mul(t, zeta_slope_p.bind(x, q, order=1))
+
+    def d_y(self, t: Any, x: Any, q: Any, out: Any) -> Any:
+        return mul(t, mul(neg(x), zeta(add(x, 1.0), q)))
+
+
+@final
+class ZetaSlope(ByFormula):
+    """The derivative of ζ(x, q) of the given order with respect to x, element by element."""
+
+    name = "zeta_slope"
+    formula = _hurwitz_slope
+
+    def d_x(self, t: Any, x: Any, q: Any, out: Any, *, order: int) -> Any:
+        return mul(t, self.bind(x, q, order=order + 1))
+
+    def d_y(self, t: Any, x: Any, q: Any, out: Any, *, order: int) -> Any:
+        # Of −x ζ(x + 1, q).
+        following = add(x, 1.0)
+        lower = self.bind(following, q, order=order - 1) if order > 1 else zeta(following, q)
+        rest = add(mul(x, self.bind(following, q, order=order)), mul(lower, float(order)))
+        return mul(t, neg(rest))
+
+
+def _polygamma(m: Any, x: Any) -> Any:
+    from scipy import special
+
+    # n! and the zeta function leave the range of float32 where their product does not.
+    wide_m, wide_x = m.astype(np.float64), x.astype(np.float64)
+    sign = np.where(m / 2 == np.floor(m / 2), -1.0, 1.0)
+    value = sign * special.gamma(wide_m + 1) * _zeta(wide_m + 1, wide_x)
+    is_order = (m > 0) & (m == np.floor(m))
+    digamma = np.where(x == 0, np.nan, special.psi(x))
+    result = np.where(m == 0, digamma, np.where(is_order, value, np.nan))
+    return result.astype(x.dtype)
+
+
+def _derivative_of_digamma(m: Notation, order: Any, x: Any) -> Any:
+    """(−1)ⁿ⁺¹ n! ζ(n + 1, x) for n > 0, and the digamma function for n = 0."""
+    is_order = (order > 0.0) & _is_whole(m, order)
+    above = m.where(is_order, order, 1.0) + 1.0
+    value = m.exp(m.lgamma(above)) * _hurwitz(m, above, x)
+    value = m.where(_is_whole(m, 0.5 * above), value, -value)
+    plain = m.where(x == 0.0, math.nan, m.digamma(x))
+    return m.where(order == 0.0, plain, m.where(is_order, value, math.nan))
+
+
+@final
+class Polygamma(ByFormula):
+    """ψ⁽ᵐ⁾(x), the m-th derivative of the digamma function, element by element."""
+
+    name = "polygamma"
+    formula = _derivative_of_digamma
+    numpy = _polygamma
+    evaluate = Elementwise.evaluate
+
+    def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
+        return loops.special.polygamma(w, *operands)
+
+    d_x = not_differentiable("the order m is a whole number")
+
+    def d_y(self, t: Any, m: Any, x: Any, out: Any) -> Any:
+        return mul(t, polygamma(add(m, 1.0), x))
+
+
+zeta_p = Zeta()
+zeta_slope_p = ZetaSlope()
+polygamma_p = Polygamma()
+
+
+def zeta(x: Any, q: Any) -> Any:
+    """The Hurwitz zeta function ζ(x, q) = Σₖ (q + k)⁻ˣ over k ≥ 0, element by element.
+
+    Args:
+        x: floating array (...), or scalar.
+        q: array of the dtype and shape of `x`, or scalar.
+
+    Returns:
+        Array (...); ∞ for x = 1, NaN for x < 1.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.zeta(2.0, 1.0)
+        Array(1.644934, dtype=float32, weak_type=True)
+    """
+    return zeta_p.bind(*standardize(x, q))
+
+
+def polygamma(m: Any, x: Any) -> Any:
+    """ψ⁽ᵐ⁾(x), the m-th derivative of the digamma function, element by element.
+
+    Args:
+        m: order, a whole number ≥ 0 in the dtype of `x`.
+        x: floating array (...); either may be a scalar.
+
+    Returns:
+        Array (...); NaN where m is not whole or negative.
+
+    Example:
+        >>> import morphax as jax
+        >>> jax.lax.polygamma(1.0, 1.0)
+        Array(1.644934, dtype=float32, weak_type=True)
+    """
+    return polygamma_p.bind(*standardize(m, x))

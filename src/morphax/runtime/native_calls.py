@@ -1,0 +1,27 @@
+"""Native code of ours that compiled programs on the CPU call, and by which names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ..util.compiled import part
+
+EXTREMES_TARGET: Final = "morphax_extreme"
+INCOMPLETE_GAMMA_TARGET: Final = "morphax_incomplete_gamma"
+PHILOX_TARGET: Final = "morphax_philox"
+
+TARGETS: Final = {
+    EXTREMES_TARGET: "extremes",
+    INCOMPLETE_GAMMA_TARGET: "incomplete_gamma",
+    PHILOX_TARGET: "philox",
+}
+"""The names in programs, and the parts of the compiled module that have the code."""
+
+
+def handlers() -> Iterator[tuple[str, Any]]:
+    """The names, each with XLA's way to the code, as far as it is there."""
+    for target, name in TARGETS.items():
+        native = part(name)
+        if native is not None:
+            yield target, native.handler()

@@ -1,0 +1,56 @@
+"""The incomplete gamma functions of native code against the formulas that it is made from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morphax.lax.elementwise import incomplete_gamma_formulas as formulas
+from morphax.lax.ground.formulas import HostNotation
+from morphax.util.compiled import part
+
+native: Any = part("incomplete_gamma")
+pytestmark = pytest.mark.skipif(native is None, reason="native code is not there")
+
+FORMULAS = {
+    "igamma": formulas.lower,
+    "igammac": formulas.upper,
+    "igamma_grad_a": formulas.slope_of_lower,
+    "random_gamma_grad": formulas.slope_of_sample,
+}
+POINTS = (
+    *(0.0, -0.0, 1e-300, 1e-30, 1e-8, 0.1, 0.5, 1.0, 1.1, 2.0, 9.9, 10.0, 10.1, 29.9, 30.0, 31.0),
+    *(100.0, 1e4, 1e10, 1e100, np.inf, -1.0, -np.inf, np.nan),
+)
+
+
+def _operands() -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """All pairs of special points, and numbers that go each of the ways."""
+    rng = np.random.default_rng(0)
+    pairs = [axis.ravel() for axis in np.meshgrid(POINTS, POINTS)]
+    apart = np.exp(rng.uniform(-10, 8, (2, 3000)))
+    a = np.exp(rng.uniform(2, 8, 3000))
+    near = a, a * rng.uniform(0.5, 1.6, 3000)
+    first, second = (np.concatenate(columns) for columns in zip(pairs, apart, near, strict=True))
+    return first, second
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", FORMULAS)
+def test_native_code_computes_the_formula(name: str, dtype: Any) -> None:
+    with np.errstate(all="ignore"):
+        a, x = (v.astype(dtype) for v in _operands())
+        wide = FORMULAS[name](HostNotation(), a.astype(np.float64), x.astype(np.float64))
+        expected = np.asarray(wide).astype(dtype)
+    out = np.empty(a.size, dtype)
+    getattr(native, name)(a, x, out)
+    # The relative error of e⁻ᶻ is z times that of z, and that is 700 where numbers end.
+    tolerance = 2e-7 if dtype == np.float32 else 4e-13
+    np.testing.assert_allclose(out, expected, tolerance, float(np.finfo(dtype).tiny))
+
+
+def test_arrays_of_other_sizes_are_refused() -> None:
+    with pytest.raises(ValueError, match="different sizes"):
+        native.igamma(np.ones(2), np.ones(3), np.empty(3))

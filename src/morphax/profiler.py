@@ -214,20 +214,21 @@ def register_subprocess(pid: int, port: int) -> Callable[[], None]:
         RuntimeError: that process is known already, or its server does not answer.
     """
     number = _port_number("profiler.register_subprocess, argument port", port)
-    return profiler().register_subprocess(pid, number)  # type: ignore[no-any-return]
+    return profiler().register_subprocess(pid, number)
 
 
 def _port_number(where: str, port: Any) -> int:
     """A number that a port can have; jaxlib ends the process at others."""
-    if isinstance(port, bool) or not hasattr(port, "__index__"):
-        kind, given = TypeError, described(port)
-    elif 0 < port.__index__() < 2**16:
+    is_number = hasattr(port, "__index__") and not isinstance(port, bool)
+    if is_number and 0 < port.__index__() < 2**16:
         return int(port.__index__())
-    else:
-        kind, given = ValueError, f"{port}"
-    raise kind(
-        message(where, given=given, expected="a number from 1 to 65535", fix="Pass 9999, say.")
+    text = message(
+        where,
+        given=described(port),
+        expected="a number from 1 to 65535",
+        fix="Pass 9999, for instance.",
     )
+    raise ValueError(text) if is_number else TypeError(text)
 
 
 @contextmanager

@@ -272,3 +272,20 @@ def test_training_over_both_axes() -> None:
         "{'down': 'float32[32@model,8]', 'up': 'float32[8,32@model]'}",
         "True",
     ]
+
+
+def test_zero_derivatives_have_their_type() -> None:
+    """A program none of whose operands is used runs on the mesh of what it makes."""
+    mesh = jax.make_mesh((2, 2), ("x", "y"), devices=jax.devices("cpu")[:4])
+    with jax.set_mesh(mesh):
+        a, b = reshard(np.ones((4, 4)), P("y", "x")), reshard(np.ones((1, 4)), P(None, "x"))
+        for gradient in (jax.grad(lambda a, b: b.sum()), jax.jvp):
+            if gradient is jax.jvp:
+                out = jax.jit(lambda a: jax.jvp(jnp.sign, (a,), (a,))[1])(a)
+            else:
+                out = jax.jit(gradient)(a, b)
+            assert str(jax.typeof(out)) == "float32[4@y,4@x]"
+            assert out.sharding.spec == P("y", "x")
+            assert not np.asarray(out).any()
+        wide = [str(jax.typeof(x)) for x in jnp.broadcast_arrays(a, b, 1.0)]
+        assert wide == ["float32[4@y,4@x]"] * 2 + ["~float32[4,4]"]

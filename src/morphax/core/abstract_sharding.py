@@ -18,7 +18,7 @@ from ..config import current as current_config
 from ..util.messages import message
 from .mesh import AbstractMesh
 
-Split = tuple[str, ...]
+Split = tuple[Hashable, ...]
 """The mesh axes that an axis of an array is split over, the major one first; none if whole."""
 
 Names = frozenset[Hashable]
@@ -116,7 +116,7 @@ class AbstractSharding:
 
 def split_text(split: Split) -> str:
     """As in printed avals: ``@x``, ``@(x,y)``, nothing for an axis that is whole."""
-    names = ",".join(split)
+    names = ",".join(map(str, split))
     return "" if not split else f"@{names}" if len(split) == 1 else f"@({names})"
 
 

@@ -130,7 +130,7 @@ class _Derivation(NamedTuple):
         for axis, split in enumerate(spec):
             if not divides(self.mesh.parts(split), aval.shape[axis]):
                 self.refuse(
-                    f"a result whose axis {axis} can be split over {', '.join(split)}; "
+                    f"a result whose axis {axis} can be split over {', '.join(map(str, split))}; "
                     f"it is {_text(aval, spec)}",
                     f"Choose a size that the parts divide, or make the axis whole{_HOW}",
                 )
@@ -152,7 +152,7 @@ class _Derivation(NamedTuple):
             if before and split and before == split and label not in kept:
                 self.refuse(
                     f"at most one of {origins[label]} and {place} split: the result might be whole "
-                    f"or a sum over {', '.join(split)} that is still to be taken",
+                    f"or a sum over {', '.join(map(str, split))} that is still to be taken",
                     "Make one of these axes whole, or say how the result is split: "
                     "out_sharding=jax.P(...).",
                 )

@@ -141,7 +141,7 @@ class Primitive:
     # Whether result i is of operand i alone, so that operands may vary over different mesh axes.
     separate: ClassVar[bool] = False
     # Sets of operands in which it is linear, those of a set together, if not in all or none.
-    linear_in: ClassVar[Groups | None] = None
+    linear_sets: ClassVar[Groups | None] = None
 
     abstract_eval: Rule = undeclared("abstract_eval")
     evaluate: Rule = undeclared("evaluate")
@@ -192,7 +192,7 @@ class Primitive:
     def additive(self, *avals: AbstractValue, **params: Param) -> Groups:
         """Sets of operands in which it is linear, those of a set together."""
         everything = [range(len(avals))] if self.linear or self.separate else []
-        return everything if self.linear_in is None else self.linear_in
+        return everything if self.linear_sets is None else self.linear_sets
 
     def runs_on(self, **params: Param) -> Sequence[Any]:
         """Shardings over the devices on which an equation says that its program runs."""

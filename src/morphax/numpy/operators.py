@@ -186,8 +186,9 @@ def install() -> None:
     for name, getter in _TRACER_PROPERTIES.items():
         setattr(Tracer, name, property(getter))
     # Of traced values alone, as in JAX.
-    Tracer.broadcast = broadcast
-    ShapedArray.broadcast = aval_method(broadcast)
+    owners: Any = ((Tracer, broadcast), (ShapedArray, aval_method(broadcast)))
+    for owner, method in owners:
+        owner.broadcast = method
     for name in ("__copy__", "__deepcopy__"):
         setattr(Tracer, name, _copied)
 

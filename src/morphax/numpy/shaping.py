@@ -22,6 +22,7 @@ from ..lax.shape.resharding import split_as
 from ..util.messages import message
 from .axes import canonical_axes, canonical_axis, canonical_size, listed
 from .operands import as_array
+from .repetition import repeated_alike
 
 
 def shape(a: Any) -> tuple[int, ...]:
@@ -231,7 +232,7 @@ def broadcast_arrays(*args: Any) -> list[Any]:
     """All arrays repeated to their common shape."""
     arrays = [as_array("broadcast_arrays", a) for a in args]
     common = lax.broadcast_shapes(*[a.aval.shape for a in arrays])
-    return [broadcast_to(a, common) for a in arrays]
+    return repeated_alike([broadcast_to(a, common) for a in arrays], [a.aval for a in arrays])
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:

@@ -101,7 +101,8 @@ class NamedSharding(Sharding):
 
     @property
     def is_fully_replicated(self) -> bool:
-        parts = [self.mesh.parts(names) for names in (*self.spec.splits(0), self.spec.unreduced)]
+        every = (*self.spec.splits(0), tuple(self.spec.unreduced))
+        parts = [self.mesh.parts(names) for names in every]
         return all([n == 1 for n in parts])
 
     @property

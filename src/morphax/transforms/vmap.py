@@ -171,7 +171,7 @@ def _spmd_names(given: Any, axes: BatchAxes) -> BatchAxes:
         raise ValueError(
             message(
                 "vmap, argument spmd_axis_name",
-                given=f"{given!r:.80} for mapped axes that are split over {', '.join(typed)}",
+                given=f"{given!r:.80} for mapped axes split over {', '.join(map(str, typed))}",
                 expected="the axes of the mesh that types name, or None",
                 fix="Leave spmd_axis_name out: it is for axes of the type Auto.",
             )

@@ -17,6 +17,7 @@ from ...array import Array
 from ...core import (
     AbstractMesh,
     AbstractSharding,
+    Atom,
     Format,
     Jaxpr,
     Layout,
@@ -26,7 +27,7 @@ from ...core import (
     jaxprs_in_params,
 )
 from ...core.partition_spec import PartitionSpec
-from ...lax.shape.resharding import reshard_p, resharded
+from ...lax.shape.resharding import resharded
 from ...lax.shape.sharding_constraint import sharding_constraint_p, with_sharding_constraint
 from ...runtime.current_mesh import (
     get_abstract_mesh,
@@ -172,12 +173,18 @@ def _types_in(jaxpr: Jaxpr) -> Iterator[Sharding]:
     if any([aval.split is not None for aval in avals]):
         if any([avals[i].split is not None for i in binding_operands(jaxpr, False)]):
             return
-    made: list[Any] = [e.outvars[0].aval for e in jaxpr.eqns if e.primitive is reshard_p]
+    # Where operands say nothing of a mesh, an operation says it: `reshard`, or zeros of a type.
+    made: list[Any] = [v.aval for e in jaxpr.eqns if not _is_typed(e.invars) for v in e.outvars]
     kept: list[Any] = [var.aval for var in jaxpr.constvars]
-    for split in [aval.split for aval in (*kept, *made) if aval.split is not None]:
+    for split in [s for a in (*kept, *made) if (s := getattr(a, "split", None)) is not None]:
         mesh = mesh_with_axes(split.mesh)
         if mesh is not None and mesh.size > 1:
             yield named(AbstractSharding(split.mesh, ((),) * len(split.spec)), mesh)
+
+
+def _is_typed(atoms: Sequence[Atom]) -> bool:
+    avals: list[Any] = [a.aval for a in atoms]
+    return any([getattr(aval, "split", None) is not None for aval in avals])
 
 
 @held_for_a_while

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 from ...core import AbstractMesh, AxisFlow, Equation, ShapedArray
@@ -84,7 +85,7 @@ def of_first(b: Builder, out: Any, x: Value, names: Names) -> Value:
 
     def write(inner: Builder, value: Value) -> Sequence[Value]:
         number, flag = (ShapedArray((), dtype) for dtype in ("int32", "bool"))
-        first = None
+        conditions = []
         for name in sorted(names, key=mesh.axis_names.index):
             position = position_along(inner, name, number)
             here = inner.op(
@@ -94,7 +95,8 @@ def of_first(b: Builder, out: Any, x: Value, names: Names) -> Value:
                 inner.constant(0, number),
                 comparison_direction="#stablehlo<comparison_direction EQ>",
             )
-            first = here if first is None else inner.op("stablehlo.and", flag, first, here)
+            conditions.append(here)
+        first = reduce(lambda one, other: inner.op("stablehlo.and", flag, one, other), conditions)
         return [inner.op("stablehlo.select", value.aval, first, value, inner.full(0, value.aval))]
 
     axes, inside = MeshAxes(mesh.axis_names, mesh.axis_sizes), sums_in([out])

@@ -69,7 +69,7 @@ class DotGeneral(Primitive):
     """Sum of products over contracting axes, for each index of the batch axes."""
 
     name = "dot_general"
-    linear_in = ((0,), (1,))
+    linear_sets = ((0,), (1,))
 
     def printed_params(self, params: Mapping[str, Any]) -> dict[str, Any]:
         (lhs, rhs), (lhs_batch, rhs_batch) = params["dimension_numbers"]

@@ -39,7 +39,7 @@ class Add(Elementwise):
     """x + y, element by element."""
 
     name = "add"
-    linear_in = ((0, 1),)
+    linear_sets = ((0, 1),)
     accepts = NUMBER
     numpy = np.add
     stablehlo = "stablehlo.add"
@@ -59,7 +59,7 @@ class Sub(Elementwise):
     """x − y, element by element."""
 
     name = "sub"
-    linear_in = ((0, 1),)
+    linear_sets = ((0, 1),)
     accepts = NUMBER
     numpy = np.subtract
     stablehlo = "stablehlo.subtract"
@@ -82,7 +82,7 @@ class Mul(Elementwise):
     """x · y, element by element."""
 
     name = "mul"
-    linear_in = ((0,), (1,))
+    linear_sets = ((0,), (1,))
     accepts = NUMBER
     numpy = np.multiply
     stablehlo = "stablehlo.multiply"
@@ -176,7 +176,7 @@ class Div(Elementwise):
     """x / y, element by element; of integers, truncated toward zero."""
 
     name = "div"
-    linear_in = ((0,),)
+    linear_sets = ((0,),)
     accepts = NUMBER
     numpy = _quotient
     stablehlo = "stablehlo.divide"

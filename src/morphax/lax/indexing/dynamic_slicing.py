@@ -49,7 +49,7 @@ class DynamicSlice(Primitive):
     """The block of an array, of a fixed size, that starts at a given place."""
 
     name = "dynamic_slice"
-    linear_in = ((0,),)
+    linear_sets = ((0,),)
     reads = "elsewhere"
 
     def abstract_eval(self, x: Any, *starts: Any, slice_sizes: Any) -> ShapedArray:
@@ -110,7 +110,7 @@ class DynamicUpdateSlice(Primitive):
     """An array with the block that starts at a given place replaced."""
 
     name = "dynamic_update_slice"
-    linear_in = ((0, 1),)
+    linear_sets = ((0, 1),)
     reads = "elsewhere"
 
     def abstract_eval(self, x: Any, update: Any, *starts: Any) -> ShapedArray:

@@ -244,7 +244,7 @@ class AdditiveScattering(Scattering):
     """Scatters that are linear in operand and updates together."""
 
     accepts = NUMBER
-    linear_in = ((0, 2),)
+    linear_sets = ((0, 2),)
 
     def signed(self, ct: Any) -> Any:
         """`ct` with the sign that updates have in the result."""

@@ -31,7 +31,7 @@ class StopGradient(Primitive):
     name = "stop_gradient"
     reads = "alike"
     moves = True
-    linear_in = ((0,),)
+    linear_sets = ((0,),)
     transpose = not_linear("its tangent is always zero")
 
     def abstract_eval(self, x: Any) -> Any:

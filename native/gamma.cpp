@@ -42,7 +42,8 @@ MORPHAX_INLINE f32 uniform(std::uint64_t key) {
 
 MORPHAX_INLINE f32 normal(std::uint64_t key) {
   constexpr f32 kRootOfTwo = 1.41421356237309504880f, kAboveMinusOne = -0x1.fffffep-1f;
-  return kRootOfTwo * inverse_erf(uniform(key) * 2 + kAboveMinusOne);
+  const f32 u = std::max(kAboveMinusOne, uniform(key) * 2 + kAboveMinusOne);
+  return kRootOfTwo * inverse_erf(u);
 }
 
 struct Candidate {

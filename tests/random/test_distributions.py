@@ -36,6 +36,14 @@ def test_probabilities_below_the_precision_of_one_draw() -> None:
     assert 2 <= int(np.asarray(high).sum()) <= 25
 
 
+@pytest.mark.parametrize("replace", [True, False])
+@pytest.mark.parametrize("p", [None, np.full(5, 0.2, np.float32)])
+def test_numbers_chosen_are_python_integers(p: object, replace: bool) -> None:
+    for is_wide in (False, True):
+        with jax.enable_x64(is_wide):
+            assert random.choice(KEY, 5, (3,), replace, p).dtype == jnp.asarray(1).dtype
+
+
 def test_frequencies_of_weighted_choices() -> None:
     p = np.array([0.1, 0.0, 0.6, 0.3], np.float32)
     chosen = np.asarray(random.choice(KEY, 4, (20_000,), p=p))

@@ -216,7 +216,7 @@ def _chosen_by_weight(key: Any, p: Any, shape: tuple[int, ...], replace: bool, m
     if not replace:
         weighted = lax.add(gumbel_numbers("choice", key, aval_of(p).shape, dtype, mode), lax.log(p))
         _, chosen = lax.top_k(weighted, math.prod(shape))
-        return lax.reshape(chosen, shape)
+        return lax.convert_element_type(lax.reshape(chosen, shape), int)
     sums = lax.cumsum(p)
     total = lax.index_in_dim(sums, -1, keepdims=False)
     # 1 − u lies in (0, 1]: an element of probability 0 is never chosen.

@@ -94,10 +94,9 @@ def uniform_between(key: Any, shape: tuple[int, ...], dtype: Any, minval: Any, m
     are_known = isinstance(minval, np.generic) and isinstance(maxval, np.generic)
     if are_known and (minval, maxval) == (0, 1):
         return unit
+    # The maximum matters where the compiler rounds differently, and where maxval is below minval.
     width = maxval - minval if are_known else lax.sub(maxval, minval)
-    drawn = lax.add(lax.mul(unit, width), minval)
-    # However sums are rounded, a term that is not negative does not make them less.
-    return drawn if are_known and width >= 0 else lax.max(minval, drawn)
+    return lax.max(minval, lax.add(lax.mul(unit, width), minval))
 
 
 @replayed(1)

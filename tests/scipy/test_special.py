@@ -167,6 +167,26 @@ def test_zeta_and_polygamma() -> None:
     np.testing.assert_allclose(special.polygamma(1, 2.0), reference.polygamma(1, 2.0), 1e-6)
 
 
+def test_slopes_far_out_in_float32() -> None:
+    x = np.float32([5, 100, 1e4, 1e10])
+    first, second = jax.grad(special.erfcx), jax.grad(jax.grad(special.erfcx))
+    truth = [-0.02133278976482, -5.6410496e-05, -5.6418957e-09, -5.6418958e-21]
+    np.testing.assert_allclose(jax.vmap(first)(x), truth, 1e-5)
+    np.testing.assert_allclose(jax.vmap(second)(x[1:]), 2 / np.sqrt(np.pi) / x[1:] ** 3, 1e-3)
+    # The cosine of πx²/2, of whole numbers x.
+    cosine = jax.vmap(jax.grad(lambda x: special.fresnel(x)[1]))
+    np.testing.assert_allclose(cosine(np.float32([100, 1001, 1e10])), [1, 0, 1], 1e-6, 1e-6)
+
+
+def test_rising_factorials_at_infinity() -> None:
+    inf, nan = np.inf, np.nan
+    z = np.array([inf, inf, -inf, -inf, -inf, -inf, 0.0, -3.0, 2.5, inf])
+    m = np.array([2.5, -2.0, 3.0, 2.0, -2.5, -3.0, -inf, -inf, -inf, 0.0])
+    expected = [inf, 0, -inf, inf, nan, 0, 0, 0, nan, 1]
+    for run in (special.poch, jax.jit(special.poch)):
+        np.testing.assert_array_equal(run(z, m), expected)
+
+
 def test_entropies_of_what_is_undefined_and_far_out() -> None:
     points = np.array([0.0, -0.0, 1.0, 2.5, 1e-30, 1e30, -1.0, np.inf, -np.inf, np.nan])
     p, q = np.array(list(itertools.product(points, points))).T

@@ -14,6 +14,7 @@ from scipy import special
 from scipy import stats as reference
 
 import morphax as jax
+from morphax.scipy import stats
 from morphax.scipy.stats import (
     beta,
     cauchy,
@@ -87,8 +88,9 @@ DISTRIBUTIONS = (
     Distribution(
         "cauchy", "logpdf pdf cdf logcdf sf logsf ppf isf", (-7.0, -0.3, 0.4), more=(-1e30, 1e200)
     ),
-    Distribution("gumbel_l", CONTINUOUS, (-3.0, 0.4, 2.0), more=(-30.0, 9.0)),
-    Distribution("gumbel_r", CONTINUOUS, (-2.0, 0.4, 3.0), more=(-9.0, 30.0)),
+    # SciPy takes the difference of two infinities.
+    Distribution("gumbel_l", CONTINUOUS, (-3.0, 0.4, 2.0), more=(-30.0, 9.0), unlike=(np.inf,)),
+    Distribution("gumbel_r", CONTINUOUS, (-2.0, 0.4, 3.0), more=(-9.0, 30.0), unlike=(-np.inf,)),
     Distribution(
         "pareto",
         CONTINUOUS,
@@ -286,3 +288,44 @@ def test_parameters_out_of_range_give_nan() -> None:
 def test_quantiles_at_minus_zero() -> None:
     assert cauchy.ppf(-0.0) == -np.inf
     assert cauchy.isf(-0.0) == np.inf
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "shape", "slope"),
+    [
+        ("cauchy", "logcdf", (), 2 / np.pi),
+        ("cauchy", "logsf", (), -2 / np.pi),
+        ("laplace", "cdf", (), 0.5),
+        ("gennorm", "cdf", (1.0,), 0.5),
+        ("gennorm", "cdf", (2.0,), 1 / np.sqrt(np.pi)),
+        ("logistic", "cdf", (), 0.25),
+        ("norm", "logcdf", (), np.sqrt(2 / np.pi)),
+    ],
+)
+@pytest.mark.parametrize("zero", [0.0, -0.0])
+def test_slopes_at_the_centre(
+    name: str, function: str, shape: tuple[float, ...], slope: float, zero: float
+) -> None:
+    distribution = getattr(getattr(stats, name), function)
+    for slope_of in (jax.grad, jax.jacfwd):
+        np.testing.assert_allclose(slope_of(distribution)(zero, *shape), slope, 1e-6)
+
+
+def test_tails_at_the_ends_of_ranges() -> None:
+    tiny, inf = 1e-10, np.inf
+    for run in (lambda f: f, jax.jit):
+        # I_x(a, b) of parameters next to 0, and distributions that are at one end.
+        beta = run(stats.beta.cdf)(np.array([tiny, tiny, 1e-6]), tiny, np.array([7.3, 2.0, 1.0]))
+        np.testing.assert_allclose(beta, 1, 1e-6)
+        found = run(stats.beta.logcdf)(
+            np.array([-1, 0.5, 0.5, 2.0]), *np.array([[3, inf, 3, inf], [inf, 3, inf, 3]])
+        )
+        np.testing.assert_array_equal(found, [-inf, -inf, 0, 0])
+        for gumbel, end in ((stats.gumbel_l, inf), (stats.gumbel_r, -inf)):
+            assert run(gumbel.logpdf)(end) == -inf
+            assert run(gumbel.pdf)(end) == 0
+        x, b = np.float32([-1e30, 1e30]), np.float32([1, inf])
+        np.testing.assert_array_equal(run(stats.truncnorm.cdf)(x, -inf, b), [0, 1])
+        # Where |x|ᵝ underflows.
+        found = run(stats.gennorm.cdf)(np.float32(0.5), 1000.0)
+        np.testing.assert_allclose(found, 0.7501441, 1e-6)

@@ -106,15 +106,18 @@ def _value(m: Notation, a: Any, b: Any, x: Any) -> Any:
 def _turned(m: Notation, a: Any, b: Any, x: Any) -> tuple[Any, ...]:
     """Whether 1 − x takes the place of x, then the parameters, the number, and 1 minus it."""
     y = 1.0 - x
-    swaps = (x * b > y * a) | ((x > _END_OF_FRACTION) & (y * a < 0.5))
+    at_start = (y > _END_OF_FRACTION) & (x * b < 0.5)
+    at_end = (x > _END_OF_FRACTION) & (y * a < 0.5)
+    swaps = ((x * b > y * a) & ~at_start) | at_end
     first, second = m.where(swaps, b, a), m.where(swaps, a, b)
     return swaps, first, second, m.where(swaps, y, x), m.where(swaps, x, y)
 
 
 def log_of_tail(m: Notation, a: Any, b: Any, x: Any, *, upper: bool) -> Any:
     """log I_x(a, b), or log(1 − I_x(a, b)) if `upper`, for a, b > 0, also where that underflows."""
-    is_regular = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf)
-    is_inside = is_regular & (x > 0.0) & (x < 1.0)
+    is_distribution = (a > 0.0) & (b > 0.0) & ((a < math.inf) | (b < math.inf))
+    at_zero, at_one = is_distribution & (b == math.inf), is_distribution & (a == math.inf)
+    is_inside = is_distribution & ~(at_zero | at_one) & (x > 0.0) & (x < 1.0)
     a, b = m.where(is_inside, a, 1.0), m.where(is_inside, b, 1.0)
     inner = m.where(is_inside, x, 0.5)
     swaps, first, second, lower, rest = _turned(m, a, b, inner)
@@ -123,8 +126,10 @@ def log_of_tail(m: Notation, a: Any, b: Any, x: Any, *, upper: bool) -> Any:
     opposite = _log_one_minus_exp(m, tail)
     value = m.where(swaps, tail, opposite) if upper else m.where(swaps, opposite, tail)
     below, above = (0.0, -math.inf) if upper else (-math.inf, 0.0)
-    limit = m.where(x <= 0.0, below, m.where(x >= 1.0, above, math.nan))
-    return m.where(is_inside, value, m.where(is_regular, limit, math.nan))
+    is_below = (x <= 0.0) | (at_one & (x < 1.0))
+    is_above = (x >= 1.0) | (at_zero & (x > 0.0))
+    limit = m.where(is_below, below, m.where(is_above, above, math.nan))
+    return m.where(is_inside, value, m.where(is_distribution, limit, math.nan))
 
 
 def _log_one_minus_exp(m: Notation, x: Any) -> Any:

@@ -136,7 +136,7 @@ class ScatterMul(Scattering):
                 return out, Zero(out.aval.to_tangent_aval())
             return out, self.bind(t_x, indices, updates, **params)
         if not _is_unique(indices, updates, params):
-            raise ValueError(
+            raise NotImplementedError(
                 message(
                     "derivative of lax.scatter_mul with respect to updates",
                     given="indices that may name one place several times",

@@ -79,7 +79,14 @@ def _rising(m: Notation, z: Any, n: Any) -> Any:
     value = m.where(is_positive, by_stirling, by_size)
     value = m.where(is_infinite, math.inf, m.where(vanishes, 0.0, value))
     # Both have a pole: the quotient is that of the residues, by (z)ₙ = (−1)ⁿ (1 − z − n)ₙ.
-    return m.where(is_product & (z == z), product, m.where(total == total, value, math.nan))
+    value = m.where(is_product & (z == z), product, m.where(total == total, value, math.nan))
+    # Far out it is a power, which real numbers have on the left for whole n only.
+    is_far = (abs(z) == math.inf) & (n != 0.0) & (abs(n) < math.inf)
+    has_power = is_far & ((z > 0.0) | (n == m.floor(n)))
+    power = m.power(m.where(has_power, z, 1.0), m.where(has_power, n, 1.0))
+    value = m.where(is_far, m.where(has_power, power, math.nan), value)
+    # Beyond all of them there are poles of the numerator.
+    return m.where(n == -math.inf, m.where(vanishes & (z == z), 0.0, math.nan), value)
 
 
 @final

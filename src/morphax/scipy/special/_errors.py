@@ -216,9 +216,7 @@ def _erfcx(x: Any) -> Any:
     small, remote = size < 0.46875, size > 4
     middle = _ratio(jnp.where(small | remote, 1, size), _ERFCX_MIDDLE)
     far = jnp.where(remote, size, 4)
-    inverse = 1 / far
-    square = inverse * inverse
-    tail = (_INVERSE_SQRT_PI - square * _ratio(square, _ERFCX_REMOTE)) * inverse
+    tail = (_INVERSE_SQRT_PI - _erfcx_correction(far)) / far
     above = jnp.where(remote, tail, middle)
     squared = jnp.where(small, x, 0)
     near = lax.exp(squared * squared) * lax.erfc(squared)
@@ -226,7 +224,20 @@ def _erfcx(x: Any) -> Any:
     return jnp.where(small, near, jnp.where(x < 0, below, above))
 
 
-_erfcx.defjvps(lambda t, out, x: t * (2 * x * out - 2 * _INVERSE_SQRT_PI))
+def _erfcx_correction(x: Any) -> Any:
+    """1/√π − x erfcx x, for x ≥ 4."""
+    square = lax.square(1 / x)
+    return square * _ratio(square, _ERFCX_REMOTE)
+
+
+def _slope_of_erfcx(x: Any, out: Any) -> Any:
+    """2 x erfcx x − 2/√π, two terms that nearly cancel for large x."""
+    remote = x > 4
+    plain = jnp.where(remote, 0, x) * out - _INVERSE_SQRT_PI
+    return 2 * jnp.where(remote, -_erfcx_correction(jnp.where(remote, x, 4)), plain)
+
+
+_erfcx.defjvps(lambda t, out, x: t * _slope_of_erfcx(x, out))
 
 
 @replayed(1)

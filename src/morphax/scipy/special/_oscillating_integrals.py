@@ -10,6 +10,7 @@ References: DLMF, 6.2, 6.6, 7.2, 7.5 and 7.6.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, final
 
 from ... import lax
@@ -116,16 +117,16 @@ def _ci(m: Notation, x: Any) -> Any:
     return m.where(is_near, _EULER + m.log(near) + total, far)
 
 
-def _phase(m: Notation, x: Any) -> Any:
+def _phase(floor: Callable[[Any], Any], x: Any) -> Any:
     """πx²/2, less a multiple of 2π: x² modulo 4 comes of exact products.
 
     With x = n + r, x² = n² + 2nr + r²; n² is 0 or 1, and nr needs no more digits than x.
     """
-    n = m.floor(x + 0.5)
+    n = floor(x + 0.5)
     r = x - n
-    is_odd = n - 2.0 * m.floor(0.5 * n)
+    is_odd = n - 2.0 * floor(0.5 * n)
     product = n * r
-    return _HALF_PI * (is_odd + 2.0 * (product - 2.0 * m.floor(0.5 * product)) + r * r)
+    return _HALF_PI * (is_odd + 2.0 * (product - 2.0 * floor(0.5 * product)) + r * r)
 
 
 def _fresnel(m: Notation, x: Any, start: int) -> Any:
@@ -146,15 +147,11 @@ def _fresnel(m: Notation, x: Any, start: int) -> Any:
     u = inverse * inverse * (2.0 * _START_OF_FRESNEL**2) - 1.0
     f = chebyshev(u, _FRESNEL_F) * (inverse / math.pi)
     g = chebyshev(u, _FRESNEL_G) * (inverse * inverse * inverse / math.pi**2)
-    phase = _phase(m, inner)
+    phase = _phase(m.floor, inner)
     sine, cosine = m.sin(phase), m.cos(phase)
     swing = f * cosine + g * sine if start else g * cosine - f * sine
     far = m.where(is_far, 0.5 - swing, m.where(x == x, 0.5, math.nan))
     return m.where(is_near, series, m.where(x < 0.0, -far, far))
-
-
-def _angle(x: Any) -> Any:
-    return lax.square(x) * _HALF_PI
 
 
 @final
@@ -187,7 +184,7 @@ class FresnelSine(ByFormula):
     formula = staticmethod(lambda m, x: _fresnel(m, x, 1))
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
-        return t * lax.sin(_angle(x))
+        return t * lax.sin(_phase(lax.floor, x))
 
 
 @final
@@ -198,7 +195,7 @@ class FresnelCosine(ByFormula):
     formula = staticmethod(lambda m, x: _fresnel(m, x, 0))
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
-        return t * lax.cos(_angle(x))
+        return t * lax.cos(_phase(lax.floor, x))
 
 
 sine_integral_p = SineIntegral()

@@ -101,8 +101,10 @@ def _below(z: Any) -> Any:
 
 def _log_below(z: Any) -> Any:
     """Its logarithm, by the smaller of the two probabilities."""
-    smaller = _below(-lax.abs(z))
-    return jnp.where(z > 0, lax.log1p(-smaller), lax.log(smaller))
+    # Not by |z|, whose derivative at 0 is that of the other side.
+    is_above = z > 0
+    smaller = _below(jnp.where(is_above, -z, z))
+    return jnp.where(is_above, lax.log1p(-smaller), lax.log(smaller))
 
 
 def _quantile(q: Any) -> Any:

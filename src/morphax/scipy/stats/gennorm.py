@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ... import lax
+from ... import dtypes, lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from .._half_precision import in_float32
@@ -58,5 +58,9 @@ def cdf(x: Any, beta: Any) -> Any:
     """
     x, beta = arguments("gennorm.cdf", x, beta)
     beta = jnp.where(beta > 0, beta, np.nan)
-    tail = 0.5 * lax.igammac(1 / beta, _power(x, beta))
-    return jnp.where(x > 0, 1 - tail, tail)
+    power = _power(x, beta)
+    # Near 0 by the series of the incomplete gamma function, in x, of which the power may vanish.
+    is_near = power < float(dtypes.finfo(power.dtype).eps)
+    near = x * (1 - power / (1 + beta)) * lax.exp(-lax.lgamma(1 + 1 / beta))
+    tail = 0.5 * lax.igammac(1 / beta, jnp.where(is_near, 1, power))
+    return jnp.where(is_near, 0.5 + 0.5 * near, jnp.where(x > 0, 1 - tail, tail))

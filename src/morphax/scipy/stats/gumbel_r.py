@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
@@ -27,7 +29,10 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
         Array(-1., dtype=float32, weak_type=True)
     """
     z, scale = standardized("gumbel_r.logpdf", x, loc, scale)
-    return -z - lax.exp(-z) - lax.log(scale)
+    # Of two infinities the exponential is the larger one.
+    is_remote = z == -np.inf
+    inner = jnp.where(is_remote, 0, z)
+    return jnp.where(is_remote, -np.inf, -inner - lax.exp(-inner)) - lax.log(scale)
 
 
 @replayed(3)

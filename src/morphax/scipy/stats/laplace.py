@@ -42,5 +42,7 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function: eᶻ / 2 for z ≤ 0, and 1 − e⁻ᶻ / 2 above."""
     z, _ = standardized("laplace.cdf", x, loc, scale)
-    tail = 0.5 * lax.exp(-lax.abs(z))
-    return jnp.where(z > 0, 1 - tail, tail)
+    # Not by |z|, whose derivative at 0 is that of the other side.
+    is_above = z > 0
+    tail = 0.5 * lax.exp(jnp.where(is_above, -z, z))
+    return jnp.where(is_above, 1 - tail, tail)

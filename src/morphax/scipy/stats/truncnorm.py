@@ -99,6 +99,8 @@ def _log_mass(a: Any, b: Any) -> Any:
     crossing = high > 0
     under = jnp.where(crossing, -1.0, high)
     upper = special.log_ndtr(under)
-    in_tail = upper + log1mexp(upper - special.log_ndtr(jnp.where(crossing, -2.0, low)))
+    lower = special.log_ndtr(jnp.where(crossing, -2.0, low))
+    # Both may be −∞.
+    in_tail = upper + log1mexp(jnp.where(lower == -np.inf, np.inf, upper - lower))
     across = lax.log1p(-special.ndtr(low) - special.ndtr(-jnp.where(crossing, high, 1.0)))
     return jnp.where(crossing, across, in_tail)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -22,6 +23,9 @@ from .cholesky import lower_half
 from .lowered import BOOL, INT32, counted_loop, numbered, upper_triangle
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
 from .triangular import triangle, triangular_solve_p
+
+# A number of Python's is computed in less time than a call of NumPy takes.
+_FEW_ROWS = 12
 
 
 @final
@@ -54,6 +58,8 @@ class CholeskyUpdate(MatrixOperation):
 
     def evaluate_one(self, *matrices: Any, **_: Any) -> Any:
         rows, w = np.triu(matrices[0]), matrices[1].copy()
+        if len(rows) <= _FEW_ROWS:
+            return np.array(_rotated_numbers(rows.tolist(), w.tolist()), rows.dtype)
         for k, row in enumerate(rows):
             if w[k] == 0:
                 continue
@@ -101,6 +107,18 @@ def _solved(factor: Any, x: Any, *, left_side: bool) -> Any:
         conjugate_a=False,
         unit_diagonal=False,
     )
+
+
+def _rotated_numbers(rows: list[list[float]], w: list[float]) -> list[list[float]]:
+    """The rows of a matrix after all rotations, in place; `w` is used up."""
+    for k, row in enumerate(rows):
+        if w[k] == 0:
+            continue
+        length = math.hypot(row[k], w[k])
+        c, s = row[k] / length, w[k] / length
+        for j in range(k, len(w)):
+            row[j], w[j] = c * row[j] + s * w[j], c * w[j] - s * row[j]
+    return rows
 
 
 def _rotated(b: Builder, k: Value, rows: Value, w: Value) -> tuple[Value, Value]:

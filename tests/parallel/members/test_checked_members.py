@@ -53,7 +53,7 @@ def test_pmap() -> None:
     assert told(jax.pmap(positive), abs(x)) is None
     err, out = checkify.checkify(jax.pmap(positive))(x)
     np.testing.assert_array_equal(out, 2 * np.asarray(x))
-    with pytest.raises(checkify.JaxRuntimeError, match="^found"):
+    with pytest.raises(checkify.JaxRuntimeError, match=r"^found"):
         err.throw()
 
 

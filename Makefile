@@ -6,7 +6,8 @@
 #   make test-whole  the tables that `make test` takes a sample of, in full
 #   make fuzz      run random programs in many ways that must agree, for SECONDS=600
 #   make bench     compare with JAX, in an environment of its own
-#   make ecosystem run programs of libraries that are written for JAX, in an environment of its own
+#   make ecosystem run programs of libraries that are written for JAX, in environments of their own,
+#                  and write docs/ecosystem.md
 #   make docs      build the site in site/
 #   make format    rewrite the sources in the house format
 #   make native    compile morphax._native into src/, for work with PYTHONPATH=src
@@ -76,9 +77,18 @@ fuzz: $(VENV)/test.stamp
 bench: .venv-bench/bench.stamp
 	.venv-bench/bin/python -m benchmarks
 
-# The distribution in `dropin` is what the libraries find when they ask for jax.
-ecosystem: .venv-ecosystem/ecosystem.stamp
-	.venv-ecosystem/bin/python tools/ecosystem.py .venv-ecosystem/bin/python
+# The distribution in `dropin` is what the libraries find when they ask for jax.  Beside it is an
+# environment with the real JAX, which finds the same libraries.
+ecosystem: .venv-ecosystem/jax/ecosystem.stamp
+	.venv-ecosystem/bin/python tools/ecosystem.py .venv-ecosystem/bin/python \
+	  --against .venv-ecosystem/jax/bin/python --write
+
+.venv-ecosystem/jax/ecosystem.stamp: .venv-ecosystem/ecosystem.stamp
+	@test -x $(@D)/bin/pip || "$(PYTHON)" -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps jax==0.10.1
+	@.venv-ecosystem/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
+	  > "$$($(@D)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/libraries.pth"
+	@touch $@
 
 .venv-ecosystem/ecosystem.stamp: examples/ecosystem/requirements.txt dropin/pyproject.toml
 	@test -x $(@D)/bin/pip || "$(PYTHON)" -m venv $(@D)

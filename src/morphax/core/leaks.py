@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from ..errors import LeakCheckError
 from ..util.messages import message
+from .aval import HasAval
 
 if TYPE_CHECKING:
     from .trace import Trace
@@ -81,7 +82,12 @@ def _escape_from(trace: Trace) -> _Node | None:
     """The end of a chain of holders from any tracer of a trace that has escaped."""
     for start in _referrers(_Node(trace, None)):
         start.held = None
-        if getattr(start.value, "_trace", None) is trace and (end := _escape(start)) is not None:
+        if (
+            not isinstance(start.value, HasAval)
+            or getattr(start.value, "_trace", None) is not trace
+        ):
+            continue  # it helps the trace, and is no value
+        if (end := _escape(start)) is not None:
             return end
     return None
 

@@ -18,7 +18,7 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...lax.indexing.dynamic_slicing import dynamic_index_in_dim
 from ...lax.reduction.argreductions import argmax
 from ...util.messages import message
-from .check_sites import Site, failure_of
+from .check_sites import BatchedError, Site, failure_of
 
 
 class JaxRuntimeError(ValueError):
@@ -68,6 +68,8 @@ class Check(NoResults, RunsOnArrays):
     ) -> list[Any]:
         if not debug and pred.to_host():
             failure = failure_of(sites, code.to_host(), values)
+            if isinstance(failure, BatchedError):  # of one member, whose error is raised
+                (failure,) = failure.error_mapping.values()
             raise JaxRuntimeError(str(failure)) from failure
         return []
 

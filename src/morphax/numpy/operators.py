@@ -183,9 +183,13 @@ def install() -> None:
         cls.__round__ = methods.round_to_digits
         cls.namespace = sys.modules[__package__]
         cls.__array_namespace__ = Array.__array_namespace__
+    _install_on_traced()
+
+
+def _install_on_traced() -> None:
+    """Give traced values and their types what they alone have, as in JAX."""
     for name, getter in _TRACER_PROPERTIES.items():
         setattr(Tracer, name, property(getter))
-    # Of traced values alone, as in JAX.
     owners: Any = ((Tracer, broadcast), (ShapedArray, aval_method(broadcast)))
     for owner, method in owners:
         owner.broadcast = method

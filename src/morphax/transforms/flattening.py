@@ -139,11 +139,12 @@ def wraps(function: Callable[..., Any]) -> Callable[[Wrapper], Wrapper]:
 
     def decorate(wrapper: Wrapper) -> Wrapper:
         try:
-            return functools.update_wrapper(wrapper, function)
+            functools.update_wrapper(wrapper, function)
         except TypeError:
             texts = ("__module__", "__name__", "__qualname__", "__doc__")
             given = [name for name in texts if isinstance(getattr(function, name, None), str)]
-            return functools.update_wrapper(wrapper, function, assigned=given)
+            functools.update_wrapper(wrapper, function, assigned=given)
+        return wrapper
 
     return decorate
 

@@ -71,7 +71,7 @@ class BlockSizes:
 
     @classmethod
     def get_default(cls) -> BlockSizes:
-        return cls(*[128] * 8)
+        return cls(128, 128, 128, 128, 128, 128, 128, 128)
 
 
 def attention_reference(
@@ -151,11 +151,12 @@ class SplashAttentionKernel:
             k, v = [jnp.repeat(x, q.shape[0] // x.shape[0], 0) for x in (k, v)]
         mask_axis = 0 if self.mask.ndim == 3 else None
         sink_axis = None if sinks is None else 0
-        head = functools.partial(attention_reference, segment_ids=segment_ids, **options)
         each = 0 if not shared else None
 
         def of_head(mask: Any, q: Any, k: Any, v: Any, sink: Any) -> Any:
-            return head(mask, q, k, v, sinks=sink)
+            return attention_reference(
+                mask, q, k, v, segment_ids=segment_ids, sinks=sink, **options
+            )
 
         out = vmap(of_head, in_axes=(mask_axis, 0, each, each, sink_axis))(
             self.mask, q, k, v, sinks

@@ -121,6 +121,10 @@ def _hurwitz_slope(m: Notation, x: Any, q: Any, *, order: int) -> Any:
 def _zeta(x: Any, q: Any) -> Any:
     from scipy import special
 
+    if ((x > 1) & (x < np.inf) & (q > 0) & (q < np.inf)).all():
+        return special.zeta(x, q).astype(x.dtype, copy=False)
+    # Sums below zero lose digits.
+    dtype, x, q = x.dtype, x.astype(np.float64), q.astype(np.float64)
     half = x / 2
     is_whole, is_even = x == np.floor(x), half == np.floor(half)
     pole = (q <= 0) & (q == np.floor(q))
@@ -134,7 +138,7 @@ def _zeta(x: Any, q: Any) -> Any:
         n, end = [np.where(is_below, v, 1) for v in (np.ceil(q) - q, 1 - q)]
         below = special.zeta(x, n) - special.zeta(x, end)
         value = np.where(is_below & (x > 1), value + np.where(is_even, below, -below), value)
-    return np.where(undefined, np.nan, value).astype(x.dtype)
+    return np.where(undefined, np.nan, value).astype(dtype)
 
 
 @final
@@ -179,12 +183,13 @@ def _polygamma(m: Any, x: Any) -> Any:
 
     # n! and the zeta function leave the range of float32 where their product does not.
     wide_m, wide_x = m.astype(np.float64), x.astype(np.float64)
-    sign = np.where(m / 2 == np.floor(m / 2), -1.0, 1.0)
-    value = sign * special.gamma(wide_m + 1) * _zeta(wide_m + 1, wide_x)
+    value = special.gamma(wide_m + 1) * _zeta(wide_m + 1, wide_x)
+    value = np.where(wide_m % 2 == 0, -value, value)
     is_order = (m > 0) & (m == np.floor(m))
-    digamma = np.where(x == 0, np.nan, special.psi(x))
-    result = np.where(m == 0, digamma, np.where(is_order, value, np.nan))
-    return result.astype(x.dtype)
+    if not is_order.all():
+        digamma = np.where(x == 0, np.nan, special.psi(x)) if (m == 0).any() else np.nan
+        value = np.where(m == 0, digamma, np.where(is_order, value, np.nan))
+    return value.astype(x.dtype)
 
 
 def _derivative_of_digamma(m: Notation, order: Any, x: Any) -> Any:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, final
 
 from ..errors import LeakCheckError
 from ..util.messages import message
-from .aval import HasAval
+from .abstract_value import HasAval
 
 if TYPE_CHECKING:
     from .trace import Trace

@@ -178,7 +178,9 @@ def in_blocks(loop: HasBodies, members: Members) -> Jaxpr:
             start = smaller(mul(i, np.int32(size)), np.int32(members.size - size))
 
             def part(x: Operand, differs: bool) -> Any:
-                return dynamic_slice_in_dim(x, start, size, 0) if differs else x
+                if not differs:
+                    return x
+                return dynamic_slice_in_dim(x, start, size, 0, allow_negative_indices=False)
 
             cond_consts, body_consts = (
                 list(map(part, role, mask)) for role, mask in zip(constants, masks, strict=True)
@@ -189,7 +191,10 @@ def in_blocks(loop: HasBodies, members: Members) -> Jaxpr:
                 [part(x, True) for x in carry],
             )
             blocks = zip(carry, own, strict=True)
-            later = [dynamic_update_slice_in_dim(x, new, start, 0) for x, new in blocks]
+            later = [
+                dynamic_update_slice_in_dim(x, new, start, 0, allow_negative_indices=False)
+                for x, new in blocks
+            ]
             return [add(i, np.int32(1)), *later]
 
         return repeat(lambda i, *_: [lt(i, number)], block, [np.int32(0), *given])[1:]

@@ -37,10 +37,14 @@ def scan_as_while(params: tuple[tuple[str, Any], ...]) -> Jaxpr:
 
     def one_step(i: Any, consts: Any, xs: Any, carry: Any, ys: Any) -> tuple[list[Any], list[Any]]:
         position = sub(size_value(length - 1, _COUNTER.dtype), i) if named["reverse"] else i
-        slices = [dynamic_index_in_dim(x, position, 0, keepdims=False) for x in xs]
+        # Without the choice for negative positions the compiler sees that they count up.
+        slices = [
+            dynamic_index_in_dim(x, position, 0, keepdims=False, allow_negative_indices=False)
+            for x in xs
+        ]
         outs = apply_jaxpr(jaxpr, *consts, *carry, *slices)
         written = [
-            dynamic_update_index_in_dim(y, out, position, 0)
+            dynamic_update_index_in_dim(y, out, position, 0, allow_negative_indices=False)
             for y, out in zip(ys, outs[m:], strict=True)
         ]
         return outs[:m], written

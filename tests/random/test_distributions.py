@@ -44,6 +44,11 @@ def test_numbers_chosen_are_python_integers(p: object, replace: bool) -> None:
             assert random.choice(KEY, 5, (3,), replace, p).dtype == jnp.asarray(1).dtype
 
 
+def test_trials_without_end() -> None:
+    counts = random.binomial(KEY, np.float32(np.inf), np.array([0.0, 1.0, 0.3, np.nan], np.float32))
+    np.testing.assert_array_equal(counts, [0, np.inf, np.inf, np.nan])
+
+
 def test_frequencies_of_weighted_choices() -> None:
     p = np.array([0.1, 0.0, 0.6, 0.3], np.float32)
     chosen = np.asarray(random.choice(KEY, 4, (20_000,), p=p))

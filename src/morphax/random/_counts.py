@@ -205,6 +205,9 @@ def _successes(key: Any, n: Any, p: Any) -> Any:
     wrong_n, wrong_q = _is_invalid(n), _is_invalid(q)
     is_infinite = lax.eq(lax.abs(n), number(np.inf))
     q = lax.select(wrong_q, full(q, 0.01), q)
+    # Where nothing can happen, not even trials without end wait for it.
+    is_idle = lax.bitwise_and(is_infinite, lax.eq(q, number(0)))
+    n = lax.select(is_idle, full(n, 0), n)
     is_few = lax.bitwise_or(wrong_n, lax.le(lax.mul(n, q), number(_SMALL_COUNT)))
     trials = lax.floor(n)
     # A number comes from one of two methods, so both may use the key.
@@ -216,7 +219,8 @@ def _successes(key: Any, n: Any, p: Any) -> Any:
     counts = lax.select(is_few, few, many)
     is_wrong = lax.bitwise_or(wrong_n, wrong_q)
     counts = lax.select(is_wrong, full(n, np.nan), counts)
-    too_many = lax.bitwise_and(is_infinite, lax.bitwise_not(is_wrong))
+    is_possible = lax.bitwise_not(lax.bitwise_or(is_wrong, lax.eq(p, number(0))))
+    too_many = lax.bitwise_and(is_infinite, is_possible)
     counts = lax.select(too_many, full(n, np.inf), counts)
     keep = lax.bitwise_or(lax.bitwise_or(is_rare, is_wrong), is_infinite)
     return lax.select(keep, counts, lax.sub(trials, counts))

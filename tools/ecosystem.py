@@ -129,7 +129,7 @@ def table_of_programs(python: str, outcomes: dict[str, Outcome]) -> str:
     return "\n".join(lines)
 
 
-def table_of_steps(python: str, against: str, rounds: int = 3) -> str:
+def table_of_steps(python: str, against: str, rounds: int = 1) -> str:
     """How long steps of libraries take to compile and to run, both in turns, as Markdown."""
     names = json.loads(run(python, STEPS)[0])
     lines = [

@@ -58,7 +58,7 @@ class CholeskyUpdate(MatrixOperation):
 
     def evaluate_one(self, *matrices: Any, **_: Any) -> Any:
         rows, w = np.triu(matrices[0]), matrices[1].copy()
-        if len(rows) <= _FEW_ROWS:
+        if 0 < len(rows) <= _FEW_ROWS:
             return np.array(_rotated_numbers(rows.tolist(), w.tolist()), rows.dtype)
         for k, row in enumerate(rows):
             if w[k] == 0:

@@ -1,7 +1,8 @@
 """The exponential of matrices, by scaling and squaring, and its derivative.
 
-exp A = (exp(A / 2ˢ))^(2ˢ), where s is such that the Padé approximant of degree 13 is exact to
-double precision: ‖A / 2ˢ‖₁ ≤ 5.37.
+exp A = (exp(A / 2ˢ))^(2ˢ), where s is such that the diagonal Padé approximant is exact to the
+precision of the dtype: degree 13 for ‖A / 2ˢ‖₁ ≤ 5.37 in float64, degree 7 for ‖A / 2ˢ‖₁ ≤ 3.92
+in narrower ones.
 
 Reference: N. Higham, "The scaling and squaring method for the matrix exponential revisited", SIAM
 Journal on Matrix Analysis and Applications 26 (2005), algorithm 2.3.
@@ -10,28 +11,39 @@ Journal on Matrix Analysis and Applications 26 (2005), algorithm 2.3.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from ... import lax
+from ... import dtypes, lax
 from ... import numpy as jnp
+from ...array import Array
+from ...control.branches.branching import cond
+from ...control.loops.loops import scan
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...numpy.linalg.operands import inexact_arrays, square_matrices
 from ...transforms.derivatives import jvp
 from ...util.messages import message
 
-_LARGEST = 5.371920351148152
-_DEGREE = 13
-# Σⱼ cⱼ xʲ is the numerator of the approximant, and Σⱼ cⱼ (−x)ʲ its denominator; c₀ = 1.
-_COEFFICIENTS = [
-    math.comb(_DEGREE, j) / (math.comb(2 * _DEGREE, j) * math.factorial(j))
-    for j in range(_DEGREE + 1)
-]
+
+@final
+class _Approximant(NamedTuple):
+    """The degree of an approximant, and the largest norm for which it is exact."""
+
+    degree: int
+    largest: float
+
+    def coefficients(self) -> list[float]:
+        """Of the numerator Σⱼ cⱼ xʲ; the denominator is Σⱼ cⱼ (−x)ʲ."""
+        m = self.degree
+        return [math.comb(m, j) / (math.comb(2 * m, j) * math.factorial(j)) for j in range(m + 1)]
 
 
-@replayed(1)
+_OF_DOUBLE = _Approximant(13, 5.371920351148152)
+_OF_SINGLE = _Approximant(7, 3.925724783138660)
+
+
 def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
     """The exponential of matrices: Σ Aᵏ / k!.
 
@@ -39,7 +51,7 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
         A: matrices (..., n, n); integers become floating.
         upper_triangular: whether all of them are; then so is the result, exactly.
         max_squarings: the most squarings; a matrix that asks for more, of a norm beyond
-            5.37 · 2¹⁶, becomes NaN.
+            5.37 · 2¹⁶ (3.92 · 2¹⁶ in float32), becomes NaN.
 
     Returns:
         Matrices (..., n, n).
@@ -56,35 +68,66 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
     x = square_matrices("scipy.linalg.expm", A)
     if not x.aval.size:
         return x
-    dtype = np.finfo(x.aval.dtype).dtype
-    norm = lax.stop_gradient(jnp.max(jnp.sum(jnp.abs(x), axis=-2), axis=-1))
-    needed = lax.ceil(jnp.log2(norm / dtype.type(_LARGEST)))
-    squarings = jnp.clip(jnp.where(norm > _LARGEST, needed, 0), 0, max_squarings)
-    x = x * jnp.exp2(-squarings)[..., None, None]
-    found = _approximant(x)
-    for turn in range(max_squarings):
-        # What has been squared enough gives way to zeros: squared on it might overflow, and its
-        # derivative would be NaN.
-        is_open = (turn < squarings)[..., None, None]
-        factor = jnp.where(is_open, found, 0)
-        found = jnp.where(is_open, factor @ factor, found)
-    is_known = (needed <= max_squarings) | (norm <= _LARGEST)
-    found = jnp.where(is_known[..., None, None], found, np.nan)
+    found, squarings, is_known = _scaled(x, max_squarings)
+    found = _squared(found, squarings, max_squarings)
+    found = jnp.where(is_known, found, np.nan)
     return jnp.triu(found) if upper_triangular else found
 
 
-def _approximant(x: Any) -> Any:
-    """The diagonal Padé approximant of the exponential, of degree 13."""
+@replayed(1)
+def _scaled(x: Any, max_squarings: int) -> tuple[Any, Any, Any]:
+    """exp(x / 2ˢ), the numbers s, and whether that is all it takes."""
+    dtype = dtypes.finfo(x.aval.dtype).dtype
+    approximant = _OF_DOUBLE if dtype == np.float64 else _OF_SINGLE
+    largest = approximant.largest
+    norm = lax.stop_gradient(jnp.max(jnp.sum(jnp.abs(x), axis=-2), axis=-1))[..., None, None]
+    needed = lax.ceil(jnp.log2(norm / dtype.type(largest)))
+    squarings = jnp.clip(jnp.where(norm > largest, needed, 0), 0, max_squarings)
+    found = _rational(x * jnp.exp2(-squarings), approximant)
+    return found, squarings, (needed <= max_squarings) | (norm <= largest)
+
+
+def _rational(x: Any, approximant: _Approximant) -> Any:
+    """The approximant at x."""
+    c = approximant.coefficients()
     identity = jnp.eye(x.aval.shape[-1], dtype=x.aval.dtype)
     x2 = x @ x
     x4 = x2 @ x2
     x6 = x4 @ x2
-    c = _COEFFICIENTS
-    odd = x6 @ (c[13] * x6 + c[11] * x4 + c[9] * x2)
-    odd = x @ (odd + c[7] * x6 + c[5] * x4 + c[3] * x2 + c[1] * identity)
-    even = x6 @ (c[12] * x6 + c[10] * x4 + c[8] * x2)
-    even = even + c[6] * x6 + c[4] * x4 + c[2] * x2 + c[0] * identity
+    odd = c[7] * x6 + c[5] * x4 + c[3] * x2 + c[1] * identity
+    even = c[6] * x6 + c[4] * x4 + c[2] * x2 + c[0] * identity
+    if approximant.degree > 7:
+        odd = x6 @ (c[13] * x6 + c[11] * x4 + c[9] * x2) + odd
+        even = x6 @ (c[12] * x6 + c[10] * x4 + c[8] * x2) + even
+    odd = x @ odd
     return jnp.linalg.solve(even - odd, even + odd)
+
+
+def _squared(x: Any, squarings: Any, max_squarings: int) -> Any:
+    """Matrices, each squared as often as it asks for; no more steps than the last one asks for."""
+    most = jnp.max(squarings)
+    if isinstance(most, Array):
+        for turn in range(int(most)):
+            x = _square_open(x, squarings, turn)
+        return x
+
+    def step(x: Any, turn: Any) -> tuple[Any, None]:
+        return cond(turn < most, _square_open, _as_it_is, x, squarings, turn), None
+
+    return scan(step, x, jnp.arange(max_squarings, dtype=most.aval.dtype))[0]
+
+
+@replayed(3)
+def _square_open(x: Any, squarings: Any, turn: Any) -> Any:
+    # What has been squared enough gives way to zeros: squared on it might overflow, and its
+    # derivative would be NaN.
+    is_open = turn < squarings
+    factor = jnp.where(is_open, x, 0)
+    return jnp.where(is_open, factor @ factor, x)
+
+
+def _as_it_is(x: Any, squarings: Any, turn: Any) -> Any:
+    return x
 
 
 @replayed(2)

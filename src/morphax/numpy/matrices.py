@@ -106,10 +106,11 @@ def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int, offs
     return choose(_compared(lax.ge, rows, columns, diagonal_number), m)
 
 
-def _diag_of_numpy(dtype: Any, v: Any) -> Any:
+def _diag_of_numpy(_: Any, v: Any) -> Any:
     if v.ndim == 2:
         return np.diagonal(v).copy()
-    matrix = np.zeros((v.size, v.size), dtype)
+    # Keys are numbers in the memory of the host.
+    matrix = np.zeros((v.size, v.size), v.dtype)
     matrix.ravel()[:: v.size + 1] = v
     return matrix
 

@@ -57,6 +57,10 @@ EXEMPT = {
     "numpy.apply_over_axes": "calls the function of the user, whose errors are the user's",
     "numpy.einsum_path": "opt_einsum reports its own errors",
     **dict.fromkeys(
+        ("numpy.ndim", "numpy.shape", "numpy.size"),
+        "tells, with a warning, what NumPy tells of what is no array",
+    ),
+    **dict.fromkeys(
         ("scipy.signal.csd", "scipy.signal.stft", "scipy.signal.welch"),
         "warns of short signals, as SciPy does, before it looks at all arguments",
     ),

@@ -112,7 +112,8 @@ def ravel(a: Any, order: str = "C", *, out_sharding: Any = None) -> Any:
     """The elements of `a` along one axis."""
     if out_sharding is not None:
         return split_as("jnp.ravel", out_sharding, partial(ravel, order=order), a)
-    return reshape(a, -1 if size(a) else (0,), order)
+    a = as_array("ravel", a)
+    return reshape(a, -1 if math.prod(a.aval.shape) else (0,), order)
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
@@ -128,11 +129,12 @@ permute_dims = transpose
 
 def matrix_transpose(x: Any, /) -> Any:
     """`x` with its last two axes exchanged."""
-    if ndim(x) < 2:
+    x = as_array("matrix_transpose", x)
+    if x.aval.ndim < 2:
         raise ValueError(
             message(
                 "jnp.matrix_transpose",
-                given=f"{as_array('matrix_transpose', x).aval}",
+                given=f"{x.aval}",
                 expected="at least two axes",
                 fix="Add an axis with x[None].",
             )
@@ -143,10 +145,11 @@ def matrix_transpose(x: Any, /) -> Any:
 @replayed(1)
 def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     """`a` with two axes exchanged."""
-    order = list(range(ndim(a)))
+    a = as_array("swapaxes", a)
+    order = list(range(a.aval.ndim))
     i, j = (canonical_axis("swapaxes", x, len(order)) for x in (axis1, axis2))
     order[i], order[j] = order[j], order[i]
-    return lax.transpose(as_array("swapaxes", a), order)
+    return lax.transpose(a, order)
 
 
 @replayed(1)
@@ -173,7 +176,8 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 @replayed(1)
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     """`a` with `axis` moved before the axis `start`."""
-    rank = ndim(a)
+    a = as_array("rollaxis", a)
+    rank = a.aval.ndim
     axis = canonical_axis("rollaxis", axis, rank)
     start = integer("jnp.rollaxis, argument start", start)
     if not -rank <= start <= rank:

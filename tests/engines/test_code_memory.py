@@ -10,7 +10,7 @@ import pytest
 
 import morphax.numpy as jnp
 from morphax.engines.loops import LoopProgram
-from morphax.engines.native.code_memory import CODE_MEMORY
+from morphax.engines.native.code_memory import CODE_MEMORY, CodeMemory
 from morphax.engines.native.linking import UnknownObject, can_link, linked
 from morphax.engines.native.llvm_text import llvm_module
 from morphax.engines.native.machine_code import MachineCode, key_of, load
@@ -81,3 +81,13 @@ def test_broken_object_files_are_refused(code: tuple[LoopProgram, MachineCode]) 
     nowhere = machine_code.object_code.replace(b"cbrtf\0", b"cbrtx\0")
     with pytest.raises(UnknownObject, match="no function cbrtx"):
         linked(nowhere, "run")
+
+
+def test_pages_are_given_back_in_the_midst_of_anything() -> None:
+    """The garbage collector frees code in the thread that asks for pages, which has the lock."""
+    memory = CodeMemory()
+    pages = memory.pages(1)
+    address = pages.address
+    with memory._lock:
+        del pages
+    assert memory.pages(1).address == address

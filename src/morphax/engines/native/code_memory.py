@@ -4,6 +4,9 @@ A memory map for each program, which LLVM's own loader makes, is too much for a 
 thousands of them: the kernel allows 65,530.  Here those whose code has been written lie side by
 side, and the kernel keeps them as one.
 
+Pages that are no longer needed are taken back when others are asked for: the garbage collector may
+free code in the midst of anything, of giving out pages too.
+
 Code is written while its pages are writable, and executable only afterwards: no memory is ever
 both.  Pages are private, so a process and its forks do not see each other's.
 """
@@ -15,6 +18,7 @@ import mmap
 import os
 import threading
 import weakref
+from collections import deque
 from typing import final
 
 _PAGE = mmap.PAGESIZE
@@ -46,16 +50,25 @@ class CodeMemory:
         self._blocks: list[mmap.mmap] = []
         # Runs of free pages: address and size.
         self._free: dict[int, int] = {}
+        self._given_back: deque[tuple[int, int]] = deque()
+        if hasattr(os, "register_at_fork"):
+            # Another thread may hold it while this one forks.
+            os.register_at_fork(after_in_child=self._renew_lock)
 
     def pages(self, size: int) -> CodePages:
         """Writable pages for so many bytes; `seal` makes them executable."""
         size = -(-size // _PAGE) * _PAGE
         with self._lock:
+            while self._given_back:
+                self._take_back(*self._given_back.popleft())
             address = self._taken(size)
         pages = CodePages(address, size)
-        giving_back = weakref.finalize(pages, self._give_back, address, size)
+        giving_back = weakref.finalize(pages, self._given_back.append, (address, size))
         giving_back.atexit = False
         return pages
+
+    def _renew_lock(self) -> None:
+        self._lock = threading.Lock()
 
     def seal(self, pages: CodePages) -> None:
         """Make what was written executable, and no longer writable."""
@@ -75,16 +88,15 @@ class CodeMemory:
             self._free[address + size] = rest
         return address
 
-    def _give_back(self, address: int, size: int) -> None:
-        with self._lock:
-            _protect(address, size, mmap.PROT_READ | mmap.PROT_WRITE)
-            for start, free in list(self._free.items()):
-                if start == address + size:
-                    size += self._free.pop(start)
-                elif start + free == address:
-                    del self._free[start]
-                    address, size = start, size + free
-            self._free[address] = size
+    def _take_back(self, address: int, size: int) -> None:
+        _protect(address, size, mmap.PROT_READ | mmap.PROT_WRITE)
+        for start, free in list(self._free.items()):
+            if start == address + size:
+                size += self._free.pop(start)
+            elif start + free == address:
+                del self._free[start]
+                address, size = start, size + free
+        self._free[address] = size
 
 
 def _protect(address: int, size: int, protection: int) -> None:

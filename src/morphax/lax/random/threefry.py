@@ -149,7 +149,8 @@ def lower_encryption(
     has_many_keys = bool(aval.shape)
     if is_cpu and has_many_keys:
         # They may be what another encryption has drawn just before.
-        keys = not_looked_through(b, *keys)
+        first, second = not_looked_through(b, *keys)
+        keys = first, second
     parity = b.elementwise("stablehlo.xor", aval, *keys)
     words = (*keys, b.elementwise("stablehlo.xor", aval, parity, b.full(PARITY, aval)))
     wide = [w if aval.shape == out.shape else b.broadcast(w, out, axes) for w in words]

@@ -17,6 +17,7 @@
 #include "kernels.h"
 #include "parts.h"
 #include "xla/ffi/api/ffi.h"
+#include "xla_handlers.h"
 
 namespace nb = nanobind;
 namespace ffi = xla::ffi;
@@ -222,14 +223,7 @@ XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
 }  // namespace
 
 void bind(nb::module_& module) {
-  module.def(
-      "handler",
-      [] {
-        PyObject* made = PyCapsule_New(reinterpret_cast<void*>(handler), nullptr, nullptr);
-        if (made == nullptr) throw nb::python_error();
-        return nb::steal(made);
-      },
-      "XLA's way to the maxima and minima, as a capsule.");
+  bind_handler(module, handler, "XLA's way to the maxima and minima, as a capsule.");
 }
 
 }  // namespace morphax::extremes

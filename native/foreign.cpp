@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "xla/ffi/api/ffi.h"
+#include "xla_handlers.h"
 
 namespace nb = nanobind;
 namespace ffi = xla::ffi;
@@ -171,12 +172,6 @@ void add(std::int64_t number, std::uintptr_t function, std::uintptr_t data, std:
                            has_status});
 }
 
-nb::object handler_capsule() {
-  PyObject* made = PyCapsule_New(reinterpret_cast<void*>(handler), nullptr, nullptr);
-  if (made == nullptr) throw nb::python_error();
-  return nb::steal(made);
-}
-
 bool import_numpy() { return _import_array() >= 0; }
 
 }  // namespace
@@ -187,7 +182,7 @@ void bind(nb::module_& module) {
              nb::arg("arrays"), nb::arg("has_status"));
   module.def("run", &run, nb::arg("number"), nb::arg("arrays"), nb::arg("sizes"), nb::arg("steps"));
   module.def("loops_of", &loops_of, nb::arg("ufunc"));
-  module.def("handler", &handler_capsule, "XLA's way to the loops, as a capsule.");
+  bind_handler(module, handler, "XLA's way to the loops, as a capsule.");
 }
 
 }  // namespace morphax::foreign

@@ -14,6 +14,7 @@
 
 #include "parts.h"
 #include "xla/ffi/api/ffi.h"
+#include "xla_handlers.h"
 
 namespace morphax::incomplete_gamma {
 
@@ -410,14 +411,7 @@ void bind(nb::module_& module) {
   bind_function<Upper>(module, "igammac");
   bind_function<SlopeOfLower>(module, "igamma_grad_a");
   bind_function<SlopeOfSample>(module, "random_gamma_grad");
-  module.def(
-      "handler",
-      [] {
-        PyObject* made = PyCapsule_New(reinterpret_cast<void*>(handler), nullptr, nullptr);
-        if (made == nullptr) throw nb::python_error();
-        return nb::steal(made);
-      },
-      "XLA's way to the functions, as a capsule.");
+  bind_handler(module, handler, "XLA's way to the functions, as a capsule.");
 }
 
 }  // namespace morphax::incomplete_gamma

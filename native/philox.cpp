@@ -15,6 +15,7 @@
 #include "kernels.h"
 #include "parts.h"
 #include "xla/ffi/api/ffi.h"
+#include "xla_handlers.h"
 
 namespace morphax::philox {
 
@@ -151,14 +152,7 @@ void bind(nb::module_& module) {
   module.def("fill", &fill_array<std::uint16_t>, nb::arg(), nb::arg(), whole);
   module.def("fill", &fill_array<u32>, nb::arg(), nb::arg(), whole);
   module.def("fill", &fill_array<u64>, nb::arg(), nb::arg(), whole);
-  module.def(
-      "handler",
-      [] {
-        PyObject* made = PyCapsule_New(reinterpret_cast<void*>(handler), nullptr, nullptr);
-        if (made == nullptr) throw nb::python_error();
-        return nb::steal(made);
-      },
-      "XLA's way to the bits, as a capsule.");
+  bind_handler(module, handler, "XLA's way to the bits, as a capsule.");
 }
 
 }  // namespace morphax::philox

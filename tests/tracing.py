@@ -18,6 +18,11 @@ def work_of(run: Callable[[], Any]) -> int:
     return _counted(lambda _, event: event in ("call", "c_call"), run)
 
 
+def python_calls(run: Callable[[], Any]) -> int:
+    """How often `run`, a Python function, calls another one."""
+    return _counted(lambda _, event: event == "call", run) - 1
+
+
 def _counted(counts: Callable[[FrameType, str], bool], run: Callable[[], Any]) -> int:
     count = 0
 

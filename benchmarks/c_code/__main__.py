@@ -65,7 +65,7 @@ def main() -> None:
         folder = Path(name)
         by_hand = _compiled(folder, [HERE / "by_hand.c"], given.compiler, given.flags)
         for label, (function, operands) in programs().items():
-            source, _ = jax.export_c(function, *operands).write(folder)
+            source, _ = jax.export_c(function, *operands, name=label).write(folder)
             exported = _compiled(folder, [source], given.compiler, given.flags)
             expected = [np.asarray(x) for x in jax.tree.leaves(jax.jit(function)(*operands))]
             workspace = np.zeros(1 << 20, np.uint8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,22 +37,26 @@ def assert_agrees(index: int, found: list[Any], expected: list[Any]) -> None:
         np.testing.assert_allclose(given, truth, 1e-3, 1e-4 * size, err_msg=f"program {index}")
 
 
-def test_fuzzed_programs(tmp_path: Path) -> None:
-    library = CLibrary(tmp_path, ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover"))
-    added = []
-    for index in range(COUNT):
+def valid_programs(indices: range) -> Iterator[tuple[int, Subject, Any, list[Any]]]:
+    """Programs that are not refused, with their operands and results; in their settings."""
+    for index in indices:
         subject = Subject(make(SEED, index))
         with warnings.catch_warnings(), jax.enable_x64(subject.x64):
             warnings.simplefilter("ignore")
             expected = results_of(subject)
-            if expected is None:
-                continue
-            args = subject.args()
-            try:
-                name = library.add(subject.main(), *args)
-            except NotALoopProgram:
-                continue
-            added.append((index, name, jax.tree.leaves(args), expected))
+            if expected is not None:
+                yield index, subject, subject.args(), expected
+
+
+def test_fuzzed_programs(tmp_path: Path) -> None:
+    library = CLibrary(tmp_path, ("-O0", "-fsanitize=undefined", "-fno-sanitize-recover"))
+    added = []
+    for index, subject, args, expected in valid_programs(range(COUNT)):
+        try:
+            name = library.add(subject.main(), *args)
+        except NotALoopProgram:
+            continue
+        added.append((index, name, jax.tree.leaves(args), expected))
     assert len(added) > COUNT // 4
     for index, name, operands, expected in added:
         found = library.call(name, *map(np.asarray, operands))
@@ -60,18 +65,11 @@ def test_fuzzed_programs(tmp_path: Path) -> None:
 
 def test_fuzzed_programs_as_machine_code() -> None:
     count = 0
-    for index in range(COUNT, 2 * COUNT):
-        subject = Subject(make(SEED, index))
-        with warnings.catch_warnings(), jax.enable_x64(subject.x64):
-            warnings.simplefilter("ignore")
-            expected = results_of(subject)
-            if expected is None:
-                continue
-            args = subject.args()
-            try:
-                program, code = compiled(make_jaxpr(subject.main())(*args))
-            except NotALoopProgram:
-                continue
+    for index, subject, args, expected in valid_programs(range(COUNT, 2 * COUNT)):
+        try:
+            program, code = compiled(make_jaxpr(subject.main())(*args))
+        except NotALoopProgram:
+            continue
         operands = map(np.asarray, jax.tree.leaves(args))
         assert_agrees(index, call(program, code, *operands), expected)
         count += 1

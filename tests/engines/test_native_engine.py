@@ -30,23 +30,7 @@ from morphax.experimental import serialize_executable
 from morphax.experimental.compilation_cache import compilation_cache
 from morphax.util import host_memory
 from morphax.util.compiled import part
-
-
-def python_calls(run: Any) -> int:
-    """How often `run`, a Python function, calls another one."""
-    count = 0
-
-    def profile(frame: Any, event: str, _: Any) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-    return count - 1
-
+from tests.tracing import python_calls
 
 ROOT = Path(__file__).parents[2]
 x = jnp.arange(3.0)

@@ -19,7 +19,8 @@ from morphax.array import Array
 from morphax.config import current as current_config
 from morphax.core import aval_of
 
-from .test_calls import compiled_only, python_calls
+from ..tracing import python_calls
+from .test_calls import compiled_only
 
 P = jax.P
 SHAPE = (4, 4)

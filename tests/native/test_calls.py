@@ -16,26 +16,10 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax.util.compiled import part
 
-from ..tracing import calls_of, work_of
+from ..tracing import calls_of, python_calls, work_of
 
 compiled_only = pytest.mark.skipif(part("calls") is None, reason="measures the compiled core")
 x = jnp.arange(3.0)
-
-
-def python_calls(run: Any) -> int:
-    """How often `run` calls a Python function, itself left out."""
-    count = 0
-
-    def profile(frame: Any, event: str, _: Any) -> None:
-        nonlocal count
-        count += event == "call"
-
-    sys.setprofile(profile)
-    try:
-        run()
-    finally:
-        sys.setprofile(None)
-    return count - 1
 
 
 CALLS = {

@@ -15,7 +15,6 @@ References: DLMF, 25.11.9, 2.10.1 and 5.15.1.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from typing import Any, final
 
 import numpy as np
@@ -28,11 +27,14 @@ from ..ground.operands import standardize
 from .arithmetic import add, mul, neg
 
 _DIRECT_TERMS = 10
-_BERNOULLI = "1/6 -1/30 1/42 -1/30 5/66 -691/2730 7/6 -3617/510 43867/798 -174611/330"
-# B₂ⱼ / (2j)! for j = 1, 2, …
+_BERNOULLI = (
+    (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798),
+    (-174611, 330),
+)  # fmt: skip
+# B₂ⱼ / (2j)! for j = 1, 2, …; the quotient of integers is rounded once.
 _CORRECTIONS = [
-    float(Fraction(number) / math.factorial(2 * j))
-    for j, number in enumerate(_BERNOULLI.split(), 1)
+    numerator / (denominator * math.factorial(2 * j))
+    for j, (numerator, denominator) in enumerate(_BERNOULLI, 1)
 ]
 
 

@@ -6,6 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import morphax as jax
+import morphax.numpy as jnp
 from morphax import dtypes
 from morphax.dtypes import NARROW, SCALARS
 
@@ -37,9 +39,17 @@ def test_narrowing_halves_the_width_and_keeps_the_kind() -> None:
         assert SCALARS[narrow].kind is SCALARS[wide].kind
 
 
-def test_types_without_an_xla_element_type_are_left_out() -> None:
-    assert np.dtype(ml_dtypes.float6_e2m3fn) not in SCALARS
+def test_types_that_no_accelerator_has_are_left_out() -> None:
     assert np.dtype(np.longdouble) not in SCALARS
+
+
+@pytest.mark.parametrize("name", ["int1", "float6_e2m3fn", "float6_e3m2fn"])
+def test_types_without_an_xla_element_type_are_computed_eagerly_only(name: str) -> None:
+    x = jnp.asarray([1, 0, 1], name)
+    numbers = np.asarray([1, 0, 1]).astype(getattr(ml_dtypes, name))
+    np.testing.assert_array_equal(np.asarray(x * x), numbers * numbers)
+    with pytest.raises(TypeError, match=f"dtype {name}"):
+        jax.jit(lambda x: x * x)(x)
 
 
 def test_float0_takes_no_memory() -> None:

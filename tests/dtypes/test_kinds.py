@@ -41,7 +41,8 @@ UNSIGNED = {np.generic, np.number, np.integer, np.unsignedinteger}
         (extended, {np.generic, extended}),
         (dtypes.float0, {np.generic, np.void, np.flexible}),
         ("O", {np.generic}),
-        (ml_dtypes.float6_e2m3fn, {np.generic}),
+        (ml_dtypes.float6_e2m3fn, REAL),
+        (np.longdouble, REAL),
     ],
 )
 def test_every_type_is_of_its_kinds_and_no_others(x: Any, kinds: set[type]) -> None:

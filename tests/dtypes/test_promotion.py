@@ -2,8 +2,8 @@
 
 The table `promotion_golden.txt` holds what JAX 0.10.1 answers for every pair of operands.  A line
 ``standard x32`` opens the block of a mode; row i of a block has one character per operand j <= i.
-The operands are the dtypes of `SCALARS` in order, each but bool and the types of ml_dtypes followed
-by its weak twin.  A character stands for the result: position 2 k in a-zA-Z0-9 is the k-th dtype,
+The operands are the dtypes of `SCALARS` in order but the 6-bit floats, which JAX got later; each but
+bool and the types of ml_dtypes is followed by its weak twin.  A character stands for the result: position 2 k in a-zA-Z0-9 is the k-th dtype,
 2 k + 1 the same, weak; ``.`` is a refusal.
 """
 
@@ -23,12 +23,14 @@ from morphax.dtypes import SCALARS, Entry, TypePromotionError
 
 GOLDEN = Path(__file__).with_name("promotion_golden.txt").read_text().splitlines()
 MODES = ["standard x32", "standard x64", "strict x32", "strict x64"]
+SIX_BITS = [d for d in SCALARS if d.name.startswith("float6_")]
+IN_TABLE = [d for d in SCALARS if d not in SIX_BITS]
 RESULTS = dict(
-    zip(string.ascii_letters + string.digits, product(SCALARS, (False, True)), strict=False)
+    zip(string.ascii_letters + string.digits, product(IN_TABLE, (False, True)), strict=False)
 )
 OPERANDS = [
     (d, weak)
-    for d, weak in product(SCALARS, (False, True))
+    for d, weak in product(IN_TABLE, (False, True))
     if not weak or (d.isbuiltin == 1 and d.kind != "b")
 ]
 F32, I32 = np.dtype("float32"), np.dtype("int32")
@@ -50,7 +52,7 @@ def described(entry: Entry | None) -> str:
     return "refused" if entry is None else f"{'weak ' * entry[1]}{entry[0]}"
 
 
-@pytest.mark.skipif(len(SCALARS) < 30, reason="the table has types this ml_dtypes lacks")
+@pytest.mark.skipif(len(IN_TABLE) < 30, reason="the table has types this ml_dtypes lacks")
 @pytest.mark.parametrize("mode", MODES)
 def test_all_pairs_as_jax(mode: str) -> None:
     start = GOLDEN.index(mode) + 1
@@ -121,9 +123,7 @@ def test_a_type_alone_stays() -> None:
         assert dtypes.promote(((d, False), (d, False))) == (d, False)
 
 
-@pytest.mark.parametrize(
-    "foreign", [dtypes.float0, np.dtype("O"), np.dtype(ml_dtypes.float6_e2m3fn)]
-)
+@pytest.mark.parametrize("foreign", [dtypes.float0, np.dtype("O"), np.dtype(np.longdouble)])
 def test_types_outside_the_lattice_do_not_combine(foreign: np.dtype[np.void]) -> None:
     with pytest.raises(TypePromotionError, match="float32"):
         dtypes.promote(((F32, False), (foreign, False)))

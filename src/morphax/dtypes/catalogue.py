@@ -5,8 +5,9 @@ NumPy class the type counts as, and its width in bits.  ml_dtypes registers its 
 outside the abstract hierarchy (``np.issubdtype(bfloat16, np.floating)`` is false), so the class
 column is what makes bfloat16 a floating type and int4 an integer here.
 
-Types that the installed ml_dtypes lacks are simply absent from `SCALARS`.  The 6-bit floats and
-half-precision complex types of ml_dtypes are left out: XLA has no such element types.
+Types that the installed ml_dtypes lacks are simply absent from `SCALARS`.  XLA's CPU compiler has
+neither 1-bit integers nor 6-bit floats: arrays of them are computed eagerly, and compiled programs
+that hold them are refused.  The half-precision complex types of ml_dtypes are left out.
 """
 
 from __future__ import annotations
@@ -49,6 +50,8 @@ _ROWS = (
     Scalar("uint32", "u32", _UNSIGNED, 32),
     Scalar("uint64", "u64", _UNSIGNED, 64),
     Scalar("float4_e2m1fn", "f4_e2m1fn", _FLOAT, 4),
+    Scalar("float6_e2m3fn", "f6_e2m3fn", _FLOAT, 6),
+    Scalar("float6_e3m2fn", "f6_e3m2fn", _FLOAT, 6),
     Scalar("float8_e3m4", "f8_e3m4", _FLOAT, 8),
     Scalar("float8_e4m3", "f8_e4m3", _FLOAT, 8),
     Scalar("float8_e4m3b11fnuz", "f8_e4m3b11fnuz", _FLOAT, 8),

@@ -212,6 +212,8 @@ from .scalar_types import e as e
 from .scalar_types import euler_gamma as euler_gamma
 from .scalar_types import flexible as flexible
 from .scalar_types import float4_e2m1fn as float4_e2m1fn
+from .scalar_types import float6_e2m3fn as float6_e2m3fn
+from .scalar_types import float6_e3m2fn as float6_e3m2fn
 from .scalar_types import float8_e3m4 as float8_e3m4
 from .scalar_types import float8_e4m3 as float8_e4m3
 from .scalar_types import float8_e4m3b11fnuz as float8_e4m3b11fnuz

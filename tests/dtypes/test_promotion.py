@@ -2,9 +2,9 @@
 
 The table `promotion_golden.txt` holds what JAX 0.10.1 answers for every pair of operands.  A line
 ``standard x32`` opens the block of a mode; row i of a block has one character per operand j <= i.
-The operands are the dtypes of `SCALARS` in order but the 6-bit floats, which JAX got later; each but
-bool and the types of ml_dtypes is followed by its weak twin.  A character stands for the result: position 2 k in a-zA-Z0-9 is the k-th dtype,
-2 k + 1 the same, weak; ``.`` is a refusal.
+The operands are the dtypes of `SCALARS` in order but the 6-bit floats, which JAX got later; each
+but bool and the types of ml_dtypes is followed by its weak twin.  A character stands for the
+result: position 2 k in a-zA-Z0-9 is the k-th dtype, 2 k + 1 the same, weak; ``.`` is a refusal.
 """
 
 from __future__ import annotations

@@ -46,9 +46,9 @@ def test_contexts_and_the_environment_bring_it_too() -> None:
         assert not jax.config.jax_threefry_partitionable
     told = subprocess.run(
         [sys.executable, "-c", "import morphax"],
-        env={"JAX_LOGGING_LEVEL": "DEBUG", "PYTHONPATH": ":".join(sys.path)},
+        env={"JAX_SEND_TRACEBACK_TO_RUNTIME": "on", "PYTHONPATH": ":".join(sys.path)},
         capture_output=True,
         text=True,
         check=True,
     )
-    assert "environment variable JAX_LOGGING_LEVEL" in told.stderr
+    assert "environment variable JAX_SEND_TRACEBACK_TO_RUNTIME" in told.stderr

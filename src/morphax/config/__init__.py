@@ -7,6 +7,7 @@ managers, which the package's face re-exports.
 
 from __future__ import annotations
 
+from . import logs as logs
 from .contexts import (
     OptionContext,
     array_garbage_collection_guard,

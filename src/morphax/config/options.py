@@ -129,7 +129,7 @@ class Config:
         False, "Raise LeakCheckError when a tracer outlives its trace.", trace=True
     )
     check_static_indices: bool = option(
-        False, "Raise IndexError for static indices out of range.", trace=True, inert=True
+        False, "Raise IndexError for static indices out of range.", trace=True
     )
     mutable_array_checks: bool = option(
         True, "Check that references to a program do not alias.", trace=True, inert=True
@@ -190,7 +190,7 @@ class Config:
     )
     cuda_visible_devices: str = option("all", "Comma-separated CUDA devices to use.")
     cpu_enable_async_dispatch: bool = option(
-        True, "Return from CPU programs before they have finished.", inert=True
+        True, "Return from CPU programs before they have finished."
     )
     cpu_engine: CpuEngine = option(
         DEFAULT_CPU_ENGINE,
@@ -264,13 +264,13 @@ class Config:
         False, "Raise errors of the compilation cache instead of warning."
     )
     optimization_level: Optimization = option(
-        "UNKNOWN", "How hard the compiler tries; UNKNOWN leaves it to XLA.", trace=True, inert=True
+        "UNKNOWN", "How hard the compiler tries; UNKNOWN leaves it to XLA.", trace=True
     )
     disable_most_optimizations: bool = option(
-        False, "Compile fast, for programs that run once.", trace=True, inert=True
+        False, "Compile fast, for programs that run once.", trace=True
     )
     compiler_enable_remat_pass: bool = option(
-        True, "Let XLA recompute values to save memory.", trace=True, inert=True
+        True, "Let XLA recompute values to save memory.", trace=True
     )
     compiler_detailed_logging_min_ops: int = option(
         10, "Log details of compilation for programs of at least this many operations.", inert=True
@@ -281,7 +281,6 @@ class Config:
     captured_constants_warn_bytes: int = option(
         2_000_000_000,
         "Warn when a program captures constants of this size; -1 means never.",
-        inert=True,
     )
     captured_constants_report_frames: int = option(
         0, "How many frames the report of captured constants shows; -1 means all.", inert=True
@@ -300,15 +299,11 @@ class Config:
     export_ignore_forward_compatibility: bool = option(
         False, "Use StableHLO features that older consumers may lack in exported programs."
     )
-    dump_ir_to: str = option(
-        "", "Write each program to this directory; empty means nowhere.", inert=True
-    )
+    dump_ir_to: str = option("", "Write each program to this directory; empty means nowhere.")
     dump_ir_modes: str = option(
-        "stablehlo", "What to write there: stablehlo, jaxpr, eqn_count.", inert=True
+        "stablehlo", "What to write there, comma-separated: stablehlo, jaxpr."
     )
-    include_debug_info_in_dumps: bool = option(
-        True, "Write source locations there too.", inert=True
-    )
+    include_debug_info_in_dumps: bool = option(True, "Write source locations there too.")
     include_full_tracebacks_in_locations: bool = option(
         True,
         "Give operations the whole stack of source locations, not the innermost one.",
@@ -328,13 +323,11 @@ class Config:
     )
 
     # Logging and printing.
-    logging_level: LogLevel = option("NOTSET", "The level of this package's loggers.", inert=True)
-    debug_log_modules: str = option(
-        "", "Comma-separated modules that log debug messages.", inert=True
-    )
+    logging_level: LogLevel = option("NOTSET", "The level of this package's loggers.")
+    debug_log_modules: str = option("", "Comma-separated modules that log debug messages.")
     log_compiles: bool = option(False, "Log each trace and compilation with its time.")
     log_checkpoint_residuals: bool = option(
-        False, "Log what rematerialised functions save.", inert=True
+        False, "Log what rematerialised functions save.", trace=True
     )
     explain_cache_misses: bool = option(False, "Log why a jitted function was traced again.")
     pprint_use_color: bool = option(True, "Colour printed jaxprs on terminals.", inert=True)

@@ -79,6 +79,16 @@ def at_first_setting(attribute: str, function: Callable[[], None]) -> None:
         _at_first_setting[attribute] = function
 
 
+_after_update: Final[dict[str, Callable[[], None]]] = {}
+
+
+def on_update(attribute: str, function: Callable[[], None]) -> None:
+    """Call a function after each update of an option; at once if it has not its default."""
+    _after_update[attribute] = function
+    if getattr(current(), attribute) != describe(attribute).default:
+        function()
+
+
 def _with_companions(attribute: str, value: Any, where: str) -> dict[str, Any]:
     value = checked(attribute, value, where)
     warn_if_inert(attribute, value, where)
@@ -94,6 +104,8 @@ def update(attribute: str, value: Any, where: str = "config.update") -> None:
     settings = _with_companions(attribute, value, where)
     with _update_lock:
         _process = _process.replace(tuple(settings.items()))
+    if attribute in _after_update:
+        _after_update[attribute]()
 
 
 @final

@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import lax
 from ..array import Array
+from ..config import current
 from ..core import aval_of
 from ..core.dims import Dim, SymbolicDim, max_dim, min_dim
 from ..lax.ground.axes import dilated
@@ -38,6 +39,8 @@ from .index_plan import (
 
 def getitem(x: Any, index: Any) -> Any:
     """`x[index]` with NumPy's meaning, for arrays and tracers."""
+    if current().check_static_indices:
+        _check_static_indices(x.aval.shape, signature_of(x, index)[0])
     return take_index(x, index, GatherScatterMode.CLIP, None)
 
 
@@ -60,6 +63,21 @@ def take_index(
     if not plan.new_axes:
         return result
     return lax.expand_dims(result, plan.new_axes)
+
+
+def _check_static_indices(shape: tuple[int, ...], signature: Any) -> None:
+    """Refuse ints out of bounds, which otherwise mean the nearest element."""
+    if plan_index(shape, signature).in_bounds:
+        return
+    ints = [str(part) for part in signature if type(part) is int]
+    raise IndexError(
+        message(
+            "x[...], index",
+            given=f"{', '.join(ints)} as static index of an array of shape {shape}",
+            expected="ints from -size to size - 1 of their axes (jax_check_static_indices)",
+            fix="Mend the index, or write x.at[index].get(mode='clip') to read the nearest one.",
+        )
+    )
 
 
 def with_arrays(plan: IndexPlan, signature: Any) -> tuple[IndexPlan, list[Any]]:

@@ -253,6 +253,7 @@ def _new_client(platform: str) -> Any:
 def _cpu_client() -> Any:
     count = current_config().num_cpu_devices
     keywords: dict[str, Any] = {"num_devices": count} if count > 0 else {}
+    keywords["asynchronous"] = current_config().cpu_enable_async_dispatch
     forced = _FORCED_DEVICES.search(os.environ.get("XLA_FLAGS", ""))
     devices = count if count > 0 else int(forced[1]) if forced else 1
     make = xla_client().make_cpu_client

@@ -10,10 +10,13 @@ optimization barrier, or the compiler would merge it with the forward pass.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
-from typing import Any, final
+from typing import Any, Final, final
 
+from ...config import current as current_config
 from ...core import (
+    Atom,
     Equation,
     Jaxpr,
     Param,
@@ -33,6 +36,8 @@ from ...util.memo import memoize
 from ..bodies.division import divide
 from ..program_call import Call, ProgramCall
 from .checkpoint_policies import Policy, saved_by
+
+_logger: Final = logging.getLogger(__name__)
 
 # Whether merging with the forward pass is prevented: for all operands, or for each.
 PreventCSE = bool | tuple[bool, ...]
@@ -104,6 +109,8 @@ class Checkpoint(Call, ProgramCall):
             behind = self.calling(forward, params, numbers, shared=True)
             forward = call_program(self, forward.in_avals, behind)
         saved = selected(forward.invars, operands)
+        if current_config().log_checkpoint_residuals:
+            _report(forward, saved, forward.outvars[count:])
         outs = (*forward.outvars[:count], *saved, *forward.outvars[count:])
         return Linearization(
             operands_as_captures(forward.replace(outvars=outs), captured),
@@ -111,6 +118,15 @@ class Checkpoint(Call, ProgramCall):
             rule.out_active,
             num_residuals=len(recomputed.invars),
         )
+
+
+def _report(forward: Jaxpr, inputs: Sequence[Atom], computed: Sequence[Atom]) -> None:
+    """Tell users who ask for it (``jax_log_checkpoint_residuals``) what is kept, and how much."""
+    lines = [f"checkpoint of {forward.debug_info.function} keeps, for the backward pass,"]
+    for kind, values in (("inputs", inputs), ("intermediate results", computed)):
+        shapes = ", ".join([value.aval.str_short() for value in values])
+        lines.append(f"  {kind}: {shapes or 'none'}")
+    _logger.warning("\n".join(lines))
 
 
 def _composed(first: Jaxpr, second: Jaxpr) -> Jaxpr:

@@ -23,6 +23,7 @@ from ...config import current as current_config
 from ...core import Jaxpr, without_references
 from ...core.dce import eliminate_dead_code
 from ...engines.choice import choose
+from ...engines.dumps import dump_jaxpr
 from ...engines.engine import Options, Plan
 from ...runtime.places import Places
 from ...runtime.sharding import SingleDeviceSharding
@@ -134,6 +135,7 @@ def _compiled(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
         places = Places.all_at(where, len(on_values.invars), len(on_values.outvars))
     else:
         places = where
+    dump_jaxpr(options.name, lambda: f"{jaxpr}\n")
     engine, said = choose(jaxpr, places.whole, options=options)
     plan = engine.compile(jaxpr, places, options)
     plan.choice = "\n".join([f"engine {engine.name}", *said])

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 
+from ...config import current as current_config
 from ...runtime.client import fusions_are_chosen, xla_client
 from . import library_fusions
 
 # What XLA knows while it compiles it computes by an interpreter, and gets other results than the
 # program would: leading zeros of negative integers, convolutions of integers (they saturate),
 # maxima over NaN and signed zeros, powers and signs of complex numbers, log Γ, parts of bytes.
-_NO_FOLDING: Final = ("xla_disable_hlo_passes", "constant_folding")
+_FOLDING: Final = "constant_folding"
+_REMATERIALIZATION: Final = "rematerialization"
+# By their names in the options, as XLA counts them.
+_LEVELS: Final = {"UNKNOWN": 0, "O0": 9, "O1": 19, "O2": 29, "O3": 39}
+_IN_A_HURRY: Final = (
+    ("xla_backend_optimization_level", 0),
+    ("xla_llvm_disable_expensive_passes", True),
+)
 
 
 def compile_options(
@@ -37,12 +46,23 @@ def compile_options(
         target.device_assignment = assignment
     if len(devices) > 1:
         build.use_spmd_partitioning = build.use_shardy_partitioner = True
-    flags = list(overrides)
+    build.optimization_level = _LEVELS[current_config().optimization_level]
+    flags = [*_flags_of_settings(devices[0].platform), *overrides]
     if devices[0].platform == "cpu" and fusions_are_chosen():
         flags.append(
             (library_fusions.FLAG, library_fusions.fusions(of_reductions=fuses_reductions))
         )
-    if devices[0].platform == "cpu":
-        flags.insert(0, _NO_FOLDING)
     options.env_option_overrides = flags
     return options
+
+
+def _flags_of_settings(platform: str) -> Iterator[tuple[str, Any]]:
+    """What all programs of the platform are compiled with; flags that are given come later."""
+    settings = current_config()
+    skipped = [_FOLDING] if platform == "cpu" else []
+    if not settings.compiler_enable_remat_pass:
+        skipped.append(_REMATERIALIZATION)
+    if skipped:
+        yield "xla_disable_hlo_passes", ",".join(skipped)
+    if settings.disable_most_optimizations:
+        yield from _IN_A_HURRY

@@ -13,6 +13,7 @@ from ...runtime.places import Places
 from ...runtime.sharding import Sharding
 from ...util.memo import memoize
 from ..build_events import COMPILING, LOWERING, reported
+from ..dumps import dump_module
 from ..engine import Engine, Options, Verdict
 from .executable import Executable
 from .lowering import LoweredProgram, lower
@@ -36,6 +37,10 @@ class XlaEngine(Engine):
     def compile(self, jaxpr: Jaxpr, places: Places, options: Options) -> Executable:
         with reported(LOWERING, f"jit({options.name})"):
             program = _lowered(jaxpr, options, places)
+        dump_module(
+            f"jit_{program.name}",
+            lambda lines: _lowered(jaxpr, options, places, locations=lines).text,
+        )
         with reported(COMPILING, f"jit({options.name})"):
             return Executable.compile(program, options.compiler)
 
@@ -53,7 +58,9 @@ class XlaEngine(Engine):
         return executable.run(operands, committed)
 
 
-def _lowered(jaxpr: Jaxpr, options: Options, places: Places) -> LoweredProgram:
+def _lowered(
+    jaxpr: Jaxpr, options: Options, places: Places, *, locations: bool = False
+) -> LoweredProgram:
     return lower(
         jaxpr,
         options.name,
@@ -61,6 +68,7 @@ def _lowered(jaxpr: Jaxpr, options: Options, places: Places) -> LoweredProgram:
         places.platform,
         places=places,
         keep_unused=options.keep_unused,
+        locations=locations,
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import warnings
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from typing import Any, final
 import numpy as np
 
 from ...array import Array
+from ...config import current as current_config
 from ...core import (
     AbstractSharding,
     AutoLayout,
@@ -155,13 +157,15 @@ def lower(
     if is_plain:
         module = new_module(plain_extremes=True)
         text, main = _written(module, entry, name, annotated)
+    constants = tuple([_constant(value) for value, _ in main.hoisted])
+    _tell_of_large(constants, name)
     return LoweredProgram(
         name=name,
         text=text,
         in_avals=jaxpr.in_avals,
         out_avals=jaxpr.out_avals,
         kept_operands=tuple(kept),
-        constant_operands=tuple([_constant(value) for value, _ in main.hoisted]),
+        constant_operands=constants,
         physical_out_avals=out_avals,
         places=places,
         info=info,
@@ -312,6 +316,23 @@ def _literal_result(literal: Literal) -> Forwarded:
 def _constant(value: Any) -> Array:
     """A constant as an array of its own, which nobody else can delete or donate."""
     return Array(value.aval, value.to_host()) if type(value) is Array else Array.from_host(value)
+
+
+def _tell_of_large(constants: Sequence[Array], name: str) -> None:
+    """Warn where a function has closed over more numbers than its user may know of."""
+    total = sum([_bytes(value.aval) for value in constants])
+    limit = current_config().captured_constants_warn_bytes
+    if not constants or not 0 <= limit <= total:
+        return
+    largest = sorted(constants, key=lambda value: _bytes(value.aval), reverse=True)[:3]
+    text = message(
+        f"jit of {name}",
+        given=f"a function that has closed over {total:,} bytes of arrays, "
+        f"the largest of which are {', '.join([value.aval.str_short() for value in largest])}",
+        expected=f"less than {limit:,} bytes (jax_captured_constants_warn_bytes)",
+        fix="Pass them as arguments, or set the option to -1 if they are meant to be constants.",
+    )
+    warnings.warn(text, UserWarning, stacklevel=2)
 
 
 def _bytes(aval: ShapedArray) -> int:

@@ -87,6 +87,13 @@ def test_source_lines_may_be_left_out_and_jaxprs_too(tmp_path: Path) -> None:
     assert "loc(" not in module.read_text()
 
 
+def test_parts_of_paths_may_be_left_out() -> None:
+    lowered = jax.jit(lambda x: jnp.sin(x) * 20).lower(1.0)
+    assert f'"{__file__}":' in lowered.as_text(debug_info=True)
+    with setting(hlo_source_file_canonicalization_regex="^.*/"):
+        assert '("test_effects.py":' in lowered.as_text(debug_info=True)
+
+
 def test_a_directory_that_cannot_be_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with (

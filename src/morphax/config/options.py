@@ -313,7 +313,7 @@ class Config:
         100, "How many frames such a stack has at most; -1 means all.", inert=True
     )
     hlo_source_file_canonicalization_regex: str | None = option(
-        None, "A pattern removed from file names in source locations.", inert=True
+        None, "A pattern removed from file names in source locations."
     )
     source_url_schema: str | None = option(
         None, "The form of links to source lines in reports.", inert=True

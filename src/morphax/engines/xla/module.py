@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, final
@@ -78,6 +79,7 @@ class Module:
         # The platform that is written for now, `None` while that is all of them.
         self.written_for: str | None = self.platforms[0] if len(self.platforms) == 1 else None
         self.locations = locations
+        self._left_out_of_paths = current_config().hlo_source_file_canonicalization_regex
         self.largest_constant = largest_constant
         self.plain_extremes = plain_extremes
         self.calls_kernels = calls_kernels
@@ -136,6 +138,10 @@ class Module:
             yield
         finally:
             self.repeats = before
+
+    def source_file(self, path: str) -> str:
+        """The path of a source file as locations name it."""
+        return re.sub(self._left_out_of_paths, "", path) if self._left_out_of_paths else path
 
     def mesh_name(self, text: str) -> str:
         """The name of a mesh, which is declared once."""

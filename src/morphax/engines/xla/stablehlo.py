@@ -304,7 +304,8 @@ class Builder(SizeVerbs):
         """Put name and source line of `eqn` on the operations written since `start`."""
         location = quoted(scope_path((*eqn.name_stack, eqn.primitive.name)))
         if eqn.source is not None:
-            location += f"({quoted(eqn.source.file)}:{eqn.source.line}:0)"
+            file = self.module.source_file(eqn.source.file)
+            location += f"({quoted(file)}:{eqn.source.line}:0)"
         self.lines[start:] = [f"{line} loc({location})" for line in self.lines[start:]]
         self._located = len(self.lines)
 

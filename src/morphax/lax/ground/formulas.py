@@ -24,6 +24,7 @@ from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from .families import COMPUTED_IN, Elementwise, compare, expanded
 from .kinds import FLOATING
+from .logarithms import log_plus_one
 from .loop_formulas import formula_of_scalars
 
 FLOAT64 = np.dtype(np.float64)
@@ -221,12 +222,8 @@ class ProgramNotation:
         return self.elementwise("stablehlo.log", x)
 
     def log1p(self, x: Any) -> Written:
-        """By Kahan's formula: the operation of that name loses seven bits for x near −0.4."""
-        following = x + 1.0
-        rounded = following - 1.0
-        plain = (rounded == 0.0) | (x > 1e15)
-        ratio = self.where(plain, 1.0, x / self.where(plain, 1.0, rounded))
-        return self.where(rounded == 0.0, x, self.log(following) * ratio)
+        (value,) = self._aligned(x)
+        return Written(self, log_plus_one(self._builder, value.aval, value))
 
     def sqrt(self, x: Any) -> Written:
         return self.elementwise("stablehlo.sqrt", x)

@@ -14,6 +14,7 @@ from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
 from ..ground.families import ComputedWide, Elementwise
 from ..ground.kinds import INEXACT
+from ..ground.logarithms import log_plus_one
 from .arithmetic import add, div, inverse, mul, neg, sub
 
 _LN_2 = math.log(2.0)
@@ -117,6 +118,9 @@ class Log1p(Elementwise):
     accepts = INEXACT
     numpy = np.log1p
     stablehlo = "stablehlo.log_plus_one"
+
+    def lower(self, b: Builder, out: Any, x: Value, **params: Any) -> Value:
+        return log_plus_one(b, out, x)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return div(t, add(x, 1.0))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, final
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from ... import numpy as jnp
 from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...engines.reference.replay import replayed
+from ...lax.ground.formulas import ByFormula, Notation
 from ...util.messages import message
 from .._half_precision import in_float32
 from ._operands import operands
@@ -52,11 +54,42 @@ def gammasgn(x: Any) -> Any:
     return lax.convert_element_type(sign, aval_of(x).dtype)
 
 
-@checked_as_one
-@in_float32
+def _gamma(m: Notation, x: Any) -> Any:
+    """± exp(log |Γ(x)|), and Γ(1 + x) / x about 0, where the logarithm is large."""
+    is_small = abs(x) < 0.5
+    shifted = m.where(is_small, x + 1.0, x)
+    below = m.floor(shifted)
+    is_odd = below - 2.0 * m.floor(0.5 * below) != 0.0
+    size = m.exp(m.lgamma(shifted))
+    value = m.where((shifted < 0.0) & is_odd, -size, size)
+    value = m.where((shifted < 0.0) & (shifted == below), math.nan, value)
+    return m.where(is_small, value / m.where(is_small, x, 1.0), value)
+
+
+@final
+class Gamma(ByFormula):
+    """Γ(x), element by element: NaN at negative integers, ±∞ at ±0."""
+
+    name = "gamma"
+    formula = _gamma
+    keeps_dtype = True
+
+    def evaluate(self, *operands: Any, **params: Any) -> Any:
+        from scipy import special
+
+        (x,) = operands
+        return special.gamma(np.asarray(x, np.float64)).astype(x.dtype)
+
+    def d_x(self, t: Any, x: Any, out: Any) -> Any:
+        return lax.mul(t, lax.mul(out, lax.digamma(x)))
+
+
+gamma_p = Gamma()
+
+
 def gamma(x: Any) -> Any:
     """Γ(x) = ∫₀^∞ s^(x−1) exp(−s) ds, continued to negative x."""
-    return gammasgn(x) * lax.exp(gammaln(x))
+    return gamma_p.bind(*operands("gamma", x))
 
 
 @in_float32
@@ -72,7 +105,7 @@ def factorial(n: Any, exact: bool = False) -> Any:
             )
         )
     (n,) = operands("factorial", n)
-    return jnp.where(n < 0, 0, lax.exp(lax.lgamma(n + 1)))
+    return jnp.where(n < 0, 0, gamma_p.bind(n + 1))
 
 
 @in_float32

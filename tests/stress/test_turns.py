@@ -18,6 +18,7 @@ def steps(x):
 members = jax.shard_map(steps, mesh=mesh, in_specs=jax.P("i"), out_specs=(jax.P("i"), jax.P()))
 f, giving = jax.jit(members), jax.jit(members, donate_argnums=0)
 gathered = jax.jit(lambda x: x[::-1] + x.sum())
+halved = jax.jit(lambda x: 0.5 * x)
 """
 
 RUNS = {
@@ -41,6 +42,20 @@ threads = [threading.Thread(target=go) for _ in range(4)]
 for thread in threads: thread.start()
 for thread in threads: thread.join()
 y, _ = f(x)
+""",
+    "among others that take no turns": """
+def go():
+    y = x
+    for i in range(200):
+        y, s = f(halved(halved(y)))
+        z = halved(halved(s))
+        if i % 50 == 0: z.block_until_ready()
+threads = [threading.Thread(target=go) for _ in range(3)]
+for thread in threads: thread.start()
+go()
+for thread in threads: thread.join()
+y = x
+for _ in range(500): y = halved(f(halved(y))[0])
 """,
     "with handlers of signals that run programs": """
 for _ in range(4): f(x)

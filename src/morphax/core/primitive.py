@@ -94,13 +94,15 @@ class BatchAxes:
         size: the number of members.
         name: by which collectives may refer to it.
         sharding: how it is split over a mesh, as the sharding of a vector.
-        spmd_names: the axes of a mesh over which constraints split it.
+        spmd_names: the axes of a mesh over which constraints and programs of members split it.
+        varies: the axes of a mesh over which batches vary, as members have different parts of them.
     """
 
     size: int
     name: Any = None
     sharding: AbstractSharding | None = None
     spmd_names: tuple[Hashable, ...] = ()
+    varies: frozenset[Hashable] = frozenset()
 
 
 _known: WeakSet[Primitive] = WeakSet()

@@ -5,6 +5,10 @@ the next run begins before all of them have met, either may hold the threads tha
 for, and both wait for ever.  So a run begins when the numbers of the one before are there.  This
 costs no time: the devices share the same cores, and take longer where two runs mix.
 
+A program whose devices do not wait for each other needs no turn: it holds no thread for longer
+than it computes, and none while an operand is still to come.  If XLA computes it before the launch
+returns, as it does with little work, nobody waits for it either, and it runs when it is called.
+
 Whoever waits for a run, or for its turn, blocks in jaxlib if Ctrl-C will not have to wait for long
 (`_PATIENCE_SECONDS`), as previous runs of the program tell.  To ask again and again would take the
 cores from the devices that are waited for.  What may take longer is left to another thread.
@@ -12,6 +16,7 @@ cores from the devices that are waited for.  What may take longer is left to ano
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -29,6 +34,11 @@ _PATIENCE_SECONDS = 1e-2
 _PATIENCE_WITH_LOOPS_SECONDS = 1e-3
 # A wait in jaxlib that takes less did not have to wait.
 _AT_ONCE_SECONDS = 2e-5
+# Operations of a compiled program at which a device may wait for others; of foreign functions
+# nobody knows.
+_MEETINGS = re.compile(
+    r" (all-|async-|collective-|custom-call|infeed|outfeed|ragged-|recv|reduce-sc|send)[a-z-]*\("
+)
 _consume_token = methodcaller("consume_token")
 
 
@@ -113,15 +123,27 @@ class TurnTaker:
         has_loops: whether how long it takes may depend on numbers.
     """
 
-    __slots__ = ("_handlers", "_launch", "_pace")
+    __slots__ = (
+        "_always_in_turn",
+        "_handlers",
+        "_launch",
+        "_launch_at_once",
+        "_needs_turn",
+        "_pace",
+    )
 
     def __init__(self, loaded: Any, handlers: Sequence[Any], has_loops: bool) -> None:
         self._launch = partial(loaded.execute_sharded, with_tokens=True)
+        self._launch_at_once = loaded.execute_sharded
+        self._always_in_turn = has_loops or _MEETINGS.search(loaded.get_hlo_text()) is not None
+        self._needs_turn = True
         self._handlers = handlers
         self._pace = _Pace(_PATIENCE_WITH_LOOPS_SECONDS if has_loops else _PATIENCE_SECONDS)
 
     def __call__(self, buffers: Sequence[Any]) -> Any:
         """The outputs of a run; they may be computed later."""
+        if not self._needs_turn:
+            return self._launch_at_once(buffers).consume_with_handlers(self._handlers)
         last = _last
         is_soon = last is None or last.is_done or last.pace.is_short
         # No other thread gets a turn that a handler of a signal asks for while it has interrupted
@@ -158,6 +180,7 @@ class TurnTaker:
             # XLA runs programs of little work before it returns.
             run.is_done = True
             pace.is_short = pace.launches_at_once
+            self._needs_turn = self._always_in_turn
         else:
             run.buffer = ref(outputs[0])
         return outputs
@@ -178,9 +201,10 @@ def wait_for(buffers: Sequence[Any], spread: Sequence[Any] = ()) -> None:
         spread: those in parts on CPUs of this process; only the last run may still compute them.
     """
     last = _last
-    if spread and last is not None and not last.is_done and may_be_interrupted():
+    is_long = last is not None and not last.is_done and not last.pace.is_short
+    if spread and is_long and may_be_interrupted():
         late = next((buffer for buffer in spread if not is_done(buffer)), None)
-        if late is not None and not last.pace.is_short:
+        if late is not None:
             wait_until_ready((late,))
     wait_until_ready(buffers)
 

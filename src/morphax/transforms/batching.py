@@ -319,7 +319,8 @@ def open_batch(
 
 def batched_aval(aval: Any, dim: int, axes: BatchAxes) -> Any:
     """The aval of a batch, from that of one member."""
-    return aval.with_axis(dim, axes.size, axes.sharding)
+    batch = aval.with_axis(dim, axes.size, axes.sharding)
+    return batch.update(vma=batch.vma | axes.varies) if axes.varies else batch
 
 
 def to_axis(axes: BatchAxes, x: Operand, dim: int | None, destination: int) -> Any:

@@ -58,12 +58,13 @@ def batched_first(axes: BatchAxes, x: Any, dim: int | None) -> Any:
     if dim is not None:
         return moved_axis(x, dim, 0)
     aval = aval_of(x)
-    return broadcast_in_dim_p.bind(
+    batch = broadcast_in_dim_p.bind(
         x,
         shape=(axes.size, *aval.shape),
         broadcast_dimensions=tuple(range(1, aval.ndim + 1)),
         sharding=aval.with_axis(0, axes.size, axes.sharding).split,
     )
+    return varying_over(batch, axes.varies) if axes.varies else batch
 
 
 @final

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from itertools import compress
 from typing import TYPE_CHECKING, Any, final
 
@@ -60,6 +61,7 @@ from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import TransposeFragment, open_transpose
 from ...util.memo import memoize
 from ...util.messages import message
+from .batches import dealt, must_be_whole, split_along, unsplit, with_axes
 from .checked_members import check_members
 from .passing import Parts, gathered_parts, given_parts, shared_cotangents
 from .scope import member_scope
@@ -201,13 +203,23 @@ class ShardMap(TakesReferences, HoldsProgram, HasCheckedForm, RunsOnArrays):
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int | None]]:
-        """Each member has its part of the whole batch; batch axes stay where they are."""
+        """Each member has its part of all arrays of the batch; batch axes stay where they are.
+
+        Members along the axes that `spmd_axis_name` names have different arrays.
+        """
         if axes.name in params["manual_axes"]:
-            axes = BatchAxes(axes.size)
+            axes = replace(axes, name=None)
+        members = _members(params)
+        if must_be_whole(axes, params["jaxpr"], members):
+            whole = unsplit(axes, members)
+            outs, out_dims = self.batch(whole, split_along(whole, operands, dims), dims, **params)
+            return split_along(axes, outs, out_dims), out_dims
+        specs = (*params["in_specs"], *params["out_specs"])
+        names, axes = dealt(axes, params["jaxpr"], specs, members)
         with _scope(params):
             fragment = open_batch(params["jaxpr"], dims, axes)
-        in_specs = _with_axes(params["in_specs"], dims)
-        out_specs = _with_axes(params["out_specs"], fragment.out_dims)
+        in_specs = with_axes(params["in_specs"], dims, names)
+        out_specs = with_axes(params["out_specs"], fragment.out_dims, names)
         outs = self._apply(fragment.jaxpr, operands, in_specs, out_specs, params)
         return outs, fragment.out_dims
 
@@ -310,17 +322,6 @@ def _of_cotangents(specs: Specs) -> Specs:
 
 def _where(specs: Sequence[PartitionSpec], mask: Sequence[bool]) -> Specs:
     return tuple(compress(specs, mask))
-
-
-def _with_axes(specs: Specs, dims: Sequence[int | None]) -> Specs:
-    """The specs of batches, whose axes are not split."""
-    return tuple([_with_axis(spec, dim) for spec, dim in zip(specs, dims, strict=True)])
-
-
-def _with_axis(spec: PartitionSpec, dim: int | None) -> PartitionSpec:
-    if dim is None or dim >= len(spec):
-        return spec
-    return spec.update((*spec[:dim], None, *spec[dim:]))
 
 
 @memoize

@@ -31,6 +31,7 @@ from ..loops.program import (
     Store,
     While,
     blocks_of,
+    walk,
 )
 from .llvm_scalars import (
     extreme_of_constant,
@@ -43,7 +44,9 @@ from .llvm_scalars import (
     scalar_type,
     wide,
 )
-from .vector_loops import VectorLoop, vector_loop
+from .masked_loops import LoopPlans
+from .masked_steps import MaskedSteps
+from .vector_loops import VectorLoop
 from .vector_steps import VectorSteps
 
 # Loops of so many steps are written out, if they have no more statements then.
@@ -60,11 +63,15 @@ class StatementPrinter:
 
     Args:
         buffers: the pointer that stands for each buffer.
+        plans: which loops become vectors.
     """
 
-    def __init__(self, buffers: Mapping[Buffer, str]) -> None:
+    def __init__(self, buffers: Mapping[Buffer, str], plans: LoopPlans) -> None:
         self.buffers = buffers
+        self.plans = plans
         self.lines: list[str] = []
+        # Variables beside those that buffers are.
+        self.variables: list[str] = []
         # Functions that are called: operation, dtype, width.
         self.functions: dict[tuple[str, DType, int], int] = {}
         # The dtypes of matrices that are multiplied.
@@ -115,11 +122,12 @@ class StatementPrinter:
 
     def new(self, instruction: str) -> str:
         """The value of an instruction."""
-        name = f"%x{self._label()}"
+        name = f"%x{self.label()}"
         self.lines.append(f"  {name} = {instruction}")
         return name
 
-    def _label(self) -> int:
+    def label(self) -> int:
+        """A number that names have not had."""
         self._labels += 1
         return self._labels
 
@@ -155,7 +163,7 @@ class StatementPrinter:
                     text = extreme_of_constant(operation, x, width)
                     texts = [texts[i] for i in order]
                     break
-        name = f"%x{self._label()}"
+        name = f"%x{self.label()}"
         self.lines.append("  " + text.format(name, *texts))
         return name
 
@@ -166,15 +174,24 @@ class StatementPrinter:
         given = ", ".join([f"{type_} {x}" for x in operands])
         return self.new(f"call fastcc {type_} {function_name(*key)}({given})")
 
+    def variable(self, type_: str) -> str:
+        """A new variable."""
+        name = f"%p{self.label()}"
+        self.variables.append(f"  {name} = alloca {type_}")
+        return name
+
     def load(self, statement: Load) -> None:
-        buffer = statement.buffer
-        address = self.address(buffer, statement.index)
+        self._texts[statement.result] = self.element(statement.buffer, statement.index)
+
+    def element(self, buffer: Buffer, index: Index) -> str:
+        """What a buffer holds."""
+        address = self.address(buffer, index)
         value = self.new(
             f"load {memory_type(buffer.dtype)}, ptr {address}, align {buffer.dtype.itemsize}"
         )
         if buffer.dtype == BOOL:
             value = self.new(f"icmp ne i8 {value}, 0")
-        self._texts[statement.result] = value
+        return value
 
     def _store(self, buffer: Buffer, index: Index, value: Operand) -> None:
         address, text = self.address(buffer, index), self.operand(value)
@@ -250,20 +267,44 @@ class StatementPrinter:
     # Loops and branches
 
     def _for(self, loop: For) -> None:
-        plan = vector_loop(loop)
+        plan = self.plans.of(loop)
         if plan is not None:
             self._vectors(plan)
             return
         extent = loop.extent
-        if not isinstance(extent, Index) and extent <= _MOST_STEPS:
-            cost = extent * _weight(loop.body)
-            if cost <= min(_MOST_STATEMENTS, self._budget):
-                self._budget -= cost
-                for step in range(extent):
-                    self._at(loop.counter, step, loop.body)
-                return
+        if not isinstance(extent, Index) and self.is_written_out(loop):
+            for step in range(extent):
+                self._at(loop.counter, step, loop.body)
+            return
         end = self.index(extent) if isinstance(extent, Index) else str(extent)
-        self._loop(loop.counter, end, 1, lambda: self.block(loop.body), isinstance(extent, Index))
+        self.loop(loop.counter, end, 1, lambda: self.block(loop.body), isinstance(extent, Index))
+
+    def is_written_out(self, loop: For) -> bool:
+        """Whether the steps are written one by one, which is counted then."""
+        if isinstance(loop.extent, Index) or loop.extent > _MOST_STEPS:
+            return False
+        cost = loop.extent * self._weight(loop.body)
+        if cost > min(_MOST_STATEMENTS, self._budget):
+            return False
+        self._budget -= cost
+        return True
+
+    def _weight(self, body: Iterable[Statement]) -> int:
+        """How many statements a block has when its loops of few steps are written out."""
+        total = 0
+        for statement in body:
+            total += 1
+            if total > _MOST_STATEMENTS:
+                break
+            plan = self.plans.of(statement) if type(statement) is For else None
+            if plan is not None:
+                total += len(list(walk(plan.body))) * min(-(-plan.extent // plan.width), 3)
+                continue
+            steps = 1
+            if type(statement) is For and not isinstance(statement.extent, Index):
+                steps = statement.extent if statement.extent <= _MOST_STEPS else 1
+            total += sum([steps * self._weight(block) for block in blocks_of(statement)])
+        return total
 
     def _at(self, counter: Name, step: int, body: Iterable[Statement]) -> None:
         """One step of a loop that is written out."""
@@ -271,19 +312,15 @@ class StatementPrinter:
         self.block(body)
         del self.numbers[counter]
 
-    def _loop(
-        self, counter: Name, end: str, by: int, body: Any, may_be_empty: bool = False
-    ) -> None:
+    def loop(self, counter: Name, end: str, by: int, body: Any, may_be_empty: bool = False) -> None:
         """A loop over a counter."""
-        label = f"for{self._label()}"
+        label = f"for{self.label()}"
         i = self._texts[counter] = f"%{label}.i"
         write = self.lines.append
         if may_be_empty:
-            any_ = self.new(f"icmp sgt i64 {end}, 0")
-            write(f"  br i1 {any_}, label %{label}.start, label %{label}.end")
+            self.fork(self.new(f"icmp sgt i64 {end}, 0"), f"{label}.start", f"{label}.end")
         else:
-            write(f"  br label %{label}.start")
-        write(f"{label}.start:")
+            self.jump(f"{label}.start")
         write(f"  br label %{label}")
         write(f"{label}:")
         write(f"  {i} = phi i64 [ 0, %{label}.start ], [ {i}.next, %{label}.step ]")
@@ -301,16 +338,22 @@ class StatementPrinter:
         write(f"  br i1 {i}.goes_on, label %{label}, label %{label}.end")
         write(f"{label}.end:")
 
+    def jump(self, label: str) -> None:
+        """Go to a label, which is here."""
+        self.lines += [f"  br label %{label}", f"{label}:"]
+
+    def fork(self, condition: str, then: str, otherwise: str) -> None:
+        """Go to the first label, which is here, if a condition holds, else to the other one."""
+        self.lines += [f"  br i1 {condition}, label %{then}, label %{otherwise}", f"{then}:"]
+
     def _while(
         self, condition: tuple[Statement, ...], goes_on: Operand, body: tuple[Statement, ...]
     ) -> None:
-        label = f"while{self._label()}"
+        label = f"while{self.label()}"
         write, known = self.lines.append, len(self.open_indices)
-        write(f"  br label %{label}")
-        write(f"{label}:")
+        self.jump(label)
         self.statements(condition)
-        write(f"  br i1 {self.operand(goes_on)}, label %{label}.body, label %{label}.end")
-        write(f"{label}.body:")
+        self.fork(self.operand(goes_on), f"{label}.body", f"{label}.end")
         self.statements(body)
         self.forget(known)
         write(f"  br label %{label}")
@@ -319,7 +362,7 @@ class StatementPrinter:
     def _if(
         self, condition: Operand, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]
     ) -> None:
-        label, write = f"if{self._label()}", self.lines.append
+        label, write = f"if{self.label()}", self.lines.append
         write(f"  br i1 {self.operand(condition)}, label %{label}.then, label %{label}.else")
         for name, block in (("then", then), ("else", otherwise)):
             write(f"{label}.{name}:")
@@ -333,15 +376,15 @@ class StatementPrinter:
         """A loop of independent steps: as many together as a vector is wide."""
         counter, extent, width = plan.counter, plan.extent, plan.width
         whole, rest = extent - extent % width, extent % width
-        body = VectorSteps(self, plan)
+        body = MaskedSteps(self, plan) if plan.has_members else VectorSteps(self, plan)
         self.numbers.update(dict.fromkeys(plan.outer, 0))
-        if whole <= 2 * width:
+        if whole <= (width if plan.has_members else 2 * width):
             for start in range(0, whole, width):
                 self.numbers[counter] = start
                 body.write(width)
                 del self.numbers[counter]
         else:
-            self._loop(counter, str(whole), width, lambda: body.write(width))
+            self.loop(counter, str(whole), width, lambda: body.write(width))
         if rest:
             last = width if plan.is_repeatable else rest
             self.numbers[counter] = extent - last
@@ -352,21 +395,3 @@ class StatementPrinter:
             del self.numbers[counter]
         for name in plan.outer:
             del self.numbers[name]
-
-
-def _weight(body: Iterable[Statement]) -> int:
-    """How many statements a block has when its loops of few steps are written out."""
-    total = 0
-    for statement in body:
-        total += 1
-        if total > _MOST_STATEMENTS:
-            break
-        plan = vector_loop(statement) if type(statement) is For else None
-        if plan is not None:
-            total += len(plan.body) * min(-(-plan.extent // plan.width), 3)
-            continue
-        steps = 1
-        if type(statement) is For and not isinstance(statement.extent, Index):
-            steps = statement.extent if statement.extent <= _MOST_STEPS else 1
-        total += sum([steps * _weight(block) for block in blocks_of(statement)])
-    return total

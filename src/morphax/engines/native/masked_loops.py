@@ -1,0 +1,224 @@
+"""Loops of independent steps that hold loops and branches, as operations on vectors.
+
+A step of such a loop is a *member*: one of a batch of `while` loops, or a row that is summed.  As
+many members as a vector is wide run together: each has its own copy of the temporaries that no
+other statement touches, and what a member does not do, because its loop has ended or its branch is
+another one, changes nothing of it.  So each element has the bits that a member alone gives it.
+
+Reference: Pharr and Mark, "ispc: A SPMD compiler for high-performance CPU programming" (2012).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import final
+
+from ..loops.cleanup import read_buffers, stored_buffers
+from ..loops.memory import touched_by
+from ..loops.operations import cost_of
+from ..loops.program import (
+    Assign,
+    Buffer,
+    Copy,
+    For,
+    Index,
+    Load,
+    Name,
+    Product,
+    Statement,
+    Store,
+    While,
+    blocks_of,
+    operands_of,
+    walk,
+)
+from .vector_loops import FEWEST, VectorLoop, vector_loop, width_of
+
+Body = tuple[Statement, ...]
+Holders = Mapping[Buffer, frozenset[For]]
+"""For each local buffer, the loops that hold all statements that touch it."""
+
+# So much memory the copies of a vector's members take at most.
+_MOST_BYTES = 1 << 13
+# Inner loops are taken to make so many steps.
+_STEPS = 8
+# Copies of so many elements are made element by element.
+_LARGEST_COPY = 16
+
+
+def holders_of(body: Body, local: Iterable[Buffer]) -> Holders:
+    """The loops of independent steps that hold all statements that touch a local buffer."""
+    holders: dict[Buffer, frozenset[For]] = {}
+    wanted = set(local)
+
+    def visit(block: Body, above: frozenset[For]) -> None:
+        for statement in block:
+            for buffer in touched_by(statement):
+                if buffer in wanted:
+                    holders[buffer] = holders.get(buffer, above) & above
+            inside = above
+            if type(statement) is For and statement.is_independent:
+                inside = above | {statement}
+            for inner in blocks_of(statement):
+                visit(inner, inside)
+
+    visit(body, frozenset())
+    return holders
+
+
+@final
+class LoopPlans:
+    """Which loops of a program become vectors.
+
+    Args:
+        body: of the program.
+        local: its local buffers.
+    """
+
+    def __init__(self, body: Body, local: Iterable[Buffer]) -> None:
+        self._holders = holders_of(body, local)
+        self._known: dict[For, VectorLoop | None] = {}
+
+    def of(self, loop: For) -> VectorLoop | None:
+        """How a loop is written with vectors; `None` if it is not."""
+        if loop not in self._known:
+            self._known[loop] = vector_loop(loop) or self._masked(loop)
+        return self._known[loop]
+
+    def _masked(self, loop: For) -> VectorLoop | None:
+        """The loop with vectors of members."""
+        extent = loop.extent
+        if isinstance(extent, Index) or extent < FEWEST or not loop.is_independent:
+            return None
+        if not any([blocks_of(statement) for statement in loop.body]):
+            return None
+        body = loop.body
+        touched = {buffer for statement in walk(body) for buffer in touched_by(statement)}
+        private = frozenset([x for x in touched if loop in self._holders.get(x, ())])
+        stored = stored_buffers(body) - private
+        plan = VectorLoop(
+            loop.counter,
+            (),
+            extent,
+            min(extent, width_of(walk(body))),
+            body,
+            stored.isdisjoint(read_buffers(body)),
+            _vectors_of(loop.counter, body, private),
+            private,
+            has_members=True,
+        )
+        return plan if _is_sound(plan, stored) and self._gains(plan) else None
+
+    def _gains(self, plan: VectorLoop) -> bool:
+        """Whether members together take at most half the time of one after the other."""
+        together, alone = self._cost(plan.body, plan), plan.width * self._cost(plan.body, None)
+        return 2 * together <= alone
+
+    def _cost(self, body: Body, plan: VectorLoop | None) -> float:
+        """About how long statements take, for the members of a plan together or for one alone."""
+        total = 0.0
+        for statement in body:
+            match statement:
+                case Assign(_, operation):
+                    total += 0 if operation == "index" else cost_of(operation)
+                case Load(_, buffer, index) | Store(buffer, index):
+                    total += 1 if plan is None else _cost_of_access(plan, buffer, index)
+                case Copy(target, source, size):
+                    places = (target, statement.target_start), (source, statement.source_start)
+                    for buffer, index in places:
+                        total += size * (
+                            1 if plan is None else _cost_of_access(plan, buffer, index)
+                        )
+                case For(_, extent, inner):
+                    own = self.of(statement) if plan is None else None
+                    steps = _STEPS if isinstance(extent, Index) else extent
+                    if own is None:
+                        total += steps * self._cost(inner, plan)
+                    else:
+                        of_vector = own if own.has_members else None
+                        steps = -(-own.extent // own.width)
+                        total += steps * self._cost(own.body, of_vector)
+                case _:
+                    times = _STEPS if type(statement) is While else 1
+                    total += sum([times * self._cost(x, plan) for x in blocks_of(statement)])
+        return total
+
+
+def _cost_of_access(plan: VectorLoop, buffer: Buffer, index: Index) -> int:
+    factor = plan.factor(index)
+    if buffer in plan.private:
+        return 1 if factor == 0 else 2 * plan.width
+    return 1 if factor in (0, 1, -1) else 2 * plan.width
+
+
+def _vectors_of(counter: Name, body: Body, private: frozenset[Buffer]) -> frozenset[Name]:
+    """The names that differ from member to member."""
+    vectors = {counter}
+    for statement in walk(body):
+        if not isinstance(statement, (Assign, Load)):
+            continue
+        uses = {
+            name
+            for x in operands_of(statement)
+            for name in ([n for n, _ in x.terms] if isinstance(x, Index) else [x])
+        }
+        if type(statement) is Load and statement.buffer in private:
+            vectors.add(statement.result)
+        elif not vectors.isdisjoint(uses):
+            vectors.add(statement.result)
+    return frozenset(vectors)
+
+
+def _is_sound(plan: VectorLoop, stored: set[Buffer]) -> bool:
+    """Whether vectors can do what the statements do, and members touch nothing of each other's."""
+    size = sum([x.size * x.dtype.itemsize for x in plan.private])
+    if size * plan.width > _MOST_BYTES:
+        return False
+    inside: set[Name] = set()
+    accesses: dict[Buffer, list[Index]] = {}
+    for statement in walk(plan.body):
+        match statement:
+            case Product():
+                return False
+            case Copy(_, _, size) if size > _LARGEST_COPY:
+                return False
+            case For(counter, extent):
+                inside.add(counter)
+                if isinstance(extent, Index) and plan.factor(extent) != 0:
+                    return False
+            case Assign(result) | Load(result):
+                inside.add(result)
+        for buffer, first, last in _accessed(statement):
+            if buffer in stored:
+                accesses.setdefault(buffer, []).extend([first, last])
+    return all([_are_apart(plan.counter, each, inside) for each in accesses.values()])
+
+
+def _accessed(statement: Statement) -> list[tuple[Buffer, Index, Index]]:
+    """The buffers that a statement accesses, and between which places."""
+    match statement:
+        case Load(_, buffer, index) | Store(buffer, index):
+            return [(buffer, index, index)]
+        case Copy(target, source, size):
+            starts = (target, statement.target_start), (source, statement.source_start)
+            return [(buffer, first, first.plus(size - 1)) for buffer, first in starts]
+    return []
+
+
+def _are_apart(counter: Name, indices: Sequence[Index], inside: set[Name]) -> bool:
+    """Whether what a member accesses at these indices is none of another member's.
+
+    It is not, if all lie in a stretch that moves with the member by at least its length.
+    """
+    same, lows, highs = set(), [], []
+    for index in indices:
+        fixed = tuple([term for term in index.terms if term[0] not in inside])
+        own = [by for name, by in index.terms if name is counter]
+        rest = [term for term in index.terms if term[0] in inside and term[0] is not counter]
+        same.add((fixed, *own))
+        low, high = Index(tuple(rest), index.offset).bounds
+        lows.append(low)
+        highs.append(high)
+        if not own or len(same) > 1 or max(highs) - min(lows) >= abs(own[0]):
+            return False
+    return True

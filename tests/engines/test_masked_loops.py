@@ -13,7 +13,7 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.engines.loops.program import For, While, walk
-from morphax.engines.native.masked_loops import LoopPlans
+from morphax.engines.native.loop_plans import LoopPlans
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.c_library import checked_program
 from tests.engines.machine_code_calls import call, compiled

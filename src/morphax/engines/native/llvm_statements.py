@@ -10,7 +10,7 @@ that does not overflow, and addresses as within their objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ..loops.program import (
@@ -30,8 +30,6 @@ from ..loops.program import (
     Statement,
     Store,
     While,
-    blocks_of,
-    walk,
 )
 from .llvm_scalars import (
     extreme_of_constant,
@@ -44,17 +42,14 @@ from .llvm_scalars import (
     scalar_type,
     wide,
 )
-from .masked_loops import LoopPlans
+from .loop_plans import LoopPlans
 from .masked_steps import MaskedSteps
+from .packs import Pack, packed, width_of_pack
 from .vector_loops import VectorLoop
 from .vector_steps import VectorSteps
 
-# Loops of so many steps are written out, if they have no more statements then.
-_MOST_STEPS, _MOST_STATEMENTS = 16, 96
 # LLVM looks for the best addresses of loops up to so many lines; the time that takes grows fast.
 _MOST_LINES_REDUCED = 100
-# So many statements are added to a program at most.
-_BUDGET = 3000
 
 
 @final
@@ -80,42 +75,46 @@ class StatementPrinter:
         # Counters of loops that are written out.
         self.numbers: dict[Name, int] = {}
         self._labels = 0
-        self._budget = _BUDGET
         # Values of indices that the open blocks know, and the order in which they came.
         self._indices: dict[Index, str] = {}
         self.open_indices: list[Index] = []
 
-    def block(self, body: Iterable[Statement]) -> None:
+    def block(self, body: Sequence[Statement]) -> None:
         """The statements of a block of its own."""
         known = len(self.open_indices)
         self.statements(body)
         self.forget(known)
 
-    def statements(self, body: Iterable[Statement]) -> None:
-        for statement in body:
-            match statement:
-                case Assign():
-                    self.assign(statement)
-                case Load():
-                    self.load(statement)
-                case Store(buffer, index, value):
-                    self._store(buffer, index, value)
-                case Copy(target, source, size):
-                    to = self.address(target, statement.target_start)
-                    of = self.address(source, statement.source_start)
-                    count = size * target.dtype.itemsize
-                    self.line(
-                        f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, "
-                        f"i64 {count}, i1 false)"
-                    )
-                case Product():
-                    self._product(statement)
-                case For():
-                    self._for(statement)
-                case While(condition, goes_on, inner):
-                    self._while(condition, goes_on, inner)
-                case If(condition, then, otherwise):
-                    self._if(condition, then, otherwise)
+    def statements(self, body: Sequence[Statement]) -> None:
+        for statement in packed(body):
+            if isinstance(statement, tuple):
+                self._pack(statement)
+            else:
+                self._statement(statement)
+
+    def _statement(self, statement: Statement) -> None:
+        match statement:
+            case Assign():
+                self.assign(statement)
+            case Load():
+                self.load(statement)
+            case Store(buffer, index, value):
+                self._store(buffer, index, value)
+            case Copy(target, source, size):
+                to = self.address(target, statement.target_start)
+                of = self.address(source, statement.source_start)
+                count = size * target.dtype.itemsize
+                self.line(
+                    f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, i64 {count}, i1 false)"
+                )
+            case Product():
+                self._product(statement)
+            case For():
+                self._for(statement)
+            case While(condition, goes_on, inner):
+                self._while(condition, goes_on, inner)
+            case If(condition, then, otherwise):
+                self._if(condition, then, otherwise)
 
     def line(self, text: str) -> None:
         self.lines.append(f"  {text}")
@@ -173,6 +172,26 @@ class StatementPrinter:
         type_ = wide(scalar_type(dtype), width)
         given = ", ".join([f"{type_} {x}" for x in operands])
         return self.new(f"call fastcc {type_} {function_name(*key)}({given})")
+
+    def _pack(self, pack: Pack) -> None:
+        """Calls of one function, as one call on a vector; the first one fills it."""
+        width, first = width_of_pack(pack), pack[0]
+        type_ = scalar_type(first.result.dtype)
+        vectors = []
+        for position in range(len(first.operands)):
+            scalars = [self.operand(x.operands[position]) for x in pack]
+            vector = "poison"
+            for i in range(width):
+                scalar = scalars[i] if i < len(pack) else scalars[0]
+                vector = self.new(
+                    f"insertelement {wide(type_, width)} {vector}, {type_} {scalar}, i64 {i}"
+                )
+            vectors.append(vector)
+        result = self._call(first.operation, first.result.dtype, vectors, width)
+        for i, statement in enumerate(pack):
+            self._texts[statement.result] = self.new(
+                f"extractelement {wide(type_, width)} {result}, i64 {i}"
+            )
 
     def variable(self, type_: str) -> str:
         """A new variable."""
@@ -272,41 +291,14 @@ class StatementPrinter:
             self._vectors(plan)
             return
         extent = loop.extent
-        if not isinstance(extent, Index) and self.is_written_out(loop):
+        if not isinstance(extent, Index) and self.plans.is_written_out(loop):
             for step in range(extent):
                 self._at(loop.counter, step, loop.body)
             return
         end = self.index(extent) if isinstance(extent, Index) else str(extent)
         self.loop(loop.counter, end, 1, lambda: self.block(loop.body), isinstance(extent, Index))
 
-    def is_written_out(self, loop: For) -> bool:
-        """Whether the steps are written one by one, which is counted then."""
-        if isinstance(loop.extent, Index) or loop.extent > _MOST_STEPS:
-            return False
-        cost = loop.extent * self._weight(loop.body)
-        if cost > min(_MOST_STATEMENTS, self._budget):
-            return False
-        self._budget -= cost
-        return True
-
-    def _weight(self, body: Iterable[Statement]) -> int:
-        """How many statements a block has when its loops of few steps are written out."""
-        total = 0
-        for statement in body:
-            total += 1
-            if total > _MOST_STATEMENTS:
-                break
-            plan = self.plans.of(statement) if type(statement) is For else None
-            if plan is not None:
-                total += len(list(walk(plan.body))) * min(-(-plan.extent // plan.width), 3)
-                continue
-            steps = 1
-            if type(statement) is For and not isinstance(statement.extent, Index):
-                steps = statement.extent if statement.extent <= _MOST_STEPS else 1
-            total += sum([steps * self._weight(block) for block in blocks_of(statement)])
-        return total
-
-    def _at(self, counter: Name, step: int, body: Iterable[Statement]) -> None:
+    def _at(self, counter: Name, step: int, body: Sequence[Statement]) -> None:
         """One step of a loop that is written out."""
         self.numbers[counter] = step
         self.block(body)

@@ -24,7 +24,7 @@ from ..loops.program import Buffer, Kind, LoopProgram
 from .llvm_functions import definitions
 from .llvm_scalars import memory_type
 from .llvm_statements import StatementPrinter
-from .masked_loops import LoopPlans
+from .loop_plans import LoopPlans
 from .products import definition
 
 ENTRY = "run"

@@ -10,8 +10,7 @@ Reference: Pharr and Mark, "ispc: A SPMD compiler for high-performance CPU progr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import final
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from ..loops.cleanup import read_buffers, stored_buffers
 from ..loops.memory import touched_by
@@ -32,11 +31,13 @@ from ..loops.program import (
     operands_of,
     walk,
 )
-from .vector_loops import FEWEST, VectorLoop, vector_loop, width_of
+from .vector_loops import FEWEST, VectorLoop, width_of
 
 Body = tuple[Statement, ...]
 Holders = Mapping[Buffer, frozenset[For]]
 """For each local buffer, the loops that hold all statements that touch it."""
+
+Plans = Callable[[For], VectorLoop | None]
 
 # So much memory the copies of a vector's members take at most.
 _MOST_BYTES = 1 << 13
@@ -66,89 +67,74 @@ def holders_of(body: Body, local: Iterable[Buffer]) -> Holders:
     return holders
 
 
-@final
-class LoopPlans:
-    """Which loops of a program become vectors.
+def masked_loop(loop: For, holders: Holders, plan_of: Plans) -> VectorLoop | None:
+    """The loop with vectors of members; `None` if it cannot be written so, or would not gain.
 
     Args:
-        body: of the program.
-        local: its local buffers.
+        loop: the loop.
+        holders: of local buffers.
+        plan_of: how other loops are written.
     """
+    extent, body = loop.extent, loop.body
+    if isinstance(extent, Index) or extent < FEWEST or not loop.is_independent:
+        return None
+    if not any([blocks_of(statement) for statement in body]):
+        return None
+    touched = {buffer for statement in walk(body) for buffer in touched_by(statement)}
+    private = frozenset([x for x in touched if loop in holders.get(x, ())])
+    stored = stored_buffers(body) - private
+    plan = VectorLoop(
+        loop.counter,
+        (),
+        extent,
+        min(extent, width_of(walk(body))),
+        body,
+        stored.isdisjoint(read_buffers(body)),
+        _vectors_of(loop.counter, body, private),
+        private,
+        has_members=True,
+    )
+    if not _is_sound(plan, stored):
+        return None
+    # Members together must take at most half the time of one after the other.
+    alone = plan.width * _cost(body, None, plan_of)
+    return plan if 2 * _cost(body, plan, plan_of) <= alone else None
 
-    def __init__(self, body: Body, local: Iterable[Buffer]) -> None:
-        self._holders = holders_of(body, local)
-        self._known: dict[For, VectorLoop | None] = {}
 
-    def of(self, loop: For) -> VectorLoop | None:
-        """How a loop is written with vectors; `None` if it is not."""
-        if loop not in self._known:
-            self._known[loop] = vector_loop(loop) or self._masked(loop)
-        return self._known[loop]
-
-    def _masked(self, loop: For) -> VectorLoop | None:
-        """The loop with vectors of members."""
-        extent = loop.extent
-        if isinstance(extent, Index) or extent < FEWEST or not loop.is_independent:
-            return None
-        if not any([blocks_of(statement) for statement in loop.body]):
-            return None
-        body = loop.body
-        touched = {buffer for statement in walk(body) for buffer in touched_by(statement)}
-        private = frozenset([x for x in touched if loop in self._holders.get(x, ())])
-        stored = stored_buffers(body) - private
-        plan = VectorLoop(
-            loop.counter,
-            (),
-            extent,
-            min(extent, width_of(walk(body))),
-            body,
-            stored.isdisjoint(read_buffers(body)),
-            _vectors_of(loop.counter, body, private),
-            private,
-            has_members=True,
-        )
-        return plan if _is_sound(plan, stored) and self._gains(plan) else None
-
-    def _gains(self, plan: VectorLoop) -> bool:
-        """Whether members together take at most half the time of one after the other."""
-        together, alone = self._cost(plan.body, plan), plan.width * self._cost(plan.body, None)
-        return 2 * together <= alone
-
-    def _cost(self, body: Body, plan: VectorLoop | None) -> float:
-        """About how long statements take, for the members of a plan together or for one alone."""
-        total = 0.0
-        for statement in body:
-            match statement:
-                case Assign(_, operation):
-                    total += 0 if operation == "index" else cost_of(operation)
-                case Load(_, buffer, index) | Store(buffer, index):
-                    total += 1 if plan is None else _cost_of_access(plan, buffer, index)
-                case Copy(target, source, size):
-                    places = (target, statement.target_start), (source, statement.source_start)
-                    for buffer, index in places:
-                        total += size * (
-                            1 if plan is None else _cost_of_access(plan, buffer, index)
-                        )
-                case For(_, extent, inner):
-                    own = self.of(statement) if plan is None else None
+def _cost(body: Body, plan: VectorLoop | None, plan_of: Plans) -> int:
+    """About how long statements take, for the members of a plan together or for one alone."""
+    total = 0
+    for statement in body:
+        match statement:
+            case Assign(_, operation):
+                total += 0 if operation == "index" else cost_of(operation)
+            case Load() | Store() | Copy():
+                times = statement.size if type(statement) is Copy else 1
+                for buffer, index, _ in _accessed(statement):
+                    total += times * _cost_of_access(buffer, index, plan)
+            case For(_, extent, inner):
+                own = plan_of(statement) if plan is None else None
+                if own is None:
                     steps = _STEPS if isinstance(extent, Index) else extent
-                    if own is None:
-                        total += steps * self._cost(inner, plan)
-                    else:
-                        of_vector = own if own.has_members else None
-                        steps = -(-own.extent // own.width)
-                        total += steps * self._cost(own.body, of_vector)
-                case _:
-                    times = _STEPS if type(statement) is While else 1
-                    total += sum([times * self._cost(x, plan) for x in blocks_of(statement)])
-        return total
+                    total += steps * _cost(inner, plan, plan_of)
+                else:
+                    members = own if own.has_members else None
+                    total += -(-own.extent // own.width) * _cost(own.body, members, plan_of)
+            case _:
+                times = _STEPS if type(statement) is While else 1
+                total += sum([times * _cost(x, plan, plan_of) for x in blocks_of(statement)])
+    return total
 
 
-def _cost_of_access(plan: VectorLoop, buffer: Buffer, index: Index) -> int:
+def _cost_of_access(buffer: Buffer, index: Index, plan: VectorLoop | None) -> int:
+    """About how long it takes: nothing where a register holds the only element."""
+    if buffer.size == 1:
+        return 0
+    if plan is None:
+        return 1
     factor = plan.factor(index)
-    if buffer in plan.private:
-        return 1 if factor == 0 else 2 * plan.width
-    return 1 if factor in (0, 1, -1) else 2 * plan.width
+    is_gathered = factor != 0 if buffer in plan.private else factor not in (0, 1, -1)
+    return 2 * plan.width if is_gathered else 1
 
 
 def _vectors_of(counter: Name, body: Body, private: frozenset[Buffer]) -> frozenset[Name]:

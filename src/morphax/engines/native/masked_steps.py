@@ -179,7 +179,7 @@ class MaskedSteps(VectorSteps):
             with self._block():
                 self.statements(loop.body)
 
-        if not isinstance(extent, Index) and p.is_written_out(loop):
+        if not isinstance(extent, Index) and p.plans.is_written_out(loop):
             for number in range(extent):
                 p.numbers[loop.counter] = number
                 step()

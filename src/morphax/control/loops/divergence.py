@@ -18,6 +18,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from ...config import current as current_config
 from ...core import BatchAxes, Jaxpr, Operand, ShapedArray, apply_jaxpr, stage_closed
 from ...core.jaxpr import jaxprs_in_params
 from ...engines.xla.stablehlo import Module
@@ -102,6 +103,18 @@ def members_of(module: Module, body: Jaxpr) -> Members | None:
     if members is None or members.block() == members.size:
         return None
     return members if _are_exact((members.condition, members.body)) else None
+
+
+def members_apart(body: Jaxpr) -> list[Members]:
+    """The members of a loop that is to be written as a loop of each, and of members their own.
+
+    None, if nothing is known of them.
+    """
+    found: list[Members] = []
+    while current_config().split_divergent_loops and body in _known:
+        found.append(_known[body])
+        body = found[-1].body
+    return found if all([members.size for members in found]) else []
 
 
 def _are_exact(programs: Sequence[Jaxpr]) -> bool:

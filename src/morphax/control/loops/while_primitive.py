@@ -40,6 +40,7 @@ from .divergence import (
     Members,
     any_member,
     in_blocks,
+    members_apart,
     members_of,
     note_members,
     stopping_members,
@@ -156,6 +157,10 @@ class Loops(HasBodies):
         cond_consts, body_consts, carry = [
             list(map(b.settled, role)) for role in self.wiring.parts(operands, params).values()
         ]
+        members = members_apart(params["body_jaxpr"])
+        own = body_consts[len(cond_consts) :]
+        if members:
+            return _loop_of_each(b, members, outs, cond_consts, own, carry)
         return loops.control.repeated_while(
             b,
             lambda values: b.inline(params["cond_jaxpr"], *cond_consts, *values),
@@ -226,6 +231,40 @@ class While(Loops):
     """
 
     name = "while"
+
+
+def _loop_of_each(
+    b: loops.Builder,
+    members: Sequence[Members],
+    avals: Sequence[Any],
+    cond_consts: Sequence[loops.Value],
+    body_consts: Sequence[loops.Value],
+    carry: Sequence[loops.Value],
+) -> list[loops.Value]:
+    """The carries after each member's own loop; of members that are batches, after each of these.
+
+    Args:
+        b: the builder.
+        members: of the loop, of its members, and so on.
+        avals: of the results.
+        cond_consts, body_consts, carry: the operands.
+    """
+    (condition, body, *masks, size), *inner = members
+
+    def loop(own: Sequence[Sequence[loops.Value]]) -> Sequence[loops.Value]:
+        tested, stepped, initial = own
+        if inner:
+            return _loop_of_each(b, inner, body.out_avals, tested, stepped[len(tested) :], initial)
+        return loops.control.repeated_while(
+            b,
+            lambda values: b.inline(condition, *tested, *values),
+            lambda values: b.inline(body, *stepped, *values),
+            initial,
+        )
+
+    differ = (*masks, (True,) * len(carry))
+    groups = cond_consts, body_consts, carry
+    return loops.control.for_each_member(b, size, avals, loop, groups, differ)
 
 
 @memoize

@@ -59,15 +59,19 @@ def read_buffers(body: Body) -> set[Buffer]:
 
 def touched_buffers(body: Body) -> set[Buffer]:
     """The buffers that some statement reads or writes."""
-    touched = read_buffers(body)
+    return read_buffers(body) | stored_buffers(body)
+
+
+def stored_buffers(body: Body) -> set[Buffer]:
+    """The buffers that some statement writes."""
+    stored: set[Buffer] = set()
     for statement in walk(body):
-        if type(statement) is Store:
-            touched.add(statement.buffer)
-        elif type(statement) is Copy:
-            touched.add(statement.target)
-        elif type(statement) is Product:
-            touched.add(statement.target.buffer)
-    return touched
+        match statement:
+            case Store(buffer) | Copy(buffer):
+                stored.add(buffer)
+            case Product(target):
+                stored.add(target.buffer)
+    return stored
 
 
 def _count(body: Body) -> int:

@@ -139,6 +139,41 @@ def repeated_while(
     return carry.values()
 
 
+def for_each_member(
+    b: Builder,
+    size: int,
+    avals: Sequence[Any],
+    program: Callable[[Sequence[Sequence[Value]]], Sequence[Value]],
+    operands: Sequence[Sequence[Value]],
+    differ: Sequence[Sequence[bool]],
+) -> list[Value]:
+    """The results of a program for each member of a batch, stacked.
+
+    Args:
+        b: the builder.
+        size: how many members there are.
+        avals: of the results, whose first axis is that of members.
+        program: of the operands of one member.
+        operands: in groups, as the program takes them.
+        differ: which of them have members along their first axis.
+    """
+    outs = [b.new(aval, number, "members") for number, aval in enumerate(avals)]
+
+    def member(i: Index) -> None:
+        own = [
+            [_slice(b, x, i) if is_own else x for x, is_own in zip(group, flags, strict=True)]
+            for group, flags in zip(operands, differ, strict=True)
+        ]
+        for place, value in zip(outs, program(own), strict=True):
+            b.fusion.fill(_slice_place(place, i), value, settles=False)
+
+    # These places are of all members' results, not of one's.
+    chosen, b.places = b.places, ()
+    b.within((), lambda: b.writer.loop(size, member, is_independent=True))
+    b.places = chosen
+    return [b.placed(aval.shape, place) for aval, place in zip(avals, outs, strict=True)]
+
+
 def chosen(
     b: Builder,
     avals: Sequence[Any],

@@ -270,11 +270,13 @@ class Writer:
         body = tuple(self.blocks.pop().statements)
         self.write(For(counter, extent, body, is_independent))
 
-    def loop(self, extent: int, body: Callable[[Index], None]) -> None:
-        """Write a loop whose steps follow each other."""
+    def loop(
+        self, extent: int, body: Callable[[Index], None], *, is_independent: bool = False
+    ) -> None:
+        """Write a loop outside of nests."""
         counter = self.open_loop(extent)
         body(Index.of(counter))
-        self.close_loop(counter, extent, is_independent=False)
+        self.close_loop(counter, extent, is_independent=is_independent)
 
     def branch(
         self,

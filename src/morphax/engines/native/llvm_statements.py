@@ -10,7 +10,7 @@ that does not overflow, and addresses as within their objects.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, final
 
 from ..loops.program import (
@@ -30,7 +30,6 @@ from ..loops.program import (
     Statement,
     Store,
     While,
-    blocks_of,
 )
 from .llvm_scalars import (
     extreme_of_constant,
@@ -43,15 +42,14 @@ from .llvm_scalars import (
     scalar_type,
     wide,
 )
-from .vector_loops import VectorLoop, vector_loop
+from .loop_plans import LoopPlans
+from .masked_steps import MaskedSteps
+from .packs import Pack, packed, width_of_pack
+from .vector_loops import VectorLoop
 from .vector_steps import VectorSteps
 
-# Loops of so many steps are written out, if they have no more statements then.
-_MOST_STEPS, _MOST_STATEMENTS = 16, 96
 # LLVM looks for the best addresses of loops up to so many lines; the time that takes grows fast.
 _MOST_LINES_REDUCED = 100
-# So many statements are added to a program at most.
-_BUDGET = 3000
 
 
 @final
@@ -60,11 +58,15 @@ class StatementPrinter:
 
     Args:
         buffers: the pointer that stands for each buffer.
+        plans: which loops become vectors.
     """
 
-    def __init__(self, buffers: Mapping[Buffer, str]) -> None:
+    def __init__(self, buffers: Mapping[Buffer, str], plans: LoopPlans) -> None:
         self.buffers = buffers
+        self.plans = plans
         self.lines: list[str] = []
+        # Variables beside those that buffers are.
+        self.variables: list[str] = []
         # Functions that are called: operation, dtype, width.
         self.functions: dict[tuple[str, DType, int], int] = {}
         # The dtypes of matrices that are multiplied.
@@ -73,53 +75,58 @@ class StatementPrinter:
         # Counters of loops that are written out.
         self.numbers: dict[Name, int] = {}
         self._labels = 0
-        self._budget = _BUDGET
         # Values of indices that the open blocks know, and the order in which they came.
         self._indices: dict[Index, str] = {}
         self.open_indices: list[Index] = []
 
-    def block(self, body: Iterable[Statement]) -> None:
+    def block(self, body: Sequence[Statement]) -> None:
         """The statements of a block of its own."""
         known = len(self.open_indices)
         self.statements(body)
         self.forget(known)
 
-    def statements(self, body: Iterable[Statement]) -> None:
-        for statement in body:
-            match statement:
-                case Assign():
-                    self.assign(statement)
-                case Load():
-                    self.load(statement)
-                case Store(buffer, index, value):
-                    self._store(buffer, index, value)
-                case Copy(target, source, size):
-                    to = self.address(target, statement.target_start)
-                    of = self.address(source, statement.source_start)
-                    count = size * target.dtype.itemsize
-                    self.line(
-                        f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, "
-                        f"i64 {count}, i1 false)"
-                    )
-                case Product():
-                    self._product(statement)
-                case For():
-                    self._for(statement)
-                case While(condition, goes_on, inner):
-                    self._while(condition, goes_on, inner)
-                case If(condition, then, otherwise):
-                    self._if(condition, then, otherwise)
+    def statements(self, body: Sequence[Statement]) -> None:
+        for statement in packed(body):
+            if isinstance(statement, tuple):
+                self._pack(statement)
+            else:
+                self._statement(statement)
+
+    def _statement(self, statement: Statement) -> None:
+        match statement:
+            case Assign():
+                self.assign(statement)
+            case Load():
+                self.load(statement)
+            case Store(buffer, index, value):
+                self._store(buffer, index, value)
+            case Copy(target, source, size):
+                to = self.address(target, statement.target_start)
+                of = self.address(source, statement.source_start)
+                count = size * target.dtype.itemsize
+                self.line(
+                    f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {of}, i64 {count}, i1 false)"
+                )
+            case Product():
+                self._product(statement)
+            case For():
+                self._for(statement)
+            case While(condition, goes_on, inner):
+                self._while(condition, goes_on, inner)
+            case If(condition, then, otherwise):
+                self._if(condition, then, otherwise)
 
     def line(self, text: str) -> None:
         self.lines.append(f"  {text}")
 
     def new(self, instruction: str) -> str:
         """The value of an instruction."""
-        name = f"%x{self._label()}"
+        name = f"%x{self.label()}"
         self.lines.append(f"  {name} = {instruction}")
         return name
 
-    def _label(self) -> int:
+    def label(self) -> int:
+        """A number that names have not had."""
         self._labels += 1
         return self._labels
 
@@ -155,7 +162,7 @@ class StatementPrinter:
                     text = extreme_of_constant(operation, x, width)
                     texts = [texts[i] for i in order]
                     break
-        name = f"%x{self._label()}"
+        name = f"%x{self.label()}"
         self.lines.append("  " + text.format(name, *texts))
         return name
 
@@ -166,15 +173,44 @@ class StatementPrinter:
         given = ", ".join([f"{type_} {x}" for x in operands])
         return self.new(f"call fastcc {type_} {function_name(*key)}({given})")
 
+    def _pack(self, pack: Pack) -> None:
+        """Calls of one function, as one call on a vector; the first one fills it."""
+        width, first = width_of_pack(pack), pack[0]
+        type_ = scalar_type(first.result.dtype)
+        vectors = []
+        for position in range(len(first.operands)):
+            scalars = [self.operand(x.operands[position]) for x in pack]
+            vector = "poison"
+            for i in range(width):
+                scalar = scalars[i] if i < len(pack) else scalars[0]
+                vector = self.new(
+                    f"insertelement {wide(type_, width)} {vector}, {type_} {scalar}, i64 {i}"
+                )
+            vectors.append(vector)
+        result = self._call(first.operation, first.result.dtype, vectors, width)
+        for i, statement in enumerate(pack):
+            self._texts[statement.result] = self.new(
+                f"extractelement {wide(type_, width)} {result}, i64 {i}"
+            )
+
+    def variable(self, type_: str) -> str:
+        """A new variable."""
+        name = f"%p{self.label()}"
+        self.variables.append(f"  {name} = alloca {type_}")
+        return name
+
     def load(self, statement: Load) -> None:
-        buffer = statement.buffer
-        address = self.address(buffer, statement.index)
+        self._texts[statement.result] = self.element(statement.buffer, statement.index)
+
+    def element(self, buffer: Buffer, index: Index) -> str:
+        """What a buffer holds."""
+        address = self.address(buffer, index)
         value = self.new(
             f"load {memory_type(buffer.dtype)}, ptr {address}, align {buffer.dtype.itemsize}"
         )
         if buffer.dtype == BOOL:
             value = self.new(f"icmp ne i8 {value}, 0")
-        self._texts[statement.result] = value
+        return value
 
     def _store(self, buffer: Buffer, index: Index, value: Operand) -> None:
         address, text = self.address(buffer, index), self.operand(value)
@@ -250,40 +286,33 @@ class StatementPrinter:
     # Loops and branches
 
     def _for(self, loop: For) -> None:
-        plan = vector_loop(loop)
+        plan = self.plans.of(loop)
         if plan is not None:
             self._vectors(plan)
             return
         extent = loop.extent
-        if not isinstance(extent, Index) and extent <= _MOST_STEPS:
-            cost = extent * _weight(loop.body)
-            if cost <= min(_MOST_STATEMENTS, self._budget):
-                self._budget -= cost
-                for step in range(extent):
-                    self._at(loop.counter, step, loop.body)
-                return
+        if not isinstance(extent, Index) and self.plans.is_written_out(loop):
+            for step in range(extent):
+                self._at(loop.counter, step, loop.body)
+            return
         end = self.index(extent) if isinstance(extent, Index) else str(extent)
-        self._loop(loop.counter, end, 1, lambda: self.block(loop.body), isinstance(extent, Index))
+        self.loop(loop.counter, end, 1, lambda: self.block(loop.body), isinstance(extent, Index))
 
-    def _at(self, counter: Name, step: int, body: Iterable[Statement]) -> None:
+    def _at(self, counter: Name, step: int, body: Sequence[Statement]) -> None:
         """One step of a loop that is written out."""
         self.numbers[counter] = step
         self.block(body)
         del self.numbers[counter]
 
-    def _loop(
-        self, counter: Name, end: str, by: int, body: Any, may_be_empty: bool = False
-    ) -> None:
+    def loop(self, counter: Name, end: str, by: int, body: Any, may_be_empty: bool = False) -> None:
         """A loop over a counter."""
-        label = f"for{self._label()}"
+        label = f"for{self.label()}"
         i = self._texts[counter] = f"%{label}.i"
         write = self.lines.append
         if may_be_empty:
-            any_ = self.new(f"icmp sgt i64 {end}, 0")
-            write(f"  br i1 {any_}, label %{label}.start, label %{label}.end")
+            self.fork(self.new(f"icmp sgt i64 {end}, 0"), f"{label}.start", f"{label}.end")
         else:
-            write(f"  br label %{label}.start")
-        write(f"{label}.start:")
+            self.jump(f"{label}.start")
         write(f"  br label %{label}")
         write(f"{label}:")
         write(f"  {i} = phi i64 [ 0, %{label}.start ], [ {i}.next, %{label}.step ]")
@@ -301,16 +330,22 @@ class StatementPrinter:
         write(f"  br i1 {i}.goes_on, label %{label}, label %{label}.end")
         write(f"{label}.end:")
 
+    def jump(self, label: str) -> None:
+        """Go to a label, which is here."""
+        self.lines += [f"  br label %{label}", f"{label}:"]
+
+    def fork(self, condition: str, then: str, otherwise: str) -> None:
+        """Go to the first label, which is here, if a condition holds, else to the other one."""
+        self.lines += [f"  br i1 {condition}, label %{then}, label %{otherwise}", f"{then}:"]
+
     def _while(
         self, condition: tuple[Statement, ...], goes_on: Operand, body: tuple[Statement, ...]
     ) -> None:
-        label = f"while{self._label()}"
+        label = f"while{self.label()}"
         write, known = self.lines.append, len(self.open_indices)
-        write(f"  br label %{label}")
-        write(f"{label}:")
+        self.jump(label)
         self.statements(condition)
-        write(f"  br i1 {self.operand(goes_on)}, label %{label}.body, label %{label}.end")
-        write(f"{label}.body:")
+        self.fork(self.operand(goes_on), f"{label}.body", f"{label}.end")
         self.statements(body)
         self.forget(known)
         write(f"  br label %{label}")
@@ -319,7 +354,7 @@ class StatementPrinter:
     def _if(
         self, condition: Operand, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]
     ) -> None:
-        label, write = f"if{self._label()}", self.lines.append
+        label, write = f"if{self.label()}", self.lines.append
         write(f"  br i1 {self.operand(condition)}, label %{label}.then, label %{label}.else")
         for name, block in (("then", then), ("else", otherwise)):
             write(f"{label}.{name}:")
@@ -333,15 +368,15 @@ class StatementPrinter:
         """A loop of independent steps: as many together as a vector is wide."""
         counter, extent, width = plan.counter, plan.extent, plan.width
         whole, rest = extent - extent % width, extent % width
-        body = VectorSteps(self, plan)
+        body = MaskedSteps(self, plan) if plan.has_members else VectorSteps(self, plan)
         self.numbers.update(dict.fromkeys(plan.outer, 0))
-        if whole <= 2 * width:
+        if whole <= (width if plan.has_members else 2 * width):
             for start in range(0, whole, width):
                 self.numbers[counter] = start
                 body.write(width)
                 del self.numbers[counter]
         else:
-            self._loop(counter, str(whole), width, lambda: body.write(width))
+            self.loop(counter, str(whole), width, lambda: body.write(width))
         if rest:
             last = width if plan.is_repeatable else rest
             self.numbers[counter] = extent - last
@@ -352,21 +387,3 @@ class StatementPrinter:
             del self.numbers[counter]
         for name in plan.outer:
             del self.numbers[name]
-
-
-def _weight(body: Iterable[Statement]) -> int:
-    """How many statements a block has when its loops of few steps are written out."""
-    total = 0
-    for statement in body:
-        total += 1
-        if total > _MOST_STATEMENTS:
-            break
-        plan = vector_loop(statement) if type(statement) is For else None
-        if plan is not None:
-            total += len(plan.body) * min(-(-plan.extent // plan.width), 3)
-            continue
-        steps = 1
-        if type(statement) is For and not isinstance(statement.extent, Index):
-            steps = statement.extent if statement.extent <= _MOST_STEPS else 1
-        total += sum([steps * _weight(block) for block in blocks_of(statement)])
-    return total

@@ -24,6 +24,7 @@ from ..loops.program import Buffer, Kind, LoopProgram
 from .llvm_functions import definitions
 from .llvm_scalars import memory_type
 from .llvm_statements import StatementPrinter
+from .loop_plans import LoopPlans
 from .products import definition
 
 ENTRY = "run"
@@ -60,7 +61,7 @@ def llvm_module(program: LoopProgram) -> str:
     pointers |= {buffer: f"@c{i}" for i, buffer in enumerate(program.constants)}
     local = local_buffers(program)
     pointers |= {buffer: f"%v{i}" for i, buffer in enumerate(local)}
-    printer = StatementPrinter(pointers)
+    printer = StatementPrinter(pointers, LoopPlans(program.body, local))
     printer.block(program.body)
     parameters = ", ".join([_parameter(pointers[x], x) for x in outside])
     lines = [
@@ -69,6 +70,7 @@ def llvm_module(program: LoopProgram) -> str:
         *[line for dtype in printer.products for line in definition(dtype)],
         f"define internal void @compute({parameters}) #0 {{",
         *[_variable(pointers[x], x) for x in local],
+        *printer.variables,
         *printer.lines,
         "  ret void",
         "}",

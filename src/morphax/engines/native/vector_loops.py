@@ -29,7 +29,7 @@ from ..loops.program import (
 _BYTES = 32
 _WIDTHS = (4, 8, 16)
 # Loops of fewer steps are written out.
-_FEWEST = 4
+FEWEST = 4
 
 
 @final
@@ -42,18 +42,22 @@ class VectorLoop:
         outer: counters of the others.
         extent: how many steps it has.
         width: of the vectors.
-        body: what a step does: assign, load, store.
+        body: what a step does; without members, assign, load, store.
         is_repeatable: whether a step may be done again.
         vectors: names that are vectors.
+        private: temporaries of which each step has its own copy.
+        has_members: whether there are loops or branches in the body (`masked_loops`).
     """
 
     counter: Name
     outer: tuple[Name, ...]
     extent: int
     width: int
-    body: tuple[Assign | Load | Store, ...]
+    body: tuple[Statement, ...]
     is_repeatable: bool
     vectors: frozenset[Name]
+    private: frozenset[Buffer] = frozenset()
+    has_members: bool = False
 
     def factor(self, index: Index) -> int | None:
         """By how much an index grows in a step; `None` if that is not known."""
@@ -72,7 +76,7 @@ def vector_loop(loop: For) -> VectorLoop | None:
     if not body:
         return None
     extent = math.prod([n for _, n in loops])
-    if extent < _FEWEST:
+    if extent < FEWEST:
         return None
     counter, _ = loops[-1]
     vectors = _vectors_of([name for name, _ in loops], body)
@@ -80,7 +84,7 @@ def vector_loop(loop: For) -> VectorLoop | None:
         counter,
         tuple([name for name, _ in loops[:-1]]),
         extent,
-        min(extent, _width(body)),
+        min(extent, width_of(body)),
         tuple(body),
         not _stored(body).intersection([x.buffer for x in body if isinstance(x, Load)]),
         vectors,
@@ -136,7 +140,7 @@ def _vectors_of(counters: Iterable[Name], body: Iterable[Statement]) -> frozense
     return frozenset(vectors)
 
 
-def _width(body: Iterable[Statement]) -> int:
+def width_of(body: Iterable[Statement]) -> int:
     """The fewest steps that keep registers as full as any number does, to a tenth."""
     sizes = []
     for statement in body:

@@ -6,9 +6,11 @@ loaded and stored together; other elements are gathered one by one.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, final
+from collections import ChainMap
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
-from ..loops.program import BOOL, Assign, Buffer, Const, Index, Load, Operand, Store
+from ..loops.program import BOOL, Assign, Buffer, Const, Index, Load, Operand, Statement, Store
 from .llvm_scalars import memory_type, scalar_type, wide
 from .vector_loops import VectorLoop
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from .llvm_statements import StatementPrinter
 
 
-@final
 class VectorSteps:
     """Writes the body of a loop for several steps together."""
 
@@ -24,32 +25,43 @@ class VectorSteps:
         self.printer = printer
         self.plan = plan
         self.width = 0
-        self.texts: dict[Any, str] = {}
+        self.texts: ChainMap[Any, str] = ChainMap()
 
     def write(self, width: int) -> None:
         """The steps from the counter on."""
         p = self.printer
-        self.width, self.texts = width, {}
+        self.width, self.texts = width, ChainMap()
         known = len(p.open_indices)
         for statement in self.plan.body:
-            match statement:
-                case Assign(result) if result not in self.plan.vectors:
-                    p.assign(statement)
-                case Assign(result, "index", (index,)):
-                    assert isinstance(index, Index), "the value of an index"
-                    self.texts[result] = self.indices(index)
-                case Assign(result, operation, operands):
-                    scalars = [x for x in operands if not isinstance(x, Index)]
-                    texts = [self.operand(x) for x in scalars]
-                    self.texts[result] = p.operation(operation, result.dtype, scalars, texts, width)
-                case Load(result, buffer, index):
-                    if result in self.plan.vectors:
-                        self.texts[result] = self.loaded(buffer, index)
-                    else:
-                        p.load(statement)
-                case Store(buffer, index, value):
-                    self.store(buffer, index, value)
+            self.statement(statement)
         p.forget(known)
+
+    def statement(self, statement: Statement) -> None:
+        """An assignment, a load or a store."""
+        p = self.printer
+        match statement:
+            case Assign(result) if result not in self.plan.vectors:
+                p.assign(statement)
+            case Assign(result, "index", (index,)):
+                assert isinstance(index, Index), "the value of an index"
+                self.texts[result] = self.indices(index)
+            case Assign(result, operation, operands):
+                scalars = [x for x in operands if not isinstance(x, Index)]
+                texts = self.taken(operation, [self.operand(x) for x in scalars], scalars)
+                self.texts[result] = p.operation(
+                    operation, result.dtype, scalars, texts, self.width
+                )
+            case Load(result, buffer, index):
+                if result in self.plan.vectors:
+                    self.texts[result] = self.loaded(buffer, index)
+                else:
+                    p.load(statement)
+            case Store(buffer, index, value):
+                self.put(buffer, index, self.operand(value))
+
+    def taken(self, operation: str, texts: list[str], x: Sequence[Operand]) -> list[str]:
+        """The operands of an operation as it takes them."""
+        return texts
 
     def operand(self, x: Any) -> str:
         """A vector, without its type."""
@@ -97,7 +109,15 @@ class VectorSteps:
             text = p.new(f"add nsw {vector} {text}, {term}")
         return text
 
+    def element(self, buffer: Buffer, index: Index) -> str:
+        """A vector of elements, which may be one in all places."""
+        if buffer in self.plan.private or self.plan.factor(index) != 0:
+            return self.loaded(buffer, index)
+        value = self.printer.element(buffer, index)
+        return self.repeated(value, scalar_type(buffer.dtype))
+
     def loaded(self, buffer: Buffer, index: Index) -> str:
+        """A vector of elements, which differ."""
         p, type_, width = self.printer, memory_type(buffer.dtype), self.width
         vector, align = wide(type_, width), buffer.dtype.itemsize
         factor = self.plan.factor(index)
@@ -107,14 +127,27 @@ class VectorSteps:
             if factor == -1:
                 value = self.reversed(value, vector)
         else:
-            base, at = p.buffers[buffer], self.indices(index)
-            pointers = p.new(
-                f"getelementptr inbounds {type_}, ptr {base}, {wide('i64', width)} {at}"
-            )
-            value = self.gathered(pointers, type_, align)
-        if buffer.dtype == BOOL:
-            value = p.new(f"icmp ne {vector} {value}, zeroinitializer")
-        return value
+            value = self.gathered(self.addresses(buffer, index), type_, align)
+        return self.truth(value, buffer)
+
+    def truth(self, value: str, buffer: Buffer) -> str:
+        """Elements as they are computed with, given as they are in memory."""
+        if buffer.dtype != BOOL:
+            return value
+        return self.printer.new(f"icmp ne {wide('i8', self.width)} {value}, zeroinitializer")
+
+    def in_memory(self, value: str, buffer: Buffer) -> str:
+        """Elements as they are in memory."""
+        if buffer.dtype != BOOL:
+            return value
+        types = wide("i1", self.width), wide("i8", self.width)
+        return self.printer.new(f"zext {types[0]} {value} to {types[1]}")
+
+    def addresses(self, buffer: Buffer, index: Index) -> str:
+        """The addresses of elements anywhere."""
+        base, at = self.printer.buffers[buffer], self.indices(index)
+        type_, vector = memory_type(buffer.dtype), wide("i64", self.width)
+        return self.printer.new(f"getelementptr inbounds {type_}, ptr {base}, {vector} {at}")
 
     def gathered(self, pointers: str, type_: str, align: int) -> str:
         """Elements at addresses, one by one."""
@@ -126,11 +159,10 @@ class VectorSteps:
             value = p.new(f"insertelement {vector} {value}, {type_} {element}, i64 {i}")
         return value
 
-    def store(self, buffer: Buffer, index: Index, value: Operand) -> None:
+    def put(self, buffer: Buffer, index: Index, value: str) -> None:
+        """Store elements side by side."""
         p, width = self.printer, self.width
-        text, vector = self.operand(value), wide(memory_type(buffer.dtype), width)
-        if buffer.dtype == BOOL:
-            text = p.new(f"zext {wide('i1', width)} {text} to {vector}")
+        text, vector = self.in_memory(value, buffer), wide(memory_type(buffer.dtype), width)
         if self.plan.factor(index) == -1:
             index, text = index.plus(1 - width), self.reversed(text, vector)
         address = p.address(buffer, index)

@@ -1,0 +1,65 @@
+"""How the loops of a program are written: with vectors, step by step, or as loops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import final
+
+from ..loops.program import Buffer, For, Index, Statement, blocks_of, walk
+from .masked_loops import holders_of, masked_loop
+from .vector_loops import VectorLoop, vector_loop
+
+# Loops of so many steps are written out, if they have no more statements then.
+_MOST_STEPS, _MOST_STATEMENTS = 16, 96
+# So many statements are added to a program at most.
+_BUDGET = 3000
+
+
+@final
+class LoopPlans:
+    """What becomes of each loop.
+
+    Args:
+        body: of the program.
+        local: its local buffers.
+    """
+
+    def __init__(self, body: tuple[Statement, ...], local: Iterable[Buffer]) -> None:
+        self._holders = holders_of(body, local)
+        self._known: dict[For, VectorLoop | None] = {}
+        self._budget = _BUDGET
+
+    def of(self, loop: For) -> VectorLoop | None:
+        """How a loop is written with vectors; `None` if it is not."""
+        if loop not in self._known:
+            plan = vector_loop(loop) or masked_loop(loop, self._holders, self.of)
+            self._known[loop] = plan
+        return self._known[loop]
+
+    def is_written_out(self, loop: For) -> bool:
+        """Whether the steps are written one by one, which is counted then."""
+        if isinstance(loop.extent, Index) or loop.extent > _MOST_STEPS:
+            return False
+        cost = loop.extent * self._weight(loop.body)
+        if cost > min(_MOST_STATEMENTS, self._budget):
+            return False
+        self._budget -= cost
+        return True
+
+    def _weight(self, body: Iterable[Statement]) -> int:
+        """How many statements a block has when its loops of few steps are written out."""
+        total = 0
+        for statement in body:
+            total += 1
+            if total > _MOST_STATEMENTS:
+                break
+            plan = self.of(statement) if type(statement) is For else None
+            if plan is not None:
+                count = sum([1 for _ in walk(plan.body)])
+                total += count * min(-(-plan.extent // plan.width), 3)
+                continue
+            steps = 1
+            if type(statement) is For and not isinstance(statement.extent, Index):
+                steps = statement.extent if statement.extent <= _MOST_STEPS else 1
+            total += sum([steps * self._weight(block) for block in blocks_of(statement)])
+        return total

@@ -1,0 +1,233 @@
+"""Loops and branches of several members together: what a mask hides, changes nothing.
+
+Members are steps of a loop that run in the places of a vector (`masked_loops`).  A `while` goes on
+as long as one of them does; of an `if` those branches run that some member takes.  Loads need no
+mask, for indices are inside of their buffers whatever the data are.  What hidden members compute is
+never stored; so that it cannot stop the machine, divisors and indices are frozen: LLVM has to take
+them for some number.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, final
+
+from ..loops.memory import touched_by
+from ..loops.program import (
+    BOOL,
+    Buffer,
+    Copy,
+    For,
+    If,
+    Index,
+    Operand,
+    Statement,
+    While,
+    walk,
+)
+from .llvm_scalars import memory_type, scalar_type, wide
+from .vector_loops import VectorLoop
+from .vector_steps import VectorSteps
+
+if TYPE_CHECKING:
+    from .llvm_statements import StatementPrinter
+
+# Operations that machines fail at, or whose results are addresses.
+_FROZEN = ("quotient", "remainder", "limit")
+# Names of types in those of intrinsics.
+_SUFFIXES = {"float": "f32", "double": "f64"}
+
+
+@final
+class MaskedSteps(VectorSteps):
+    """Writes the body of a loop for several members together."""
+
+    def __init__(self, printer: StatementPrinter, plan: VectorLoop) -> None:
+        super().__init__(printer, plan)
+        # The members that run; `None` if all do.
+        self.mask: str | None = None
+        # The variables that hold the copies of all members, those of an element side by side.
+        self.copies: dict[Buffer, str] = {}
+
+    def write(self, width: int) -> None:
+        """The members from the counter on."""
+        self.width, self.texts, self.mask = width, ChainMap(), None
+        statements = list(walk(self.plan.body))
+        touched = dict.fromkeys([x for statement in statements for x in touched_by(statement)])
+        private = [x for x in touched if x in self.plan.private]
+        self.copies = {x: self.printer.variable(self._room(x)) for x in private}
+        if any([type(x) in (While, If) for x in statements]):
+            # Members may read what they have not written, as long as they are hidden.
+            for buffer in private:
+                zero = f"{self._room(buffer)} zeroinitializer"
+                self.printer.line(f"store {zero}, ptr {self.copies[buffer]}")
+        with self._block():
+            self.statements(self.plan.body)
+
+    def statements(self, body: Iterable[Statement]) -> None:
+        for statement in body:
+            match statement:
+                case Copy(target, source, size):
+                    for i in range(size):
+                        value = self.element(source, statement.source_start.plus(i))
+                        self.put(target, statement.target_start.plus(i), value)
+                case For():
+                    self._for(statement)
+                case While():
+                    self._while(statement)
+                case If():
+                    self._if(statement)
+                case _:
+                    self.statement(statement)
+
+    @contextmanager
+    def _block(self) -> Iterator[None]:
+        """What is known in it, is not after it."""
+        texts, indices = self.texts, len(self.printer.open_indices)
+        self.texts = ChainMap({}, *texts.maps)
+        yield
+        self.texts = texts
+        self.printer.forget(indices)
+
+    # Memory
+
+    def _type(self, buffer: Buffer) -> str:
+        """The type of the copies of an element."""
+        is_mask = buffer.dtype == BOOL and buffer.size == 1
+        return wide("i1" if is_mask else memory_type(buffer.dtype), self.width)
+
+    def _room(self, buffer: Buffer) -> str:
+        """The type of the variable that holds the copies; elements lie without gaps."""
+        if buffer.size <= 1:
+            return self._type(buffer)
+        return f"[{buffer.size * self.width} x {memory_type(buffer.dtype)}]"
+
+    def _places(self, buffer: Buffer, index: Index) -> str:
+        """The address of an element's copies, or the addresses of different elements'."""
+        p, base, element = self.printer, self.copies[buffer], memory_type(buffer.dtype)
+        if self.plan.factor(index) == 0:
+            at = p.index(index.times(self.width))
+            return base if at == "0" else p.new(f"getelementptr {element}, ptr {base}, i64 {at}")
+        vector = wide("i64", self.width)
+        at = p.new(f"mul nsw {vector} {self.indices(index)}, splat (i64 {self.width})")
+        own = ", ".join([f"i64 {i}" for i in range(self.width)])
+        at = p.new(f"add nsw {vector} {at}, <{own}>")
+        return p.new(f"getelementptr {element}, ptr {base}, {vector} {at}")
+
+    def loaded(self, buffer: Buffer, index: Index) -> str:
+        if buffer not in self.copies:
+            return super().loaded(buffer, index)
+        p, type_, places = self.printer, self._type(buffer), self._places(buffer, index)
+        if self.plan.factor(index) == 0:
+            value = p.new(f"load {type_}, ptr {places}, align {buffer.dtype.itemsize}")
+        else:
+            value = self.gathered(places, memory_type(buffer.dtype), buffer.dtype.itemsize)
+        return self.truth(value, buffer) if not type_.endswith("i1>") else value
+
+    def put(self, buffer: Buffer, index: Index, value: str) -> None:
+        factor = self.plan.factor(index)
+        is_private = buffer in self.copies
+        if not is_private and factor in (1, -1) and self.mask is None:
+            super().put(buffer, index, value)
+            return
+        p, type_ = self.printer, self._type(buffer) if is_private else ""
+        if is_private and factor == 0:
+            if type_ != wide("i1", self.width):
+                value = self.in_memory(value, buffer)
+            place = self._places(buffer, index)
+            if self.mask is not None:
+                old = p.new(f"load {type_}, ptr {place}, align {buffer.dtype.itemsize}")
+                value = p.new(
+                    f"select {wide('i1', self.width)} {self.mask}, {type_} {value}, {type_} {old}"
+                )
+            p.line(f"store {type_} {value}, ptr {place}, align {buffer.dtype.itemsize}")
+            return
+        if is_private:
+            places = self._places(buffer, index)
+        else:
+            places = self.addresses(buffer, index)
+        self._scatter(buffer, places, self.in_memory(value, buffer))
+
+    def _scatter(self, buffer: Buffer, places: str, value: str) -> None:
+        """Store elements one by one, those of the members that run."""
+        element, width = memory_type(buffer.dtype), self.width
+        vector, pointers, masks = (wide(x, width) for x in (element, "ptr", "i1"))
+        suffix = f"v{width}{_SUFFIXES.get(element, element)}.v{width}p0"
+        mask = "splat (i1 true)" if self.mask is None else self.mask
+        self.printer.line(
+            f"call void @llvm.masked.scatter.{suffix}({vector} {value}, {pointers} {places}, "
+            f"i32 {buffer.dtype.itemsize}, {masks} {mask})"
+        )
+
+    def taken(self, operation: str, texts: list[str], x: Sequence[Operand]) -> list[str]:
+        if operation not in _FROZEN:
+            return texts
+        vector = wide(scalar_type(x[0].dtype), self.width)
+        return [
+            self.printer.new(f"freeze {vector} {text}") if text.startswith("%") else text
+            for text in texts
+        ]
+
+    # Loops and branches
+
+    def _for(self, loop: For) -> None:
+        p, extent = self.printer, loop.extent
+
+        def step() -> None:
+            with self._block():
+                self.statements(loop.body)
+
+        if not isinstance(extent, Index) and p.plans.is_written_out(loop):
+            for number in range(extent):
+                p.numbers[loop.counter] = number
+                step()
+                del p.numbers[loop.counter]
+            return
+        end = p.index(extent) if isinstance(extent, Index) else str(extent)
+        p.loop(loop.counter, end, 1, step, isinstance(extent, Index))
+
+    def _any(self, mask: str) -> str:
+        """Whether a member runs."""
+        name = f"@llvm.vector.reduce.or.v{self.width}i1"
+        return self.printer.new(f"call i1 {name}({wide('i1', self.width)} {mask})")
+
+    def _masked(self, condition: str) -> str:
+        """The members that run and for whom a condition holds."""
+        if self.mask is None:
+            return condition
+        return self.printer.new(f"and {wide('i1', self.width)} {self.mask}, {condition}")
+
+    def _while(self, loop: While) -> None:
+        p, masks, outer = self.printer, wide("i1", self.width), self.mask
+        label, running = f"while{p.label()}", p.variable(masks)
+        p.line(f"store {masks} {outer or 'splat (i1 true)'}, ptr {running}")
+        p.jump(label)
+        with self._block():
+            self.mask = p.new(f"load {masks}, ptr {running}")
+            self.statements(loop.condition)
+            self.mask = self._masked(self.operand(loop.goes_on))
+            p.line(f"store {masks} {self.mask}, ptr {running}")
+            p.fork(self._any(self.mask), f"{label}.body", f"{label}.end")
+            self.statements(loop.body)
+        p.line(f"br label %{label}")
+        p.lines.append(f"{label}.end:")
+        self.mask = outer
+
+    def _if(self, statement: If) -> None:
+        p, outer, condition = self.printer, self.mask, statement.condition
+        label, masks = f"if{p.label()}", wide("i1", self.width)
+        chosen = self.operand(condition)
+        for name, block in (("then", statement.then), ("else", statement.otherwise)):
+            if not block:
+                continue
+            if name == "else":
+                chosen = p.new(f"xor {masks} {chosen}, splat (i1 true)")
+            mask = self._masked(chosen)
+            p.fork(self._any(mask), f"{label}.{name}", f"{label}.{name}.end")
+            self.mask = mask
+            with self._block():
+                self.statements(block)
+            self.mask = outer
+            p.jump(f"{label}.{name}.end")

@@ -22,7 +22,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from operator import methodcaller
 from threading import RLock
-from typing import Any, final
+from typing import Any, Final, final
 from weakref import ref
 
 from .client import extension, on_forget_clients
@@ -34,10 +34,20 @@ _PATIENCE_SECONDS = 1e-2
 _PATIENCE_WITH_LOOPS_SECONDS = 1e-3
 # A wait in jaxlib that takes less did not have to wait.
 _AT_ONCE_SECONDS = 2e-5
-# Operations of a compiled program at which a device may wait for others; of foreign functions
-# nobody knows.
-_MEETINGS = re.compile(
-    r" (all-|async-|collective-|custom-call|infeed|outfeed|ragged-|recv|reduce-sc|send)[a-z-]*\("
+# Operations of a compiled program by their names in its text, and those among them at which no
+# device waits for others.  Of foreign functions nobody knows, and loops may never end.
+_OPERATION: Final = re.compile(r" ([a-z][a-z0-9-]*)\(")
+_ALONE: Final = frozenset(
+    """
+    abs add and atan2 bitcast bitcast-convert broadcast call cbrt ceil clamp compare complex
+    concatenate conditional constant convert convolution copy cosine count-leading-zeros divide dot
+    dynamic-slice dynamic-update-slice erf exponential exponential-minus-one fft floor fusion gather
+    get-tuple-element imag iota is-finite log log-plus-one logistic map maximum minimum multiply
+    negate not or pad parameter partition-id popcnt power real reduce reduce-precision reduce-window
+    remainder replica-id reshape reverse rng-bit-generator round-nearest-afz round-nearest-even
+    rsqrt scatter select select-and-scatter shift-left shift-right-arithmetic shift-right-logical
+    sign sine slice sort sqrt subtract tan tanh topk transpose tuple xor
+    """.split()
 )
 _consume_token = methodcaller("consume_token")
 
@@ -135,7 +145,7 @@ class TurnTaker:
     def __init__(self, loaded: Any, handlers: Sequence[Any], has_loops: bool) -> None:
         self._launch = partial(loaded.execute_sharded, with_tokens=True)
         self._launch_at_once = loaded.execute_sharded
-        self._always_in_turn = has_loops or _MEETINGS.search(loaded.get_hlo_text()) is not None
+        self._always_in_turn = not _ALONE.issuperset(_OPERATION.findall(loaded.get_hlo_text()))
         self._needs_turn = True
         self._handlers = handlers
         self._pace = _Pace(_PATIENCE_WITH_LOOPS_SECONDS if has_loops else _PATIENCE_SECONDS)

@@ -146,7 +146,7 @@ class StagingTrace(Trace):
             operands: variables or literals of this program for its operands.
             source: the line to which equations of no line belong.
         """
-        if len(jaxpr.eqns) <= _FRAGMENT_LENGTH:
+        if jaxpr.template is not None or len(jaxpr.eqns) <= _FRAGMENT_LENGTH:
             return self._copy_fragment(jaxpr, operands, source)
         env: dict[Atom, Atom] = dict(zip(jaxpr.invars, operands, strict=True))
         if jaxpr.constvars:

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import NoneType
-from typing import Any, NamedTuple, final
+from typing import Any, final
 
 import numpy as np
 
 from ..config import current as current_config
 from ..dtypes.operands import times_narrowed
+from ..util.compiled import twin_in
 from ..util.contexts import replaced_attribute
 from ..util.memo import MemoTable, missing
 from ..util.parameter_keys import key_of
@@ -23,7 +24,8 @@ from .abstract_value import AbstractValue
 from .atoms import Atom, Var
 from .aval import ShapedArray
 from .jaxpr import Equation, Jaxpr, make_template
-from .staging import StagingTrace, StagingTracer
+from .sources import equation_source
+from .staging import StagingTrace, StagingTracer, compiled
 from .trace import Tracer, _current, current_name_stack
 from .values import aval_of
 
@@ -54,48 +56,41 @@ class RecordedCall:
         """See `util.memo`."""
         return self.jaxpr.remembered_weight
 
-    def write(self, trace: StagingTrace, operands: Sequence[Any]) -> Any:
+    def write(self, trace: StagingTrace, operands: Sequence[Atom]) -> Any:
         """Write it again; what the call gives."""
         if not self.is_plain:
             self.jaxpr = _without_lines(self.jaxpr)
             self.is_plain = True
-        results = trace.splice(self.jaxpr, operands)
+        atoms = trace.copy(self.jaxpr, operands, equation_source(3))
+        results = [StagingTracer(trace, a) for a in atoms]
         return results[0] if self.collect is None else self.collect(results)
 
 
 Calls = MemoTable[RecordedCall | None]
 
 
-class _Call(NamedTuple):
-    """A call while a program is written: its key, its operands, and what it wrote before."""
-
-    trace: StagingTrace
-    key: tuple[Any, ...]
-    operands: list[StagingTracer]
-    known: Any
-
-
 def call_or_recorded(
     calls: Calls, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Any:
     """The result of a call of `function`, which looks at no number."""
-    call = read_call(calls, args, kwargs)
-    if call is None or call.known is None:
+    call = read_call(args, kwargs)
+    if call is None:
         return function(*args, **kwargs)
-    if call.known is not missing:
-        return call.known.write(call.trace, call.operands)
-    if _current.is_recording:
+    trace, key, operands = call
+    known = calls[key]
+    if known is None or (known is missing and _current.is_recording):
         return function(*args, **kwargs)
-    equations, names = call.trace.equations, current_name_stack()
+    if known is not missing:
+        return known.write(trace, operands)
+    equations, names = trace.equations, current_name_stack()
     start, warned = len(equations), times_narrowed()
     with recording():
         result = function(*args, **kwargs)
-    atoms = [x.atom for x in call.operands]
     # An operand that is a number, or is given twice, is told from others only by the function.
-    is_general = len(set(atoms)) == len(atoms) and all([type(a) is Var for a in atoms])
+    is_general = len(set(operands)) == len(operands) and all([type(a) is Var for a in operands])
     # Who is warned of a dtype is warned at each line that asks for it.
     if is_general and times_narrowed() == warned:
-        calls.add(call.key, _recorded(call.trace, equations[start:], names, atoms, result))
+        calls.add(key, _recorded(trace, equations[start:], names, operands, result))
     return result
 
 
@@ -104,12 +99,15 @@ def recording() -> replaced_attribute[bool]:
     return replaced_attribute(_current, "is_recording", True)
 
 
-def read_call(calls: Calls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Call | None:
-    """A call that may be known; `None` if it cannot be."""
+@twin_in(compiled)
+def read_call(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[StagingTrace, tuple[Any, ...], list[Atom]] | None:
+    """The trace, the key and the operands of a call that may be known; `None` if it cannot be."""
     trace, config = _current.trace, current_config()
     if type(trace) is not StagingTrace or trace.ask is not None or config.debugs_execution:
         return None
-    operands: list[StagingTracer] = []
+    operands: list[Atom] = []
     signature = []
     for x in (*args, *kwargs.values()):
         signature.append(_read(trace, x, operands))
@@ -121,11 +119,11 @@ def read_call(calls: Calls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _C
     key = tuple(signature), tuple(kwargs), config.trace_key, key_of(axes) if axes else axes
     if key[-1] is None:
         return None
-    return _Call(trace, key, operands, calls[key])
+    return trace, key, operands
 
 
 def _read(
-    trace: StagingTrace, x: Any, operands: list[StagingTracer], depth: int = 0
+    trace: StagingTrace, x: Any, operands: list[Atom], depth: int = 0
 ) -> tuple[Any, ...] | AbstractValue | None:
     """What equations depend on of an argument; operands are collected.
 
@@ -136,7 +134,7 @@ def _read(
     if kind is StagingTracer:
         if x._trace is not trace:
             return None
-        operands.append(x)
+        operands.append(x.atom)
         return x.aval
     if kind is list or kind is tuple:
         if depth == _MOST_NESTED:

@@ -5,6 +5,10 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
+#include <unordered_map>
+#include <vector>
+
 #include "calls_context.h"
 #include "keys.h"
 
@@ -62,6 +66,19 @@ nb::object read(PyObject* trace, PyObject* x, References& operands, int depth = 
   return tuple_of(&one, 1);
 }
 
+// Which operands are the same, by the place of the first; empty where all differ.
+nb::object repeats(const References& operands) {
+  std::vector<PyObject*> sorted(operands.data(), operands.data() + operands.size());
+  std::sort(sorted.begin(), sorted.end());
+  if (std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end()) return nb::tuple();
+  std::unordered_map<PyObject*, std::size_t> places;
+  References firsts;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    firsts.push(checked(PyLong_FromSize_t(places.emplace(operands[i], i).first->second)));
+  }
+  return tuple_of(firsts.data(), firsts.size());
+}
+
 // The trace, the key and the operands of a call that may be known, `None` if it cannot be.
 nb::object read_call(PyObject* args, PyObject* kwargs) {
   const nb::object trace = nb::borrow(context.trace());
@@ -79,7 +96,6 @@ nb::object read_call(PyObject* args, PyObject* kwargs) {
     signature.push(std::move(part));
     names.push(name);
   }
-  if (operands.empty()) return nb::none();
   const nb::object config = context.config();
   if (core.debugs_execution(config) != Py_False) return nb::none();
   nb::object axes = nb::borrow(context.axis_env());
@@ -90,6 +106,7 @@ nb::object read_call(PyObject* args, PyObject* kwargs) {
   parts.push(tuple_of(names.data(), names.size()));
   parts.push(core.trace_key(config));
   parts.push(std::move(axes));
+  parts.push(repeats(operands));
   References call;
   call.push(trace);
   call.push(tuple_of(parts.data(), parts.size()));

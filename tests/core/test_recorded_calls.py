@@ -102,13 +102,20 @@ def test_settings_and_lists_count() -> None:
     assert f.runs == 4
 
 
-def test_a_program_of_the_same_operand_twice_is_not_kept() -> None:
+def test_the_same_operand_twice_is_told_from_two() -> None:
     f = Counted(lambda x, y: lax.sub(x, y))
-    _program(lambda x: f(x, x), X)
-    _program(lambda x, y: f(x, y), X, Y)
+    for _ in range(2):
+        assert "sub a a" in _program(lambda x: f(x, x), X)
+        assert "sub a b" in _program(lambda x, y: f(x, y), X, Y)
+        assert "sub b a" in _program(lambda x, y: f(y, x), X, Y)
     assert f.runs == 2
-    assert "sub a a" in _program(lambda x: f(x, x), X)
-    assert f.runs == 2
+
+
+def test_calls_without_operands_are_kept() -> None:
+    f = Counted(lambda n: lax.iota(np.int32, n))
+    for _ in range(2):
+        assert "shape=(3,)" in _program(lambda x: lax.add(x, f(3)), X.astype(np.int32))
+    assert f.runs == 1
 
 
 def test_operands_of_other_programs_and_arrays_run_the_function() -> None:

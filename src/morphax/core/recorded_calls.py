@@ -86,8 +86,8 @@ def call_or_recorded(
     start, warned = len(equations), times_narrowed()
     with recording():
         result = function(*args, **kwargs)
-    # An operand that is a number, or is given twice, is told from others only by the function.
-    is_general = len(set(operands)) == len(operands) and all([type(a) is Var for a in operands])
+    # Equations do not tell an operand that is a number from other numbers.
+    is_general = all([type(a) is Var for a in operands])
     # Who is warned of a dtype is warned at each line that asks for it.
     if is_general and times_narrowed() == warned:
         calls.add(key, _recorded(trace, equations[start:], names, operands, result))
@@ -113,13 +113,18 @@ def read_call(
         signature.append(_read(trace, x, operands))
         if signature[-1] is None:
             return None
-    if not operands:
+    axes = _current.axis_env and key_of(_current.axis_env)
+    if axes is None:
         return None
-    axes = _current.axis_env
-    key = tuple(signature), tuple(kwargs), config.trace_key, key_of(axes) if axes else axes
-    if key[-1] is None:
-        return None
+    key = tuple(signature), tuple(kwargs), config.trace_key, axes, _repeats(operands)
     return trace, key, operands
+
+
+def _repeats(operands: Sequence[Atom]) -> tuple[int, ...]:
+    """Which operands are the same, by the place of the first; empty where all differ."""
+    places: dict[Atom, int] = {}
+    firsts = tuple([places.setdefault(a, i) for i, a in enumerate(operands)])
+    return firsts if len(places) < len(operands) else ()
 
 
 def _read(

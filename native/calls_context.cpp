@@ -57,14 +57,10 @@ PyObject* Context::of_thread(PyObject* name, PyObject* default_value) {
   return value == nullptr ? default_value : value;
 }
 
-bool Context::computes_at_once() {
-  return Py_IS_TYPE(of_thread(trace_name_, root_trace_), eager_trace_);
-}
+bool Context::computes_at_once() { return Py_IS_TYPE(trace(), eager_trace_); }
 
 PyObject* Context::plain_trace_key() {
-  if (!computes_at_once() || PyObject_Size(of_thread(axis_env_name_, no_axes_)) != 0) {
-    return nullptr;
-  }
+  if (!computes_at_once() || PyObject_Size(axis_env()) != 0) return nullptr;
   const nb::object settings = config();
   // The key is kept by the table of all keys.
   return watches_calls_(settings) == Py_False ? trace_key_(settings) : nullptr;

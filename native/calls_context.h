@@ -20,6 +20,10 @@ class Context {
   // The settings in force.
   nb::object config();
 
+  // The current trace, and the named axes.  Borrowed.
+  PyObject* trace() { return of_thread(trace_name_, root_trace_); }
+  PyObject* axis_env() { return of_thread(axis_env_name_, no_axes_); }
+
  private:
   bool computes_at_once();
   PyObject* of_thread(PyObject* name, PyObject* default_value);

@@ -21,6 +21,7 @@
 #include "replay.h"
 #include "small_programs.h"
 #include "sparse_products.h"
+#include "staging.h"
 #include "tree.h"
 
 NB_MODULE(_native, module) {
@@ -28,7 +29,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 24;
+  module.attr("interface") = 27;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -70,4 +71,6 @@ NB_MODULE(_native, module) {
   morphax::replay::bind(replay);
   nanobind::module_ small = module.def_submodule("small_programs", "Programs on few numbers.");
   morphax::small_programs::bind(small);
+  nanobind::module_ staging = module.def_submodule("staging", "Equations that are written again.");
+  morphax::staging::bind(staging);
 }

@@ -65,6 +65,7 @@ from .primitive import (
     infer,
     known_primitives,
 )
+from .recorded_calls import Calls, call_or_recorded, recording
 from .ref_effects import (
     AccumEffect,
     InternalRefs,

@@ -116,6 +116,9 @@ class Equation:
         )
 
 
+TemplateRow = tuple[Equation, tuple[int, ...], tuple[Any, ...]]
+
+
 class Template(NamedTuple):
     """A program with its variables numbered: operands, constants, literals, then results.
 
@@ -125,7 +128,7 @@ class Template(NamedTuple):
         literals: the literals that occur in it.
     """
 
-    rows: tuple[tuple[Equation, tuple[int, ...], tuple[Any, ...]], ...]
+    rows: tuple[TemplateRow, ...]
     outs: tuple[int, ...]
     literals: tuple[Literal, ...]
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, final
 import numpy as np
 
 from ..config import current as current_config
+from ..util.compiled import part, twin_in
 from ..util.frames import UserFrame
 from .abstract_value import AbstractValue, Operand, Param
 from .atoms import Atom, Literal, Var
@@ -22,7 +23,7 @@ from .check import check_jaxpr
 from .closing import close, close_open
 from .debug_info import DebugInfo, unknown_function
 from .high_tracer import HighTracer, note_states
-from .jaxpr import Equation, Jaxpr, joined_effects, make_template
+from .jaxpr import Equation, Jaxpr, TemplateRow, joined_effects, make_template
 from .operand_effects import types_in
 from .primitive import Primitive, infer, operands_differ
 from .references import AbstractRef, check_is_reference
@@ -34,6 +35,7 @@ from .varying import varying_alike
 if TYPE_CHECKING:
     from .call_with_rules import CallWithRules
 
+compiled = part("staging")
 # Programs of up to this many equations are taken for fragments, which are copied again and again.
 _FRAGMENT_LENGTH = 16
 # Types of values that become literals, those of NumPy's scalars apart; others may be added.
@@ -146,7 +148,7 @@ class StagingTrace(Trace):
             operands: variables or literals of this program for its operands.
             source: the line to which equations of no line belong.
         """
-        if len(jaxpr.eqns) <= _FRAGMENT_LENGTH:
+        if jaxpr.template is not None or len(jaxpr.eqns) <= _FRAGMENT_LENGTH:
             return self._copy_fragment(jaxpr, operands, source)
         env: dict[Atom, Atom] = dict(zip(jaxpr.invars, operands, strict=True))
         if jaxpr.constvars:
@@ -161,22 +163,7 @@ class StagingTrace(Trace):
         """Copy a program that is copied often."""
         template = jaxpr.template or make_template(jaxpr)
         atoms = [*operands, *map(self.atom, jaxpr.consts), *template.literals]
-        append, names = self.equations.append, _current.name_stack
-        for eqn, places, avals in template.rows:
-            outvars = tuple([Var(aval) for aval in avals])
-            invars = tuple([atoms[i] for i in places])
-            atoms += outvars
-            append(
-                Equation(
-                    eqn.primitive,
-                    invars,
-                    outvars,
-                    eqn.params,
-                    eqn.effects,
-                    eqn.source or source,
-                    names,
-                )
-            )
+        write_rows(template.rows, atoms, self.equations, source, _current.name_stack)
         return [atoms[i] for i in template.outs]
 
     def copy_equation(
@@ -268,6 +255,33 @@ class StagingTrace(Trace):
                 behind.update(a for a in eqn.invars if type(a) is Var)
         name = self.debug_info.argument_name
         return [name(i) for i, v in enumerate(self.invars) if v in behind]
+
+
+@twin_in(compiled)
+def write_rows(
+    rows: Sequence[TemplateRow],
+    atoms: list[Atom],
+    equations: list[Equation],
+    source: UserFrame | None,
+    names: tuple[str, ...],
+) -> None:
+    """Append the equations of a template to those of a program.
+
+    Args:
+        rows: the template's.
+        atoms: what the rows number: operands, constants and literals; results are added.
+        equations: of the program.
+        source: the line to which equations of no line belong.
+        names: the scopes that equations carry.
+    """
+    for eqn, places, avals in rows:
+        outvars = tuple([Var(aval) for aval in avals])
+        invars = tuple([atoms[i] for i in places])
+        atoms += outvars
+        line = eqn.source or source
+        equations.append(
+            Equation(eqn.primitive, invars, outvars, eqn.params, eqn.effects, line, names)
+        )
 
 
 def stage(

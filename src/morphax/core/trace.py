@@ -104,6 +104,8 @@ class _Current(threading.local):
     axis_env: AxisEnv = ()
     # How often Python code read the number behind a tracer; what it did then may depend on it.
     concretised: int = 0
+    # Whether what is being written is kept already, as a part of something; see `recorded_calls`.
+    is_recording: bool = False
 
 
 _current = _Current()

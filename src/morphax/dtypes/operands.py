@@ -25,6 +25,7 @@ _PYTHON_ENTRIES: Final[dict[bool, dict[type, Entry]]] = {
     for x64 in (False, True)
 }
 _warnings_given: dict[Any, Any] = {}
+_times_narrowed = 0
 
 
 def requested(x: Any, where: str) -> Any:
@@ -59,7 +60,14 @@ def requested(x: Any, where: str) -> Any:
     return NARROW[wide]
 
 
+def times_narrowed() -> int:
+    """How often a dtype was narrowed with a warning."""
+    return _times_narrowed
+
+
 def _warn_narrowed(wide: Any, where: str) -> None:
+    global _times_narrowed
+    _times_narrowed += 1
     text = (
         f"{where}: {wide} becomes {NARROW[wide]} because 64-bit types are off. "
         'Turn them on with jax.config.update("jax_enable_x64", True), or set JAX_ENABLE_X64=1.'

@@ -21,14 +21,19 @@ from ...array.colocation import placement_of
 from ...config import Config, state
 from ...config import current as current_config
 from ...core import (
+    Equation,
     Primitive,
     ShapedArray,
+    StagingTrace,
+    StagingTracer,
     Tracer,
+    Var,
     aval_of,
     check_live,
     install_root_trace,
     set_current_trace,
 )
+from ...core.staging import compiled as compiled_staging
 from ...core.trace import Trace
 from ...core.trace import _current as this_thread
 from ...core.values import computed, host_value
@@ -237,6 +242,8 @@ def _refuse_tracer(x: Any) -> None:
 
 install_root_trace(EvalTrace(None))
 
+if compiled_staging is not None:
+    compiled_staging.install(StagingTrace, StagingTracer, Equation, Var, state, this_thread)
 if compiled is not None:
     compiled.install(
         Array,

@@ -21,11 +21,14 @@ from ... import dtypes
 from ...array import Array
 from ...config import current as current_config
 from ...core import (
+    Calls,
     HasAval,
     ShapedArray,
     aval_of,
+    call_or_recorded,
     current_trace,
     hide_frames,
+    recording,
     root_trace,
     stage_closed,
 )
@@ -73,6 +76,7 @@ def replayed(
 
     def decorate(function: F) -> F:
         programs: Programs = MemoTable(max_entries=1024)
+        calls: Calls = MemoTable(max_entries=1024)
         code = unwrap(function).__code__
         names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
         roles = dict.fromkeys(code.co_varnames[:operands], _OPERAND)
@@ -98,7 +102,7 @@ def replayed(
                         return program(inputs)
                 elif result is not None:
                     return result
-                return function(*args, **kwargs)
+                return call_or_recorded(calls, function, args, kwargs)
             except Exception as error:
                 hide_frames(error)
                 raise
@@ -225,7 +229,8 @@ def _program(
         return result
 
     try:
-        jaxpr = stage_closed(on_operands, avals)
+        with recording():
+            jaxpr = stage_closed(on_operands, avals)
     except ConcretizationTypeError:
         # It looks at a number after all, of those in a list say, and does so itself.
         return None

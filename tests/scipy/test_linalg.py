@@ -169,6 +169,7 @@ def test_a_matrix_without_a_root_gives_nan(x: Any) -> None:
 
 def test_the_root_of_zeros() -> None:
     assert not linalg.sqrtm(np.zeros((2, 2))).any()
+    assert linalg.sqrtm(np.eye(2, dtype=np.float16)).dtype == np.complex64
 
 
 def test_functions_of_defective_matrices_are_not_guessed() -> None:

@@ -70,7 +70,8 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
         return x
     found, squarings, is_known = _scaled(x, max_squarings)
     found = _squared(found, squarings, max_squarings)
-    found = jnp.where(is_known, found, np.nan)
+    # A factor, so that derivatives are NaN as well.
+    found = found * jnp.where(is_known, dtypes.finfo(x.aval.dtype).dtype.type(1), np.nan)
     return jnp.triu(found) if upper_triangular else found
 
 

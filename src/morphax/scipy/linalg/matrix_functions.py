@@ -55,6 +55,8 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:
             )
         )
     x = square_matrices("scipy.linalg.sqrtm", A)
+    # There are factorisations of 32 bits and more only.
+    x = x.astype(jnp.promote_types(x.aval.dtype, np.float32))
     return _compiled_square_root(x) if x.aval.size else x.astype(jnp.result_type(x, jnp.complex64))
 
 

@@ -152,7 +152,7 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
         >>> jax.scipy.linalg.expm_frechet(jnp.zeros((1, 1)), jnp.ones((1, 1)), compute_expm=False)
         Array([[1.]], dtype=float32)
     """
-    a, e = inexact_arrays("scipy.linalg.expm_frechet", A, E)
+    a, e = inexact_arrays("scipy.linalg.expm_frechet", *map(jnp.asarray, (A, E)))
     if a.aval.shape != e.aval.shape:
         raise ShapeError(
             message(

@@ -119,7 +119,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
         Array([[1.+0.j, 3.+0.j],
                [0.+0.j, 4.+0.j]], dtype=complex64)
     """
-    x = square_matrices("scipy.linalg.funm", A)
+    x = square_matrices("scipy.linalg.funm", jnp.asarray(A))
     if x.aval.ndim != 2:
         raise _unfit("argument A", x.aval, "one square matrix", "Use jax.vmap for stacks.")
     t, q = complex_schur(x)

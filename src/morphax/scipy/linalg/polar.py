@@ -73,7 +73,7 @@ def polar(
                     fix="Choose one of them.",
                 )
             )
-    x = matrices("scipy.linalg.polar", a)
+    x = matrices("scipy.linalg.polar", jnp.asarray(a))
     on_right = side == "right"
     rows, columns = x.aval.shape[-2:]
     if method == "svd":

@@ -45,7 +45,9 @@ def svd(
         Array([5., 0.], dtype=float32)
     """
     return lax.linalg.svd(
-        matrices("scipy.linalg.svd", a), full_matrices=full_matrices, compute_uv=compute_uv
+        matrices("scipy.linalg.svd", jnp.asarray(a)),
+        full_matrices=full_matrices,
+        compute_uv=compute_uv,
     )
 
 
@@ -95,7 +97,7 @@ def eigh(
                     fix="Leave the argument out.",
                 )
             )
-    v, w = lax.linalg.eigh(square_matrices("scipy.linalg.eigh", a), lower=lower)
+    v, w = lax.linalg.eigh(square_matrices("scipy.linalg.eigh", jnp.asarray(a)), lower=lower)
     return w if eigvals_only else (w, v)
 
 

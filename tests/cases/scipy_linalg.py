@@ -52,6 +52,22 @@ def _projected(module: Any, mode: str, a: Any, c: Any) -> Any:
     return module.qr_multiply(a + 3 * np.eye(4, 3, dtype=a.dtype), c, mode)
 
 
+def _regular(x: Any) -> Any:
+    """`x` of full rank, with singular values far from 0."""
+    return x / 4 + 2 * np.eye(*x.shape[-2:], dtype=x.dtype)
+
+
+def _polar(shape: tuple[int, ...], side: str) -> OpCase:
+    return OpCase(
+        f"polar/{side}/{shape}",
+        lambda x: linalg.polar(_regular(x), side, method="svd"),
+        lambda x: scipy.linalg.polar(_regular(x), side),
+        (Operand(shape),),
+        dtypes=WIDE,
+        tolerance=10,
+    )
+
+
 CASES = (
     OpCase(
         "sqrtm",
@@ -71,6 +87,7 @@ CASES = (
         dtypes=("float64", "float32"),
         tolerance=10,
     ),
+    *[_polar(shape, side) for shape in ((3, 2), (2, 3)) for side in ("left", "right")],
     *[
         OpCase(
             f"qr_multiply/{mode}",

@@ -13,6 +13,7 @@ import scipy.ndimage
 
 import morphax as jax
 from morphax import enable_x64
+from morphax import numpy as jnp
 from morphax.errors import ShapeError
 from morphax.scipy.cluster.vq import vq
 from morphax.scipy.interpolate import RegularGridInterpolator
@@ -128,6 +129,10 @@ def test_derivatives_on_grids() -> None:
     # On a point of the grid it is that towards the next one.
     f = RegularGridInterpolator((np.arange(5),), SQUARES)
     assert jax.grad(lambda x: f(x[None])[0])(np.array([2.0])) == 5
+    # Places that are none, or too far out, leave the derivatives of the others alone.
+    places = np.array([[1.5], [np.nan], [np.inf], [-np.inf], [9.0]])
+    total = jax.grad(lambda v: jnp.nansum(RegularGridInterpolator((np.arange(5),), v)(places)))
+    np.testing.assert_array_equal(total(SQUARES), [0, 0.5, 0.5, 0, 0])
 
 
 def test_grids_that_are_refused() -> None:

@@ -147,6 +147,22 @@ def test_refused(call: Callable[[], Any], error: Any) -> None:
         call()
 
 
+def test_lists_are_taken_as_in_scipy() -> None:
+    rows = [[4.0, 1.0], [1.0, 3.0]]
+    for name in ("svd", "eigh", "polar", "lu_factor", "cho_factor", "qr"):
+        for found, e in zip(
+            getattr(linalg, name)(rows), getattr(linalg, name)(jnp.array(rows)), strict=True
+        ):
+            np.testing.assert_array_equal(found, e)
+    right = [9.0, 5.0]
+    for found in (
+        linalg.cho_solve(([[2.0, 0.5], [0.0, 2.75**0.5]], False), right),
+        linalg.lu_solve(([[4.0, 1.0], [0.25, 2.75]], np.array([0, 1], np.int32)), right),
+    ):
+        np.testing.assert_allclose(found, [2, 1], 1e-5)
+    np.testing.assert_array_equal(linalg.expm_frechet([[0.0]], [[1.0]]), [[[1]], [[1]]])
+
+
 NAMED: list[tuple[str, tuple[Any, ...]]] = [
     *[(name, (T,)) for name in ("inv", "det", "expm", "eigh", "schur", "cholesky", "sqrtm")],
     *[(name, (T, V)) for name in ("solve", "solve_triangular")],
@@ -169,6 +185,7 @@ def test_a_matrix_without_a_root_gives_nan(x: Any) -> None:
 
 def test_the_root_of_zeros() -> None:
     assert not linalg.sqrtm(np.zeros((2, 2))).any()
+    assert linalg.sqrtm(np.eye(2, dtype=np.float16)).dtype == np.complex64
 
 
 def test_functions_of_defective_matrices_are_not_guessed() -> None:

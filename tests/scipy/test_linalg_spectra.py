@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import scipy.linalg
 
 import morphax as jax
 from morphax import enable_x64
+from morphax.test_util import check_grads
 
 S = jax.scipy.linalg
 RNG = np.random.default_rng(0)
@@ -77,6 +79,20 @@ def test_hessenberg_of_a_stack() -> None:
 )
 def test_polar(x: Any, side: str, method: str) -> None:
     _close(S.polar(x, side, method=method), scipy.linalg.polar(x, side))
+
+
+@pytest.mark.parametrize("method", ["qdwh", "svd"])
+def test_polar_of_a_stack(method: str) -> None:
+    stack = np.stack([[SQUARE, SQUARE.T]])
+    u, p = S.polar(stack, method=method)
+    _close([u @ p, p], [stack, np.swapaxes(p, -1, -2)])
+
+
+@pytest.mark.parametrize("x", [np.eye(3), np.eye(3, 2), np.eye(2) * (3 + 4j)])
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_polar_has_derivatives_where_singular_values_are_equal(x: Any, side: str) -> None:
+    run = partial(S.polar, side=side, method="svd")
+    check_grads(run, (x,), order=2, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize(

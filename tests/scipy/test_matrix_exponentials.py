@@ -46,6 +46,11 @@ def test_stacks_of_different_sizes() -> None:
             np.testing.assert_allclose(found, e, 1e-11, 1e-12 * abs(e).max())
 
 
+def test_what_is_not_known_has_no_derivative() -> None:
+    for x in (np.full((2, 2), np.nan), 1e9 * np.eye(2)):
+        assert np.isnan(expm_frechet(x, np.ones((2, 2)))).all()
+
+
 @pytest.mark.parametrize("size", [0.0, 1.0, 5.0])
 def test_derivatives(size: float) -> None:
     primal, tangent = expm_frechet(size * MATRIX, DIRECTION)

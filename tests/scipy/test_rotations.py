@@ -145,6 +145,12 @@ def test_random_rotations_are_spread_evenly() -> None:
     assert Rotation.random(jax.random.key(0)).single
 
 
+def test_length_of_quaternions_is_of_no_concern() -> None:
+    for scale in (1e-200, 1e200):
+        found = Rotation.from_quat(scale * SPECIAL).as_quat()
+        np.testing.assert_allclose(found, Reference.from_quat(SPECIAL).as_quat(), atol=1e-15)
+
+
 def test_derivatives_at_the_identity_are_finite() -> None:
     jacobian = jax.jacobian(lambda v: Rotation.from_rotvec(v).as_rotvec())(np.zeros(3))
     np.testing.assert_allclose(jacobian, np.eye(3), atol=1e-15)

@@ -44,7 +44,7 @@ def test_convolutions(name: str, mode: str, turn: complex) -> None:
 @pytest.mark.parametrize("name", ["convolve2d", "correlate2d"])
 @pytest.mark.parametrize("mode", MODES)
 def test_convolutions_of_matrices(name: str, mode: str) -> None:
-    for a, b in ((LONG, SHORT * 1j), (SHORT, LONG), (LONG[:4, :4], LONG[:4, :4])):
+    for a, b in ((LONG, SHORT * 1j), (SHORT, LONG * 1j), (LONG[:4, :4], LONG[:4, :4])):
         _close(getattr(signal, name)(a, b, mode), getattr(reference, name)(a, b, mode))
 
 

@@ -114,6 +114,15 @@ def test_special_systems(solver: Callable[..., Any]) -> None:
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
+@pytest.mark.parametrize("scale", [1e-250, 1e250])
+def test_systems_whose_squares_have_no_number(solver: Callable[..., Any], scale: float) -> None:
+    a = _matrix(solver, GENERAL)
+    x, info = solver(a, scale * B, tol=1e-12, atol=1e-14 * scale, x0=np.full(N, scale))
+    np.testing.assert_allclose(x / scale, np.linalg.solve(a, B), 1e-8, 1e-10)
+    assert info == 0
+
+
+@pytest.mark.parametrize("solver", SOLVERS)
 def test_systems_without_solution(solver: Callable[..., Any]) -> None:
     a = _matrix(solver, GENERAL)
     assert solver(a, B, maxiter=1, tol=1e-12, **({"restart": 2} if solver is gmres else {}))[1] == 1
@@ -121,6 +130,10 @@ def test_systems_without_solution(solver: Callable[..., Any]) -> None:
     assert np.isnan(x).all()
     assert info == -1
     assert solver(np.zeros((N, N)), B)[1] != 0
+    # No residual is larger than an infinite tolerance.
+    x, info = solver(a, np.where(np.arange(N) == 1, np.inf, B))
+    assert np.isnan(x).all()
+    assert info == -1
 
 
 @pytest.mark.parametrize("solver", SOLVERS)

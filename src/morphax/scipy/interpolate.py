@@ -95,6 +95,14 @@ class RegularGridInterpolator:
         method = self.method if method is None else method
         _check_method(method)
         places, shape = self._coordinates(xi)
+        outside = functools.reduce(
+            lax.bitwise_or,
+            [(x < g[0]) | (x > g[-1]) for g, x in zip(self.grid, places, strict=True)],
+        )
+        unknown = functools.reduce(lax.bitwise_or, [jnp.isnan(x) for x in places])
+        hidden = unknown if self.fill_value is None else outside | unknown
+        # What the values there do not decide has no part in their derivatives.
+        places = [jnp.where(hidden, g[0], x) for g, x in zip(self.grid, places, strict=True)]
         cells = [_cell(g, x) for g, x in zip(self.grid, places, strict=True)]
         further = self.values.aval.ndim - len(self.grid)
         if method == "nearest":
@@ -102,11 +110,6 @@ class RegularGridInterpolator:
             found = self.values[tuple(nearest)]
         else:
             found = self._linear(cells, further)
-        outside = functools.reduce(
-            lax.bitwise_or,
-            [(x < g[0]) | (x > g[-1]) for g, x in zip(self.grid, places, strict=True)],
-        )
-        unknown = functools.reduce(lax.bitwise_or, [jnp.isnan(x) for x in places])
         column = (outside.aval.shape[0],) + (1,) * further
         if self.fill_value is not None:
             found = jnp.where(jnp.reshape(outside, column), self.fill_value, found)

@@ -18,6 +18,7 @@ from .general import qr_multiply as qr_multiply
 from .general import solve as solve
 from .matrix_functions import funm as funm
 from .matrix_functions import sqrtm as sqrtm
+from .polar import polar as polar
 from .schur_forms import rsf2csf as rsf2csf
 from .schur_forms import solve_sylvester as solve_sylvester
 from .special_matrices import circulant as circulant
@@ -36,7 +37,6 @@ from .special_matrices import pascal as pascal
 from .spectra import eigh as eigh
 from .spectra import eigh_tridiagonal as eigh_tridiagonal
 from .spectra import hessenberg as hessenberg
-from .spectra import polar as polar
 from .spectra import schur as schur
 from .spectra import svd as svd
 from .structured import block_diag as block_diag

@@ -70,7 +70,8 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
         return x
     found, squarings, is_known = _scaled(x, max_squarings)
     found = _squared(found, squarings, max_squarings)
-    found = jnp.where(is_known, found, np.nan)
+    # A factor, so that derivatives are NaN as well.
+    found = found * jnp.where(is_known, dtypes.finfo(x.aval.dtype).dtype.type(1), np.nan)
     return jnp.triu(found) if upper_triangular else found
 
 
@@ -151,7 +152,7 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
         >>> jax.scipy.linalg.expm_frechet(jnp.zeros((1, 1)), jnp.ones((1, 1)), compute_expm=False)
         Array([[1.]], dtype=float32)
     """
-    a, e = inexact_arrays("scipy.linalg.expm_frechet", A, E)
+    a, e = inexact_arrays("scipy.linalg.expm_frechet", *map(jnp.asarray, (A, E)))
     if a.aval.shape != e.aval.shape:
         raise ShapeError(
             message(

@@ -116,7 +116,7 @@ def lu_solve(
     """
     factors, pivots = pair("scipy.linalg.lu_solve, argument lu_and_piv", lu_and_piv)
     how = how_transposed("lu_solve", trans)
-    factors, columns, is_vector = system("lu_solve", factors, b)
+    factors, columns, is_vector = system("lu_solve", *map(jnp.asarray, (factors, b)))
     permutation = lax.linalg.lu_pivots_to_permutation(pivots, factors.aval.shape[-1])
     stack = lax.broadcast_shapes(factors.aval.shape[:-2], columns.aval.shape[:-2])
     size = factors.aval.shape[-1]

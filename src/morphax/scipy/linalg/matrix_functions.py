@@ -55,6 +55,8 @@ def sqrtm(A: Any, blocksize: int = 1) -> Any:
             )
         )
     x = square_matrices("scipy.linalg.sqrtm", A)
+    # There are factorisations of 32 bits and more only.
+    x = x.astype(jnp.promote_types(x.aval.dtype, np.float32))
     return _compiled_square_root(x) if x.aval.size else x.astype(jnp.result_type(x, jnp.complex64))
 
 
@@ -117,7 +119,7 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
         Array([[1.+0.j, 3.+0.j],
                [0.+0.j, 4.+0.j]], dtype=complex64)
     """
-    x = square_matrices("scipy.linalg.funm", A)
+    x = square_matrices("scipy.linalg.funm", jnp.asarray(A))
     if x.aval.ndim != 2:
         raise _unfit("argument A", x.aval, "one square matrix", "Use jax.vmap for stacks.")
     t, q = complex_schur(x)

@@ -11,8 +11,6 @@ from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.blocks import block
-from ...lax.linalg.matrix_stacks import adjoint, product
-from ...lax.linalg.spectra import scaled_columns
 from ...numpy.linalg.operands import inexact_arrays, matrices, square_matrices
 from ...util.messages import message
 
@@ -47,7 +45,9 @@ def svd(
         Array([5., 0.], dtype=float32)
     """
     return lax.linalg.svd(
-        matrices("scipy.linalg.svd", a), full_matrices=full_matrices, compute_uv=compute_uv
+        matrices("scipy.linalg.svd", jnp.asarray(a)),
+        full_matrices=full_matrices,
+        compute_uv=compute_uv,
     )
 
 
@@ -97,7 +97,7 @@ def eigh(
                     fix="Leave the argument out.",
                 )
             )
-    v, w = lax.linalg.eigh(square_matrices("scipy.linalg.eigh", a), lower=lower)
+    v, w = lax.linalg.eigh(square_matrices("scipy.linalg.eigh", jnp.asarray(a)), lower=lower)
     return w if eigvals_only else (w, v)
 
 
@@ -177,71 +177,6 @@ def hessenberg(
         first = jnp.zeros((size,), x.aval.dtype).at[0].set(1)
         q = jnp.pad(inner, axes) + jnp.diag(first)
     return h, q
-
-
-@replayed(1)
-def polar(
-    a: Any,
-    side: str = "right",
-    *,
-    method: str = "qdwh",
-    eps: float | None = None,
-    max_iterations: int | None = None,
-) -> tuple[Any, Any]:
-    """The polar decomposition: A = U P on the right, A = P U on the left.
-
-    Args:
-        a: matrix `(m, n)`.
-        side: ``"right"`` or ``"left"``: where P, positive semidefinite, stands.
-        method: ``"qdwh"``, for m ≥ n on the right and m ≤ n on the left, or ``"svd"``.
-        eps: precision of the iteration.
-        max_iterations: limit of its steps.
-
-    Returns:
-        `(U, P)`: U of the shape of `a`, P `(n, n)` on the right and `(m, m)` on the left.
-
-    Raises:
-        ValueError: if side or method are neither.
-        NotImplementedError: if the shape does not suit the method.
-
-    Example:
-        >>> import morphax as jax, morphax.numpy as jnp
-        >>> U, P = jax.scipy.linalg.polar(jnp.array([[0.0, 2.0], [-3.0, 0.0]]), method="svd")
-        >>> P
-        Array([[3., 0.],
-               [0., 2.]], dtype=float32)
-    """
-    for name, value, choice in (
-        ("side", side, ("right", "left")),
-        ("method", method, ("qdwh", "svd")),
-    ):
-        if value not in choice:
-            raise ValueError(
-                message(
-                    f"scipy.linalg.polar, argument {name}",
-                    given=f"{value!r}",
-                    expected=" or ".join(map(repr, choice)),
-                    fix="Choose one of them.",
-                )
-            )
-    x = matrices("scipy.linalg.polar", a)
-    on_right = side == "right"
-    if method == "svd":
-        u, s, vh = lax.linalg.svd(x, full_matrices=False)
-        factor = adjoint(vh) if on_right else u
-        return product(u, vh), product(scaled_columns(factor, s), adjoint(factor))
-    rows, columns = x.aval.shape[-2:]
-    if rows < columns if on_right else rows > columns:
-        raise NotImplementedError(
-            message(
-                "scipy.linalg.polar with method='qdwh'",
-                given=f"{x.aval} and side={side!r}",
-                expected="no more columns than rows for the right, no more rows for the left",
-                fix="Pass method='svd'.",
-            )
-        )
-    found = lax.linalg.qdwh(x if on_right else adjoint(x), max_iterations=max_iterations, eps=eps)
-    return found[0] if on_right else adjoint(found[0]), found[1]
 
 
 @replayed(2)

@@ -69,7 +69,7 @@ def cho_solve(
         ShapeError: if the operands do not fit.
     """
     c, lower = pair("scipy.linalg.cho_solve, argument c_and_lower", c_and_lower)
-    c, columns, is_vector = system("cho_solve", c, b)
+    c, columns, is_vector = system("cho_solve", *map(jnp.asarray, (c, b)))
     c, columns = of_one_stack(c, columns)
     for transposed in (False, True) if lower else (True, False):
         columns = _triangular(c, columns, lower, transposed, conjugated=transposed)

@@ -121,7 +121,10 @@ def correlate2d(
     if mode == "same":
         # Of two middles, SciPy takes the later one here, the earlier one everywhere else.
         in2 = jnp.pad(in2, [(1 - n % 2, 0) for n in in2.aval.shape])
-    return _convolved("correlate2d", in1, _mirrored(in2), mode, "direct", precision)
+    found = _convolved("correlate2d", in1, _mirrored(in2), mode, "direct", precision)
+    is_covered = in1.aval.size < in2.aval.size
+    # Here it is the covered matrix of which SciPy takes the conjugate.
+    return jnp.conj(found) if mode == "valid" and is_covered else found
 
 
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Sequence[int] | None = None) -> Any:

@@ -44,6 +44,9 @@ def _vector(*components: Any) -> Any:
 @replayed(1)
 def normalized(q: Any) -> Any:
     """Quaternions of length 1; NaN for zeros."""
+    # Squares of what is very large or very small overflow or vanish; the scale does not matter.
+    largest = lax.stop_gradient(jnp.max(jnp.abs(q), axis=-1, keepdims=True))
+    q = q / largest
     return q / jnp.linalg.norm(q, axis=-1, keepdims=True)
 
 

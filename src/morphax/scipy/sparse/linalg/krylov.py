@@ -46,7 +46,8 @@ def _norm(x: Any) -> Any:
 def _ended(x: Any, residual: Any, small: Any, step: Any) -> tuple[Any, Any]:
     """The solution, NaN after a breakdown, and the state of the iteration."""
     sound = jnp.isfinite(residual)
-    state = jnp.where(residual <= small, 0, jnp.where(sound, step, -1))
+    # An infinite right-hand side has an infinite tolerance.
+    state = jnp.where(sound, jnp.where(residual <= small, 0, step), -1)
     return jnp.where(sound, x, np.nan), state
 
 

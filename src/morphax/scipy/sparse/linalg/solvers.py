@@ -10,8 +10,9 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from .... import lax
+from .... import dtypes, lax
 from .... import numpy as jnp
+from ....lax.elementwise.convert import convert
 from ....transforms.derivatives import linear_transpose
 from ....util.messages import message
 from .krylov import (
@@ -171,7 +172,7 @@ def _solved(
     size = right.aval.shape[0]
     if not size:
         return vectors.as_tree(right), jnp.zeros((), int)
-    limits = Limits(tol, atol, 10 * size if maxiter is None else maxiter)
+    steps = 10 * size if maxiter is None else maxiter
     m: Operator = _unchanged
     transposed_m: Operator = _unchanged
     if preconditioner is not None:
@@ -179,13 +180,28 @@ def _solved(
         transposed_m = _transpose_of(m, right)
 
     def solve(matvec: Any, right: Any) -> tuple[Any, Any]:
-        return method(matvec, right, start, m, limits)
+        return scaled(matvec, right, start, m)
 
     def transpose_solve(matvec: Any, right: Any) -> tuple[Any, Any]:
-        return method(matvec, right, jnp.zeros_like(right), transposed_m, limits)
+        return scaled(matvec, right, jnp.zeros_like(right), transposed_m)
+
+    def scaled(matvec: Any, right: Any, start: Any, m: Operator) -> tuple[Any, Any]:
+        scale = _scale_of(right)
+        limits = Limits(tol, atol / scale.real, steps)
+        found, info = method(matvec, right / scale, start / scale, m, limits)
+        return found * scale, info
 
     found, info = lax.custom_linear_solve(a, right, solve, transpose_solve, has_aux=True)
     return vectors.as_tree(found), info
+
+
+def _scale_of(x: Any) -> Any:
+    """The largest element of vectors whose squares might overflow, or vanish; 1 for others."""
+    limits = dtypes.finfo(x.aval.dtype)
+    least, most = float(limits.tiny) ** 0.25, float(limits.max) ** 0.25
+    largest = jnp.max(jnp.abs(x))
+    is_usual = (largest == 0) | ((largest > least) & (largest < most)) | ~jnp.isfinite(largest)
+    return convert(jnp.where(is_usual, 1, largest), x.aval.dtype)
 
 
 def _unchanged(x: Any) -> Any:

@@ -159,3 +159,10 @@ def test_integers_are_refused(name: str) -> None:
 def test_special_functions_of_complex_numbers_are_refused() -> None:
     with pytest.raises(TypeError, match=r"lax\.erf, operand 0[\s\S]*complex64"):
         lax.erf(np.complex64(1))
+
+
+def test_digits_where_one_plus_x_is_about_a_half() -> None:
+    x = np.linspace(-0.43, -0.39, 200)
+    with enable_x64(True):
+        np.testing.assert_allclose(jit(lax.log1p)(x), np.log1p(x), 1e-15)
+        np.testing.assert_allclose(jit(lax.atanh)(x), np.arctanh(x), 1e-15)

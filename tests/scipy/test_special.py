@@ -15,7 +15,9 @@ import morphax as jax
 from morphax.scipy import special
 from morphax.test_util import check_grads
 
-from .special_accuracy import BY_NAME, ORDINARY, TRUTHS, WAVES
+from .accuracy_table import ORDINARY, UNITS, UNITS_OF_WAVES
+from .special_accuracy import TRUTHS, WAVES
+from .test_accuracy import units
 
 UNIT = np.array([0.05, 0.3, 0.5, 0.95])
 REAL = np.array([-3.5, -1.2, -0.3, 0.4, 1.0, 2.5])
@@ -80,26 +82,27 @@ EVERYWHERE: dict[str, tuple[int, tuple[Any, ...]]] = {
 }
 
 
-def _tolerance(name: str) -> float:
-    return 2.0**-52 * BY_NAME.get(name, ORDINARY)
+def _check_values(name: str, args: Any, expected: Any, truth: Any) -> None:
+    function, most = getattr(special, name), UNITS.get(name, (ORDINARY,))[0]
+    with np.errstate(all="ignore"):
+        unit = units(name, truth, args, "float64")[0]
+    for run in (function, jax.jit(function)):
+        assert np.max(np.abs(np.asarray(run(*args)) - np.asarray(expected)) / unit) <= most
 
 
 @pytest.mark.parametrize("name", TRUTHS)
 def test_values_where_scipy_is_not_exact(name: str) -> None:
-    args = np.array([operands for operands, _ in TRUTHS[name]]).T
-    expected = [value for _, value in TRUTHS[name]]
+    args = list(np.array([operands for operands, _ in TRUTHS[name]]).T)
     with jax.enable_x64(True):
-        for run in (getattr(special, name), jax.jit(getattr(special, name))):
-            np.testing.assert_allclose(run(*args), expected, _tolerance(name))
+        _check_values(name, args, [value for _, value in TRUTHS[name]], getattr(special, name))
 
 
 @pytest.mark.parametrize("name", DOMAINS)
 def test_values_and_derivatives(name: str) -> None:
     function, args = getattr(special, name), DOMAINS[name]
-    expected = getattr(reference, name)(*args)
+    truth = getattr(reference, name)
     with jax.enable_x64(True):
-        for run in (function, jax.jit(function)):
-            np.testing.assert_allclose(run(*args), expected, _tolerance(name), 1e-15)
+        _check_values(name, list(args), truth(*args), truth)
         held = HELD.get(name, 0)
         check_grads(lambda *rest: function(*args[:held], *rest), args[held:], order=1)
 
@@ -308,7 +311,7 @@ def test_waves_have_the_digits_of_their_amplitude(
         for run in (_wave, jax.jit(_wave, static_argnums=0)):
             error = np.abs(np.ravel(run(name, x)) - np.array(truth))
             unit = np.maximum(np.abs(truth), amplitude) * 2.0**-52
-            assert np.max(error / unit) <= BY_NAME.get(name, ORDINARY)
+            assert np.max(error / unit) <= UNITS_OF_WAVES[name]
 
 
 def test_spence_takes_float32_and_float64() -> None:

@@ -41,7 +41,12 @@ _LARGE = 1e10
 @in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density 1 / (π `scale` (1 + z²))."""
-    return lax.exp(logpdf(*arguments("cauchy.pdf", x, loc, scale)))
+    z, scale = standardized("cauchy.pdf", x, loc, scale)
+    # Not by its logarithm, of which a rounding is the more digits the farther out z is.
+    is_large = lax.abs(z) > _LARGE
+    near, far = jnp.where(is_large, 0, z), jnp.where(is_large, z, 1)
+    decay = jnp.where(is_large, lax.square(1 / far), 1 / (1 + near * near))
+    return decay / (math.pi * scale)
 
 
 @replayed(3)

@@ -26,6 +26,7 @@ from .axes import canonical_axis
 from .index_plan import known_values
 from .indexing import index_columns, nothing_taken, symbolic_diagonal
 from .operands import as_array, as_truth, check_no_out, concrete_values, filling, promoted
+from .repetition import split_alike
 from .searching import nonzero
 from .shaping import broadcast_arrays, reshape
 
@@ -65,13 +66,14 @@ def where(
 @replayed(3)
 def _where(condition: Any, x: Any, y: Any) -> Any:
     chosen = as_truth("where", condition)
+    given = [getattr(v, "shape", ()) for v in (chosen, x, y)]
     x, y = promoted("where", _as_bits_beside(x, y), _as_bits_beside(y, x))
-    operands = (chosen, y, x)
-    shapes = {getattr(v, "shape", ()) for v in operands} - {()}
-    if len(shapes) > 1:
+    operands = [chosen, y, x]
+    if len(set(given)) > 1:
         # Operands of rank 0 stay as they are: the primitive repeats them.
-        shape = lax.broadcast_shapes(*shapes)
-        operands = tuple([_repeated(v, shape) if aval_of(v).shape else v for v in operands])
+        shape = lax.broadcast_shapes(*given)
+        repeated = [_repeated(v, shape) if aval_of(v).shape else v for v in operands]
+        operands = split_alike(repeated)
     return lax.select_n_p.bind(*operands)
 
 

@@ -91,6 +91,11 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gathered": lambda x: x[(jnp.arange(x.size) * 7) % x.size] * 2,
     "in place": lambda x: lax.fori_loop(0, 3, lambda i, y: jnp.sin(y) + y * 0.1, x),
     "power": lambda x: jnp.abs(x) ** 1.5,
+    "every second": lambda x: jnp.sort(jnp.concatenate([x, x]))[1::2] * 2,
+    "every third": lambda x: jnp.sort(jnp.concatenate([x] * 3))[::3] + x,
+    "every third, backwards": lambda x: jnp.sort(jnp.concatenate([x] * 3))[::-3] + x,
+    "short rows": lambda x: jnp.outer(x, x[:3]).sum(0) + jnp.outer(x[:3], x).sum(1),
+    "rows of pairs": lambda x: (x[:, None, None] * jnp.ones((9, 2), x.dtype)).sum(1) ** 2,
     "halves": lambda x: jnp.concatenate([x[1:], x[:1]]) * x,
 }
 

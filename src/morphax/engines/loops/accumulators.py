@@ -53,7 +53,7 @@ class _Elements(NamedTuple):
 
     buffer: Buffer
     first: Index
-    count: int
+    size: int
 
 
 @final
@@ -72,13 +72,11 @@ class _Rewriting:
                 case For():
                     changed += self._loop(statement)
                 case While(condition, _, inner):
-                    new = replace(
-                        statement, condition=self.block(condition), body=self.block(inner)
-                    )
-                    changed.append(new)
+                    tested = self.block(condition)
+                    changed.append(replace(statement, condition=tested, body=self.block(inner)))
                 case If(_, then, otherwise):
-                    new = replace(statement, then=self.block(then), otherwise=self.block(otherwise))
-                    changed.append(new)
+                    then, otherwise = self.block(then), self.block(otherwise)
+                    changed.append(replace(statement, then=then, otherwise=otherwise))
                 case _:
                     changed.append(statement)
         return tuple(changed)
@@ -89,12 +87,12 @@ class _Rewriting:
             if loop.extent >= _FEWEST_STEPS:
                 for elements in _changed_in_all_steps(loop):
                     name = f"kept_{len(self.made)}"
-                    own = Buffer(name, elements.buffer.dtype, (elements.count,))
+                    own = Buffer(name, elements.buffer.dtype, (elements.size,))
                     self.made.append(own)
                     body = _moved(body, elements, own)
-                    there = (own, Index()), (elements.buffer, elements.first)
-                    before.append(self._copy(*there, elements.count))
-                    after.append(self._copy(*reversed(there), elements.count))
+                    here, there = (own, Index()), (elements.buffer, elements.first)
+                    before.append(self._copy(here, there, elements.size))
+                    after.append(self._copy(there, here, elements.size))
         return [*before, replace(loop, body=self.block(body)), *after]
 
     def _copy(self, target: tuple[Buffer, Index], source: tuple[Buffer, Index], n: int) -> For:

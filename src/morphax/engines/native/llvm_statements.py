@@ -48,6 +48,8 @@ from .packs import Pack, packed, width_of_pack
 from .vector_loops import VectorLoop
 from .vector_steps import VectorSteps
 
+# The rest of longer bodies, that fills no vector, is done in the loop.
+_SHORT_BODY = 5
 # LLVM looks for the best addresses of loops up to so many lines; the time that takes grows fast.
 _MOST_LINES_REDUCED = 100
 
@@ -342,25 +344,21 @@ class StatementPrinter:
         self, condition: tuple[Statement, ...], goes_on: Operand, body: tuple[Statement, ...]
     ) -> None:
         label = f"while{self.label()}"
-        write, known = self.lines.append, len(self.open_indices)
+        known = len(self.open_indices)
         self.jump(label)
         self.statements(condition)
         self.fork(self.operand(goes_on), f"{label}.body", f"{label}.end")
         self.statements(body)
         self.forget(known)
-        write(f"  br label %{label}")
-        write(f"{label}.end:")
+        self.lines += [f"  br label %{label}", f"{label}.end:"]
 
-    def _if(
-        self, condition: Operand, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]
-    ) -> None:
-        label, write = f"if{self.label()}", self.lines.append
-        write(f"  br i1 {self.operand(condition)}, label %{label}.then, label %{label}.else")
-        for name, block in (("then", then), ("else", otherwise)):
-            write(f"{label}.{name}:")
-            self.block(block)
-            write(f"  br label %{label}.end")
-        write(f"{label}.end:")
+    def _if(self, condition: Operand, then: Sequence[Any], otherwise: Sequence[Any]) -> None:
+        label = f"if{self.label()}"
+        self.fork(self.operand(condition), f"{label}.then", f"{label}.else")
+        self.block(then)
+        self.lines += [f"  br label %{label}.end", f"{label}.else:"]
+        self.block(otherwise)
+        self.jump(f"{label}.end")
 
     # Vectors
 
@@ -370,7 +368,12 @@ class StatementPrinter:
         whole, rest = extent - extent % width, extent % width
         body = MaskedSteps(self, plan) if plan.has_members else VectorSteps(self, plan)
         self.numbers.update(dict.fromkeys(plan.outer, 0))
-        if whole <= (width if plan.has_members else 2 * width):
+        is_long = plan.has_members or len(plan.body) > _SHORT_BODY
+        most = width if plan.has_members else 2 * width
+        if rest and plan.is_repeatable and is_long and extent > most:
+            self.loop(counter, str(extent), width, lambda: self._limited(counter, body, plan))
+            rest = 0
+        elif whole <= most:
             for start in range(0, whole, width):
                 self.numbers[counter] = start
                 body.write(width)
@@ -387,3 +390,9 @@ class StatementPrinter:
             del self.numbers[counter]
         for name in plan.outer:
             del self.numbers[name]
+
+    def _limited(self, counter: Name, body: VectorSteps, plan: VectorLoop) -> None:
+        """Steps of a loop of which the last ones begin earlier, to fill a vector."""
+        i, last = self._texts[counter], plan.extent - plan.width
+        self._texts[counter] = self.new(f"call i64 @llvm.smin.i64(i64 {i}, i64 {last})")
+        body.write(plan.width)

@@ -130,13 +130,14 @@ def _cost(body: Body, plan: VectorLoop | None, plan_of: Plans) -> int:
 
 def _cost_of_access(buffer: Buffer, index: Index, plan: VectorLoop | None) -> int:
     """About how long it takes: nothing where registers hold the few elements."""
-    factor = 0 if plan is None else plan.factor(index)
-    if plan is None or buffer in plan.private:
-        if factor == 0:
-            return buffer.size > _MOST_IN_REGISTERS
-    elif factor in (0, 1, -1):
+    if plan is None:
+        return buffer.size > _MOST_IN_REGISTERS
+    factor = plan.factor(index)
+    if factor == 0 and buffer in plan.private:
+        return buffer.size > _MOST_IN_REGISTERS
+    if factor in (0, 1, -1) and buffer not in plan.private:
         return 1
-    elif factor in STRIDES:
+    if factor in STRIDES and buffer not in plan.private:
         return 2 * factor
     return (3 if factor is None else 2) * plan.width
 

@@ -10,7 +10,19 @@ from collections import ChainMap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..loops.program import BOOL, Assign, Buffer, Const, Index, Load, Operand, Statement, Store
+from ..loops.program import (
+    BOOL,
+    Assign,
+    Buffer,
+    Const,
+    Index,
+    Load,
+    Operand,
+    Statement,
+    Store,
+    walk,
+)
+from .functions.kernel import F32
 from .llvm_scalars import memory_type, scalar_type, wide
 from .vector_loops import STRIDES, WIDTHS, VectorLoop
 
@@ -26,6 +38,17 @@ class VectorSteps:
         self.plan = plan
         self.width = 0
         self.texts: ChainMap[Any, str] = ChainMap()
+        self.logarithms: dict[Operand, str] = {}
+
+    def prepare(self) -> None:
+        """What is the same in all steps, and takes long: logarithms of bases of powers."""
+        p = self.printer
+        made = {x.result for x in walk(self.plan.body) if isinstance(x, (Assign, Load))}
+        for statement in walk(self.plan.body):
+            match statement:
+                case Assign(_, "pow", (base, _)) if base.dtype == F32 and base not in made:
+                    given = [p.operand(base)]
+                    self.logarithms[base] = p.call("log_of_base", F32, given, 0)
 
     def write(self, width: int) -> None:
         """The steps from the counter on."""
@@ -45,6 +68,10 @@ class VectorSteps:
             case Assign(result, "index", (index,)):
                 assert isinstance(index, Index), "the value of an index"
                 self.texts[result] = self.indices(index)
+            case Assign(result, "pow", (base, exponent)) if base in self.logarithms:
+                of_base = self.repeated(self.logarithms[base], "double")
+                given = [self.operand(base), self.operand(exponent), of_base]
+                self.texts[result] = p.call("power_of_known", F32, given, self.width)
             case Assign(result, operation, operands):
                 scalars = [x for x in operands if not isinstance(x, Index)]
                 texts = self.taken(operation, [self.operand(x) for x in scalars], scalars)

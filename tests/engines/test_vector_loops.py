@@ -91,6 +91,12 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "gathered": lambda x: x[(jnp.arange(x.size) * 7) % x.size] * 2,
     "in place": lambda x: lax.fori_loop(0, 3, lambda i, y: jnp.sin(y) + y * 0.1, x),
     "power": lambda x: jnp.abs(x) ** 1.5,
+    "power of one base": lambda x: (jnp.abs(x[0]) + 0.5) ** x + 1.01**x * (-2.0) ** jnp.rint(x),
+    "every second": lambda x: jnp.sort(jnp.concatenate([x, x]))[1::2] * 2,
+    "every third": lambda x: jnp.sort(jnp.concatenate([x] * 3))[::3] + x,
+    "every third, backwards": lambda x: jnp.sort(jnp.concatenate([x] * 3))[::-3] + x,
+    "short rows": lambda x: jnp.outer(x, x[:3]).sum(0) + jnp.outer(x[:3], x).sum(1),
+    "rows of pairs": lambda x: (x[:, None, None] * jnp.ones((9, 2), x.dtype)).sum(1) ** 2,
     "halves": lambda x: jnp.concatenate([x[1:], x[:1]]) * x,
 }
 
@@ -107,3 +113,13 @@ def test_sizes(label: str, size: int) -> None:
         np.testing.assert_allclose(given, expected, 2e-6, 1e-6)
     else:
         np.testing.assert_array_equal(given, expected)
+
+
+def test_powers_of_one_base_have_the_bits_of_single_ones() -> None:
+    x = np.float32([0, -0.0, 1, -3, 0.5, 2.25, 88, -150, 1e4, -1e30, np.inf, -np.inf, np.nan])
+    together = compiled(make_jaxpr(lambda b, x: b**x)(x[0], x))
+    alone = compiled(make_jaxpr(lambda b, x: b**x)(x[0], x[0]))
+    for base in np.float32([0, -0.0, 1, 1.01, 3, 1e-40, -2, np.inf, -np.inf, np.nan]):
+        (found,) = call(*together, base, x)
+        expected = np.stack([call(*alone, base, y)[0] for y in x])
+        assert found.tobytes() == expected.tobytes()

@@ -7,6 +7,7 @@ are written in place.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn, final
 
@@ -254,6 +255,9 @@ class Builder:
                     strides[axis] += factor * stride
             place = Place(x.place.buffer, tuple(strides), offset)
             return self.placed(shape, place)
+        if self.fusion.is_better_stored(x, math.prod(shape)):
+            self.fusion.stored(x)
+            return self.view(x, shape, axes)
 
         def element(indices: Indices) -> Operand:
             there = []

@@ -109,6 +109,14 @@ class Fusion:
             return place
         return value.place
 
+    def is_better_stored(self, value: Value, reads: int) -> bool:
+        """Whether a pending value that is repeated is better stored before.
+
+        Most nests would store it anyway; and what is made of it is known to be cheap.  Without
+        vectors memory counts.
+        """
+        return self.has_vectors and value.cost > _CHEAP and value.size < reads
+
     def whole(self, value: Value, name: str = "v") -> Place:
         """A place in which the elements lie without gaps, row-major."""
         place = self.stored(value, name)

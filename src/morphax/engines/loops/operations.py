@@ -112,8 +112,16 @@ SCALAR_DTYPES = frozenset(
 _CHEAP = frozenset(SIGNATURES).difference(
     MATH_OF_ONE, MATH_OF_TWO, ("div", "quotient", "remainder")
 )
+# Operations of machines, and primitives that are a few of these.
+_SHORT = {
+    **dict.fromkeys(("floor", "ceil", "trunc", "rint", "fabs", "copysign"), 1),
+    **dict.fromkeys(("convert", "bitcast", "select", "limit"), 1),
+    **dict.fromkeys(("abs", "square", "select_n", "is_finite", "round"), 1),
+    **dict.fromkeys(("clamp", "one_minus_square"), 2),
+    **dict.fromkeys(("sign", "shift_right_arithmetic", "shift_right_logical"), 3),
+}
 
 
 def cost_of(name: str) -> int:
     """About how long an operation takes, where an addition is 1."""
-    return 1 if name in _CHEAP else 8
+    return 1 if name in _CHEAP else _SHORT.get(name, 8)

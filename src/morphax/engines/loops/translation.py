@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ...core import Jaxpr, without_references
 from ...core.dce import eliminate_dead_code
+from .accumulators import with_accumulators
 from .builder import Builder
 from .cleanup import without_dead_code
 from .program import Buffer, Kind, LoopProgram
@@ -29,8 +30,8 @@ def loop_program(
         inputs: names of its operands.
         outputs: names of its results.
         where: who asks, for errors.
-        has_vectors: whether expensive operations get loops of their own, to become vectors, for
-            which they need memory.
+        has_vectors: whether expensive operations get loops of their own, to become vectors, and
+            sums memory of their own, to become registers.
 
     Raises:
         NotALoopProgram: an operation or a dtype has no form of loops.
@@ -62,4 +63,5 @@ def loop_program(
         tuple(kinds[Kind.TEMPORARY]),
         tuple(memory.blocks[0].statements),
     )
-    return without_dead_code(program)
+    live = without_dead_code(program)
+    return with_accumulators(live) if has_vectors else live

@@ -6,8 +6,12 @@ from collections.abc import Iterable
 
 from ..loops.operations import MATH_OF_TWO
 from ..loops.program import DType
-from .functions.table import is_ours, written
+from .functions.table import is_ours, types_of, written
 from .llvm_scalars import function_name, library_name, scalar_type, wide
+
+# What the C library has instead of a part of a function.
+_WHOLE = {"power_of_known": "pow"}
+_NAMES = ("%x", "%y", "%z")
 
 Key = tuple[str, DType, int]
 """An operation, the dtype of its operands, and the width of its vectors, 0 for scalars."""
@@ -22,7 +26,7 @@ def definitions(functions: Iterable[Key]) -> list[str]:
         written, is_complete = _ours(*key) if is_ours(operation, dtype) else (_of_library(*key), 0)
         lines += written
         if not is_complete:
-            of_library[operation, dtype] = None
+            of_library[_WHOLE.get(operation, operation), dtype] = None
     for operation, dtype in of_library:
         type_ = scalar_type(dtype)
         taken = ", ".join([type_] * _count(operation))
@@ -35,20 +39,18 @@ def _count(operation: str) -> int:
 
 
 def _head(operation: str, dtype: DType, width: int) -> str:
-    type_ = wide(scalar_type(dtype), width)
-    taken = ", ".join([f"{type_} {name}" for name in _names(operation)])
+    types, result = types_of(operation, dtype)
+    named = zip(types, _NAMES, strict=False)
+    taken = ", ".join([f"{wide(scalar_type(x), width)} {name}" for x, name in named])
+    type_ = wide(scalar_type(result), width)
     return f"define internal fastcc {type_} {function_name(operation, dtype, width)}({taken}) #3 {{"
-
-
-def _names(operation: str) -> list[str]:
-    return ["%x", "%y"][: _count(operation)]
 
 
 def _ours(operation: str, dtype: DType, width: int) -> tuple[list[str], bool]:
     """A function that is computed here, and whether it is for all operands."""
-    kernel, value, outside = written(operation, dtype, width, _names(operation))
+    kernel, value, outside = written(operation, dtype, width, _NAMES)
     lines = [_head(operation, dtype, width), *kernel.lines]
-    result = f"{kernel.type_of(dtype)} {value.text}"
+    result = f"{kernel.type_of(value.dtype)} {value.text}"
     if outside is None:
         return [*lines, f"  ret {result}", "}"], True
     condition, any_ = f"{wide('i1', width)} {outside.text}", outside.text
@@ -56,7 +58,7 @@ def _ours(operation: str, dtype: DType, width: int) -> tuple[list[str], bool]:
         any_ = "%any"
         lines.append(f"  %any = call i1 @llvm.vector.reduce.or.v{width}i1({condition})")
     lines += [f"  br i1 {any_}, label %far, label %near", "near:", f"  ret {result}", "far:"]
-    elements, there = _by_elements(operation, dtype, width)
+    elements, there = _by_elements(_WHOLE.get(operation, operation), dtype, width)
     lines += [*elements, f"  %chosen = select {condition}, {there}, {result}"]
     return [*lines, f"  ret {kernel.type_of(dtype)} %chosen", "}"], False
 
@@ -69,7 +71,7 @@ def _of_library(operation: str, dtype: DType, width: int) -> list[str]:
 def _by_elements(operation: str, dtype: DType, width: int) -> tuple[list[str], str]:
     """Calls of the C library for each element, and the result with its type."""
     type_ = scalar_type(dtype)
-    vector, names = wide(type_, width), _names(operation)
+    vector, names = wide(type_, width), _NAMES[: _count(operation)]
     lines, result = [], "poison"
     for i in range(width or 1):
         elements = names

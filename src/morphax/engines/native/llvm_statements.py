@@ -31,6 +31,7 @@ from ..loops.program import (
     Store,
     While,
 )
+from .functions.table import types_of
 from .llvm_scalars import (
     extreme_of_constant,
     function_name,
@@ -44,10 +45,12 @@ from .llvm_scalars import (
 )
 from .loop_plans import LoopPlans
 from .masked_steps import MaskedSteps
-from .packs import Pack, packed, width_of_pack
+from .packs import calls_together, packed
 from .vector_loops import VectorLoop
 from .vector_steps import VectorSteps
 
+# The rest of longer bodies, that fills no vector, is done in the loop.
+_SHORT_BODY = 5
 # LLVM looks for the best addresses of loops up to so many lines; the time that takes grows fast.
 _MOST_LINES_REDUCED = 100
 
@@ -71,7 +74,8 @@ class StatementPrinter:
         self.functions: dict[tuple[str, DType, int], int] = {}
         # The dtypes of matrices that are multiplied.
         self.products: dict[DType, None] = {}
-        self._texts: dict[Name, str] = {}
+        # The values of names.
+        self.texts: dict[Name, str] = {}
         # Counters of loops that are written out.
         self.numbers: dict[Name, int] = {}
         self._labels = 0
@@ -88,7 +92,7 @@ class StatementPrinter:
     def statements(self, body: Sequence[Statement]) -> None:
         for statement in packed(body):
             if isinstance(statement, tuple):
-                self._pack(statement)
+                self.texts |= calls_together(self, statement)
             else:
                 self._statement(statement)
 
@@ -137,11 +141,11 @@ class StatementPrinter:
         if operation == "index":
             (index,) = operands
             assert isinstance(index, Index), "the value of an index"
-            self._texts[result] = self.index(index)
+            self.texts[result] = self.index(index)
             return
         scalars = [x for x in operands if not isinstance(x, Index)]
         texts = [self.operand(x) for x in scalars]
-        self._texts[result] = self.operation(operation, result.dtype, scalars, texts)
+        self.texts[result] = self.operation(operation, result.dtype, scalars, texts)
 
     def operation(
         self,
@@ -154,7 +158,7 @@ class StatementPrinter:
         """The value of an operation on operands, for which there are texts."""
         taken = operands[-1].dtype
         if is_library_function(operation):
-            return self._call(operation, taken, texts, width)
+            return self.call(operation, taken, texts, width)
         text = instructions(operation, result, taken, width)
         if operation in ("max", "min") and taken.kind == "f":
             for x, order in zip(operands, ((1, 0), (0, 1)), strict=True):
@@ -166,32 +170,15 @@ class StatementPrinter:
         self.lines.append("  " + text.format(name, *texts))
         return name
 
-    def _call(self, operation: str, dtype: DType, operands: Sequence[str], width: int) -> str:
+    def call(self, operation: str, dtype: DType, operands: Sequence[str], width: int) -> str:
+        """A function of the C library, or one of ours."""
         key = operation, dtype, width
         self.functions[key] = self.functions.get(key, 0) + 1
-        type_ = wide(scalar_type(dtype), width)
-        given = ", ".join([f"{type_} {x}" for x in operands])
+        types, result = types_of(operation, dtype)
+        typed = zip(types, operands, strict=True)
+        given = ", ".join([f"{wide(scalar_type(x), width)} {text}" for x, text in typed])
+        type_ = wide(scalar_type(result), width)
         return self.new(f"call fastcc {type_} {function_name(*key)}({given})")
-
-    def _pack(self, pack: Pack) -> None:
-        """Calls of one function, as one call on a vector; the first one fills it."""
-        width, first = width_of_pack(pack), pack[0]
-        type_ = scalar_type(first.result.dtype)
-        vectors = []
-        for position in range(len(first.operands)):
-            scalars = [self.operand(x.operands[position]) for x in pack]
-            vector = "poison"
-            for i in range(width):
-                scalar = scalars[i] if i < len(pack) else scalars[0]
-                vector = self.new(
-                    f"insertelement {wide(type_, width)} {vector}, {type_} {scalar}, i64 {i}"
-                )
-            vectors.append(vector)
-        result = self._call(first.operation, first.result.dtype, vectors, width)
-        for i, statement in enumerate(pack):
-            self._texts[statement.result] = self.new(
-                f"extractelement {wide(type_, width)} {result}, i64 {i}"
-            )
 
     def variable(self, type_: str) -> str:
         """A new variable."""
@@ -200,7 +187,7 @@ class StatementPrinter:
         return name
 
     def load(self, statement: Load) -> None:
-        self._texts[statement.result] = self.element(statement.buffer, statement.index)
+        self.texts[statement.result] = self.element(statement.buffer, statement.index)
 
     def element(self, buffer: Buffer, index: Index) -> str:
         """What a buffer holds."""
@@ -226,7 +213,7 @@ class StatementPrinter:
         if type(x) is Const:
             return number(x)
         known = self.numbers.get(x)
-        return self._texts[x] if known is None else str(known)
+        return self.texts[x] if known is None else str(known)
 
     # Places in memory
 
@@ -255,7 +242,7 @@ class StatementPrinter:
             text = self.new(f"add nsw i64 {terms}, {index.offset}")
         else:
             *before, (name, factor) = index.terms
-            text = self._texts[name]
+            text = self.texts[name]
             if factor != 1:
                 text = self.new(f"mul nsw i64 {text}, {factor}")
             if before:
@@ -307,7 +294,7 @@ class StatementPrinter:
     def loop(self, counter: Name, end: str, by: int, body: Any, may_be_empty: bool = False) -> None:
         """A loop over a counter."""
         label = f"for{self.label()}"
-        i = self._texts[counter] = f"%{label}.i"
+        i = self.texts[counter] = f"%{label}.i"
         write = self.lines.append
         if may_be_empty:
             self.fork(self.new(f"icmp sgt i64 {end}, 0"), f"{label}.start", f"{label}.end")
@@ -342,25 +329,21 @@ class StatementPrinter:
         self, condition: tuple[Statement, ...], goes_on: Operand, body: tuple[Statement, ...]
     ) -> None:
         label = f"while{self.label()}"
-        write, known = self.lines.append, len(self.open_indices)
+        known = len(self.open_indices)
         self.jump(label)
         self.statements(condition)
         self.fork(self.operand(goes_on), f"{label}.body", f"{label}.end")
         self.statements(body)
         self.forget(known)
-        write(f"  br label %{label}")
-        write(f"{label}.end:")
+        self.lines += [f"  br label %{label}", f"{label}.end:"]
 
-    def _if(
-        self, condition: Operand, then: tuple[Statement, ...], otherwise: tuple[Statement, ...]
-    ) -> None:
-        label, write = f"if{self.label()}", self.lines.append
-        write(f"  br i1 {self.operand(condition)}, label %{label}.then, label %{label}.else")
-        for name, block in (("then", then), ("else", otherwise)):
-            write(f"{label}.{name}:")
-            self.block(block)
-            write(f"  br label %{label}.end")
-        write(f"{label}.end:")
+    def _if(self, condition: Operand, then: Sequence[Any], otherwise: Sequence[Any]) -> None:
+        label = f"if{self.label()}"
+        self.fork(self.operand(condition), f"{label}.then", f"{label}.else")
+        self.block(then)
+        self.lines += [f"  br label %{label}.end", f"{label}.else:"]
+        self.block(otherwise)
+        self.jump(f"{label}.end")
 
     # Vectors
 
@@ -369,8 +352,14 @@ class StatementPrinter:
         counter, extent, width = plan.counter, plan.extent, plan.width
         whole, rest = extent - extent % width, extent % width
         body = MaskedSteps(self, plan) if plan.has_members else VectorSteps(self, plan)
+        body.prepare()
         self.numbers.update(dict.fromkeys(plan.outer, 0))
-        if whole <= (width if plan.has_members else 2 * width):
+        is_long = plan.has_members or len(plan.body) > _SHORT_BODY
+        most = width if plan.has_members else 2 * width
+        if rest and plan.is_repeatable and is_long and extent > most:
+            self.loop(counter, str(extent), width, lambda: self._limited(counter, body, plan))
+            rest = 0
+        elif whole <= most:
             for start in range(0, whole, width):
                 self.numbers[counter] = start
                 body.write(width)
@@ -387,3 +376,9 @@ class StatementPrinter:
             del self.numbers[counter]
         for name in plan.outer:
             del self.numbers[name]
+
+    def _limited(self, counter: Name, body: VectorSteps, plan: VectorLoop) -> None:
+        """Steps of a loop of which the last ones begin earlier, to fill a vector."""
+        i, last = self.texts[counter], plan.extent - plan.width
+        self.texts[counter] = self.new(f"call i64 @llvm.smin.i64(i64 {i}, i64 {last})")
+        body.write(plan.width)

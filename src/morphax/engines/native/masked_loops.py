@@ -31,7 +31,7 @@ from ..loops.program import (
     operands_of,
     walk,
 )
-from .vector_loops import FEWEST, VectorLoop, width_of
+from .vector_loops import FEWEST, STRIDES, VectorLoop, width_of
 
 Body = tuple[Statement, ...]
 Holders = Mapping[Buffer, frozenset[For]]
@@ -43,6 +43,8 @@ Plans = Callable[[For], VectorLoop | None]
 _MOST_BYTES = 1 << 13
 # Inner loops are taken to make so many steps.
 _STEPS = 8
+# So small a buffer is in registers.
+_MOST_IN_REGISTERS = 16
 # Copies of so many elements are made element by element.
 _LARGEST_COPY = 16
 
@@ -127,14 +129,17 @@ def _cost(body: Body, plan: VectorLoop | None, plan_of: Plans) -> int:
 
 
 def _cost_of_access(buffer: Buffer, index: Index, plan: VectorLoop | None) -> int:
-    """About how long it takes: nothing where a register holds the only element."""
-    if buffer.size == 1:
-        return 0
+    """About how long it takes: nothing where registers hold the few elements."""
     if plan is None:
-        return 1
+        return buffer.size > _MOST_IN_REGISTERS
     factor = plan.factor(index)
-    is_gathered = factor != 0 if buffer in plan.private else factor not in (0, 1, -1)
-    return 2 * plan.width if is_gathered else 1
+    if factor == 0 and buffer in plan.private:
+        return buffer.size > _MOST_IN_REGISTERS
+    if factor in (0, 1, -1) and buffer not in plan.private:
+        return 1
+    if factor in STRIDES and buffer not in plan.private:
+        return 2 * factor
+    return (3 if factor is None else 2) * plan.width
 
 
 def _vectors_of(counter: Name, body: Body, private: frozenset[Buffer]) -> frozenset[Name]:

@@ -8,7 +8,7 @@ statement stays behind those that compute what it uses, and behind accesses of i
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import final
+from typing import TYPE_CHECKING, final
 
 from ..loops.program import (
     Assign,
@@ -22,11 +22,17 @@ from ..loops.program import (
     operands_of,
 )
 from .functions.table import is_ours
+from .llvm_scalars import scalar_type, wide
+
+if TYPE_CHECKING:
+    from .llvm_statements import StatementPrinter
 
 Pack = tuple[Assign, ...]
 
 # Fewer calls are made one after the other; so many are waited for at most.
 _FEWEST, _MOST_CALLS = 3, 64
+# Of a vector.
+_BYTES = 32
 
 
 def packed(body: Sequence[Statement]) -> Iterator[Statement | Pack]:
@@ -43,10 +49,26 @@ def packed(body: Sequence[Statement]) -> Iterator[Statement | Pack]:
     yield from straight.ordered()
 
 
-def width_of_pack(pack: Pack) -> int:
-    """How wide the vector is that the calls are made on."""
-    widest = 32 // pack[0].result.dtype.itemsize
-    return 4 if len(pack) <= 4 else widest
+def calls_together(printer: StatementPrinter, pack: Pack) -> dict[Name, str]:
+    """The results of calls of one function, made on one vector, which the first one fills."""
+    dtype = pack[0].result.dtype
+    width = 4 if len(pack) <= 4 else _BYTES // dtype.itemsize
+    type_ = scalar_type(dtype)
+    vectors = []
+    for position in range(len(pack[0].operands)):
+        scalars = [printer.operand(x.operands[position]) for x in pack]
+        vector = "poison"
+        for i in range(width):
+            scalar = scalars[i] if i < len(pack) else scalars[0]
+            vector = printer.new(
+                f"insertelement {wide(type_, width)} {vector}, {type_} {scalar}, i64 {i}"
+            )
+        vectors.append(vector)
+    result = printer.call(pack[0].operation, dtype, vectors, width)
+    return {
+        statement.result: printer.new(f"extractelement {wide(type_, width)} {result}, i64 {i}")
+        for i, statement in enumerate(pack)
+    }
 
 
 @final
@@ -99,7 +121,7 @@ class _Straight:
         for others, of_kinds in self._rounds:
             yield from others
             for (_, dtype), calls in of_kinds.items():
-                size = 32 // dtype.itemsize
+                size = _BYTES // dtype.itemsize
                 for start in range(0, len(calls), size):
                     pack = tuple(calls[start : start + size])
                     if len(pack) < _FEWEST:

@@ -27,7 +27,12 @@ from ..loops.program import (
 )
 
 _BYTES = 32
-_WIDTHS = (4, 8, 16)
+WIDTHS = (4, 8, 16)
+"""How many elements vectors have."""
+
+STRIDES = (2, 3, 4)
+"""Elements so far apart are loaded with those between them."""
+
 # Loops of fewer steps are written out.
 FEWEST = 4
 
@@ -152,7 +157,7 @@ def width_of(body: Iterable[Statement]) -> int:
     def cost(width: int) -> float:
         return sum([max(size * width / _BYTES, 1) for size in sizes]) / width
 
-    return min(_WIDTHS, key=lambda width: (cost(width) > 1.1 * cost(_WIDTHS[-1]), width))
+    return min(WIDTHS, key=lambda width: (cost(width) > 1.1 * cost(WIDTHS[-1]), width))
 
 
 def _stored(body: Iterable[Statement]) -> set[Buffer]:
@@ -177,7 +182,6 @@ def _is_sound(plan: VectorLoop) -> bool:
 
 def _gains(plan: VectorLoop) -> bool:
     """Whether few elements are gathered one by one."""
-    gathered = [
-        x for x in plan.body if isinstance(x, Load) and plan.factor(x.index) not in (0, 1, -1)
-    ]
+    near = (0, 1, -1, *STRIDES)
+    gathered = [x for x in plan.body if isinstance(x, Load) and plan.factor(x.index) not in near]
     return 2 * len(gathered) <= len(plan.body) + 1

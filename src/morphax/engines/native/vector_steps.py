@@ -10,9 +10,21 @@ from collections import ChainMap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..loops.program import BOOL, Assign, Buffer, Const, Index, Load, Operand, Statement, Store
+from ..loops.program import (
+    BOOL,
+    Assign,
+    Buffer,
+    Const,
+    Index,
+    Load,
+    Operand,
+    Statement,
+    Store,
+    walk,
+)
+from .functions.kernel import F32
 from .llvm_scalars import memory_type, scalar_type, wide
-from .vector_loops import VectorLoop
+from .vector_loops import STRIDES, WIDTHS, VectorLoop
 
 if TYPE_CHECKING:
     from .llvm_statements import StatementPrinter
@@ -26,6 +38,17 @@ class VectorSteps:
         self.plan = plan
         self.width = 0
         self.texts: ChainMap[Any, str] = ChainMap()
+        self.logarithms: dict[Operand, str] = {}
+
+    def prepare(self) -> None:
+        """What is the same in all steps, and takes long: logarithms of bases of powers."""
+        p = self.printer
+        made = {x.result for x in walk(self.plan.body) if isinstance(x, (Assign, Load))}
+        for statement in walk(self.plan.body):
+            match statement:
+                case Assign(_, "pow", (base, _)) if base.dtype == F32 and base not in made:
+                    given = [p.operand(base)]
+                    self.logarithms[base] = p.call("log_of_base", F32, given, 0)
 
     def write(self, width: int) -> None:
         """The steps from the counter on."""
@@ -45,6 +68,10 @@ class VectorSteps:
             case Assign(result, "index", (index,)):
                 assert isinstance(index, Index), "the value of an index"
                 self.texts[result] = self.indices(index)
+            case Assign(result, "pow", (base, exponent)) if base in self.logarithms:
+                of_base = self.repeated(self.logarithms[base], "double")
+                given = [self.operand(base), self.operand(exponent), of_base]
+                self.texts[result] = p.call("power_of_known", F32, given, self.width)
             case Assign(result, operation, operands):
                 scalars = [x for x in operands if not isinstance(x, Index)]
                 texts = self.taken(operation, [self.operand(x) for x in scalars], scalars)
@@ -126,9 +153,35 @@ class VectorSteps:
             value = p.new(f"load {vector}, ptr {p.address(buffer, first)}, align {align}")
             if factor == -1:
                 value = self.reversed(value, vector)
+        elif factor in STRIDES and width in WIDTHS:
+            value = self.picked(buffer, index, factor)
+        elif factor is not None:
+            places = [p.address(buffer, index.plus(i * factor)) for i in range(width)]
+            value = self.joined(places, type_, align)
         else:
             value = self.gathered(self.addresses(buffer, index), type_, align)
         return self.truth(value, buffer)
+
+    def picked(self, buffer: Buffer, index: Index, stride: int) -> str:
+        """Elements with few between them, out of vectors of neighbours."""
+        p, width = self.printer, self.width
+        vector, align = wide(memory_type(buffer.dtype), width), buffer.dtype.itemsize
+        # The last vector ends with the last element.
+        end = (width - 1) * stride + 1 - width
+        starts = [min(start, end) for start in range(0, end + width, width)]
+        value = "poison"
+        for start in starts:
+            address = p.address(buffer, index.plus(start))
+            loaded = p.new(f"load {vector}, ptr {address}, align {align}")
+            places = [
+                width + i * stride - start if 0 <= i * stride - start < width else i
+                for i in range(width)
+            ]
+            mask = ", ".join([f"i32 {place}" for place in places])
+            value = p.new(
+                f"shufflevector {vector} {value}, {vector} {loaded}, <{width} x i32> <{mask}>"
+            )
+        return value
 
     def truth(self, value: str, buffer: Buffer) -> str:
         """Elements as they are computed with, given as they are in memory."""
@@ -150,11 +203,18 @@ class VectorSteps:
         return self.printer.new(f"getelementptr inbounds {type_}, ptr {base}, {vector} {at}")
 
     def gathered(self, pointers: str, type_: str, align: int) -> str:
+        """Elements at addresses that are a vector, one by one."""
+        vector = wide("ptr", self.width)
+        places = [
+            self.printer.new(f"extractelement {vector} {pointers}, i64 {i}")
+            for i in range(self.width)
+        ]
+        return self.joined(places, type_, align)
+
+    def joined(self, places: Sequence[str], type_: str, align: int) -> str:
         """Elements at addresses, one by one."""
-        p, vector = self.printer, wide(type_, self.width)
-        value = "poison"
-        for i in range(self.width):
-            pointer = p.new(f"extractelement {wide('ptr', self.width)} {pointers}, i64 {i}")
+        p, vector, value = self.printer, wide(type_, self.width), "poison"
+        for i, pointer in enumerate(places):
             element = p.new(f"load {type_}, ptr {pointer}, align {align}")
             value = p.new(f"insertelement {vector} {value}, {type_} {element}, i64 {i}")
         return value

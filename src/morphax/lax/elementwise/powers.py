@@ -112,6 +112,9 @@ class IntegerPow(Elementwise):
     def scalar(self, w: loops.Writer, x: loops.Operand, *, y: int) -> loops.Operand:
         return loops.scalars.power_of_integer(w, x, y)
 
+    def loop_cost(self, *, y: int) -> int:
+        return loops.cost_of("div" if y < 0 else "mul") + y.bit_length()
+
     def d_x(self, t: Any, x: Any, out: Any, *, y: int) -> Any:
         if y == 1:
             return t

@@ -91,7 +91,11 @@ class Elementwise(Primitive):
         if type(self).scalar is Elementwise.scalar and self.name not in loops.SIGNATURES:
             b.refuse("it has no form of loops")
         operation = partial(self.scalar, b.writer, **params)
-        return b.elementwise(out, operation, *operands, cost=loops.cost_of(self.name))
+        return b.elementwise(out, operation, *operands, cost=self.loop_cost(**params))
+
+    def loop_cost(self, **params: Any) -> int:
+        """About how long it takes in a loop program, where an addition takes 1."""
+        return loops.cost_of(self.name)
 
     def scalar(self, w: loops.Writer, *operands: loops.Operand, **params: Any) -> loops.Operand:
         """The operation on scalars, in a loop program."""

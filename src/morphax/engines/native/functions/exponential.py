@@ -178,6 +178,17 @@ def log1p(x: Lanes) -> Lanes:
 
 def power(x: Lanes, y: Lanes) -> tuple[Lanes, Lanes]:
     """x^y of float32, in float64, and where it is none: x is not positive, or one is infinite."""
+    return power_of_known(x, y, log_of_base(x))
+
+
+def log_of_base(x: Lanes) -> Lanes:
+    """Log x of float32 as a float64, for powers."""
+    return log(x.to(F64), 4)
+
+
+def power_of_known(x: Lanes, y: Lanes, log_of_x: Lanes) -> tuple[Lanes, Lanes]:
+    """The power, where the logarithm of the base is known."""
     inside = (x > 0.0) & (x < math.inf) & (y.call("fabs") < math.inf)
-    exponent = (y.to(F64) * log(x.to(F64), 4)).clamped(-200.0, 200.0)
-    return exp(exponent, 4).to(F32), ~inside
+    # Far beyond the range of float32, and far within that of float64.
+    r, n = _reduced((y.to(F64) * log_of_x).clamped(-200.0, 200.0))
+    return ((_exp_minus_one(r, 4) + 1.0) * _power_of_two(n)).to(F32), ~inside

@@ -102,11 +102,20 @@ def test_many_matrices_are_shared_by_threads() -> None:
 
 
 @needs_native
-def test_a_call_that_does_not_fit_is_refused() -> None:
-    single, sizes = np.dtype(np.float32), np.ones(3, np.int32)
+def test_a_plan_that_does_not_fit_is_refused() -> None:
+    single, sizes = np.dtype(np.float32), lapack.Plan((3,), [((1,), np.int32)])
+    sizes.call("getrf", single, 1, 1)
     with pytest.raises(TypeError, match="other arguments"):
-        lapack.call_each("getrf", single, 3, 1, 1)
-    with pytest.raises(ValueError, match="different sizes"):
-        lapack.call_each("getrf", single, 2, 1, 1, np.ones(3, single), 1, sizes, sizes)
+        sizes.function([], single=False)
+    others = lapack.Plan((3,), [((1,), np.int32)])
+    others.call("getrf", single, 1, 1, None, 1, others.info(), others.info())  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="a number, a letter"):
-        lapack.call_each("getrf", single, 3, 1, 1, None, 1, sizes, sizes)  # type: ignore[arg-type]
+        others.function([], single=False)
+    plan = lapack.Plan((3,), [((2, 2), single)])
+    copy = plan.function([plan.copied(plan.operands[0])], single=True)
+    with pytest.raises(ValueError, match="another size"):
+        copy(np.ones((2, 2, 2), single))
+    with pytest.raises(TypeError, match="takes arrays"):
+        copy([1.0])
+    x = np.arange(12, dtype=single).reshape(2, 2, 3)
+    np.testing.assert_array_equal(copy(x.T), x.T)

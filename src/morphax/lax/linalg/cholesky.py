@@ -14,8 +14,7 @@ from ...engines.xla.library_calls import call_lapack, letter, nan_where_failed, 
 from ...engines.xla.stablehlo import Builder, Value
 from ..elementwise.arithmetic import add, mul
 from ..ground.families import compare
-from .lapack import call_each, lapack
-from .lowered import INT32
+from .lapack import Memory, Plan, lapack
 from .matrix_stacks import MatrixOperation, Result, product, square, symmetrized
 from .triangular import triangle, triangular_solve_p
 
@@ -44,19 +43,13 @@ class Cholesky(MatrixOperation):
         factor, failed = lapack("potrf", a.dtype)(a.T, lower=False, clean=True)
         return np.tril(np.full_like(a, np.nan)) if failed else factor.T
 
-    def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any]:
-        (a,) = stacks
-        count, size, _ = a.shape
-        factors, info = a.copy(), np.empty(count, INT32)
-        call_each("potrf", a.dtype, count, "U", size, factors, size, info)
-        if size > 1:
-            # What is above the diagonal of L is below that of U.
-            zero, rest = np.zeros((), a.dtype), size - 1
-            above = factors[:, 0, 1:]
-            call_each("laset", a.dtype, count, "L", rest, rest, zero, zero, above, size)
-        if info.any():
-            factors[info != 0] = np.tril(np.full((size, size), np.nan, a.dtype))
-        return [factors]
+    def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory]:
+        factor, info = plan.copied(operands[0]), plan.info()
+        size = factor.shape[0]
+        plan.call("potrf", factor.dtype, "U", size, factor, size, info)
+        plan.nan_if(factor, info)
+        plan.zero_above(factor)
+        return [factor]
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         if not out.size:

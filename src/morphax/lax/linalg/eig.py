@@ -25,10 +25,9 @@ from ..reduction.argreductions import argmax
 from ..shape.filling import broadcasted_iota
 from ..shape.shape_operations import broadcast_in_dim
 from .iterated import IteratedFactorisation, call_iterated
-from .lapack import BLOCK, Argument, by_columns, call_each, lapack, scratch
+from .lapack import BLOCK, Memory, Plan, lapack
 from .linear_systems import solved
-from .lowered import INT32
-from .magnitudes import in_units, unit_of
+from .magnitudes import extreme, in_units, unit_of
 from .matrix_stacks import Result, adjoint, product, square
 from .spectra import column_products, on_diagonal, reciprocal_gaps, scaled_columns, weighted
 
@@ -88,35 +87,34 @@ class Eig(IteratedFactorisation):
             return [*w, *sides, failed]
         return [w[0] + 1j * w[1], *[_unpacked(side, w[1]) for side in sides], failed]
 
-    def evaluate_finite_stack(
+    def plan_finite(
         self,
-        x: Any,
+        plan: Plan,
+        x: Memory,
         *,
         compute_left_eigenvectors: bool,
         compute_right_eigenvectors: bool,
         **_: Any,
-    ) -> list[Any]:
-        dtype, (count, size, _) = x.dtype, x.shape
-        real = real_dtype(dtype)
-        units = unit_of(x)[:, None]
+    ) -> tuple[list[Memory], Memory]:
+        dtype, size, info = x.dtype, x.shape[0], plan.info()
+        is_complex = dtype.kind == "c"
+        unit = plan.in_units(x, extreme(dtype))
+        matrix = plan.transposed(x)
         flags = (compute_left_eigenvectors, compute_right_eigenvectors)
-        sides = [
-            np.empty((count, *((size, size) if wanted else (1, 1))), dtype) for wanted in flags
-        ]
-        parts = 1 if dtype.kind == "c" else 2
-        w, info = [np.empty((count, size), dtype) for _ in range(parts)], np.empty(count, INT32)
-        work: list[Argument] = [scratch(dtype, (BLOCK + 2) * size), (BLOCK + 2) * size]
-        if dtype.kind == "c":
-            work.append(scratch(real, 2 * size))
+        sides = [plan.memory(dtype, *((size, size) if wanted else (1, 1))) for wanted in flags]
+        w = [plan.memory(dtype, size) for _ in range(1 if is_complex else 2)]
+        work = plan.memory(dtype, (BLOCK + 2) * size)
+        rest = [plan.memory(real_dtype(dtype), 2 * size)] if is_complex else []
         letters = ["V" if wanted else "N" for wanted in flags]
-        vectors = [argument for side in sides for argument in (side, side.shape[1])]
-        matrices = by_columns(x / units[:, :, None])
-        call_each("geev", dtype, count, *letters, size, matrices, size, *w, *vectors, *work, info)
-        chosen = [by_columns(side) for side, wanted in zip(sides, flags, strict=True) if wanted]
-        w = [part * units for part in w]
-        if dtype.kind == "c":
-            return [*w, *chosen, info]
-        return [w[0] + 1j * w[1], *[_unpacked(side, w[1]) for side in chosen], info]
+        vectors = [argument for side in sides for argument in (side, side.shape[0])]
+        found = (*w, *vectors, work, work.size, *rest, info)
+        plan.call("geev", dtype, *letters, size, matrix, size, *found)
+        for part in w:
+            plan.times(part, unit)
+        chosen = [side for side, wanted in zip(sides, flags, strict=True) if wanted]
+        if is_complex:
+            return [*w, *[plan.transposed(side) for side in chosen]], info
+        return [plan.complex_of(*w), *[plan.vectors_of(side, w[1]) for side in chosen]], info
 
     def lower(
         self,

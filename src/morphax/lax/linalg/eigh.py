@@ -16,7 +16,7 @@ from ...util.messages import message
 from ..elementwise.arithmetic import add, mul
 from ..elementwise.complex import real_dtype
 from .iterated import IteratedFactorisation, call_iterated
-from .lapack import BLOCK, by_columns, call_each, lapack, scratch
+from .lapack import BLOCK, Memory, Plan, lapack
 from .lowered import INT32
 from .matrix_stacks import Result, adjoint, product, square, symmetrized
 from .spectra import (
@@ -58,17 +58,16 @@ class Eigh(IteratedFactorisation):
         w, v, failed = lapack("syevd", x.dtype)(x, lower=lower)
         return [v, w, failed]
 
-    def evaluate_finite_stack(self, x: Any, *, lower: bool) -> list[Any]:
-        dtype, (count, size, _) = x.dtype, x.shape
-        v, w = by_columns(x), np.empty((count, size), real_dtype(dtype))
-        info = np.empty(count, INT32)
-        spaces = [(dtype, 1 + (6 + BLOCK) * size + 2 * size**2), (INT32, 3 + 5 * size)]
+    def plan_finite(self, plan: Plan, x: Memory, *, lower: bool) -> tuple[list[Memory], Memory]:
+        dtype, size, info = x.dtype, x.shape[0], plan.info()
+        v, w = plan.transposed(x), plan.memory(real_dtype(dtype), size)
+        spaces = [plan.memory(dtype, 1 + (6 + BLOCK) * size + 2 * size**2)]
         if dtype.kind == "c":
-            spaces.insert(1, (w.dtype, 1 + 5 * size + 2 * size**2))
-        work = [argument for space in spaces for argument in (scratch(*space), space[1])]
-        triangle_read = "L" if lower else "U"
-        call_each("syevd", dtype, count, "V", triangle_read, size, v, size, w, *work, info)
-        return [by_columns(v), w, info]
+            spaces.append(plan.memory(w.dtype, 1 + 5 * size + 2 * size**2))
+        spaces.append(plan.memory(INT32, 3 + 5 * size))
+        work = [argument for space in spaces for argument in (space, space.size)]
+        plan.call("syevd", dtype, "V", "L" if lower else "U", size, v, size, w, *work, info)
+        return [plan.transposed(v), w], info
 
     def lower(self, b: Builder, out: Any, *values: Value, lower: bool) -> list[Value]:
         (x,) = values

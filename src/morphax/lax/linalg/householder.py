@@ -17,7 +17,7 @@ from ...engines.xla.library_calls import call_lapack
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
-from .lapack import BLOCK, by_columns, call_each, lapack, scratch
+from .lapack import BLOCK, Memory, Plan, lapack
 from .matrix_stacks import MatrixOperation, Result
 
 _NO_DERIVATIVE: Any = NoRule(
@@ -45,16 +45,14 @@ class Geqrf(MatrixOperation):
         reflections, taus, _, _ = lapack("geqrf", a.dtype)(a, lwork=BLOCK * a.shape[1])
         return [reflections, taus]
 
-    def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any]:
-        (a,) = stacks
-        dtype, (count, rows, columns) = a.dtype, a.shape
-        reflections, work = by_columns(a), BLOCK * columns
-        taus, info = np.empty((count, min(rows, columns)), dtype), np.empty(count, np.int32)
-        call_each(
-            *("geqrf", dtype, count, rows, columns, reflections, rows, taus),
-            *(scratch(dtype, work), work, info),
-        )
-        return [by_columns(reflections), taus]
+    def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory]:
+        (a,) = operands
+        rows, columns = a.shape
+        reflections, taus = plan.transposed(a), plan.memory(a.dtype, min(rows, columns))
+        work = plan.memory(a.dtype, BLOCK * columns)
+        found = (reflections, rows, taus, work, work.size, plan.info())
+        plan.call("geqrf", a.dtype, rows, columns, *found)
+        return [plan.transposed(reflections), taus]
 
     def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
         return lower_geqrf(b, outs, values[0])
@@ -93,15 +91,13 @@ class HouseholderProduct(MatrixOperation):
         found = lapack("orgqr", a.dtype)(a, taus, lwork=BLOCK * a.shape[1])
         return found[0]
 
-    def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any]:
-        a, taus = stacks
-        dtype, (count, rows, columns) = a.dtype, a.shape
-        found, work, info = by_columns(a), BLOCK * columns, np.empty(count, np.int32)
-        call_each(
-            *("orgqr", dtype, count, rows, columns, taus.shape[1], found, rows, taus),
-            *(scratch(dtype, work), work, info),
-        )
-        return [by_columns(found)]
+    def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory]:
+        a, taus = operands
+        rows, columns = a.shape
+        found, work = plan.transposed(a), plan.memory(a.dtype, BLOCK * columns)
+        rest = (found, rows, taus, work, work.size, plan.info())
+        plan.call("orgqr", a.dtype, rows, columns, taus.size, *rest)
+        return [plan.transposed(found)]
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         return lower_product(b, out, *values)
@@ -149,17 +145,16 @@ class Ormqr(MatrixOperation):
         )
         return found[0]
 
-    def evaluate_stack(self, *stacks: Any, left: bool, transpose: bool) -> list[Any]:
-        a, taus, c = stacks
-        dtype, (count, rows, columns) = c.dtype, c.shape
-        kind = "C" if dtype.kind == "c" else "T"
-        found, work, info = by_columns(c), BLOCK * max(rows, columns), np.empty(count, np.int32)
-        call_each(
-            *("ormqr", dtype, count, "L" if left else "R", kind if transpose else "N"),
-            *(rows, columns, taus.shape[1], by_columns(a), a.shape[1], taus, found, rows),
-            *(scratch(dtype, work), work, info),
-        )
-        return [by_columns(found)]
+    def plan(self, plan: Plan, *operands: Memory, left: bool, transpose: bool) -> list[Memory]:
+        a, taus, c = operands
+        rows, columns = c.shape
+        kind = "C" if c.dtype.kind == "c" else "T"
+        sides = ("L" if left else "R", kind if transpose else "N")
+        reflections = (plan.transposed(a), a.shape[0], taus)
+        found, work = plan.transposed(c), plan.memory(c.dtype, BLOCK * max(rows, columns))
+        rest = (found, rows, work, work.size, plan.info())
+        plan.call("ormqr", c.dtype, *sides, rows, columns, taus.size, *reflections, *rest)
+        return [plan.transposed(found)]
 
     def lower(self, b: Builder, out: Any, *values: Value, left: bool, transpose: bool) -> Value:
         a, taus, c = values

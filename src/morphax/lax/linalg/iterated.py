@@ -16,6 +16,7 @@ import numpy as np
 from ...engines.xla.library_calls import call_lapack, nan_where_failed
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.linear_structure import reduce_with
+from .lapack import Memory, Plan
 from .matrix_stacks import MatrixOperation
 
 
@@ -28,25 +29,23 @@ class IteratedFactorisation(MatrixOperation):
         """The results for a finite matrix that has elements; the last is LAPACK's ``info``."""
         raise AssertionError(f"{self.name} defines evaluate_finite")
 
-    def evaluate_finite_stack(self, x: Any, **params: Any) -> list[Any] | None:
-        """The same for a stack, in native code; None: one by one."""
+    def plan_finite(
+        self, plan: Plan, x: Memory, **params: Any
+    ) -> tuple[list[Memory], Memory] | None:
+        """The same by native code, which may write to the matrix: results and ``info``."""
         return None
 
-    def evaluate_stack(self, *stacks: Any, **params: Any) -> list[Any] | None:
-        (x,) = stacks
-        finite = None
-        if not is_finite(x):
-            finite = np.isfinite(x).all((1, 2))
-            x = np.where(finite[:, None, None], x, x.dtype.type(0))
-        results = self.evaluate_finite_stack(x, **params)
-        if results is None:
+    def plan(self, plan: Plan, *operands: Memory, **params: Any) -> list[Memory] | None:
+        x = plan.copied(operands[0])
+        other = plan.zero_unless_finite(x)
+        planned = self.plan_finite(plan, x, **params)
+        if planned is None:
             return None
-        *found, info = results
-        bad = info != 0 if finite is None else (info != 0) | ~finite
-        if bad.any():
-            for one in found:
-                one[bad] = _nan(one.dtype)
-        return found
+        results, info = planned
+        for result in results:
+            plan.nan_if(result, other)
+            plan.nan_if(result, info)
+        return results
 
     def evaluate_one(self, *matrices: Any, **params: Any) -> Any:
         (x,) = matrices

@@ -1,18 +1,21 @@
-"""LAPACK and BLAS of SciPy, which eager mode calls: for one matrix, or in native code for stacks.
+"""LAPACK and BLAS of SciPy, which eager mode calls: for one matrix, or by a plan in native code.
 
-They read matrices by columns.  To them a stack that lies by rows is one of the transposes, and
-`by_columns` copies it where a problem has no transposed twin.
+They read matrices by columns.  To them a matrix that lies by rows is its transpose, and a plan
+copies it where a problem has no transposed twin.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
-from ...util.compiled import part, twin_in
+from ...core.dims import Shape
+from ...util.compiled import part
 
 _LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
@@ -24,9 +27,9 @@ BLOCK = 64
 """Columns that LAPACK works on at once, at most: work space is this many times the size."""
 
 compiled = part("lapack")
-"""The loops over stacks; where it is None, each matrix is a call of `lapack`."""
+"""Plans; where it is None, each matrix is a call of `lapack`."""
 
-Argument = int | str | np.ndarray[Any, Any] | tuple[int]
+_INT32 = np.dtype(np.int32)
 
 
 @cache
@@ -36,22 +39,6 @@ def lapack(function: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
     from scipy.linalg import lapack as library
 
     return getattr(blas if function in _OF_BLAS else library, _full_name(function, dtype))
-
-
-def call_each(function: str, dtype: np.dtype[Any], count: int, *arguments: Argument) -> None:
-    """Call the function of Fortran for each matrix of a stack of `count`, in native code.
-
-    Args:
-        function: its name without the letter of the dtype.
-        dtype: of the matrices.
-        count: of matrices.
-        *arguments: a number, a letter, one number for all (an array without axes), what belongs to
-            each matrix (an array whose first axis is that of the stack), or scratch memory of as
-            many bytes as a tuple says.  Functions read and write the memory of arrays, and what
-            they want of dtypes and sizes is for the caller to know.
-    """
-    assert compiled is not None
-    compiled.call_each(_routine(function, dtype), count, *arguments)
 
 
 @cache
@@ -70,19 +57,6 @@ def _full_name(function: str, dtype: np.dtype[Any]) -> str:
     return _LETTER[dtype.char] + function
 
 
-@twin_in(compiled)
-def by_columns(x: Any) -> Any:
-    """The transpose of each matrix of a stack, by rows: the matrices as LAPACK reads them."""
-    return x.swapaxes(1, 2).copy()
-
-
-@twin_in(compiled)
-def rows_taken(x: Any, rows: Any) -> Any:
-    """Of each matrix of a stack by rows the rows that one row of `rows` numbers."""
-    return x[np.arange(len(x))[:, None], rows]
-
-
-@twin_in(compiled)
 def permutations(pivots: Any, rows: int, first: int) -> Any:
     """The orders of rows after exchanges, int32 of shape `(count, rows)`.
 
@@ -92,13 +66,209 @@ def permutations(pivots: Any, rows: int, first: int) -> Any:
         rows: how many there are.
         first: the number of the first row, as `pivots` counts.
     """
-    orders = np.tile(np.arange(rows, dtype=np.int32), (len(pivots), 1))
+    orders = np.tile(np.arange(rows, dtype=_INT32), (len(pivots), 1))
     for order, others in zip(orders, pivots - np.int32(first), strict=True):
         for i, other in enumerate(others.tolist()):
             order[i], order[other] = order[other], order[i]
     return orders
 
 
-def scratch(dtype: np.dtype[Any], size: int) -> tuple[int]:
-    """Memory for so many numbers while one matrix is worked on."""
-    return (max(1, size) * dtype.itemsize,)
+@final
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """Memory of a plan, of which each matrix of a stack has its own.
+
+    Args:
+        number: of the memory in its plan.
+        shape: of the numbers of one matrix, by rows.
+        dtype: of the numbers.
+        before: bytes of the memory that come before.
+    """
+
+    number: int
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    before: int = 0
+
+    def __getitem__(self, start: int) -> Memory:
+        """What comes after so many numbers."""
+        return replace(self, before=self.before + start * self.dtype.itemsize)
+
+    @property
+    def size(self) -> int:
+        """How many numbers there are."""
+        return math.prod(self.shape)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """Where it is, for native code."""
+        return (self.number, self.before)
+
+
+@final
+class Plan:
+    """What is done for each matrix of a stack: calls of Fortran, and copies between them.
+
+    A plan is made once for operands of one shape and dtype, and then run by native code; memory
+    that it does not return is scratch memory.  What functions want of dtypes and sizes is for the
+    caller to know.
+
+    Args:
+        stack: the leading axes of operands and results; none for one matrix.
+        operands: shape without the leading axes, and dtype of each operand.  They are not written.
+    """
+
+    def __init__(self, stack: Shape, operands: Sequence[tuple[Shape, Any]]) -> None:
+        self._stack = stack
+        self._bytes: list[int] = []
+        self._steps: list[tuple[Any, ...]] = []
+        self.operands = [self.memory(np.dtype(dtype), *shape) for shape, dtype in operands]
+
+    def memory(self, dtype: np.dtype[Any], *shape: int) -> Memory:
+        """New memory."""
+        new = Memory(len(self._bytes), shape, dtype)
+        self._bytes.append(max(1, new.size) * dtype.itemsize)
+        return new
+
+    def info(self) -> Memory:
+        """Memory for what a function tells of its success: 0, or what has failed."""
+        return self.memory(_INT32)
+
+    def call(
+        self,
+        function: str,
+        dtype: np.dtype[Any],
+        *arguments: int | str | Memory | np.ndarray[Any, Any],
+    ) -> None:
+        """Call the function of Fortran.
+
+        Args:
+            function: its name without the letter of the dtype.
+            dtype: of the matrices.
+            *arguments: a number, a letter, memory, or one number for all (an array without axes).
+        """
+        given = [a.place if isinstance(a, Memory) else a for a in arguments]
+        self._steps.append(("call", _routine(function, dtype), *given))
+
+    def copied(self, x: Memory) -> Memory:
+        """A copy."""
+        new = self.memory(x.dtype, *x.shape)
+        self._steps.append(("copy", x.place, new.place, x.size * x.dtype.itemsize))
+        return new
+
+    def transposed(self, x: Memory, rows: int | None = None, columns: int | None = None) -> Memory:
+        """The transpose of a matrix, or of its first rows and columns."""
+        rows, columns = rows or x.shape[0], columns or x.shape[1]
+        return self.transposed_to(self.memory(x.dtype, columns, rows), x, rows, columns)
+
+    def transposed_to(self, to: Memory, x: Memory, rows: int, columns: int) -> Memory:
+        """The same in the first rows and columns of other memory, which is returned."""
+        sizes = (rows, columns, x.shape[1], to.shape[1])
+        self._steps.append(("transpose", x.place, to.place, *sizes, x.dtype.itemsize))
+        return to
+
+    def zero_below(self, x: Memory) -> None:
+        """Zeros below the diagonal of a matrix by rows."""
+        rows, columns = x.shape
+        if rows > 1:
+            # To LAPACK they are above it.
+            zero = np.zeros((), x.dtype)
+            self.call("laset", x.dtype, "U", columns, rows - 1, zero, zero, x[columns], columns)
+
+    def zero_above(self, x: Memory) -> None:
+        """Zeros above the diagonal of a matrix by rows."""
+        rows, columns = x.shape
+        if columns > 1:
+            zero = np.zeros((), x.dtype)
+            self.call("laset", x.dtype, "L", columns - 1, rows, zero, zero, x[1], columns)
+
+    def rows_taken(self, x: Memory, order: Memory) -> Memory:
+        """Row i is row ``order[i]`` of `x`."""
+        return self._reordered("rows taken", x, order)
+
+    def rows_placed(self, x: Memory, order: Memory) -> Memory:
+        """Row ``order[i]`` is row i of `x`."""
+        return self._reordered("rows placed", x, order)
+
+    def _reordered(self, step: str, x: Memory, order: Memory) -> Memory:
+        new = self.memory(x.dtype, *x.shape)
+        rows, columns = x.shape
+        width = columns * x.dtype.itemsize
+        self._steps.append((step, x.place, new.place, order.place, rows, width))
+        return new
+
+    def order(self, pivots: Memory, rows: int, first: int) -> Memory:
+        """As `permutations`; rows beyond the last, or before the first, count as these."""
+        new = self.memory(_INT32, rows)
+        self._steps.append(("order", pivots.place, new.place, pivots.size, rows, first))
+        return new
+
+    def less_one(self, x: Memory) -> None:
+        """Subtract 1 from integers."""
+        self._steps.append(("less one", x.place, x.size))
+
+    def zero_unless_finite(self, x: Memory) -> Memory:
+        """Zeros in place of a matrix that is not finite; whether it is so, as `info` would tell."""
+        flag = self.info()
+        self._of_reals("zero unless finite", x, flag.place)
+        return flag
+
+    def nan_if(self, x: Memory, info: Memory) -> None:
+        """NaN where `info` tells of a failure."""
+        self._of_reals("nan if", x, info.place)
+
+    def in_units(self, x: Memory, limit: float) -> Memory:
+        """Divide a matrix by its largest part if this is not between `limit` and its reciprocal.
+
+        Returns:
+            Memory of the divisor, else 1.
+        """
+        unit = self.memory(np.finfo(x.dtype).dtype)
+        self._of_reals("in units", x, unit.place, limit)
+        return unit
+
+    def times(self, x: Memory, unit: Memory) -> None:
+        """Multiply by a real number."""
+        self._of_reals("times", x, unit.place)
+
+    def conjugate(self, x: Memory) -> None:
+        """Turn complex numbers into their conjugates."""
+        self._of_reals("conjugate", x)
+
+    def complex_of(self, real: Memory, imaginary: Memory) -> Memory:
+        """Complex numbers of their parts."""
+        new = self.memory(np.result_type(real.dtype, np.complex64), *real.shape)
+        places = (real.place, imaginary.place, new.place)
+        self._steps.append(("complex", *places, real.size, real.dtype.itemsize))
+        return new
+
+    def vectors_of(self, packed: Memory, imaginary: Memory) -> Memory:
+        """Eigenvectors, complex, by rows, as the columns of a matrix.
+
+        Args:
+            packed: what LAPACK gives for real matrices, by columns: of a conjugate pair the real
+                and the imaginary part.
+            imaginary: parts of the eigenvalues.
+        """
+        new = self.memory(np.result_type(packed.dtype, np.complex64), *packed.shape)
+        places = (packed.place, imaginary.place, new.place)
+        self._steps.append(("vectors", *places, packed.shape[0], packed.dtype.itemsize))
+        return new
+
+    def _of_reals(self, step: str, x: Memory, *arguments: Any) -> None:
+        """A step to which a complex number is two."""
+        width = np.finfo(x.dtype).dtype.itemsize
+        count = x.size * (x.dtype.itemsize // width)
+        self._steps.append((step, x.place, count, *arguments, width))
+
+    def function(self, results: Sequence[Memory], *, single: bool) -> Callable[..., Any]:
+        """The plan as a function of arrays.
+
+        Args:
+            results: memory that is returned, no operands among it.
+            single: whether its one result is returned, rather than a list of them.
+        """
+        assert compiled is not None
+        described = [(x.number, [*self._stack, *x.shape], x.dtype) for x in results]
+        count = math.prod(self._stack)
+        return compiled.plan(count, self._bytes, len(self.operands), described, self._steps, single)

@@ -25,11 +25,11 @@ from ..ground.families import compare
 from ..ground.linear_structure import moved_axis, reduce_with
 from ..shape.shape_operations import reshape
 from ..shape.stop_gradient import stop_gradient
-from .lapack import rows_taken
+from .lapack import Memory, Plan
 from .lowered import BOOL, numbered
 from .lu import lu_p
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
-from .triangular import trsm, trsm_stack
+from .triangular import plan_trsm, trsm
 
 
 @final
@@ -72,16 +72,13 @@ class SolveWithFactors(MatrixOperation):
         found[permutation] = trsm(factors, half, left=True, lower=True, op=1, unit=True)
         return found
 
-    def evaluate_stack(self, *stacks: Any, transpose_a: bool) -> list[Any]:
-        _, factors, permutation, right = stacks
+    def plan(self, plan: Plan, *operands: Memory, transpose_a: bool) -> list[Memory]:
+        _, factors, permutation, right = operands
         op = int(transpose_a)
-        x = right.copy() if transpose_a else rows_taken(right, permutation)
+        x = plan.copied(right) if transpose_a else plan.rows_taken(right, permutation)
         for lower in (False, True) if transpose_a else (True, False):
-            trsm_stack(factors, x, left=True, lower=lower, op=op, unit=lower)
-        if transpose_a:
-            half, x = x, np.empty_like(x)
-            x[np.arange(len(x))[:, None], permutation] = half
-        return [x]
+            plan_trsm(plan, factors, x, left=True, lower=lower, op=op, unit=lower)
+        return [plan.rows_placed(x, permutation) if transpose_a else x]
 
     def lower(self, b: Builder, out: Any, *values: Value, transpose_a: bool) -> Value:
         _, factors, permutation, right = values

@@ -19,7 +19,7 @@ from ..ground.axes import integer
 from ..ground.families import compare
 from ..ground.linear_structure import reduce_with
 from .blocks import above, beside, block, rows_at
-from .lapack import by_columns, call_each, lapack, permutations
+from .lapack import Memory, Plan, lapack, permutations
 from .lowered import BOOL, INT32, counted_loop, numbered
 from .matrix_stacks import MatrixOperation, Result, product
 from .triangular import triangle, triangular_solve_p
@@ -58,14 +58,14 @@ class Lu(MatrixOperation):
         factors, pivots, _ = lapack("getrf", a.dtype)(a)
         return [factors, pivots, permutations(pivots[None], len(a), 0)[0]]
 
-    def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any]:
-        (a,) = stacks
-        count, rows, columns = a.shape
-        factors = by_columns(a)
-        pivots = np.empty((count, min(rows, columns)), INT32)
-        info = np.empty(count, INT32)
-        call_each("getrf", a.dtype, count, rows, columns, factors, rows, pivots, info)
-        return [by_columns(factors), pivots - INT32.type(1), permutations(pivots, rows, 1)]
+    def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory]:
+        (a,) = operands
+        rows, columns = a.shape
+        factors, pivots = plan.transposed(a), plan.memory(INT32, min(rows, columns))
+        plan.call("getrf", a.dtype, rows, columns, factors, rows, pivots, plan.info())
+        order = plan.order(pivots, rows, 1)
+        plan.less_one(pivots)
+        return [plan.transposed(factors), pivots, order]
 
     def lower(self, b: Builder, outs: Any, *values: Value, **_: Any) -> list[Value]:
         (a,) = values
@@ -180,11 +180,11 @@ class LuPivotsToPermutation(MatrixOperation):
         return [((permutation_size,), INT32)]
 
     def evaluate_one(self, *matrices: Any, permutation_size: int, **_: Any) -> Any:
-        return self.evaluate_stack(matrices[0][None], permutation_size=permutation_size)[0][0]
+        inside = np.minimum(np.maximum(matrices[0], 0), permutation_size - 1)
+        return permutations(inside[None], permutation_size, 0)[0]
 
-    def evaluate_stack(self, *stacks: Any, permutation_size: int, **_: Any) -> list[Any]:
-        inside = np.minimum(np.maximum(stacks[0], 0), permutation_size - 1)
-        return [permutations(inside, permutation_size, 0)]
+    def plan(self, plan: Plan, *operands: Memory, permutation_size: int, **_: Any) -> list[Memory]:
+        return [plan.order(operands[0], permutation_size, 0)]
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> Value:
         return lower_permutation(b, out, values[0])

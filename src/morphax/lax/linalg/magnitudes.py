@@ -18,6 +18,11 @@ from ..ground.linear_structure import reduce_with
 _LIMIT = {4: 1e10, 8: 1e130}
 
 
+def extreme(dtype: np.dtype[Any]) -> float:
+    """The size from which on an element of a matrix is extreme, and so is its reciprocal."""
+    return _LIMIT[np.finfo(dtype).dtype.itemsize]
+
+
 def unit_of(x: Any) -> Any:
     """The size of the largest element of each matrix, where that is extreme, else 1."""
     if x.ndim == 2:

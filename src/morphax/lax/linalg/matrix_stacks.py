@@ -24,7 +24,7 @@ from ..elementwise.arithmetic import add, mul
 from ..elementwise.complex import conj
 from ..ground.kinds import DtypeKind
 from ..ground.linear_structure import batched_first, transpose_p
-from .lapack import compiled
+from .lapack import Memory, Plan, compiled
 
 # What LAPACK computes in; narrower floats would have to be rounded at each step.
 FACTORED = DtypeKind(
@@ -58,11 +58,8 @@ class MatrixOperation(Primitive):
         """The result for one matrix, or the list of them, in NumPy."""
         raise AssertionError(f"{self.name} defines evaluate_one")
 
-    def evaluate_stack(self, *stacks: Any, **params: Any) -> list[Any] | None:
-        """All results for a stack of matrices with elements, in native code; None: one by one.
-
-        Operands have one axis for the stack, and so have the results.
-        """
+    def plan(self, plan: Plan, *operands: Memory, **params: Any) -> list[Memory] | None:
+        """The results for a matrix with elements, by native code; None: there is no plan."""
         return None
 
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
@@ -92,34 +89,20 @@ class MatrixOperation(Primitive):
         return AxisFlow(tuple(labels[: len(avals)]), tuple(labels[len(avals) :]))
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
-        """For one matrix, or a stack in native code; of other stacks there is `evaluate`."""
-        if avals[0].ndim > self.ranks[0]:
-            return self._kernel_of_stack(*avals, **params)
+        """Native code where there is a plan; else for one matrix; of stacks there is `evaluate`."""
+        rank = avals[0].ndim - self.ranks[0]
+        if compiled is not None and all([a.size for a in avals]):
+            stack = avals[0].shape[:rank]
+            plan = Plan(stack, [(a.shape[rank:], a.dtype) for a in avals])
+            results = self.plan(plan, *plan.operands, **params)
+            if results is not None:
+                return plan.function(results, single=not self.multiple_results)
+        if rank:
+            return None
         of_one, in_rows = partial(self.evaluate_one, **params), np.ascontiguousarray
         if self.multiple_results:
             return lambda *matrices: list(map(in_rows, of_one(*matrices)))
         return lambda *matrices: in_rows(of_one(*matrices))
-
-    def _kernel_of_stack(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
-        rank = avals[0].ndim - self.ranks[0]
-        stack, shapes = avals[0].shape[:rank], [a.shape[rank:] for a in avals]
-        if compiled is None or not all([a.size for a in avals]):
-            return None
-        flat = [(math.prod(stack), *shape) for shape in shapes]
-        of_stack, in_rows = partial(self.evaluate_stack, **params), np.ascontiguousarray
-
-        def kernel(*operands: Any) -> Any:
-            members = list(map(in_rows, operands))
-            if rank != 1:
-                members = [x.reshape(shape) for x, shape in zip(members, flat, strict=True)]
-            found = of_stack(*members)
-            if found is None:
-                return self._one_by_one(*operands, **params)
-            if rank != 1:
-                found = [x.reshape(*stack, *x.shape[1:]) for x in found]
-            return found if self.multiple_results else found[0]
-
-        return kernel
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         kernel = self.kernel(*operands, **params)

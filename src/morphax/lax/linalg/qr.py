@@ -21,7 +21,7 @@ from ..ground.linear_structure import zeros
 from ..shape.filling import broadcasted_iota
 from .blocks import above, beside, block, columns_at
 from .householder import lower_geqrf, lower_product
-from .lapack import BLOCK, by_columns, call_each, lapack, scratch
+from .lapack import BLOCK, Memory, Plan, lapack
 from .linear_systems import solved_with_factors
 from .lowered import INT32, identity, numbered, upper_triangle
 from .lu import lu_p
@@ -77,27 +77,24 @@ class Qr(MatrixOperation):
         q = lapack("orgqr", a.dtype)(reflections[:, :inner], taus, lwork=BLOCK * inner)[0]
         return [q, r, *order]
 
-    def evaluate_stack(self, *stacks: Any, pivoting: bool, full_matrices: bool) -> list[Any] | None:
+    def plan(
+        self, plan: Plan, *operands: Memory, pivoting: bool, full_matrices: bool
+    ) -> list[Memory] | None:
         if pivoting:
             return None
-        (a,) = stacks
-        dtype, (count, rows, columns) = a.dtype, a.shape
+        (a,) = operands
+        dtype, (rows, columns) = a.dtype, a.shape
         rank = min(rows, columns)
         inner = rows if full_matrices else rank
-        reflections = np.empty((count, max(inner, columns), rows), dtype)
-        reflections[:, :columns] = a.swapaxes(1, 2)
-        taus, info = np.empty((count, rank), dtype), np.empty(count, INT32)
-        work = [BLOCK * size for size in (columns, inner)]
-        call_each(
-            *("geqrf", dtype, count, rows, columns, reflections, rows, taus),
-            *(scratch(dtype, work[0]), work[0], info),
-        )
-        r = by_columns(reflections[:, :columns, :inner])
-        call_each(
-            *("orgqr", dtype, count, rows, inner, rank, reflections, rows, taus),
-            *(scratch(dtype, work[1]), work[1], info),
-        )
-        return [by_columns(reflections[:, :inner]), _upper_triangle(r)]
+        reflections = plan.memory(dtype, max(inner, columns), rows)
+        plan.transposed_to(reflections, a, rows, columns)
+        taus, work = plan.memory(dtype, rank), plan.memory(dtype, BLOCK * max(inner, columns))
+        found = (reflections, rows, taus, work, work.size, plan.info())
+        plan.call("geqrf", dtype, rows, columns, *found)
+        r = plan.transposed(reflections, columns, inner)
+        plan.zero_below(r)
+        plan.call("orgqr", dtype, rows, inner, rank, *found)
+        return [plan.transposed(reflections, inner, rows), r]
 
     def lower(
         self, b: Builder, outs: Any, *values: Value, pivoting: bool, full_matrices: bool

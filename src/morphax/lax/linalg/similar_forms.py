@@ -14,11 +14,12 @@ from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..elementwise.complex import real_dtype
 from .iterated import IteratedFactorisation, call_iterated
-from .lapack import BLOCK, by_columns, call_each, lapack, scratch
+from .lapack import BLOCK, Memory, Plan, lapack
+from .lowered import INT32
 from .matrix_stacks import MatrixOperation, Result, square
 
-# As many bytes as the address of a function.
-_NO_FUNCTION = (8,)
+# As wide as the address of a function.
+_ADDRESS = np.dtype(np.intp)
 
 
 def _no_derivative(reason: str) -> Any:
@@ -46,23 +47,23 @@ class Schur(IteratedFactorisation):
         t, *_, q, _, failed = lapack("gees", x.dtype)(_no_choice, x, **options)
         return [t, q, failed] if compute_schur_vectors else [t, failed]
 
-    def evaluate_finite_stack(self, x: Any, *, compute_schur_vectors: bool) -> list[Any]:
-        dtype, (count, size, _) = x.dtype, x.shape
-        t, work = by_columns(x), (BLOCK + 2) * size
-        vectors = np.empty(x.shape, dtype) if compute_schur_vectors else scratch(dtype, 1)
-        info, numbers = np.empty(count, np.int32), scratch(dtype, size)
-        eigenvalues = [numbers] if dtype.kind == "c" else [numbers, numbers]
-        flags = scratch(np.dtype(np.int32), size)
-        call_each(
+    def plan_finite(
+        self, plan: Plan, x: Memory, *, compute_schur_vectors: bool
+    ) -> tuple[list[Memory], Memory]:
+        dtype, size, info = x.dtype, x.shape[0], plan.info()
+        t, vectors = plan.transposed(x), plan.memory(dtype, size, size)
+        numbers, work = plan.memory(dtype, size), plan.memory(dtype, (BLOCK + 2) * size)
+        eigenvalues = [numbers] if dtype.kind == "c" else [numbers, plan.memory(dtype, size)]
+        flags = plan.memory(INT32, size)
+        rest = [plan.memory(real_dtype(dtype), size)] if dtype.kind == "c" else []
+        plan.call(
             # No function chooses eigenvalues, and none is counted.
-            *("gees", dtype, count, "V" if compute_schur_vectors else "N", "N", _NO_FUNCTION),
-            *(size, t, size, flags, *eigenvalues, vectors, size, scratch(dtype, work), work),
-            *([numbers] if dtype.kind == "c" else []),
-            *(flags, info),
+            *("gees", dtype, "V" if compute_schur_vectors else "N", "N", plan.memory(_ADDRESS)),
+            *(size, t, size, flags, *eigenvalues, vectors, size, work, work.size),
+            *(*rest, flags, info),
         )
-        if compute_schur_vectors:
-            return [by_columns(t), by_columns(vectors), info]
-        return [by_columns(t), info]
+        chosen = [t, vectors] if compute_schur_vectors else [t]
+        return [plan.transposed(x) for x in chosen], info
 
     def lower(
         self, b: Builder, out: Any, *values: Value, compute_schur_vectors: bool
@@ -114,18 +115,16 @@ class Hessenberg(_Reduction):
         reduced, taus, _ = lapack("gehrd", x.dtype)(x, lwork=BLOCK * len(x))
         return [np.ascontiguousarray(reduced), taus]
 
-    def evaluate_stack(self, *stacks: Any, **_: Any) -> list[Any] | None:
-        (x,) = stacks
-        dtype, (count, size, _) = x.dtype, x.shape
+    def plan(self, plan: Plan, *operands: Memory, **_: Any) -> list[Memory] | None:
+        (x,) = operands
+        size = x.shape[0]
         if size < 2:
             return None
-        reduced, work = by_columns(x), BLOCK * size
-        taus, info = np.empty((count, size - 1), dtype), np.empty(count, np.int32)
-        call_each(
-            *("gehrd", dtype, count, size, 1, size, reduced, size, taus),
-            *(scratch(dtype, work), work, info),
-        )
-        return [by_columns(reduced), taus]
+        reduced, taus = plan.transposed(x), plan.memory(x.dtype, size - 1)
+        work = plan.memory(x.dtype, BLOCK * size)
+        rest = (reduced, size, taus, work, work.size, plan.info())
+        plan.call("gehrd", x.dtype, size, 1, size, *rest)
+        return [plan.transposed(reduced), taus]
 
     def lower(self, b: Builder, out: Any, *values: Value, **_: Any) -> list[Value]:
         (x,) = values
@@ -162,17 +161,15 @@ class Tridiagonal(_Reduction):
         *found, _ = lapack("sytrd", x.dtype)(x, lower=lower, lwork=BLOCK * len(x))
         return [np.ascontiguousarray(found[0]), *found[1:]]
 
-    def evaluate_stack(self, *stacks: Any, lower: bool) -> list[Any]:
-        (x,) = stacks
-        dtype, (count, size, _) = x.dtype, x.shape
-        _, *others = self.results(dtype, (size, size))
-        found, work, info = by_columns(x), BLOCK * size, np.empty(count, np.int32)
-        parts = [np.empty((count, *shape), kind) for shape, kind in others]
-        call_each(
-            *("sytrd", dtype, count, "L" if lower else "U", size, found, size, *parts),
-            *(scratch(dtype, work), work, info),
-        )
-        return [by_columns(found), *parts]
+    def plan(self, plan: Plan, *operands: Memory, lower: bool) -> list[Memory]:
+        (x,) = operands
+        size = x.shape[0]
+        _, *others = self.results(x.dtype, x.shape)
+        found, work = plan.transposed(x), plan.memory(x.dtype, BLOCK * size)
+        parts = [plan.memory(np.dtype(dtype), *shape) for shape, dtype in others]
+        rest = (found, size, *parts, work, work.size, plan.info())
+        plan.call("sytrd", x.dtype, "L" if lower else "U", size, *rest)
+        return [plan.transposed(found), *parts]
 
     def lower(self, b: Builder, out: Any, *values: Value, lower: bool) -> list[Value]:
         (x,) = values

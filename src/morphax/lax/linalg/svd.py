@@ -20,7 +20,7 @@ from ..ground.families import compare
 from ..ground.linear_structure import zeros
 from ..shape.filling import full
 from .iterated import IteratedFactorisation, call_iterated
-from .lapack import BLOCK, Argument, by_columns, call_each, lapack, scratch
+from .lapack import BLOCK, Memory, Plan, lapack
 from .lowered import INT32
 from .matrix_stacks import Result, adjoint, product
 from .spectra import (
@@ -79,29 +79,32 @@ class Svd(IteratedFactorisation):
         u, s, vh, failed = lapack(function, x.dtype)(x, **options)
         return [s, u, vh, failed] if compute_uv else [s, failed]
 
-    def evaluate_finite_stack(
-        self, x: Any, *, compute_uv: bool, full_matrices: bool, algorithm: SvdAlgorithm
-    ) -> list[Any]:
+    def plan_finite(
+        self, plan: Plan, x: Memory, *, compute_uv: bool, full_matrices: bool, algorithm: Any
+    ) -> tuple[list[Memory], Memory]:
         function = _function(algorithm)
-        options: dict[str, Any] = {"compute_uv": compute_uv, "full_matrices": full_matrices}
-        dtype, (count, m, n) = x.dtype, x.shape
+        dtype, (m, n), info = x.dtype, x.shape, plan.info()
         low, high = min(m, n), max(m, n)
-        s, info = np.empty((count, low), real_dtype(dtype)), np.empty(count, INT32)
+        s = plan.memory(real_dtype(dtype), low)
         sides = ((m, n) if full_matrices else (low, low)) if compute_uv else (1, 1)
-        u, vh = np.empty((count, sides[0], m), dtype), np.empty((count, n, sides[1]), dtype)
-        needed = int(lapack(f"{function}_lwork", dtype)(m, n, **options)[0].real)
-        work: list[Argument] = [scratch(dtype, needed), needed]
+        u, vh = plan.memory(dtype, sides[0], m), plan.memory(dtype, n, sides[1])
+        needed, _ = lapack(f"{function}_lwork", dtype)(
+            m, n, compute_uv=compute_uv, full_matrices=full_matrices
+        )
+        work = plan.memory(dtype, int(needed.real))
+        rest = []
         if dtype.kind == "c":
-            work.append(scratch(s.dtype, 5 * low + low * max(5 * low + 2, 2 * (high + low) + 1)))
+            numbers = 5 * low + low * max(5 * low + 2, 2 * (high + low) + 1)
+            rest = [plan.memory(s.dtype, numbers)]
         mode = ("A" if full_matrices else "S") if compute_uv else "N"
         letters = [mode]
         if algorithm is SvdAlgorithm.QR:
             letters = [mode, mode]
         else:
-            work.append(scratch(INT32, 8 * low))
-        matrices = (by_columns(x), m, s, u, m, vh, sides[1])
-        call_each(function, dtype, count, *letters, m, n, *matrices, *work, info)
-        return [s, by_columns(u), by_columns(vh), info] if compute_uv else [s, info]
+            rest.append(plan.memory(INT32, 8 * low))
+        matrices = (plan.transposed(x), m, s, u, m, vh, sides[1])
+        plan.call(function, dtype, *letters, m, n, *matrices, work, work.size, *rest, info)
+        return [s, plan.transposed(u), plan.transposed(vh)] if compute_uv else [s], info
 
     def lower(
         self,

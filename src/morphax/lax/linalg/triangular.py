@@ -23,7 +23,7 @@ from ..ground.linear_structure import moved_axis, zeros
 from ..ground.narrow import COMPUTED_IN
 from ..shape.filling import broadcasted_iota
 from ..shape.shape_operations import expand_dims, reshape, squeeze
-from .lapack import call_each, lapack
+from .lapack import Memory, Plan, lapack
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
 
 
@@ -42,13 +42,14 @@ def trsm(a: Any, b: Any, *, left: bool, lower: bool, op: int, unit: bool) -> Any
     return lapack("trsm", a.dtype)(1, a.T, b.T, left, not lower, op, unit).T
 
 
-def trsm_stack(a: Any, x: Any, *, left: bool, lower: bool, op: int, unit: bool) -> None:
-    """The same for stacks, in native code; `x` is B, which becomes X."""
-    (count, size, _), (rows, columns) = a.shape, x.shape[1:]
-    call_each(
-        *("trsm", a.dtype, count, "R" if left else "L", "U" if lower else "L", "NTC"[op]),
-        *("U" if unit else "N", columns, rows, np.ones((), a.dtype), a, size, x, columns),
-    )
+def plan_trsm(
+    plan: Plan, a: Memory, x: Memory, *, left: bool, lower: bool, op: int, unit: bool
+) -> None:
+    """The same by native code; `x` is B, which becomes X."""
+    rows, columns = x.shape
+    sides = ("R" if left else "L", "U" if lower else "L", "NTC"[op], "U" if unit else "N")
+    one = np.ones((), a.dtype)
+    plan.call("trsm", a.dtype, *sides, columns, rows, one, a, a.shape[1], x, columns)
 
 
 @final
@@ -94,22 +95,27 @@ class TriangularSolve(MatrixOperation):
         op = (2 if conjugate_a else 1) if transpose_a else 0
         return trsm(a, b, left=left_side, lower=lower, op=op, unit=unit_diagonal)
 
-    def evaluate_stack(
+    def plan(
         self,
-        *stacks: Any,
+        plan: Plan,
+        *operands: Memory,
         left_side: bool,
         lower: bool,
         transpose_a: bool,
         conjugate_a: bool,
         unit_diagonal: bool,
-    ) -> list[Any]:
-        a, b = stacks
-        if conjugate_a and not transpose_a:
-            a = a.conj()
+    ) -> list[Memory] | None:
+        a, b = operands
         op = (2 if conjugate_a else 1) if transpose_a else 0
-        found = b.copy()
-        trsm_stack(a, found, left=left_side, lower=lower, op=op, unit=unit_diagonal)
-        return [found]
+        # conj(A) X = B says that A conj(X) = conj(B).
+        conjugated = conjugate_a and not transpose_a and a.dtype.kind == "c"
+        x = plan.copied(b)
+        if conjugated:
+            plan.conjugate(x)
+        plan_trsm(plan, a, x, left=left_side, lower=lower, op=op, unit=unit_diagonal)
+        if conjugated:
+            plan.conjugate(x)
+        return [x]
 
     def lower(
         self,

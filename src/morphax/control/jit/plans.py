@@ -136,6 +136,7 @@ def _compiled(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
         places = where
     engine, said = choose(jaxpr, places.whole, options=options)
     plan = engine.compile(jaxpr, places, options)
+    plan.engine_name = engine.name
     plan.choice = "\n".join([f"engine {engine.name}", *said])
     devices = places.devices
     told = devices[0] if len(devices) == 1 else devices

@@ -17,7 +17,6 @@ from morphax.array import Array
 from morphax.core import Jaxpr
 from morphax.runtime.devices import default_device
 
-
 # Results are written into donated memory by XLA; our own engine gives it back to the pool.
 BY_XLA = {"jax_cpu_engine": "xla"}
 

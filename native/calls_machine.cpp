@@ -23,6 +23,13 @@ nb::object operand_of(PyObject* leaf, const Declared& declared) {
   return machine_functions::converted(leaf, declared);
 }
 
+// Whether NumPy reads all operands as Python does; it knows nothing of tracers, for one.
+bool can_convert(const References& leaves) {
+  return std::all_of(leaves.data(), leaves.data() + leaves.size(), [](PyObject* leaf) {
+    return is_array(leaf) || machine_functions::is_plain(leaf);
+  });
+}
+
 bool is_donated_twice(const Plan& plan, const References& leaves) {
   for (const std::size_t i : plan.donated) {
     if (!is_array(leaves[i])) return true;
@@ -57,7 +64,7 @@ void give_up_operands(const Plan& plan, const References& leaves) {
 
 nb::object run_machine(const Plan& plan, const Signature& signature, bool committed) {
   const References& leaves = signature.leaves;
-  if (is_donated_twice(plan, leaves)) return {};
+  if (!can_convert(leaves) || is_donated_twice(plan, leaves)) return {};
   References hosts, results;
   try {
     compute(plan, leaves, hosts);

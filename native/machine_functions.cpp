@@ -154,6 +154,8 @@ bool is_in_order(PyObject* object) {
          PyArray_ISCARRAY_RO(reinterpret_cast<PyArrayObject*>(object));
 }
 
+bool is_plain(PyObject* object) { return PyArray_Check(object) || PyArray_CheckAnyScalar(object); }
+
 const void* elements(nb::handle array) { return PyArray_DATA(as_array(array)); }
 
 nb::object in_order(nb::handle array, const Declared& declared) {

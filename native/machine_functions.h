@@ -70,7 +70,10 @@ const void* elements(nb::handle array);
 // Whether it is such an array of NumPy, whatever its dtype and shape.
 bool is_in_order(PyObject* object);
 
-// A NumPy array, or a number, as an array of the declared dtype.
+// Whether it is a NumPy array or a number.
+bool is_plain(PyObject* object);
+
+// Such a one as an array of the declared dtype.
 nb::object converted(PyObject* object, const Declared& declared);
 
 void bind(nb::module_& module);

@@ -35,12 +35,13 @@ X = np.arange(4, dtype=np.float32)
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A new cache for each test, which keeps every program, as in a new process."""
+    """A new cache for each test, which keeps every program of XLA, as in a new process."""
     failures.forget_reports()
     compilation_cache.reset_cache()
     before = jax.config.jax_compilation_cache_dir
     compilation_cache.set_cache_dir(tmp_path / "cache")
-    yield tmp_path / "cache"
+    with jax.cpu_engine("xla"):
+        yield tmp_path / "cache"
     compilation_cache.set_cache_dir(before)
     failures.forget_reports()
     compilation_cache.reset_cache()

@@ -38,7 +38,7 @@ LogLevel = Literal["NOTSET", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 Optimization = Literal["UNKNOWN", "O0", "O1", "O2", "O3"]
 CpuEngine = Literal["auto", "xla", "native"]
 
-DEFAULT_CPU_ENGINE: Final[CpuEngine] = "xla"
+DEFAULT_CPU_ENGINE: Final[CpuEngine] = "auto"
 
 
 def option(

@@ -66,8 +66,10 @@ class Options(NamedTuple):
 class Plan(ABC):
     """A program made ready for operands of its avals."""
 
+    engine_name: str = ""
+    """Of the engine that has made it."""
     choice: str = ""
-    """Which engine has made it, and why."""
+    """Which one that is, and why, in words for users."""
     in_avals: tuple[ShapedArray, ...]
     out_avals: tuple[ShapedArray, ...]
     places: Places

@@ -33,7 +33,7 @@ class CompiledProgram(NamedTuple):
         argument_names: one path per leaf of the arguments.
         call_observed: calls the function on leaves, under options that watch execution, or where
             leaves are references.
-        by_xla: gives the plan that XLA makes of the same program, if that may be another one.
+        by_xla: gives the plan that XLA makes of the same program, if that is another one.
     """
 
     function: str
@@ -144,23 +144,28 @@ class Compiled(Stage):
         return self._plan.call_plan(), committed, self.out_tree
 
     def as_text(self, dialect: str | None = None) -> str:
-        """The program as it runs: the HLO text, as XLA optimised it, or that of the native engine.
+        """The program after compilation.
 
         Args:
-            dialect: `None` for that text, ``"engine"`` for which engine runs it and why.
+            dialect: `None` for the HLO text, as XLA optimises it, ``"engine"`` for which engine
+                runs the program and why, ``"native"`` for the text of the native engine, if that
+                is the one: the language of LLVM.
 
         Raises:
-            ValueError: there is no such dialect.
+            ValueError: there is no such text.
         """
         if dialect == "engine":
             return self._plan.choice
         if dialect is None:
+            return self.plan_by_xla().as_text()
+        runs_natively = self._by_xla is not None
+        if dialect == "native" and runs_natively:
             return self._plan.as_text()
         raise ValueError(
             message(
                 f"{self._label}, as_text, argument dialect",
                 given=repr(dialect),
-                expected="None or 'engine'",
+                expected="None, 'engine' or 'native'" if runs_natively else "None or 'engine'",
                 fix="Ask Lowered.as_text for the text before compilation.",
             )
         )
@@ -178,8 +183,8 @@ class Compiled(Stage):
         return self._plan if self._by_xla is None else self._by_xla()
 
     def runtime_executable(self) -> Any:
-        """The executable of jaxlib."""
-        return self._plan.runtime_executable()
+        """The executable of jaxlib; made for it where another engine runs the program."""
+        return self.plan_by_xla().runtime_executable()
 
     @property
     def input_shardings(self) -> Any:

@@ -122,12 +122,14 @@ class Lowered(Stage):
         """
         traced = self._lowering.traced
         place = traced._place if device_assignment is None else whole_on(device_assignment[0])
+        plan = traced.compiled(place, compiler_options)
+        with_xla = (compiler_options or {}) | {CPU_ENGINE_OPTION: "xla"}
         program = CompiledProgram(
             traced.jaxpr.debug_info.function,
-            traced.compiled(place, compiler_options),
+            plan,
             traced.name_arguments(),
             traced.bind,
-            partial(traced.compiled, place, (compiler_options or {}) | {CPU_ENGINE_OPTION: "xla"}),
+            None if plan.engine_name == "xla" else partial(traced.compiled, place, with_xla),
         )
         return Compiled(
             program,

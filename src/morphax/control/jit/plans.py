@@ -138,6 +138,7 @@ def _compiled(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:
     dump_jaxpr(options.name, lambda: f"{jaxpr}\n")
     engine, said = choose(jaxpr, places.whole, options=options)
     plan = engine.compile(jaxpr, places, options)
+    plan.engine_name = engine.name
     plan.choice = "\n".join([f"engine {engine.name}", *said])
     devices = places.devices
     told = devices[0] if len(devices) == 1 else devices

@@ -10,6 +10,7 @@ from typing import Any, final
 import numpy as np
 
 from .builder import Builder
+from .folds import Fold
 from .program import BOOL, ORIGIN, Index, Matrix, Operand, Product
 from .scalars import converted
 from .values import Indices, Place, Value
@@ -178,27 +179,27 @@ class _Product:
 
     def by_scalars(self) -> None:
         """Each element of the result as a sum of its own."""
-        w, nest = self.b.writer, self.b.fusion.nest
+        w = self.b.writer
         total = w.buffer("sum", (), self.dtype)
+        fold = Fold(self.terms, [False] * len(self.terms), self.add, self.zero)
 
         def entry(*indices: Index) -> None:
             group, rest = indices[: len(self.groups)], indices[len(self.groups) :]
             row, column = rest[: len(self.rows)], rest[len(self.rows) :]
-
-            def step(*term: Index) -> None:
-                value = self.term(group, row, column, term)
-                w.store(total, ORIGIN, w.op(self.add, w.load(total), value))
-
-            w.store(total, ORIGIN, self.zero)
-            nest(self.terms, step)
+            fold.write(
+                self.b, lambda term: self.term(group, row, column, term), total, lambda _: ORIGIN
+            )
             w.store(self.place.buffer, self.place.at(indices), w.load(total))
 
-        nest([*self.groups, *self.rows, *self.columns], entry, is_independent=True)
+        extents = [*self.groups, *self.rows, *self.columns]
+        self.b.fusion.nest(extents, entry, is_independent=True)
 
     def by_vectors(self, *, of_rows: bool) -> None:
         """Rows, or columns, of the result as sums of vectors: the inner loop is not the sum."""
-        w, nest, buffer = self.b.writer, self.b.fusion.nest, self.place.buffer
         before, after = (self.columns, self.rows) if of_rows else (self.rows, self.columns)
+        count = len(self.terms)
+        lanes = [False] * count + [True] * len(after)
+        fold = Fold([*self.terms, *after], lanes, self.add, self.zero)
 
         def entries(*indices: Index) -> None:
             group, first = indices[: len(self.groups)], indices[len(self.groups) :]
@@ -206,19 +207,13 @@ class _Product:
             def ordered(last: Indices) -> tuple[Indices, Indices]:
                 return (last, first) if of_rows else (first, last)
 
-            def clear(*last: Index) -> None:
+            def term(there: Indices) -> Operand:
+                return self.term(group, *ordered(there[count:]), there[:count])
+
+            def at(last: Indices) -> Index:
                 row, column = ordered(last)
-                w.store(buffer, self.place.at((*group, *row, *column)), self.zero)
+                return self.place.at((*group, *row, *column))
 
-            def step(*inner: Index) -> None:
-                term, last = inner[: len(self.terms)], inner[len(self.terms) :]
-                row, column = ordered(last)
-                value = self.term(group, row, column, term)
-                there = self.place.at((*group, *row, *column))
-                w.store(buffer, there, w.op(self.add, w.load(buffer, there), value))
+            fold.write(self.b, term, self.place.buffer, at)
 
-            nest(after, clear, is_independent=True)
-            flags = [False] * len(self.terms) + [True] * len(after)
-            nest([*self.terms, *after], step, is_independent=flags)
-
-        nest([*self.groups, *before], entries, is_independent=True)
+        self.b.fusion.nest([*self.groups, *before], entries, is_independent=True)

@@ -1,7 +1,8 @@
 """Reductions and running sums as loops.
 
 Where the last axis is summed, one scalar is the sum of a row.  Otherwise rows are added to a row:
-memory is passed through in its order, and the inner loop is a sum of vectors.
+memory is passed through in its order, and the inner loop is a sum of vectors.  Long sums are sums
+of sums, see `folds`; running ones are carried in a wider dtype, where there is one.
 """
 
 from __future__ import annotations
@@ -11,8 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from .builder import Builder
-from .program import Index, Operand
-from .values import Place, Value
+from .folds import Fold
+from .program import ORIGIN, DType, Index, Operand
+from .values import Indices, Value
 
 
 def reduced(
@@ -22,52 +24,37 @@ def reduced(
     if not x.size:
         return b.uniform(out.shape, identity)
     kept = [i for i in range(x.ndim) if i not in axes]
-    place = b.new(out, name="sum")
     long = [i for i in range(x.ndim) if x.shape[i] > 1]
-    if kept and long and long[-1] in kept:
-        _sum_of_rows(b, place, x, kept, operation, identity)
-    else:
-        _rows_summed(b, place, x, kept, operation, identity)
-    return b.placed(out.shape, place)
-
-
-def _sum_of_rows(
-    b: Builder, place: Place, x: Value, kept: Sequence[int], operation: str, identity: Operand
-) -> None:
-    shape = tuple([x.shape[i] for i in kept])
-    b.fusion.fill(place, b.uniform(shape, identity))
-
-    def add(*indices: Index) -> None:
-        there = place.at(tuple([indices[i] for i in kept]))
-        total = b.writer.load(place.buffer, there)
-        term = b.fusion.read(x, indices)
-        b.writer.store(place.buffer, there, b.writer.op(operation, total, term))
-
-    b.fusion.nest(x.shape, add, is_independent=[i in kept for i in range(x.ndim)])
-
-
-def _rows_summed(
-    b: Builder, place: Place, x: Value, kept: Sequence[int], operation: str, identity: Operand
-) -> None:
-    summed = [i for i in range(x.ndim) if i not in kept]
+    are_rows = bool(kept and long) and long[-1] in kept
+    # Loops around the sum; those inside of it are lanes.
+    outer = [i for i in kept if not are_rows or all([i < axis for axis in axes])]
+    inner = [i for i in range(x.ndim) if i not in outer]
+    lanes = [i in kept for i in inner]
+    fold = Fold([x.shape[i] for i in inner], lanes, operation, identity)
+    if fold.reads_twice:
+        x = b.settled(x)
+    place = b.new(out, name="sum")
     # The only sum is its own result.
-    total = b.writer.buffer("sum", (), x.dtype) if kept else place.buffer
+    is_direct = any(lanes) or not kept
+    total = place.buffer if is_direct else b.writer.buffer("sum", (), x.dtype)
 
-    def row(*outer: Index) -> None:
-        b.writer.store(total, Index(), identity)
-        indices = dict(zip(kept, outer, strict=True))
+    def sums(*around: Index) -> None:
+        indices = dict(zip(outer, around, strict=True))
 
-        def add(*inner: Index) -> None:
-            places = indices | dict(zip(summed, inner, strict=True))
-            term = b.fusion.read(x, tuple([places[i] for i in range(x.ndim)]))
-            so_far = b.writer.load(total)
-            b.writer.store(total, Index(), b.writer.op(operation, so_far, term))
+        def term(there: Indices) -> Operand:
+            known = indices | dict(zip(inner, there, strict=True))
+            return b.fusion.read(x, tuple([known[i] for i in range(x.ndim)]))
 
-        b.fusion.nest([x.shape[i] for i in summed], add)
-        if kept:
-            b.writer.store(place.buffer, place.at(outer), b.writer.load(total))
+        def at(lane: Indices) -> Index:
+            # The axes of lanes are the last ones that are kept.
+            return place.at((*around, *lane)) if is_direct else ORIGIN
 
-    b.fusion.nest([x.shape[i] for i in kept], row, is_independent=True)
+        fold.write(b, term, total, at)
+        if not is_direct:
+            b.writer.store(place.buffer, place.at(around), b.writer.load(total))
+
+    b.fusion.nest([x.shape[i] for i in outer], sums, is_independent=True)
+    return b.placed(out.shape, place)
 
 
 def accumulated(
@@ -76,14 +63,18 @@ def accumulated(
     x: Value,
     axis: int,
     combine: Any,
+    carry: DType,
     *,
     reverse: bool,
 ) -> Value:
-    """All partial results along an axis: ``y[i] = combine(y[i - 1], x[i])``, from either end."""
-    place, n = b.new(out), x.shape[axis]
+    """All partial results along an axis: ``y[i] = combine(y[i - 1], x[i])``, from either end.
+
+    They are carried in the dtype `carry`, and rounded where they are stored.
+    """
+    place, n, w = b.new(out), x.shape[axis], b.writer
     if not x.size:
         return b.placed(out.shape, place)
-    total = b.writer.buffer("sum", (), x.dtype)
+    total = w.buffer("sum", (), carry)
     outer = [n for i, n in enumerate(x.shape) if i != axis]
 
     def row(*others: Index) -> None:
@@ -92,15 +83,18 @@ def accumulated(
             return (*others[:axis], position, *others[axis:])
 
         def put(i: Index, value: Operand) -> None:
-            b.writer.store(total, Index(), value)
-            b.writer.store(place.buffer, place.at(at(i)), value)
+            w.store(total, ORIGIN, value)
+            w.store(place.buffer, place.at(at(i)), w.convert(value, x.dtype))
+
+        def read(i: Index) -> Operand:
+            return w.convert(b.fusion.read(x, at(i)), carry)
 
         def step(i: Index) -> None:
             # The first step is the one before these.
             here = i.plus(1)
-            put(here, combine(b.writer.load(total), b.fusion.read(x, at(here))))
+            put(here, combine(w.load(total), read(here)))
 
-        put(Index(), b.fusion.read(x, at(Index())))
+        put(Index(), read(Index()))
         b.fusion.nest([n - 1], step)
 
     # Both the first element and the others are read.

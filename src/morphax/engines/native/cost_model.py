@@ -2,7 +2,8 @@
 
 The time of a run on either engine is taken for a sum over what the loop program does (`Work`), with
 a constant for each kind of work.  The constants are fitted to measurements, by
-``python -m benchmarks.small_programs.fit``, which prints them.
+``python -m benchmarks.small_programs.fit``, which prints them; such that our time is rather
+over-, and XLA's rather underestimated.
 """
 
 from __future__ import annotations
@@ -12,38 +13,37 @@ from typing import Final
 
 from ..engine import Verdict
 from ..loops import LoopProgram
-from .costs import Work, largest_size, work_of
+from .costs import Work, work_of
 
 CALL: Final = "call"
 """The name of the constant that each run takes."""
 
 # Nanoseconds for one of each kind.
 NATIVE: Final[Mapping[str, float]] = {
-    "call": 730.0,
-    "operations": 0.11,
-    "wide_operations": 0.011,
-    "slow": 1.8,
+    "call": 720.0,
+    "operations": 0.077,
+    "wide_operations": 0.012,
+    "slow": 2.5,
     "wide_slow": 1.0,
-    "moved": 0.0041,
-    "nests": 0.41,
-    "steps": 0.57,
+    "moved": 0.0025,
+    "nests": 0.91,
+    "steps": 1.3,
 }
 XLA: Final[Mapping[str, float]] = {
-    "call": 5200.0,
-    "operations": 0.16,
-    "wide_operations": 0.05,
-    "slow": 2.3,
-    "wide_slow": 1.2,
-    "moved": 0.00087,
-    "nests": 13.0,
-    "steps": 2.5,
+    "call": 5500.0,
+    "operations": 0.13,
+    "wide_operations": 0.032,
+    "slow": 2.2,
+    "wide_slow": 0.64,
+    "moved": 0.0051,
+    "nests": 2.8,
+    "steps": 1.0,
 }
 
-MARGIN: Final = 2.0
+MARGIN: Final = 1.5
 """So many times as fast as XLA a program must be expected to be."""
 
 _MOST_STATEMENTS: Final = 5000
-_LARGEST: Final = 1 << 14
 _LONGEST: Final = 5e6
 
 
@@ -58,8 +58,6 @@ def judged(program: LoopProgram) -> Verdict:
     work = work_of(program)
     if work.statements > _MOST_STATEMENTS:
         return Verdict(False, f"the program has {work.statements} statements, which is much")
-    if (size := largest_size(program)) > _LARGEST:
-        return Verdict(False, f"an array has {size} elements, which is much")
     native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     if native > _LONGEST:

@@ -130,9 +130,3 @@ def _count(total: Work, operation: str, is_wide: bool) -> None:
 def _steps(extent: int | Index) -> int:
     """How often a loop runs; of one in a triangle, half of the most."""
     return extent if isinstance(extent, int) else max(extent.bounds[1] // 2, 1)
-
-
-def largest_size(program: LoopProgram) -> int:
-    """The number of elements of the largest array."""
-    buffers = (*program.inputs, *program.outputs, *program.temporaries, *program.constants)
-    return max([buffer.size for buffer in buffers], default=0)

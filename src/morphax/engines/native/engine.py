@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from importlib.util import find_spec
 from typing import Any, Final
 
 from ...array import Array
-from ...core import Jaxpr, Primitive, call_program, without_references
+from ...core import Jaxpr, Primitive, ShapedArray, call_program, without_references
 from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
 from ...runtime.places import Places
@@ -17,6 +19,9 @@ from ..engine import Engine, Options, Plan, Verdict
 
 _MOST_OPERATIONS: Final = 3000
 """A longer program is not worth the time to judge it."""
+
+_MOST_ELEMENTS: Final = 1 << 14
+"""Larger arrays are better seen to by XLA."""
 
 
 class NativeEngine(Engine):
@@ -89,17 +94,38 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
 
 def _doubt(jaxpr: Jaxpr) -> str:
     """Why a program is not even translated to be judged; empty if it is."""
+    if not _has_compiler():
+        return "llvmlite is not installed"
     programs, count = [jaxpr], 0
     while programs:
         program = programs.pop()
         count += len(program.eqns)
         if count > _MOST_OPERATIONS:
             return f"the program has more than {_MOST_OPERATIONS} operations"
+        if (size := _largest_size(program)) > _MOST_ELEMENTS:
+            return f"an array has {size} elements, which is much"
         for eqn in program.eqns:
             if eqn.primitive.to_loops is None:
                 return f"{eqn.primitive.name} has no form of loops"
             programs.extend(jaxprs_in_params(eqn.params))
     return ""
+
+
+def _largest_size(program: Jaxpr) -> int:
+    """The number of elements of the largest array, those in programs of equations left out."""
+    made = [v for eqn in program.eqns for v in eqn.outvars]
+    known = (*program.invars, *program.constvars, *made)
+    return max([v.aval.size for v in known if isinstance(v.aval, ShapedArray)], default=0)
+
+
+@cache
+def _has_compiler() -> bool:
+    """Whether LLVM is there, which is loaded when it is first used."""
+    try:
+        return find_spec("llvmlite") is not None
+    except ValueError:
+        # What stands for the module says nothing of where it is from.
+        return False
 
 
 NATIVE: Final[NativeEngine] = NativeEngine()

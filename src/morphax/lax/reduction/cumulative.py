@@ -130,7 +130,8 @@ class Cumulative(Primitive):
         self, b: loops.Builder, out: Any, x: loops.Value, *, axis: int, reverse: bool
     ) -> loops.Value:
         combine = partial(self.combined_scalars, b.writer)
-        return loops.accumulated(b, out, x, axis, combine, reverse=reverse)
+        carry = self.carry_dtype(x.dtype)
+        return loops.accumulated(b, out, x, axis, combine, carry, reverse=reverse)
 
     def combined_scalars(
         self, w: loops.Writer, x: loops.Operand, y: loops.Operand

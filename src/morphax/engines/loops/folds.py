@@ -1,0 +1,134 @@
+"""Folds of many terms: sums of sums, in vectors.
+
+Terms that are added one after the other cost the sum as many roundings, and wait for each other.
+So a long fold is made in passes: n terms are taken for some rows, which are added to one another,
+element by element, by vectors; what is left is one row, a fold of fewer terms.  No term is rounded
+more than `_MOST` times in a pass, so the bound of the error grows with the logarithm of n.
+
+Reference: Higham, "The accuracy of floating point summation", SIAM Journal on Scientific Computing
+14 (1993), section 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import final
+
+from .builder import Builder
+from .program import Buffer, Index, Operand
+from .values import Indices, Place
+
+# So many terms are folded one after the other.
+_MOST = 32
+# So many elements are worth a vector.
+_VECTOR = 8
+
+
+@final
+class Fold:
+    """An associative operation over some axes, for each index of others, the lanes.
+
+    Args:
+        extents: of all axes, from outside.
+        lanes: which of them are no terms.
+        operation: of two scalars.
+        identity: of the operation.
+    """
+
+    def __init__(
+        self, extents: Sequence[int], lanes: Sequence[bool], operation: str, identity: Operand
+    ) -> None:
+        self.extents, self.lanes = list(extents), list(lanes)
+        self.operation, self.identity = operation, identity
+        self.axis, self.rows = self._split()
+
+    @property
+    def reads_twice(self) -> bool:
+        """Whether terms are read at two places of the text."""
+        return self.rows > 1 and self.extents[self.axis] % self.rows > 0
+
+    def _split(self) -> tuple[int, int]:
+        """Which axis is taken for how many rows; one row, if the fold is short."""
+        terms = [(n, i) for i, n in enumerate(self.extents) if not self.lanes[i]]
+        if math.prod([n for n, _ in terms]) <= _MOST:
+            return 0, 1
+        longest, axis = max(terms)
+        if longest <= _MOST:
+            return axis, longest
+        others = math.prod(self.extents) // longest
+        most = min(_MOST, longest // max(_VECTOR // others, 1))
+        without_rest = [n for n in range(most, most // 2, -1) if longest % n == 0]
+        return axis, without_rest[0] if without_rest else most
+
+    def write(
+        self,
+        b: Builder,
+        term: Callable[[Indices], Operand],
+        target: Buffer,
+        at: Callable[[Indices], Index],
+    ) -> None:
+        """Write it, in a nest.
+
+        Args:
+            b: what writes.
+            term: the scalar at an index of all axes.
+            target: where results are stored.
+            at: where in it, for an index of lanes.
+        """
+        if self.rows > 1:
+            self._write_rows(b, term, target, at)
+            return
+        w, nest = b.writer, b.fusion.nest
+
+        def clear(*lane: Index) -> None:
+            w.store(target, at(lane), self.identity)
+
+        def add(*indices: Index) -> None:
+            lane = [i for i, is_lane in zip(indices, self.lanes, strict=True) if is_lane]
+            there = at(tuple(lane))
+            w.store(target, there, w.op(self.operation, w.load(target, there), term(indices)))
+
+        widths = [n for n, is_lane in zip(self.extents, self.lanes, strict=True) if is_lane]
+        nest(widths, clear, is_independent=True)
+        nest(self.extents, add, is_independent=self.lanes)
+
+    def _write_rows(
+        self,
+        b: Builder,
+        term: Callable[[Indices], Operand],
+        target: Buffer,
+        at: Callable[[Indices], Index],
+    ) -> None:
+        """Add rows to the first one, put what fills no row beside it, and fold that."""
+        w, nest = b.writer, b.fusion.nest
+        length, rest = divmod(self.extents[self.axis], self.rows)
+        partial = w.buffer("sums", self._with(length + rest), self.identity.dtype)
+        place = Place.whole(partial)
+
+        def moved(indices: Indices, by: Index) -> Indices:
+            here = indices[self.axis].plus(by)
+            return (*indices[: self.axis], here, *indices[self.axis + 1 :])
+
+        def clear(*indices: Index) -> None:
+            w.store(partial, place.at(indices), self.identity)
+
+        def add(row: Index, *indices: Index) -> None:
+            there = place.at(indices)
+            value = term(moved(indices, row.times(length)))
+            w.store(partial, there, w.op(self.operation, w.load(partial, there), value))
+
+        def put(*indices: Index) -> None:
+            value = term(moved(indices, Index((), self.rows * length)))
+            w.store(partial, place.at(moved(indices, Index((), length))), value)
+
+        inner = self._with(length)
+        nest(inner, clear, is_independent=True)
+        nest([self.rows, *inner], add, is_independent=[False] + [True] * len(inner))
+        nest(self._with(rest), put, is_independent=True)
+        left = Fold(partial.shape, self.lanes, self.operation, self.identity)
+        left.write(b, lambda indices: w.load(partial, place.at(indices)), target, at)
+
+    def _with(self, extent: int) -> list[int]:
+        """The extents, with another one of the axis that is split."""
+        return [*self.extents[: self.axis], extent, *self.extents[self.axis + 1 :]]

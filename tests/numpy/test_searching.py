@@ -34,3 +34,17 @@ def test_searchsorted_in_wide_integers() -> None:
     with jax.enable_x64(True):
         found = jnp.searchsorted(jnp.arange(4096.0), jnp.array([-1.0, 2.5, 5000.0]), method="scan")
     assert found.tolist() == [0, 3, 4096]
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", ["bfloat16", "float8_e4m3fn", "float32", "int32", "bool"])
+def test_searchsorted_in_eager_mode_is_that_of_the_loop(side: str, dtype: str) -> None:
+    rng = np.random.default_rng(0)
+    numbers = [rng.integers(-9, 9, 200), [0.0] * 9, [-0.0] * 9]
+    numbers += [[np.nan] * 3] if "float" in dtype else []
+    a = jnp.sort(jnp.asarray(np.concatenate(numbers), dtype))
+    v = jnp.asarray(rng.permutation(np.concatenate(numbers)), dtype)
+    found = jnp.searchsorted(a, v, side)
+    expected = jax.jit(jnp.searchsorted, static_argnums=2)(a, v, side)
+    np.testing.assert_array_equal(found, expected)
+    assert found.dtype == expected.dtype

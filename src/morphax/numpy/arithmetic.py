@@ -289,19 +289,15 @@ def _integer_power(x: Any, y: Any) -> Any:
 
     def multiplied(state: Any) -> Any:
         result, square, rest = state
-        odd = lax.ne(lax.bitwise_and(rest, _like(rest, 1)), _like(rest, 0))
+        odd = lax.ne(lax.bitwise_and(rest, 1), 0)
         result = lax.select(odd, lax.mul(result, square), result)
-        return result, lax.mul(square, square), lax.shift_right_logical(rest, _like(rest, 1))
+        return result, lax.mul(square, square), lax.shift_right_logical(rest, 1)
 
     def unfinished(state: Any) -> Any:
         rest = state[2]
-        return lax.reduce_or(lax.ne(rest, _like(rest, 0)), tuple(range(aval_of(rest).ndim)))
+        return lax.reduce_or(lax.ne(rest, 0), tuple(range(aval_of(rest).ndim)))
 
-    return lax.while_loop(unfinished, multiplied, (_like(x, 1), x, y))[0]
-
-
-def _like(x: Any, value: float) -> Any:
-    return lax.full_like(x, value)
+    return lax.while_loop(unfinished, multiplied, (lax.full_like(x, 1), x, y))[0]
 
 
 @replayed(2)
@@ -388,7 +384,7 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     first = lax.ge(x, y)
     larger, smaller = chosen(first, x, y), chosen(first, y, x)
     zero = _zero(larger)
-    whole = lax.bitwise_or(lax.eq(larger, zero), lax.eq(larger, lax.full_like(larger, np.inf)))
+    whole = lax.bitwise_or(lax.eq(larger, zero), lax.eq(larger, np.inf))
     divisor = lax.select(whole, lax.full_like(larger, 1), larger)
     length = lax.mul(divisor, lax.sqrt(lax.add(lax.square(lax.div(smaller, divisor)), 1)))
     return convert(lax.select(whole, lax.max(x, y), length), x.aval.dtype, is_weak)
@@ -396,5 +392,5 @@ def hypot(x1: Any, x2: Any, /) -> Any:
 
 def _unless_infinite(x: Any, y: Any) -> Any:
     """`x`, but 0 where it is NaN and `y` infinite."""
-    does_not_matter = lax.bitwise_and(lax.ne(x, x), lax.eq(y, _like(y, np.inf)))
+    does_not_matter = lax.bitwise_and(lax.ne(x, x), lax.eq(y, np.inf))
     return chosen(does_not_matter, _zero(x), x)

@@ -136,7 +136,7 @@ def _degrees_of_freedom(count: Any, less: Any) -> Any:
     if not carries_aval(count):
         return count - less if count > less else math.nan
     rest = lax.sub(count, np.asarray(less, count.aval.dtype)[()])
-    positive = lax.gt(rest, lax.full_like(rest, 0))
+    positive = lax.gt(rest, 0)
     return lax.select(positive, rest, lax.full_like(rest, math.nan))
 
 

@@ -65,7 +65,7 @@ def lcm(x1: Any, x2: Any) -> Any:
     x, y = _integers("lcm", x1, x2)
     divisor = _gcd(x, y)
     one = lax.full_like(divisor, 1)
-    divisor = lax.select(lax.eq(divisor, lax.full_like(divisor, 0)), one, divisor)
+    divisor = lax.select(lax.eq(divisor, 0), one, divisor)
     return lax.mul(lax.div(_magnitude(x), divisor), _magnitude(y))
 
 
@@ -94,11 +94,11 @@ def _gcd(x: Any, y: Any) -> Any:
 
     def is_open(pair: tuple[Any, Any]) -> Any:
         rest = pair[1]
-        return lax.reduce_or(lax.ne(rest, lax.full_like(rest, 0)), range(aval_of(rest).ndim))
+        return lax.reduce_or(lax.ne(rest, 0), range(aval_of(rest).ndim))
 
     def step(pair: tuple[Any, Any]) -> tuple[Any, Any]:
         x, y = pair
-        done = lax.eq(y, lax.full_like(y, 0))
+        done = lax.eq(y, 0)
         divisor = lax.select(done, lax.full_like(y, 1), y)
         return lax.select(done, x, y), lax.select(done, y, lax.rem(x, divisor))
 

@@ -152,7 +152,7 @@ def _within(place: Any, size: int, mode: str) -> Any:
     if mode == "wrap":
         modulus = lax.full_like(place, max(size, 1))
         rest = lax.rem(place, modulus)
-        return lax.select(lax.lt(rest, lax.full_like(rest, 0)), lax.add(rest, modulus), rest)
+        return lax.select(lax.lt(rest, 0), lax.add(rest, modulus), rest)
     return place
 
 
@@ -200,7 +200,7 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
         place = convert(place, dtypes.canonicalize(wide))
     if not dtypes.issubdtype(aval_of(place).dtype, np.unsignedinteger):
         from_end = lax.add(place, lax.full_like(place, count))
-        place = lax.select(lax.lt(place, lax.full_like(place, 0)), from_end, place)
+        place = lax.select(lax.lt(place, 0), from_end, place)
     place = _within(place, count, "clip")
     found = []
     for size, stride in zip(sizes, _strides(sizes, "C"), strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def nextafter(x: Any, y: Any, /) -> Any:
 def spacing(x: Any, /) -> Any:
     """The distance from x to the next float away from zero, with the sign of x."""
     (x,) = _real("spacing", x)
-    negative = lax.lt(x, lax.full_like(x, 0))
+    negative = lax.lt(x, 0)
     beyond = lax.nextafter(x, where(negative, lax.full_like(x, -np.inf), lax.full_like(x, np.inf)))
     distance = lax.stop_gradient(lax.sub(beyond, x))
     return convert(distance, distance.aval.dtype)
@@ -60,8 +61,8 @@ def spacing(x: Any, /) -> Any:
 def heaviside(x1: Any, x2: Any, /) -> Any:
     """0 for x₁ < 0, 1 for x₁ > 0, and x₂ for x₁ = 0."""
     x1, x2 = _real("heaviside", x1, x2)
-    step = where(lax.lt(x1, lax.full_like(x1, 0)), lax.full_like(x1, 0), lax.full_like(x1, 1))
-    at_zero = lax.eq(x1, lax.full_like(x1, 0))
+    step = where(lax.lt(x1, 0), lax.full_like(x1, 0), lax.full_like(x1, 1))
+    at_zero = lax.eq(x1, 0)
     return settled(where(lax.ne(x1, x1), x1, where(at_zero, x2, step)))
 
 
@@ -105,7 +106,7 @@ def _power_of_two(exponent: Any, dtype: Any) -> Any:
     """2ⁿ, exactly, for exponents of normal numbers."""
     integer, digits, bias = _bits(dtype)
     biased = lax.add(lax.convert_element_type(exponent, integer), np.asarray(bias, integer)[()])
-    shifted = lax.shift_left(biased, lax.full_like(biased, digits))
+    shifted = lax.shift_left(biased, np.asarray(digits, integer)[()])
     return lax.bitcast_convert_type(shifted, dtype)
 
 
@@ -140,8 +141,8 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     up, down = np.int32(bias), np.int32(digits + 1 - (bias - 1))
     exponent = lax.clamp(np.int32(3 * int(down)), exponent, np.int32(3 * int(up)))
     for _ in range(2):
-        high = lax.gt(exponent, lax.full_like(exponent, up))
-        low = lax.lt(exponent, lax.full_like(exponent, 1 - bias))
+        high = lax.gt(exponent, up)
+        low = lax.lt(exponent, np.int32(1 - bias))
         zero = lax.full_like(exponent, 0)
         step = where(
             high, lax.full_like(exponent, up), where(low, lax.full_like(exponent, down), zero)
@@ -164,17 +165,18 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     x = as_array("frexp", x)
     dtype = x.aval.dtype
     integer, digits, bias = _bits(dtype)
-    mask = np.asarray(2 * bias + 1, integer)[()]
-
-    def biased_exponent(value: Any) -> Any:
-        bits = lax.bitcast_convert_type(value, integer)
-        return lax.bitwise_and(lax.shift_right_logical(bits, lax.full_like(bits, digits)), mask)
-
-    exponent = biased_exponent(x)
-    subnormal = lax.eq(exponent, lax.full_like(exponent, 0))
-    lifted = biased_exponent(lax.mul(x, np.asarray(2.0**digits, dtype)[()]))
-    exponent = where(subnormal, lax.sub(lifted, np.asarray(digits, integer)[()]), exponent)
-    found = lax.convert_element_type(lax.sub(exponent, np.asarray(bias - 1, integer)[()]), np.int32)
-    ordinary = lax.bitwise_and(isfinite(x), lax.ne(x, lax.full_like(x, 0)))
-    found = where(ordinary, found, lax.full_like(found, 0))
-    return ldexp(x, lax.neg(found)), found
+    number = partial(np.asarray, dtype=integer)
+    # Subnormal numbers have the digits of normal ones after a product, and lower exponents.
+    subnormal = lax.lt(lax.abs(x), np.asarray(2.0 ** (1 - bias), dtype)[()])
+    lifted = lax.select(subnormal, lax.mul(x, np.asarray(2.0**digits, dtype)[()]), x)
+    bits = lax.shift_right_logical(lax.bitcast_convert_type(lifted, integer), number(digits)[()])
+    biased = lax.bitwise_and(bits, number(2 * bias + 1)[()])
+    lift = lax.mul(lax.convert_element_type(subnormal, integer), number(digits)[()])
+    exponent = lax.sub(lax.sub(biased, lift), number(bias - 1)[()])
+    ordinary = lax.bitwise_and(isfinite(x), lax.ne(x, 0))
+    exponent = lax.mul(exponent, lax.convert_element_type(ordinary, integer))
+    # In two halves, neither of which is a power beyond the range.
+    half = lax.shift_right_arithmetic(exponent, number(1)[()])
+    for part in (half, lax.sub(exponent, half)):
+        x = lax.mul(x, _power_of_two(lax.neg(part), dtype))
+    return x, lax.convert_element_type(exponent, np.int32)

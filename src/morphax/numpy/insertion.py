@@ -205,7 +205,7 @@ def _traced_sources(places: Any, size: int, count: int) -> Any:
     """The same for places that are not known."""
     places = convert(places, np.int32)
     places = lax.select(
-        lax.lt(places, lax.full_like(places, 0)),
+        lax.lt(places, 0),
         lax.add(places, lax.full_like(places, size)),
         places,
     )
@@ -217,9 +217,9 @@ def _traced_sources(places: Any, size: int, count: int) -> Any:
     sources = AtIndex(sources, targets).set(
         lax.add(convert(order, np.int32), lax.full_like(targets, size))
     )
-    of_array = lax.lt(sources, lax.full_like(sources, 0))
+    of_array = lax.lt(sources, 0)
     number = lax.cumsum(lax.convert_element_type(of_array, np.int32), 0)
-    return lax.select(of_array, lax.sub(number, lax.full_like(number, 1)), sources)
+    return lax.select(of_array, lax.sub(number, 1), sources)
 
 
 @replayed(1)

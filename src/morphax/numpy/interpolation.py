@@ -55,10 +55,10 @@ def interp(
     if period is not None:
         x, xp, fp = _wrapped(x, xp, fp, period)
     after = clip(searchsorted(xp, x, side="right"), 1, max(xp.aval.shape[0] - 1, 1))
-    before = lax.sub(after, lax.full_like(after, 1))
+    before = lax.sub(after, 1)
     x0, x1, f0, f1 = (getitem(v, i) for v in (xp, fp) for i in (before, after))
     width, distance = subtract(x1, x0), subtract(x, x0)
-    flat = lax.eq(width, lax.full_like(width, 0))
+    flat = lax.eq(width, 0)
     slope = true_divide(subtract(f1, f0), where(flat, 1, width))
     line = where(flat, f0, add(f0, multiply(distance, slope)))
     if period is not None:

@@ -86,7 +86,7 @@ def _viewed_truth(x: Any, given: Any, target: Any) -> Any:
     if given == np.bool_:
         return view(lax.convert_element_type(x, np.uint8), target)
     octets = view(x, np.uint8)
-    return lax.ne(octets, lax.full_like(octets, 0))
+    return lax.ne(octets, 0)
 
 
 def _last(x: Any) -> int:

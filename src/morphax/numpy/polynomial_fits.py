@@ -81,7 +81,7 @@ def polyfit(
         values = lax.mul(y, broadcast_to(weights if y.aval.ndim == 1 else column, y.aval.shape))
     squares = sum(real(lax.mul(powers, conj(powers))), 0)
     # A column of zeros stays as it is.
-    squares = where(lax.eq(squares, lax.full_like(squares, 0)), lax.full_like(squares, 1), squares)
+    squares = where(lax.eq(squares, 0), lax.full_like(squares, 1), squares)
     lengths = convert(lax.sqrt(squares), powers.aval.dtype)
     scaled = lax.div(powers, broadcast_to(lengths, powers.aval.shape))
     share = count * float(dtypes.finfo(x.aval.dtype).eps) if rcond is None else rcond
@@ -195,7 +195,7 @@ def _all_zeros(p: Any) -> Any:
     count = p.aval.size
     if count < 2:
         return _zeros(p)
-    is_zero = lax.convert_element_type(lax.eq(p, lax.full_like(p, 0)), np.int32)
+    is_zero = lax.convert_element_type(lax.eq(p, 0), np.int32)
     missing = lax.reduce_sum(lax.cumprod(is_zero, 0), (0,))
     found = _zeros(roll(p, lax.neg(missing)))
     found = take(found, argsort(lax.neg(lax.abs(found))), mode="clip")

@@ -42,7 +42,7 @@ def _linear(n: _Neighbours) -> Any:
     between = lax.add(lax.mul(n.low, lax.sub(1, n.weight)), lax.mul(n.high, n.weight))
     # The terms of two equal infinities may be NaN.  Other equal elements share the derivative by
     # weight, as different ones do.
-    infinite = lax.eq(lax.abs(n.low), lax.full_like(n.low, np.inf))
+    infinite = lax.eq(lax.abs(n.low), np.inf)
     return where(lax.bitwise_and(infinite, lax.eq(n.low, n.high)), n.low, between)
 
 
@@ -265,7 +265,7 @@ def _of_sorted(values: Any, q: Any, method: str, nan_counts: bool) -> Any:
         count = lax.broadcast_in_dim(count, shape, tuple(range(ndim)))
         position = _position(broadcast_to(q, shape), count, method)
         pick = lambda i: take_along_axis(values, i, -1, mode="clip")  # noqa: E731
-        undefined = lax.eq(count, lax.full_like(count, 0))
+        undefined = lax.eq(count, 0)
     low = lax.floor(position)
     before, after = [pick(lax.convert_element_type(i, np.int32)) for i in (low, lax.ceil(position))]
     weight = broadcast_to(lax.sub(position, low), aval_of(before).shape)
@@ -281,7 +281,7 @@ def _position(q: Any, count: Any, method: str) -> Any:
         position = lax.mul(q, lax.sub(count, 1))
     last = lax.sub(count, 1)
     position = lax.min(position, broadcast_to(last, aval_of(position).shape))
-    return lax.max(position, lax.full_like(position, 0))
+    return lax.max(position, 0)
 
 
 def _weights_along(name: str, weights: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> Any:

@@ -125,7 +125,7 @@ def place(arr: Any, mask: Any, vals: Any, *, inplace: bool = True) -> Any:
             )
         )
     number = lax.cumsum(lax.convert_element_type(ravel(truth), np.int32), 0)
-    before = lax.sub(number, lax.full_like(number, 1))
+    before = lax.sub(number, 1)
     chosen = AtIndex(values, remainder(before, values.aval.size)).get()
     chosen = reshape(convert(chosen, arr.aval.dtype), arr.aval.shape)
     return where(reshape(truth, arr.aval.shape), chosen, arr)

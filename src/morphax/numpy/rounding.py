@@ -41,7 +41,7 @@ def trunc(x: Any) -> Any:
     x = as_array("trunc", x)
     if _is_integer(x):
         return x
-    return lax.select(lax.lt(x, lax.full_like(x, 0)), lax.ceil(x), lax.floor(x))
+    return lax.select(lax.lt(x, 0), lax.ceil(x), lax.floor(x))
 
 
 @replayed(1)
@@ -139,5 +139,5 @@ def modf(x: Any, /, out: None = None) -> tuple[Any, Any]:
     check_no_out("modf", out)
     (x,) = promoted_inexact("modf", x)
     whole = trunc(x)
-    infinite = lax.eq(lax.abs(x), lax.full_like(x, np.inf))
+    infinite = lax.eq(lax.abs(x), np.inf)
     return lax.select(infinite, lax.full_like(x, 0), lax.sub(x, whole)), whole

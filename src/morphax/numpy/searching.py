@@ -224,7 +224,9 @@ def searchsorted(
         return _compared_with_all(a, v, after)
     if method == "sort":
         return _sorted_together(a, v, values_first=side == "left")
-    return _bisected(a, v, after, unrolled=method == "scan_unrolled")
+    if method == "scan_unrolled" or dtypes.issubdtype(common, np.complexfloating):
+        return _bisected(a, v, after, unrolled=method == "scan_unrolled")
+    return _bisected_left(a, v) if side == "left" else _bisected_right(a, v)
 
 
 def _check_search(a: Any, side: str, method: str) -> None:
@@ -307,6 +309,23 @@ def _bisected(a: Any, v: Any, after: Callable[[Any, Any], Any], *, unrolled: boo
     return count
 
 
+def _found_by_numpy(side: str, dtype: Any, a: Any, v: Any) -> Any:
+    # NumPy compares other floats than its own by functions that it has to be given.
+    if a.dtype.kind not in "biuf":
+        a, v = a.astype(np.float32), v.astype(np.float32)
+    return np.asarray(np.searchsorted(a, v, side), dtype)
+
+
+@replayed(2, by_numpy=partial(_found_by_numpy, "left"))
+def _bisected_left(a: Any, v: Any) -> Any:
+    return _bisected(a, v, _after_left, unrolled=False)
+
+
+@replayed(2, by_numpy=partial(_found_by_numpy, "right"))
+def _bisected_right(a: Any, v: Any) -> Any:
+    return _bisected(a, v, _after_right, unrolled=False)
+
+
 @replayed(2)
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """The bin of each element: how many edges of `bins` it is above.
@@ -372,7 +391,7 @@ def bincount(
         length = max(largest + 1, counted("jnp.bincount, argument minlength", minlength))
     amount: Any = 1 if weights is None else promoted("bincount", weights)[0]
     dtype = _index_dtype() if weights is None else aval_of(amount).dtype
-    places = lax.max(x, lax.full_like(x, 0))
+    places = lax.max(x, 0)
     return At(lax.full((counted("jnp.bincount, argument length", length),), 0, dtype))[places].add(
         amount, mode="drop"
     )

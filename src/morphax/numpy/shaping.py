@@ -285,6 +285,6 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     x = as_array("astype", x)
     target = dtypes.requested(float if dtype is None else dtype, "astype")
     if dtypes.issubdtype(x.aval.dtype, np.complexfloating) and target.kind != "c":
-        x = lax.ne(x, lax.full_like(x, 0)) if target.kind == "b" else lax.real(x)
+        x = lax.ne(x, 0) if target.kind == "b" else lax.real(x)
     converted = convert(x, target)
     return converted if device is None else device_put(converted, device)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ...core import Atom, Equation, Jaxpr, Literal, Var, aval_of, current_trace
 from ...core.staging import stage_closed
 from ...core.values import host_value
 from ...util.host_memory import pooled
+from ...util.memo import memoize
 from .float_errors import ignore_float_errors, restore_float_errors
 from .fusion import Chain
 from .kernels import Collect, KernelCall, are_large, kernel_or_rule
@@ -121,8 +123,14 @@ def _function(
     lines.append(
         f"    return ({listed}{',' if results else ''})" if is_tuple else f"    return {listed}"
     )
-    exec("\n".join(lines), space)
+    exec(_code("\n".join(lines)), space)
     return space["program"]
+
+
+@memoize
+def _code(text: str) -> CodeType:
+    """A program's text, compiled; it is the same for operands of other sizes."""
+    return compile(text, "<string>", "exec")
 
 
 def _parts(

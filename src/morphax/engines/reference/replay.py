@@ -24,6 +24,7 @@ from ...core import (
     Calls,
     HasAval,
     ShapedArray,
+    attributed_to,
     aval_of,
     call_or_recorded,
     current_trace,
@@ -35,6 +36,7 @@ from ...core import (
 from ...errors import ConcretizationTypeError
 from ...runtime.devices import host_is_default
 from ...util.compiled import twin_in
+from ...util.frames import NOWHERE
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import key_of
 from ..choice import preferred_engines
@@ -229,7 +231,7 @@ def _program(
         return result
 
     try:
-        with recording():
+        with recording(), attributed_to(NOWHERE):
             jaxpr = stage_closed(on_operands, avals)
     except ConcretizationTypeError:
         # It looks at a number after all, of those in a list say, and does so itself.

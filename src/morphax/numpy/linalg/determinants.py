@@ -253,9 +253,7 @@ def _slogdet_by_lu_jvp(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple
 @custom_jvp
 def _slogdet_by_qr(a: Any) -> list[Any]:
     reflections, taus = geqrf(a)
-    return _sign_and_logarithm(
-        _negated_where(lax.ne(taus, lax.full_like(taus, 0)), diagonals(reflections))
-    )
+    return _sign_and_logarithm(_negated_where(lax.ne(taus, 0), diagonals(reflections)))
 
 
 @_slogdet_by_qr.defjvp

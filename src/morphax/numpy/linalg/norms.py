@@ -132,7 +132,7 @@ def _vector_norm(x: Any, order: Any, axes: tuple[int, ...], keepdims: bool) -> A
         if order == -np.inf:
             return min_(size, axes, keepdims=keepdims)
         if order == 0:
-            present = lax.ne(size, lax.full_like(size, 0))
+            present = lax.ne(size, 0)
             return sum_(
                 lax.convert_element_type(present, aval_of(size).dtype), axes, keepdims=keepdims
             )

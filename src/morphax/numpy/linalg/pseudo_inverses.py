@@ -171,7 +171,7 @@ def matrix_rank(M: Any, rtol: Any = None, *, hermitian: bool = False, tol: Any =
     _one_of("matrix_rank", rtol=rtol, tol=tol)
     (x,) = inexact_arrays("matrix_rank", M)
     if x.aval.ndim < 2:
-        return sum_(any_(lax.ne(x, lax.full_like(x, 0)), keepdims=True))
+        return sum_(any_(lax.ne(x, 0), keepdims=True))
     if hermitian:
         s = lax.abs(lax.linalg.eigh(square_matrices("matrix_rank", x))[1])
     else:
@@ -207,7 +207,7 @@ def _counted(name: str, s: Any, share: Any, epsilons: int, *, strictly: bool = T
     bound = _bound(name, largest, share)
     if strictly:
         return lax.gt(s, bound)
-    return lax.bitwise_and(lax.ge(s, bound), lax.gt(s, lax.full_like(s, 0)))
+    return lax.bitwise_and(lax.ge(s, bound), lax.gt(s, 0))
 
 
 def _bound(name: str, s: Any, share: Any) -> Any:
@@ -224,7 +224,7 @@ def _as_numbers(counted: Any, s: Any) -> Any:
 
 def _inverses(s: Any, kept: Any) -> Any:
     """1 / s where it is kept, else 0."""
-    counted = lax.ne(kept, lax.full_like(kept, 0))
+    counted = lax.ne(kept, 0)
     return lax.div(kept, lax.select(counted, s, lax.full_like(s, 1)))
 
 

@@ -94,7 +94,7 @@ def _of_hermitian(a: Any, subset_by_index: tuple[int, int] | None) -> SVDResult:
     negative, w, order = lax.sort([lax.neg(lax.abs(w)), w, places], dimension=-1, num_keys=1)
     u = columns_at(v, order)
     one = lax.full_like(w, 1)
-    signs = lax.select(lax.lt(w, lax.full_like(w, 0)), lax.neg(one), one)
+    signs = lax.select(lax.lt(w, 0), lax.neg(one), one)
     size = aval_of(w).shape[-1]
     subset = (0, size)
     if subset_by_index is not None:

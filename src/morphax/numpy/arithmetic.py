@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -275,9 +275,10 @@ def _known_integer(x: Any) -> int | None:
     return int(x) if is_scalar else None
 
 
-def _integer_power_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
+def _integer_power_of_numpy(out: Any, *_: Any) -> Callable[..., Any]:
+    dtype = out.dtype
     working = f"u{dtype.name.removeprefix('u')}"  # as bits of exponents count
-    return np.power(*[v.astype(dtype).view(working) for v in (x, y)]).view(dtype)
+    return lambda x, y: np.power(*[v.astype(dtype).view(working) for v in (x, y)]).view(dtype)
 
 
 @replayed(2, by_numpy=_integer_power_of_numpy)

@@ -5,6 +5,8 @@ Reference: Knuth, "The Art of Computer Programming", volume 2, 4.5.2 (Euclid's a
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,15 +20,12 @@ from .operands import promoted
 from .shaping import broadcast_to
 
 
-def _gcd_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
-    return np.gcd(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
+def _of_numpy(function: Callable[..., Any], out: Any, *_: Any) -> Callable[..., Any]:
+    dtype = out.dtype
+    return lambda x, y: function(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
 
 
-def _lcm_of_numpy(dtype: Any, x: Any, y: Any) -> Any:
-    return np.lcm(x.astype(dtype, copy=False), y.astype(dtype, copy=False))
-
-
-@replayed(2, by_numpy=_gcd_of_numpy)
+@replayed(2, by_numpy=partial(_of_numpy, np.gcd))
 def gcd(x1: Any, x2: Any) -> Any:
     """The greatest common divisor of integers, element by element.
 
@@ -47,7 +46,7 @@ def gcd(x1: Any, x2: Any) -> Any:
     return _gcd(*_integers("gcd", x1, x2))
 
 
-@replayed(2, by_numpy=_lcm_of_numpy)
+@replayed(2, by_numpy=partial(_of_numpy, np.lcm))
 def lcm(x1: Any, x2: Any) -> Any:
     """The least common multiple of integers, element by element; 0 where one is 0.
 

@@ -106,13 +106,19 @@ def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int, offs
     return choose(_compared(lax.ge, rows, columns, diagonal_number), m)
 
 
-def _diag_of_numpy(_: Any, v: Any) -> Any:
+def _diag_of_numpy(out: Any, v: Any, k: int = 0) -> Callable[..., Any]:
     if v.ndim == 2:
-        return np.diagonal(v).copy()
-    # Keys are numbers in the memory of the host.
-    matrix = np.zeros((v.size, v.size), v.dtype)
-    matrix.ravel()[:: v.size + 1] = v
-    return matrix
+        return lambda v: np.diagonal(v, k).copy()
+    shape, step = out.shape, out.shape[-1] + 1
+    start = k if k >= 0 else -k * out.shape[-1]
+
+    def diag(v: Any) -> Any:
+        # Keys are numbers in the memory of the host.
+        matrix = np.zeros(shape, v.dtype)
+        matrix.ravel()[start::step][: v.size] = v
+        return matrix
+
+    return diag
 
 
 @replayed(1, by_numpy=_diag_of_numpy)

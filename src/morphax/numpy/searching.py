@@ -189,7 +189,23 @@ _FEW_PAIRS = 4096
 _METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
 
 
-@replayed(2)
+def _searchsorted_of_numpy(
+    out: Any, a: Any, v: Any, side: str = "left", sorter: None = None, method: str = "scan"
+) -> Callable[..., Any] | None:
+    common = np.dtype(dtypes.result_type(a, v))
+    if common.kind == "c":
+        return None  # with a NaN in one part the order is another
+    # NumPy's comparisons of narrow floats are slow.
+    working = common if common.kind in "bui" or common.itemsize > 2 else np.dtype(np.float32)
+
+    def found(a: Any, v: Any) -> Any:
+        a, v = [x.astype(common, copy=False).astype(working, copy=False) for x in (a, v)]
+        return np.asarray(a.searchsorted(v, side)).astype(out.dtype, copy=False)
+
+    return found
+
+
+@replayed(2, by_numpy=_searchsorted_of_numpy)
 def searchsorted(
     a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
 ) -> Any:
@@ -224,9 +240,7 @@ def searchsorted(
         return _compared_with_all(a, v, after)
     if method == "sort":
         return _sorted_together(a, v, values_first=side == "left")
-    if method == "scan_unrolled" or dtypes.issubdtype(common, np.complexfloating):
-        return _bisected(a, v, after, unrolled=method == "scan_unrolled")
-    return _bisected_left(a, v) if side == "left" else _bisected_right(a, v)
+    return _bisected(a, v, after, unrolled=method == "scan_unrolled")
 
 
 def _check_search(a: Any, side: str, method: str) -> None:
@@ -309,24 +323,24 @@ def _bisected(a: Any, v: Any, after: Callable[[Any, Any], Any], *, unrolled: boo
     return count
 
 
-def _found_by_numpy(side: str, dtype: Any, a: Any, v: Any) -> Any:
-    # NumPy compares other floats than its own by functions that it has to be given.
-    if a.dtype.kind not in "biuf":
-        a, v = a.astype(np.float32), v.astype(np.float32)
-    return np.asarray(np.searchsorted(a, v, side), dtype)
+def _digitize_of_numpy(
+    out: Any, x: Any, bins: Any, right: bool = False, method: str | None = None
+) -> Callable[..., Any] | None:
+    found = _searchsorted_of_numpy(out, bins, x, "left" if right else "right")
+    size = bins.shape[0]
+    if found is None or size < 2:
+        return None if found is None else lambda x, bins: found(bins, x)
+
+    def digitize(x: Any, bins: Any) -> Any:
+        first, last = bins[0], bins[-1]
+        if last >= first or last != last:
+            return found(bins, x)
+        return size - found(bins[::-1], x)
+
+    return digitize
 
 
-@replayed(2, by_numpy=partial(_found_by_numpy, "left"))
-def _bisected_left(a: Any, v: Any) -> Any:
-    return _bisected(a, v, _after_left, unrolled=False)
-
-
-@replayed(2, by_numpy=partial(_found_by_numpy, "right"))
-def _bisected_right(a: Any, v: Any) -> Any:
-    return _bisected(a, v, _after_right, unrolled=False)
-
-
-@replayed(2)
+@replayed(2, by_numpy=_digitize_of_numpy)
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """The bin of each element: how many edges of `bins` it is above.
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
 from inspect import unwrap
 from types import NoneType
 from typing import Any, TypeVar
@@ -71,9 +70,9 @@ def replayed(
             or a tuple of arrays.
         arrays: names of further parameters that may be arrays, or lists and tuples with arrays; if
             not they are static, as all others are.
-        by_numpy: for calls with operands alone, of a function of one result whose program has
-            loops, or is made for the compiler: (dtype of the result, operands in NumPy) → the same
-            numbers.
+        by_numpy: for a function of one result whose program has loops, or is made for the compiler:
+            (avals of the result and the operands, the other arguments by name) → a function of the
+            operands in NumPy, of the same numbers; or None, where the program is to do it.
     """
 
     def decorate(function: F) -> F:
@@ -98,7 +97,7 @@ def replayed(
                     key = signature, tuple(kwargs), current_config().trace_key
                     program = programs[key]
                     if program is missing:
-                        program = _program(function, by_numpy, signature, args, kwargs)
+                        program = _program(function, by_numpy, names, signature, args, kwargs)
                         program = programs.add(key, program)
                     if program is not None:
                         return program(inputs)
@@ -206,6 +205,7 @@ def _is_constant(x: Any) -> bool:
 def _program(
     function: Callable[..., Any],
     by_numpy: Callable[..., Any] | None,
+    names: Sequence[str],
     signature: Sequence[Any],
     args: tuple[Any, ...],
     kwargs: dict[str, Any],
@@ -236,9 +236,15 @@ def _program(
     except ConcretizationTypeError:
         # It looks at a number after all, of those in a list say, and does so itself.
         return None
-    # It takes operands only: scalars of NumPy are constants of the program.
-    if by_numpy is not None and len(avals) == len(args) and not kwargs:
-        return KernelCall(partial(by_numpy, jaxpr.out_avals[0].dtype), jaxpr.out_avals, None)
+    if by_numpy is not None:
+        # Operands by position, as many as are given there.
+        count = next((i for i, what in enumerate(signature) if type(what) is tuple), len(signature))
+        if count == len(avals) <= len(args):
+            given = zip((*names[: len(args)], *kwargs), (*args, *kwargs.values()), strict=True)
+            static = dict(list(given)[count:])
+            by_hand = by_numpy(*jaxpr.out_avals, *avals, **static)
+            if by_hand is not None:
+                return KernelCall(by_hand, jaxpr.out_avals, None)
     return kernel_program(jaxpr, *collectors) if all(plain) else None
 
 

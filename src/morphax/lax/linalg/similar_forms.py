@@ -56,12 +56,10 @@ class Schur(IteratedFactorisation):
         eigenvalues = [numbers] if dtype.kind == "c" else [numbers, plan.memory(dtype, size)]
         flags = plan.memory(INT32, size)
         rest = [plan.memory(real_dtype(dtype), size)] if dtype.kind == "c" else []
-        plan.call(
-            # No function chooses eigenvalues, and none is counted.
-            *("gees", dtype, "V" if compute_schur_vectors else "N", "N", plan.memory(_ADDRESS)),
-            *(size, t, size, flags, *eigenvalues, vectors, size, work, work.size),
-            *(*rest, flags, info),
-        )
+        # No function chooses eigenvalues, and none is counted.
+        modes = ("V" if compute_schur_vectors else "N", "N")
+        found = [t, size, flags, *eigenvalues, vectors, size, work, work.size, *rest, flags, info]
+        plan.call("gees", dtype, *modes, plan.memory(_ADDRESS), size, *found)
         chosen = [t, vectors] if compute_schur_vectors else [t]
         return [plan.transposed(x) for x in chosen], info
 
@@ -167,8 +165,8 @@ class Tridiagonal(_Reduction):
         _, *others = self.results(x.dtype, x.shape)
         found, work = plan.transposed(x), plan.memory(x.dtype, BLOCK * size)
         parts = [plan.memory(np.dtype(dtype), *shape) for shape, dtype in others]
-        rest = (found, size, *parts, work, work.size, plan.info())
-        plan.call("sytrd", x.dtype, "L" if lower else "U", size, *rest)
+        rest = (work, work.size, plan.info())
+        plan.call("sytrd", x.dtype, "L" if lower else "U", size, found, size, *parts, *rest)
         return [plan.transposed(found), *parts]
 
     def lower(self, b: Builder, out: Any, *values: Value, lower: bool) -> list[Value]:

@@ -53,26 +53,31 @@ MORPHAX_INLINE f32 log1p_near_zero(f32 x) {
                                   2.1642788614495947685003e2f,
                                   6.0118660497603843919306e1f};
   const f32 square = x * x;
-  const f32 rest = square * polynomial(kNumerator, x) / polynomial(kDenominator, x);
-  return x + (-0.5f * square + x * rest);
+  const f32 ratio = polynomial(kNumerator, x) / polynomial(kDenominator, x);
+  return x + __builtin_fmaf(-0.5f, square, x * square * ratio);
 }
 
-// log x of a number that is zero or in the normal range; NaN of negative ones.
+// log x; subnormal numbers count as the least normal one, and negative ones give NaN.
+//
+// The polynomial is taken in three parts, whose steps do not wait for each other.  Reference: S. L.
+// Moshier, Cephes mathematical library, `logf`.
 MORPHAX_INLINE f32 logarithm(f32 x) {
-  constexpr f32 kCoefficients[] = {7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f,
-                                   -1.2420140846e-1f, 1.4249322787e-1f,  -1.6668057665e-1f,
-                                   2.0000714765e-1f,  -2.4999993993e-1f, 3.3333331174e-1f};
+  constexpr f32 kFirst[] = {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f},
+                kSecond[] = {-1.2420140846e-1f, 1.4249322787e-1f, -1.6668057665e-1f},
+                kThird[] = {2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f};
   constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
+  constexpr f32 kLeastNormal = std::numeric_limits<f32>::min();
   constexpr i32 kRootOfHalf = 0x3f3504f3;
-  const i32 bits = bits_as<i32>(x);
+  const i32 bits = bits_as<i32>(x < kLeastNormal ? kLeastNormal : x);
   const i32 exponent = (bits - kRootOfHalf) >> 23;
   const f32 e = static_cast<f32>(exponent);
   const f32 m = bits_as<f32>(bits_as<u32>(bits) - (bits_as<u32>(exponent) << 23)) - 1;
-  const f32 square = m * m;
-  f32 rest = polynomial(kCoefficients, m) * m * square;
-  rest += -2.12194440e-4f * e;
-  rest += -0.5f * square;
-  const f32 result = m + rest + 0.693359375f * e;
+  const f32 square = m * m, cube = square * m;
+  const f32 second = __builtin_fmaf(polynomial(kFirst, m), cube, polynomial(kSecond, m));
+  const f32 value = __builtin_fmaf(second, cube, polynomial(kThird, m));
+  const f32 rest = __builtin_fmaf(value, cube, -2.12194440e-4f * e);
+  const f32 sum = __builtin_fmaf(-0.5f, square, m) + rest;
+  const f32 result = x == kInfinity ? x : __builtin_fmaf(0.693359375f, e, sum);
   return x > 0 ? result : x == 0 ? -kInfinity : std::numeric_limits<f32>::quiet_NaN();
 }
 
@@ -98,6 +103,21 @@ MORPHAX_INLINE f32 inverse_erf(f32 x) {
 MORPHAX_INLINE f32 log1p(f32 x) {
   constexpr f32 kNearZero = 0.41421356237309504880f;
   return __builtin_fabsf(x) < kNearZero ? log1p_near_zero(x) : logarithm(1 + x);
+}
+
+// log Γ(x) for finite x >= 0.5, by Lanczos' series with g = 7 and nine terms.  Reference: C.
+// Lanczos, "A precision approximation of the gamma function", SIAM J. Numer. Anal. B 1, 1964.
+MORPHAX_INLINE f32 log_gamma_above_half(f32 x) {
+  constexpr f32 kSeries[] = {676.520386f, -1259.13916f,  771.323425f,     -176.615036f,
+                             12.5073433f, -0.138571098f, 9.98436917e-06f, 1.50563267e-07f};
+  constexpr f32 kLogOfShift = 2.01490307f, kHalfLogOfTwoPi = 0.918938518f;
+  const f32 z = x - 1;
+  f32 sum = 1;
+  for (int i = 0; i < 8; ++i) sum += kSeries[i] / (z + static_cast<f32>(i + 1));
+  const f32 log1p_of_shifted = log1p(z * 0.13333334f);
+  const f32 log_of_shifted = log1p_of_shifted + kLogOfShift;
+  const f32 exponent = z + 0.5f - (z + 7.5f) / log_of_shifted;
+  return __builtin_fmaf(exponent, log_of_shifted, kHalfLogOfTwoPi) + logarithm(sum);
 }
 
 }  // namespace morphax::elementary

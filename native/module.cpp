@@ -5,6 +5,7 @@
 #include "calls.h"
 #include "contexts.h"
 #include "convolutions.h"
+#include "counts.h"
 #include "extremes.h"
 #include "foreign.h"
 #include "fused.h"
@@ -29,7 +30,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 30;
+  module.attr("interface") = 31;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -67,6 +68,7 @@ NB_MODULE(_native, module) {
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
   morphax::gamma::bind(random);
+  morphax::counts::bind(random);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
   nanobind::module_ small = module.def_submodule("small_programs", "Programs on few numbers.");

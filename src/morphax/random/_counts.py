@@ -1,78 +1,23 @@
-"""Counts: of events in a time (Poisson), of successes in trials (binomial, multinomial).
-
-Small expected counts are simulated event by event.  Larger ones are drawn by rejection: a
-transformed pair of uniform numbers (u, v) gives a candidate k and its acceptance.  All numbers of
-one call share the keys of the rounds, and a number that is accepted again in a later round of the
-others is replaced; so the result depends on the whole call, as in JAX.
-
-References: Hörmann, "The transformed rejection method for generating Poisson random variables",
-Insurance: Mathematics and Economics 12 (1993); Hörmann, "The generation of binomial random
-variates", Journal of Statistical Computation and Simulation 46 (1993); Devroye, "Non-uniform random
-variate generation", Springer (1986), X.4.3.
-"""
+"""Counts: of events in a time (Poisson), of successes in trials (binomial, multinomial)."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .. import lax
-from ..control.loops.loops import scan, while_loop
-from ..core import aval_of
+from ..control.loops.loops import scan
+from ..core import aval_of, current_trace
+from ..engines.reference.replay import replayed
 from ..lax.ground.kinds import INTEGER
-from ..lax.random.key_use import random_clone_p
 from ._arguments import drawn_shape, placed, prepared, repeated, requested_dtype
-from ._compiled import compiled
-from ._gamma_numbers import any_of
+from ._count_numbers import random_binomial_p, random_poisson_p
 from ._generators import split_keys
-from ._keys import keys_from, single_key
+from ._keys import single_key
 from ._ranges import check_rate, check_weights
-from ._uniform import unit_interval
 
-_SMALL_COUNT = 10
-"""Expected counts up to which events are simulated one by one."""
-
-
-def _is_invalid(x: Any) -> Any:
-    """Whether a parameter is NaN or negative."""
-    return lax.bitwise_or(lax.ne(x, x), lax.lt(x, x.aval.dtype.type(0)))
-
-
-def _transformed_rejection(
-    key: Any,
-    hat: tuple[Any, Any, Any, Any],
-    like: Any,
-    is_accepted: Callable[[Any, Any, Any], Any],
-) -> Any:
-    """Candidates of the first round in which all have been accepted, each the last accepted.
-
-    Args:
-        key: one typed key.
-        hat: (a, b, c, vᵣ) of Hörmann: k = ⌊(2a / s + b) u + c⌋ with s = ½ − |u|, which is accepted
-            at once if s ≥ 0.07 and v ≤ vᵣ.
-        like: array of the shape and dtype of the result.
-        is_accepted: the exact test, of k, s and v.
-    """
-    a, b, c, v_at_once = hat
-    shape, dtype = like.aval.shape, like.aval.dtype
-    number = dtype.type
-
-    def draw(state: Any) -> Any:
-        key, result, done = state
-        key, *subkeys = keys_from(key, 3)
-        u, v = [unit_interval(k, shape, dtype) for k in subkeys]
-        u = lax.sub(u, number(0.5))
-        s = lax.sub(number(0.5), lax.abs(u))
-        k = lax.floor(lax.add(lax.mul(lax.add(lax.div(lax.mul(number(2), a), s), b), u), c))
-        at_once = lax.bitwise_and(lax.ge(s, number(0.07)), lax.le(v, v_at_once))
-        accepted = lax.bitwise_or(at_once, is_accepted(k, s, v))
-        return key, lax.select(accepted, k, result), lax.bitwise_or(done, accepted)
-
-    start = key, lax.full_like(like, -1), lax.full_like(like, False, bool)
-    return while_loop(lambda state: any_of(lax.bitwise_not(state[2])), draw, start)[1]
+_FEW_OUTCOMES = range(1, 1001)
+"""Drawn one after another in eager mode; to draw more it compiles a loop."""
 
 
 def poisson(
@@ -99,74 +44,18 @@ def poisson(
     return _counts(key, lam, shape, dtype, out_sharding=out_sharding)
 
 
-@compiled
+@replayed(2)
 def _counts(key: Any, lam: Any, shape: Any, dtype: Any, *, out_sharding: Any) -> Any:
     integer = requested_dtype("poisson", dtype, INTEGER, default=int)
-    typed, shape, chosen, lam = prepared("poisson", key, shape, None, lam)
-    return placed(_poisson(typed, lam, shape, chosen, integer), out_sharding)
-
-
-@compiled
-def _poisson(key: Any, lam: Any, shape: tuple[int, ...], dtype: Any, integer: Any) -> Any:
+    typed, shape, _, lam = prepared("poisson", key, shape, None, lam)
     if not math.prod(shape):
-        return lax.full(shape, 0, integer)
+        return placed(lax.full(shape, 0, integer), out_sharding)
     # Counts do not change with the parameter, except by jumps.
-    lam = lax.stop_gradient(repeated(lam, shape))
-    is_few = lax.bitwise_or(lax.ne(lam, lam), lax.lt(lam, dtype.type(_SMALL_COUNT)))
-    few = lax.select(is_few, lam, lax.full_like(lam, 0))
-    many = lax.select(is_few, lax.full_like(lam, 1e5), lam)
-    # A number comes from one of two methods, so both may use the key.
-    again = random_clone_p.bind(key)
-    counts = lax.select(
-        is_few,
-        lax.convert_element_type(_events(again, few), integer),
-        lax.convert_element_type(_poisson_by_rejection(key, many), integer),
-    )
-    none = lax.full_like(counts, 0)
-    return lax.select(lax.eq(lam, dtype.type(0)), none, counts)
+    numbers = random_poisson_p.bind(typed, lax.stop_gradient(repeated(lam, shape)))
+    return placed(lax.convert_element_type(numbers, integer), out_sharding)
 
 
-def _events(key: Any, lam: Any) -> Any:
-    """How many exponential waiting times fit into `lam`."""
-    shape, dtype = lam.aval.shape, lam.aval.dtype
-    end = lax.neg(lam)
-
-    def wait(state: Any) -> Any:
-        key, count, log_product = state
-        key, subkey = keys_from(key)
-        is_open = lax.gt(log_product, end)
-        count = lax.select(is_open, lax.add(count, dtype.type(1)), count)
-        return key, count, lax.add(log_product, lax.log(unit_interval(subkey, shape, dtype)))
-
-    start = key, lax.full_like(lam, 0), lax.full_like(lam, 0)
-    _, count, _ = while_loop(lambda state: any_of(lax.gt(state[2], end)), wait, start)
-    return lax.sub(count, dtype.type(1))
-
-
-def _poisson_by_rejection(key: Any, lam: Any) -> Any:
-    number = lam.aval.dtype.type
-    log_lam = lax.log(lam)
-    b = lax.add(number(0.931), lax.mul(number(2.53), lax.sqrt(lam)))
-    a = lax.add(number(-0.059), lax.mul(number(0.02483), b))
-    inverse_alpha = lax.add(number(1.1239), lax.div(number(1.1328), lax.sub(b, number(3.4))))
-    v_at_once = lax.sub(number(0.9277), lax.div(number(3.6224), lax.sub(b, number(2))))
-
-    def is_accepted(k: Any, s: Any, v: Any) -> Any:
-        height = lax.add(lax.div(a, lax.mul(s, s)), b)
-        log_ratio = lax.log(lax.div(lax.mul(v, inverse_alpha), height))
-        log_density = lax.sub(
-            lax.add(lax.neg(lam), lax.mul(k, log_lam)), lax.lgamma(lax.add(k, number(1)))
-        )
-        is_wrong = lax.bitwise_or(
-            lax.lt(k, number(0)), lax.bitwise_and(lax.lt(s, number(0.013)), lax.gt(v, s))
-        )
-        return lax.bitwise_and(lax.bitwise_not(is_wrong), lax.le(log_ratio, log_density))
-
-    hat = a, b, lax.add(lam, number(0.43)), v_at_once
-    return _transformed_rejection(key, hat, lam, is_accepted)
-
-
-@compiled
+@replayed(3)
 def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> Any:
     """How many of `n` trials succeed, if each does with probability `p`.
 
@@ -186,113 +75,10 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
         dtype('float32')
     """
     typed, shape, chosen, n, p = prepared("binomial", key, shape, dtype, n, p)
-    return _binomial(typed, n, p, shape, chosen)
-
-
-@compiled
-def _binomial(key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     if not math.prod(shape):
-        return lax.full(shape, 0, dtype)
-    return _successes(key, repeated(n, shape), lax.stop_gradient(repeated(p, shape)))
-
-
-def _successes(key: Any, n: Any, p: Any) -> Any:
-    """Binomial numbers, for a typed key and parameters of one shape."""
-    number = n.aval.dtype.type
-    full = lax.full_like
-    is_rare = lax.lt(p, number(0.5))
-    q = lax.select(is_rare, p, lax.sub(number(1), p))
-    wrong_n, wrong_q = _is_invalid(n), _is_invalid(q)
-    is_infinite = lax.eq(lax.abs(n), number(np.inf))
-    q = lax.select(wrong_q, full(q, 0.01), q)
-    # Where nothing can happen, not even trials without end wait for it.
-    is_idle = lax.bitwise_and(is_infinite, lax.eq(q, number(0)))
-    n = lax.select(is_idle, full(n, 0), n)
-    is_few = lax.bitwise_or(wrong_n, lax.le(lax.mul(n, q), number(_SMALL_COUNT)))
-    trials = lax.floor(n)
-    # A number comes from one of two methods, so both may use the key.
-    again, none = random_clone_p.bind(key), full(n, 0)
-    few = _trials_to_successes(again, lax.select(is_few, trials, none), lax.log1p(lax.neg(q)))
-    many = _binomial_by_rejection(
-        key, lax.select(is_few, full(n, 1e4), trials), lax.select(is_few, full(q, 0.5), q)
-    )
-    counts = lax.select(is_few, few, many)
-    is_wrong = lax.bitwise_or(wrong_n, wrong_q)
-    counts = lax.select(is_wrong, full(n, np.nan), counts)
-    is_possible = lax.bitwise_not(lax.bitwise_or(is_wrong, lax.eq(p, number(0))))
-    too_many = lax.bitwise_and(is_infinite, is_possible)
-    counts = lax.select(too_many, full(n, np.inf), counts)
-    keep = lax.bitwise_or(lax.bitwise_or(is_rare, is_wrong), is_infinite)
-    return lax.select(keep, counts, lax.sub(trials, counts))
-
-
-def _trials_to_successes(key: Any, n: Any, log_failure: Any) -> Any:
-    """How many geometric numbers of trials fit into `n`."""
-    shape, dtype = n.aval.shape, n.aval.dtype
-
-    def wait(state: Any) -> Any:
-        key, count, total = state
-        subkey, key = keys_from(key)
-        count = lax.select(lax.le(total, n), lax.add(count, dtype.type(1)), count)
-        trials = lax.ceil(lax.div(lax.log(unit_interval(subkey, shape, dtype)), log_failure))
-        return key, count, lax.add(total, trials)
-
-    start = key, lax.full_like(n, 0), lax.full_like(n, 0)
-    _, count, _ = while_loop(lambda state: any_of(lax.le(state[2], n)), wait, start)
-    return lax.sub(count, dtype.type(1))
-
-
-def _binomial_by_rejection(key: Any, n: Any, p: Any) -> Any:
-    number = n.aval.dtype.type
-    one, half = number(1), number(0.5)
-    rest = lax.sub(one, p)
-    deviation = lax.sqrt(lax.mul(lax.mul(n, p), rest))
-    b = lax.add(number(1.15), lax.mul(number(2.53), deviation))
-    a = lax.add(lax.add(number(-0.0873), lax.mul(number(0.0248), b)), lax.mul(number(0.01), p))
-    odds = lax.div(p, rest)
-    alpha = lax.mul(lax.add(number(2.83), lax.div(number(5.1), b)), deviation)
-    mode = lax.floor(lax.mul(lax.add(n, one), p))
-
-    def log_odds(k: Any, others: Any) -> Any:
-        return lax.log(lax.div(lax.mul(odds, lax.add(others, one)), lax.add(k, one)))
-
-    at_mode = lax.mul(lax.add(mode, half), lax.neg(log_odds(mode, lax.sub(n, mode))))
-    corrections_at_mode = lax.add(_stirling_rest(mode), _stirling_rest(lax.sub(n, mode)))
-
-    def is_accepted(k: Any, s: Any, v: Any) -> Any:
-        height = lax.add(lax.div(a, lax.mul(s, s)), b)
-        log_ratio = lax.log(lax.div(lax.mul(v, alpha), height))
-        others, others_at_mode = lax.sub(n, k), lax.sub(n, mode)
-        ratio = lax.div(lax.add(others_at_mode, one), lax.add(others, one))
-        log_density = lax.add(
-            lax.add(at_mode, lax.mul(lax.add(n, one), lax.log(ratio))),
-            lax.mul(lax.add(k, half), log_odds(k, others)),
-        )
-        rests = lax.sub(lax.sub(corrections_at_mode, _stirling_rest(k)), _stirling_rest(others))
-        is_inside = lax.bitwise_and(lax.ge(k, number(0)), lax.le(k, n))
-        return lax.bitwise_and(is_inside, lax.le(log_ratio, lax.add(log_density, rests)))
-
-    v_at_once = lax.sub(number(0.92), lax.div(number(4.2), b))
-    hat = a, b, lax.add(lax.mul(n, p), half), v_at_once
-    return _transformed_rejection(key, hat, n, is_accepted)
-
-
-# log k! minus Stirling's (k + ½) log(k + 1) − (k + 1) + ½ log 2π, for k = 0, 1, …, 9.
-_STIRLING_RESTS = tuple(
-    math.lgamma(k + 1) - (k + 0.5) * math.log(k + 1) + (k + 1) - 0.5 * math.log(2 * math.pi)
-    for k in range(10)
-)
-
-
-def _stirling_rest(k: Any) -> Any:
-    """What Stirling's formula for log k! leaves out; beyond 9, as in JAX, its value near 9."""
-    dtype = k.aval.dtype
-    x = 10.0
-    beyond = (1 / 12 - (1 / 360 - 1 / 1260 / x**2) / x**2) / x
-    rest = lax.full_like(k, beyond)
-    for i, value in enumerate(_STIRLING_RESTS):
-        rest = lax.select(lax.eq(k, dtype.type(i)), lax.full_like(k, value), rest)
-    return rest
+        return lax.full(shape, 0, chosen)
+    parameters = [lax.stop_gradient(repeated(x, shape)) for x in (n, p)]
+    return random_binomial_p.bind(typed, *parameters)
 
 
 def multinomial(
@@ -319,25 +105,32 @@ def multinomial(
     sizes = drawn_shape("multinomial", aval_of(p).shape if shape is None else shape, p)
     *_, chosen, p = prepared("multinomial", key, sizes, dtype, p)
     _, _, _, n = prepared("multinomial", key, sizes[:-1], dtype, n)
-    return _multinomial(typed, n, p, sizes, chosen, unroll)
+    left, shares = _shares(n, p, sizes, chosen)
+    steps = shares, split_keys(typed, sizes[-1:])
+    if current_trace().stages or sizes[-1] not in _FEW_OUTCOMES:
+        _, counts = scan(lambda left, step: _outcome(left, *step), left, steps, unroll=unroll)
+    else:
+        rows = []
+        for step in zip(*map(lax.unstack, steps), strict=True):
+            left, count = _outcome(left, *step)
+            rows.append(lax.expand_dims(count, (0,)))
+        counts = lax.concatenate(rows, 0)
+    return lax.transpose(counts, (*range(1, len(sizes)), 0))
 
 
-@compiled
-def _multinomial(
-    key: Any, n: Any, p: Any, shape: tuple[int, ...], dtype: Any, unroll: int | bool
-) -> Any:
+@replayed(2)
+def _shares(n: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, Any]:
+    """The trials, and of each outcome its share in what it and those after it have."""
     batch = shape[:-1]
     outcomes = lax.transpose(repeated(p, shape), (len(batch), *range(len(batch))))
     remaining = lax.cumsum(outcomes, axis=0, reverse=True)
     is_zero = lax.eq(remaining, dtype.type(0))
     shares = lax.div(outcomes, lax.select(is_zero, lax.full_like(remaining, 1), remaining))
+    return repeated(n, batch), lax.clamp(dtype.type(0), shares, dtype.type(1))
 
-    def draw(left: Any, step: Any) -> Any:
-        share, step_key = step
-        share = lax.clamp(dtype.type(0), share, dtype.type(1))
-        count = _successes(step_key, left, share)
-        return lax.sub(left, count), count
 
-    keys = split_keys(key, shape[-1:])
-    _, counts = scan(draw, repeated(n, batch), (shares, keys), unroll=unroll)
-    return lax.transpose(counts, (*range(1, len(shape)), 0))
+@replayed(3)
+def _outcome(left: Any, share: Any, key: Any) -> tuple[Any, Any]:
+    """The trials that an outcome leaves, and how many have it."""
+    count = random_binomial_p.bind(key, lax.stop_gradient(left), lax.stop_gradient(share))
+    return lax.sub(left, count), count

@@ -12,46 +12,22 @@ A gamma number moves with its parameter `a` at constant P(a, x), the value of it
 function: that is its derivative, whichever way it was drawn.
 
 Reference: Figurnov, Mohamed & Mnih, "Implicit reparameterization gradients", NeurIPS 2018.
-
-The program `drawn_by_rejection` says what the numbers are.  Eager mode draws the common ones, of
-float32 from keys of threefry, in `native/gamma.cpp`, for to compile the program takes half a
-second; others it compiles.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any, final
 
-import numpy as np
-
 from .. import lax
-from ..array import Array
-from ..control.jit.jit import jit
 from ..control.loops.loops import while_loop
-from ..core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, not_linear
-from ..core.staging import stage_closed
-from ..engines import loops
-from ..engines.xla.stablehlo import Builder, Value
-from ..errors import ShapeError
-from ..lax.ground.kinds import FLOATING, KEY
-from ..lax.ground.linear_structure import moved_axis
-from ..lax.random.random_bits import threefry_prng_impl
-from ..util.compiled import part
-from ..util.messages import message
+from ..core import aval_of
 from ._generators import split_keys
 from ._inversion import exponential_of
 from ._keys import keys_from
+from ._loop_draws import LoopDraw, any_of
 from ._normal import standard_normal
 from ._uniform import unit_interval
-
-_native = part("random")
-
-
-def any_of(flags: Any) -> Any:
-    """Whether any of an array of booleans is true."""
-    return lax.reduce_or(flags, range(aval_of(flags).ndim))
 
 
 def _positive_candidates(keys: Any, c: Any) -> tuple[Any, Any]:
@@ -146,99 +122,21 @@ def _slope(a: Any, drawn: Any, log_space: bool) -> Any:
     return lax.select(is_tiny, limit, slope)
 
 
-@partial(jit, static_argnames="log_space")
-def _compiled(keys: Any, a: Any, log_space: bool) -> Any:
-    return drawn_by_rejection(keys, a, log_space=log_space)
-
-
 @final
-class RandomGamma(Primitive):
+class RandomGamma(LoopDraw):
     """Gamma numbers, or their logarithms, of parameters (..., *rest) and keys (...)."""
 
     name = "random_gamma"
-    lowers_key_data = True
-    key_use = "draws"
-    transpose = not_linear()
+    native_name = "draw_gamma"
 
-    def abstract_eval(self, keys: Any, a: Any, *, log_space: bool) -> ShapedArray:
-        KEY.check(self.name, 0, keys)
-        FLOATING.check(self.name, 1, a)
-        if keys.shape != a.shape[: keys.ndim]:
-            raise ShapeError(
-                message(
-                    self.name,
-                    given=f"keys of shape {keys.shape}, parameters of shape {a.shape}",
-                    expected="keys for the leading axes of the parameters",
-                    fix="Pass one key, or broadcast the parameters.",
-                )
-            )
-        return like(a)
-
-    def axis_flow(self, keys: Any, a: Any, *, log_space: bool) -> AxisFlow:
-        axes = tuple(range(a.ndim))
-        return AxisFlow((axes[: keys.ndim], axes), (axes,))
-
-    def kernel(self, keys: Any, a: Any, *, log_space: bool) -> Callable[..., Any]:
-        is_common = keys.dtype is threefry_prng_impl.key_dtype and a.dtype == np.float32
-        if _native is not None and is_common:
-            return partial(_drawn_natively, log_space=log_space)
-        avals = keys.update(sharding=None), a.update(sharding=None)
-
-        def draw(*numbers: Any) -> Any:
-            keys, a = map(Array, avals, numbers)
-            return _compiled(keys, a, log_space).to_host()
-
-        return draw
-
-    def evaluate(self, keys: Any, a: Any, *, log_space: bool) -> Any:
-        avals = like(shape=keys.shape, dtype=threefry_prng_impl.key_dtype), aval_of(a)
-        return self.kernel(*avals, log_space=log_space)(keys, a)
-
-    def lower(self, b: Builder, out: Any, *operands: Value, log_space: bool) -> Value:
-        (drawn,) = b.inline(_program([v.aval for v in operands], log_space), *operands)
-        return drawn
-
-    def to_loops(
-        self, b: loops.Builder, out: Any, keys: loops.Value, a: loops.Value, *, log_space: bool
-    ) -> loops.Value:
-        avals = [
-            like(shape=keys.shape, dtype=threefry_prng_impl.key_dtype),
-            like(shape=a.shape, dtype=a.dtype),
-        ]
-        (drawn,) = b.inline(_program(avals, log_space), keys, a, places=b.places)
-        return drawn
+    def draw(self, keys: Any, *parameters: Any, log_space: bool) -> Any:
+        return drawn_by_rejection(keys, *parameters, log_space=log_space)
 
     def jvp(
         self, primals: Sequence[Any], tangents: Sequence[Any], *, log_space: bool
     ) -> tuple[Any, Any]:
         drawn = self.bind(*primals, log_space=log_space)
         return drawn, lax.mul(tangents[1], _slope(primals[1], drawn, log_space))
-
-    def batch(
-        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], *, log_space: bool
-    ) -> tuple[Any, int]:
-        keys, a = [
-            lax.broadcast(x, (axes.size,)) if dim is None else moved_axis(x, dim, 0)
-            for x, dim in zip(operands, dims, strict=True)
-        ]
-        return self.bind(keys, a, log_space=log_space), 0
-
-
-def _program(avals: Sequence[Any], log_space: bool) -> Jaxpr:
-    """The drawing as a program."""
-
-    def program(keys: Any, a: Any) -> list[Any]:
-        return [drawn_by_rejection(keys, a, log_space=log_space)]
-
-    return stage_closed(program, avals)
-
-
-def _drawn_natively(keys: Any, a: Any, *, log_space: bool) -> Any:
-    out = np.empty(a.shape, np.float32)
-    rows = max(keys.size, 1), -1 if a.size else 0
-    assert _native is not None, "the kernel is chosen where it is compiled"
-    _native.draw_gamma(keys.reshape(-1), a.reshape(rows), out.reshape(rows), log_space)
-    return out
 
 
 random_gamma_p = RandomGamma()

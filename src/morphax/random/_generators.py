@@ -118,7 +118,7 @@ def seeded(seeds: Any, impl: PRNGImpl) -> Any:
     """The keys of integers."""
     if impl is threefry_prng_impl:
         return random_seed_p.bind(seeds, impl=impl)
-    words = _mapped(impl.seed, aval_of(seeds).ndim)(_as_array(seeds))
+    words = mapped(impl.seed, aval_of(seeds).ndim)(_as_array(seeds))
     return random_wrap_p.bind(words, impl=impl)
 
 
@@ -128,7 +128,7 @@ def split_keys(keys: Any, shape: tuple[int, ...]) -> Any:
     if aval.dtype is _THREEFRY_KEY:
         return random_split_p.bind(keys, shape=shape)
     impl = generator_of(aval.dtype)
-    split = _mapped(lambda words: impl.split(words, shape), aval.ndim)
+    split = mapped(lambda words: impl.split(words, shape), aval.ndim)
     return random_wrap_p.bind(split(_words_for_a_draw(keys)), impl=impl)
 
 
@@ -148,7 +148,7 @@ def drawn_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     if aval.dtype is _THREEFRY_KEY:
         return random_bits_p.bind(keys, bit_width=bit_width, shape=shape)
     impl = generator_of(aval.dtype)
-    draw = _mapped(lambda words: impl.random_bits(words, bit_width, shape), aval.ndim)
+    draw = mapped(lambda words: impl.random_bits(words, bit_width, shape), aval.ndim)
     bits = draw(_words_for_a_draw(keys))
     given, wanted = aval_of(bits), (*aval.shape, *shape)
     if given.shape != wanted or given.dtype != f"uint{bit_width}":
@@ -175,7 +175,7 @@ def _as_array(number: Any) -> Any:
     return Array.from_host(number) if isinstance(number, np.generic) else number
 
 
-def _mapped(function: Callable[[Any], Any], axes: int) -> Callable[[Any], Any]:
+def mapped(function: Callable[..., Any], axes: int) -> Callable[..., Any]:
     """`function` of one key or seed, applied to all of an array with so many axes."""
     for _ in range(axes):
         function = vmap(function)

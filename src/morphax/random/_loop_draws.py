@@ -1,0 +1,132 @@
+"""Operations that draw numbers by programs with loops.
+
+How many steps a sampler by rejection takes the numbers decide.  The program says what the numbers
+are, and is what such an operation becomes in compiled programs.  Eager mode draws the common ones,
+of float32 from keys of threefry, in `native/`, for to compile the program takes half a second;
+others it compiles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .. import lax
+from ..array import Array
+from ..control.jit.jit import jit
+from ..core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, not_linear
+from ..core.staging import stage_closed
+from ..engines import loops
+from ..engines.xla.stablehlo import Builder, Value
+from ..errors import ShapeError
+from ..lax.ground.kinds import FLOATING, KEY
+from ..lax.ground.linear_structure import moved_axis
+from ..lax.random.random_bits import threefry_prng_impl
+from ..util.compiled import part
+from ..util.messages import message
+
+native = part("random")
+"""The functions that draw in place; where it is None, the program does."""
+
+_THREEFRY_KEY = threefry_prng_impl.key_dtype
+
+
+def any_of(flags: Any) -> Any:
+    """Whether any of an array of booleans is true."""
+    return lax.reduce_or(flags, range(aval_of(flags).ndim))
+
+
+class LoopDraw(Primitive):
+    """Numbers of floating parameters (..., *rest), one shape for all, and of keys (...)."""
+
+    lowers_key_data = True
+    key_use = "draws"
+    transpose = not_linear()
+
+    native_name: ClassVar[str]
+    """Of the function that draws in place."""
+
+    def draw(self, keys: Any, *parameters: Any, **params: Any) -> Any:
+        """The program: the numbers, of the shape of each parameter."""
+        raise AssertionError(f"{self.name} defines draw")
+
+    def abstract_eval(self, keys: Any, *avals: Any, **params: Any) -> ShapedArray:
+        KEY.check(self.name, 0, keys)
+        for position, aval in enumerate(avals, 1):
+            FLOATING.check(self.name, position, aval)
+        shapes = {aval.shape for aval in avals}
+        if keys.shape != avals[0].shape[: keys.ndim] or len(shapes) > 1:
+            raise ShapeError(
+                message(
+                    self.name,
+                    given=f"keys of shape {keys.shape}, parameters of shape "
+                    f"{' and '.join(map(str, sorted(shapes)))}",
+                    expected="one shape for all parameters, and keys for its leading axes",
+                    fix="Pass one key, or broadcast the parameters.",
+                )
+            )
+        return like(avals[0])
+
+    def axis_flow(self, keys: Any, *avals: Any, **params: Any) -> AxisFlow:
+        axes = tuple(range(avals[0].ndim))
+        return AxisFlow((axes[: keys.ndim], *[axes for _ in avals]), (axes,))
+
+    def kernel(self, keys: Any, *avals: Any, **params: Any) -> Callable[..., Any]:
+        is_common = keys.dtype is _THREEFRY_KEY and all([a.dtype == np.float32 for a in avals])
+        if native is not None and is_common:
+            return partial(
+                _drawn_in_place, getattr(native, self.native_name), tuple(params.values())
+            )
+        abstract = [aval.update(sharding=None) for aval in (keys, *avals)]
+
+        def draw(*numbers: Any) -> Any:
+            return _compiled(self, tuple(params.items()), *map(Array, abstract, numbers)).to_host()
+
+        return draw
+
+    def evaluate(self, keys: Any, *parameters: Any, **params: Any) -> Any:
+        avals = like(shape=keys.shape, dtype=_THREEFRY_KEY), *map(aval_of, parameters)
+        return self.kernel(*avals, **params)(keys, *parameters)
+
+    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
+        (drawn,) = b.inline(self._program([v.aval for v in operands], params), *operands)
+        return drawn
+
+    def to_loops(
+        self, b: loops.Builder, out: Any, *operands: loops.Value, **params: Any
+    ) -> loops.Value:
+        keys, *parameters = operands
+        avals = [like(shape=x.shape, dtype=x.dtype) for x in parameters]
+        program = self._program([like(shape=keys.shape, dtype=_THREEFRY_KEY), *avals], params)
+        (drawn,) = b.inline(program, *operands, places=b.places)
+        return drawn
+
+    def batch(
+        self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any
+    ) -> tuple[Any, int]:
+        moved = [
+            lax.broadcast(x, (axes.size,)) if dim is None else moved_axis(x, dim, 0)
+            for x, dim in zip(operands, dims, strict=True)
+        ]
+        return self.bind(*moved, **params), 0
+
+    def _program(self, avals: Sequence[Any], params: dict[str, Any]) -> Jaxpr:
+        def program(*operands: Any) -> list[Any]:
+            return [self.draw(*operands, **params)]
+
+        return stage_closed(program, avals)
+
+
+@partial(jit, static_argnums=(0, 1))
+def _compiled(primitive: LoopDraw, params: tuple[tuple[str, Any], ...], *operands: Any) -> Any:
+    return primitive.draw(*operands, **dict(params))
+
+
+def _drawn_in_place(function: Any, flags: tuple[Any, ...], keys: Any, *parameters: Any) -> Any:
+    out = np.empty(parameters[0].shape, np.float32)
+    rows = max(keys.size, 1), -1 if out.size else 0
+    function(keys.reshape(-1), *[x.reshape(rows) for x in parameters], out.reshape(rows), *flags)
+    return out

@@ -20,9 +20,10 @@ from ...numpy.linalg.operands import (
     matrices,
     square_matrices,
 )
+from ...numpy.operands import as_array
 from ...util.messages import message
 from .operands import how_transposed, of_one_stack, pair, system, without_column
-from .triangular import cho_factor, cho_solve
+from .triangular import by_cholesky_factor, cholesky
 
 
 @replayed(1)
@@ -117,9 +118,24 @@ def lu_solve(
     factors, pivots = pair("scipy.linalg.lu_solve, argument lu_and_piv", lu_and_piv)
     how = how_transposed("lu_solve", trans)
     factors, columns, is_vector = system("lu_solve", *map(jnp.asarray, (factors, b)))
-    permutation = lax.linalg.lu_pivots_to_permutation(pivots, factors.aval.shape[-1])
-    stack = lax.broadcast_shapes(factors.aval.shape[:-2], columns.aval.shape[:-2])
+    pivots = as_array("scipy.linalg.lu_solve", pivots)
+    if pivots.aval.shape != factors.aval.shape[:-1]:
+        raise ShapeError(
+            message(
+                "scipy.linalg.lu_solve, argument lu_and_piv",
+                given=f"factors {factors.aval}, row exchanges {pivots.aval}",
+                expected="row exchanges (..., n) for factors (..., n, n)",
+                fix="Pass on what lu_factor returned.",
+            )
+        )
+    return _by_lu_factors(factors, pivots, columns, how, is_vector)
+
+
+@replayed(3)
+def _by_lu_factors(factors: Any, pivots: Any, columns: Any, how: int, is_vector: bool) -> Any:
     size = factors.aval.shape[-1]
+    permutation = lax.linalg.lu_pivots_to_permutation(pivots, size)
+    stack = lax.broadcast_shapes(factors.aval.shape[:-2], columns.aval.shape[:-2])
     factors = jnp.broadcast_to(factors, (*stack, size, size))
     columns = jnp.broadcast_to(columns, (*stack, *columns.aval.shape[-2:]))
     permutation = jnp.broadcast_to(permutation, (*stack, size))
@@ -188,7 +204,13 @@ def solve(
         )
     if assume_a != "pos":
         return jnp.linalg.solve(*linear_system("scipy.linalg.solve", a, b))
-    return cho_solve(cho_factor(a, lower=lower), b)
+    a, columns, is_vector = system("solve", a, b)
+    return _positive_definite(a, columns, bool(lower), is_vector)
+
+
+@replayed(2)
+def _positive_definite(a: Any, columns: Any, lower: bool, is_vector: bool) -> Any:
+    return by_cholesky_factor(cholesky(a, lower=lower), columns, lower, is_vector)
 
 
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:

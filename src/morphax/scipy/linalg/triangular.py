@@ -70,6 +70,12 @@ def cho_solve(
     """
     c, lower = pair("scipy.linalg.cho_solve, argument c_and_lower", c_and_lower)
     c, columns, is_vector = system("cho_solve", *map(jnp.asarray, (c, b)))
+    return by_cholesky_factor(c, columns, bool(lower), is_vector)
+
+
+@replayed(2)
+def by_cholesky_factor(c: Any, columns: Any, lower: bool, is_vector: bool) -> Any:
+    """X of C Cᴴ X = B, or of Cᴴ C X = B, in columns of which there may be one vector."""
     c, columns = of_one_stack(c, columns)
     for transposed in (False, True) if lower else (True, False):
         columns = _triangular(c, columns, lower, transposed, conjugated=transposed)

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, final
 
 from ...core import not_differentiable
-from ...lax.ground.formulas import ByFormula, Notation
+from ...lax.ground.formulas import Notation
+from ...lax.ground.long_formulas import LongFormula
 from ._confluent import confluent
 from ._gauss import gauss
 from ._operands import real_operands, strong
@@ -52,7 +53,7 @@ def _slope(function: Callable[..., Any], position: int, lower: int) -> Callable[
 
 
 @final
-class Hyp1f1(ByFormula):
+class Hyp1f1(LongFormula):
     """₁F₁(a; b; x), element by element."""
 
     name = "hyp1f1"
@@ -70,7 +71,7 @@ class Hyp1f1(ByFormula):
 
 
 @final
-class Hyp1f1SlopeA(ByFormula):
+class Hyp1f1SlopeA(LongFormula):
     """The derivative of ₁F₁(a; b; x) with respect to a, element by element."""
 
     name = "hyp1f1_slope_a"
@@ -84,7 +85,7 @@ class Hyp1f1SlopeA(ByFormula):
 
 
 @final
-class Hyp1f1SlopeB(ByFormula):
+class Hyp1f1SlopeB(LongFormula):
     """The derivative of ₁F₁(a; b; x) with respect to b, element by element."""
 
     name = "hyp1f1_slope_b"
@@ -98,7 +99,7 @@ class Hyp1f1SlopeB(ByFormula):
 
 
 @final
-class Hyp2f1(ByFormula):
+class Hyp2f1(LongFormula):
     """₂F₁(a, b; c; x), element by element."""
 
     name = "hyp2f1"
@@ -119,7 +120,7 @@ class Hyp2f1(ByFormula):
 
 
 @final
-class Hyp2f1SlopeA(ByFormula):
+class Hyp2f1SlopeA(LongFormula):
     """The derivative of ₂F₁(a, b; c; x) with respect to a, element by element."""
 
     name = "hyp2f1_slope_a"
@@ -133,7 +134,7 @@ class Hyp2f1SlopeA(ByFormula):
 
 
 @final
-class Hyp2f1SlopeC(ByFormula):
+class Hyp2f1SlopeC(LongFormula):
     """The derivative of ₂F₁(a, b; c; x) with respect to c, element by element."""
 
     name = "hyp2f1_slope_c"

@@ -91,6 +91,16 @@ class AbstractSharding:
         new: tuple[Split, ...] = ((),) if along is None else along.spec
         if along is not None and along.mesh != self.mesh:
             new = (tuple([name for name in new[0] if name in self.mesh.explicit_axes]),)
+        if any([name in names for names in self.spec for name in new[0]]):
+            raise TypeError(
+                message(
+                    "vmap, arrays split over a mesh",
+                    given=f"mapped axes split over {', '.join(map(str, new[0]))}, with a value of "
+                    f"all members split as {self.spec}",
+                    expected="results that are split at most once over each axis of the mesh",
+                    fix="Make one of them whole with jax.sharding.reshard.",
+                )
+            )
         return replace(self, spec=(*self.spec[:axis], *new, *self.spec[axis:]))
 
     def without_axis(self, axis: int) -> AbstractSharding:

@@ -67,13 +67,11 @@ def where(
 def _where(condition: Any, x: Any, y: Any) -> Any:
     chosen = as_truth("where", condition)
     given = [getattr(v, "shape", ()) for v in (chosen, x, y)]
-    x, y = promoted("where", _as_bits_beside(x, y), _as_bits_beside(y, x))
-    operands = [chosen, y, x]
+    operands = [chosen, *promoted("where", _as_bits_beside(y, x), _as_bits_beside(x, y))]
     if len(set(given)) > 1:
         # Operands of rank 0 stay as they are: the primitive repeats them.
         shape = lax.broadcast_shapes(*given)
-        repeated = [_repeated(v, shape) if aval_of(v).shape else v for v in operands]
-        operands = split_alike(repeated)
+        operands = split_alike([_repeated(v, shape) if np.ndim(v) else v for v in operands])
     return lax.select_n_p.bind(*operands)
 
 

@@ -144,7 +144,7 @@ def _common_sharding(
     if len(shardings) == 1:
         return shardings.pop()
     found = [f"{names()[i]} along axis {d} of {aval}" for i, d, aval in mapped]
-    raise TypeError(
+    raise ValueError(
         message(
             "vmap",
             given=f"mapped axes that are split differently: {', '.join(found)}",

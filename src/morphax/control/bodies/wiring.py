@@ -223,7 +223,7 @@ def slice_aval(aval: Any, length: int) -> Any:
 
 def _slice_of_array(aval: ShapedArray) -> ShapedArray:
     if aval.split is not None and aval.split.spec[0]:
-        raise TypeError(
+        raise ValueError(
             message(
                 "lax.scan, argument xs",
                 given=f"{aval}",

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from ...core import AxisFlow
+from ...core import AbstractSharding, AxisFlow
+from ...core.abstract_sharding import Split
 from ...core.axis_flow import Labels
 from .dimension_numbers import DimensionNumbers, interleaved
 
@@ -31,26 +32,65 @@ def reshaped_axes(x: Any, new_sizes: Shape, dimensions: Shape | None) -> AxisFlo
     old_sizes = tuple([x.shape[i] for i in order])
     operand: list[int | None] = [None] * x.ndim
     result: list[int | None] = [None] * len(new_sizes)
-    for before, after in _major_axes(old_sizes, new_sizes):
-        operand[order[before]] = result[after] = before
+    for befores, afters in _runs(old_sizes, new_sizes):
+        operand[order[befores[0]]] = result[afters[0]] = befores[0]
     return AxisFlow((tuple(operand),), (tuple(result),))
 
 
-def _major_axes(old: Shape, new: Shape) -> Iterator[tuple[int, int]]:
-    """The first axes of the shortest runs of axes, old and new, that have equally many elements."""
+def merged_splits(x: Any, new_sizes: Shape, dimensions: Shape | None) -> AbstractSharding | None:
+    """How a reshaped array is split if several axes of a mesh split what is merged or cut.
+
+    Axes that are merged to one are split over the axes of the mesh of all, if those that are split
+    come first: ``[8@x,8@y,4]`` becomes ``[256@(x,y)]``.  An axis that is cut in pieces gives the
+    major piece as many of its axes of the mesh as there are elements for, the next one those that
+    follow.  `None` if that leads to nothing, or is no more than that the major axis goes along.
+    """
+    if x.split is None or not all([isinstance(n, int) for n in (*x.shape, *new_sizes)]):
+        return None
+    order = tuple(range(x.ndim)) if dimensions is None else dimensions
+    spec = [x.split.spec[i] for i in order]
+    mesh, found = x.split.mesh, dict[int, Split]()
+    old_sizes = tuple([x.shape[i] for i in order])
+    for befores, afters in _runs(old_sizes, new_sizes):
+        names = [name for i in befores for name in spec[i]]
+        last = max([k for k, i in enumerate(befores) if spec[i]], default=0)
+        leading = befores[:last]
+        # Where each device has one place along the axes before, nothing has to move.
+        moves = any([mesh.parts(spec[i]) != old_sizes[i] for i in leading])
+        if not all([spec[i] for i in leading]) or (moves and len(afters) > 1):
+            return None
+        for axis in afters:
+            count = 0
+            while count < len(names) and mesh.parts(names[:count]) < new_sizes[axis]:
+                count += 1
+            found[axis], names = tuple(names[:count]), names[count:]
+            if new_sizes[axis] % mesh.parts(found[axis]):
+                return None
+        if names:
+            return None
+    left_out = [split for i, split in enumerate(spec) if split and old_sizes[i] == 1]
+    if left_out or 0 in old_sizes:
+        return None
+    return AbstractSharding(mesh, tuple([found.get(i, ()) for i in range(len(new_sizes))]))
+
+
+def _runs(old: Shape, new: Shape) -> Iterator[tuple[list[int], list[int]]]:
+    """The shortest runs of axes, old and new, that have equally many elements."""
     if 0 in old:
         return
     befores = [i for i, n in enumerate(old) if n != 1]
     afters = [i for i, n in enumerate(new) if n != 1]
     while befores:
-        before, after = befores.pop(0), afters.pop(0)
-        yield before, after
-        run, other = old[before], new[after]
+        before, after = [befores.pop(0)], [afters.pop(0)]
+        run, other = old[before[0]], new[after[0]]
         while run != other:
             if run < other:
-                run *= old[befores.pop(0)]
+                before.append(befores.pop(0))
+                run *= old[before[-1]]
             else:
-                other *= new[afters.pop(0)]
+                after.append(afters.pop(0))
+                other *= new[after[-1]]
+        yield before, after
 
 
 def gathered_axes(

@@ -266,7 +266,8 @@ def aligned_batch(
         elif dim is not None and member.ndim == whole.ndim:
             out.append(moved_axis(x, dim, 0))
         else:
-            batch = whole.with_axis(0, axes.size, axes.sharding)
+            own = member if dim is None else whole
+            batch = own.with_axis(0, axes.size, axes.sharding)
             targets = (0,) if dim is not None else tuple(range(1, batch.ndim))
             out.append(
                 broadcast_in_dim_p.bind(

@@ -31,7 +31,7 @@ from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...errors import ShapeError
 from ...util.messages import message
 from ..ground.axes import canonical_axes, canonical_shape, integer, integer_tuple
-from ..ground.axis_flows import reshaped_axes
+from ..ground.axis_flows import merged_splits, reshaped_axes
 from ..ground.linear_structure import behind_batch, broadcast_in_dim_p, moved_axis, transpose_p
 from .resharding import split_as
 
@@ -59,7 +59,8 @@ class Reshape(Primitive):
             )
         if dimensions is not None:
             _check_permutation("lax.reshape, argument dimensions", dimensions, x)
-        return like(x, shape=new_sizes, sharding=sharding)
+        split = merged_splits(x, new_sizes, dimensions) if sharding is None else sharding
+        return like(x, shape=new_sizes, sharding=split)
 
     def axis_flow(self, x: Any, *, new_sizes: Any, dimensions: Any, **_: Any) -> AxisFlow:
         return reshaped_axes(x, new_sizes, dimensions)

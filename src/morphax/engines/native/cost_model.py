@@ -21,23 +21,27 @@ CALL: Final = "call"
 # Nanoseconds for one of each kind.
 NATIVE: Final[Mapping[str, float]] = {
     "call": 720.0,
-    "operations": 0.077,
+    "operations": 0.011,
     "wide_operations": 0.012,
-    "slow": 2.5,
-    "wide_slow": 1.0,
-    "moved": 0.0025,
-    "nests": 0.91,
-    "steps": 1.3,
+    "slow": 1.7,
+    "wide_slow": 0.57,
+    "calls": 4.1,
+    "accesses": 0.11,
+    "moved": 0.0026,
+    "nests": 0.11,
+    "steps": 3.6,
 }
 XLA: Final[Mapping[str, float]] = {
-    "call": 5500.0,
-    "operations": 0.13,
-    "wide_operations": 0.032,
-    "slow": 2.2,
-    "wide_slow": 0.64,
-    "moved": 0.0051,
-    "nests": 2.8,
-    "steps": 1.0,
+    "call": 5300.0,
+    "operations": 0.15,
+    "wide_operations": 0.023,
+    "slow": 0.68,
+    "wide_slow": 0.09,
+    "calls": 0.37,
+    "accesses": 0.0065,
+    "moved": 0.0054,
+    "nests": 6.5,
+    "steps": 6.6,
 }
 
 MARGIN: Final = 1.5

@@ -87,8 +87,11 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
         return f"the program runs on a {place.platform}"
     if options.compiler:
         return "there are compiler options of XLA"
-    if without_references(jaxpr).effects:
+    plain = without_references(jaxpr)
+    if plain.effects:
         return "the program calls Python, or has other effects"
+    if any([type(aval) is not ShapedArray for aval in (*plain.in_avals, *plain.out_avals)]):
+        return "operands or results are no arrays"
     return ""
 
 

@@ -12,7 +12,7 @@ from ...core import Jaxpr, Primitive, ShapedArray, call_program, without_referen
 from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
 from ...runtime.places import Places
-from ...runtime.sharding import Sharding
+from ...runtime.sharding import Sharding, SingleDeviceSharding
 from .. import loops, native
 from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
@@ -83,6 +83,8 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
     """Why a program is none for this engine, whatever its operations; empty if it may be."""
     if place.num_devices > 1 or membership() is not None:
         return "the program runs on several devices"
+    if not isinstance(place, SingleDeviceSharding):
+        return "the program runs on a mesh"
     if place.platform != "cpu":
         return f"the program runs on a {place.platform}"
     if options.compiler:
@@ -110,6 +112,8 @@ def _doubt(jaxpr: Jaxpr) -> str:
         for eqn in program.eqns:
             if eqn.primitive.to_loops is None:
                 return f"{eqn.primitive.name} has no form of loops"
+            if "lower" in vars(eqn.primitive):
+                return f"a user's rule lowers {eqn.primitive.name}"
             programs.extend(jaxprs_in_params(eqn.params))
     return ""
 

@@ -27,8 +27,8 @@ from morphax.engines.native.translation import translated
 
 from .table import PROGRAMS, operands_of
 
-# How many steps loops make whose number the program does not say.
-_STEPS = {"newton": 2000, "divergent": 10_000, "mandelbrot": 200, "lbfgs": 2}
+# How many steps loops make whose number the program does not say; of members, on average.
+_STEPS = {"newton": 2000, "divergent": 12, "mandelbrot": 60, "lbfgs": 2}
 
 
 class Measured(NamedTuple):

@@ -23,6 +23,9 @@ _MOST_OPERATIONS: Final = 3000
 _MOST_ELEMENTS: Final = 1 << 14
 """Larger arrays are better seen to by XLA."""
 
+_MOST_SORTED: Final = 512
+"""XLA sorts larger arrays faster."""
+
 
 class NativeEngine(Engine):
     """Loops over memory, compiled by LLVM; for one CPU."""
@@ -112,6 +115,8 @@ def _doubt(jaxpr: Jaxpr) -> str:
         for eqn in program.eqns:
             if eqn.primitive.to_loops is None:
                 return f"{eqn.primitive.name} has no form of loops"
+            if eqn.primitive.name == "sort" and eqn.invars[0].aval.size > _MOST_SORTED:
+                return f"{eqn.invars[0].aval.size} elements are sorted"
             if "lower" in vars(eqn.primitive):
                 return f"a user's rule lowers {eqn.primitive.name}"
             programs.extend(jaxprs_in_params(eqn.params))

@@ -27,8 +27,8 @@ from morphax.engines.native.translation import translated
 
 from .table import PROGRAMS, operands_of
 
-# How many steps loops make whose number the program does not say.
-_STEPS = {"newton": 2000, "divergent": 10_000, "mandelbrot": 200, "lbfgs": 2}
+# How many steps loops make whose number the program does not say; of members, on average.
+_STEPS = {"newton": 2000, "divergent": 12, "mandelbrot": 60, "lbfgs": 2}
 
 
 class Measured(NamedTuple):
@@ -41,9 +41,16 @@ class Measured(NamedTuple):
     xla: float
 
 
-def _chain(slow: bool, depth: int, x: Any) -> Any:
-    for i in range(depth):
-        x = jnp.sin(x) if slow else x * 0.99 + 0.01 * i
+_LINKS: dict[str, Callable[[Any], Any]] = {
+    "quick": lambda x: x * 0.99 + 0.01,
+    "slow": jnp.sin,
+    "called": jax.scipy.special.erf,
+}
+
+
+def _chain(link: Callable[[Any], Any], x: Any) -> Any:
+    for _ in range(4):
+        x = link(x)
     return x
 
 
@@ -51,16 +58,35 @@ def _repeated(step: Callable[[Any], Any], x: Any) -> Any:
     return jax.lax.scan(lambda x, _: (step(x), None), x, None, length=100)[0]
 
 
+def _total(step: Callable[[Any], Any], x: Any) -> Any:
+    return _repeated(step, x).sum()
+
+
+def _rows(x: Any) -> Any:
+    rows = x.reshape(-1, min(len(x), 16))
+    return (rows * 0.5 + rows.sum(1, keepdims=True) * 0.01).ravel()
+
+
+_STEPS_OF_LOOPS: dict[str, Callable[[Any], Any]] = {
+    "sums": lambda x: x * 0.5 + x.sum() * 0.01,
+    "rows": _rows,
+    "prefixes": lambda x: jax.lax.associative_scan(jnp.add, x) * 0.01,
+    "places": lambda x: x[jnp.arange(len(x)) * 7 % len(x)] * 0.5 + x[::-1] * 0.1,
+}
+
+
 def _sized() -> dict[str, tuple[Callable[..., Any], tuple[Any, ...]]]:
     """Operations of one kind, of many sizes, alone and in a loop."""
     programs: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {}
     for n in (1, 8, 64, 512, 4096):
         x = jnp.linspace(0.0, 1.0, n)
-        for slow in (False, True):
-            step = partial(_chain, slow, 4)
-            programs[f"chain {n} slow={slow}"] = step, (x,)
-            programs[f"chain {n} slow={slow}, repeated"] = partial(_repeated, step), (x,)
-        programs[f"sums {n}"] = partial(_repeated, lambda x: x * 0.5 + x.sum()), (x,)
+        for kind, link in _LINKS.items():
+            step = partial(_chain, link)
+            programs[f"{kind} {n}"] = step, (x,)
+            programs[f"{kind} {n}, repeated"] = partial(_repeated, step), (x,)
+        for kind, step in _STEPS_OF_LOOPS.items():
+            programs[f"{kind} {n}"] = partial(_repeated, step), (x,)
+            programs[f"{kind} {n}, gradient"] = jax.grad(partial(_total, step)), (x,)
         programs[f"sorted {n}"] = lambda x: jnp.cumsum(jnp.sort(jnp.sin(9 * x))), (x,)
     for n in (2, 4, 8, 16, 32, 64, 128):
         x = jnp.linspace(0.0, 0.1, n * n).reshape(n, n)

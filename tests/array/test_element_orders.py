@@ -240,7 +240,9 @@ def test_large_constants_lie_row_by_row() -> None:
 @pytest.mark.parametrize("order", [COLUMNS, Layout.AUTO], ids=str)
 def test_programs_that_are_saved(order: Any) -> None:
     forms = {"in_shardings": Format(COLUMNS, HERE), "out_shardings": Format(order, HERE)}
-    compiled = jax.jit(lambda x: 2 * x.T, **forms).lower(X).compile()
+    # What is saved is XLA's, and so is the order that is left open.
+    by_xla = {"jax_cpu_engine": "xla"}
+    compiled = jax.jit(lambda x: 2 * x.T, **forms).lower(X).compile(by_xla)
     again = deserialize_and_load(*serialize(compiled))
     assert again.input_formats == compiled.input_formats
     assert again.output_formats == compiled.output_formats
@@ -255,7 +257,7 @@ def test_programs_that_are_saved(order: Any) -> None:
 
 def test_an_executable_that_lies_otherwise_than_its_places_say_is_refused() -> None:
     columns_in = jax.jit(lambda x: x + 1, in_shardings=Format(COLUMNS, HERE)).lower(X).compile()
-    plan = columns_in._plan
+    plan = columns_in.plan_by_xla()
     program = replace(plan.program, places=Places.all_at(HERE, 1, 1))
     with pytest.raises(AssertionError, match="XLA lays out"):
         type(plan)(program, plan.loaded, plan.serialized)

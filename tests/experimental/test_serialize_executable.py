@@ -20,7 +20,8 @@ TABLE = np.arange(20000, dtype=np.float32)
 
 
 def compiled(f: Any, *args: Any, **options: Any) -> Any:
-    return jax.jit(f, **options).lower(*args).compile()
+    """A program of XLA, which is what comes back, to the bit."""
+    return jax.jit(f, **options).lower(*args).compile({"jax_cpu_engine": "xla"})
 
 
 @pytest.mark.parametrize(

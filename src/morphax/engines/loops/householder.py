@@ -54,33 +54,36 @@ class _Reflections(NamedTuple):
         b.fusion.triangle(below, move)
 
     def make(self, k: Index) -> None:
-        """The reflection that makes column k zero below the diagonal; R takes its place there."""
+        """The reflection that makes column k zero below the diagonal; R takes its place there.
+
+        It is made of the column divided by its largest element, so that it is one for columns of
+        subnormal numbers too, which rounding leaves of a matrix of low rank.
+        """
         matrix = self.vectors
         b, w = matrix.b, matrix.b.writer
         head = matrix.at(k, k)
         zero, one = w.number(0, head.dtype), w.number(1, head.dtype)
         below = k.times(-1).plus(self.rows - 1)
-        rest = self._norm_below(k)
-        is_done = w.op("eq", rest, zero)
-        largest = w.op("max", w.op("fabs", head), rest)
-        parts = [w.op("div", x, w.select(is_done, one, largest)) for x in (head, rest)]
-        squares = w.op("add", *[w.op("mul", x, x) for x in parts])
-        length = w.op("mul", largest, w.op("sqrt", squares))
-        image = w.op("neg", w.op("copysign", length, head))
-        image = w.select(is_done, head, image)
-        divisor = w.select(is_done, one, w.op("sub", head, image))
-        scalar = w.op("div", w.op("sub", image, head), w.select(is_done, one, image))
+        largest_below, length_below = self._norm_below(k)
+        is_done = w.op("eq", largest_below, zero)
+        largest = w.select(is_done, one, w.op("max", w.op("fabs", head), largest_below))
+        first = w.op("div", head, largest)
+        rest = w.op("mul", w.op("div", largest_below, largest), length_below)
+        squares = w.op("add", *[w.op("mul", x, x) for x in (first, rest)])
+        image = w.op("neg", w.op("copysign", w.op("sqrt", squares), head))
+        divisor = w.select(is_done, one, w.op("sub", first, image))
+        scalar = w.op("div", w.op("sub", image, first), w.select(is_done, one, image))
         self.scalars.put(w.select(is_done, zero, scalar), k)
-        matrix.put(image, k, k)
+        matrix.put(w.select(is_done, head, w.op("mul", image, largest)), k, k)
 
         def divide(step: Index) -> None:
             i = k.plus(1).plus(step)
-            matrix.put(w.op("div", matrix.at(i, k), divisor), i, k)
+            matrix.put(w.op("div", w.op("div", matrix.at(i, k), largest), divisor), i, k)
 
         b.fusion.triangle(below, divide)
 
-    def _norm_below(self, k: Index) -> Operand:
-        """The length of what is below the diagonal, by numbers that do not overflow."""
+    def _norm_below(self, k: Index) -> tuple[Operand, Operand]:
+        """The largest size below the diagonal, and the length of what is there divided by it."""
         matrix = self.vectors
         b, w = matrix.b, matrix.b.writer
         dtype = self.total.dtype
@@ -105,7 +108,7 @@ class _Reflections(NamedTuple):
 
         w.store(self.total, ORIGIN, zero)
         b.fusion.triangle(below, add)
-        return w.op("mul", largest, w.op("sqrt", w.load(self.total)))
+        return largest, w.op("sqrt", w.load(self.total))
 
 
 def reflections(b: Builder, a: Value, place: Place, scalars: Place) -> None:

@@ -106,6 +106,11 @@ def digamma(w: Writer, x: Operand) -> Operand:
 
 
 def zeta(w: Writer, x: Operand, q: Operand) -> Operand:
+    """ζ(x, q), in float64: powers leave the range of float32 where it does not."""
+    return in_float64(w, _zeta, x, q)
+
+
+def _zeta(w: Writer, x: Operand, q: Operand) -> Operand:
     """ζ(x, q); numbers before 0 are taken together, where x is whole, as powers of their sizes."""
     dtype = x.dtype
     zero, one, two = [w.number(value, dtype) for value in (0, 1, 2)]
@@ -180,12 +185,16 @@ def _with_poles_of_zeta(
 
 
 def polygamma(w: Writer, m: Operand, x: Operand) -> Operand:
-    """ψ⁽ᵐ⁾ x = (−1)ᵐ⁺¹ m! ζ(m + 1, x), and ψ x for m = 0."""
+    """ψ⁽ᵐ⁾ x = (−1)ᵐ⁺¹ m! ζ(m + 1, x), and ψ x for m = 0; in float64, as ζ is."""
+    return in_float64(w, _polygamma, m, x)
+
+
+def _polygamma(w: Writer, m: Operand, x: Operand) -> Operand:
     dtype = x.dtype
     zero, half = w.number(0, dtype), w.op("div", m, w.number(2, dtype))
     is_even = w.op("eq", half, w.op("floor", half))
     order = w.op("add", m, w.number(1, dtype))
-    size = w.op("mul", w.op("exp", w.op("lgamma", order)), zeta(w, order, x))
+    size = w.op("mul", w.op("exp", w.op("lgamma", order)), _zeta(w, order, x))
     value = w.select(is_even, w.op("neg", size), size)
     is_order = w.all_of([w.op("gt", m, zero), w.op("eq", m, w.op("floor", m))])
     defined = w.select(is_order, value, w.number(math.nan, dtype))

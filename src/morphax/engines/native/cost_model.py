@@ -8,11 +8,13 @@ over-, and XLA's rather underestimated.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Final
 
 from ..engine import Verdict
 from ..loops import LoopProgram
+from ..loops.program import Product, walk
 from .costs import Work, work_of
 
 CALL: Final = "call"
@@ -20,24 +22,28 @@ CALL: Final = "call"
 
 # Nanoseconds for one of each kind.
 NATIVE: Final[Mapping[str, float]] = {
-    "call": 720.0,
-    "operations": 0.077,
-    "wide_operations": 0.012,
-    "slow": 2.5,
+    "call": 740.0,
+    "operations": 0.1,
+    "wide_operations": 0.011,
+    "slow": 2.6,
     "wide_slow": 1.0,
-    "moved": 0.0025,
-    "nests": 0.91,
-    "steps": 1.3,
+    "calls": 4.6,
+    "accesses": 0.064,
+    "moved": 0.0024,
+    "nests": 0.65,
+    "steps": 1.7,
 }
 XLA: Final[Mapping[str, float]] = {
-    "call": 5500.0,
-    "operations": 0.13,
-    "wide_operations": 0.032,
+    "call": 5200.0,
+    "operations": 0.14,
+    "wide_operations": 0.043,
     "slow": 2.2,
-    "wide_slow": 0.64,
-    "moved": 0.0051,
-    "nests": 2.8,
-    "steps": 1.0,
+    "wide_slow": 1.2,
+    "calls": 0.39,
+    "accesses": 0.13,
+    "moved": 0.0062,
+    "nests": 2.4,
+    "steps": 4.2,
 }
 
 MARGIN: Final = 1.5
@@ -45,6 +51,8 @@ MARGIN: Final = 1.5
 
 _MOST_STATEMENTS: Final = 5000
 _LONGEST: Final = 5e6
+# Of larger products the library uses several threads, which wait for each other where others run.
+_LARGEST_PRODUCT: Final = 1 << 18
 
 
 def nanoseconds(work: Work, constants: Mapping[str, float]) -> float:
@@ -58,6 +66,9 @@ def judged(program: LoopProgram) -> Verdict:
     work = work_of(program)
     if work.statements > _MOST_STATEMENTS:
         return Verdict(False, f"the program has {work.statements} statements, which is much")
+    products = [math.prod(x.sizes) for x in walk(program.body) if type(x) is Product]
+    if max(products, default=0) > _LARGEST_PRODUCT:
+        return Verdict(False, "there is a large product of matrices")
     native, xla = nanoseconds(work, NATIVE), nanoseconds(work, XLA)
     times = f"about {native / 1e3:.3g} µs are expected, and {xla / 1e3:.3g} µs of XLA"
     if native > _LONGEST:

@@ -9,6 +9,7 @@ from ..loops.operations import cost_of
 from ..loops.program import (
     Assign,
     Copy,
+    DType,
     For,
     If,
     Index,
@@ -19,12 +20,12 @@ from ..loops.program import (
     Store,
     While,
 )
+from .functions.table import is_ours
+from .llvm_scalars import is_library_function
+from .vector_loops import VectorLoop, vector_loop
 
 STEPS_OF_WHILE: Final = 100
 """So many steps a `while` is taken to make."""
-
-# From so many independent steps on they are made several at a time.
-_WIDE: Final = 8
 
 
 @final
@@ -36,6 +37,8 @@ class Work:
         operations: of scalars, those that take long left out.
         wide_operations: those that are made for several elements at a time.
         slow, wide_slow: operations that take long, such as divisions and sines, likewise.
+        calls: operations for which the C library is called, element by element.
+        accesses: loads and stores of single elements, those in vectors of neighbours left out.
         moved: bytes that are loaded and stored.
         nests: loops over elements that are run, each of which would be a kernel of XLA's.
         steps: of loops around them.
@@ -46,6 +49,8 @@ class Work:
     wide_operations: int = 0
     slow: int = 0
     wide_slow: int = 0
+    calls: int = 0
+    accesses: int = 0
     moved: int = 0
     nests: int = 0
     steps: int = 0
@@ -61,7 +66,7 @@ class Work:
 
 def work_of(program: LoopProgram, steps_of_while: int = STEPS_OF_WHILE) -> Work:
     """What a program does."""
-    return _Count(steps_of_while).of(program.body, is_wide=False, in_nest=False)
+    return _Count(steps_of_while).of(program.body, vectors=None, in_nest=False)
 
 
 @final
@@ -69,15 +74,16 @@ class _Count:
     def __init__(self, steps_of_while: int) -> None:
         self.steps_of_while = steps_of_while
 
-    def of(self, body: tuple[Statement, ...], *, is_wide: bool, in_nest: bool) -> Work:
+    def of(self, body: tuple[Statement, ...], *, vectors: VectorLoop | None, in_nest: bool) -> Work:
+        """The work of a block, in a loop that is one of vectors or not."""
         total = Work(statements=len(body))
         for statement in body:
             match statement:
-                case Assign(_, operation):
-                    if operation != "index":
-                        _count(total, operation, is_wide)
-                case Load(_, buffer) | Store(buffer):
+                case Assign(result, operation):
+                    _count(total, operation, result.dtype, vectors is not None)
+                case Load(_, buffer, index) | Store(buffer, index):
                     total.moved += buffer.dtype.itemsize
+                    total.accesses += vectors is None or vectors.factor(index) not in (0, 1, -1)
                 case Copy(buffer, _, size):
                     total.moved += 2 * size * buffer.dtype.itemsize
                     total.nests += not in_nest
@@ -85,16 +91,16 @@ class _Count:
                     # A library multiplies and adds at once.
                     total.wide_operations += m * n * k
                     total.nests += not in_nest
-                case For(_, extent, inner):
-                    self._add_loop(total, statement, inner, _steps(extent), in_nest)
+                case For():
+                    self._add_loop(total, statement, vectors, in_nest)
                 case While(condition, _, inner):
-                    work = self.of(condition, is_wide=False, in_nest=in_nest)
-                    work.add(self.of(inner, is_wide=False, in_nest=in_nest), 1)
+                    work = self.of(condition, vectors=None, in_nest=in_nest)
+                    work.add(self.of(inner, vectors=None, in_nest=in_nest), 1)
                     work.steps += not in_nest
                     total.add(work, self.steps_of_while)
                 case If(_, then, otherwise):
                     branches = [
-                        self.of(block, is_wide=is_wide, in_nest=in_nest)
+                        self.of(block, vectors=vectors, in_nest=in_nest)
                         for block in (then, otherwise)
                     ]
                     branches.sort(key=lambda work: work.operations + work.wide_operations)
@@ -102,21 +108,24 @@ class _Count:
                     total.statements += branches[0].statements
         return total
 
-    def _add_loop(
-        self, total: Work, loop: For, inner: tuple[Statement, ...], steps: int, in_nest: bool
-    ) -> None:
-        loops = [x for x in inner if type(x) in (For, While, If, Copy, Product)]
-        is_nest = in_nest or (len(loops) <= 1 and not any([type(x) is While for x in loops]))
-        is_wide = not loops and loop.is_independent and steps >= _WIDE
-        work = self.of(inner, is_wide=is_wide, in_nest=is_nest)
+    def _add_loop(self, total: Work, loop: For, vectors: VectorLoop | None, in_nest: bool) -> None:
+        loops = [x for x in loop.body if type(x) in (For, While, If, Copy, Product)]
+        is_nest = (
+            in_nest or loop.is_independent or (len(loops) <= 1 and While not in map(type, loops))
+        )
+        work = self.of(loop.body, vectors=vectors or vector_loop(loop), in_nest=is_nest)
         if not is_nest:
             work.steps += 1
-        total.add(work, steps)
+        total.add(work, _steps(loop.extent))
         total.nests += is_nest and not in_nest
 
 
-def _count(total: Work, operation: str, is_wide: bool) -> None:
-    if cost_of(operation) > 1:
+def _count(total: Work, operation: str, dtype: DType, is_wide: bool) -> None:
+    if operation == "index":
+        return
+    if is_library_function(operation) and not is_ours(operation, dtype):
+        total.calls += 1
+    elif cost_of(operation) > 1:
         if is_wide:
             total.wide_slow += 1
         else:

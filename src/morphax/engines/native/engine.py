@@ -12,7 +12,7 @@ from ...core import Jaxpr, Primitive, ShapedArray, call_program, without_referen
 from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
 from ...runtime.places import Places
-from ...runtime.sharding import Sharding
+from ...runtime.sharding import Sharding, SingleDeviceSharding
 from .. import loops, native
 from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
@@ -22,6 +22,9 @@ _MOST_OPERATIONS: Final = 3000
 
 _MOST_ELEMENTS: Final = 1 << 14
 """Larger arrays are better seen to by XLA."""
+
+_MOST_SORTED: Final = 512
+"""XLA sorts larger arrays faster."""
 
 
 class NativeEngine(Engine):
@@ -83,12 +86,17 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
     """Why a program is none for this engine, whatever its operations; empty if it may be."""
     if place.num_devices > 1 or membership() is not None:
         return "the program runs on several devices"
+    if not isinstance(place, SingleDeviceSharding):
+        return "the program runs on a mesh"
     if place.platform != "cpu":
         return f"the program runs on a {place.platform}"
     if options.compiler:
         return "there are compiler options of XLA"
-    if without_references(jaxpr).effects:
+    plain = without_references(jaxpr)
+    if plain.effects:
         return "the program calls Python, or has other effects"
+    if any([type(aval) is not ShapedArray for aval in (*plain.in_avals, *plain.out_avals)]):
+        return "operands or results are no arrays"
     return ""
 
 
@@ -107,6 +115,10 @@ def _doubt(jaxpr: Jaxpr) -> str:
         for eqn in program.eqns:
             if eqn.primitive.to_loops is None:
                 return f"{eqn.primitive.name} has no form of loops"
+            if eqn.primitive.name == "sort" and eqn.invars[0].aval.size > _MOST_SORTED:
+                return f"{eqn.invars[0].aval.size} elements are sorted"
+            if "lower" in vars(eqn.primitive):
+                return f"a user's rule lowers {eqn.primitive.name}"
             programs.extend(jaxprs_in_params(eqn.params))
     return ""
 

@@ -138,8 +138,8 @@ def halved(x: Any) -> Any:
 
 def test_what_becomes_vectors_of_members() -> None:
     x = np.ones(20, np.float32)
-    assert plans_of(jax.vmap(halved), x) == [(True, 8)]
-    assert plans_of(jax.vmap(halved), np.ones((20, 3), np.float32)) == [(True, 8)]
+    assert plans_of(jax.vmap(halved), x) == [(True, 16)]
+    assert plans_of(jax.vmap(halved), np.ones((20, 3), np.float32)) == [(True, 16)]
     # There is nothing to be gained where a member is large, or alone.
     assert plans_of(jax.vmap(halved), np.ones((20, 1000), np.float32)) == []
     assert plans_of(halved, np.float32(5.0)) == []

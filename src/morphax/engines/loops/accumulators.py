@@ -34,7 +34,7 @@ from .program import (
 Body = tuple[Statement, ...]
 
 # So many elements are in registers at most, for loops of so many steps at least.
-_MOST_ELEMENTS, _FEWEST_STEPS = 16, 4
+_MOST_ELEMENTS, _FEWEST_STEPS = 8, 4
 
 
 def with_accumulators(program: LoopProgram) -> LoopProgram:

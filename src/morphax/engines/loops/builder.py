@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any, NoReturn, final
 
 import numpy as np
@@ -18,7 +19,7 @@ from ...util.messages import message
 from ..xla.literals import host_constant, physical_dtype
 from .fusion import Fusion
 from .operations import SCALAR_DTYPES
-from .program import Buffer, DType, Index, Kind, Operand
+from .program import Buffer, Const, DType, Index, Kind, Operand
 from .uses import uses_of
 from .values import Indices, Place, Shape, Value
 from .writer import Writer
@@ -122,8 +123,8 @@ class Builder:
         """The dtype that holds the elements."""
         if type(aval) is not ShapedArray:
             self.refuse(f"a value of type {type(aval).__name__} is no array of numbers")
-        dtype = physical_dtype(aval.dtype)
-        if dtype not in SCALAR_DTYPES:
+        dtype = _held_dtype(aval.dtype)
+        if dtype is None:
             self.refuse(f"the dtype {aval.dtype} is none of bool, integers, float32 and float64")
         return dtype
 
@@ -139,7 +140,10 @@ class Builder:
 
     def literal(self, literal: Literal) -> Value:
         """The constant of a literal."""
-        return self._of_array(np.asarray(literal.val, self.dtype_of(literal.aval)))
+        array = np.asarray(literal.val, self.dtype_of(literal.aval))
+        if not array.shape:
+            return Value((), array.dtype, scalar=Const(array[()]))
+        return self._of_array(array)
 
     def _of_array(self, array: np.ndarray[Any, Any]) -> Value:
         first = array.reshape(-1)[:1]
@@ -316,6 +320,13 @@ class _Environment:
     def close(self) -> None:
         for var in list(self.values):
             self.drop(var)
+
+
+@cache
+def _held_dtype(dtype: Any) -> DType | None:
+    """The dtype that holds elements, if loop programs have it."""
+    held = physical_dtype(dtype)
+    return held if held in SCALAR_DTYPES else None
 
 
 def _split_axes(old: Shape, new: Shape) -> list[tuple[int, list[tuple[int, int]]]] | None:

@@ -30,12 +30,10 @@ Body = tuple[Statement, ...]
 
 def without_dead_code(program: LoopProgram) -> LoopProgram:
     """The program without statements that no output depends on, and without unused memory."""
-    body = program.body
-    while True:
-        kept = _live(body, read_buffers(body), set())
-        if _count(kept) == _count(body):
-            break
-        body = kept
+    body, count, last = program.body, _count(program.body), 0
+    while count != last:
+        body = _live(body, read_buffers(body), set())
+        count, last = _count(body), count
     touched = touched_buffers(body)
     return replace(
         program,

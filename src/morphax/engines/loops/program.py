@@ -349,15 +349,17 @@ def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:
     return ()
 
 
+_COMPOUND = frozenset((For, While, If))
+
+
 def walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
     """All statements, those in blocks after the one that holds them."""
     open_blocks = [iter(body)]
     while open_blocks:
         for statement in open_blocks[-1]:
             yield statement
-            inner = blocks_of(statement)
-            if inner:
-                open_blocks += map(iter, reversed(inner))
+            if type(statement) in _COMPOUND:
+                open_blocks += map(iter, reversed(blocks_of(statement)))
                 break
         else:
             open_blocks.pop()

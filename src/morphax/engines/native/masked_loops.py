@@ -41,6 +41,8 @@ Plans = Callable[[For], VectorLoop | None]
 
 # So much memory the copies of a vector's members take at most.
 _MOST_BYTES = 1 << 13
+# Fewer members than this, and of less than loops that end at different times, are not worth it.
+_FEWEST_MEMBERS = 2
 # Inner loops are taken to make so many steps.
 _STEPS = 8
 # So small a buffer is in registers.
@@ -78,9 +80,12 @@ def masked_loop(loop: For, holders: Holders, plan_of: Plans) -> VectorLoop | Non
         plan_of: how other loops are written.
     """
     extent, body = loop.extent, loop.body
-    if isinstance(extent, Index) or extent < FEWEST or not loop.is_independent:
+    if isinstance(extent, Index) or extent < _FEWEST_MEMBERS or not loop.is_independent:
         return None
     if not any([blocks_of(statement) for statement in body]):
+        return None
+    width = _width(extent, body)
+    if not width:
         return None
     touched = {buffer for statement in walk(body) for buffer in touched_by(statement)}
     private = frozenset([x for x in touched if loop in holders.get(x, ())])
@@ -89,7 +94,7 @@ def masked_loop(loop: For, holders: Holders, plan_of: Plans) -> VectorLoop | Non
         loop.counter,
         (),
         extent,
-        min(extent, width_of(walk(body))),
+        width,
         body,
         stored.isdisjoint(read_buffers(body)),
         _vectors_of(loop.counter, body, private),
@@ -101,6 +106,17 @@ def masked_loop(loop: For, holders: Holders, plan_of: Plans) -> VectorLoop | Non
     # Members together must take at most half the time of one after the other.
     alone = plan.width * _cost(body, None, plan_of)
     return plan if 2 * _cost(body, plan, plan_of) <= alone else None
+
+
+def _width(extent: int, body: Body) -> int:
+    """How many members run together; 0 if there are too few.
+
+    Steps of a `while` wait for each other: twice as many members fill the time.
+    """
+    width = width_of(walk(body))
+    if any([type(statement) is While for statement in walk(body)]):
+        return 2 * width if 2 * width <= extent else min(width, extent)
+    return min(width, extent) if extent >= FEWEST else 0
 
 
 def _cost(body: Body, plan: VectorLoop | None, plan_of: Plans) -> int:

@@ -53,7 +53,7 @@ class MaskedSteps(VectorSteps):
 
     def write(self, width: int) -> None:
         """The members from the counter on."""
-        self.width, self.texts, self.mask = width, ChainMap(), None
+        self.width, self.texts, self.mask = width, {}, None
         statements = list(walk(self.plan.body))
         touched = dict.fromkeys([x for statement in statements for x in touched_by(statement)])
         private = [x for x in touched if x in self.plan.private]
@@ -86,7 +86,8 @@ class MaskedSteps(VectorSteps):
     def _block(self) -> Iterator[None]:
         """What is known in it, is not after it."""
         texts, indices = self.texts, len(self.printer.open_indices)
-        self.texts = ChainMap({}, *texts.maps)
+        known = texts.maps if isinstance(texts, ChainMap) else [texts]
+        self.texts = ChainMap({}, *known)
         yield
         self.texts = texts
         self.printer.forget(indices)

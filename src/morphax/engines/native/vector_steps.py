@@ -6,8 +6,7 @@ loaded and stored together; other elements are gathered one by one.
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..loops.program import (
@@ -37,7 +36,7 @@ class VectorSteps:
         self.printer = printer
         self.plan = plan
         self.width = 0
-        self.texts: ChainMap[Any, str] = ChainMap()
+        self.texts: MutableMapping[Any, str] = {}
         self.logarithms: dict[Operand, str] = {}
 
     def prepare(self) -> None:
@@ -53,7 +52,7 @@ class VectorSteps:
     def write(self, width: int) -> None:
         """The steps from the counter on."""
         p = self.printer
-        self.width, self.texts = width, ChainMap()
+        self.width, self.texts = width, {}
         known = len(p.open_indices)
         for statement in self.plan.body:
             self.statement(statement)

@@ -233,3 +233,31 @@ def test_an_edge_is_repeated_whatever_the_size() -> None:
     for size in (1, 4):
         x = np.arange(2.0 * size, dtype=np.float32).reshape(size, 2)
         np.testing.assert_array_equal(program.call(x), np.pad(x, ((1, 2), (0, 0)), mode="edge"))
+
+
+FOR_ALL_SIZES = {
+    "insert": lambda x: jnp.insert(x, 1, 9.0),
+    "insert from the end": lambda x: jnp.insert(x, -1, 9.0),
+    "insert several": lambda x: jnp.insert(x, np.array([1, 1]), np.array([9.0, 8.0])),
+    "unique": lambda x: jnp.unique(x, True, True, True, size=x.shape[0]),
+    "unique, as many as known": lambda x: jnp.unique(x, size=3),
+    "unique, filled": lambda x: jnp.unique(x, size=x.shape[0] + 1, fill_value=-1.0),
+    "union1d": lambda x: jnp.union1d(x, x + 1, size=2 * x.shape[0]),
+    "setdiff1d": lambda x: jnp.setdiff1d(x, x + 1, size=x.shape[0]),
+    "isin": lambda x: jnp.isin(x, x + 1),
+    "nonzero": lambda x: jnp.nonzero(x - 1, size=x.shape[0], fill_value=x.shape[0]),
+    "unravel_index": lambda x: jnp.unravel_index(np.int32([0, 5, -1]), (x.shape[0], 40)),
+}
+
+
+@pytest.mark.parametrize("name", FOR_ALL_SIZES)
+def test_places_and_sets_for_all_sizes(name: str) -> None:
+    function = jax.jit(FOR_ALL_SIZES[name])
+    (n,) = export.symbolic_shape("n")
+    exported = export.export(function)(jax.ShapeDtypeStruct((n,), np.float32))
+    for numbers in ([3, 1, 3, 2, 2], [1], [0, 0, 1]):
+        x = np.float32(numbers)
+        expected = jax.tree.leaves(function(x))
+        for found, known in zip(jax.tree.leaves(exported.call(x)), expected, strict=True):
+            np.testing.assert_array_equal(found, known)
+            assert found.dtype == known.dtype

@@ -20,6 +20,7 @@ from .axes import canonical_size
 from .operands import as_array, concrete_values, promoted
 from .shaping import broadcast_arrays
 
+_LARGEST_INT32 = 2**31 - 1
 _MODES = ("raise", "wrap", "clip", "ignore")
 
 
@@ -185,7 +186,8 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
     _check_integers(where, place.aval.dtype)
     sizes = canonical_size(where, shape)
     count = math.prod(sizes)
-    if not count and place.aval.size:
+    is_known = type(count) is int
+    if is_known and not count and place.aval.size:
         raise ValueError(
             message(
                 f"jnp.{where}",
@@ -195,8 +197,9 @@ def unravel_index(indices: Any, shape: Any) -> tuple[Any, ...]:
             )
         )
     weak = place.aval.weak_type
-    if count - 1 > bounds(place.aval.dtype)[1]:  # type: ignore[index]
-        wide = np.int32 if count <= 1 << 31 else np.int64
+    most = count - 1 if is_known else _LARGEST_INT32
+    if most > bounds(place.aval.dtype)[1]:  # type: ignore[index]
+        wide = np.int32 if most <= _LARGEST_INT32 else np.int64
         place = convert(place, dtypes.canonicalize(wide))
     if not dtypes.issubdtype(aval_of(place).dtype, np.unsignedinteger):
         from_end = lax.add(place, lax.full_like(place, count))

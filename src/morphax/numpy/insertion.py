@@ -10,9 +10,11 @@ import numpy as np
 
 from .. import dtypes, lax
 from ..core import aval_of
+from ..core.dims import Dim
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.ground.dimension_numbers import GatherScatterMode
+from ..lax.shape.filling import size_value
 from ..util.messages import message
 from .at import AtIndex
 from .axes import canonical_axes, canonical_axis, canonical_size
@@ -176,7 +178,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     count = values.aval.shape[axis] if single else places.aval.size
     values = broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
     known = known_values(places)
-    if known is None:
+    if known is None or type(size) is not int:
         sources = _traced_sources(ravel(places), size, count)
     else:
         _check_bounds("insert", known, -size, size)
@@ -201,15 +203,15 @@ def _known_sources(places: np.ndarray[Any, Any], size: int, count: int) -> np.nd
     return sources
 
 
-def _traced_sources(places: Any, size: int, count: int) -> Any:
-    """The same for places that are not known."""
+def _traced_sources(places: Any, size: Dim, count: Dim) -> Any:
+    """The same for places, or a size, that are not known."""
     places = convert(places, np.int32)
     places = lax.select(
         lax.lt(places, 0),
         lax.add(places, lax.full_like(places, size)),
         places,
     )
-    places = lax.clamp(np.int32(0), places, np.int32(size))
+    places = lax.clamp(np.int32(0), places, size_value(size, np.dtype(np.int32)))
     places = broadcast_to(places, (count,))
     order = argsort(places, stable=True)
     targets = lax.add(_taken(places, order, 0), lax.iota(np.int32, count))

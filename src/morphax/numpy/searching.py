@@ -15,9 +15,10 @@ import numpy as np
 from .. import dtypes, lax
 from ..array import Array
 from ..core import aval_of
+from ..core.dims import Dim
 from ..engines.reference.replay import replayed
 from ..errors import ShapeError
-from ..lax.ground.axes import counted
+from ..lax.ground.axes import counted, counted_or_symbolic
 from ..lax.reduction.cumulative import cumsum
 from ..lax.shape.resharding import split_as
 from ..util.messages import message
@@ -64,15 +65,16 @@ def nonzero(a: Any, *, size: int | None = None, fill_value: Any = None) -> tuple
         fix = "Pass size=, the number of places to return; or use jnp.where(mask, x, y)."
         found = np.nonzero(concrete_values("jnp.nonzero", mask, fix))
         return tuple([Array.from_host(places.astype(_index_dtype())) for places in found])
-    fills = fill_value if isinstance(fill_value, tuple) else (fill_value or 0,) * len(shape)
-    return _nonzero_of_size(mask, counted("jnp.nonzero, argument size", size), fills)
+    filling = 0 if fill_value is None else fill_value
+    fills = filling if isinstance(filling, tuple) else (filling,) * len(shape)
+    return _nonzero_of_size(mask, counted_or_symbolic("jnp.nonzero, argument size", size), fills)
 
 
-def _nonzero_of_size(mask: Any, size: int, fills: tuple[Any, ...]) -> tuple[Any, ...]:
+def _nonzero_of_size(mask: Any, size: Dim, fills: tuple[Any, ...]) -> tuple[Any, ...]:
     """The first `size` true places: each is written to the slot that counts the ones before it."""
     shape, dtype = aval_of(mask).shape, _index_dtype()
     count = aval_of(mask).size
-    if not count or not size:
+    if 0 in (count, size):
         return tuple([lax.convert_element_type(lax.full((size,), f), dtype) for f in fills])
     flat = reshape(mask, -1)
     running = cumsum(lax.convert_element_type(flat, dtype))

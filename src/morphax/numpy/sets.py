@@ -15,7 +15,7 @@ import numpy as np
 from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
-from ..lax.ground.axes import counted
+from ..lax.ground.axes import counted_or_symbolic
 from ..lax.ordering.sorting import sort as lax_sort
 from ..lax.reduction.cumulative import cumsum
 from ..util.messages import message
@@ -109,7 +109,7 @@ def unique(
         (Array([1, 3], dtype=int32), Array([1, 2], dtype=int32))
     """
     ar = as_array("unique", ar)
-    size = None if size is None else counted("jnp.unique, argument size", size)
+    size = None if size is None else counted_or_symbolic("jnp.unique, argument size", size)
     rows = (
         ravel(ar) if axis is None else moveaxis(ar, canonical_axis("unique", axis, ar.aval.ndim), 0)
     )
@@ -249,7 +249,7 @@ def isin(
     count, shape = tested.aval.shape[0], element.aval.shape
     if count == 0:
         return lax.full(shape, invert)
-    if method == "compare_all" or (method == "auto" and count <= _FEW):
+    if method == "compare_all" or (method == "auto" and (type(count) is not int or count <= _FEW)):
         pairs = (*shape, count)
         equal = lax.eq(
             lax.broadcast_in_dim(element, pairs, tuple(range(len(shape)))),

@@ -51,6 +51,11 @@ def counted(where: str, value: Any) -> int:
     )
 
 
+def counted_or_symbolic(where: str, value: Any) -> Dim:
+    """The same of what may be the symbolic size of an axis."""
+    return value if type(value) is SymbolicDim else counted(where, value)
+
+
 def integer_tuple(where: str, values: Any) -> tuple[int, ...]:
     """Integers known while tracing as a tuple; `TypeError` if there is anything else."""
     try:

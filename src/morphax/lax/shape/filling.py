@@ -238,6 +238,8 @@ def _key_of_words(dtype: dtypes.KeyType, value: Any) -> Array:
 
 def _scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
     """A scalar of the given dtype; a number that is known stays one."""
+    if type(value) is SymbolicDim:
+        value = size_value(value, dtype)
     if isinstance(value, (Array, Tracer)):
         return convert(value, dtype, weak_type)
     if type(value) is complex and isinstance(dtype, np.dtype):

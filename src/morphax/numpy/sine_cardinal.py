@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import lax
 from ..control.custom.custom_jvp import custom_jvp
-from ..core import aval_of, current_trace, root_trace
+from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..lax.elementwise.selection import scalar_like
@@ -22,6 +22,7 @@ from .arithmetic import chosen
 from .operands import promoted_inexact
 
 
+@replayed(1)
 def sinc(x: Any, /) -> Any:
     """sin(π x) / (π x), element by element, and 1 at zero.
 
@@ -33,8 +34,6 @@ def sinc(x: Any, /) -> Any:
         >>> print(f"{jax.grad(jax.grad(jnp.sinc))(0.0):.4f}")
         -3.2899
     """
-    if current_trace() is root_trace():
-        return _eager_sinc(x)
     return _derivative(0, *promoted_inexact("sinc", x))
 
 
@@ -45,10 +44,6 @@ def _sinc(x: Any) -> Any:
     scaled = chosen(at_zero, scalar_like(1, x), lax.mul(x, scalar_like(np.pi, x)))
     result = chosen(at_zero, scalar_like(1, x), lax.div(lax.sin(scaled), scaled))
     return convert(result, aval.dtype, aval.weak_type and not aval.shape)
-
-
-# The rule of differentiation says nothing where there is none.
-_eager_sinc = replayed(1)(_sinc)
 
 
 @functools.partial(custom_jvp, nondiff_argnums=(0,))

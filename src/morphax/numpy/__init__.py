@@ -259,12 +259,10 @@ from .searching import argmax as argmax
 from .searching import argmin as argmin
 from .searching import argwhere as argwhere
 from .searching import bincount as bincount
-from .searching import digitize as digitize
 from .searching import flatnonzero as flatnonzero
 from .searching import nanargmax as nanargmax
 from .searching import nanargmin as nanargmin
 from .searching import nonzero as nonzero
-from .searching import searchsorted as searchsorted
 from .selection import choose as choose
 from .selection import clip as clip
 from .selection import compress as compress
@@ -294,6 +292,8 @@ from .shaping import size as size
 from .shaping import squeeze as squeeze
 from .shaping import swapaxes as swapaxes
 from .shaping import transpose as transpose
+from .sorted_vectors import digitize as digitize
+from .sorted_vectors import searchsorted as searchsorted
 from .sorting import argpartition as argpartition
 from .sorting import argsort as argsort
 from .sorting import lexsort as lexsort

@@ -14,8 +14,8 @@ from .arithmetic import add, multiply, remainder, subtract, true_divide
 from .indexing import getitem
 from .joining import concatenate
 from .operands import as_array, inexact_type, promoted_inexact
-from .searching import searchsorted
 from .selection import clip, where
+from .sorted_vectors import searchsorted
 from .sorting import argsort
 
 

@@ -34,6 +34,7 @@ from . import (
     searching,
     selection,
     shaping,
+    sorted_vectors,
     sorting,
 )
 from .at import At
@@ -79,9 +80,10 @@ _METHODS: dict[Any, tuple[str, ...]] = {
     averages: ("mean", "std", "var"),
     reductions: ("all", "any", "max", "min", "prod", "ptp", "sum"),
     rounding: ("round",),
-    searching: ("argmax", "argmin", "nonzero", "searchsorted"),
+    searching: ("argmax", "argmin", "nonzero"),
     selection: ("choose", "clip", "diagonal", "take"),
     shaping: ("ravel", "squeeze", "swapaxes"),
+    sorted_vectors: ("searchsorted",),
     sorting: ("argpartition", "argsort", "sort"),
 }
 _PROPERTIES = {

@@ -24,9 +24,10 @@ from .axes import canonical_axis
 from .indexing import getitem
 from .joining import concatenate
 from .operands import as_array
-from .searching import nonzero, searchsorted
+from .searching import nonzero
 from .selection import take, where
 from .shaping import moveaxis, ravel, reshape
+from .sorted_vectors import searchsorted
 
 _FEW = 32
 """Up to so many elements, comparing with each is faster than sorting."""

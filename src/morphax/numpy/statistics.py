@@ -25,9 +25,9 @@ from .operands import as_array, inexact_type, promoted_inexact
 from .products import matmul
 from .progressions import linspace
 from .reductions import sum as sum_
-from .searching import searchsorted
 from .selection import clip, where
 from .shaping import atleast_2d, ravel, reshape, squeeze, transpose
+from .sorted_vectors import searchsorted
 
 
 def _samples(name: str, m: Any, rowvar: bool, dtype: Any) -> Any:

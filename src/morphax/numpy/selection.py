@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from .arithmetic import maximum, minimum, remainder
 from .axes import canonical_axis
 from .index_plan import known_values
 from .indexing import index_columns, nothing_taken, symbolic_diagonal
+from .of_numpy import clip_of_numpy
 from .operands import as_array, as_truth, check_no_out, concrete_values, filling, promoted
 from .searching import nonzero
 from .shaping import broadcast_arrays, reshape
@@ -107,28 +108,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
-# Fewer numbers are clipped with what else the program does, in one call.
-_MANY = 1024
-
-
-def _clip_of_numpy(out: Any, arr: Any, *limits: Any, **_: Any) -> Callable[..., Any] | None:
-    dtype = out.dtype
-    if arr.size <= _MANY or dtype != arr.dtype or dtype not in (np.float32, np.float64):
-        return None
-    if len(limits) != 2 or any([limit.ndim for limit in limits]):
-        return None
-
-    def clip(x: Any, low: Any, high: Any) -> Any:
-        low, high = low.astype(dtype), high.astype(dtype)
-        if low and high:
-            return np.clip(x, low, high)
-        # To NumPy zeros of both signs are the same.
-        return lax.min_p.evaluate(high, lax.max_p.evaluate(low, x))
-
-    return clip
-
-
-@replayed(3, by_numpy=_clip_of_numpy)
+@replayed(3, by_numpy=clip_of_numpy)
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """`arr` with values below `min` or above `max` replaced by these.
 
@@ -144,12 +124,8 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
         Array([  0, 100, 200], dtype=uint8)
     """
     arr = as_array("clip", arr)
-    if any(
-        b is not None
-        and type(b) is not int
-        and dtypes.issubdtype(aval_of(b).dtype, np.complexfloating)
-        for b in (arr, min, max)
-    ):
+    given = [b for b in (arr, min, max) if b is not None and type(b) is not int]
+    if any([dtypes.issubdtype(aval_of(b).dtype, np.complexfloating) for b in given]):
         raise ValueError(
             message(
                 "jnp.clip",

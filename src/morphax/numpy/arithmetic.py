@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..lax.elementwise.selection import max_p, min_p
 from ..lax.ground.linear_structure import broadcast_to
 from ..util.messages import message
 from .logic import greater, less
+from .of_numpy import integer_power_of_numpy
 from .operands import BOOL, as_array, promoted, promoted_inexact, refuse_out_and_where
 
 _INT32 = np.dtype(np.int32)
@@ -275,13 +276,7 @@ def _known_integer(x: Any) -> int | None:
     return int(x) if is_scalar else None
 
 
-def _integer_power_of_numpy(out: Any, *_: Any) -> Callable[..., Any]:
-    dtype = out.dtype
-    working = f"u{dtype.name.removeprefix('u')}"  # as bits of exponents count
-    return lambda x, y: np.power(*[v.astype(dtype).view(working) for v in (x, y)]).view(dtype)
-
-
-@replayed(2, by_numpy=_integer_power_of_numpy)
+@replayed(2, by_numpy=integer_power_of_numpy)
 def _integer_power(x: Any, y: Any) -> Any:
     """Integers raised to integers by repeated squaring; truth values are 0 and 1."""
     dtype = _INT32 if _is_bool(x) else aval_of(x).dtype

@@ -19,6 +19,7 @@ from ..util.messages import message
 from .arithmetic import power
 from .at import At
 from .creation import placed
+from .of_numpy import diag_of_numpy
 from .operands import as_array
 from .searching import nonzero
 from .selection import diagonal, where
@@ -106,22 +107,7 @@ def _triangle(name: str, m: Any, choose: Callable[[Any, Any], Any], k: int, offs
     return choose(_compared(lax.ge, rows, columns, diagonal_number), m)
 
 
-def _diag_of_numpy(out: Any, v: Any, k: int = 0) -> Callable[..., Any]:
-    if v.ndim == 2:
-        return lambda v: np.diagonal(v, k).copy()
-    shape, step = out.shape, out.shape[-1] + 1
-    start = k if k >= 0 else -k * out.shape[-1]
-
-    def diag(v: Any) -> Any:
-        # Keys are numbers in the memory of the host.
-        matrix = np.zeros(shape, v.dtype)
-        matrix.ravel()[start::step][: v.size] = v
-        return matrix
-
-    return diag
-
-
-@replayed(1, by_numpy=_diag_of_numpy)
+@replayed(1, by_numpy=diag_of_numpy)
 def diag(v: Any, k: int = 0) -> Any:
     """A matrix with the vector `v` on its `k`-th diagonal; of a matrix, that diagonal."""
     v, k = as_array("diag", v), integer("jnp.diag, argument k", k)

@@ -25,6 +25,7 @@ from .arithmetic import maximum, minimum, remainder
 from .axes import canonical_axis
 from .index_plan import known_values
 from .indexing import index_columns, nothing_taken, symbolic_diagonal
+from .of_numpy import clip_of_numpy
 from .operands import as_array, as_truth, check_no_out, concrete_values, filling, promoted
 from .repetition import split_alike
 from .searching import nonzero
@@ -107,7 +108,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
-@replayed(3)
+@replayed(3, by_numpy=clip_of_numpy)
 def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
     """`arr` with values below `min` or above `max` replaced by these.
 
@@ -123,12 +124,8 @@ def clip(arr: Any = None, /, min: Any = None, max: Any = None) -> Any:
         Array([  0, 100, 200], dtype=uint8)
     """
     arr = as_array("clip", arr)
-    if any(
-        b is not None
-        and type(b) is not int
-        and dtypes.issubdtype(aval_of(b).dtype, np.complexfloating)
-        for b in (arr, min, max)
-    ):
+    given = [b for b in (arr, min, max) if b is not None and type(b) is not int]
+    if any([dtypes.issubdtype(aval_of(b).dtype, np.complexfloating) for b in given]):
         raise ValueError(
             message(
                 "jnp.clip",

@@ -17,6 +17,7 @@ from ..engines.reference.replay import replayed
 from ..util.messages import message
 from .indexing import getitem
 from .logic import greater_equal, less, less_equal
+from .of_numpy import digitize_of_numpy, searchsorted_of_numpy
 from .operands import as_array
 from .searching import index_dtype
 
@@ -27,23 +28,7 @@ _FEW_PAIRS = 4096
 _METHODS = ("default", "scan", "scan_unrolled", "sort", "compare_all")
 
 
-def _searchsorted_of_numpy(
-    out: Any, a: Any, v: Any, side: str = "left", sorter: None = None, method: str = "scan"
-) -> Callable[..., Any] | None:
-    common = np.dtype(dtypes.result_type(a, v))
-    if common.kind == "c":
-        return None  # with a NaN in one part the order is another
-    # NumPy's comparisons of narrow floats are slow.
-    working = common if common.kind in "bui" or common.itemsize > 2 else np.dtype(np.float32)
-
-    def found(a: Any, v: Any) -> Any:
-        a, v = [x.astype(common, copy=False).astype(working, copy=False) for x in (a, v)]
-        return np.asarray(a.searchsorted(v, side)).astype(out.dtype, copy=False)
-
-    return found
-
-
-@replayed(2, by_numpy=_searchsorted_of_numpy)
+@replayed(2, by_numpy=searchsorted_of_numpy)
 def searchsorted(
     a: Any, v: Any, side: str = "left", sorter: Any = None, *, method: str = "scan"
 ) -> Any:
@@ -161,24 +146,7 @@ def _bisected(a: Any, v: Any, after: Callable[[Any, Any], Any], *, unrolled: boo
     return count
 
 
-def _digitize_of_numpy(
-    out: Any, x: Any, bins: Any, right: bool = False, method: str | None = None
-) -> Callable[..., Any] | None:
-    found = _searchsorted_of_numpy(out, bins, x, "left" if right else "right")
-    size = bins.shape[0]
-    if found is None or size < 2:
-        return None if found is None else lambda x, bins: found(bins, x)
-
-    def digitize(x: Any, bins: Any) -> Any:
-        first, last = bins[0], bins[-1]
-        if last >= first or last != last:
-            return found(bins, x)
-        return size - found(bins[::-1], x)
-
-    return digitize
-
-
-@replayed(2, by_numpy=_digitize_of_numpy)
+@replayed(2, by_numpy=digitize_of_numpy)
 def digitize(x: Any, bins: Any, right: bool = False, *, method: str | None = None) -> Any:
     """The bin of each element: how many edges of `bins` it is above.
 

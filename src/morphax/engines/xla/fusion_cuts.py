@@ -30,6 +30,9 @@ from .module import Module, Value
 WORTH_A_CUT: Final = 1500
 """As many operations take as long as it does to bring a value to memory, at the least."""
 
+_OF_AN_ELEMENT: Final = 16
+"""As many operations take as long as it does to bring one element to memory and back."""
+
 _MOST_ORDERS: Final = 64
 """More of them are not told apart."""
 
@@ -222,7 +225,8 @@ def _is_worth_a_cut(aval: Any, own: Mapping[int, int] | None) -> bool:
     if not isinstance(aval.dtype, np.dtype) or aval.dtype.kind not in "fciV" or not aval.ndim:
         return False
     repeated = sum(own.values()) - max(own.values())
-    return repeated * aval.size > WORTH_A_CUT or len(own) >= _MOST_ORDERS
+    cost = WORTH_A_CUT + _OF_AN_ELEMENT * aval.size
+    return repeated * aval.size > cost or len(own) >= _MOST_ORDERS
 
 
 def _called(eqn: Equation) -> Jaxpr | None:

@@ -58,7 +58,19 @@ class Schur(IteratedFactorisation):
         rest = [plan.memory(real_dtype(dtype), size)] if dtype.kind == "c" else []
         # No function chooses eigenvalues, and none is counted.
         modes = ("V" if compute_schur_vectors else "N", "N")
-        found = [t, size, flags, *eigenvalues, vectors, size, work, work.size, *rest, flags, info]
+        found: list[Any] = [
+            t,
+            size,
+            flags,
+            *eigenvalues,
+            vectors,
+            size,
+            work,
+            work.size,
+            *rest,
+            flags,
+            info,
+        ]
         plan.call("gees", dtype, *modes, plan.memory(_ADDRESS), size, *found)
         chosen = [t, vectors] if compute_schur_vectors else [t]
         return [plan.transposed(x) for x in chosen], info

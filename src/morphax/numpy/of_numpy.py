@@ -1,0 +1,93 @@
+"""NumPy's own ways to the numbers of functions whose programs have loops, or suit the compiler.
+
+Each makes, for the avals of the result and of the operands, a function of the operands in NumPy; or
+None, where the program is to do it.  See `engines.reference.replay`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import dtypes, lax
+
+# Fewer numbers are clipped with what else the program does, in one call.
+_MANY = 1024
+
+
+def clip_of_numpy(out: Any, arr: Any, *limits: Any, **_: Any) -> Callable[..., Any] | None:
+    """Of many numbers and two limits: one pass, where maximum and minimum are two."""
+    dtype = out.dtype
+    if arr.size <= _MANY or dtype != arr.dtype or dtype not in (np.float32, np.float64):
+        return None
+    if len(limits) != 2 or any([limit.ndim for limit in limits]):
+        return None
+
+    def clip(x: Any, low: Any, high: Any) -> Any:
+        low, high = low.astype(dtype), high.astype(dtype)
+        if low and high:
+            return np.clip(x, low, high)
+        # To NumPy zeros of both signs are the same.
+        return lax.min_p.evaluate(high, lax.max_p.evaluate(low, x))
+
+    return clip
+
+
+def integer_power_of_numpy(out: Any, *_: Any) -> Callable[..., Any]:
+    """Bits of exponents count, so they are taken for unsigned."""
+    dtype = out.dtype
+    working = f"u{dtype.name.removeprefix('u')}"
+    return lambda x, y: np.power(*[v.astype(dtype).view(working) for v in (x, y)]).view(dtype)
+
+
+def diag_of_numpy(out: Any, v: Any, k: int = 0) -> Callable[..., Any]:
+    """Writes the diagonal alone."""
+    if v.ndim == 2:
+        return lambda v: np.diagonal(v, k).copy()
+    shape, step = out.shape, out.shape[-1] + 1
+    start = k if k >= 0 else -k * out.shape[-1]
+
+    def diag(v: Any) -> Any:
+        # Keys are numbers in the memory of the host.
+        matrix = np.zeros(shape, v.dtype)
+        matrix.ravel()[start::step][: v.size] = v
+        return matrix
+
+    return diag
+
+
+def searchsorted_of_numpy(
+    out: Any, a: Any, v: Any, side: str = "left", sorter: None = None, method: str = "scan"
+) -> Callable[..., Any] | None:
+    """A bisection for each value; of complex numbers the orders differ."""
+    common = np.dtype(dtypes.result_type(a, v))
+    if common.kind == "c":
+        return None  # with a NaN in one part the order is another
+    # NumPy's comparisons of narrow floats are slow.
+    working = common if common.kind in "bui" or common.itemsize > 2 else np.dtype(np.float32)
+
+    def found(a: Any, v: Any) -> Any:
+        a, v = [x.astype(common, copy=False).astype(working, copy=False) for x in (a, v)]
+        return np.asarray(a.searchsorted(v, side)).astype(out.dtype, copy=False)
+
+    return found
+
+
+def digitize_of_numpy(
+    out: Any, x: Any, bins: Any, right: bool = False, method: str | None = None
+) -> Callable[..., Any] | None:
+    """The same, for edges that may descend."""
+    found = searchsorted_of_numpy(out, bins, x, "left" if right else "right")
+    size = bins.shape[0]
+    if found is None or size < 2:
+        return None if found is None else lambda x, bins: found(bins, x)
+
+    def digitize(x: Any, bins: Any) -> Any:
+        first, last = bins[0], bins[-1]
+        if last >= first or last != last:
+            return found(bins, x)
+        return size - found(bins[::-1], x)
+
+    return digitize

@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 import morphax as jax
-from morphax.config import values
+from morphax.config import override, values
 from morphax.config.options import FACTS
 
 INERT = [name for name, facts in FACTS.items() if facts["inert"]]
@@ -37,13 +37,16 @@ def test_another_value_brings_one_warning(name: str) -> None:
 def test_values_that_tell_what_happens_anyway_bring_none() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        jax.config.update("jax_threefry_partitionable", True)
+        jax.config.update("jax_threefry_gpu_kernel_lowering", False)
         jax.config.update("jax_enable_x64", False)
 
 
 def test_contexts_and_the_environment_bring_it_too() -> None:
-    with pytest.warns(UserWarning, match="no effect"), jax.threefry_partitionable(False):
-        assert not jax.config.jax_threefry_partitionable
+    with (
+        pytest.warns(UserWarning, match="no effect"),
+        override(threefry_gpu_kernel_lowering=True),
+    ):
+        assert jax.config.jax_threefry_gpu_kernel_lowering
     told = subprocess.run(
         [sys.executable, "-c", "import morphax"],
         env={"JAX_SEND_TRACEBACK_TO_RUNTIME": "on", "PYTHONPATH": ":".join(sys.path)},

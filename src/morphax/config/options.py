@@ -99,7 +99,7 @@ class Config:
         "threefry2x32", "The generator of keys that name none.", trace=True
     )
     threefry_partitionable: bool = option(
-        True, "Draw Threefry bits so that shards need no communication.", trace=True, inert=True
+        True, "Draw Threefry bits so that shards need no communication.", trace=True
     )
     threefry_gpu_kernel_lowering: bool = option(
         False, "Use a GPU kernel for Threefry instead of generated code.", trace=True, inert=True

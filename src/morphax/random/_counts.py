@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from .. import lax
 from ..control.loops.loops import scan
 from ..core import aval_of, current_trace
@@ -47,11 +49,12 @@ def poisson(
 @replayed(2)
 def _counts(key: Any, lam: Any, shape: Any, dtype: Any, *, out_sharding: Any) -> Any:
     integer = requested_dtype("poisson", dtype, INTEGER, default=int)
-    typed, shape, _, lam = prepared("poisson", key, shape, None, lam)
+    # In single precision, as in JAX, whatever ``jax_enable_x64`` says.
+    typed, shape, _, lam = prepared("poisson", key, shape, np.float32, lam)
     if not math.prod(shape):
         return placed(lax.full(shape, 0, integer), out_sharding)
     # Counts do not change with the parameter, except by jumps.
-    numbers = random_poisson_p.bind(typed, lax.stop_gradient(repeated(lam, shape)))
+    numbers = random_poisson_p.drawn(typed, lax.stop_gradient(repeated(lam, shape)))
     return placed(lax.convert_element_type(numbers, integer), out_sharding)
 
 
@@ -78,7 +81,7 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
     if not math.prod(shape):
         return lax.full(shape, 0, chosen)
     parameters = [lax.stop_gradient(repeated(x, shape)) for x in (n, p)]
-    return random_binomial_p.bind(typed, *parameters)
+    return random_binomial_p.drawn(typed, *parameters)
 
 
 def multinomial(
@@ -132,5 +135,5 @@ def _shares(n: Any, p: Any, shape: tuple[int, ...], dtype: Any) -> tuple[Any, An
 @replayed(3)
 def _outcome(left: Any, share: Any, key: Any) -> tuple[Any, Any]:
     """The trials that an outcome leaves, and how many have it."""
-    count = random_binomial_p.bind(key, lax.stop_gradient(left), lax.stop_gradient(share))
+    count = random_binomial_p.drawn(key, lax.stop_gradient(left), lax.stop_gradient(share))
     return lax.sub(left, count), count

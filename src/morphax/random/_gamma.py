@@ -23,7 +23,7 @@ def _gamma(key: Any, a: Any, shape: tuple[int, ...], dtype: Any, *, log_space: b
     """Gamma numbers, or their logarithms, for a typed key and a parameter made by `parameter`."""
     if not math.prod(shape):
         return lax.full(shape, 0, dtype)
-    return random_gamma_p.bind(key, repeated(a, shape), log_space=log_space)
+    return random_gamma_p.drawn(key, repeated(a, shape), log_space=log_space)
 
 
 @replayed(2)

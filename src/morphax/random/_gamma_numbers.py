@@ -133,9 +133,9 @@ class RandomGamma(LoopDraw):
         return drawn_by_rejection(keys, *parameters, log_space=log_space)
 
     def jvp(
-        self, primals: Sequence[Any], tangents: Sequence[Any], *, log_space: bool
+        self, primals: Sequence[Any], tangents: Sequence[Any], *, log_space: bool, **order: bool
     ) -> tuple[Any, Any]:
-        drawn = self.bind(*primals, log_space=log_space)
+        drawn = self.bind(*primals, log_space=log_space, **order)
         return drawn, lax.mul(tangents[1], _slope(primals[1], drawn, log_space))
 
 

@@ -1,6 +1,7 @@
 """The generators of random numbers, and what is done with keys of any of them.
 
-- ``threefry2x32`` is made of the primitives of `lax.random_bits`, which act on arrays of keys.
+- ``threefry2x32`` is made of the primitives of `lax.random_bits`, which act on arrays of keys;
+  without ``jax_threefry_partitionable``, of functions of one key (`_halved_counters`).
 - ``rbg`` draws bits from `lax.rng_bit_generator`, fast on some accelerators; a key is two keys of
   Threefry, which are split and changed each by itself.
 - ``unsafe_rbg`` takes new keys from the bit generator too.  Nobody has examined how good they are.
@@ -36,6 +37,7 @@ from ..lax.random.random_bits import (
 )
 from ..transforms.vmap import vmap
 from ..util.messages import message
+from ._halved_counters import halved_bits, halved_split
 
 # Blocks that are drawn for each key of unsafe_rbg, which is the first of them, or the last.
 _BLOCKS = 10
@@ -61,7 +63,7 @@ def _halves(words: Any) -> Any:
 
 
 def _twofold_split(words: Any, shape: tuple[int, ...]) -> Any:
-    pairs = random_unwrap_p.bind(random_split_p.bind(_halves(words), shape=shape))
+    pairs = random_unwrap_p.bind(split_keys(_halves(words), shape))
     last = len(shape)
     order = (*range(1, last + 1), 0, last + 1)
     return lax.reshape(lax.transpose(pairs, order), (*shape, 4))
@@ -114,6 +116,11 @@ def generator_of(dtype: Any) -> PRNGImpl:
     return dtype.generator or _BY_DTYPE[dtype]
 
 
+def _has_counters(impl: PRNGImpl) -> bool:
+    """Whether numbers are the images of their places, for which there are primitives."""
+    return impl is threefry_prng_impl and current_config().threefry_partitionable
+
+
 def seeded(seeds: Any, impl: PRNGImpl) -> Any:
     """The keys of integers."""
     if impl is threefry_prng_impl:
@@ -125,10 +132,11 @@ def seeded(seeds: Any, impl: PRNGImpl) -> Any:
 def split_keys(keys: Any, shape: tuple[int, ...]) -> Any:
     """The keys (..., *shape) drawn from keys (...)."""
     aval = aval_of(keys)
-    if aval.dtype is _THREEFRY_KEY:
-        return random_split_p.bind(keys, shape=shape)
     impl = generator_of(aval.dtype)
-    split = mapped(lambda words: impl.split(words, shape), aval.ndim)
+    if _has_counters(impl):
+        return random_split_p.bind(keys, shape=shape)
+    one = halved_split if impl is threefry_prng_impl else impl.split
+    split = mapped(lambda words: one(words, shape), aval.ndim)
     return random_wrap_p.bind(split(_words_for_a_draw(keys)), impl=impl)
 
 
@@ -145,10 +153,11 @@ def fold_in_key(key: Any, data: Any) -> Any:
 def drawn_bits(keys: Any, bit_width: int, shape: tuple[int, ...]) -> Any:
     """Unsigned integers (..., *shape) of 8, 16, 32 or 64 bits, drawn from keys (...)."""
     aval = aval_of(keys)
-    if aval.dtype is _THREEFRY_KEY:
-        return random_bits_p.bind(keys, bit_width=bit_width, shape=shape)
     impl = generator_of(aval.dtype)
-    draw = mapped(lambda words: impl.random_bits(words, bit_width, shape), aval.ndim)
+    if _has_counters(impl):
+        return random_bits_p.bind(keys, bit_width=bit_width, shape=shape)
+    one = halved_bits if impl is threefry_prng_impl else impl.random_bits
+    draw = mapped(lambda words: one(words, bit_width, shape), aval.ndim)
     bits = draw(_words_for_a_draw(keys))
     given, wanted = aval_of(bits), (*aval.shape, *shape)
     if given.shape != wanted or given.dtype != f"uint{bit_width}":

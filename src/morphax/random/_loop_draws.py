@@ -3,7 +3,8 @@
 How many steps a sampler by rejection takes the numbers decide.  The program says what the numbers
 are, and is what such an operation becomes in compiled programs.  Eager mode draws the common ones,
 of float32 from keys of threefry, in `native/`, for to compile the program takes half a second;
-others it compiles.
+others it compiles.  The order of streams (``jax_threefry_partitionable``) is a parameter of the
+operation, for its program may be written when the configuration is another.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ import numpy as np
 
 from .. import lax
 from ..array import Array
+from ..config import current as current_config
+from ..config import override
 from ..control.jit.jit import jit
 from ..core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, not_linear
 from ..core.staging import stage_closed
@@ -53,6 +56,12 @@ class LoopDraw(Primitive):
         """The program: the numbers, of the shape of each parameter."""
         raise AssertionError(f"{self.name} defines draw")
 
+    def drawn(self, keys: Any, *parameters: Any, **params: Any) -> Any:
+        """The numbers, of streams in the order that the configuration asks for."""
+        if not current_config().threefry_partitionable:
+            params["partitionable"] = False
+        return self.bind(keys, *parameters, **params)
+
     def abstract_eval(self, keys: Any, *avals: Any, **params: Any) -> ShapedArray:
         KEY.check(self.name, 0, keys)
         for position, aval in enumerate(avals, 1):
@@ -76,7 +85,7 @@ class LoopDraw(Primitive):
 
     def kernel(self, keys: Any, *avals: Any, **params: Any) -> Callable[..., Any]:
         is_common = keys.dtype is _THREEFRY_KEY and all([a.dtype == np.float32 for a in avals])
-        if native is not None and is_common:
+        if native is not None and is_common and params.get("partitionable", True):
             return partial(
                 _drawn_in_place, getattr(native, self.native_name), tuple(params.values())
             )
@@ -115,14 +124,21 @@ class LoopDraw(Primitive):
 
     def _program(self, avals: Sequence[Any], params: dict[str, Any]) -> Jaxpr:
         def program(*operands: Any) -> list[Any]:
-            return [self.draw(*operands, **params)]
+            return [_in_order(self, operands, **params)]
 
         return stage_closed(program, avals)
 
 
 @partial(jit, static_argnums=(0, 1))
 def _compiled(primitive: LoopDraw, params: tuple[tuple[str, Any], ...], *operands: Any) -> Any:
-    return primitive.draw(*operands, **dict(params))
+    return _in_order(primitive, operands, **dict(params))
+
+
+def _in_order(
+    primitive: LoopDraw, operands: Sequence[Any], *, partitionable: bool = True, **params: Any
+) -> Any:
+    with override(threefry_partitionable=partitionable):
+        return primitive.draw(*operands, **params)
 
 
 def _drawn_in_place(function: Any, flags: tuple[Any, ...], keys: Any, *parameters: Any) -> Any:

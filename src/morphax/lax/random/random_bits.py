@@ -15,7 +15,8 @@ Keys of other generators can be wrapped and unwrapped here; what is done with th
 the generator (`PRNGImpl`), and written into programs in place of these operations
 (`random._generators`).
 
-The numbers are those of JAX with ``jax_threefry_partitionable``.  Reference: see `threefry`.
+The numbers are those of JAX with ``jax_threefry_partitionable``; without it `random` draws no bits
+here (`random._halved_counters`).  Reference: see `threefry`.
 """
 
 from __future__ import annotations

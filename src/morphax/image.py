@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from enum import Enum
-from operator import index
 from typing import Any, final
 
 import numpy as np
@@ -26,7 +25,7 @@ import numpy as np
 from . import dtypes, lax
 from . import numpy as jnp
 from .core import aval_of
-from .lax.ground.axes import canonical_axes
+from .lax.ground.axes import canonical_axes, integer_tuple
 from .numpy.operands import promoted_inexact
 from .util.messages import message
 
@@ -198,7 +197,7 @@ def _nearest(image: Any, shape: tuple[int, ...], axes: Sequence[int]) -> Any:
 
 
 def _checked_shape(where: str, image: Any, shape: Any) -> tuple[int, ...]:
-    sizes = tuple(index(n) for n in shape) if np.iterable(shape) else None
+    sizes = integer_tuple(f"{where}, argument shape", shape) if np.iterable(shape) else None
     aval = aval_of(image)
     if sizes is None or len(sizes) != aval.ndim or min(sizes, default=0) < 0:
         raise ValueError(

@@ -125,6 +125,8 @@ REFUSED = [
     ("qr_multiply mode", lambda: linalg.qr_multiply(A, B, mode="up"), ValueError),
     ("qr_multiply", lambda: linalg.qr_multiply(A, B), ShapeError),
     ("sqrtm", lambda: linalg.sqrtm(T), ShapeError),
+    ("funm of what is no function", lambda: linalg.funm(A, 3), TypeError),
+    ("exchanges of others", lambda: linalg.lu_solve((A, np.zeros(2, np.int32)), V), ShapeError),
     ("sqrtm blocks", lambda: linalg.sqrtm(A, blocksize=64), NotImplementedError),
     ("funm stack", lambda: linalg.funm(np.stack([A, A]), jnp.sin), ShapeError),
     ("funm func", lambda: linalg.funm(A, jnp.sum), ShapeError),

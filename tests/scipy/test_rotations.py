@@ -151,6 +151,12 @@ def test_length_of_quaternions_is_of_no_concern() -> None:
         np.testing.assert_allclose(found, Reference.from_quat(SPECIAL).as_quat(), atol=1e-15)
 
 
+def test_matrices_that_are_no_rotations() -> None:
+    matrices = np.stack([np.eye(3), -np.eye(3), np.diag([1, 1, 0]), np.zeros((3, 3))])
+    is_one = np.isfinite(Rotation.from_matrix(matrices).as_quat()).all(-1)
+    np.testing.assert_array_equal(is_one, [True, False, False, False])
+
+
 def test_derivatives_at_the_identity_are_finite() -> None:
     jacobian = jax.jacobian(lambda v: Rotation.from_rotvec(v).as_rotvec())(np.zeros(3))
     np.testing.assert_allclose(jacobian, np.eye(3), atol=1e-15)
@@ -189,6 +195,8 @@ def test_interpolation_is_of_the_times_given() -> None:
         (lambda: Rotation.identity(2).mean(np.ones(3)), ValueError, "mean"),
         (lambda: Slerp.init([0.0, 1.0], Rotation.identity()), ValueError, "at least two"),
         (lambda: Slerp.init([0.0], Rotation.identity(2)), ValueError, "times"),
+        (lambda: Rotation.identity(2) * Rotation.identity(3), ValueError, "one length"),
+        (lambda: Rotation.identity(2).apply(np.ones((3, 3))), ValueError, "one length"),
         (
             lambda: Slerp.init([0.0, 1.0], Rotation.identity(2))(np.ones((2, 2))),
             ValueError,

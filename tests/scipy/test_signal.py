@@ -208,6 +208,9 @@ def test_options_that_are_refused(options: dict[str, Any], text: str) -> None:
 def test_more_options_that_are_refused() -> None:
     with pytest.raises(TypeError, match="argument nperseg"):
         signal.welch(X, nperseg=8.5)  # type: ignore[arg-type]
+    for window in ("none such", ("kaiser",)):
+        with pytest.raises(ValueError, match="argument window"):
+            signal.welch(X, nperseg=8, window=window)
     for name in ("scaling", "average"):
         with pytest.raises(ValueError, match=f"argument {name}"):
             signal.welch(X, nperseg=8, **{name: "none such"})  # type: ignore[arg-type]

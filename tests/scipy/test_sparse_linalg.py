@@ -154,6 +154,8 @@ def test_what_is_no_system(solver: Callable[..., Any]) -> None:
         solver(GENERAL, B, B[1:])
     with pytest.raises(ShapeError, match="argument M"):
         solver(GENERAL, B, M=GENERAL[:2])
+    with pytest.raises(ShapeError, match="argument A"):
+        solver(GENERAL, B[1:])
 
 
 def test_options_of_gmres() -> None:

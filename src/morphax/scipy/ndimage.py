@@ -72,6 +72,15 @@ def map_coordinates(
         )
     if places:
         places = [as_array(_WHERE, x) for x in promoted_inexact(_WHERE, *places)]
+        if any(dtypes.issubdtype(x.aval.dtype, np.complexfloating) for x in places):
+            raise TypeError(
+                message(
+                    f"{_WHERE}, argument coordinates",
+                    given="complex numbers",
+                    expected="real places",
+                    fix="Pass real and imaginary parts as two coordinates.",
+                )
+            )
         places = [convert(x, places[0].aval.dtype) for x in jnp.broadcast_arrays(*places)]
     if mode != "constant" and 0 in shape:
         raise ShapeError(

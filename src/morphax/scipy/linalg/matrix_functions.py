@@ -14,7 +14,7 @@ from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.matrix_stacks import adjoint
 from ...numpy.linalg.operands import square_matrices
-from ...util.messages import message
+from ...util.messages import described, message
 from .schur_forms import by_columns, column_at, complex_schur, shifted, solved_upper, sylvester
 
 
@@ -119,6 +119,15 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
         Array([[1.+0.j, 3.+0.j],
                [0.+0.j, 4.+0.j]], dtype=complex64)
     """
+    if not callable(func):
+        raise TypeError(
+            message(
+                "scipy.linalg.funm, argument func",
+                given=described(func),
+                expected="a function of the eigenvalues",
+                fix="Pass a function of arrays, such as jnp.exp.",
+            )
+        )
     x = square_matrices("scipy.linalg.funm", jnp.asarray(A))
     if x.aval.ndim != 2:
         raise _unfit("argument A", x.aval, "one square matrix", "Use jax.vmap for stacks.")

@@ -12,6 +12,7 @@ Reference: N. Higham, "Functions of Matrices: Theory and Computation", SIAM 2008
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -87,7 +88,7 @@ def polar(
                 fix="Pass method='svd'.",
             )
         )
-    run = partial(lax.linalg.qdwh, max_iterations=max_iterations, eps=eps)
+    run: Callable[..., Any] = partial(lax.linalg.qdwh, max_iterations=max_iterations, eps=eps)
     for _ in x.aval.shape[:-2]:
         run = vmap(run)
     found = run(x if on_right else adjoint(x))

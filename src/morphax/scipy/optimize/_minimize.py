@@ -14,7 +14,7 @@ from ...errors import ShapeError
 from ...lax.elementwise.convert import convert
 from ...numpy.operands import as_array, inexact_type
 from ...transforms.gradients import value_and_grad
-from ...util.messages import message
+from ...util.messages import described, message
 from ._line_search import line_search
 
 _WHERE = "scipy.optimize.minimize"
@@ -89,6 +89,15 @@ def minimize(
         >>> found.x, bool(found.success)
         (Array([3., 3.], dtype=float32), True)
     """
+    if not callable(fun):
+        raise TypeError(
+            message(
+                f"{_WHERE}, argument fun",
+                given=described(fun),
+                expected="a function of a vector",
+                fix="Pass the function to be minimised, and where to begin after it.",
+            )
+        )
     if not isinstance(args, tuple):
         raise TypeError(
             message(

@@ -111,14 +111,24 @@ def checked_segments(
             )
         )
     if isinstance(window, (str, tuple)):
-        window = _named_window(window, size)
+        window = _named_window(name, window, size)
     return Segments(size, size - overlap, transform, convert(jnp.asarray(window), dtype))
 
 
-def _named_window(window: Any, size: int) -> np.ndarray[Any, Any]:
+def _named_window(name: str, window: Any, size: int) -> np.ndarray[Any, Any]:
     from scipy import signal
 
-    return signal.get_window(window, size)
+    try:
+        return signal.get_window(window, size)
+    except ValueError as error:
+        raise ValueError(
+            message(
+                f"scipy.signal.{name}, argument window",
+                given=f"{window!r} ({error})",
+                expected="a window of SciPy's, with its parameters if there are any",
+                fix="Write 'hann', or ('kaiser', 8.0), or pass the numbers as an array.",
+            )
+        ) from None
 
 
 def _size_of_window(name: str, window: Any, nperseg: int | None, samples: int) -> int:

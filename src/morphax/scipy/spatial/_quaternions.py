@@ -90,7 +90,10 @@ def to_matrix(q: Any) -> Any:
 
 @replayed(1)
 def from_matrix(m: Any) -> Any:
-    """The quaternions q of matrices, by that column of 4 q qᵀ whose element of q is largest."""
+    """The quaternions q of matrices, by that column of 4 q qᵀ whose element of q is largest.
+
+    They are NaN for matrices with a determinant that is not positive: those mirror, or flatten.
+    """
     (a, b, c), (d, e, f), (g, h, i) = [_components(m[..., row, :]) for row in range(3)]
     trace = a + e + i
     columns = (
@@ -103,7 +106,9 @@ def from_matrix(m: Any) -> Any:
     chosen = columns[3]
     for place in range(3):
         chosen = jnp.where(largest == place, columns[place], chosen)
-    return normalized(chosen)
+    determinant = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+    # A factor, so that derivatives are NaN as well.
+    return normalized(chosen * jnp.where(determinant > 0, 1, np.nan)[..., None])
 
 
 @replayed(1)

@@ -40,6 +40,20 @@ def _array(name: str, x: Any, sizes: tuple[int, ...] = ()) -> Any:
     return found
 
 
+def _check_lengths(name: str, x: Any, y: Any) -> None:
+    """That of two sequences, one is as long as the other, or has one member."""
+    first, second = x.shape[:-1], y.shape[:-1]
+    if first and second and first != second and (1,) not in (first, second):
+        raise ShapeError(
+            message(
+                f"scipy.spatial.transform.{name}",
+                given=f"sequences of {first[0]} and {second[0]}",
+                expected="sequences of one length, or a single rotation or vector",
+                fix="Use jax.vmap for all pairs.",
+            )
+        )
+
+
 def _axes(name: str, seq: str) -> tuple[tuple[int, ...], bool]:
     """The numbers of the axes that letters name, and whether these are capitals: intrinsic."""
     lower = seq.lower()
@@ -113,7 +127,10 @@ class Rotation(NamedTuple):
 
     @classmethod
     def from_matrix(cls, matrix: Any) -> Rotation:
-        """From orthogonal matrices `(3, 3)` or `(n, 3, 3)` of determinant 1."""
+        """From orthogonal matrices `(3, 3)` or `(n, 3, 3)` of determinant 1.
+
+        Matrices whose determinant is not positive are no rotations, and become NaN.
+        """
         return cls(quaternions.from_matrix(_array("Rotation.from_matrix", matrix, (3, 3))))
 
     @classmethod
@@ -174,11 +191,13 @@ class Rotation(NamedTuple):
         """The rotation by `other`, then by this one."""
         if not isinstance(other, Rotation):
             return NotImplemented
+        _check_lengths("Rotation, product", self.quat, other.quat)
         return Rotation(quaternions.product(self.quat, other.quat))
 
     def apply(self, vectors: Any, inverse: bool = False) -> Any:
         """Vectors `(3,)` or `(n, 3)` rotated, or rotated back if `inverse`."""
         vectors = _array("Rotation.apply", vectors, (3,))
+        _check_lengths("Rotation.apply", self.quat, vectors)
         matrices = quaternions.to_matrix(self.quat)
         matrices = jnp.matrix_transpose(matrices) if inverse else matrices
         return jnp.matvec(matrices, vectors)

@@ -83,7 +83,7 @@ def vectors_of(where: str, function: Operator, b: Any, x0: Any) -> Vectors:
     return Vectors(where, structure, shapes, dtypes.result_type(dtype, *results))
 
 
-def operator_of(where: str, argument: str, value: Any) -> Operator:
+def operator_of(where: str, argument: str, value: Any, b: Any) -> Operator:
     """A function of trees from a function, or from a square matrix."""
     if callable(value):
         return value
@@ -104,6 +104,16 @@ def operator_of(where: str, argument: str, value: Any) -> Operator:
                 given=f"an array of shape {shape}",
                 expected="a square matrix (n, n)",
                 fix="Map over stacks of matrices with jax.vmap.",
+            )
+        )
+    sizes = [aval_of(x).shape[-2:][:1] for x in tree.leaves(b) if is_value(x) or carries_aval(x)]
+    if sizes not in ([], [shape[:1]]):
+        raise ShapeError(
+            message(
+                f"{where}, argument {argument}",
+                given=f"a matrix of shape {shape} for b of {len(sizes)} arrays, {b!r:.80}",
+                expected="as many rows as b has, which is one array",
+                fix="Pass a function for trees of arrays.",
             )
         )
     return lambda x: jnp.matmul(value, x)

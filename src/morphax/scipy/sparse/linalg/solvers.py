@@ -163,7 +163,7 @@ def _solved(
     preconditioner: Any,
 ) -> tuple[Any, Any]:
     where = f"scipy.sparse.linalg.{name}"
-    function = operator_of(where, "A", given)
+    function = operator_of(where, "A", given, b)
     vectors = vectors_of(where, function, b, x0)
     right = vectors.flat("b", b)
     start = jnp.zeros_like(right) if x0 is None else vectors.flat("x0", x0)
@@ -176,7 +176,7 @@ def _solved(
     m: Operator = _unchanged
     transposed_m: Operator = _unchanged
     if preconditioner is not None:
-        m = vectors.operator("M", operator_of(where, "M", preconditioner))
+        m = vectors.operator("M", operator_of(where, "M", preconditioner, b))
         transposed_m = _transpose_of(m, right)
 
     def solve(matvec: Any, right: Any) -> tuple[Any, Any]:

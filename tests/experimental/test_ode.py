@@ -116,3 +116,16 @@ def test_errors(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text) as caught:
         call()
     assert "fix:" in str(caught.value)
+
+
+def test_times_of_another_precision_and_slopes_that_are_not_real() -> None:
+    with jax.enable_x64(True):
+        for y, t in ((np.float32, np.float64), (np.float64, np.float32)):
+            start, times = jnp.ones(2, y), jnp.array([0, 0.5], t)
+            found = odeint(lambda y, t: -y, start, times)
+            assert found.dtype == y
+            np.testing.assert_allclose(found[-1], np.exp(-0.5), 1e-6)
+            slope = jax.grad(lambda y, times=times: odeint(lambda y, t: -y, y, times).sum())
+            np.testing.assert_allclose(slope(start), 1 + np.exp(-0.5), 1e-6)
+    with pytest.raises(TypeError, match=r"(?s)odeint, argument func.*given:.*real.*fix:"):
+        odeint(lambda y, t: 1j * y, jnp.ones(2), jnp.array([0.0, 1.0]))

@@ -135,6 +135,10 @@ class _Layout:
         if all([a.dtype == self.avals[0].dtype for a in self.avals]):
             dtype = self.avals[0].dtype
         leaves = tree.leaves(value)
+        for x, aval in zip(leaves, self.avals, strict=False):
+            fits = dtypes.issubdtype(aval.dtype, np.complexfloating) or not jnp.iscomplexobj(x)
+            fix = "Give the initial value, y0, a complex dtype."
+            _check("func", fits, x, f"slopes that are real, as the values, {aval}, are", fix)
         return jnp.concatenate([jnp.ravel(jnp.asarray(x)).astype(dtype) for x in leaves])
 
     def unravel(self, vector: Any) -> Any:
@@ -228,7 +232,7 @@ def _integrate(
     tolerance = Tolerance(rtol, atol)
 
     def slope(s: Any, y: Any) -> Any:
-        return direction * field(y, direction * s, *args)
+        return (direction * field(y, direction * s, *args)).astype(y.dtype)
 
     def more(state: tuple[Any, _State], target: Any) -> Any:
         count, now = state
@@ -265,7 +269,9 @@ def _step(slope: Slope, now: _State, tolerance: Tolerance, hmax: float) -> _Stat
     step = jnp.minimum(step, hmax).astype(h.dtype)
     accepted = _State(tried.y, tried.slope, now.t + h, step, now.t, tried.dense)
     kept = now._replace(step=step)
-    return _State(*[jnp.where(ratio <= 1, a, b) for a, b in zip(accepted, kept, strict=True)])
+    # Times of another precision have promoted what they were multiplied with.
+    pairs = zip(accepted, kept, strict=True)
+    return _State(*[jnp.where(ratio <= 1, a.astype(b.dtype), b) for a, b in pairs])
 
 
 _STATIC = (0, 1, 2, 3, 4)

@@ -105,3 +105,11 @@ def test_errors(error: type[Exception], call: Any) -> None:
     mat = make(Layout((3, 4), 0, 0))[1]
     with pytest.raises(error, match="expected:"):
         call(mat)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32])
+def test_products_with_numbers_of_another_dtype(dtype: Any) -> None:
+    dense = np.array([[1, 0, 2], [0, 3, 0]], dtype)
+    vector = np.array([1 + 2j, 0, 3], np.complex64)
+    for product in (lambda m, v: m @ v, jax.jit(lambda m, v: m @ v)):
+        np.testing.assert_allclose(product(BCSR.fromdense(dense), vector), dense @ vector)

@@ -108,13 +108,18 @@ def _all_bcoo(primitive: Primitive, values: Sequence[Any]) -> Sequence[Any]:
 
 
 def _convert(primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:
-    (mat,) = _bcoo(primitive, values)
+    (mat,) = values
     # To numbers that can hold sums of the old ones conversion is linear, but for rounding.
     kept = dtypes.issubdtype(params["new_dtype"], np.inexact) or dtypes.promote_types(
         mat.dtype, params["new_dtype"]
     ) == np.dtype(params["new_dtype"])
-    narrows = mat.dtype == np.bool_ or not kept
-    return _on_data(primitive, _summed(mat) if narrows else mat, params)
+    is_linear = kept and mat.dtype != np.bool_
+    if isinstance(mat, BCSR) and (is_linear or mat.unique_indices):
+        data = primitive.bind(mat.data, **params)
+        flags = {"indices_sorted": mat.indices_sorted, "unique_indices": mat.unique_indices}
+        return mat.replaced(data, mat.indices, mat.indptr, **flags)
+    (mat,) = _bcoo(primitive, values)
+    return _on_data(primitive, mat if is_linear else _summed(mat), params)
 
 
 def _integer_pow(primitive: Primitive, values: Sequence[Any], params: dict[str, Any]) -> Any:

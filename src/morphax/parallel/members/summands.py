@@ -40,7 +40,8 @@ def check_summands(
         return
     known: dict[Any, _Known] = {}
     for var, spec in zip(program.invars, in_specs, strict=True):
-        known[var] = _Known(spec.unreduced, var.aval.vma - spec.unreduced)
+        varies: Names = getattr(var.aval, "vma", _NONE)
+        known[var] = _Known(spec.unreduced, varies - spec.unreduced)
 
     def of(x: Any) -> _Known:
         try:

@@ -295,6 +295,30 @@ def test_members_and_sums_that_do_not_fit() -> None:
         some(u)
 
 
+@pytest.mark.parametrize(
+    ("function", "out_specs", "truth"),
+    [
+        (lambda v: -2.0 * v.reshape(8, 4) / 3, P(unreduced={"x"}), -2 * A.reshape(8, 4) / 3),
+        (lambda v: lax.psum(v + v, "x") * jnp.ones(8) + 1, P(), 2 * A + 1),
+        (lambda v: jnp.arange(4.0) @ v, P(unreduced={"x"}), np.arange(4.0) @ A),
+        (jnp.sin, P(unreduced={"x"}), None),
+        (lambda v: v + 1, P(unreduced={"x"}), None),
+        (lambda v: v * v, P(unreduced={"x"}), None),
+        (lambda v: v * (1.0 + lax.axis_index("x")), P(unreduced={"x"}), None),
+        (lambda v: lax.ppermute(v, "x", [(0, 1)]), P(unreduced={"x"}), None),
+        (lambda v: v, P("x"), None),
+    ],
+)
+def test_members_use_summands_linearly(function: Any, out_specs: Any, truth: Any) -> None:
+    u = reshard(A, P(unreduced={"x"}))
+    members = jax.shard_map(function, in_specs=P(unreduced={"x"}), out_specs=out_specs)
+    if truth is not None:
+        np.testing.assert_allclose(total(members(u)), truth, 1e-5, 1e-6)
+        return
+    with pytest.raises(TypeError, match="summands of members along 'x'"):
+        members(u)
+
+
 def test_axes_that_are_not_explicit() -> None:
     kinds = (jax.sharding.AxisType.Auto,) * 2
     mesh = jax.make_mesh((2, 2), ("x", "y"), kinds, devices=jax.devices("cpu")[:4])

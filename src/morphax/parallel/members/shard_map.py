@@ -41,6 +41,7 @@ from .specs import (
     check_specs,
     inferred_spec,
 )
+from .summands import check_summands
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -199,6 +200,8 @@ class _Mapped(NamedTuple):
             info = debug_info("shard_map", self.function, in_tree)
             with member_scope(self.members):
                 jaxpr, captured = stage_with_operands(of_member, shards, info)
+            if self.members.check_vma:
+                check_summands(jaxpr, (*[_WHOLE] * len(captured), *in_specs), out_specs)
             return _Program(jaxpr, tuple(out_specs), flat.out_tree), captured
 
         signature = ("shard_map", shards, in_specs, mask, *self.members)

@@ -23,7 +23,7 @@ _MOST_OPERATIONS: Final = 3000
 _MOST_ELEMENTS: Final = 1 << 14
 """Larger arrays are better seen to by XLA."""
 
-_MOST_SORTED: Final = 512
+_MOST_SORTED: Final = 16
 """XLA sorts larger arrays faster."""
 
 

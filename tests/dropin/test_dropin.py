@@ -221,6 +221,7 @@ from unittest import mock
 import jax
 from jax._src import compiler
 jax.config.update("jax_enable_compilation_cache", False)
+jax.config.update("jax_cpu_engine", "xla")
 real = compiler.backend_compile_and_load
 seen = []
 def watched(client, *arguments, **keywords):

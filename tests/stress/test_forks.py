@@ -38,9 +38,15 @@ SETUP = """
 """
 
 
+BY_XLA = """
+        jax.config.update("jax_cpu_engine", "xla")
+"""
+
+
 def test_what_needs_threads_raises() -> None:
     out = run(
-        SETUP
+        BY_XLA
+        + SETUP
         + """
         check("warm", lambda: f(big), True)
         check("warm and small", lambda: g(1.0), True)
@@ -63,6 +69,7 @@ def test_what_needs_none_works() -> None:
         + """
         check("read", lambda: float(done[0, 0]), False)
         check("eager", lambda: float(jnp.sin(big).sum()), False)
+        check("machine code", lambda: g(1.0), False)
         check("product", lambda: float((big @ big)[0, 0]), False)
         check("NumPy", lambda: (matrix @ matrix).sum(), False)
         check("gradient", lambda: jax.grad(lambda x: jnp.sin(x) ** 2)(1.0), False)

@@ -61,7 +61,7 @@ def test_executables_of_programs_are_bounded_and_freed() -> None:
         program_cache._MAX_PROGRAMS = plans._MAX_PROGRAMS = 20
         def f(x):
             return x + 1.0
-        f = jax.jit(f)
+        f = jax.jit(f, compiler_options={"jax_cpu_engine": "xla"})
         for n in range(1, 61):
             f(jnp.ones(n))
         gc.collect()
@@ -154,6 +154,7 @@ def test_clearing_the_caches_gives_programs_back() -> None:
         def programs():
             gc.collect()
             return len(client().live_executables())
+        jax.config.update("jax_cpu_engine", "xla")
         x = jnp.ones(3)
         for i in range(40):
             jax.jit(lambda x: x * float(i) + 1.0)(x)

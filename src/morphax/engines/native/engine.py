@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from ...array import Array
-from ...core import Jaxpr, Primitive, ShapedArray, call_program, without_references
+from ...core import Atom, Jaxpr, Primitive, ShapedArray, call_program, without_references
 from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
 from ...runtime.places import Places
@@ -23,7 +23,7 @@ _MOST_OPERATIONS: Final = 3000
 _MOST_ELEMENTS: Final = 1 << 14
 """Larger arrays are better seen to by XLA."""
 
-_MOST_SORTED: Final = 512
+_MOST_SORTED: Final = 16
 """XLA sorts larger arrays faster."""
 
 
@@ -115,8 +115,8 @@ def _doubt(jaxpr: Jaxpr) -> str:
         for eqn in program.eqns:
             if eqn.primitive.to_loops is None:
                 return f"{eqn.primitive.name} has no form of loops"
-            if eqn.primitive.name == "sort" and eqn.invars[0].aval.size > _MOST_SORTED:
-                return f"{eqn.invars[0].aval.size} elements are sorted"
+            if eqn.primitive.name == "sort" and (size := _size(eqn.invars[0])) > _MOST_SORTED:
+                return f"{size} elements are sorted"
             if "lower" in vars(eqn.primitive):
                 return f"a user's rule lowers {eqn.primitive.name}"
             programs.extend(jaxprs_in_params(eqn.params))
@@ -127,7 +127,12 @@ def _largest_size(program: Jaxpr) -> int:
     """The number of elements of the largest array, those in programs of equations left out."""
     made = [v for eqn in program.eqns for v in eqn.outvars]
     known = (*program.invars, *program.constvars, *made)
-    return max([v.aval.size for v in known if isinstance(v.aval, ShapedArray)], default=0)
+    return max(map(_size, known), default=0)
+
+
+def _size(atom: Atom) -> int:
+    """The number of elements."""
+    return atom.aval.size if isinstance(atom.aval, ShapedArray) else 0
 
 
 @cache

@@ -183,7 +183,7 @@ class StatementPrinter:
     def variable(self, type_: str) -> str:
         """A new variable."""
         name = f"%p{self.label()}"
-        self.variables.append(f"  {name} = alloca {type_}")
+        self.variables.append(f"  {name} = alloca {type_}, align 32")
         return name
 
     def load(self, statement: Load) -> None:

@@ -61,8 +61,7 @@ class MaskedSteps(VectorSteps):
         if any([type(x) in (While, If) for x in statements]):
             # Members may read what they have not written, as long as they are hidden.
             for buffer in private:
-                zero = f"{self._room(buffer)} zeroinitializer"
-                self.printer.line(f"store {zero}, ptr {self.copies[buffer]}")
+                self._clear(buffer)
         with self._block():
             self.statements(self.plan.body)
 
@@ -105,6 +104,15 @@ class MaskedSteps(VectorSteps):
             return self._type(buffer)
         return f"[{buffer.size * self.width} x {memory_type(buffer.dtype)}]"
 
+    def _clear(self, buffer: Buffer) -> None:
+        if buffer.size <= 1:
+            text = f"store {self._type(buffer)} zeroinitializer, ptr {self.copies[buffer]}"
+        else:
+            size = buffer.size * self.width * buffer.dtype.itemsize
+            place = f"ptr {self.copies[buffer]}, i8 0, i64 {size}, i1 false"
+            text = f"call void @llvm.memset.p0.i64({place})"
+        self.printer.line(text)
+
     def _places(self, buffer: Buffer, index: Index) -> str:
         """The address of an element's copies, or the addresses of different elements'."""
         p, base, element = self.printer, self.copies[buffer], memory_type(buffer.dtype)
@@ -129,27 +137,29 @@ class MaskedSteps(VectorSteps):
 
     def put(self, buffer: Buffer, index: Index, value: str) -> None:
         factor = self.plan.factor(index)
-        is_private = buffer in self.copies
-        if not is_private and factor in (1, -1) and self.mask is None:
-            super().put(buffer, index, value)
+        if buffer not in self.copies:
+            if factor in (1, -1) and self.mask is None:
+                super().put(buffer, index, value)
+            else:
+                places = self.addresses(buffer, index)
+                self._scatter(buffer, places, self.in_memory(value, buffer))
             return
-        p, type_ = self.printer, self._type(buffer) if is_private else ""
-        if is_private and factor == 0:
-            if type_ != wide("i1", self.width):
-                value = self.in_memory(value, buffer)
-            place = self._places(buffer, index)
-            if self.mask is not None:
-                old = p.new(f"load {type_}, ptr {place}, align {buffer.dtype.itemsize}")
-                value = p.new(
-                    f"select {wide('i1', self.width)} {self.mask}, {type_} {value}, {type_} {old}"
-                )
-            p.line(f"store {type_} {value}, ptr {place}, align {buffer.dtype.itemsize}")
-            return
-        if is_private:
-            places = self._places(buffer, index)
+        type_, place = self._type(buffer), self._places(buffer, index)
+        if type_ != wide("i1", self.width):
+            value = self.in_memory(value, buffer)
+        if factor == 0:
+            self._put_copies(type_, place, value, buffer.dtype.itemsize)
         else:
-            places = self.addresses(buffer, index)
-        self._scatter(buffer, places, self.in_memory(value, buffer))
+            self._scatter(buffer, place, value)
+
+    def _put_copies(self, type_: str, place: str, value: str, align: int) -> None:
+        """Store an element of all members; of those that do not run, the old one."""
+        p = self.printer
+        if self.mask is not None:
+            old = p.new(f"load {type_}, ptr {place}, align {align}")
+            masks = wide("i1", self.width)
+            value = p.new(f"select {masks} {self.mask}, {type_} {value}, {type_} {old}")
+        p.line(f"store {type_} {value}, ptr {place}, align {align}")
 
     def _scatter(self, buffer: Buffer, places: str, value: str) -> None:
         """Store elements one by one, those of the members that run."""

@@ -28,6 +28,7 @@ from ..loops.program import (
     walk,
 )
 from .llvm_scalars import memory_type, scalar_type, wide
+from .variables import Room, Variables
 from .vector_loops import VectorLoop
 from .vector_steps import VectorSteps
 
@@ -38,6 +39,17 @@ if TYPE_CHECKING:
 _FROZEN = ("quotient", "remainder", "limit")
 # Names of types in those of intrinsics.
 _SUFFIXES = {"float": "f32", "double": "f64"}
+
+
+def room_of(buffer: Buffer, width: int) -> Room:
+    """The memory for copies of an array: those of an element side by side, without gaps."""
+    count = buffer.size * width
+    return Room(f"[{count} x {memory_type(buffer.dtype)}]", count * buffer.dtype.itemsize)
+
+
+def fits(plan: VectorLoop, variables: Variables) -> bool:
+    """Whether there is room for the copies of the members."""
+    return variables.has_room([room_of(x, plan.width) for x in plan.private if x.size > 1])
 
 
 @final
@@ -57,13 +69,20 @@ class MaskedSteps(VectorSteps):
         statements = list(walk(self.plan.body))
         touched = dict.fromkeys([x for statement in statements for x in touched_by(statement)])
         private = [x for x in touched if x in self.plan.private]
-        self.copies = {x: self.printer.variable(self._room(x)) for x in private}
+        variables = self.printer.variables
+        rooms = {x: room_of(x, width) for x in private if x.size > 1}
+        self.copies = {
+            x: variables.take(rooms[x]) if x in rooms else variables.new(self._type(x))
+            for x in private
+        }
         if any([type(x) in (While, If) for x in statements]):
             # Members may read what they have not written, as long as they are hidden.
             for buffer in private:
                 self._clear(buffer)
         with self._block():
             self.statements(self.plan.body)
+        for buffer, room in rooms.items():
+            variables.give_back(room, self.copies[buffer])
 
     def statements(self, body: Iterable[Statement]) -> None:
         for statement in body:
@@ -98,17 +117,11 @@ class MaskedSteps(VectorSteps):
         is_mask = buffer.dtype == BOOL and buffer.size == 1
         return wide("i1" if is_mask else memory_type(buffer.dtype), self.width)
 
-    def _room(self, buffer: Buffer) -> str:
-        """The type of the variable that holds the copies; elements lie without gaps."""
-        if buffer.size <= 1:
-            return self._type(buffer)
-        return f"[{buffer.size * self.width} x {memory_type(buffer.dtype)}]"
-
     def _clear(self, buffer: Buffer) -> None:
         if buffer.size <= 1:
             text = f"store {self._type(buffer)} zeroinitializer, ptr {self.copies[buffer]}"
         else:
-            size = buffer.size * self.width * buffer.dtype.itemsize
+            size = room_of(buffer, self.width).size
             place = f"ptr {self.copies[buffer]}, i8 0, i64 {size}, i1 false"
             text = f"call void @llvm.memset.p0.i64({place})"
         self.printer.line(text)
@@ -212,7 +225,7 @@ class MaskedSteps(VectorSteps):
 
     def _while(self, loop: While) -> None:
         p, masks, outer = self.printer, wide("i1", self.width), self.mask
-        label, running = f"while{p.label()}", p.variable(masks)
+        label, running = f"while{p.label()}", p.variables.new(masks)
         p.line(f"store {masks} {outer or 'splat (i1 true)'}, ptr {running}")
         p.jump(label)
         with self._block():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,7 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.engines.loops.program import For, While, walk
+from morphax.engines.native.llvm_text import llvm_module
 from morphax.engines.native.loop_plans import LoopPlans
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.c_library import checked_program
@@ -152,3 +154,20 @@ def test_the_option_keeps_loops_whole() -> None:
         assert not any([holds for holds, _ in plans_of(jax.vmap(halved), np.ones(20, np.float32))])
     finally:
         jax.config.update("jax_split_divergent_loops", True)
+
+
+def test_copies_take_a_bounded_part_of_the_stack() -> None:
+    def many(x: Any) -> Any:
+        for i in range(40):
+            x = jax.vmap(lambda v, i=i: halved(v * (3.0 + i)))(x[:, : 16 - i % 8])
+            x = jnp.pad(x, ((0, 0), (0, i % 8)))
+        return x
+
+    x = np.random.default_rng(0).standard_normal((16, 16)).astype(np.float32)
+    program = checked_program(make_jaxpr(many)(x), "f")
+    sizes = [
+        int(count) * int(bits) // 8 if bits != "float" else int(count) * 4
+        for count, bits in re.findall(r"%p\d+ = alloca \[(\d+) x i?(\w+)\]", llvm_module(program))
+    ]
+    assert len(sizes) > 8
+    assert sum(sizes) <= 1 << 14

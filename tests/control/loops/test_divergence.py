@@ -32,16 +32,19 @@ def _loops(f: Function, *args: Any) -> int:
 
 
 def _same(f: Function, *args: Any) -> Any:
-    """The results of a function, which do not depend on blocks."""
-    divided = jax.jit(f)(*args)
-    with _whole():
-        together = jax.jit(f)(*args)
-    for a, b in zip(jax.tree.leaves(divided), jax.tree.leaves(together), strict=True):
-        if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
-            a, b = jax.random.key_data(a), jax.random.key_data(b)
-        # The sign of NaN means nothing.
-        a, b = (np.where(np.isnan(x), np.nan, x) for x in (np.asarray(a), np.asarray(b)))
-        np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8))
+    """The results of a function, which on no engine depend on how a loop is divided."""
+    divided = None
+    for engine in ("native", "xla"):
+        with jax.cpu_engine(engine):
+            divided = jax.jit(f)(*args)
+            with _whole():
+                together = jax.jit(f)(*args)
+        for a, b in zip(jax.tree.leaves(divided), jax.tree.leaves(together), strict=True):
+            if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
+                a, b = jax.random.key_data(a), jax.random.key_data(b)
+            # The sign of NaN means nothing.
+            a, b = (np.where(np.isnan(x), np.nan, x) for x in (np.asarray(a), np.asarray(b)))
+            np.testing.assert_array_equal(a.view(np.uint8), b.view(np.uint8))
     return divided
 
 

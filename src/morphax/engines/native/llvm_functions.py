@@ -74,7 +74,7 @@ def _by_elements(operation: str, dtype: DType, width: int) -> tuple[list[str], s
     vector, names = wide(type_, width), _NAMES[: _count(operation)]
     lines, result = [], "poison"
     for i in range(width or 1):
-        elements = names
+        elements = list(names)
         if width:
             elements = [f"{name}{i}" for name in names]
             for name, element in zip(names, elements, strict=True):

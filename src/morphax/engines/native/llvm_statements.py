@@ -44,8 +44,9 @@ from .llvm_scalars import (
     wide,
 )
 from .loop_plans import LoopPlans
-from .masked_steps import MaskedSteps
+from .masked_steps import MaskedSteps, fits
 from .packs import calls_together, packed
+from .variables import Variables
 from .vector_loops import VectorLoop
 from .vector_steps import VectorSteps
 
@@ -69,7 +70,7 @@ class StatementPrinter:
         self.plans = plans
         self.lines: list[str] = []
         # Variables beside those that buffers are.
-        self.variables: list[str] = []
+        self.variables = Variables()
         # Functions that are called: operation, dtype, width.
         self.functions: dict[tuple[str, DType, int], int] = {}
         # The dtypes of matrices that are multiplied.
@@ -180,12 +181,6 @@ class StatementPrinter:
         type_ = wide(scalar_type(result), width)
         return self.new(f"call fastcc {type_} {function_name(*key)}({given})")
 
-    def variable(self, type_: str) -> str:
-        """A new variable."""
-        name = f"%p{self.label()}"
-        self.variables.append(f"  {name} = alloca {type_}")
-        return name
-
     def load(self, statement: Load) -> None:
         self.texts[statement.result] = self.element(statement.buffer, statement.index)
 
@@ -274,7 +269,7 @@ class StatementPrinter:
 
     def _for(self, loop: For) -> None:
         plan = self.plans.of(loop)
-        if plan is not None:
+        if plan is not None and fits(plan, self.variables):
             self._vectors(plan)
             return
         extent = loop.extent

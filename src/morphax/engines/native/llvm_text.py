@@ -70,7 +70,7 @@ def llvm_module(program: LoopProgram) -> str:
         *[line for dtype in printer.products for line in definition(dtype)],
         f"define internal void @compute({parameters}) #0 {{",
         *[_variable(pointers[x], x) for x in local],
-        *printer.variables,
+        *printer.variables.lines,
         *printer.lines,
         "  ret void",
         "}",

@@ -28,6 +28,7 @@ from ..loops.program import (
     walk,
 )
 from .llvm_scalars import memory_type, scalar_type, wide
+from .variables import Room, Variables
 from .vector_loops import VectorLoop
 from .vector_steps import VectorSteps
 
@@ -38,6 +39,17 @@ if TYPE_CHECKING:
 _FROZEN = ("quotient", "remainder", "limit")
 # Names of types in those of intrinsics.
 _SUFFIXES = {"float": "f32", "double": "f64"}
+
+
+def room_of(buffer: Buffer, width: int) -> Room:
+    """The memory for copies of an array: those of an element side by side, without gaps."""
+    count = buffer.size * width
+    return Room(f"[{count} x {memory_type(buffer.dtype)}]", count * buffer.dtype.itemsize)
+
+
+def fits(plan: VectorLoop, variables: Variables) -> bool:
+    """Whether there is room for the copies of the members."""
+    return variables.has_room([room_of(x, plan.width) for x in plan.private if x.size > 1])
 
 
 @final
@@ -57,14 +69,20 @@ class MaskedSteps(VectorSteps):
         statements = list(walk(self.plan.body))
         touched = dict.fromkeys([x for statement in statements for x in touched_by(statement)])
         private = [x for x in touched if x in self.plan.private]
-        self.copies = {x: self.printer.variable(self._room(x)) for x in private}
+        variables = self.printer.variables
+        rooms = {x: room_of(x, width) for x in private if x.size > 1}
+        self.copies = {
+            x: variables.take(rooms[x]) if x in rooms else variables.new(self._type(x))
+            for x in private
+        }
         if any([type(x) in (While, If) for x in statements]):
             # Members may read what they have not written, as long as they are hidden.
             for buffer in private:
-                zero = f"{self._room(buffer)} zeroinitializer"
-                self.printer.line(f"store {zero}, ptr {self.copies[buffer]}")
+                self._clear(buffer)
         with self._block():
             self.statements(self.plan.body)
+        for buffer, room in rooms.items():
+            variables.give_back(room, self.copies[buffer])
 
     def statements(self, body: Iterable[Statement]) -> None:
         for statement in body:
@@ -99,11 +117,14 @@ class MaskedSteps(VectorSteps):
         is_mask = buffer.dtype == BOOL and buffer.size == 1
         return wide("i1" if is_mask else memory_type(buffer.dtype), self.width)
 
-    def _room(self, buffer: Buffer) -> str:
-        """The type of the variable that holds the copies; elements lie without gaps."""
+    def _clear(self, buffer: Buffer) -> None:
         if buffer.size <= 1:
-            return self._type(buffer)
-        return f"[{buffer.size * self.width} x {memory_type(buffer.dtype)}]"
+            text = f"store {self._type(buffer)} zeroinitializer, ptr {self.copies[buffer]}"
+        else:
+            size = room_of(buffer, self.width).size
+            place = f"ptr {self.copies[buffer]}, i8 0, i64 {size}, i1 false"
+            text = f"call void @llvm.memset.p0.i64({place})"
+        self.printer.line(text)
 
     def _places(self, buffer: Buffer, index: Index) -> str:
         """The address of an element's copies, or the addresses of different elements'."""
@@ -129,27 +150,29 @@ class MaskedSteps(VectorSteps):
 
     def put(self, buffer: Buffer, index: Index, value: str) -> None:
         factor = self.plan.factor(index)
-        is_private = buffer in self.copies
-        if not is_private and factor in (1, -1) and self.mask is None:
-            super().put(buffer, index, value)
+        if buffer not in self.copies:
+            if factor in (1, -1) and self.mask is None:
+                super().put(buffer, index, value)
+            else:
+                places = self.addresses(buffer, index)
+                self._scatter(buffer, places, self.in_memory(value, buffer))
             return
-        p, type_ = self.printer, self._type(buffer) if is_private else ""
-        if is_private and factor == 0:
-            if type_ != wide("i1", self.width):
-                value = self.in_memory(value, buffer)
-            place = self._places(buffer, index)
-            if self.mask is not None:
-                old = p.new(f"load {type_}, ptr {place}, align {buffer.dtype.itemsize}")
-                value = p.new(
-                    f"select {wide('i1', self.width)} {self.mask}, {type_} {value}, {type_} {old}"
-                )
-            p.line(f"store {type_} {value}, ptr {place}, align {buffer.dtype.itemsize}")
-            return
-        if is_private:
-            places = self._places(buffer, index)
+        type_, place = self._type(buffer), self._places(buffer, index)
+        if type_ != wide("i1", self.width):
+            value = self.in_memory(value, buffer)
+        if factor == 0:
+            self._put_copies(type_, place, value, buffer.dtype.itemsize)
         else:
-            places = self.addresses(buffer, index)
-        self._scatter(buffer, places, self.in_memory(value, buffer))
+            self._scatter(buffer, place, value)
+
+    def _put_copies(self, type_: str, place: str, value: str, align: int) -> None:
+        """Store an element of all members; of those that do not run, the old one."""
+        p = self.printer
+        if self.mask is not None:
+            old = p.new(f"load {type_}, ptr {place}, align {align}")
+            masks = wide("i1", self.width)
+            value = p.new(f"select {masks} {self.mask}, {type_} {value}, {type_} {old}")
+        p.line(f"store {type_} {value}, ptr {place}, align {align}")
 
     def _scatter(self, buffer: Buffer, places: str, value: str) -> None:
         """Store elements one by one, those of the members that run."""
@@ -202,7 +225,7 @@ class MaskedSteps(VectorSteps):
 
     def _while(self, loop: While) -> None:
         p, masks, outer = self.printer, wide("i1", self.width), self.mask
-        label, running = f"while{p.label()}", p.variable(masks)
+        label, running = f"while{p.label()}", p.variables.new(masks)
         p.line(f"store {masks} {outer or 'splat (i1 true)'}, ptr {running}")
         p.jump(label)
         with self._block():

@@ -16,6 +16,7 @@ from ..loops.program import (
     Const,
     Index,
     Load,
+    Name,
     Operand,
     Statement,
     Store,
@@ -45,7 +46,9 @@ class VectorSteps:
         made = {x.result for x in walk(self.plan.body) if isinstance(x, (Assign, Load))}
         for statement in walk(self.plan.body):
             match statement:
-                case Assign(_, "pow", (base, _)) if base.dtype == F32 and base not in made:
+                case Assign(_, "pow", ((Name() | Const()) as base, _)) if (
+                    base.dtype == F32 and base not in made
+                ):
                     given = [p.operand(base)]
                     self.logarithms[base] = p.call("log_of_base", F32, given, 0)
 

@@ -109,7 +109,7 @@ def test_trends_at_the_edges() -> None:
         signal.detrend(X, type="l")
     with pytest.raises(NotImplementedError, match="overwrite_data"):
         signal.detrend(X, overwrite_data=True)  # type: ignore[arg-type]
-    for bp, kind in ((41, ShapeError), (-1, ShapeError), (0.5, TypeError)):
+    for bp, kind in ((41, ShapeError), (-1, ShapeError), (0.5, TypeError), ([[1, 2]], ShapeError)):
         with pytest.raises(kind, match="argument bp"):
             signal.detrend(X, bp=bp)  # type: ignore[arg-type]
 

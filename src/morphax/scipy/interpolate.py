@@ -12,6 +12,7 @@ import numpy as np
 from .. import lax
 from .. import numpy as jnp
 from ..core import Tracer
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..numpy.operands import as_array, inexact_type
@@ -95,25 +96,7 @@ class RegularGridInterpolator:
         method = self.method if method is None else method
         _check_method(method)
         places, shape = self._coordinates(xi)
-        outside = functools.reduce(
-            lax.bitwise_or,
-            [(x < g[0]) | (x > g[-1]) for g, x in zip(self.grid, places, strict=True)],
-        )
-        unknown = functools.reduce(lax.bitwise_or, [jnp.isnan(x) for x in places])
-        hidden = unknown if self.fill_value is None else outside | unknown
-        # What the values there do not decide has no part in their derivatives.
-        places = [jnp.where(hidden, g[0], x) for g, x in zip(self.grid, places, strict=True)]
-        cells = [_cell(g, x) for g, x in zip(self.grid, places, strict=True)]
-        further = self.values.aval.ndim - len(self.grid)
-        if method == "nearest":
-            nearest = [jnp.where(part <= 0.5, low, high) for low, high, part in cells]
-            found = self.values[tuple(nearest)]
-        else:
-            found = self._linear(cells, further)
-        column = (outside.aval.shape[0],) + (1,) * further
-        if self.fill_value is not None:
-            found = jnp.where(jnp.reshape(outside, column), self.fill_value, found)
-        found = jnp.where(jnp.reshape(unknown, column), np.nan, found)
+        found = _values_at(self.values, self.fill_value, tuple(self.grid), tuple(places), method)
         return jnp.reshape(found, (*shape, *found.aval.shape[1:]))
 
     def _coordinates(self, xi: Any) -> tuple[list[Any], tuple[int, ...]]:
@@ -139,15 +122,41 @@ class RegularGridInterpolator:
         flat = jnp.reshape(x, (-1, count)) if x.aval.size else jnp.zeros((0, count), x.aval.dtype)
         return [flat[:, i] for i in range(count)], x.aval.shape[:-1]
 
-    def _linear(self, cells: Sequence[Any], further: int) -> Any:
-        """The mean of the values at the corners of each cell, weighted by nearness."""
-        ends = [((low, 1 - part), (high, part)) for low, high, part in cells]
-        total: Any = 0
-        for corner in itertools.product(*ends):
-            weight = functools.reduce(lax.mul, [w for _, w in corner])
-            weight = jnp.reshape(weight, weight.aval.shape + (1,) * further)
-            total = total + self.values[tuple([i for i, _ in corner])] * weight
-        return total
+
+@replayed(4)
+def _values_at(values: Any, fill_value: Any, grid: Any, places: Any, method: str) -> Any:
+    """The values at places (m,) along each axis of the grid: (m, and their further axes)."""
+    outside = functools.reduce(
+        lax.bitwise_or,
+        [(x < g[0]) | (x > g[-1]) for g, x in zip(grid, places, strict=True)],
+    )
+    unknown = functools.reduce(lax.bitwise_or, [jnp.isnan(x) for x in places])
+    hidden = unknown if fill_value is None else outside | unknown
+    # What the values there do not decide has no part in their derivatives.
+    places = [jnp.where(hidden, g[0], x) for g, x in zip(grid, places, strict=True)]
+    cells = [_cell(g, x) for g, x in zip(grid, places, strict=True)]
+    further = values.aval.ndim - len(grid)
+    if method == "nearest":
+        nearest = [jnp.where(part <= 0.5, low, high) for low, high, part in cells]
+        found = values[tuple(nearest)]
+    else:
+        found = _linear(values, cells, further)
+    column = (outside.aval.shape[0],) + (1,) * further
+    if fill_value is not None:
+        found = jnp.where(jnp.reshape(outside, column), fill_value, found)
+    found = jnp.where(jnp.reshape(unknown, column), np.nan, found)
+    return found
+
+
+def _linear(values: Any, cells: Sequence[Any], further: int) -> Any:
+    """The mean of the values at the corners of each cell, weighted by nearness."""
+    ends = [((low, 1 - part), (high, part)) for low, high, part in cells]
+    total: Any = 0
+    for corner in itertools.product(*ends):
+        weight = functools.reduce(lax.mul, [w for _, w in corner])
+        weight = jnp.reshape(weight, weight.aval.shape + (1,) * further)
+        total = total + values[tuple([i for i, _ in corner])] * weight
+    return total
 
 
 def _cell(grid: Any, x: Any) -> tuple[Any, Any, Any]:

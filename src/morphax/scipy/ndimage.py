@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import dtypes, lax
 from .. import numpy as jnp
+from ..engines.reference.replay import replayed
 from ..errors import ShapeError
 from ..lax.elementwise.convert import convert
 from ..numpy.operands import as_array, promoted_inexact
@@ -20,6 +21,7 @@ _MODES = ("constant", "nearest", "wrap", "mirror", "reflect")
 _WHERE = "scipy.ndimage.map_coordinates"
 
 
+@replayed(2, arrays=("cval",))
 def map_coordinates(
     input: Any, coordinates: Sequence[Any], order: int, mode: str = "constant", cval: Any = 0.0
 ) -> Any:

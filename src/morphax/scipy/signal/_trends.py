@@ -112,12 +112,12 @@ def _limits(bp: Any, size: int) -> list[int]:
                 fix="Give places of samples, counted from 0.",
             )
         )
-    if places.size and not (places.min() >= 0 and places.max() <= size):
+    if places.ndim > 1 or (places.size and not (places.min() >= 0 and places.max() <= size)):
         raise ShapeError(
             message(
                 "scipy.signal.detrend, argument bp",
                 given=f"{places.tolist()} for {size} samples",
-                expected=f"places from 0 to {size}",
+                expected=f"one place, or a vector of places, from 0 to {size}",
                 fix="Count from the beginning of the signal.",
             )
         )

@@ -101,3 +101,18 @@ def test_refusals(square: Mesh, kind: Any, name: str, size: int, text: str) -> N
     twice = jax.shard_map(lambda z: 2 * z, mesh=square, in_specs=P("y"), out_specs=P("y"))
     with pytest.raises(kind, match=text):
         jax.vmap(twice, spmd_axis_name=name)(X[:size])
+
+
+def test_derivatives_that_are_constants(square: Mesh) -> None:
+    """The cotangent 1 of the sum within is a residual, and is the same for all members."""
+
+    def slope(z: Any) -> Any:
+        return jax.grad(lambda q: jnp.sin(q).sum())(z)
+
+    members = jax.shard_map(slope, mesh=square, in_specs=P("x"), out_specs=P("x"))
+
+    def second(f: Any) -> Any:
+        gradient = jax.grad(lambda x: jnp.sin(f(x)).sum())
+        return jax.jvp(gradient, (X,), (np.cos(X),))[1]
+
+    np.testing.assert_allclose(np.asarray(second(members)), np.asarray(second(slope)), rtol=1e-5)

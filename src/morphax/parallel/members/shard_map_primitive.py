@@ -23,6 +23,7 @@ from ...array import Array
 from ...control.bodies.reference_values import write_back
 from ...control.calls import split_tangents
 from ...control.checks.checkify_bodies import HasCheckedForm
+from ...control.closing import converted_results
 from ...control.jit.plans import plan_of
 from ...control.program_call import HoldsProgram
 from ...core import (
@@ -269,6 +270,7 @@ class ShardMap(TakesReferences, HoldsProgram, HasCheckedForm, RunsOnArrays):
     ) -> list[Any]:
         """Bind the operation to another program, which may be open."""
         closed, captured = captures_as_operands(program)
+        closed = _joinable(closed, out_specs, params)
         in_specs = (*[_WHOLE] * len(captured), *in_specs)
         named = {"jaxpr": closed, "in_specs": in_specs, "out_specs": tuple(out_specs)}
         return self.bind(*captured, *operands, **params | named)
@@ -278,6 +280,7 @@ class ShardMap(TakesReferences, HoldsProgram, HasCheckedForm, RunsOnArrays):
     ) -> Jaxpr:
         """A program that consists of one call of `program`; it is open if that is."""
         closed, captured = captures_as_operands(program)
+        closed = _joinable(closed, out_specs, params)
         in_specs = (*[_WHOLE] * len(captured), *in_specs)
         members = _members(params)
         avals = [
@@ -310,6 +313,19 @@ shard_map_p = ShardMap()
 
 def _members(params: dict[str, Any]) -> Members:
     return Members(params["mesh"], params["manual_axes"], params["check_vma"])
+
+
+def _joinable(program: Jaxpr, specs: Specs, params: dict[str, Any]) -> Jaxpr:
+    """A program whose results vary over the axes that specs name, if they are constants too."""
+    members = _members(params)
+    if not members.check_vma:
+        return program
+    types = [
+        aval.update(vma=aval.vma.union(members.mesh.in_types(spec.all_names)))
+        for aval, spec in zip(program.out_avals, specs, strict=True)
+    ]
+    with _scope(params):
+        return converted_results(program, types)
 
 
 def _scope(params: dict[str, Any]) -> AbstractContextManager[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Final, final
 
+from ..loops.memory import local_buffers
 from ..loops.operations import cost_of
 from ..loops.program import (
     Assign,
@@ -22,7 +23,9 @@ from ..loops.program import (
 )
 from .functions.table import is_ours
 from .llvm_scalars import is_library_function
-from .vector_loops import VectorLoop, vector_loop
+from .loop_plans import LoopPlans
+from .packs import packed
+from .vector_loops import VectorLoop
 
 STEPS_OF_WHILE: Final = 100
 """So many steps a `while` is taken to make."""
@@ -66,19 +69,24 @@ class Work:
 
 def work_of(program: LoopProgram, steps_of_while: int = STEPS_OF_WHILE) -> Work:
     """What a program does."""
-    return _Count(steps_of_while).of(program.body, vectors=None, in_nest=False)
+    plans = LoopPlans(program.body, local_buffers(program))
+    return _Count(steps_of_while, plans).of(program.body, vectors=None, in_nest=False)
 
 
 @final
 class _Count:
-    def __init__(self, steps_of_while: int) -> None:
+    def __init__(self, steps_of_while: int, plans: LoopPlans) -> None:
         self.steps_of_while = steps_of_while
+        self.plans = plans
 
     def of(self, body: tuple[Statement, ...], *, vectors: VectorLoop | None, in_nest: bool) -> Work:
         """The work of a block, in a loop that is one of vectors or not."""
         total = Work(statements=len(body))
-        for statement in body:
+        for statement in body if vectors is not None else packed(body):
             match statement:
+                case tuple():
+                    # Calls of one function on several scalars are one on a vector.
+                    total.wide_slow += len(statement)
                 case Assign(result, operation):
                     _count(total, operation, result.dtype, vectors is not None)
                 case Load(_, buffer, index) | Store(buffer, index):
@@ -94,8 +102,8 @@ class _Count:
                 case For():
                     self._add_loop(total, statement, vectors, in_nest)
                 case While(condition, _, inner):
-                    work = self.of(condition, vectors=None, in_nest=in_nest)
-                    work.add(self.of(inner, vectors=None, in_nest=in_nest), 1)
+                    work = self.of(condition, vectors=vectors, in_nest=in_nest)
+                    work.add(self.of(inner, vectors=vectors, in_nest=in_nest), 1)
                     work.steps += not in_nest
                     total.add(work, self.steps_of_while)
                 case If(_, then, otherwise):
@@ -113,7 +121,7 @@ class _Count:
         is_nest = (
             in_nest or loop.is_independent or (len(loops) <= 1 and While not in map(type, loops))
         )
-        work = self.of(loop.body, vectors=vectors or vector_loop(loop), in_nest=is_nest)
+        work = self.of(loop.body, vectors=vectors or self.plans.of(loop), in_nest=is_nest)
         if not is_nest:
             work.steps += 1
         total.add(work, _steps(loop.extent))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
@@ -23,8 +23,8 @@ _MOST_OPERATIONS: Final = 3000
 _MOST_ELEMENTS: Final = 1 << 14
 """Larger arrays are better seen to by XLA."""
 
-_MOST_SORTED: Final = 16
-"""XLA sorts larger arrays faster."""
+_MOST_OF: Final[Mapping[str, int]] = {"sort": 16, "top_k": 16, "argmax": 8192, "argmin": 8192}
+"""Operations for which XLA has kernels that are faster where an array has more elements."""
 
 
 class NativeEngine(Engine):
@@ -115,8 +115,9 @@ def _doubt(jaxpr: Jaxpr) -> str:
         for eqn in program.eqns:
             if eqn.primitive.to_loops is None:
                 return f"{eqn.primitive.name} has no form of loops"
-            if eqn.primitive.name == "sort" and (size := _size(eqn.invars[0])) > _MOST_SORTED:
-                return f"{size} elements are sorted"
+            most = _MOST_OF.get(eqn.primitive.name)
+            if most is not None and (size := _size(eqn.invars[0])) > most:
+                return f"{eqn.primitive.name} has {size} elements, which is much"
             if "lower" in vars(eqn.primitive):
                 return f"a user's rule lowers {eqn.primitive.name}"
             programs.extend(jaxprs_in_params(eqn.params))

@@ -206,7 +206,7 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
     "small steps": (kalman_like, (jnp.eye(4), jnp.ones(100)), "native", "are expected"),
     "few numbers": (lambda a: jnp.sin(a) @ a, (x,), "native", "are expected"),
     "large arrays": (lambda a: a + 1, (jnp.ones(100_000),), "xla", "100000 elements"),
-    "sorts": (lambda a: jnp.sort(a), (jnp.ones(17),), "xla", "17 elements are sorted"),
+    "sorts": (lambda a: jnp.sort(a), (jnp.ones(17),), "xla", "sort has 17 elements"),
     "a product": (lambda a: a @ a, (jnp.ones((65, 65)),), "xla", "large product"),
     "long": (
         lambda a: lax.fori_loop(0, 2000, lambda _, y: jnp.arctan2(y, a), a),

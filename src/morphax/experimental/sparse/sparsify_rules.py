@@ -116,8 +116,13 @@ def _convert(primitive: Primitive, values: Sequence[Any], params: dict[str, Any]
     is_linear = kept and mat.dtype != np.bool_
     if isinstance(mat, BCSR) and (is_linear or mat.unique_indices):
         data = primitive.bind(mat.data, **params)
-        flags = {"indices_sorted": mat.indices_sorted, "unique_indices": mat.unique_indices}
-        return mat.replaced(data, mat.indices, mat.indptr, **flags)
+        return mat.replaced(
+            data,
+            mat.indices,
+            mat.indptr,
+            indices_sorted=mat.indices_sorted,
+            unique_indices=mat.unique_indices,
+        )
     (mat,) = _bcoo(primitive, values)
     return _on_data(primitive, mat if is_linear else _summed(mat), params)
 

@@ -22,10 +22,11 @@ from ... import dtypes
 from ...core import ShapedArray
 from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value, i64_array
-from .families import COMPUTED_IN, Elementwise, compare, expanded
+from .families import Elementwise, compare, expanded
 from .kinds import FLOATING
 from .logarithms import log_plus_one
 from .loop_formulas import formula_of_scalars
+from .narrow import COMPUTED_IN
 
 FLOAT64 = np.dtype(np.float64)
 _BOOL = np.dtype(bool)

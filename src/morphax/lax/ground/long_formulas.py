@@ -34,7 +34,7 @@ class LongFormula(ByFormula):
         # The last block is filled up with the last numbers.
         places = np.minimum(np.arange(-(-size // _BLOCK) * _BLOCK), size - 1)
         blocks = np.stack([x.ravel()[places] for x in wide]).reshape(len(wide), -1, _BLOCK)
-        found = [run(blocks[:, i])[0] for i in range(blocks.shape[1])]
+        found = [run(list(blocks[:, i]))[0] for i in range(blocks.shape[1])]
         value = np.concatenate([np.empty(0), *found])[:size].reshape(wide[0].shape)
         with np.errstate(over="ignore"):
             return value.astype(operands[0].dtype)

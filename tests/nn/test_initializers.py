@@ -115,3 +115,17 @@ def test_errors() -> None:
         initializers.variance_scaling(1.0, "fan_in", "gamma")
     with pytest.raises(ValueError, match="two axes"):
         initializers.he_normal()(KEY, (3,))
+
+
+def test_complex_weights() -> None:
+    key = jax.random.key(3)
+    found = [
+        init()(key, (2, 2), np.complex64).ravel()[0]
+        for init in (initializers.glorot_normal, initializers.glorot_uniform)
+    ]
+    # Those of JAX.
+    expected = [0.06777702 + 0.01116947j, 0.09200792 + 0.01516265j]
+    np.testing.assert_allclose(found, expected, 1e-6)
+    for kind in ("normal", "truncated_normal", "uniform"):
+        weights = initializers.variance_scaling(2.0, "fan_in", kind)(key, (50, 80), np.complex64)
+        np.testing.assert_allclose(np.var(weights), 2 / 50, 0.05)

@@ -15,8 +15,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import numpy as np
+
+from .. import dtypes, random
 from .. import numpy as jnp
-from .. import random
 from ..dtypes import canonicalize
 from ..lax.ground.axes import canonical_axis, canonical_shape
 from ..lax.shape.resharding import laid_out
@@ -129,7 +131,9 @@ def variance_scaling(
     def draw(key: Any, shape: tuple[int, ...], dt: Any) -> Any:
         sizes = _fans(shape, in_axis, out_axis, batch_axis)
         variance = scale / max(1.0, _FANS[mode](*sizes))
-        factor, sample = _DISTRIBUTIONS[distribution]
+        is_complex = dtypes.issubdtype(dt, np.complexfloating)
+        known = _COMPLEX_DISTRIBUTIONS if is_complex else _DISTRIBUTIONS
+        factor, sample = known[distribution]
         return _scaled(sample(key, shape, dt), factor * variance**0.5)
 
     return _drawn(draw, dtype)
@@ -149,6 +153,28 @@ _DISTRIBUTIONS: dict[str, tuple[float, Callable[[Any, Any, Any], Any]]] = {
     ),
     "normal": (1.0, random.normal),
     "uniform": (3**0.5, lambda key, shape, dt: random.uniform(key, shape, dt, -1)),
+}
+
+
+def _in_disc(key: Any, shape: tuple[int, ...], dt: Any, square: Callable[[Any], Any]) -> Any:
+    """Complex numbers of any direction, with |z|² = `square` of numbers that are uniform."""
+    for_size, for_angle = random.split(key)
+    real = np.finfo(dt).dtype
+    size = jnp.sqrt(square(random.uniform(for_size, shape, real)))
+    angle = 2 * np.pi * random.uniform(for_angle, shape, real)
+    return (size * jnp.exp(1j * angle)).astype(dt)
+
+
+def _truncated_complex(key: Any, shape: tuple[int, ...], dt: Any) -> Any:
+    # Of the normal distribution |z|² is that of Exp(1), here cut off at 4.
+    return _in_disc(key, shape, dt, lambda u: -jnp.log1p(u * np.expm1(-4.0)))
+
+
+# The first number is 1 over the deviation that JAX takes for that of the distribution.
+_COMPLEX_DISTRIBUTIONS: dict[str, tuple[float, Callable[[Any, Any, Any], Any]]] = {
+    "truncated_normal": (1 / 0.953111643804912, _truncated_complex),
+    "normal": (1.0, random.normal),
+    "uniform": (2**0.5, lambda key, shape, dt: _in_disc(key, shape, dt, lambda u: u)),
 }
 
 

@@ -42,9 +42,13 @@ def typed(mesh: Mesh, kind: AxisType) -> Mesh:
     return Mesh(mesh.devices, mesh.axis_names, axis_types=(kind,) * 2)
 
 
-@pytest.mark.parametrize("kind", [AxisType.Auto, AxisType.Explicit])
 @pytest.mark.parametrize(
-    ("body", "check_vma"), [*[(body, True) for body in BODIES], (normalized, False)]
+    ("body", "kind", "check_vma"),
+    [
+        *[(body, AxisType.Auto, True) for body in BODIES],
+        *[(body, AxisType.Explicit, True) for body in (normalized, over_batch, along_names)],
+        (normalized, AxisType.Auto, False),
+    ],
 )
 def test_batches_that_are_split(square: Mesh, body: Any, kind: Any, check_vma: bool) -> None:
     """Values, types and gradients; a member that communicates along the batch has all of it."""

@@ -20,6 +20,7 @@ from ..util.messages import message
 
 _WHERE = "scipy.interpolate.RegularGridInterpolator"
 _METHODS = ("linear", "nearest")
+_SMALL = 128
 
 
 class RegularGridInterpolator:
@@ -162,7 +163,10 @@ def _linear(values: Any, cells: Sequence[Any], further: int) -> Any:
 def _cell(grid: Any, x: Any) -> tuple[Any, Any, Any]:
     """The points of a grid below and above places, and how far the place is from the lower one."""
     size = grid.aval.shape[0]
-    low = jnp.clip(jnp.searchsorted(grid, x, side="right") - 1, 0, max(size - 2, 0))
+    # To compare with all points of a small grid takes less than a loop.
+    method = "compare_all" if size <= _SMALL else "scan"
+    found = jnp.searchsorted(grid, x, side="right", method=method)
+    low = jnp.clip(found - 1, 0, max(size - 2, 0))
     high = jnp.minimum(low + 1, size - 1)
     width = grid[high] - grid[low]
     return low, high, (x - grid[low]) / jnp.where(width == 0, 1, width) * (width != 0)

@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 
+from ...util.scipy_libraries import linear_algebra
 from ..loops.program import DType
 from .llvm_scalars import product_name, scalar_type
 
@@ -53,9 +54,7 @@ def address_in_blas(name: str) -> int | None:
     """Where the function of that name in modules is; `None` if it is none of these."""
     if not name.startswith(_PREFIX):
         return None
-    from scipy.linalg import cython_blas
-
-    capsule = cython_blas.__pyx_capi__[name.removeprefix(_PREFIX)]
+    capsule = linear_algebra("cython_blas").__pyx_capi__[name.removeprefix(_PREFIX)]
     interface = ctypes.pythonapi
     name_of, pointer_of = interface.PyCapsule_GetName, interface.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]

@@ -16,6 +16,7 @@ import numpy as np
 
 from ...core.dims import Shape
 from ...util.compiled import part
+from ...util.scipy_libraries import linear_algebra
 
 _LETTER = {"f": "s", "d": "d", "F": "c", "D": "z"}
 
@@ -35,18 +36,14 @@ _INT32 = np.dtype(np.int32)
 @cache
 def lapack(function: str, dtype: np.dtype[Any]) -> Callable[..., Any]:
     """SciPy's function for one matrix of a dtype: ``getrf`` is ``dgetrf`` for float64."""
-    from scipy.linalg import blas
-    from scipy.linalg import lapack as library
-
-    return getattr(blas if function in _OF_BLAS else library, _full_name(function, dtype))
+    library = linear_algebra("_fblas" if function in _OF_BLAS else "_flapack")
+    return getattr(library, _full_name(function, dtype))
 
 
 @cache
 def _routine(function: str, dtype: np.dtype[Any]) -> Any:
     """The address, in a capsule that is named by the declaration in C."""
-    from scipy.linalg import cython_blas, cython_lapack
-
-    library = cython_blas if function in _OF_BLAS else cython_lapack
+    library = linear_algebra("cython_blas" if function in _OF_BLAS else "cython_lapack")
     return library.__pyx_capi__[_full_name(function, dtype)]
 
 

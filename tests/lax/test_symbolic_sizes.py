@@ -29,6 +29,7 @@ INHERENT = {
     **{"unstack/rank_1": _MEMBERS, "associative_scan/size 2": _DEPTH},
     "conv_general_dilated_local": _FORMULA,
     **{"random_split": _WORDS, "random_fold_in": _WORDS},
+    **{case.label: _MATRIX for case in CASES if case.label.startswith("polar/")},
     **{
         case.label: _LENGTHS
         for case in CASES

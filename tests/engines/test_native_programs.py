@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 import morphax as jax
+import morphax.numpy as jnp
 from benchmarks.small_programs.table import PROGRAMS
+from morphax import lax
 
 Operands = tuple[np.ndarray[Any, Any], ...]
 
@@ -63,3 +65,26 @@ def test_batches_agree(name: str) -> None:
     function, operands = few_steps(name)
     rows = tuple([np.stack([x, x[..., ::-1] if x.ndim else x + 1]) for x in operands])
     check(name, jax.vmap(function), rows)
+
+
+def _rows(x: Any) -> Any:
+    """Rows that are one in memory."""
+    return jnp.broadcast_to(jnp.cumsum(x), (2, *x.shape))
+
+
+CHANGED_IN_PLACE: dict[str, Callable[[Any], Any]] = {
+    "scatter": lambda x: _rows(x).at[1].add(x),
+    "dynamic_update_slice": lambda x: lax.dynamic_update_slice(_rows(x), x[None], (1, 0)),
+    "triangular_solve": lambda x: lax.linalg.triangular_solve(
+        jnp.tril(jnp.ones((2, 4, 4))), _rows(x)[..., None], left_side=True, lower=True
+    ),
+    "tridiagonal_solve": lambda x: lax.linalg.tridiagonal_solve(
+        0 * _rows(x), 0 * _rows(x) + 2, 0 * _rows(x), _rows(x)[..., None]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED_IN_PLACE)
+def test_repeated_values_are_changed_in_memory_of_their_own(name: str) -> None:
+    function = CHANGED_IN_PLACE[name]
+    check(name, lambda x: jnp.cumsum(2 * function(x), 0), (np.arange(1, 5, dtype=np.float32) / 3,))

@@ -31,10 +31,13 @@ def chain(length: int) -> Program:
 
 
 def fan(length: int) -> Program:
-    """One value is used many times, and many values are used at last."""
+    """One value is used many times, and many values are used at last.
+
+    By numbers of its own: what is remembered of one length is of no use to another.
+    """
 
     def program(x: Any) -> Any:
-        parts = [x * (0.5 + i) for i in range(length)]
+        parts = [x * (length + 0.5 + i / length) for i in range(length)]
         return sum(parts[1:], parts[0])
 
     return program

@@ -68,11 +68,11 @@ def _floating(name: str, x: Any) -> Any:
 def iscomplex(x: Any) -> Any:
     """Where the imaginary part is not zero."""
     part = imag(x)
-    return lax.ne(part, 0)
+    return lax.ne(part, constant(part, 0))
 
 
 @replayed(1)
 def isreal(x: Any) -> Any:
     """Where the imaginary part is zero."""
     part = imag(x)
-    return lax.eq(part, 0)
+    return lax.eq(part, constant(part, 0))

@@ -186,12 +186,13 @@ class Builder:
     def changeable(self, value: Value, number: int = 0) -> Place:
         """The elements of an operand in memory that result `number` may have.
 
-        It is the operand's own, if nobody else reads that any more.
+        It is the operand's own, if nobody else reads that any more, and each element has its own.
         """
         chosen = self.places[number] if number < len(self.places) else None
         place = value.place
         if place is not None and chosen is None and self._is_ours(place.buffer):
-            return place
+            if place.is_apart(value.shape):
+                return place
         target = chosen or Place.whole(self.writer.buffer("v", value.shape, value.dtype))
         self.fusion.fill(target, value, settles=False)
         return target

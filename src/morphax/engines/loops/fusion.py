@@ -113,9 +113,10 @@ class Fusion:
         """Whether a pending value that is repeated is better stored before.
 
         Most nests would store it anyway; and what is made of it is known to be cheap.  Without
-        vectors memory counts.
+        vectors memory counts.  A nest stores by itself what it wants stored, before it.
         """
-        return self.has_vectors and value.cost > _CHEAP and value.size < reads
+        is_outside = self.has_vectors and self._trial is None
+        return is_outside and value.cost > _CHEAP and value.size < reads
 
     def whole(self, value: Value, name: str = "v") -> Place:
         """A place in which the elements lie without gaps, row-major."""
@@ -149,6 +150,7 @@ class Fusion:
 
         self.nest(value.shape, store, is_independent=True)
         if value.is_pending and settles:
+            assert self._trial is None, "what a nest writes may be written anew, or never run"
             value.settle(place)
 
     def _copy(self, target: Place, source: Place, value: Value) -> bool:

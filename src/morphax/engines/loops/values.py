@@ -44,6 +44,19 @@ class Place:
             index = index.plus(i.times(stride))
         return index
 
+    def is_apart(self, shape: Shape) -> bool:
+        """Whether no two elements of an array of a shape have the same memory.
+
+        They have where an array is repeated, or read by windows that overlap.
+        """
+        reach = 0
+        each = zip(self.strides, shape, strict=True)
+        for stride, n in sorted([(abs(stride), n) for stride, n in each if n > 1]):
+            if stride <= reach:
+                return False
+            reach += stride * (n - 1)
+        return True
+
     def lies_whole(self, shape: Shape) -> bool:
         """Whether the elements of an array of that shape lie without gaps, row-major."""
         return all(

@@ -26,6 +26,9 @@ _MOST_ELEMENTS: Final = 1 << 14
 _MOST_OF: Final[Mapping[str, int]] = {"sort": 16, "top_k": 16, "argmax": 8192, "argmin": 8192}
 """Operations for which XLA has kernels that are faster where an array has more elements."""
 
+_DECIDED_BY_ROUNDINGS: Final = frozenset({"random_gamma", "random_poisson", "random_binomial"})
+"""Draws that accept or refuse candidates: eager ones decide with XLA's roundings, as JAX does."""
+
 
 class NativeEngine(Engine):
     """Loops over memory, compiled by LLVM; for one CPU."""
@@ -115,6 +118,8 @@ def _doubt(jaxpr: Jaxpr) -> str:
         for eqn in program.eqns:
             if eqn.primitive.to_loops is None:
                 return f"{eqn.primitive.name} has no form of loops"
+            if eqn.primitive.name in _DECIDED_BY_ROUNDINGS:
+                return f"{eqn.primitive.name} decides by roundings, which are XLA's"
             most = _MOST_OF.get(eqn.primitive.name)
             if most is not None and (size := _size(eqn.invars[0])) > most:
                 return f"{eqn.primitive.name} has {size} elements, which is much"

@@ -52,6 +52,7 @@ _ONE, _CENTRE_OFFSET, _TAIL_OFFSET, _START_OF_TAIL = _constants(1, 2.5, 3, 5)
 # log 2 in two parts, of which the first has few digits: its multiples are exact.
 _LOG_2, _REST_OF_LOG_2, _MINUS_HALF = _constants(0.693359375, -2.12194440e-4, -0.5)
 _NEAR_ZERO, _INFINITY, _NAN = _constants(0.41421356237309504880, np.inf, np.nan)
+_LEAST_NORMAL = np.array(np.finfo(np.float32).tiny)
 _BITS_OF_ROOT_OF_HALF = np.array(0x3F3504F3, np.int32)
 
 
@@ -69,22 +70,32 @@ def inverse_erf(x: Floats) -> Floats:
 def _log1p_near_zero(x: Floats) -> Floats:
     """log(1 + x) for |x| < 0.4142."""
     square = x * x
-    rest = square * _polynomial(_NUMERATOR, x) / _polynomial(_DENOMINATOR, x)
-    return x + (_MINUS_HALF * square + x * rest)
+    ratio = _polynomial(_NUMERATOR, x) / _polynomial(_DENOMINATOR, x)
+    return x + _fused(_MINUS_HALF, square, x * square * ratio)
 
 
 def _logarithm(x: Floats) -> Floats:
-    """log x of numbers that are not subnormal, NaN of negative ones: x = 2ᵉ (1 + m)."""
-    bits = x.view(np.int32)
+    """log x, NaN of negative numbers: x = 2ᵉ (1 + m).
+
+    Subnormal numbers count as the least normal one.  The polynomial is taken in three parts.
+    """
+    bits = np.where(x < _LEAST_NORMAL, _LEAST_NORMAL, x).view(np.int32)
     exponent = (bits - _BITS_OF_ROOT_OF_HALF) >> 23
     e = exponent.astype(np.float32)
     m = (bits - (exponent << 23)).view(np.float32) - _ONE
     square = m * m
-    rest = _polynomial(_LOGARITHM, m) * m * square
-    rest += _REST_OF_LOG_2 * e
-    rest += _MINUS_HALF * square
-    result = m + rest + _LOG_2 * e
+    cube = square * m
+    first, second, third = [_polynomial(_LOGARITHM[i : i + 3], m) for i in (0, 3, 6)]
+    value = _fused(_fused(first, cube, second), cube, third)
+    rest = _fused(value, cube, _REST_OF_LOG_2 * e)
+    result = _fused(_LOG_2, e, _fused(_MINUS_HALF, square, m) + rest)
+    result = np.where(x == _INFINITY, x, result)
     return np.where(x > 0, result, np.where(x == 0, -_INFINITY, _NAN))
+
+
+def _fused(a: Floats, b: Floats, c: Floats) -> Floats:
+    """a b + c with one rounding: a product of two numbers in float32 is exact in float64."""
+    return (a.astype(np.float64) * b + c).astype(np.float32)
 
 
 def _polynomial(coefficients: Sequence[Floats], x: Floats) -> Floats:

@@ -89,7 +89,9 @@ gamma_p = Gamma()
 
 def gamma(x: Any) -> Any:
     """Γ(x) = ∫₀^∞ s^(x−1) exp(−s) ds, continued to negative x."""
-    return gamma_p.bind(*operands("gamma", x))
+    (x,) = operands("gamma", x)
+    # The dtype is one for good, as in JAX.
+    return gamma_p.bind(lax.convert_element_type(x, aval_of(x).dtype))
 
 
 @in_float32

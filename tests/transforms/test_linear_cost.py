@@ -6,6 +6,7 @@ the program takes at most ten times the calls, and a little for what is paid onc
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -30,14 +31,17 @@ def chain(length: int) -> Program:
     return program
 
 
+_numbers = itertools.count(10_000)
+
+
 def fan(length: int) -> Program:
     """One value is used many times, and many values are used at last.
 
-    By numbers of its own: what is remembered of one length is of no use to another.
+    By numbers that nobody has used before, so that nothing is remembered of them.
     """
 
     def program(x: Any) -> Any:
-        parts = [x * (length + 0.5 + i / length) for i in range(length)]
+        parts = [x * (next(_numbers) + 0.5) for _ in range(length)]
         return sum(parts[1:], parts[0])
 
     return program

@@ -23,7 +23,11 @@ _MOST_OPERATIONS: Final = 3000
 _MOST_ELEMENTS: Final = 1 << 14
 """Larger arrays are better seen to by XLA."""
 
-_MOST_OF: Final[Mapping[str, int]] = {"sort": 16, "top_k": 16, "argmax": 8192, "argmin": 8192}
+_MOST_OF: Final[Mapping[str, int]] = {
+    **dict.fromkeys(("sort", "top_k"), 16),
+    **dict.fromkeys(("argmax", "argmin"), 8192),
+    "conv_general_dilated": 1024,
+}
 """Operations for which XLA has kernels that are faster where an array has more elements."""
 
 _DECIDED_BY_ROUNDINGS: Final = frozenset({"random_gamma", "random_poisson", "random_binomial"})

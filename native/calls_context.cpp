@@ -24,6 +24,7 @@ void Context::install(nb::handle settings, nb::handle current_trace, nb::handle 
   const nb::object config = settings.attr("Config");
   trace_key_ = {config, "trace_key"};
   watches_calls_ = {config, "watches_calls"};
+  debugs_execution_ = {config, "debugs_execution"};
   current_ = kept(current_trace);
   root_trace_ = kept(current_trace.type().attr("trace"));
   no_axes_ = kept(current_trace.type().attr("axis_env"));

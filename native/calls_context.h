@@ -20,6 +20,10 @@ class Context {
   // The settings in force.
   nb::object config();
 
+  // Of settings: the key of what programs depend on, borrowed, and whether execution is debugged.
+  PyObject* trace_key(nb::handle settings) { return trace_key_(settings); }
+  bool debugs_execution(nb::handle settings) { return debugs_execution_(settings) != Py_False; }
+
   // The current trace, and the named axes.  Borrowed.
   PyObject* trace() { return of_thread(trace_name_, root_trace_); }
   PyObject* axis_env() { return of_thread(axis_env_name_, no_axes_); }
@@ -29,7 +33,7 @@ class Context {
   PyObject* of_thread(PyObject* name, PyObject* default_value);
 
   PyObject *scope_variable_, *state_, *current_config_;  // settings
-  Slot scope_process_, scope_config_, trace_key_, watches_calls_;
+  Slot scope_process_, scope_config_, trace_key_, watches_calls_, debugs_execution_;
   PyTypeObject* scope_type_;
   PyObject* current_;  // the thread-local trace
   PyObject *root_trace_, *no_axes_;

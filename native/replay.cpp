@@ -29,7 +29,6 @@ struct Core {
   Slot aval, host, buffer, place, committed;              // of `Array`
   Slot dtype;                                             // of `ShapedArray`
   Slot function, out_aval, out_avals, collect, is_plain;  // of `KernelCall`
-  Slot debugs_execution, trace_key;                       // of `Config`
   PyObject *aval_of, *host_is_default, *preferred_engines;
   PyObject *ignore_errors, *restore_errors;
   PyObject *shardings, *home;  // the names in a module, and one of them
@@ -195,7 +194,7 @@ bool read(PyObject* x, Role role, PyObject* trace_key, References& signature, Re
 // Whether calls may be replayed under these settings.
 bool allow_short_ways(const nb::object& settings) {
   if (!settings.is_valid() || PyList_GET_SIZE(core.preferred_engines) != 0) return false;
-  if (core.debugs_execution(settings) != Py_False) return false;
+  if (context.debugs_execution(settings)) return false;
   return call(core.host_is_default, settings).is(Py_True);
 }
 
@@ -242,7 +241,7 @@ nb::object known_result(PyObject* programs, PyObject* positions, PyObject* roles
                         PyObject* kwargs) {
   const nb::object config = context.eager_settings();
   if (!allow_short_ways(config)) return nb::none();
-  PyObject* trace_key = core.trace_key(config);
+  PyObject* trace_key = context.trace_key(config);
   References signature, inputs, names;
   for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(args); ++i) {
     const bool has_role = i < PyTuple_GET_SIZE(positions);
@@ -324,9 +323,6 @@ void install(nb::handle array, nb::handle shaped_array, nb::handle kernel_call, 
   core.out_avals = {kernel_call, "avals"};
   core.collect = {kernel_call, "_collect"};
   core.is_plain = {kernel_call, "is_plain"};
-  const nb::object config = settings_module.attr("Config");
-  core.debugs_execution = {config, "debugs_execution"};
-  core.trace_key = {config, "trace_key"};
   core.aval_of = kept(aval_of);
   core.host_is_default = kept(host_is_default);
   core.preferred_engines = kept(preferred_engines);

@@ -25,7 +25,6 @@ struct Core {
   PyTypeObject *trace, *tracer, *equation, *variable;
   Slot ask;                                 // of `StagingTrace`
   Slot owner, aval, atom;                   // of `StagingTracer`
-  Slot debugs_execution, trace_key;         // of `Config`
   Slot primitive, invars, outvars, params;  // of `Equation`
   Slot effects, source, name_stack, type;   // of `Equation`, and of `Var`
 };
@@ -97,14 +96,14 @@ nb::object read_call(PyObject* args, PyObject* kwargs) {
     names.push(name);
   }
   const nb::object config = context.config();
-  if (core.debugs_execution(config) != Py_False) return nb::none();
+  if (context.debugs_execution(config)) return nb::none();
   nb::object axes = nb::borrow(context.axis_env());
   if (PyObject_Size(axes.ptr()) != 0) axes = keys::key_of(axes.ptr());
   if (!axes.is_valid()) return nb::none();
   References parts;
   parts.push(tuple_of(signature.data(), signature.size()));
   parts.push(tuple_of(names.data(), names.size()));
-  parts.push(core.trace_key(config));
+  parts.push(context.trace_key(config));
   parts.push(std::move(axes));
   parts.push(repeats(operands));
   References call;
@@ -183,9 +182,6 @@ void install(nb::handle trace, nb::handle tracer, nb::handle equation, nb::handl
   core.source = {equation, "source"};
   core.name_stack = {equation, "name_stack"};
   core.type = {variable, "aval"};
-  const nb::object config = settings_module.attr("Config");
-  core.debugs_execution = {config, "debugs_execution"};
-  core.trace_key = {config, "trace_key"};
   context.install(settings_module, current_trace, current_trace.attr("trace").type());
 }
 

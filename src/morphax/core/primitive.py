@@ -142,6 +142,10 @@ class Primitive:
     reads: ClassVar[str | None] = None
     # Whether result i is of operand i alone, so that operands may vary over different mesh axes.
     separate: ClassVar[bool] = False
+    # Of more elements of the first operand XLA has a kernel that is faster than loops.
+    most_by_loops: ClassVar[int | None] = None
+    # Whether roundings decide what comes out, so that it is left to XLA, whose are JAX's.
+    decides_by_roundings: ClassVar[bool] = False
     # Sets of operands in which it is linear, those of a set together, if not in all or none.
     linear_sets: ClassVar[Groups | None] = None
 

@@ -47,6 +47,8 @@ class LoopDraw(Primitive):
 
     lowers_key_data = True
     key_use = "draws"
+    # Candidates are accepted or refused.
+    decides_by_roundings = True
     transpose = not_linear()
 
     native_name: ClassVar[str]

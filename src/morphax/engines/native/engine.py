@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, Final
@@ -22,16 +22,6 @@ _MOST_OPERATIONS: Final = 3000
 
 _MOST_ELEMENTS: Final = 1 << 14
 """Larger arrays are better seen to by XLA."""
-
-_MOST_OF: Final[Mapping[str, int]] = {
-    **dict.fromkeys(("sort", "top_k"), 16),
-    **dict.fromkeys(("argmax", "argmin"), 8192),
-    "conv_general_dilated": 1024,
-}
-"""Operations for which XLA has kernels that are faster where an array has more elements."""
-
-_DECIDED_BY_ROUNDINGS: Final = frozenset({"random_gamma", "random_poisson", "random_binomial"})
-"""Draws that accept or refuse candidates: eager ones decide with XLA's roundings, as JAX does."""
 
 
 class NativeEngine(Engine):
@@ -122,9 +112,9 @@ def _doubt(jaxpr: Jaxpr) -> str:
         for eqn in program.eqns:
             if eqn.primitive.to_loops is None:
                 return f"{eqn.primitive.name} has no form of loops"
-            if eqn.primitive.name in _DECIDED_BY_ROUNDINGS:
+            if eqn.primitive.decides_by_roundings:
                 return f"{eqn.primitive.name} decides by roundings, which are XLA's"
-            most = _MOST_OF.get(eqn.primitive.name)
+            most = eqn.primitive.most_by_loops
             if most is not None and (size := _size(eqn.invars[0])) > most:
                 return f"{eqn.primitive.name} has {size} elements, which is much"
             if "lower" in vars(eqn.primitive):

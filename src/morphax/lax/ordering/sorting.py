@@ -64,6 +64,7 @@ class Sort(Primitive):
 
     name = "sort"
     multiple_results = True
+    most_by_loops = 16
 
     transpose = not_linear()
 
@@ -194,6 +195,7 @@ class TopK(Primitive):
 
     name = "top_k"
     multiple_results = True
+    most_by_loops = 16
 
     transpose = not_linear()
 

@@ -38,6 +38,7 @@ class ArgReduction(Primitive):
     numpy: ClassVar[Callable[..., Any]]
     nan: ClassVar[float]
 
+    most_by_loops = 8192
     transpose = not_linear()
 
     def abstract_eval(self, x: Any, *, axes: Any, index_dtype: Any) -> ShapedArray:

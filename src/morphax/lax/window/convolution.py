@@ -47,6 +47,7 @@ class ConvGeneralDilated(Primitive):
     """Convolution with dilations and groups; see the module's text."""
 
     name = "conv_general_dilated"
+    most_by_loops = 1024
 
     def abstract_eval(
         self, x: Any, y: Any, *, preferred_element_type: Any, out_sharding: Any, **params: Any

@@ -22,6 +22,7 @@
 #include "fused_operations.h"
 #include "objects.h"
 #include "random.h"
+#include "workers.h"
 
 namespace morphax::fused {
 
@@ -132,11 +133,12 @@ void load_block(const Chain& chain, const Arrays& arrays, Registers& registers, 
   }
 }
 
-void run(const Chain& chain, const Arrays& arrays) {
+// Elements `begin` to `end`; `begin` is a multiple of `kBlock`.
+void run(const Chain& chain, const Arrays& arrays, std::size_t begin, std::size_t end) {
   Registers registers(chain.registers, std::min(chain.count, kBlock));
   load_numbers_that_stay(chain, arrays, registers);
-  for (std::size_t start = 0; start < chain.count; start += kBlock) {
-    const std::size_t size = std::min(kBlock, chain.count - start);
+  for (std::size_t start = begin; start < end; start += kBlock) {
+    const std::size_t size = std::min(kBlock, end - start);
     load_block(chain, arrays, registers, start, size);
     for (const Step& step : chain.steps) {
       const auto& [a, b, c] = step.operands;
@@ -190,10 +192,12 @@ nb::object call_chain(const Chain& chain, PyObject* const* operands, std::size_t
     arrays.results.push_back(PyArray_DATA(numpy));
   }
   if (chain.count < kMany) {
-    run(chain, arrays);
+    run(chain, arrays, 0, chain.count);
   } else {
     const nb::gil_scoped_release others_run;
-    run(chain, arrays);
+    in_parts(static_cast<std::int64_t>(chain.count), [&](std::int64_t begin, std::int64_t end) {
+      run(chain, arrays, static_cast<std::size_t>(begin), static_cast<std::size_t>(end));
+    });
   }
   return results.size() == 1 ? results.pop() : tuple_of(results.data(), results.size());
 }

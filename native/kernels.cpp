@@ -18,6 +18,7 @@
 #include <type_traits>
 
 #include "objects.h"
+#include "workers.h"
 
 namespace morphax::kernels {
 
@@ -71,12 +72,21 @@ void check(bool fits, const char* what) {
   if (!fits) throw nb::type_error(what);
 }
 
-// Runs `body`, for long without Python's lock.
+// Calls `body(begin, count)` for all elements: where they are many, without Python's lock, and in
+// parts.
 template <typename Body>
 void computed(std::size_t count, Body body) {
-  if (count < kMany) return body();
+  if (count < kMany) return body(0, count);
   const nb::gil_scoped_release others_run;
-  body();
+  in_parts(static_cast<std::int64_t>(count), [&](std::int64_t begin, std::int64_t end) {
+    body(static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin));
+  });
+}
+
+// The elements of an operand from number `begin` on.
+template <typename T>
+const T* from(const Operand& x, std::size_t begin) {
+  return static_cast<const T*>(x.data) + (x.varies ? begin : 0);
 }
 
 // Calls `body(i, a, b)` for each element; operands of one element are read once.
@@ -134,11 +144,11 @@ MORPHAX_EXTREME(double, minimum, <, zero_of_minimum)
 
 template <typename T>
 void choose_bits(const Operand& which, const Operand& yes, const Operand& no, PyArrayObject* out) {
-  const auto count = static_cast<std::size_t>(PyArray_SIZE(out));
-  computed(count, [&] {
-    choose(static_cast<const std::uint8_t*>(which.data), static_cast<const T*>(yes.data),
-           yes.varies, static_cast<const T*>(no.data), no.varies, count,
-           static_cast<T*>(PyArray_DATA(out)));
+  T* to = static_cast<T*>(PyArray_DATA(out));
+  const auto all = static_cast<std::size_t>(PyArray_SIZE(out));
+  computed(all, [&](std::size_t begin, std::size_t count) {
+    choose(from<std::uint8_t>(which, begin), from<T>(yes, begin), yes.varies, from<T>(no, begin),
+           no.varies, count, to + begin);
   });
 }
 
@@ -181,10 +191,10 @@ using Extreme = void (*)(const T*, bool, const T*, bool, std::size_t, T*);
 
 template <typename T>
 void run_extreme(Extreme<T> extreme, const Operand& x, const Operand& y, PyArrayObject* out) {
-  const auto count = static_cast<std::size_t>(PyArray_SIZE(out));
-  computed(count, [&] {
-    extreme(static_cast<const T*>(x.data), x.varies, static_cast<const T*>(y.data), y.varies, count,
-            static_cast<T*>(PyArray_DATA(out)));
+  T* to = static_cast<T*>(PyArray_DATA(out));
+  const auto all = static_cast<std::size_t>(PyArray_SIZE(out));
+  computed(all, [&](std::size_t begin, std::size_t count) {
+    extreme(from<T>(x, begin), x.varies, from<T>(y, begin), y.varies, count, to + begin);
   });
 }
 
@@ -217,10 +227,10 @@ I integer_of(F x) {
 
 template <typename F, typename I>
 void truncate(const Operand& x, PyArrayObject* out) {
-  const F* from = static_cast<const F*>(x.data);
+  const F* numbers = static_cast<const F*>(x.data);
   I* to = static_cast<I*>(PyArray_DATA(out));
-  computed(x.count, [&] {
-    for (std::size_t i = 0; i < x.count; ++i) to[i] = integer_of<F, I>(from[i]);
+  computed(x.count, [&](std::size_t begin, std::size_t count) {
+    for (std::size_t i = begin; i < begin + count; ++i) to[i] = integer_of<F, I>(numbers[i]);
   });
 }
 

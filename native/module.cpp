@@ -17,20 +17,23 @@
 #include "keys.h"
 #include "lapack.h"
 #include "machine_functions.h"
+#include "many_numbers.h"
 #include "philox.h"
 #include "random.h"
 #include "replay.h"
 #include "small_programs.h"
 #include "sparse_products.h"
 #include "staging.h"
+#include "transposition.h"
 #include "tree.h"
+#include "workers.h"
 
 NB_MODULE(_native, module) {
   module.doc() = "Compiled parts of morphax; each has a Python twin that defines its behaviour.";
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 31;
+  module.attr("interface") = 32;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -59,12 +62,15 @@ NB_MODULE(_native, module) {
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
   morphax::sparse_products::bind(kernels);
+  morphax::transposition::bind(kernels);
   nanobind::module_ keys = module.def_submodule("keys", "Keys of parameters.");
   morphax::keys::bind(keys);
   nanobind::module_ lapack = module.def_submodule("lapack", "LAPACK for stacks of matrices.");
   morphax::lapack::bind(lapack);
   nanobind::module_ machine = module.def_submodule("machine_functions", "Machine code of ours.");
   morphax::machine_functions::bind(machine);
+  nanobind::module_ many = module.def_submodule("many_numbers", "NumPy's functions, by threads.");
+  morphax::many_numbers::bind(many);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
   morphax::gamma::bind(random);
@@ -75,4 +81,6 @@ NB_MODULE(_native, module) {
   morphax::small_programs::bind(small);
   nanobind::module_ staging = module.def_submodule("staging", "Equations that are written again.");
   morphax::staging::bind(staging);
+  nanobind::module_ workers = module.def_submodule("workers", "Threads that share operations.");
+  morphax::workers::bind(workers);
 }

@@ -1,9 +1,11 @@
-// Work divided into parts, which XLA's threads take.
+// Work divided into parts, which threads of a pool take: XLA's (`ffi::ThreadPool`), or ours
+// (`Workers`).
 //
 // The caller takes parts too, and waits for those only that others have begun, so no thread waits
 // for one that has not started.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -11,8 +13,6 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-
-#include "xla/ffi/api/ffi.h"
 
 namespace morphax::parts {
 
@@ -44,11 +44,12 @@ class Parts {
   std::int64_t done_ = 0;
 };
 
-inline void divided(xla::ffi::ThreadPool& pool, std::int64_t count,
-                    std::function<void(std::int64_t)> body) {
+template <typename Pool>
+void divided(Pool& pool, std::int64_t count, std::function<void(std::int64_t)> body) {
   // Who starts when all is done finds nothing to do, perhaps after this call has ended.
   const auto parts = std::make_shared<Parts>(count, std::move(body));
-  for (std::int64_t i = 1; i < count; ++i) pool.Schedule([parts] { parts->work(); });
+  const std::int64_t helpers = std::min<std::int64_t>(count, pool.num_threads()) - 1;
+  for (std::int64_t i = 0; i < helpers; ++i) pool.Schedule([parts] { parts->work(); });
   parts->work();
   parts->wait();
 }

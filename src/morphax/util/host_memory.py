@@ -21,13 +21,14 @@ from __future__ import annotations
 import ctypes
 import math
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from .available_memory import available_memory
+from .compiled import part, twin_in
 from .memo import on_clear
 from .messages import message
 
@@ -168,6 +169,12 @@ def pooled(function: Callable[..., Any]) -> Callable[..., Any]:
             leave(previous)
 
     return call
+
+
+@twin_in(part("kernels"))
+def transposed(array: NDArray[Any], permutation: Sequence[int]) -> NDArray[Any]:
+    """A copy in C order, whose axis i is the axis ``permutation[i]`` of the array."""
+    return array.transpose(permutation).copy()
 
 
 def keep_freed() -> bool:

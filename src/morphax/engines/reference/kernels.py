@@ -15,6 +15,7 @@ from ...runtime.named_sharding import named
 from ...util.host_memory import MANY, pooled
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import params_key
+from ...util.threads import shared
 from .float_errors import ignore_float_errors, restore_float_errors
 
 Collect = Callable[[list[Array]], Any]
@@ -106,7 +107,7 @@ def kernel_or_rule(
     primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]
 ) -> Callable[..., Any]:
     """What computes an operation of one signature: its kernel or, without one, its `evaluate`."""
-    kernel = kernel_of(primitive, avals, params)
+    kernel = shared(kernel_of(primitive, avals, params), avals)
     return kernel or (partial(primitive.evaluate, **params) if params else primitive.evaluate)
 
 

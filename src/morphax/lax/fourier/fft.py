@@ -43,6 +43,7 @@ from ...core import (
 from ...engines.reference.replay import replayed
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import described, message
+from ...util.threads import threads_for
 from ..elementwise.arithmetic import mul
 from ..elementwise.bitwise import bitwise_or
 from ..elementwise.comparison import eq
@@ -110,7 +111,7 @@ class Fft(Primitive):
         if not math.prod(shape):
             return lambda v: np.empty(shape, dtype)
         axes = tuple(range(x.ndim - len(fft_lengths), x.ndim))
-        return _transform(fft_type, fft_lengths, axes)
+        return _transform(fft_type, fft_lengths, axes, x.size)
 
     def lower(
         self, b: Builder, out: Any, x: Value, *, fft_type: FftType, fft_lengths: Lengths
@@ -195,9 +196,9 @@ def fft(x: Any, fft_type: FftType | str, fft_lengths: Sequence[int]) -> Any:
 
 
 def _transform(
-    fft_type: FftType, lengths: Lengths, axes: tuple[int, ...]
+    fft_type: FftType, lengths: Lengths, axes: tuple[int, ...], size: int
 ) -> Callable[[np.ndarray[Any, Any]], Any]:
-    """The transform of some axes by SciPy, whose lengths are these."""
+    """The transform of some axes by SciPy, whose lengths are these, of so many elements."""
     compiled = _pocketfft()
     if compiled is None:
         from scipy import fft as of_scipy
@@ -206,10 +207,12 @@ def _transform(
         return lambda v: function(v, lengths, axes)
     forward = fft_type in (FftType.FFT, FftType.RFFT)
     norm = 0 if forward else 2
+    # Transforms of several rows are shared; each is the work of one thread.
+    threads = threads_for(size)
     if fft_type is FftType.IRFFT:
-        return lambda v: compiled.c2r(v, axes, lengths[-1], forward, norm, None, 1)
+        return lambda v: compiled.c2r(v, axes, lengths[-1], forward, norm, None, threads)
     function = compiled.r2c if fft_type is FftType.RFFT else compiled.c2c
-    return lambda v: function(v, axes, forward, norm, None, 1)
+    return lambda v: function(v, axes, forward, norm, None, threads)
 
 
 @cache

@@ -35,6 +35,7 @@ from ...engines import loops
 from ...engines.reference.fusion import dtype_name
 from ...engines.xla.stablehlo import Builder, Value, tensor_type
 from ...errors import ShapeError
+from ...util.host_memory import transposed
 from ...util.messages import message
 from .kinds import NUMBER
 
@@ -292,7 +293,7 @@ class Transpose(Primitive):
         return np.array(np.transpose(x, permutation), order="C")
 
     def kernel(self, x: Any, *, permutation: Any) -> Callable[..., Any]:
-        return lambda v: v.transpose(permutation).copy()
+        return lambda v: transposed(v, permutation)
 
     def lower(self, b: Builder, out: Any, x: Value, *, permutation: Any) -> Value:
         return b.transpose(x, out, permutation)

@@ -1,0 +1,299 @@
+// Copies of arrays with their axes in another order.
+//
+// Where the last axis becomes another one, elements that lie side by side are far apart in the
+// copy, or were in the array.  NumPy goes along one of them and misses the cache along the other.
+// Here squares are copied, whose lines of both are used while they are in the cache, and squares of
+// few elements are turned in registers.  Its twin is NumPy's copy.
+#include "transposition.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "kernels.h"
+#include "objects.h"
+#include "workers.h"
+
+namespace morphax::transposition {
+
+namespace {
+
+// Elements along both sides of a square: lines of the cache for most dtypes.
+constexpr std::int64_t kSide = 16;
+// Shorter rows NumPy copies faster.
+constexpr std::int64_t kLongRow = 64;
+
+// An axis of the copy: its size, and the distance of its elements here and there.
+struct Axis {
+  std::int64_t size, from, to;
+};
+
+// What is copied, with axes that stay neighbours taken together; distances are in elements.
+struct Copy {
+  std::vector<Axis> outer;
+  Axis across{1, 1, 0};  // whose elements lie side by side in the array
+  Axis along{1, 0, 1};   // …, in the copy; of a copy by rows, both
+  bool by_rows = false;
+  std::int64_t elements = 1;
+};
+
+std::vector<Axis> merged(PyArrayObject* array, const std::vector<int>& permutation) {
+  std::vector<Axis> axes;
+  const std::int64_t item = PyArray_ITEMSIZE(array);
+  for (const int axis : permutation) {
+    const Axis next{PyArray_DIM(array, axis), PyArray_STRIDE(array, axis) / item, 0};
+    if (next.size == 1) continue;
+    if (!axes.empty() && axes.back().from == next.from * next.size) {
+      axes.back() = {axes.back().size * next.size, next.from, 0};
+    } else {
+      axes.push_back(next);
+    }
+  }
+  std::int64_t distance = 1;
+  for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
+    axis->to = distance;
+    distance *= axis->size;
+  }
+  return axes;
+}
+
+Copy planned(PyArrayObject* array, const std::vector<int>& permutation) {
+  Copy copy;
+  copy.elements = PyArray_SIZE(array);
+  copy.outer = merged(array, permutation);
+  if (copy.outer.empty()) {
+    copy.by_rows = true;
+    return copy;
+  }
+  copy.along = copy.outer.back();
+  copy.outer.pop_back();
+  copy.by_rows = copy.along.from == 1;
+  const auto side_by_side = std::find_if(copy.outer.begin(), copy.outer.end(),
+                                         [](const Axis& axis) { return axis.from == 1; });
+  if (!copy.by_rows) {
+    copy.across = *side_by_side;
+    copy.outer.erase(side_by_side);
+  }
+  return copy;
+}
+
+// Calls `body(from, to)` for places of the outer axes, numbers `first` to `last`.
+template <typename Body>
+void for_each_outer(const Copy& copy, std::int64_t number, Body body) {
+  std::int64_t from = 0, to = 0;
+  for (auto axis = copy.outer.rbegin(); axis != copy.outer.rend(); ++axis) {
+    from += number % axis->size * axis->from;
+    to += number % axis->size * axis->to;
+    number /= axis->size;
+  }
+  body(from, to);
+}
+
+std::int64_t count_outer(const Copy& copy) {
+  std::int64_t count = 1;
+  for (const Axis& axis : copy.outer) count *= axis.size;
+  return count;
+}
+
+template <typename T>
+void copy_rows(const Copy& copy, const T* from, T* to) {
+  in_pieces(count_outer(copy), copy.elements, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t row = first; row < last; ++row) {
+      for_each_outer(copy, row, [&](std::int64_t here, std::int64_t there) {
+        std::memcpy(to + there, from + here, static_cast<std::size_t>(copy.along.size) * sizeof(T));
+      });
+    }
+  });
+}
+
+// Elements one by one: `rows` of the array, of `columns` elements, become columns of the copy.
+template <typename T>
+inline void turn_any(const T* from, std::int64_t row, std::int64_t rows, std::int64_t columns,
+                     T* to, std::int64_t column) {
+  for (std::int64_t j = 0; j < columns; ++j) {
+    for (std::int64_t i = 0; i < rows; ++i) to[j * column + i] = from[i * row + j];
+  }
+}
+
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define MORPHAX_HAS_SHUFFLES
+#endif
+#endif
+
+#ifdef MORPHAX_HAS_SHUFFLES
+template <typename T>
+struct Vector;
+template <>
+struct Vector<std::uint32_t> {
+  typedef std::uint32_t Type __attribute__((vector_size(16)));
+};
+template <>
+struct Vector<std::uint64_t> {
+  typedef std::uint64_t Type __attribute__((vector_size(16)));
+};
+
+template <typename T>
+inline typename Vector<T>::Type loaded(const T* from) {
+  typename Vector<T>::Type vector;
+  std::memcpy(&vector, from, sizeof(vector));
+  return vector;
+}
+
+template <typename V, typename T>
+inline void store(V vector, T* to) {
+  std::memcpy(to, &vector, sizeof(vector));
+}
+
+// Four by four.
+inline void turn_few(const std::uint32_t* from, std::int64_t row, std::uint32_t* to,
+                     std::int64_t column) {
+  const auto a = loaded(from), b = loaded(from + row);
+  const auto c = loaded(from + 2 * row), d = loaded(from + 3 * row);
+  const auto ab = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+  const auto ba = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+  const auto cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+  const auto dc = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  store(__builtin_shufflevector(ab, cd, 0, 1, 4, 5), to);
+  store(__builtin_shufflevector(ab, cd, 2, 3, 6, 7), to + column);
+  store(__builtin_shufflevector(ba, dc, 0, 1, 4, 5), to + 2 * column);
+  store(__builtin_shufflevector(ba, dc, 2, 3, 6, 7), to + 3 * column);
+}
+
+// Two by two.
+inline void turn_few(const std::uint64_t* from, std::int64_t row, std::uint64_t* to,
+                     std::int64_t column) {
+  const auto a = loaded(from), b = loaded(from + row);
+  store(__builtin_shufflevector(a, b, 0, 2), to);
+  store(__builtin_shufflevector(a, b, 1, 3), to + column);
+}
+#endif
+
+template <typename T>
+inline void turn_square(const T* from, std::int64_t row, T* to, std::int64_t column) {
+  turn_any(from, row, kSide, kSide, to, column);
+}
+
+#ifdef MORPHAX_HAS_SHUFFLES
+template <typename T>
+inline void turn_by_vectors(const T* from, std::int64_t row, T* to, std::int64_t column) {
+  constexpr std::int64_t few = 16 / sizeof(T);
+  for (std::int64_t j = 0; j < kSide; j += few) {
+    for (std::int64_t i = 0; i < kSide; i += few)
+      turn_few(from + i * row + j, row, to + j * column + i, column);
+  }
+}
+template <>
+inline void turn_square(const std::uint32_t* from, std::int64_t row, std::uint32_t* to,
+                        std::int64_t column) {
+  turn_by_vectors(from, row, to, column);
+}
+template <>
+inline void turn_square(const std::uint64_t* from, std::int64_t row, std::uint64_t* to,
+                        std::int64_t column) {
+  turn_by_vectors(from, row, to, column);
+}
+#endif
+
+// Up to `kSide` rows of the copy.
+template <typename T>
+void turn_band(const Axis& along, std::int64_t rows, const T* from, T* to, std::int64_t column) {
+  std::int64_t i = 0;
+  if (rows == kSide) {
+    for (; i + kSide <= along.size; i += kSide)
+      turn_square(from + i * along.from, along.from, to + i, column);
+  }
+  turn_any(from + i * along.from, along.from, along.size - i, rows, to + i, column);
+}
+
+template <typename T>
+void turn(const Copy& copy, const T* from, T* to) {
+  const std::int64_t bands = (copy.across.size + kSide - 1) / kSide;
+  in_pieces(count_outer(copy) * bands, copy.elements, [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t piece = first; piece < last; ++piece) {
+      const std::int64_t begin = piece % bands * kSide;
+      const std::int64_t rows = std::min(kSide, copy.across.size - begin);
+      for_each_outer(copy, piece / bands, [&](std::int64_t here, std::int64_t there) {
+        turn_band(copy.along, rows, from + here + begin, to + there + begin * copy.across.to,
+                  copy.across.to);
+      });
+    }
+  });
+}
+
+template <typename T>
+void run(const Copy& copy, PyArrayObject* array, PyArrayObject* out) {
+  const T* from = static_cast<const T*>(PyArray_DATA(array));
+  T* to = static_cast<T*>(PyArray_DATA(out));
+  const nb::gil_scoped_release others_run;
+  if (copy.by_rows) {
+    copy_rows(copy, from, to);
+  } else {
+    turn(copy, from, to);
+  }
+}
+
+nb::object by_numpy(PyArrayObject* array, std::vector<npy_intp>& order) {
+  PyArray_Dims dims{order.data(), static_cast<int>(order.size())};
+  const nb::object view = checked(PyArray_Transpose(array, &dims));
+  return checked(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(view.ptr()), NPY_CORDER));
+}
+
+// A copy of an array, whose axis i is its axis permutation[i].
+nb::object transposed(nb::handle given, nb::sequence permutation) {
+  if (!PyArray_Check(given.ptr())) throw nb::type_error("transposed: an array of NumPy");
+  auto* array = reinterpret_cast<PyArrayObject*>(given.ptr());
+  std::vector<npy_intp> order;
+  std::vector<int> axes;
+  for (nb::handle axis : permutation) {
+    order.push_back(nb::cast<npy_intp>(axis));
+    axes.push_back(nb::cast<int>(axis));
+  }
+  const npy_intp item = PyArray_ITEMSIZE(array);
+  const bool is_plain = PyArray_ISCARRAY_RO(array) && PyArray_SIZE(array) != 0 &&
+                        !PyDataType_REFCHK(PyArray_DESCR(array));
+  if (!is_plain || static_cast<int>(axes.size()) != PyArray_NDIM(array))
+    return by_numpy(array, order);
+  std::vector<npy_intp> shape;
+  for (const npy_intp axis : order) {
+    if (axis < 0 || axis >= PyArray_NDIM(array)) return by_numpy(array, order);
+    shape.push_back(PyArray_DIM(array, static_cast<int>(axis)));
+  }
+  const Copy copy = planned(array, axes);
+  if (copy.by_rows && copy.along.size * item < kLongRow) return by_numpy(array, order);
+  Py_INCREF(PyArray_DESCR(array));
+  nb::object out =
+      checked(PyArray_Empty(static_cast<int>(shape.size()), shape.data(), PyArray_DESCR(array), 0));
+  auto* result = reinterpret_cast<PyArrayObject*>(out.ptr());
+  switch (item) {
+    case 1:
+      run<std::uint8_t>(copy, array, result);
+      break;
+    case 2:
+      run<std::uint16_t>(copy, array, result);
+      break;
+    case 4:
+      run<std::uint32_t>(copy, array, result);
+      break;
+    case 8:
+      run<std::uint64_t>(copy, array, result);
+      break;
+    default:
+      return by_numpy(array, order);
+  }
+  return out;
+}
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  if (_import_array() < 0) throw nb::python_error();
+  module.def("transposed", &transposed, nb::arg("array"), nb::arg("permutation"),
+             "A copy with the axes in another order.");
+}
+
+}  // namespace morphax::transposition

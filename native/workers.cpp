@@ -1,0 +1,75 @@
+#include "workers.h"
+
+#ifndef _WIN32
+#include <pthread.h>
+#endif
+
+#include <memory>
+#include <utility>
+
+#include "freed_memory.h"
+
+namespace morphax {
+
+namespace {
+
+// Never destroyed: threads may use them while the process ends.
+std::atomic<Workers*> current{nullptr};
+
+// Threads are not copied by a fork, and a lock may have been held there.
+void forget() noexcept { current.store(nullptr); }
+
+}  // namespace
+
+Workers& Workers::shared() noexcept {
+  Workers* workers = current.load();
+  if (workers != nullptr) return *workers;
+  auto made = std::make_unique<Workers>();
+  if (current.compare_exchange_strong(workers, made.get())) return *made.release();
+  return *workers;
+}
+
+void Workers::Schedule(std::function<void()> task) {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto waiting = static_cast<std::int64_t>(tasks_.size());
+    if (idle_ <= waiting && started_ < num_threads() - 1) {
+      if (start_quiet_thread([this] { serve(); })) ++started_;
+    }
+    if (started_ == 0) return;
+    tasks_.push_back(std::move(task));
+  }
+  is_work_.notify_one();
+}
+
+void Workers::serve() noexcept {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_;
+    is_work_.wait(lock, [this] { return !tasks_.empty(); });
+    --idle_;
+    const std::function<void()> task = std::move(tasks_.front());
+    tasks_.pop_front();
+    lock.unlock();
+    task();
+    lock.lock();
+  }
+}
+
+namespace workers {
+
+namespace nb = nanobind;
+
+void bind(nb::module_& module) {
+#ifndef _WIN32
+  pthread_atfork(nullptr, nullptr, &forget);
+#endif
+  module.attr("worth_sharing") = kWorthSharing;
+  module.def("num_threads", &Workers::num_threads, "How many threads share an operation.");
+  module.def("set_num_threads", &Workers::set_num_threads, nb::arg("wanted"),
+             "Let so many threads share an operation; 1 divides nothing.");
+}
+
+}  // namespace workers
+
+}  // namespace morphax

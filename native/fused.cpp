@@ -124,7 +124,7 @@ void load_block(const Chain& chain, const Arrays& arrays, Registers& registers, 
       registers.place(i, static_cast<const Word*>(arrays.operands[i]) + start);
     } else {
       const auto* flags = static_cast<const std::uint8_t*>(arrays.operands[i]) + start;
-      std::copy(flags, flags + size, registers.own(i));
+      words_of_flags(flags, size, registers.own(i));
     }
   }
   for (std::size_t i = 0; i < chain.results.size(); ++i) {
@@ -153,7 +153,7 @@ void run(const Chain& chain, const Arrays& arrays, std::size_t begin, std::size_
     for (std::size_t i = 0; i < chain.results.size(); ++i) {
       if (chain.results[i].kind != Kind::kBoolean) continue;
       const Word* words = registers.own(chain.results[i].of);
-      std::copy(words, words + size, static_cast<std::uint8_t*>(arrays.results[i]) + start);
+      flags_of_words(words, size, static_cast<std::uint8_t*>(arrays.results[i]) + start);
     }
   }
 }

@@ -2,8 +2,8 @@
 //
 // A name is that of the primitive and the dtype of its operands, or says which dtype comes of
 // which. Here stand only operations whose results are rounded exactly, so that they are NumPy's to
-// the last bit, and the inverse of the error function, whose twin in
-// `morphax/lax/elementwise/inverse_erf.py` takes the same steps, and the error function itself.
+// the last bit, and the error function and its inverse, whose twins in `morphax/lax/elementwise`
+// (`special.py`, `inverse_erf.py`) take the same steps.
 #include "fused_operations.h"
 
 #include <cmath>
@@ -72,14 +72,50 @@ MORPHAX_INLINE f32 larger(f32 x, f32 y) {
 }
 MORPHAX_BINARY(max_f32, f32, f32, larger(x, y))
 MORPHAX_BINARY(min_f32, f32, f32, -larger(-x, -y))
-MORPHAX_BINARY(rem_f32, f32, f32, std::fmod(x, y))
 
-// Of integers, truncated; by zero, all bits are set, and the remainder is the dividend.
-MORPHAX_BINARY(div_i32, i32, i32,
-               y == 0    ? -1
-               : y == -1 ? static_cast<i32>(u32{0} - static_cast<u32>(x))
-                         : x / y)
-MORPHAX_BINARY(rem_i32, i32, i32, y == 0 ? x : y == -1 ? 0 : x % y)
+// The quotient in double precision is as far from integers as its rounding is not: x / y is at
+// least 1 / |y| away, |y| < 2²⁴, and below 2²⁷ it is rounded by less than 2⁻²⁶.  The rest is exact.
+constexpr double kQuotients = 134217728;
+
+MORPHAX_INLINE bool has_quick_remainder(f32 x, f32 y) {
+  return std::fabs(static_cast<double>(x) / y) < kQuotients &&
+         std::fabs(y) < std::numeric_limits<f32>::infinity();
+}
+
+// Of others any number; whether there are any.
+MORPHAX_VECTORIZED
+bool quick_remainders(std::size_t count, const f32* xs, const f32* ys, f32* results) {
+  int slow = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double x = xs[i], y = ys[i];
+    const double rest = x - __builtin_trunc(x / y) * y;
+    results[i] = __builtin_copysignf(static_cast<f32>(rest), xs[i]);
+    slow |= !has_quick_remainder(xs[i], ys[i]);
+  }
+  return slow != 0;
+}
+
+void rem_f32(std::size_t count, const void* a, const void* b, const void*, void* out) {
+  const auto *xs = static_cast<const f32*>(a), *ys = static_cast<const f32*>(b);
+  auto* results = static_cast<f32*>(out);
+  if (!quick_remainders(count, xs, ys, results)) return;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!has_quick_remainder(xs[i], ys[i])) results[i] = std::fmod(xs[i], ys[i]);
+  }
+}
+
+// Of integers, truncated; by zero, all bits are set, and the remainder is the dividend.  Quotients
+// of 32 bits are exact in double precision, which vectors have.
+MORPHAX_INLINE i32 quotient(i32 x, i32 y) {
+  const double divisor = y == 0 || y == -1 ? 1 : y;
+  const u32 bits = static_cast<u32>(static_cast<i32>(x / divisor));
+  return y == 0 ? -1 : static_cast<i32>(y == -1 ? u32{0} - bits : bits);
+}
+MORPHAX_BINARY(div_i32, i32, i32, quotient(x, y))
+MORPHAX_BINARY(rem_i32, i32, i32,
+               y == 0 ? x
+                      : static_cast<i32>(static_cast<u32>(x) -
+                                         static_cast<u32>(quotient(x, y)) * static_cast<u32>(y)))
 MORPHAX_BINARY(max_i32, i32, i32, x > y ? x : y)
 MORPHAX_BINARY(min_i32, i32, i32, x < y ? x : y)
 MORPHAX_BINARY(max_u32, u32, u32, x > y ? x : y)
@@ -129,22 +165,26 @@ MORPHAX_UNARY(i32_of_f32, f32, i32,
               : x < -2147483648.f ? std::numeric_limits<i32>::min()
                                   : static_cast<i32>(x))
 
-template <typename T, T (*larger)(T, T), T (*smaller)(T, T)>
-void clamp(std::size_t count, const void* a, const void* b, const void* c, void* out) {
-  const auto *low = static_cast<const T*>(a), *xs = static_cast<const T*>(b);
-  const auto* high = static_cast<const T*>(c);
-  auto* results = static_cast<T*>(out);
-  for (std::size_t i = 0; i < count; ++i) results[i] = smaller(larger(low[i], xs[i]), high[i]);
-}
-f32 larger_f32(f32 x, f32 y) { return larger(x, y); }
-f32 smaller_f32(f32 x, f32 y) { return -larger(-x, -y); }
-i32 larger_i32(i32 x, i32 y) { return x > y ? x : y; }
-i32 smaller_i32(i32 x, i32 y) { return x < y ? x : y; }
+#define MORPHAX_TERNARY(NAME, T, R, RESULT)                                              \
+  MORPHAX_VECTORIZED                                                                     \
+  void NAME(std::size_t count, const void* a, const void* b, const void* c, void* out) { \
+    const auto *xs = static_cast<const T*>(a), *ys = static_cast<const T*>(b);           \
+    const auto* zs = static_cast<const T*>(c);                                           \
+    auto* results = static_cast<R*>(out);                                                \
+    for (std::size_t i = 0; i < count; ++i) {                                            \
+      const T x = xs[i], y = ys[i], z = zs[i];                                           \
+      results[i] = RESULT;                                                               \
+    }                                                                                    \
+  }
+MORPHAX_INLINE i32 larger_i32(i32 x, i32 y) { return x > y ? x : y; }
+MORPHAX_INLINE i32 smaller_i32(i32 x, i32 y) { return x < y ? x : y; }
+// Of the middle one, between the others.
+MORPHAX_TERNARY(clamp_f32, f32, f32, -larger(-larger(x, y), -z))
+MORPHAX_TERNARY(clamp_i32, i32, i32, smaller_i32(larger_i32(x, y), z))
 
 MORPHAX_UNARY(erf_inv_f32, f32, f32, inverse_erf(x))
 
-// The C library's function in double precision, which Python has too.
-MORPHAX_UNARY(erf_f32, f32, f32, static_cast<f32>(std::erf(static_cast<double>(x))))
+MORPHAX_UNARY(erf_f32, f32, f32, elementary::error_function(x))
 
 constexpr Operation kOperations[] = {
     {"add_float32", 2, add_f32},
@@ -165,8 +205,8 @@ constexpr Operation kOperations[] = {
     {"rem_float32", 2, rem_f32},
     {"rem_int32", 2, rem_i32},
     {"div_int32", 2, div_i32},
-    {"clamp_float32", 3, clamp<f32, larger_f32, smaller_f32>},
-    {"clamp_int32", 3, clamp<i32, larger_i32, smaller_i32>},
+    {"clamp_float32", 3, clamp_f32},
+    {"clamp_int32", 3, clamp_i32},
     {"int32_of_float32", 1, i32_of_f32},
     {"sqrt_float32", 1, sqrt_f32},
     {"erf_float32", 1, erf_f32},
@@ -229,6 +269,16 @@ constexpr Operation kOperations[] = {
 };
 
 }  // namespace
+
+MORPHAX_VECTORIZED
+void words_of_flags(const std::uint8_t* flags, std::size_t count, std::uint32_t* words) {
+  for (std::size_t i = 0; i < count; ++i) words[i] = flags[i];
+}
+
+MORPHAX_VECTORIZED
+void flags_of_words(const std::uint32_t* words, std::size_t count, std::uint8_t* flags) {
+  for (std::size_t i = 0; i < count; ++i) flags[i] = static_cast<std::uint8_t>(words[i]);
+}
 
 const Operation* find(std::string_view name) {
   for (const Operation& operation : kOperations) {

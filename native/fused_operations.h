@@ -16,6 +16,10 @@ struct Operation {
 
 constexpr std::string_view kDraw = "random_bits_uint32";
 
+// Truth values, as the words 0 and 1 and back.
+void words_of_flags(const std::uint8_t* flags, std::size_t count, std::uint32_t* words);
+void flags_of_words(const std::uint32_t* words, std::size_t count, std::uint8_t* flags);
+
 // The operation of a name; null if there is none.
 const Operation* find(std::string_view name);
 

@@ -124,17 +124,18 @@ MORPHAX_CHOOSE(std::uint64_t)
   void name(const T* x, bool x_varies, const T* y, bool y_varies, std::size_t count, T* out) { \
     for_each(x, x_varies, y, y_varies, count, [=](std::size_t i, T a, T b) {                   \
       const T distinct = (a beats b) | (a != a) ? a : b;                                       \
-      out[i] = a == b ? zero(a, b) : distinct;                                                 \
+      out[i] = (a == 0) & (b == 0) ? zero(a, b) : distinct;                                    \
     });                                                                                        \
   }
 
+// The sum of two zeros is 0 unless both are -0.
 template <typename T>
 T zero_of_maximum(T a, T b) {
-  return std::signbit(a) ? b : a;
+  return a + b;
 }
 template <typename T>
 T zero_of_minimum(T a, T b) {
-  return std::signbit(a) ? a : b;
+  return -(-a - b);
 }
 
 MORPHAX_EXTREME(float, maximum, >, zero_of_maximum)

@@ -12,7 +12,8 @@
 #define MORPHAX_NEWER "avx2"
 #endif
 #define MORPHAX_VECTORIZED __attribute__((target_clones(MORPHAX_NEWER, "default"), optimize("O3")))
-// One more version, where loops over integers gain from AVX-512: it has extremes of 64 bits.
+// One more version, where loops over integers gain from AVX-512: it has extremes of 64 bits, and
+// rotations.
 #if __GNUC__ >= 12
 #define MORPHAX_VECTORIZED_INTEGERS \
   __attribute__((target_clones("arch=x86-64-v4", MORPHAX_NEWER, "default"), optimize("O3")))

@@ -8,6 +8,7 @@
 
 #include "kernels.h"
 #include "threefry.h"
+#include "workers.h"
 
 namespace morphax::random {
 
@@ -17,18 +18,20 @@ using threefry::Words;
 namespace {
 
 // Counters that are encrypted together: their images stay in the first cache.
-constexpr std::size_t kBlock = 1024;
+constexpr std::int64_t kBlock = 1024;
 // From here on other threads may run meanwhile.
-constexpr std::size_t kMany = 1 << 14;
+constexpr std::int64_t kMany = 1 << 14;
 
 // The images of the pairs (high, low), (high, low + 1), …
-MORPHAX_VECTORIZED
+MORPHAX_VECTORIZED_INTEGERS
 void encrypt(std::uint64_t key, std::uint32_t high, std::uint32_t low, std::size_t count,
              std::uint32_t* first, std::uint32_t* second) {
   const Words words(key);
-  for (std::size_t i = 0; i < count; ++i) {
-    first[i] = high, second[i] = low + static_cast<std::uint32_t>(i);
-    words.encrypt(first[i], second[i]);
+  for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(count); ++i) {
+    // In registers: the compiler cannot know that the images do not overlap.
+    std::uint32_t x0 = high, x1 = low + i;
+    words.encrypt(x0, x1);
+    first[i] = x0, second[i] = x1;
   }
 }
 
@@ -53,10 +56,12 @@ void draw_block(std::uint64_t key, std::uint64_t start, std::size_t count, T* ou
   combine(first, second, count, out);
 }
 
+// Numbers `begin` to `end` of a stream; `begin` is a multiple of `kBlock`.
 template <typename T>
-void draw_stream(std::uint64_t key, std::size_t count, T* out) {
-  for (std::uint64_t start = 0; start < count; start += kBlock) {
-    draw_block(key, start, std::min<std::size_t>(kBlock, count - start), out + start);
+void draw_stream(std::uint64_t key, std::int64_t begin, std::int64_t end, T* out) {
+  for (std::int64_t start = begin; start < end; start += kBlock) {
+    const auto count = static_cast<std::size_t>(std::min<std::int64_t>(kBlock, end - start));
+    draw_block(key, static_cast<std::uint64_t>(start), count, out + start);
   }
 }
 
@@ -69,13 +74,18 @@ template <typename T>
 void draw(Keys keys, Numbers<T> out) {
   const std::uint64_t* key = keys.data();
   T* numbers = out.data();
-  const std::size_t rows = std::min(keys.shape(0), out.shape(0)), columns = out.shape(1);
-  const auto fill = [&] {
-    for (std::size_t i = 0; i < rows; ++i) draw_stream(key[i], columns, numbers + i * columns);
+  const auto rows = static_cast<std::int64_t>(std::min(keys.shape(0), out.shape(0)));
+  const auto columns = static_cast<std::int64_t>(out.shape(1));
+  const auto fill = [&](std::int64_t first, std::int64_t last) {
+    for (std::int64_t i = first; i < last; ++i)
+      draw_stream(key[i], 0, columns, numbers + i * columns);
   };
-  if (rows * columns < kMany) return fill();
+  if (rows * columns < kMany) return fill(0, rows);
   const nb::gil_scoped_release others_run;
-  fill();
+  if (rows != 1) return in_pieces(rows, rows * columns, fill);
+  in_parts(columns, [&](std::int64_t begin, std::int64_t end) {
+    draw_stream(*key, begin, end, numbers);
+  });
 }
 
 }  // namespace

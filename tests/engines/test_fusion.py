@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from morphax.engines.reference import fusion
 from morphax.engines.reference.kernel_program import kernel_program
 from morphax.engines.reference.kernels import KernelCall
 from morphax.lax.elementwise.inverse_erf import inverse_erf
+from morphax.lax.elementwise.special import erf_p
 
 if fusion.native is None:
     pytest.skip("without the compiled module there are no chains", allow_module_level=True)
@@ -113,6 +115,46 @@ def _function(x: Any, y: Any, scale: Any) -> Any:
     z = lax.mul(lax.add(x, y), scale)
     chosen = lax.select(is_large, z, lax.neg(lax.abs(y)))
     return chosen, is_large, lax.reduce_sum(lax.sub(chosen, y), (0,))
+
+
+def test_the_error_function_is_its_twin_and_exact() -> None:
+    bits = np.random.default_rng(0).integers(0, 2**32, 200_000).astype(np.uint32)
+    middle = np.linspace(-5, 5, 50_001, dtype=np.float32)
+    x = np.concatenate([_POINTS["float32"], bits.view(np.float32), middle])
+    ours = _computed("erf_float32", "float32", x)
+    with np.errstate(invalid="ignore"):
+        assert _bits(ours) == _bits(type(erf_p).numpy(x))
+    number = ~np.isnan(x)
+    exact = np.array([math.erf(v) for v in x.tolist()], np.float64).astype(np.float32)
+    distance = np.abs(ours.view(np.int32).astype(np.int64) - exact.view(np.int32))[number]
+    assert distance.max() <= 1
+    assert np.count_nonzero(distance) < 1e-3 * number.sum()
+
+
+def test_remainders_are_exact_wherever_quotients_are_nearly_whole() -> None:
+    rng = np.random.default_rng(1)
+    y = (rng.normal(size=50_000) * 10 ** rng.uniform(-45, 38, 50_000)).astype(np.float32)
+    with np.errstate(all="ignore"):
+        for most in (1, 7, 2**12, 2**24, 2**27, 2**30, 2**40):
+            whole = (y.astype(np.float64) * rng.integers(-most, most + 1, y.size)).astype(
+                np.float32
+            )
+            for x in (whole, np.nextafter(whole, np.float32(0)), np.nextafter(whole, y)):
+                ours = _computed("rem_float32", "float32", x, y)
+                assert _bits(ours) == _bits(np.fmod(x, y))
+
+
+def test_quotients_of_integers_are_exact() -> None:
+    rng = np.random.default_rng(2)
+    for shift in range(0, 32, 3):
+        y = rng.integers(-(2**31), 2**31, 20_000).astype(np.int32) >> np.int32(shift)
+        for x in (rng.integers(-(2**31), 2**31, y.size).astype(np.int32), y * np.int32(77) - 1):
+            a, b = x.astype(np.int64), np.where(y == 0, 1, y).astype(np.int64)
+            quotient = np.where(y == 0, -1, np.sign(a) * np.sign(b) * (abs(a) // abs(b)))
+            rest = np.where(y == 0, a, a - quotient * b).astype(np.int32)
+            quotient = quotient.astype(np.int32)
+            np.testing.assert_array_equal(_computed("div_int32", "int32", x, y), quotient)
+            np.testing.assert_array_equal(_computed("rem_int32", "int32", x, y), rest)
 
 
 @pytest.mark.parametrize("size", [0, 1, 7, 512, 513, 5000, 20000])

@@ -58,7 +58,8 @@ def test_parts_have_the_bits_of_the_whole(size: int, dtype: Any, wide_types: Non
     calls: list[Any] = []
     if np.dtype(dtype).kind == "f":
         calls += [lambda f=f: f(x) for f in UNARY]
-        calls += [lambda: lax.convert_element_type(x, np.int32)]
+        calls += [lambda: lax.convert_element_type(x, np.int32), lambda: lax.sign(x)]
+        calls += [lambda: lax.erf(x), lambda: jnp.clip(x, 0, 1), lambda: lax.clamp(0.5, x, 1.5)]
         calls += [lambda: jnp.nan_to_num(x) * 2 + jnp.abs(y)]
         binary: tuple[Any, ...] = BINARY
     else:

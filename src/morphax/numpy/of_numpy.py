@@ -25,12 +25,15 @@ def clip_of_numpy(out: Any, arr: Any, *limits: Any, **_: Any) -> Callable[..., A
     if len(limits) != 2 or any([limit.ndim for limit in limits]):
         return None
 
+    avals = arr, limits[0].update(dtype=dtype)
+    larger, smaller = [p.kernel(*avals) or p.evaluate for p in (lax.max_p, lax.min_p)]
+
     def clip(x: Any, low: Any, high: Any) -> Any:
         low, high = low.astype(dtype), high.astype(dtype)
         if low and high:
             return np.clip(x, low, high)
         # To NumPy zeros of both signs are the same.
-        return lax.min_p.evaluate(high, lax.max_p.evaluate(low, x))
+        return smaller(larger(x, low), high)
 
     return clip
 

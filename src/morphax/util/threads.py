@@ -65,16 +65,14 @@ def threads_for(elements: int) -> int:
     return num_threads() if elements >= WORTH_SHARING else 1
 
 
-def shared(function: Any, avals: Sequence[Any]) -> Any:
-    """A function of NumPy for operands of these types, by several threads where they are large.
+def shared(function: np.ufunc, avals: Sequence[Any]) -> Any:
+    """A function of NumPy on operands of these types, by several threads.
 
     Args:
-        function: any; what is not a `numpy.ufunc` with a loop of these very dtypes comes back.
+        function: comes back where it has no loop of these very dtypes.
         avals: of the operands.
     """
-    if _many_numbers is None or not isinstance(function, np.ufunc):
-        return function
-    if max([aval.size for aval in avals]) < WORTH_SHARING:
+    if _many_numbers is None:
         return function
     return _many_numbers.divided(function, [aval.dtype.num for aval in avals]) or function
 

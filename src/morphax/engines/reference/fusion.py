@@ -65,14 +65,20 @@ class Chain:
         return made
 
 
-def single_operation(name: str, x: Any) -> Callable[..., Any] | None:
-    """A compiled operation on arrays of the aval `x` alone, `None` where its twin is to work."""
-    if name not in OPERATIONS:
+def single_operation(name: str | None, avals: Sequence[Any], out: Any) -> Callable[..., Any] | None:
+    """A compiled operation on arrays of these avals alone, `None` where its twin is to work.
+
+    Args:
+        name: of an operation of chains, or of another one, for which there is nothing.
+        avals: of the operands, which are of the shape of the result or single numbers.
+        out: the aval of the result.
+    """
+    if name not in OPERATIONS or any([aval.shape not in (out.shape, ()) for aval in avals]):
         return None
-    dtype = _DTYPES[dtype_name(x.dtype)]
-    made: Callable[..., Any] = native.make(
-        [(dtype, True)], [], [(name, (0,))], [(1, dtype)], x.shape
-    )
+    operands = [(_DTYPES[dtype_name(x.dtype)], x.shape == out.shape) for x in avals]
+    steps = [(name, tuple(range(len(avals))))]
+    results = [(len(avals), _DTYPES[dtype_name(out.dtype)])]
+    made: Callable[..., Any] = native.make(operands, [], steps, results, out.shape)
     return made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from types import BuiltinFunctionType
 from typing import Any, final
 
 import numpy as np
@@ -15,8 +16,9 @@ from ...runtime.named_sharding import named
 from ...util.host_memory import MANY, pooled
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import params_key
-from ...util.threads import shared
+from ...util.threads import WORTH_SHARING, shared
 from .float_errors import ignore_float_errors, restore_float_errors
+from .fusion import OPERATIONS, single_operation
 
 Collect = Callable[[list[Array]], Any]
 
@@ -107,8 +109,29 @@ def kernel_or_rule(
     primitive: Primitive, avals: Sequence[Any], params: dict[str, Any]
 ) -> Callable[..., Any]:
     """What computes an operation of one signature: its kernel or, without one, its `evaluate`."""
-    kernel = shared(kernel_of(primitive, avals, params), avals)
+    kernel = kernel_of(primitive, avals, params)
+    if avals and max([aval.size for aval in avals]) >= WORTH_SHARING:
+        kernel = _of_many(kernel, primitive, avals, params)
     return kernel or (partial(primitive.evaluate, **params) if params else primitive.evaluate)
+
+
+def _of_many(
+    kernel: Callable[..., Any] | None,
+    primitive: Primitive,
+    avals: Sequence[Any],
+    params: dict[str, Any],
+) -> Callable[..., Any] | None:
+    """The kernel for many numbers, which several threads share if it is of one by one."""
+    if isinstance(kernel, np.ufunc):
+        return shared(kernel, avals)
+    # Kernels of ours see to it themselves.
+    if primitive.fused is None or isinstance(kernel, BuiltinFunctionType):
+        return kernel
+    name = primitive.fused(*avals, **params)
+    if name not in OPERATIONS:
+        return kernel
+    ((out,), _) = infer(primitive, params, tuple(avals))
+    return single_operation(name, avals, out) or kernel
 
 
 def _call(function: Callable[..., Any], primitive: Primitive, avals: tuple[Any, ...]) -> KernelCall:

@@ -36,12 +36,13 @@ from ...errors import ConcretizationTypeError
 from ...runtime.devices import host_is_default
 from ...util.compiled import twin_in
 from ...util.frames import NOWHERE
+from ...util.host_memory import pooled
 from ...util.memo import MemoTable, missing
 from ...util.parameter_keys import key_of
 from ..choice import preferred_engines
 from .eager import compiled
 from .kernel_program import kernel_program
-from .kernels import KernelCall
+from .kernels import KernelCall, are_large
 
 F = TypeVar("F", bound=Callable[..., Any])
 _ROOT = root_trace()
@@ -244,7 +245,9 @@ def _program(
             static = dict(list(given)[count:])
             by_hand = by_numpy(*jaxpr.out_avals, *avals, **static)
             if by_hand is not None:
-                return KernelCall(by_hand, jaxpr.out_avals, None)
+                is_large = are_large([*jaxpr.out_avals, *avals])
+                function = pooled(by_hand) if is_large else by_hand
+                return KernelCall(function, jaxpr.out_avals, None)
     return kernel_program(jaxpr, *collectors) if all(plain) else None
 
 

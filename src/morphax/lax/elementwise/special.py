@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, final
+from typing import Any, Final, final
 
 import numpy as np
 
@@ -37,12 +37,42 @@ class CompiledInFloat32(SpecialFunction):
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
         (x,) = avals
-        return single_operation(f"{self.name}_{dtype_name(x.dtype)}", x) or super().kernel(x)
+        name = f"{self.name}_{dtype_name(x.dtype)}"
+        return single_operation(name, avals, x) or super().kernel(x)
+
+
+# Of x P(x²) / Q(x²), from the highest power on; `native/elementary.h` says where they come from.
+_ERF_P: Final = (
+    3.0666887007443569e-9,
+    7.506987398110698e-7,
+    2.1235384359127947e-5,
+    5.077600096870992e-4,
+    4.8759426387525968e-3,
+    5.783446991209568e-2,
+    1.9846894333505922e-1,
+    1.128379167088231,
+)
+_ERF_Q: Final = (
+    7.4050607031153935e-8,
+    4.4379451348781912e-6,
+    1.0965981524610709e-4,
+    1.6919389447471635e-3,
+    1.7540215054388706e-2,
+    1.2099508556922484e-1,
+    5.0922185444170934e-1,
+    1.0,
+)
+_ERF_IS_ONE: Final = 3.95
 
 
 def _erf(x: Any) -> Any:
     if x.dtype == np.float32:
-        return np.array([math.erf(v) for v in x.reshape(-1).tolist()], x.dtype).reshape(x.shape)
+        z = np.clip(x.astype(np.float64), -_ERF_IS_ONE, _ERF_IS_ONE)
+        square = z * z
+        p, q = _ERF_P[0], _ERF_Q[0]
+        for i in range(1, len(_ERF_P)):
+            p, q = p * square + _ERF_P[i], q * square + _ERF_Q[i]
+        return (z * (p / q)).astype(np.float32)
     from scipy import special
 
     return special.erf(x)

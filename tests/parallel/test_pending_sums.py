@@ -279,13 +279,16 @@ def test_members_have_summands() -> None:
 
 
 def test_members_and_sums_that_do_not_fit() -> None:
-    u, x = reshard(A, P(unreduced={"x"})), reshard(A, P("x"))
+    unreduced = P(unreduced={"x"})
+    u, x = reshard(A, unreduced), reshard(A, P("x"))
     cases: list[tuple[Any, Any, Any, Any, str]] = [
         (lambda v: v, P(), P(), u, "the type of the argument says"),
         (lambda v: v, P(unreduced={"x"}), P(unreduced={"x"}), reshard(A, P()), "type of the argum"),
         (lambda v: lax.psum(v, "x"), P("x"), P(unreduced={"x"}), x, "added to itself"),
-        (lambda v: v.sum(), P("x"), P(reduced={"x"}), x, "members would disagree"),
+        (lambda v: v.sum(), P("x"), P(reduced={"x"}), x, "same for all members, to be red"),
         (lambda v: lax.pcast(v, "x", to="unreduced"), P(), P(), A, "same along x"),
+        (lambda v: lax.ppermute(v, "x", [(0, 1)]), unreduced, unreduced, u, "summands of members"),
+        (lambda v: v, unreduced, P("x"), u, "one that says that it is unreduced"),
     ]
     for function, in_specs, out_specs, value, text in cases:
         with pytest.raises(ValueError, match=text):
@@ -305,8 +308,6 @@ def test_members_and_sums_that_do_not_fit() -> None:
         (lambda v: v + 1, P(unreduced={"x"}), None),
         (lambda v: v * v, P(unreduced={"x"}), None),
         (lambda v: v * (1.0 + lax.axis_index("x")), P(unreduced={"x"}), None),
-        (lambda v: lax.ppermute(v, "x", [(0, 1)]), P(unreduced={"x"}), None),
-        (lambda v: v, P("x"), None),
     ],
 )
 def test_members_use_summands_linearly(function: Any, out_specs: Any, truth: Any) -> None:

@@ -119,7 +119,7 @@ def check_specs(
     """Raise an error unless all are specs over axes that the members have."""
     for spec in specs:
         if not isinstance(spec, PartitionSpec):
-            raise TypeError(
+            raise (ValueError if spec is None else TypeError)(
                 message(
                     f"shard_map, argument {argument}",
                     given=described(spec),

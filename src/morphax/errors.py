@@ -177,6 +177,17 @@ class ShapeError(TypeError, ValueError):
     """
 
 
+class AxisError(ValueError, IndexError):
+    """An array has no such axis: a ValueError to some programs, an IndexError to others.
+
+    Example:
+        >>> import morphax.numpy as jnp
+        >>> jnp.swapaxes(jnp.ones((2, 3)), 0, 5)
+        Traceback (most recent call last):
+        morphax.errors.AxisError: ...
+    """
+
+
 class JaxprTypeError(TypeError):
     """A jaxpr breaks the typing rules of its equations; the fault of whoever built it.
 

@@ -136,7 +136,7 @@ def test_waiting(x: Array) -> None:
 def test_to_device(x: Array, two_devices: list[Any]) -> None:
     assert place(x.to_device(two_devices[1])) == (1, True)
     assert place(x.to_device(SingleDeviceSharding(two_devices[0]))) == (0, True)
-    with pytest.raises(TypeError, match="fix:"):
+    with pytest.raises(ValueError, match="fix:"):
         x.to_device("cpu")
 
 

@@ -90,7 +90,6 @@ def test_what_does_not_fit_is_refused(make: Any) -> None:
         lambda: Mesh(["cpu"], "x"),
         lambda: NamedSharding("mesh", P()),
         lambda: NamedSharding(jax.make_mesh((2,), ("x",)), ("x",)),
-        lambda: jax.set_mesh("mesh"),
         lambda: jax.jit(jnp.sin, in_shardings="nonsense"),
         lambda: jax.make_array_from_callback((4,), "nonsense", lambda index: X[index]),
     ],

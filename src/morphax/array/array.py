@@ -24,14 +24,14 @@ from ..core.values import host_value
 from ..runtime import buffers
 from ..runtime import sharding as shardings
 from ..runtime.layouts import lies_alike
-from ..runtime.sharding import Sharding, SingleDeviceSharding
+from ..runtime.sharding import Sharding
 from ..runtime.transfer_guard import guard_transfer
 from ..util import host_memory
 from ..util.compiled import part
 from ..util.frames import user_frame
 from . import conversion, dlpack, printing
 from .deletion import Deleted
-from .moves import can_be_read_fast, host_at, moved_buffer
+from .moves import can_be_read_fast, host_at, moved_buffer, named_place
 from .shards import Shard, shards_of
 
 
@@ -297,8 +297,7 @@ class Array(HasAval):
             device: the device or sharding.
             stream: must be `None`, for the order of work on a device is XLA's.
         """
-        sharding = device if isinstance(device, Sharding) else SingleDeviceSharding(device)
-        return sharding.distribute(self)
+        return named_place("Array.to_device", device).distribute(self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return conversion.to_numpy(self, dtype, copy)

@@ -182,9 +182,9 @@ def _checked_shape(where: str, shape: Any) -> tuple[int, ...]:
     try:
         sizes = tuple(map(operator.index, shape))
     except TypeError:
-        sizes = (-1,)
-    if min(sizes, default=0) < 0:
-        raise TypeError(
+        sizes = None
+    if sizes is None or min(sizes, default=0) < 0:
+        raise (TypeError if sizes is None else ValueError)(
             message(
                 f"{where}, argument shape",
                 given=described(shape),
@@ -217,7 +217,7 @@ def _device_of(where: str, x: Any) -> Device:
     if isinstance(x, Array) and x.place.num_devices == 1:
         (device,) = x.place.device_assignment
         return device
-    raise TypeError(
+    raise (ValueError if isinstance(x, Array) else TypeError)(
         message(
             f"{where}, argument arrays",
             given=described(x),

@@ -11,10 +11,11 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..runtime import buffers
+from ..runtime.device import Device
 from ..runtime.layouts import deals_alike
 from ..runtime.membership import is_readable, membership
-from ..runtime.sharding import Sharding
-from ..util.messages import message
+from ..runtime.sharding import Sharding, SingleDeviceSharding
+from ..util.messages import described, message
 
 if TYPE_CHECKING:
     from .array import Array
@@ -129,4 +130,20 @@ def _elsewhere(x: Array, place: Sharding) -> str:
         expected="the same devices, where they belong to several processes",
         fix="Make the array there: jax.make_array_from_process_local_data takes each process's "
         "part, and jax.experimental.multihost_utils.process_allgather gives a process the whole.",
+    )
+
+
+def named_place(where: str, device: object) -> Sharding:
+    """The place that a device or a sharding names; `ValueError` if it is neither."""
+    if isinstance(device, Sharding):
+        return device
+    if isinstance(device, Device):
+        return SingleDeviceSharding(device)
+    raise ValueError(
+        message(
+            f"{where}, argument device",
+            given=described(device),
+            expected="a device or a sharding",
+            fix="Pass an element of jax.devices() or a jax.sharding.Sharding.",
+        )
     )

@@ -43,7 +43,7 @@ from .contexts import (
 )
 from .options import Config
 from .public import config
-from .state import current, override
+from .state import check_updates, current, override
 from .trace_key import TraceKey
 from .user_contexts import make_user_context
 
@@ -54,6 +54,7 @@ __all__ = [
     "array_garbage_collection_guard",
     "auto_pcast",
     "check_tracer_leaks",
+    "check_updates",
     "checking_leaks",
     "config",
     "cpu_engine",

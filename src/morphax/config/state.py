@@ -89,6 +89,14 @@ def on_update(attribute: str, function: Callable[[], None]) -> None:
         function()
 
 
+_before_update: Final[dict[str, Callable[[Any], None]]] = {}
+
+
+def check_updates(attribute: str, function: Callable[[Any], None]) -> None:
+    """Call a function with each new value of an option before it is set, which it may refuse."""
+    _before_update[attribute] = function
+
+
 def _with_companions(attribute: str, value: Any, where: str) -> dict[str, Any]:
     value = checked(attribute, value, where)
     warn_if_inert(attribute, value, where)
@@ -102,6 +110,8 @@ def update(attribute: str, value: Any, where: str = "config.update") -> None:
     """Set an option, by its field name, for the whole process."""
     global _process
     settings = _with_companions(attribute, value, where)
+    if attribute in _before_update:
+        _before_update[attribute](settings[attribute])
     with _update_lock:
         _process = _process.replace(tuple(settings.items()))
     if attribute in _after_update:

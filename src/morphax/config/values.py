@@ -104,8 +104,8 @@ def checked(attribute: str, value: Any, where: str) -> Any:
     ``None`` stands for the default where it is not a value of the option itself.
 
     Raises:
-        TypeError: if `value` is of the wrong kind.
-        ValueError: if it is not among the choices.
+        TypeError: if `value` is no truth value, or no number, where the option is one.
+        ValueError: if it is none of the choices, no whole number, no text or no device.
     """
     option = describe(attribute)
     if value is None:
@@ -116,7 +116,8 @@ def checked(attribute: str, value: Any, where: str) -> Any:
         return value
     convert = _CONVERSIONS[option.kind]
     if option.choices is not None or not (option.check or convert.accepts)(value):
-        raise TypeError(_bad_value(option, value, where))
+        kind = TypeError if option.kind in (bool, float) else ValueError
+        raise kind(_bad_value(option, value, where))
     return convert.to(value)
 
 

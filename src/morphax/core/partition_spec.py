@@ -233,4 +233,14 @@ def _names(argument: str, names: Iterable[Hashable]) -> frozenset[Hashable]:
                 fix=f"Pass {{{names!r}}}.",
             )
         )
-    return frozenset(names)
+    found = frozenset(names)
+    if None in found:
+        raise ValueError(
+            message(
+                f"PartitionSpec, argument {argument}",
+                given=repr(set(found)),
+                expected="names of axes of the mesh, of which None is none",
+                fix="Leave None out.",
+            )
+        )
+    return found

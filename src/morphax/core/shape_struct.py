@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, final
 
 from .. import dtypes
@@ -11,6 +11,7 @@ from ..util.messages import described, message
 from .abstract_value import AbstractValue
 from .layout import Format
 from .manual_axis_type import ManualAxisType
+from .partition_spec import PartitionSpec
 
 _FIELDS = ("shape", "dtype", "sharding", "weak_type", "manual_axis_type", "is_ref")
 
@@ -22,7 +23,8 @@ class ShapeDtypeStruct:
     Args:
         shape: sizes of the axes.
         dtype: of the elements.
-        sharding: layout over devices, if any; or a `Format`, which is that and one in memory.
+        sharding: layout over devices, if any; or a `Format`, which is that and one in memory; or a
+            `jax.P` over the current mesh.
         weak_type: whether the dtype yields to others in promotion.
         manual_axis_type: how the array varies over axes of a mesh that are mapped by hand.
         is_ref: whether it stands for a reference to the array.
@@ -57,8 +59,10 @@ class ShapeDtypeStruct:
                     fix="Name it: jax.ShapeDtypeStruct(shape, 'float32').",
                 )
             )
-        _check_layout(sharding)
         self.shape = _sizes(shape)
+        if type(sharding) is PartitionSpec:
+            sharding = _meanings[0](sharding, "ShapeDtypeStruct, argument sharding", TypeError)
+        _check_layout(sharding, len(self.shape))
         self.dtype = dtypes.dtype(dtype)
         self.format = sharding if isinstance(sharding, Format) else Format(None, sharding)
         self.weak_type = weak_type
@@ -145,11 +149,31 @@ class ShapeDtypeStruct:
         return f"ShapeDtypeStruct({shown})"
 
 
-def _check_layout(sharding: object) -> None:
+_Meaning = Callable[[PartitionSpec, str, type[Exception]], Any]
+
+_meanings: list[_Meaning] = []
+
+
+def install_meaning_of_specs(function: _Meaning) -> None:
+    """Say what a spec means under the current mesh; called once, by who knows the mesh."""
+    _meanings.append(function)
+
+
+def _check_layout(sharding: object, ndim: int) -> None:
     if sharding is None or isinstance(sharding, Format):
         return
     if hasattr(type(sharding), "device_set"):
-        return
+        entries = len(getattr(sharding, "spec", ()))
+        if entries <= ndim:
+            return
+        raise ValueError(
+            message(
+                "ShapeDtypeStruct, argument sharding",
+                given=f"{sharding!r}, which speaks of {entries} axes, for an array of {ndim}",
+                expected="no more entries than the array has axes",
+                fix="Shorten the spec.",
+            )
+        )
     raise ValueError(
         message(
             "ShapeDtypeStruct, argument sharding",

@@ -151,13 +151,17 @@ def is_initialized() -> bool:
 def _ids(given: int | Sequence[int] | None) -> tuple[int, ...] | None:
     if given is None:
         return None
-    return (given,) if isinstance(given, int) else tuple([int(number) for number in given])
+    try:
+        return (given,) if isinstance(given, int) else tuple([int(number) for number in given])
+    except (TypeError, ValueError):
+        expected, fix = "a number, or several", "Pass the numbers of GPUs of this machine."
+        raise _wrong("local_device_ids", described(given), expected, fix) from None
 
 
 def _check_numbers(processes: Any, process: Any) -> None:
     for name, value in (("num_processes", processes), ("process_id", process)):
         if not isinstance(value, int) or isinstance(value, bool):
-            raise _wrong(name, described(value), "an int", "Pass a number.")
+            raise _wrong(name, described(value), "an int", "Pass a number.", TypeError)
     if processes < 1:
         fix = "Pass the number of processes that you start."
         raise _wrong("num_processes", f"{processes}", "at least 1", fix)
@@ -180,6 +184,8 @@ def _default_bound(coordinator: Address) -> Address:
     return coordinator if coordinator.is_loopback else Address("::", coordinator.port)
 
 
-def _wrong(name: str, given: str, expected: str, fix: str) -> ValueError:
+def _wrong(
+    name: str, given: str, expected: str, fix: str, kind: type[Exception] = ValueError
+) -> Exception:
     where = f"{_WHERE}, argument {name}"
-    return ValueError(message(where, given=given, expected=expected, fix=fix))
+    return kind(message(where, given=given, expected=expected, fix=fix))

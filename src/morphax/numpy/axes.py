@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..core.dims import Shape
-from ..errors import InconclusiveDimensionOperation, ShapeError
+from ..errors import AxisError, InconclusiveDimensionOperation, ShapeError
 from ..lax.ground.axes import canonical_shape, integer
 from ..util.messages import described, message
 
@@ -24,7 +24,7 @@ def canonical_axis(where: str, axis: Any, ndim: int) -> int:
     number = integer(f"jnp.{where}, argument axis", axis)
     if -ndim <= number < ndim:
         return number % ndim
-    raise ValueError(
+    raise AxisError(
         message(
             f"jnp.{where}, argument axis",
             given=f"axis {number} of an array with {ndim} axes",

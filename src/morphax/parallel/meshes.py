@@ -70,7 +70,7 @@ def _checked_sizes(sizes: Any) -> tuple[int, ...]:
         numbers = (0,)
     if min(numbers, default=1) > 0:
         return numbers
-    raise TypeError(
+    raise (ValueError if isinstance(sizes, (tuple, list)) else TypeError)(
         message(
             "make_mesh, argument axis_shapes",
             given=described(sizes),

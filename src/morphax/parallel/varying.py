@@ -68,6 +68,39 @@ class PVary(Primitive):
 
 
 @final
+class VaryUnreducedCast(Primitive):
+    """The same value, which varies over the mesh axes `axes`, as the summands of a sum over them.
+
+    Types do not tell it from its operand; that it is used linearly is checked once the program is
+    traced (`members.summands`).
+    """
+
+    name = "vary_unreduced_cast"
+    linear = True
+
+    def abstract_eval(self, x: Any, *, axes: tuple[Any, ...]) -> Any:
+        return x
+
+    def axis_flow(self, x: ShapedArray, **_: Any) -> AxisFlow:
+        return same_axes(x)
+
+    def evaluate(self, x: Any, **_: Any) -> Any:
+        return x
+
+    def lower(self, b: Builder, out: Any, x: Value, **_: Any) -> Value:
+        return x
+
+    def transpose(self, ct: Any, x: Any, *, axes: tuple[Any, ...]) -> list[Any]:
+        """All members have the cotangent of the sum, which is that of each summand."""
+        return [ct]
+
+    def batch(
+        self, batch: BatchAxes, operands: Any, dims: Any, *, axes: tuple[Any, ...]
+    ) -> tuple[Any, Any]:
+        return self.bind(*operands, axes=axes), dims[0]
+
+
+@final
 class PSumInvariant(Collective):
     """The sum over all members along the mesh axes `axes`, over which the operand varies."""
 
@@ -107,6 +140,7 @@ class PSumInvariant(Collective):
 
 
 pvary_p = PVary()
+vary_unreduced_cast_p = VaryUnreducedCast()
 psum_invariant_p = PSumInvariant()
 
 
@@ -126,7 +160,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
         x: array, or tree.
         axis_name: name of the axis, or a tuple of names.
         to: ``"varying"``, or ``"reduced"``, which is that here; ``"unreduced"`` is for what
-            varies, and says that it is to leave the program as a summand.
+            varies, and has it count as summands, which are used linearly, until they are summed.
 
     Returns:
         `x`; the very same under `vmap`, where all values count as varying.
@@ -145,6 +179,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     where = "lax.pcast"
     names = named_axes(where, axis_name)
     in_types = axes_in_types(names)
+    names_in_types = tuple([name for name in names if name in in_types])
     if to not in _KINDS or (names and not in_types and to != "varying"):
         raise ValueError(
             message(
@@ -159,7 +194,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
     def cast(leaf: Any) -> Any:
         varied = in_types & aval_of(leaf).vma
         if to == "unreduced" and varied == in_types:
-            return leaf
+            return vary_unreduced_cast_p.bind(leaf, axes=names_in_types) if in_types else leaf
         if to == "unreduced":
             raise ValueError(_not_summands(where, leaf, in_types - varied))
         if varied:
@@ -171,8 +206,7 @@ def pcast(x: Any, axis_name: Any, *, to: str) -> Any:
                     fix="Leave out the axes that it varies over.",
                 )
             )
-        axes = tuple([name for name in names if name in in_types])
-        return pvary_p.bind(leaf, axes=axes) if axes else leaf
+        return pvary_p.bind(leaf, axes=names_in_types) if in_types else leaf
 
     return map_operands(where, cast, x)
 

@@ -10,6 +10,7 @@ from typing import Any, Final, final
 from ..config import make_user_context
 from ..core.mesh import AbstractMesh
 from ..core.partition_spec import PartitionSpec
+from ..core.shape_struct import install_meaning_of_specs
 from ..util.messages import described, message
 from .mesh import Mesh, mesh_of_block
 from .named_sharding import NamedSharding
@@ -43,7 +44,7 @@ class set_mesh:
 
     def __init__(self, mesh: Mesh | None) -> None:
         if mesh is not None and not isinstance(mesh, Mesh):
-            raise TypeError(
+            raise ValueError(
                 message(
                     "set_mesh, argument mesh",
                     given=described(mesh),
@@ -180,3 +181,6 @@ def sharding_of_spec(
             )
         )
     return NamedSharding(mesh, spec)
+
+
+install_meaning_of_specs(sharding_of_spec)

@@ -16,17 +16,39 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-from ..config import Config
+from ..config import Config, check_updates
 from ..config import current as current_config
 from ..util.frames import user_frame
 from ..util.messages import described, message
 from . import plugins
-from .client import client, factories, forget_clients
+from .client import client, factories, forget_clients, is_running
 from .device import Device
 
 # Among the priorities that users give their factories.
 _PRIORITY_OF_PLUGINS = 400
 _ALIASES = {"gpu": ("cuda", "rocm"), "cuda": ("cuda",), "rocm": ("rocm",)}
+
+
+def _check_can_be_made(count: int) -> None:
+    """Raise `RuntimeError` if the CPU has its devices, and not so many."""
+    if not is_running("cpu") or count in (current_config().num_cpu_devices, number_of("cpu")):
+        return
+    raise RuntimeError(
+        message(
+            "jax.config.update, option jax_num_cpu_devices",
+            given=f"{count}, while the CPU has {number_of('cpu')} devices, which are in use",
+            expected="to be set before anything asks for devices or runs on them",
+            fix="Set it at the start of the program, or call jax.extend.backend.clear_backends().",
+        )
+    )
+
+
+def number_of(platform: str) -> int:
+    """How many devices a platform has."""
+    return int(client(platform).device_count())
+
+
+check_updates("num_cpu_devices", _check_can_be_made)
 
 
 @cache

@@ -101,14 +101,25 @@ def chosen_places(
     device: object, backend: str | None, in_shardings: object, out_shardings: object
 ) -> tuple[Any, tuple[ShardingTree, ShardingTree] | None]:
     """The device that a program must run on, if its options name one, and other shardings."""
-    if device is None and backend is None and in_shardings is out_shardings is None:
-        return None, None
+    if in_shardings is out_shardings is None:
+        return _device(device, backend), None
+    if device is not None or backend is not None:
+        raise ValueError(
+            message(
+                "jit, arguments in_shardings and out_shardings",
+                given="shardings, with "
+                + ("backend" if device is None else "device")
+                + ", which says where the program runs",
+                expected="one of them",
+                fix="Leave device and backend out, which are deprecated.",
+            )
+        )
     trees = (
         ShardingTree.of(in_shardings, "in_shardings"),
         ShardingTree.of(out_shardings, "out_shardings"),
     )
     named = devices_of_shardings([*trees[0].shardings, *trees[1].shardings])
     if named is None:
-        return _device(device, backend), trees
-    chosen = agreed_device([_device(device, backend), *named])
+        return None, trees
+    chosen = agreed_device(named)
     return chosen, trees if trees[0].has_formats or trees[1].has_formats else None

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...core.partition_spec import PartitionSpec
 from ...util.messages import message
+from .annotations import as_typed
 from .literals import i64_array, i64_matrix, physical_aval
 from .mesh_axes import AxisPositions, MeshAxes
 
@@ -139,6 +140,7 @@ def member_program(
     mesh = b.module.mesh_name(axes.text())
     # Values of the block around are whole, and of no use inside: constants are written again.
     inner = type(b)(b.module, axes=axes)
+    operands = [_as_sum(b, x, spec) for x, spec in zip(operands, specs, strict=True)]
     arguments = [inner.new_value(aval) for aval in avals]
     results = write(inner, *arguments)
     further = inner.hoisted_operands()
@@ -167,6 +169,14 @@ def member_program(
         out_shardings=shardings(results, out_specs),
         manual_axes=f"#sdy<manual_axes{{{names}}}>",
     )
+
+
+def _as_sum(b: Builder, x: Value, spec: PartitionSpec) -> Value:
+    """An operand whose summands members take, with its type said in front of their program.
+
+    Partitioners of jaxlib from 0.11 on refuse members that sum what comes as an argument.
+    """
+    return as_typed(b, x.aval, x) if spec.unreduced else x
 
 
 def _from_outside(

@@ -10,7 +10,7 @@ from operator import index
 from typing import Any, Final
 
 from ...core.dims import Dim, Shape, SymbolicDim, dims, is_negative, max_dim
-from ...errors import InconclusiveDimensionOperation, JAXTypeError, ShapeError
+from ...errors import AxisError, InconclusiveDimensionOperation, JAXTypeError, ShapeError
 from ...util.messages import described, message
 
 # Sizes are 64-bit numbers in programs.
@@ -159,7 +159,7 @@ def canonical_axis(where: str, axis: Any, ndim: int) -> int:
     """`axis` counted from the front; `ValueError` if there is no such axis."""
     number = integer(where, axis)
     if not -ndim <= number < ndim:
-        raise ValueError(
+        raise AxisError(
             message(
                 where,
                 given=f"axis {number} of an array of rank {ndim}",

@@ -90,7 +90,7 @@ class BroadcastInDim(Primitive):
             0 <= d < len(shape) and x.shape[i] in (1, shape[d]) for i, d in enumerate(dims)
         )
         if not valid or any(a >= b for a, b in pairwise(dims)):
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.broadcast_in_dim",
                     given=f"{x.str_short()} with shape={shape}, broadcast_dimensions={dims}",

@@ -14,10 +14,10 @@ from ...util.messages import described, message
 
 
 def check_kind(where: str, sharding: Any) -> None:
-    """Raise `TypeError` unless an argument is one that says how a result is split."""
+    """Raise `TypeError` unless an argument says how a result is split; `ValueError` for `None`."""
     if isinstance(sharding, (PartitionSpec, NamedSharding)):
         return
-    raise TypeError(
+    raise (ValueError if sharding is None else TypeError)(
         message(
             where,
             given=described(sharding),

@@ -176,7 +176,7 @@ class Rev(Primitive):
 
     def abstract_eval(self, x: Any, *, dimensions: Any) -> ShapedArray:
         if len(set(dimensions)) < len(dimensions) or not all([0 <= d < x.ndim for d in dimensions]):
-            raise ValueError(
+            raise ShapeError(
                 message(
                     "lax.rev, argument dimensions",
                     given=f"{dimensions} for {x.str_short(short_dtypes=False)}",

@@ -119,7 +119,7 @@ def check_specs(
     """Raise an error unless all are specs over axes that the members have."""
     for spec in specs:
         if not isinstance(spec, PartitionSpec):
-            raise TypeError(
+            raise (ValueError if spec is None else TypeError)(
                 message(
                     f"shard_map, argument {argument}",
                     given=described(spec),
@@ -232,7 +232,8 @@ def check_result(name: str, aval: Any, spec: PartitionSpec, varying: frozenset[H
                 fix="Shorten the spec, or give the result an axis along which parts are joined.",
             )
         )
-    lost = varying - spec.names - spec.unreduced
+    # Whether all have the same of what is to be reduced is found by `check_summands`.
+    lost = varying - spec.all_names
     if lost:
         raise ValueError(
             message(

@@ -27,11 +27,13 @@ def digamma(x: Any) -> Any:
     return lax.digamma(*operands("digamma", x))
 
 
+@in_float32
 def polygamma(n: Any, x: Any) -> Any:
     """The derivative of order `n` of `digamma`."""
     return lax.polygamma(*operands("polygamma", n, x))
 
 
+@in_float32
 def zeta(x: Any, q: Any = 1.0) -> Any:
     """The zeta function of Hurwitz, Σₖ (k + q)⁻ˣ; for q = 1 that of Riemann."""
     return lax.zeta(*operands("zeta", x, 1.0 if q is None else q))

@@ -6,7 +6,7 @@ from typing import Any
 
 from ... import lax
 from ...numpy.bessel import bessel_i0, bessel_i1
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from ._operands import operands
 
 

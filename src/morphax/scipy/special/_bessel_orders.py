@@ -21,8 +21,8 @@ import numpy as np
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
+from ...numpy.half_precision import in_float32
 from ...util.messages import message
-from .._half_precision import in_float32
 from ._operands import real_operands, strong
 
 _END_OF_SERIES = 0.1

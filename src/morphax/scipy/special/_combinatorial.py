@@ -19,9 +19,9 @@ from ... import numpy as jnp
 from ...lax.elementwise.gamma_parts import log_scaled_gamma
 from ...lax.ground.axes import counted
 from ...lax.ground.formulas import ByFormula, Notation
+from ...numpy.half_precision import in_float32
 from ...numpy.operands import concrete_values
 from ...util.messages import message
-from .._half_precision import in_float32
 from ._operands import operands, real_operands, strong
 
 _MOST_FACTORS = 1100.0

@@ -24,7 +24,7 @@ from ... import numpy as jnp
 from ...core import not_differentiable
 from ...lax.elementwise.gamma_parts import polynomial
 from ...lax.ground.formulas import ByFormula, Notation
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from ._operands import real_operands, strong
 
 EULER = 0.5772156649015329

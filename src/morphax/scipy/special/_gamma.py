@@ -13,8 +13,8 @@ from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...engines.reference.replay import replayed
 from ...lax.ground.formulas import ByFormula, Notation
+from ...numpy.half_precision import in_float32
 from ...util.messages import message
-from .._half_precision import in_float32
 from ._operands import operands
 
 _START_OF_STIRLING = 10.0

@@ -14,7 +14,7 @@ import numpy as np
 
 from ... import lax
 from ...lax.ground.formulas import ByFormula, Notation
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from ._operands import operands, strong
 
 _END_OF_SERIES = 1.5

@@ -12,7 +12,7 @@ from typing import Any, final
 from ...core import not_differentiable
 from ...lax.ground.formulas import Notation
 from ...lax.ground.long_formulas import LongFormula
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from ._confluent import confluent
 from ._gauss import gauss
 from ._operands import real_operands, strong

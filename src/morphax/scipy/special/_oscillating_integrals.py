@@ -16,7 +16,7 @@ from typing import Any, final
 from ... import lax
 from ... import numpy as jnp
 from ...lax.ground.formulas import ByFormula, Notation
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from ._operands import chebyshev, real_operands, strong
 
 _EULER = 0.5772156649015329

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, tree
 from ..lax.elementwise.convert import convert
-from ..tree_util import tree_map
 
 _SINGLE = np.dtype(np.float32)
 
@@ -33,7 +32,7 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         widened = {name: _widened(x) for name, x in kwargs.items()}
         found = function(*[_widened(x) for x in args], **widened)
-        return tree_map(lambda y: convert(y, result), found)
+        return tree.map(lambda y: convert(y, result), found)
 
     return rounded
 

@@ -35,3 +35,28 @@ def test_the_rule_is_part_of_the_program_on_request_only() -> None:
     assert "custom_jvp_call" not in str(jax.make_jaxpr(jax.nn.softmax)(X))
     with jax.softmax_custom_jvp(True):
         assert "custom_jvp_call" in str(jax.make_jaxpr(jax.nn.softmax)(X))
+
+
+@pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
+def test_standardize_of_half_precision_does_not_leave_its_range(dtype: Any) -> None:
+    x = jnp.array([[1e4, 1e4, 1e4, 0], [-1e4, -2e4, 1, 0]], dtype)
+    for run in (jax.nn.standardize, jax.jit(jax.nn.standardize)):
+        found = run(x)
+        assert found.dtype == dtype
+        expected = jax.nn.standardize(x.astype(jnp.float32))
+        np.testing.assert_allclose(np.float32(found), expected, float(jnp.finfo(dtype).eps))
+    moments = [np.asarray(v) for v in (jnp.ones((2, 1), dtype), jnp.full((2, 1), 2, dtype))]
+    assert jax.nn.standardize(x, mean=moments[0], variance=moments[1]).dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, jnp.bfloat16, np.bool_])
+def test_one_hot_of_more_classes_than_a_dtype_can_count(dtype: Any) -> None:
+    # JAX counts the classes in the dtype, and finds 256 to be 0 in uint8.
+    x = np.array([0, 1, 1]).astype(dtype)
+    for run in (lambda x: jax.nn.one_hot(x, 600), jax.jit(lambda x: jax.nn.one_hot(x, 600))):
+        np.testing.assert_array_equal(run(x), np.eye(600)[[0, 1, 1]])
+
+
+def test_one_hot_of_a_negative_number_of_classes_is_refused() -> None:
+    with pytest.raises(ValueError, match="num_classes"):
+        jax.nn.one_hot(np.array([1]), -1)

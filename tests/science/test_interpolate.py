@@ -225,3 +225,33 @@ def test_data_that_are_refused() -> None:
         interpolate.BSpline([0, 1, 2], [1.0], 2)
     with pytest.raises(ValueError, match="ascending"):
         interpolate.BSpline([1, 0], [1.0], 0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: interpolate.CubicSpline(x, y)(0.5),
+        lambda x, y: interpolate.PchipInterpolator(x, y)(0.5),
+        lambda x, y: interpolate.Akima1DInterpolator(x, y)(0.5),
+        lambda x, y: interpolate.make_interp_spline(x, y)(0.5),
+        lambda x, y: interpolate.PPoly(y[None, :4], x)(0.5),
+        lambda x, y: interpolate.BSpline(jax.numpy.concatenate([x, 9 + x[:4]]), y, 3)(4.5),
+    ],
+)
+@pytest.mark.parametrize("x", [[4.0, 3, 2, 1, 0], [0.0, 2, 1, 3, 4], [0.0, 1, 2, 3, np.inf]])
+def test_what_cannot_be_refused_while_tracing_is_nan(function: Any, x: Any) -> None:
+    y = np.array([1.0, -1, 2, 0, 3])
+    with pytest.raises(ValueError, match="finite numbers"):
+        function(np.array(x), y)
+    for run in (jax.jit(function), lambda x, y: jax.vmap(function)(x[None], y[None])[0]):
+        assert np.isnan(run(jax.numpy.array(x), jax.numpy.array(y)))
+    np.testing.assert_allclose(jax.jit(function)(np.arange(5.0), y), function(np.arange(5.0), y))
+
+
+def test_periodic_splines_whose_ends_differ_are_nan_in_programs() -> None:
+    def value(y: Any) -> Any:
+        return interpolate.CubicSpline(np.arange(4.0), y, bc_type="periodic")(0.5)
+
+    assert np.isnan(jax.jit(value)(np.array([1.0, 2, 0, 3])))
+    same = np.array([1.0, 2, 0, 1])
+    np.testing.assert_allclose(jax.jit(value)(same), value(same))

@@ -160,6 +160,21 @@ def test_derivatives_are_those_of_the_implicit_function() -> None:
         np.testing.assert_allclose(found[1], [0, 0, 1], atol=1e-12)
 
 
+@pytest.mark.parametrize("minimum", [minimize, least_squares])
+def test_an_empty_box_has_no_minimum_in_a_program(minimum: Callable[..., Any]) -> None:
+    def found(low: Any, high: Any) -> Any:
+        pairs = [(low[i], high[i]) for i in range(2)]
+        bounds = pairs if minimum is minimize else (low, high)
+        square = minimum is minimize
+        return minimum(
+            lambda x: jnp.sum((x - 3) ** 2) if square else x - 3, jnp.zeros(2), bounds=bounds
+        )
+
+    result = jax.jit(found)(jnp.array([1.0, -1.0]), jnp.array([-1.0, 1.0]))
+    assert not result.success
+    assert np.isnan(result.x[0])
+
+
 def test_failures_are_said() -> None:
     few = minimize(chained_rosenbrock, [-1.2, 1.0], options={"maxiter": 3})
     assert (int(few.status), int(few.nit)) == (-1, 3)

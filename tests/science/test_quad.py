@@ -83,6 +83,17 @@ def test_derivatives_of_small_integrals_and_along_the_line() -> None:
     np.testing.assert_allclose(found, -0.5e-12 * np.sqrt(np.pi) * rates**-1.5, 1e-7)
 
 
+@pytest.mark.parametrize("limits", [(np.nan, 1.0), (0.0, np.nan), (np.nan, np.nan)])
+@pytest.mark.parametrize("function", [lambda x: x**3, lambda x: jnp.exp(-x * x)])
+def test_there_is_no_interval_with_an_end_that_is_nan(
+    limits: tuple[float, float], function: Callable[[Any], Any]
+) -> None:
+    for run in (lambda f: f, jax.jit):
+        value, _, info = run(lambda a, b: quad(function, a, b, full_output=True))(*limits)
+        assert np.isnan(value)
+        assert not info.success
+
+
 def test_failures_are_said() -> None:
     value, error, info = quad(lambda x: 1 / x, 0.0, 1.0, full_output=True)
     assert (bool(info.success), int(info.status), int(info.last)) == (False, -2, 50)

@@ -46,6 +46,32 @@ def test_rounded_once(function: Any, dtype: Any) -> None:
         np.testing.assert_allclose(np.float32(found), np.float32(expected), rtol=tolerance)
 
 
+SLOPES: list[Any] = [
+    special.i0e,
+    special.i1e,
+    special.expi,
+    lambda x: special.fresnel(x)[0],
+    lambda x: special.sici(x)[1],
+    lambda x: special.zeta(3.0, x),
+    lambda x: special.poch(x, 3.0),
+    lambda x: special.owens_t(x, np.array(1000, x.dtype)),
+    lambda x: special.multigammaln(x, 5),
+    lambda x: special.hyp1f1(2.0, 3.0, x),
+    lambda x: special.bessel_jn(x, v=2)[2],
+]
+
+
+@pytest.mark.parametrize("dtype", [jnp.float16, jnp.bfloat16])
+@pytest.mark.parametrize("function", SLOPES)
+def test_slopes_are_rounded_once(function: Any, dtype: Any) -> None:
+    for x in jnp.array([0.25, 2.25, 2.75, 9.5], dtype):
+        found = jax.grad(function)(x)
+        assert found.dtype == dtype
+        expected = jax.grad(function)(x.astype(jnp.float32)).astype(dtype)
+        tolerance = float(jnp.finfo(dtype).eps)
+        np.testing.assert_allclose(np.float32(found), np.float32(expected), rtol=tolerance)
+
+
 def test_wider_operands_decide() -> None:
     assert stats.norm.pdf(jnp.ones(2, jnp.float16), jnp.zeros(2)).dtype == jnp.float32
 

@@ -158,6 +158,12 @@ def test_bessel_functions_near_the_end_of_the_range(name: str) -> None:
         np.testing.assert_allclose(run(np.float32(x)), truth, rtol=2e-5)
 
 
+def test_slopes_of_bessel_functions_out_of_range_are_infinite() -> None:
+    for run in (special.i1, jax.jit(special.i1)):
+        slopes = [float(jax.grad(run)(x)) for x in (95.0, -95.0, 500.0, np.inf)]
+        assert slopes == [np.inf] * 4
+
+
 def test_sums_of_exponentials() -> None:
     x = np.arange(6.0, dtype=np.float32).reshape(2, 3)
     np.testing.assert_allclose(special.logsumexp(x), reference.logsumexp(x), 1e-6)
@@ -271,6 +277,23 @@ def test_hypergeometric_functions_at_special_points() -> None:
             args, expected = np.array([a for a, _ in rows]).T, [e for _, e in rows]
             for run in (function, jax.jit(function)):
                 np.testing.assert_allclose(run(*args), expected, 1e-15)
+
+
+@pytest.mark.parametrize("engine", ["eager", "xla", "native"])
+def test_powers_among_the_hypergeometric_functions_in_float32(engine: str) -> None:
+    x = np.float32([-0.5, -2.5, -40.0])
+    power = (1 - x.astype(np.float64)) ** -20
+
+    def function(x: Any) -> Any:
+        return special.hyp2f1(0.5, 20.0, 0.5, x), special.hyp2f1(20.0, 0.5, 0.5, x)
+
+    if engine == "eager":
+        found = function(x)
+    else:
+        with jax.cpu_engine(engine):
+            found = jax.jit(function)(x)
+    for value in found:
+        np.testing.assert_allclose(value, power, 2e-5)
 
 
 def test_hypergeometric_functions_without_digits_are_nan() -> None:

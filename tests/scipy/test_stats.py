@@ -311,6 +311,24 @@ def test_slopes_at_the_centre(
         np.testing.assert_allclose(slope_of(distribution)(zero, *shape), slope, 1e-6)
 
 
+@pytest.mark.parametrize(
+    ("distribution", "names", "x"),
+    [
+        (stats.expon, ("pdf", "cdf", "sf", "logsf"), -200.0),
+        (stats.gumbel_r, ("pdf", "cdf", "sf", "logsf"), -200.0),
+        (stats.gumbel_l, ("pdf", "cdf", "sf", "logcdf"), 200.0),
+    ],
+)
+def test_slopes_where_functions_are_constant(
+    distribution: Any, names: tuple[str, ...], x: float
+) -> None:
+    # e²⁰⁰ leaves the range of float32.
+    for name in names:
+        for run in (lambda f: f, jax.jit):
+            slopes = run(jax.grad(getattr(distribution, name), (0, 1, 2)))(x, 0.0, 1.0)
+            assert [float(slope) for slope in slopes] == [0, 0, 0], name
+
+
 def test_tails_at_the_ends_of_ranges() -> None:
     tiny, inf = 1e-10, np.inf
     for run in (lambda f: f, jax.jit):

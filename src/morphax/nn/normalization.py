@@ -14,6 +14,7 @@ from ..core import current_trace, root_trace
 from ..engines.reference.replay import replayed
 from ..lax.elementwise.convert import convert
 from ..numpy.axes import canonical_axes, canonical_axis
+from ..numpy.half_precision import in_float32
 from ..numpy.operands import as_array, inexact_type, promoted_inexact
 from ..numpy.reductions import exp_shift
 from ..util.messages import message
@@ -151,6 +152,9 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
         dtype: of the result, floating without it.
         axis: where the new axis goes.
 
+    Raises:
+        ValueError: `num_classes` is negative.
+
     Example:
         >>> import morphax as jax
         >>> import morphax.numpy as jnp
@@ -161,12 +165,38 @@ def one_hot(x: Any, num_classes: int, *, dtype: Any = None, axis: int = -1) -> A
     x = as_array("one_hot", x)
     target = dtypes.requested(float if dtype is None else dtype, "one_hot")
     place = canonical_axis("one_hot", axis, x.ndim + 1)
+    if isinstance(num_classes, (int, np.integer)) and num_classes < 0:
+        raise ValueError(
+            message(
+                "nn.one_hot, argument num_classes",
+                given=f"{num_classes}",
+                expected="a length that is not negative",
+                fix="Pass the number of classes.",
+            )
+        )
+    x = _able_to_count(x, num_classes)
     shape = [num_classes if i == place else 1 for i in range(x.ndim + 1)]
     classes = jnp.reshape(jnp.arange(num_classes, dtype=x.dtype), shape)
     return jnp.equal(jnp.expand_dims(x, place), classes).astype(target)
 
 
+def _able_to_count(x: Any, count: Any) -> Any:
+    """`x` in a dtype whose numbers below `count` are all different."""
+    dtype = x.dtype
+    if dtype == np.bool_:
+        most = 2
+    elif dtypes.issubdtype(dtype, np.integer):
+        most = int(dtypes.iinfo(dtype).max) + 1
+    else:
+        most = int(2 / dtypes.finfo(dtype).eps)
+    # A symbolic size is not compared.
+    if not isinstance(count, (int, np.integer)) or count <= most:
+        return x
+    return convert(x, np.float32 if dtypes.issubdtype(dtype, np.inexact) else np.int32)
+
+
 @replayed(1)
+@in_float32
 def standardize(
     x: Any,
     axis: Axis = -1,
@@ -214,10 +244,12 @@ def standardize(
             )
         )
     (x,) = promoted_inexact("standardize", as_array("standardize", x))
-    center = jnp.mean(x, axis, keepdims=True, where=where) if mean is None else mean
+    if mean is None:
+        mean = jnp.mean(x, axis, keepdims=True, where=where)
     if variance is None:
         variance = jnp.var(x, axis, keepdims=True, where=where)
-    deviation = x - center
+    mean, variance = [as_array("standardize", v) for v in (mean, variance)]
+    deviation = x - mean
     if where is not None:
         # As a factor of the derivative of the scale it would make all of them NaN.
         kept = jnp.logical_or(where, jnp.isfinite(deviation))

@@ -60,7 +60,7 @@ def bessel_i1(x: Any) -> Any:
 
 # The kinks of |x| in the factors, which cancel in the product, stay out of the derivatives.
 bessel_i0.defjvps(lambda t, out, x: lax.mul(t, bessel_i1(x)))
-bessel_i1.defjvps(lambda t, out, x: lax.mul(t, lax.sub(bessel_i0(x), _i1_over_x(x))))
+bessel_i1.defjvps(lambda t, out, x: lax.mul(t, _slope_of_i1(x)))
 
 
 def _unscaled(x: Any, scaled: Any, at_infinity: Any) -> Any:
@@ -68,6 +68,13 @@ def _unscaled(x: Any, scaled: Any, at_infinity: Any) -> Any:
     root = lax.exp(lax.mul(lax.abs(x), _like(x, 0.5)))
     is_infinite = lax.eq(lax.abs(x), _like(x, np.inf))
     return lax.select(is_infinite, at_infinity, lax.mul(lax.mul(root, scaled), root))
+
+
+def _slope_of_i1(x: Any) -> Any:
+    i0 = bessel_i0(x)
+    # Where I₀ is out of range I₁ may be too, and ∞ − ∞ says nothing.
+    is_out = lax.eq(i0, _like(x, np.inf))
+    return lax.select(is_out, i0, lax.sub(i0, _i1_over_x(x)))
 
 
 def _i1_over_x(x: Any) -> Any:

@@ -7,11 +7,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from .. import numpy as jnp
 from ..core import Tracer
 from ..errors import ShapeError
 from ..lax.elementwise.complex import real_dtype
 from ..lax.elementwise.convert import convert
-from ..numpy.creation import asarray
 from ..numpy.operands import as_array, inexact_type
 from ..util.messages import message
 
@@ -34,7 +34,7 @@ def real_and_inexact(where: str, x: Any, y: Any) -> tuple[Any, Any]:
 
 def array(where: str, x: Any) -> Any:
     """`x` as an array or tracer; lists are converted, as SciPy does."""
-    return as_array(where, asarray(x) if isinstance(x, (list, tuple)) else x)
+    return as_array(where, jnp.asarray(x) if isinstance(x, (list, tuple)) else x)
 
 
 def known(x: Any) -> np.ndarray[Any, Any] | None:
@@ -66,17 +66,22 @@ def check_choice(where: str, argument: str, value: Any, choice: Sequence[Any]) -
         refuse(where, argument, f"{value!r}", expected, "Choose one of them.")
 
 
-def check_increasing(where: str, argument: str, x: Any, *, strictly: bool = True) -> None:
-    """Refuse numbers that do not increase, as far as they are known."""
+def increasing(
+    where: str, argument: str, x: Any, *data: Any, strictly: bool = True
+) -> Sequence[Any]:
+    """`x` and data on it; refused if `x` does not increase, and NaN where that is seen later."""
     numbers = known(x)
     if numbers is None:
-        return
+        steps = x[1:] - x[:-1]
+        in_order = (steps > 0 if strictly else steps >= 0) & (steps < np.inf)
+        return [jnp.where(jnp.all(in_order), v, np.nan) for v in (x, *data)]
     steps = np.diff(numbers)
-    if not (steps > 0 if strictly else steps >= 0).all():
+    if not ((steps > 0 if strictly else steps >= 0) & np.isfinite(steps)).all():
         refuse(
             where,
             argument,
             np.array2string(numbers, threshold=8),
-            "numbers that increase, with none twice" if strictly else "numbers in ascending order",
+            "finite numbers " + ("that increase, none twice" if strictly else "in ascending order"),
             "Sort them, and what belongs to them.",
         )
+    return x, *data

@@ -113,3 +113,9 @@ def test_products_with_numbers_of_another_dtype(dtype: Any) -> None:
     vector = np.array([1 + 2j, 0, 3], np.complex64)
     for product in (lambda m, v: m @ v, jax.jit(lambda m, v: m @ v)):
         np.testing.assert_allclose(product(BCSR.fromdense(dense), vector), dense @ vector)
+
+
+@pytest.mark.parametrize("shape", [(3,), (3, 3), ()])
+def test_places_of_another_array_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="a matrix of 2 rows"):
+        sparse.bcsr_extract(np.array([0]), np.array([0, 1, 1]), np.ones(shape))

@@ -220,7 +220,12 @@ def _bisect(function: Callable[..., Any], most: int, task: _Task) -> tuple[Any, 
     failure = jnp.where(is_finite, TOO_MANY, NOT_FINITE)
     # An empty interval has the integral zero, whatever the function is there.
     is_empty = low == high
-    status = jnp.where((is_finite & (error <= limit)) | is_empty, DONE, failure)
+    # A limit that is NaN is no end of an interval, though values at its nodes may be finite.
+    no_interval = jnp.isnan(low) | jnp.isnan(high)
+    value = jnp.where(no_interval, np.nan, value)
+    failure = jnp.where(no_interval, NOT_FINITE, failure)
+    is_done = is_finite & (error <= limit) & ~no_interval
+    status = jnp.where(is_done | is_empty, DONE, failure)
     evaluations = NODES.size * (2 * number - 1)
     info = QuadInfo(evaluations, number, status.astype(np.int32))
     return jnp.where(is_empty, 0, sign * value), jnp.where(is_empty, 0, error), info

@@ -15,7 +15,7 @@ from ... import lax, tree
 from ... import numpy as jnp
 from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import canonical_axis, integer
-from ..arguments import array, check_choice, check_increasing, real_and_inexact, refuse_shape
+from ..arguments import array, check_choice, increasing, real_and_inexact, refuse_shape
 from ._piecewise import EXTRAPOLATIONS, column, in_place
 
 _WHERE = "science.interpolate.BSpline"
@@ -68,7 +68,7 @@ class BSpline:
                 "n + k + 1 knots for n coefficients, n > k ≥ 0",
                 "Repeat the first knot and the last one k times.",
             )
-        check_increasing(_WHERE, "t", t, strictly=False)
+        t, c = increasing(_WHERE, "t", t, c, strictly=False)
         check_choice(_WHERE, "extrapolate", extrapolate, EXTRAPOLATIONS)
         self.t, self.c = t, jnp.moveaxis(c, place, 0)[:count]
         self.k, self.extrapolate, self.axis = degree, extrapolate, place

@@ -17,7 +17,7 @@ from ... import lax, tree
 from ... import numpy as jnp
 from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import canonical_axis, integer
-from ..arguments import array, check_choice, check_increasing, real_and_inexact, refuse_shape
+from ..arguments import array, check_choice, increasing, real_and_inexact, refuse_shape
 
 _WHERE = "science.interpolate.PPoly"
 EXTRAPOLATIONS = (True, False, "periodic")
@@ -164,7 +164,7 @@ class PPoly(Piecewise):
                 "a vector of m + 1 breakpoints for coefficients (k, m, ...), m > 0",
                 "The highest power comes first, the cells follow along the second axis.",
             )
-        check_increasing(_WHERE, "x", x)
+        x, c = increasing(_WHERE, "x", x, c)
         self.c = jnp.moveaxis(c, (place, place + 1), (0, 1))
         self.x, self.axis = x, place
         self.extrapolate = True if extrapolate is None else extrapolate
@@ -195,7 +195,7 @@ def data_along(where: str, x: Any, y: Any, axis: int, least: int) -> tuple[Any, 
             f"a vector as long as that axis, {least} at least",
             "Name the axis that the places belong to.",
         )
-    check_increasing(where, "x", x)
+    x, y = increasing(where, "x", x, y)
     return x, jnp.moveaxis(y, place, 0), place
 
 

@@ -68,8 +68,7 @@ def _check_ends_agree(where: str, y: Any) -> None:
     ends = known(jnp.stack([y[0], y[-1]]))
     if ends is None:
         return
-    near = 8 * float(np.finfo(real_dtype(y.aval.dtype)).eps)
-    if not np.allclose(ends[0], ends[1], near, near, equal_nan=True):
+    if not np.allclose(ends[0], ends[1], *_nearness(y), equal_nan=True):
         refuse(
             where,
             "y",
@@ -79,13 +78,21 @@ def _check_ends_agree(where: str, y: Any) -> None:
         )
 
 
+def _nearness(y: Any) -> tuple[float, float]:
+    near = 8 * float(np.finfo(real_dtype(y.aval.dtype)).eps)
+    return near, near
+
+
 def spline_slopes(x: Any, y: Any, ends: Any) -> Any:
     """The slopes (n, ...) of the spline through y (n, ...)."""
     h = x[1:] - x[:-1]
     mean = (y[1:] - y[:-1]) / column(h, y)
     size = y.aval.shape[0]
     if ends == "periodic":
-        return _periodic_slopes(h, mean)
+        slopes = _periodic_slopes(h, mean)
+        # What could not be refused while tracing has no periodic spline.
+        agree = jnp.isclose(y[0], y[-1], *_nearness(y), equal_nan=True)
+        return jnp.where(agree, slopes, np.nan)
     if size == 2:
         # With one cell, the condition that there be no knot beside the end says nothing.
         ends = [(1, mean[0]) if end is None else end for end in ends]

@@ -10,7 +10,7 @@ from typing import Any
 from ... import numpy as jnp
 from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import integer
-from ..arguments import array, check_increasing, inexact, refuse, refuse_shape
+from ..arguments import array, increasing, inexact, refuse, refuse_shape
 from ..linalg.banded import solve_banded
 from ._bsplines import BSpline, basis_values
 from ._piecewise import data_along
@@ -107,7 +107,7 @@ def _given(t: Any, x: Any) -> Any:
     t = convert(array(_WHERE, t), x.aval.dtype)
     if t.aval.ndim != 1:
         refuse_shape(_WHERE, "t", f"{t.aval}", "a vector of knots", "Flatten it.")
-    check_increasing(_WHERE, "t", t, strictly=False)
+    (t,) = increasing(_WHERE, "t", t, strictly=False)
     return t
 
 

@@ -28,14 +28,16 @@ def box(where: str, low: Any, high: Any, x: Any) -> tuple[Any, Any]:
                 )
             )
         found.append(jnp.broadcast_to(bound, x.shape))
+    low, high = found
     check_known(
-        jnp.all(found[0] <= found[1]),
+        jnp.all(low <= high),
         f"{where}, argument bounds",
-        given=f"low={found[0]!r:.60}, high={found[1]!r:.60}",
+        given=f"low={low!r:.60}, high={high!r:.60}",
         expected="low ≤ high",
         fix="Exchange the bounds that are not in order.",
     )
-    return found[0], found[1]
+    # A box that is empty, as is known only later, has no numbers.
+    return jnp.where(low <= high, low, np.nan), high
 
 
 def pairs(where: str, bounds: Any) -> tuple[Any, Any]:

@@ -21,6 +21,7 @@ import numpy as np
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
+from ...numpy.half_precision import in_float32
 from ...util.messages import message
 from ._operands import real_operands, strong
 
@@ -113,6 +114,7 @@ def _(last: int, primals: Any, tangents: Any) -> Any:
     return rows[:-1], slopes * tangents[0]
 
 
+@in_float32
 def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
     """The Bessel functions of the first kind J₀(z), J₁(z), …, J_v(z).
 

@@ -19,6 +19,7 @@ from ... import numpy as jnp
 from ...lax.elementwise.gamma_parts import log_scaled_gamma
 from ...lax.ground.axes import counted
 from ...lax.ground.formulas import ByFormula, Notation
+from ...numpy.half_precision import in_float32
 from ...numpy.operands import concrete_values
 from ...util.messages import message
 from ._operands import operands, real_operands, strong
@@ -106,6 +107,7 @@ class Rising(ByFormula):
 rising_p = Rising()
 
 
+@in_float32
 def poch(z: Any, m: Any) -> Any:
     """(z)ₘ = Γ(z + m) / Γ(z), the rising factorial z (z + 1) … (z + m − 1).
 
@@ -182,6 +184,7 @@ class Combinations(ByFormula):
 combinations_p = Combinations()
 
 
+@in_float32
 def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
     """C(N, k) = N! / (k! (N − k)!), in how many ways k of N things are chosen.
 
@@ -211,6 +214,7 @@ def comb(N: Any, k: Any, *, repetition: bool = False) -> Any:
     return strong(jnp.where((n == 0) & (k == 0), 1, value))
 
 
+@in_float32
 def multigammaln(a: Any, d: Any) -> Any:
     """log Γ_d(a), for the multivariate gamma function of dimension d.
 

@@ -12,8 +12,8 @@ from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
 from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
+from ...numpy.half_precision import in_float32
 from ...numpy.operands import settled
-from .._half_precision import in_float32
 from ._operands import operands, real_operands
 
 

@@ -14,8 +14,8 @@ from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
 from ...lax.elementwise.inverse_erfc import erfc_inv_p
 from ...numpy.complex import is_complex
+from ...numpy.half_precision import in_float32
 from ...util.messages import described, message
-from .._half_precision import in_float32
 from ._operands import operands, polynomial, strong
 
 _SQRT_HALF = math.sqrt(0.5)

@@ -24,6 +24,7 @@ from ... import numpy as jnp
 from ...core import not_differentiable
 from ...lax.elementwise.gamma_parts import polynomial
 from ...lax.ground.formulas import ByFormula, Notation
+from ...numpy.half_precision import in_float32
 from ._operands import real_operands, strong
 
 EULER = 0.5772156649015329
@@ -219,6 +220,7 @@ exp1_p = Exp1()
 expi_p = Expi()
 
 
+@in_float32
 def exp1(x: Any) -> Any:
     """E₁(x) = ∫ₓ^∞ e⁻ˢ/s ds.
 
@@ -243,6 +245,7 @@ def exp1(x: Any) -> Any:
     return strong(exp1_p.bind(*real_operands("exp1", x)))
 
 
+@in_float32
 def expi(x: Any) -> Any:
     """Ei(x), the principal value of ∫₋∞ˣ eˢ/s ds; see `exp1`, of which Ei(−x) is the negative.
 
@@ -259,6 +262,7 @@ def expi(x: Any) -> Any:
     return strong(expi_p.bind(*real_operands("expi", x)))
 
 
+@in_float32
 def expn(n: Any, x: Any) -> Any:
     """Eₙ(x) = ∫₁^∞ e^(−xs) s⁻ⁿ ds, the generalised exponential integral.
 

@@ -13,8 +13,8 @@ from ...core import aval_of
 from ...engines.reference.nan_checks import checked_as_one
 from ...engines.reference.replay import replayed
 from ...lax.ground.formulas import ByFormula, Notation
+from ...numpy.half_precision import in_float32
 from ...util.messages import message
-from .._half_precision import in_float32
 from ._operands import operands
 
 _START_OF_STIRLING = 10.0
@@ -27,11 +27,13 @@ def digamma(x: Any) -> Any:
     return lax.digamma(*operands("digamma", x))
 
 
+@in_float32
 def polygamma(n: Any, x: Any) -> Any:
     """The derivative of order `n` of `digamma`."""
     return lax.polygamma(*operands("polygamma", n, x))
 
 
+@in_float32
 def zeta(x: Any, q: Any = 1.0) -> Any:
     """The zeta function of Hurwitz, Σₖ (k + q)⁻ˣ; for q = 1 that of Riemann."""
     return lax.zeta(*operands("zeta", x, 1.0 if q is None else q))

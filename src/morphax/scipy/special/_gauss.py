@@ -93,7 +93,7 @@ def gauss(m: Notation, a: Any, b: Any, c: Any, x: Any) -> Any:
 
 
 def _gauss_below_one(m: Notation, a: Any, b: Any, c: Any, x: Any) -> Any:
-    """₂F₁(a, b; c; x) for a ≥ b, x < 1."""
+    """₂F₁(a, b; c; x) for a ≤ b, x < 1."""
 
     def down(c: Any) -> tuple[Any, Any]:
         rest = (c - 1.0) * (1.0 - x)
@@ -112,8 +112,10 @@ def _gauss_below_one(m: Notation, a: Any, b: Any, c: Any, x: Any) -> Any:
 
 
 def _gauss_transformed(m: Notation, a: Any, b: Any, c: Any, x: Any) -> Any:
-    """₂F₁(a, b; c; x) for a ≥ b, x < 1."""
+    """₂F₁(a, b; c; x) for a ≤ b, x < 1."""
     is_left = x < 0.0
+    # (1 − x)⁻ᵇ where a = c: the other power would leave a series that cancels.
+    a, b = m.where(is_left & (a == c), b, a), m.where(is_left & (a == c), a, b)
     rest = c - a - b
     is_steep = ~is_left & (rest < 0.0)
     power = m.where(is_left, -a, m.where(is_steep, rest, 0.0))

@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import lax
 from ...lax.ground.formulas import ByFormula, Notation
+from ...numpy.half_precision import in_float32
 from ._operands import operands, strong
 
 _END_OF_SERIES = 1.5
@@ -123,6 +124,7 @@ dawsn_p = Dawsn()
 owens_t_p = OwensT()
 
 
+@in_float32
 def dawsn(x: Any) -> Any:
     """Dawson's integral exp(−x²) ∫₀ˣ exp(s²) ds.
 
@@ -146,6 +148,7 @@ def dawsn(x: Any) -> Any:
     return strong(dawsn_p.bind(*operands("dawsn", x)))
 
 
+@in_float32
 def owens_t(h: Any, a: Any) -> Any:
     """Owen's T(h, a) = 1/2π ∫₀ᵃ exp(−h²(1 + s²)/2) / (1 + s²) ds.
 

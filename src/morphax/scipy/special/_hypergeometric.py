@@ -12,6 +12,7 @@ from typing import Any, final
 from ...core import not_differentiable
 from ...lax.ground.formulas import Notation
 from ...lax.ground.long_formulas import LongFormula
+from ...numpy.half_precision import in_float32
 from ._confluent import confluent
 from ._gauss import gauss
 from ._operands import real_operands, strong
@@ -155,6 +156,7 @@ hyp2f1_slope_a_p = Hyp2f1SlopeA()
 hyp2f1_slope_c_p = Hyp2f1SlopeC()
 
 
+@in_float32
 def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     """Kummer's function ₁F₁(a; b; x) = Σ (a)ₖ xᵏ / ((b)ₖ k!), (a)ₖ being a (a+1) … (a+k−1).
 
@@ -183,6 +185,7 @@ def hyp1f1(a: Any, b: Any, x: Any) -> Any:
     return strong(hyp1f1_p.bind(*real_operands("hyp1f1", a, b, x)))
 
 
+@in_float32
 def hyp2f1(a: Any, b: Any, c: Any, x: Any) -> Any:
     """Gauss's function ₂F₁(a, b; c; x) = Σ (a)ₖ (b)ₖ xᵏ / ((c)ₖ k!), continued to x < −1.
 

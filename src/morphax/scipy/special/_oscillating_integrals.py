@@ -16,6 +16,7 @@ from typing import Any, final
 from ... import lax
 from ... import numpy as jnp
 from ...lax.ground.formulas import ByFormula, Notation
+from ...numpy.half_precision import in_float32
 from ._operands import chebyshev, real_operands, strong
 
 _EULER = 0.5772156649015329
@@ -204,6 +205,7 @@ fresnel_sine_p = FresnelSine()
 fresnel_cosine_p = FresnelCosine()
 
 
+@in_float32
 def sici(x: Any) -> tuple[Any, Any]:
     """Si(x) = ∫₀ˣ sin(s)/s ds and Ci(x) = γ + log |x| + ∫₀ˣ (cos(s) − 1)/s ds.
 
@@ -229,6 +231,7 @@ def sici(x: Any) -> tuple[Any, Any]:
     return strong(sine_integral_p.bind(x)), strong(cosine_integral_p.bind(x))
 
 
+@in_float32
 def fresnel(x: Any) -> tuple[Any, Any]:
     """S(x) = ∫₀ˣ sin(πs²/2) ds and C(x) = ∫₀ˣ cos(πs²/2) ds, Fresnel's integrals.
 

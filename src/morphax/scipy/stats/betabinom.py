@@ -13,8 +13,8 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
+from ...numpy.half_precision import in_float32
 from .. import special
-from .._half_precision import in_float32
 from ._arguments import arguments, counted, log_binomial
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from ._arguments import arguments, positive, probability, standardized
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...engines.reference.replay import replayed
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from . import gamma
 from ._arguments import arguments
 

@@ -13,9 +13,9 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
+from ...numpy.half_precision import in_float32
 from ...util.messages import message
 from .. import special
-from .._half_precision import in_float32
 from ._arguments import vectors
 
 # How much the sum of the probabilities may differ from 1.

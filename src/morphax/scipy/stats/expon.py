@@ -14,7 +14,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from ._arguments import arguments, positive, probability, standardized
 
 
@@ -44,7 +44,8 @@ def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function 1 − e⁻ᶻ, and 0 below `loc`."""
     z, _ = standardized("expon.cdf", x, loc, scale)
-    return jnp.where(z < 0, 0.0, -lax.expm1(-z))
+    # Far below e⁻ᶻ is infinite, and so would be the slope that is not taken.
+    return -lax.expm1(-jnp.where(z < 0, 0, z))
 
 
 @replayed(3)

@@ -10,7 +10,7 @@ from typing import Any
 
 from ... import lax
 from ...engines.reference.replay import replayed
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from . import gumbel_r
 from ._arguments import arguments, positive, probability
 

@@ -14,8 +14,10 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from ._arguments import arguments, positive, probability, standardized
+
+_REMOTE = -20.0
 
 
 @replayed(3)
@@ -39,14 +41,16 @@ def logpdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @in_float32
 def pdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The density e^(−z − e⁻ᶻ) / `scale`."""
-    return lax.exp(logpdf(*arguments("gumbel_r.pdf", x, loc, scale)))
+    z, scale = _near("gumbel_r.pdf", x, loc, scale)
+    return lax.exp(-z - lax.exp(-z) - lax.log(scale))
 
 
 @replayed(3)
 @in_float32
 def cdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The distribution function exp(−e⁻ᶻ)."""
-    return lax.exp(logcdf(*arguments("gumbel_r.cdf", x, loc, scale)))
+    z, _ = _near("gumbel_r.cdf", x, loc, scale)
+    return lax.exp(-lax.exp(-z))
 
 
 @replayed(3)
@@ -61,7 +65,7 @@ def logcdf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @in_float32
 def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The survival function 1 − exp(−e⁻ᶻ)."""
-    z, _ = standardized("gumbel_r.sf", x, loc, scale)
+    z, _ = _near("gumbel_r.sf", x, loc, scale)
     return -lax.expm1(-lax.exp(-z))
 
 
@@ -69,7 +73,7 @@ def sf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
 @in_float32
 def logsf(x: Any, loc: Any = 0, scale: Any = 1) -> Any:
     """The logarithm of the survival function, accurate in both tails."""
-    z, _ = standardized("gumbel_r.logsf", x, loc, scale)
+    z, _ = _near("gumbel_r.logsf", x, loc, scale)
     # Far above, where e⁻ᶻ vanishes, the survival function is e⁻ᶻ to the last digit.
     is_far = z > 40
     near, far = jnp.where(is_far, 0, z), jnp.where(is_far, z, 0)
@@ -83,3 +87,12 @@ def ppf(p: Any, loc: Any = 0, scale: Any = 1) -> Any:
     p, loc, scale = arguments("gumbel_r.ppf", p, loc, scale)
     scale = positive(scale)
     return loc - scale * lax.log(-lax.log(probability(p)))
+
+
+def _near(name: str, x: Any, loc: Any, scale: Any) -> list[Any]:
+    """z from `_REMOTE` on, and the scale.
+
+    Below it exp(−e⁻ᶻ) is 0 in all dtypes; where e⁻ᶻ leaves their range, slopes would be 0 · ∞.
+    """
+    z, scale = standardized(name, x, loc, scale)
+    return [jnp.where(z < _REMOTE, _REMOTE, z), scale]

@@ -12,8 +12,8 @@ from typing import Any
 
 from ... import lax
 from ...engines.reference.replay import replayed
+from ...numpy.half_precision import in_float32
 from .. import special
-from .._half_precision import in_float32
 from ._arguments import arguments, shifted
 
 _LOG_SQRT_2PI = 0.5 * math.log(2 * math.pi)

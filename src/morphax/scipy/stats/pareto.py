@@ -14,7 +14,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from ._arguments import arguments, positive, probability, standardized
 
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from ... import lax
 from ...engines.reference.replay import replayed
+from ...numpy.half_precision import in_float32
 from .. import special
-from .._half_precision import in_float32
 from ._arguments import arguments, standardized
 
 

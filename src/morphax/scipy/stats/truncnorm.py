@@ -14,8 +14,8 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...nn import log1mexp
+from ...numpy.half_precision import in_float32
 from .. import special
-from .._half_precision import in_float32
 from . import norm
 from ._arguments import arguments, standardized
 

@@ -13,7 +13,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
-from .._half_precision import in_float32
+from ...numpy.half_precision import in_float32
 from ._arguments import arguments, positive, probability, standardized
 
 

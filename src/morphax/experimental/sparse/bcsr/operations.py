@@ -188,8 +188,22 @@ def bcsr_extract(indices: Any, indptr: Any, mat: Any) -> Any:
     Args:
         indices, indptr: places, as those of `BCSR`.
         mat: dense array.
+
+    Raises:
+        ValueError: the array has other rows than the pointers.
     """
-    return bcsr_extract_p.bind(jnp.asarray(indices), jnp.asarray(indptr), jnp.asarray(mat))
+    indices, indptr, mat = jnp.asarray(indices), jnp.asarray(indptr), jnp.asarray(mat)
+    rows, batch = aval_of(indptr).shape[-1] - 1, aval_of(indptr).ndim - 1
+    if aval_of(mat).shape[batch : batch + 1] != (rows,) or aval_of(mat).ndim < batch + 2:
+        raise ValueError(
+            message(
+                "bcsr_extract, argument mat",
+                given=f"{aval_of(mat)} for pointers {aval_of(indptr)}",
+                expected=f"a matrix of {rows} rows, behind the batch axes",
+                fix="Pass the array that the places belong to.",
+            )
+        )
+    return bcsr_extract_p.bind(indices, indptr, mat)
 
 
 def bcsr_sum_duplicates(mat: BCSR, nse: int | None = None) -> BCSR:

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .. import dtypes
+from .. import dtypes, tree
 from ..lax.elementwise.convert import convert
 
 _SINGLE = np.dtype(np.float32)
 
 
 def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, computed in float32 where its result is of a narrower dtype, and rounded once.
+    """`function`, computed in float32 where its results are of a narrower dtype, and rounded once.
 
     Its steps may leave the range of such a dtype although operands and result do not: float16
     ends at 65504, which e^(x²) passes at x = 3.4.
@@ -31,7 +31,8 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
         if not _is_narrow(result):
             return function(*args, **kwargs)
         widened = {name: _widened(x) for name, x in kwargs.items()}
-        return convert(function(*[_widened(x) for x in args], **widened), result)
+        found = function(*[_widened(x) for x in args], **widened)
+        return tree.map(lambda y: convert(y, result), found)
 
     return rounded
 

@@ -178,7 +178,7 @@ class _Form:
     def _statement(self, statement: Statement) -> None:
         memory = list(touched_by(statement))
         self.touched.update(memory)
-        parts: list[Hashable] = [type(statement)]
+        parts: list[Hashable] = [type(statement).__name__]
         parts += [self._buffers.setdefault(x, len(self._buffers)) for x in memory]
         parts += [self._operand(x) for x in operands_of(statement)]
         match statement:

@@ -11,12 +11,15 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
+from morphax.engines.loops.folds import Fold
+from morphax.engines.loops.program import Const
 from tests.engines.machine_code_calls import MachineCodes
 
 # Prime lengths leave a rest, products of 32 do not; many short axes have no long one to split.
 SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
     *[((n,), (0,)) for n in (1, 31, 32, 33, 37, 64, 97, 257, 1024, 1031, 4099)],
-    *[((n, 3), (0,)) for n in (33, 97, 1024, 1031)],
+    *[((n,), (0,)) for n in (34, 47, 50, 61, 100, 250, 251, 333, 1000, 1001)],
+    *[((n, 3), (0,)) for n in (33, 50, 97, 1001, 1024, 1031)],
     *[((n, 9), axes) for n in (37, 1031) for axes in ((0,), (0, 1))],
     ((3, 97), (1,)),
     ((97, 3), (1,)),
@@ -91,3 +94,16 @@ def test_no_bits_depend_on_the_rows_beside() -> None:
         together = jax.jit(lambda x: x.sum(1))(x)
         alone = [jax.jit(lambda x: x.sum())(row) for row in x]
     np.testing.assert_array_equal(together, alone)
+
+
+@pytest.mark.parametrize("others", [1, 2, 3, 8])
+def test_rows_fill_vectors_where_they_can(others: int) -> None:
+    for n in range(33, 1200):
+        fold = Fold([n, others], [False, True], "add", Const(np.float32(0)))
+        length, rest = divmod(n, fold.rows)
+        assert fold.axis == 0
+        assert 2 < fold.rows <= 32
+        assert rest < fold.rows
+        most = min(32, n // (8 // others))
+        each = range(most // 2 + 1, most + 1)
+        assert length * others % 8 == 0 or all([n // rows * others % 8 for rows in each])

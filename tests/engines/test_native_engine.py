@@ -493,13 +493,11 @@ def test_damaged_object_code_is_not_run(
     first = run_anew(2.5)
     run_anew(3.5)
     one, two = sorted(folder.glob("native-*.executable"))
-    for path, other in ((one, two), (two, one)):
-        data = bytearray(path.read_bytes())
-        if damage == "flipped":
-            data[-5] ^= 1
-        path.write_bytes(
-            {"short": data[:-7], "other": other.read_bytes(), "empty": b""}.get(damage, data)
-        )
+    both = one.read_bytes(), two.read_bytes()
+    for path, own, other in ((one, *both), (two, *reversed(both))):
+        flipped = own[:-5] + bytes([own[-5] ^ 1]) + own[-4:]
+        wrong = {"flipped": flipped, "short": own[:-7], "other": other, "empty": b""}
+        path.write_bytes(wrong[damage])
     assert run_anew(2.5) == first
     assert len(compilations) == 3
     assert run_anew(2.5) == first

@@ -58,8 +58,13 @@ class Fold:
             return axis, longest
         others = math.prod(self.extents) // longest
         most = min(_MOST, longest // max(_VECTOR // others, 1))
-        without_rest = [n for n in range(most, most // 2, -1) if longest % n == 0]
-        return axis, without_rest[0] if without_rest else most
+
+        def flaws(rows: int) -> tuple[bool, int, int]:
+            """Rows that fill no vectors, how much they leave to be folded, and terms beside."""
+            length, rest = divmod(longest, rows)
+            return length * others % _VECTOR > 0, length + rest, rest
+
+        return axis, min(range(most, most // 2, -1), key=flaws)
 
     def write(
         self,

@@ -123,13 +123,18 @@ class Value:
         self.scalar = scalar
         self.place = place
         self.element = element
-        self.cost: int = cost + sum([x.cost for x in of])
-        deepest: int = max([x.depth for x in of], default=0)
-        self.depth: int = 0 if element is None else deepest + 1
+        self.cost: int = cost
+        self.depth = 0
         self.is_shared = False
         self.holders = 0
-        own = frozenset() if place is None else frozenset([place.buffer])
-        self.sources: frozenset[Buffer] = own.union(*[x.sources for x in of])
+        self.sources: frozenset[Buffer] = (
+            frozenset() if place is None else frozenset([place.buffer])
+        )
+        if of:
+            self.cost += sum([x.cost for x in of])
+            self.sources = self.sources.union(*[x.sources for x in of])
+        if element is not None:
+            self.depth = 1 + max([x.depth for x in of], default=0)
 
     @property
     def size(self) -> int:

@@ -39,19 +39,20 @@ from .llvm_scalars import (
     is_library_function,
     memory_type,
     number,
-    product_name,
     scalar_type,
     wide,
 )
 from .loop_plans import LoopPlans
-from .masked_steps import MaskedSteps, fits
+from .masked_steps import fits
+from .module_parts import ModuleParts, function_text
 from .packs import calls_together, packed
+from .products import call_of_product
+from .shared_loops import SharedLoop
 from .variables import Variables
-from .vector_loops import VectorLoop
-from .vector_steps import VectorSteps
+from .vector_text import write_vectors
 
-# The rest of longer bodies, that fills no vector, is done in the loop.
-_SHORT_BODY = 5
+# Loops whose steps are not known are taken to make so many; `while` loops any number of them.
+_STEPS, _MANY = 8, 1 << 30
 # LLVM looks for the best addresses of loops up to so many lines; the time that takes grows fast.
 _MOST_LINES_REDUCED = 100
 
@@ -62,19 +63,19 @@ class StatementPrinter:
 
     Args:
         buffers: the pointer that stands for each buffer.
-        plans: which loops become vectors.
+        plans: which loops become vectors, and which are functions.
+        parts: the functions of the module.
     """
 
-    def __init__(self, buffers: Mapping[Buffer, str], plans: LoopPlans) -> None:
+    def __init__(self, buffers: Mapping[Buffer, str], plans: LoopPlans, parts: ModuleParts) -> None:
         self.buffers = buffers
         self.plans = plans
+        self.parts = parts
         self.lines: list[str] = []
+        # How many lines loops run again, and there would be more if functions stood in their place.
+        self.repeats = self.elsewhere = 0
         # Variables beside those that buffers are.
         self.variables = Variables()
-        # Functions that are called: operation, dtype, width.
-        self.functions: dict[tuple[str, DType, int], int] = {}
-        # The dtypes of matrices that are multiplied.
-        self.products: dict[DType, None] = {}
         # The values of names.
         self.texts: dict[Name, str] = {}
         # Counters of loops that are written out.
@@ -120,6 +121,11 @@ class StatementPrinter:
                 self._while(condition, goes_on, inner)
             case If(condition, then, otherwise):
                 self._if(condition, then, otherwise)
+
+    @property
+    def runs(self) -> int:
+        """How many lines are run, as far as they are written."""
+        return len(self.lines) + self.elsewhere + self.repeats
 
     def line(self, text: str) -> None:
         self.lines.append(f"  {text}")
@@ -173,8 +179,8 @@ class StatementPrinter:
 
     def call(self, operation: str, dtype: DType, operands: Sequence[str], width: int) -> str:
         """A function of the C library, or one of ours."""
-        key = operation, dtype, width
-        self.functions[key] = self.functions.get(key, 0) + 1
+        key, functions = (operation, dtype, width), self.parts.functions
+        functions[key] = functions.get(key, 0) + 1
         types, result = types_of(operation, dtype)
         typed = zip(types, operands, strict=True)
         given = ", ".join([f"{wide(scalar_type(x), width)} {text}" for x, text in typed])
@@ -253,24 +259,49 @@ class StatementPrinter:
         del self.open_indices[count:]
 
     def _product(self, statement: Product) -> None:
-        """A call of the library; a matrix is told by how far its rows or columns are apart."""
         matrices = (statement.target, statement.left, statement.right)
-        pointers = [f"ptr {self.address(x.buffer, x.start)}" for x in matrices]
-        sizes = [f"i32 {size}" for size in statement.sizes]
-        steps = [f"i32 {max(x.rows, x.columns)}" for x in matrices]
-        # An "N" or a "T": whether rows lie without gaps.
-        forms = [f"i8 {ord('N' if x.columns == 1 else 'T')}" for x in matrices[1:]]
-        dtype = statement.target.buffer.dtype
-        self.products[dtype] = None
-        given = ", ".join([*pointers, *sizes, *steps, *forms])
-        self.line(f"call void {product_name(dtype)}({given})")
+        pointers = [self.address(x.buffer, x.start) for x in matrices]
+        self.parts.products[statement.target.buffer.dtype] = None
+        self.line(call_of_product(statement, pointers))
 
     # Loops and branches
 
     def _for(self, loop: For) -> None:
+        shared = self.plans.shared.of(loop)
+        if shared is None:
+            self.loop_here(loop)
+            return
+        name = self.parts.names.get(shared.form)
+        if name is None:
+            name = self.parts.names[shared.form] = f"@part{len(self.parts.names)}"
+            self._part(name, loop, shared)
+        lines, repeats = self.parts.sizes[name]
+        self.elsewhere += lines
+        self.repeats += repeats
+        pointers = [f"ptr {self.buffers[x]}" for x in shared.buffers]
+        scalars = [f"{scalar_type(x.dtype)} {self.operand(x)}" for x in shared.names]
+        self.line(f"call fastcc void {name}({', '.join([*pointers, *scalars])})")
+
+    def _part(self, name: str, loop: For, shared: SharedLoop) -> None:
+        """A loop as a function."""
+        pointers = {x: f"%b{i}" for i, x in enumerate(shared.buffers)}
+        local = [(f"%v{i}", x) for i, x in enumerate(shared.own)]
+        known = pointers | {x: pointer for pointer, x in local}
+        inner = StatementPrinter(known, self.plans, self.parts)
+        inner.texts |= {x: f"%n{i}" for i, x in enumerate(shared.names)}
+        inner.loop_here(loop)
+        memory = [f"ptr noalias noundef captures(none) {x}" for x in pointers.values()]
+        scalars = [f"{scalar_type(x.dtype)} {inner.texts[x]}" for x in shared.names]
+        body = [*inner.variables.lines, *inner.lines]
+        text = function_text(name, [*memory, *scalars], local, body, convention="fastcc ")
+        self.parts.texts.append(text)
+        self.parts.sizes[name] = len(text), inner.repeats
+
+    def loop_here(self, loop: For) -> None:
+        """A loop, where it stands."""
         plan = self.plans.of(loop)
         if plan is not None and fits(plan, self.variables):
-            self._vectors(plan)
+            write_vectors(self, plan)
             return
         extent = loop.extent
         if not isinstance(extent, Index) and self.plans.is_written_out(loop):
@@ -298,8 +329,10 @@ class StatementPrinter:
         write(f"  br label %{label}")
         write(f"{label}:")
         write(f"  {i} = phi i64 [ 0, %{label}.start ], [ {i}.next, %{label}.step ]")
-        before = len(self.lines)
+        before, runs = len(self.lines), self.runs
         body()
+        steps = -(-int(end) // by) if end.isdecimal() else _STEPS
+        self.repeats += (steps - 1) * (self.runs - runs)
         write(f"  br label %{label}.step")
         write(f"{label}.step:")
         if len(self.lines) - before > _MOST_LINES_REDUCED:
@@ -311,6 +344,10 @@ class StatementPrinter:
         write(f"  {i}.goes_on = icmp slt i64 {i}.next, {end}")
         write(f"  br i1 {i}.goes_on, label %{label}, label %{label}.end")
         write(f"{label}.end:")
+
+    def repeat_any_times(self) -> None:
+        """Lines are run again, nobody knows how often."""
+        self.repeats += _MANY
 
     def jump(self, label: str) -> None:
         """Go to a label, which is here."""
@@ -324,6 +361,7 @@ class StatementPrinter:
         self, condition: tuple[Statement, ...], goes_on: Operand, body: tuple[Statement, ...]
     ) -> None:
         label = f"while{self.label()}"
+        self.repeat_any_times()
         known = len(self.open_indices)
         self.jump(label)
         self.statements(condition)
@@ -339,41 +377,3 @@ class StatementPrinter:
         self.lines += [f"  br label %{label}.end", f"{label}.else:"]
         self.block(otherwise)
         self.jump(f"{label}.end")
-
-    # Vectors
-
-    def _vectors(self, plan: VectorLoop) -> None:
-        """A loop of independent steps: as many together as a vector is wide."""
-        counter, extent, width = plan.counter, plan.extent, plan.width
-        whole, rest = extent - extent % width, extent % width
-        body = MaskedSteps(self, plan) if plan.has_members else VectorSteps(self, plan)
-        body.prepare()
-        self.numbers.update(dict.fromkeys(plan.outer, 0))
-        is_long = plan.has_members or len(plan.body) > _SHORT_BODY
-        most = width if plan.has_members else 2 * width
-        if rest and plan.is_repeatable and is_long and extent > most:
-            self.loop(counter, str(extent), width, lambda: self._limited(counter, body, plan))
-            rest = 0
-        elif whole <= most:
-            for start in range(0, whole, width):
-                self.numbers[counter] = start
-                body.write(width)
-                del self.numbers[counter]
-        else:
-            self.loop(counter, str(whole), width, lambda: body.write(width))
-        if rest:
-            last = width if plan.is_repeatable else rest
-            self.numbers[counter] = extent - last
-            if last == 1:
-                self.block(plan.body)
-            else:
-                body.write(last)
-            del self.numbers[counter]
-        for name in plan.outer:
-            del self.numbers[name]
-
-    def _limited(self, counter: Name, body: VectorSteps, plan: VectorLoop) -> None:
-        """Steps of a loop of which the last ones begin earlier, to fill a vector."""
-        i, last = self.texts[counter], plan.extent - plan.width
-        self.texts[counter] = self.new(f"call i64 @llvm.smin.i64(i64 {i}, i64 {last})")
-        body.write(plan.width)

@@ -21,14 +21,27 @@ import numpy as np
 
 from ..loops.memory import local_buffers
 from ..loops.program import Buffer, Kind, LoopProgram
-from .llvm_functions import definitions
-from .llvm_scalars import memory_type
 from .llvm_statements import StatementPrinter
 from .loop_plans import LoopPlans
-from .products import definition
+from .module_parts import ModuleParts, function_text
 
 ENTRY = "run"
 """The name of the function that is called."""
+
+COMPUTE = "compute"
+"""The name of the function that computes."""
+
+EFFORT = "; effort "
+"""What the first line begins with; it ends with how much LLVM is to do, from 0 to 2.
+
+At 0 code takes a third of the time to be made, at 1 the function that computes about half.  Where
+lines are run once, it is as fast as other code; in loops it takes up to twice as long.
+"""
+
+# At most so often lines are run, on the average, that are made with an effort of 0 and of 1.
+_MOST_RUNS = (16, 256)
+# Of longer programs the selection of instructions takes more than linear time, but at 0.
+_MOST_LINES = 6000
 
 _ALIGNMENT = 64
 
@@ -61,19 +74,19 @@ def llvm_module(program: LoopProgram) -> str:
     pointers |= {buffer: f"@c{i}" for i, buffer in enumerate(program.constants)}
     local = local_buffers(program)
     pointers |= {buffer: f"%v{i}" for i, buffer in enumerate(local)}
-    printer = StatementPrinter(pointers, LoopPlans(program.body, local))
+    parts = ModuleParts()
+    printer = StatementPrinter(pointers, LoopPlans(program.body, local), parts)
     printer.block(program.body)
-    parameters = ", ".join([_parameter(pointers[x], x) for x in outside])
+    parameters = [_parameter(pointers[x], x) for x in outside]
+    variables = [(pointers[x], x) for x in local]
+    body = [*printer.variables.lines, *printer.lines]
+    size = len(body) + sum(map(len, parts.texts))
+    effort = 0 if size > _MOST_LINES else _effort(len(body) + printer.elsewhere, printer.repeats)
     lines = [
+        f"{EFFORT}{effort}",
         *[_constant(pointers[x], x) for x in program.constants],
-        *definitions(printer.functions),
-        *[line for dtype in printer.products for line in definition(dtype)],
-        f"define internal void @compute({parameters}) #0 {{",
-        *[_variable(pointers[x], x) for x in local],
-        *printer.variables.lines,
-        *printer.lines,
-        "  ret void",
-        "}",
+        *parts.lines,
+        *function_text(f"@{COMPUTE}", parameters, variables, body),
         *_entry(program, scratch, pointers, outside),
         'attributes #0 = { noinline nounwind "prefer-vector-width"="256" }',
         "attributes #1 = { nounwind }",
@@ -81,6 +94,11 @@ def llvm_module(program: LoopProgram) -> str:
         "attributes #2 = { nounwind willreturn memory(none) }",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _effort(lines: int, repeats: int) -> int:
+    """How much LLVM is to do for a program of so many lines, and those that loops run again."""
+    return sum([lines + repeats > most * lines for most in _MOST_RUNS])
 
 
 def _parameter(name: str, buffer: Buffer) -> str:
@@ -94,13 +112,6 @@ def _parameter(name: str, buffer: Buffer) -> str:
     if size:
         qualities.append(f"dereferenceable({size})")
     return f"ptr {' '.join(qualities)} {name}"
-
-
-def _variable(name: str, buffer: Buffer) -> str:
-    type_, size = memory_type(buffer.dtype), max(buffer.size, 1)
-    align = buffer.dtype.itemsize if size == 1 else 32
-    type_ = type_ if size == 1 else f"[{size} x {type_}]"
-    return f"  {name} = alloca {type_}, align {align}"
 
 
 def _constant(name: str, buffer: Buffer) -> str:
@@ -136,4 +147,4 @@ def _entry(
     for buffer, offset in scratch.offsets.items():
         lines.append(f"  {pointers[buffer]} = getelementptr i8, ptr %scratch, i64 {offset}")
     arguments = ", ".join([f"ptr {pointers[x]}" for x in outside])
-    return [*lines, f"  call void @compute({arguments})", "  ret void", "}"]
+    return [*lines, f"  call void @{COMPUTE}({arguments})", "  ret void", "}"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import final
 
 from ..loops.program import Buffer, For, Index, Statement, blocks_of, walk
 from .masked_loops import holders_of, masked_loop
+from .shared_loops import SharedLoops
 from .vector_loops import VectorLoop, vector_loop
 
 # Loops of so many steps are written out, if they have no more statements then.
@@ -24,10 +26,16 @@ class LoopPlans:
         local: its local buffers.
     """
 
-    def __init__(self, body: tuple[Statement, ...], local: Iterable[Buffer]) -> None:
+    def __init__(self, body: tuple[Statement, ...], local: Sequence[Buffer]) -> None:
         self._holders = holders_of(body, local)
         self._known: dict[For, VectorLoop | None] = {}
         self._budget = _BUDGET
+        self._body, self._local = body, local
+
+    @cached_property
+    def shared(self) -> SharedLoops:
+        """The loops that are functions."""
+        return SharedLoops(self._body, self._local, self.of)
 
     def of(self, loop: For) -> VectorLoop | None:
         """How a loop is written with vectors; `None` if it is not."""

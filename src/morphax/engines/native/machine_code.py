@@ -14,17 +14,14 @@ from typing import TYPE_CHECKING, Any, Final, final
 
 from ..loops.program import LoopProgram
 from .linking import can_link, linked
-from .llvm_text import ENTRY, Scratch, llvm_module
+from .llvm_text import COMPUTE, EFFORT, ENTRY, Scratch, llvm_module
 from .products import BLAS_NAMES, address_in_blas
 
 if TYPE_CHECKING:
     from llvmlite import binding
 
-_FORMAT: Final = "1"
+_FORMAT: Final = "2"
 """Raised when the same text is to become other code."""
-
-# Of longer programs the selection of instructions takes more than linear time, but at level 0.
-_MOST_LINES = 6000
 
 
 @final
@@ -90,7 +87,8 @@ def object_code(text: str) -> bytes:
     """
     from llvmlite import binding
 
-    machine = _machine(0 if text.count("\n") > _MOST_LINES else 2)
+    effort = int(text[len(EFFORT) : text.index("\n")])
+    machine = _machine(2 if effort else 0)
     with (
         binding.create_context() as context,
         binding.parse_assembly(text, context) as module,
@@ -102,6 +100,8 @@ def object_code(text: str) -> bytes:
         passes.add_instruction_combine_pass()
         passes.add_simplify_cfg_pass()
         passes.run(module, builder)
+        if effort == 1:
+            module.get_function(COMPUTE).add_function_attribute("optnone")
         code: bytes = machine.emit_object(module)
     return code
 

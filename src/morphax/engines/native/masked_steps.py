@@ -226,6 +226,7 @@ class MaskedSteps(VectorSteps):
     def _while(self, loop: While) -> None:
         p, masks, outer = self.printer, wide("i1", self.width), self.mask
         label, running = f"while{p.label()}", p.variables.new(masks)
+        p.repeat_any_times()
         p.line(f"store {masks} {outer or 'splat (i1 true)'}, ptr {running}")
         p.jump(label)
         with self._block():

@@ -10,10 +10,11 @@ subprograms", ACM Transactions on Mathematical Software 16 (1990).
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache
 
 from ...util.scipy_libraries import linear_algebra
-from ..loops.program import DType
+from ..loops.program import DType, Product
 from .llvm_scalars import product_name, scalar_type
 
 _PREFIX = "blas_"
@@ -39,6 +40,17 @@ def definition(dtype: DType) -> list[str]:
     given += ["%one", "%b", "%step_b.at", "%a", "%step_a.at", "%zero", "%c", "%step_c.at"]
     arguments = ", ".join([f"ptr {x}" for x in given])
     return [*lines, f"  call void @{_name(dtype)}({arguments})", "  ret void", "}"]
+
+
+def call_of_product(statement: Product, pointers: Sequence[str]) -> str:
+    """The call of that function; a matrix is told by how far its rows or columns are apart."""
+    matrices = (statement.target, statement.left, statement.right)
+    sizes = [f"i32 {size}" for size in statement.sizes]
+    steps = [f"i32 {max(x.rows, x.columns)}" for x in matrices]
+    # An "N" or a "T": whether rows lie without gaps.
+    forms = [f"i8 {ord('N' if x.columns == 1 else 'T')}" for x in matrices[1:]]
+    given = ", ".join([*[f"ptr {x}" for x in pointers], *sizes, *steps, *forms])
+    return f"call void {product_name(statement.target.buffer.dtype)}({given})"
 
 
 def _name(dtype: DType) -> str:

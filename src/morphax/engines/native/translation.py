@@ -51,12 +51,12 @@ def translated(jaxpr: Jaxpr, options: Options) -> NativeProgram:
         NotALoopProgram: an operation or a dtype has no form of loops; the message names it.
     """
     plain = without_references(jaxpr)
-    _, used = eliminate_dead_code(plain)
+    live, used = eliminate_dead_code(plain)
     kept = tuple([i for i, on in enumerate(used) if on or options.keep_unused])
     known = _translated.setdefault(jaxpr, {})
     loops = known.get(options.keep_unused)
     if loops is None:
-        loops = known[options.keep_unused] = _loops(plain, kept, jaxpr.debug_info)
+        loops = known[options.keep_unused] = _loops(live, kept, jaxpr.debug_info)
     donated, unusable = _donations(plain, options.donated, kept)
     return NativeProgram(
         options.name,
@@ -75,8 +75,8 @@ def forget(jaxpr: Jaxpr) -> None:
     _translated.pop(jaxpr, None)
 
 
-def _loops(jaxpr: Jaxpr, kept: Sequence[int], info: DebugInfo) -> LoopProgram:
-    entry = eliminate_dead_code(jaxpr)[0].replace(invars=tuple([jaxpr.invars[i] for i in kept]))
+def _loops(live: Jaxpr, kept: Sequence[int], info: DebugInfo) -> LoopProgram:
+    entry = live.replace(invars=tuple([live.invars[i] for i in kept]))
     inputs = [f"operand{i}" for i in kept]
     outputs = [f"result{i}" for i in range(len(entry.outvars))]
     where = f"jit of {info.function}, compiled by the native engine"

@@ -25,8 +25,8 @@ def main() -> list[float]:
     (state, parameters), _ = adaptation.run(jax.random.key(0), start, 200)
     hmc = blackjax.hmc(logdensity, **parameters)
     draw = jax.jit(sample, static_argnums=(0, 3))
-    # Chains part after some dozens of steps, whatever the first difference of rounding was, and what
-    # is adapted follows them; means of many draws agree.
+    # Chains part after some dozens of steps, whatever the first difference of rounding was, and
+    # what is adapted follows them; means of many draws agree.
     positions, rates = draw(hmc.step, state, jax.random.key(1), 20_000)
     walk = blackjax.rmh(logdensity, blackjax.mcmc.random_walk.normal(jnp.array([0.7, 0.7])))
     first = walk.init(start)

@@ -16,6 +16,7 @@ from ...runtime.sharding import Sharding, SingleDeviceSharding
 from .. import loops, native
 from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
+from ..xla.compilation import is_watched
 from ..xla.mlir_rules import program_in_place_of
 
 _MOST_OPERATIONS: Final = 3000
@@ -88,6 +89,8 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
         return "the program runs on a mesh"
     if place.platform != "cpu":
         return f"the program runs on a {place.platform}"
+    if is_watched():
+        return "somebody's function is in the place of XLA's compiler"
     if options.compiler:
         return "there are compiler options of XLA"
     plain = without_references(jaxpr)

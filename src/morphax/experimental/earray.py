@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ..array import Array
 from ..core import ShapedArray, Tracer
 from ..dtypes import ExtendedDType, KeyType
@@ -45,7 +47,7 @@ class EArray(metaclass=_Extended):
     def __new__(cls, aval: ShapedArray, data: Any) -> Any:
         dtype = aval.dtype
         if isinstance(dtype, KeyType):
-            shape, stored = (*aval.shape, *dtype.key_shape), "uint32"
+            shape, stored = (*aval.shape, *dtype.key_shape), np.dtype("uint32")
         else:
             shape = aval.shape
             stored = dtype.physical_dtype if isinstance(dtype, ExtendedDType) else dtype

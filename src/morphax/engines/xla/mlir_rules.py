@@ -93,7 +93,7 @@ class LoweringRules:
         return next((self.by_platform[name] for name in names if name in self.by_platform), None)
 
     def program(
-        self, platform: str, avals: tuple[Any, ...], outs: Any, params: Mapping[str, Any]
+        self, platform: str, avals: tuple[Any, ...], outs: Any, params: dict[str, Any]
     ) -> Jaxpr | None:
         """What the rule for a platform computes, if it is known and of the types of the results.
 

@@ -3,7 +3,8 @@
 Usage: ``python benchmarks/ecosystem_steps.py [NAME]``.  With a name two numbers of milliseconds are
 printed: the first call, in the time of all threads on a processor, which other programs on the
 machine disturb least; and the fastest of the warm ones, by the clock.  Without one the names are.
-Nothing is read from a cache on disk.
+Nothing is read from a cache on disk, and compilers are loaded before, by a small and a large
+program: a process does that once, whatever it compiles.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import jax
 import jax.numpy as jnp
 
 Step = Callable[[], Any]
-WARM = 15
+WARM = 100
 
 
 def optax_adamw() -> Step:
@@ -196,6 +197,8 @@ def main(name: str) -> tuple[float, float]:
     """Milliseconds to trace and compile a step, and to run it."""
     jax.config.update("jax_enable_compilation_cache", False)
     step = STEPS[name]()
+    for size in (3, 1 << 15):
+        jax.block_until_ready(jax.jit(jnp.sin)(jnp.ones(size)))
     first = milliseconds(step, time.process_time)
     return first, min(milliseconds(step, time.perf_counter) for _ in range(WARM))
 

@@ -25,12 +25,13 @@ def main() -> list[float]:
     (state, parameters), _ = adaptation.run(jax.random.key(0), start, 200)
     hmc = blackjax.hmc(logdensity, **parameters)
     draw = jax.jit(sample, static_argnums=(0, 3))
-    positions, rates = draw(hmc.step, state, jax.random.key(1), 500)
+    # Chains part after some dozens of steps, whatever the first difference of rounding was, and
+    # what is adapted follows them; means of many draws agree.
+    positions, rates = draw(hmc.step, state, jax.random.key(1), 20_000)
     walk = blackjax.rmh(logdensity, blackjax.mcmc.random_walk.normal(jnp.array([0.7, 0.7])))
     first = walk.init(start)
     walked, _ = draw(walk.step, first, jax.random.key(2), 500)
-    values = [*positions.mean(0), rates.mean(), *walked.mean(0)]
-    return [*map(float, values), float(parameters["step_size"])]
+    return [*map(float, [*positions.mean(0), rates.mean(), *walked.mean(0)])]
 
 
 if __name__ == "__main__":

@@ -221,7 +221,6 @@ from unittest import mock
 import jax
 from jax._src import compiler
 jax.config.update("jax_enable_compilation_cache", False)
-jax.config.update("jax_cpu_engine", "xla")
 real = compiler.backend_compile_and_load
 seen = []
 def watched(client, *arguments, **keywords):
@@ -229,6 +228,8 @@ def watched(client, *arguments, **keywords):
     return real(client, *arguments, **keywords)
 with mock.patch.object(compiler, "backend_compile_and_load", watched):
     assert jax.jit(lambda x: x + 1)(1) == 2
+assert seen == ["cpu"]
+assert jax.jit(lambda x: x + 2)(1) == 3
 assert seen == ["cpu"] and compiler.backend_compile_and_load is real
 assert "cpu" in jax._src.xla_bridge._backends
 """)

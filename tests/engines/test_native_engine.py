@@ -202,6 +202,13 @@ def kalman_like(a: Any, z: Any) -> Any:
     return lax.scan(lambda m, r: (jnp.tanh(a @ m) + r, m.sum()), jnp.zeros(4), z)
 
 
+def nested_loops(a: Any, depth: int = 4) -> Any:
+    """Nobody knows how often the innermost one runs: 100⁴ times would be a long run."""
+    if not depth:
+        return lax.sin(a)
+    return lax.while_loop(lambda c: c > 0.1, lambda c: nested_loops(c, depth - 1), a)
+
+
 AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
     "small steps": (kalman_like, (jnp.eye(4), jnp.ones(100)), "native", "are expected"),
     "few numbers": (lambda a: jnp.sin(a) @ a, (x,), "native", "are expected"),
@@ -214,6 +221,7 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
         "xla",
         "a long run: about",
     ),
+    "loops in loops": (nested_loops, (jnp.ones(()),), "native", "are expected"),
     "no rule": (lambda a: jnp.linalg.eigh(a)[0], (jnp.eye(3),), "xla", "no form of loops"),
     "a dtype": (lambda a: a + 1, (jnp.ones(3, jnp.float16),), "xla", "dtype float16"),
     "within a branch": (
@@ -492,12 +500,13 @@ def test_damaged_object_code_is_not_run(
 ) -> None:
     first = run_anew(2.5)
     run_anew(3.5)
-    one, two = sorted(folder.glob("native-*.executable"))
-    both = one.read_bytes(), two.read_bytes()
-    for path, own, other in ((one, *both), (two, *reversed(both))):
-        flipped = own[:-5] + bytes([own[-5] ^ 1]) + own[-4:]
-        wrong = {"flipped": flipped, "short": own[:-7], "other": other, "empty": b""}
-        path.write_bytes(wrong[damage])
+    paths = sorted(folder.glob("native-*.executable"))
+    one, two = [path.read_bytes() for path in paths]
+    for path, whole, other in zip(paths, (one, two), (two, one), strict=True):
+        data = bytearray(whole)
+        if damage == "flipped":
+            data[-5] ^= 1
+        path.write_bytes({"short": data[:-7], "other": other, "empty": b""}.get(damage, data))
     assert run_anew(2.5) == first
     assert len(compilations) == 3
     assert run_anew(2.5) == first

@@ -11,17 +11,20 @@ from morphax.util.scipy_libraries import linear_algebra
 
 PROGRAM = """
 import sys
+import numpy as np
 import morphax as jax
 import morphax.numpy as jnp
 
+compiled = jax.jit(jnp.linalg.eigh, compiler_options={"jax_cpu_engine": "xla"})
+values = compiled(np.eye(3) * 0.5)[0]
 x = jnp.linalg.inv(jnp.eye(3) * 2.0)
 jax.random.multivariate_normal(jax.random.key(0), jnp.zeros(3), jnp.eye(3))
 assert "scipy.linalg" not in sys.modules, "the package is not imported"
 
-import numpy as np
 import scipy.linalg
 
 assert scipy.linalg.lapack.dgetrf is sys.modules["scipy.linalg._flapack"].dgetrf
+np.testing.assert_allclose(values, [0.5, 0.5, 0.5])
 np.testing.assert_allclose(scipy.linalg.inv(np.eye(3) * 2.0), x)
 """
 

@@ -15,12 +15,14 @@ emits operations of StableHLO, and returns a sequence of values, one per result:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, final
 
 import numpy as np
 
-from ..core import Primitive, close, constants_as_arguments, stage
+from ..config import current as current_config
+from ..core import Jaxpr, Primitive, constants_as_arguments, stage_closed
 from ..engines.callbacks import call_python
 from ..engines.xla import mlir_context
 from ..engines.xla.mlir_parameters import DEVICE_TO_DEVICE_TYPE as DEVICE_TO_DEVICE_TYPE
@@ -38,6 +40,7 @@ from ..engines.xla.rule_context import ModuleContext as ModuleContext
 from ..engines.xla.stablehlo import physical_dtype
 from ..extend.core.rules import set_rule
 from ..runtime.mesh import Mesh as Mesh
+from ..util.memo import memoize
 from ..util.messages import message
 from .effect_types import lowerable_effects as lowerable_effects
 from .mlir_programs import LoweringResult as LoweringResult
@@ -98,27 +101,49 @@ def register_lowering(
     """
     known = vars(prim).get("lower")
     rules = known if isinstance(known, LoweringRules) else LoweringRules(prim, prim.lower)
-    rules.by_platform[platform] = RegisteredRule(rule, cacheable)
+    program = rule.program if isinstance(rule, _FunctionRule) else None
+    rules.by_platform[platform] = RegisteredRule(rule, cacheable, program)
     set_rule(prim, "lower", rules)
 
 
 def lower_fun(fun: Callable[..., Any], multiple_results: bool = True) -> LoweringRule:
     """The lowering rule of a primitive that computes what `fun` does.
 
+    A primitive with such a rule runs on every engine, for it is the program of `fun`.
+
     Args:
         fun: function of arrays, which takes the parameters by keyword.
         multiple_results: whether it returns a sequence.
     """
+    return _FunctionRule(fun, multiple_results)
 
-    def rule(ctx: LoweringRuleContext, *args: Any, **params: Any) -> list[Any]:
-        def flat(*operands: Any) -> Sequence[Any]:
-            outs = fun(*operands, **params)
-            return tuple(outs) if multiple_results else (outs,)
 
-        jaxpr, consts = stage(flat, ctx.avals_in)
-        return _lower_call(ctx, getattr(fun, "__name__", "function"), close(jaxpr, consts), args)
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class _FunctionRule:
+    """Lowering by a function of arrays."""
 
-    return rule
+    function: Callable[..., Any]
+    multiple_results: bool
+
+    def __call__(self, ctx: LoweringRuleContext, *args: Any, **params: Any) -> list[Any]:
+        name = getattr(self.function, "__name__", "function")
+        return _lower_call(ctx, name, self.program(tuple(ctx.avals_in), params), args)
+
+    def program(self, avals: tuple[Any, ...], params: Mapping[str, Any]) -> Jaxpr:
+        """The function, traced for operands of these avals."""
+        return _program(self, avals, tuple(params.items()), current_config().trace_key)
+
+
+@memoize
+def _program(
+    rule: _FunctionRule, avals: tuple[Any, ...], params: tuple[Any, ...], trace_key: object
+) -> Jaxpr:
+    def flat(*operands: Any) -> Sequence[Any]:
+        outs = rule.function(*operands, **dict(params))
+        return tuple(outs) if rule.multiple_results else (outs,)
+
+    return stage_closed(flat, avals)
 
 
 def core_call_lowering(

@@ -31,6 +31,7 @@ from . import forks, kernels, native_calls, plugins
 from .collected_arrays import guard_collected_arrays
 from .device import Device
 from .interruptible import interruptible, uninterrupted
+from .jaxlib_version import check_version
 from .membership import Membership, membership
 
 _logger = logging.getLogger(__name__)
@@ -110,8 +111,10 @@ def jaxlib_module(name: str) -> Any:
     return uninterrupted(partial(import_module, f"jaxlib.{name}"))
 
 
+@cache
 def xla_client() -> Any:
-    """The module `jaxlib.xla_client`."""
+    """The module `jaxlib.xla_client`; `ImportError` if jaxlib is of a version that is not known."""
+    check_version(jaxlib_module("version").__version__)
     return jaxlib_module("xla_client")
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from ...core import Equation, Jaxpr, Literal, ShapedArray
 from ...util.messages import message
 from ..xla.literals import host_constant, physical_dtype
+from ..xla.mlir_rules import program_in_place_of
 from .fusion import Fusion
 from .operations import SCALAR_DTYPES
 from .program import Buffer, Const, DType, Index, Kind, Operand
@@ -82,6 +83,8 @@ class Builder:
 
     def _written(self, eqn: Equation, inputs: Sequence[Value]) -> Sequence[Value]:
         primitive, outs = eqn.primitive, [v.aval for v in eqn.outvars]
+        if (program := program_in_place_of(eqn, "cpu")) is not None:
+            return self.inline(program, *inputs, places=self.places)
         if primitive.to_loops is None:
             self.refuse("it has no form of loops")
         for aval in outs:

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from ...array import Array
-from ...core import Atom, Jaxpr, Primitive, ShapedArray, call_program, without_references
+from ...core import Atom, Equation, Jaxpr, Primitive, ShapedArray, call_program, without_references
 from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
 from ...runtime.places import Places
@@ -16,6 +16,8 @@ from ...runtime.sharding import Sharding, SingleDeviceSharding
 from .. import loops, native
 from ..build_events import COMPILING, LOWERING, reported
 from ..engine import Engine, Options, Plan, Verdict
+from ..xla.compilation import is_watched
+from ..xla.mlir_rules import program_in_place_of
 
 _MOST_OPERATIONS: Final = 3000
 """A longer program is not worth the time to judge it."""
@@ -87,6 +89,8 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
         return "the program runs on a mesh"
     if place.platform != "cpu":
         return f"the program runs on a {place.platform}"
+    if is_watched():
+        return "somebody's function is in the place of XLA's compiler"
     if options.compiler:
         return "there are compiler options of XLA"
     plain = without_references(jaxpr)
@@ -110,16 +114,25 @@ def _doubt(jaxpr: Jaxpr) -> str:
         if (size := _largest_size(program)) > _MOST_ELEMENTS:
             return f"an array has {size} elements, which is much"
         for eqn in program.eqns:
-            if eqn.primitive.to_loops is None:
-                return f"{eqn.primitive.name} has no form of loops"
-            if eqn.primitive.decides_by_roundings:
-                return f"{eqn.primitive.name} decides by roundings, which are XLA's"
-            most = eqn.primitive.most_by_loops
-            if most is not None and (size := _size(eqn.invars[0])) > most:
-                return f"{eqn.primitive.name} has {size} elements, which is much"
-            if "lower" in vars(eqn.primitive):
-                return f"a user's rule lowers {eqn.primitive.name}"
-            programs.extend(jaxprs_in_params(eqn.params))
+            own = program_in_place_of(eqn, "cpu")
+            if own is None and (doubt := _doubt_of(eqn)):
+                return doubt
+            programs.extend(jaxprs_in_params(eqn.params) if own is None else [own])
+    return ""
+
+
+def _doubt_of(eqn: Equation) -> str:
+    """The same of an operation, programs that it holds left out."""
+    primitive = eqn.primitive
+    if "lower" in vars(primitive):
+        return f"a user's rule lowers {primitive.name}"
+    if primitive.to_loops is None:
+        return f"{primitive.name} has no form of loops"
+    if primitive.decides_by_roundings:
+        return f"{primitive.name} decides by roundings, which are XLA's"
+    most = primitive.most_by_loops
+    if most is not None and (size := _size(eqn.invars[0])) > most:
+        return f"{primitive.name} has {size} elements, which is much"
     return ""
 
 

@@ -19,3 +19,11 @@ def compile_and_load(
     return interruptible(
         lambda: client.compile_and_load(module, device_list(*devices), options, **keywords)
     )
+
+
+_ours = compile_and_load
+
+
+def is_watched() -> bool:
+    """Whether somebody's function is in the place of `compile_and_load`: it is to see programs."""
+    return compile_and_load is not _ours

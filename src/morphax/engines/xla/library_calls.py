@@ -4,8 +4,8 @@ LAPACK stores matrices by columns and we by rows, so that it sees the transpose 
 memory.  `call_lapack` asks XLA for columns: where a rule writes its operands as transposes (and
 solves the transposed problem), no element moves; otherwise XLA copies.
 
-Loading LAPACK imports SciPy's (a quarter of a second), so it waits for the first program that calls
-it; whoever runs such a program from the compile cache has lowered it too.
+LAPACK is SciPy's, and is loaded when the first program calls it; whoever runs such a program from
+the compile cache has lowered it too.
 
 Reference: E. Anderson et al., LAPACK Users' Guide, 3rd ed., SIAM 1999.
 """
@@ -20,6 +20,7 @@ import numpy as np
 
 from ...runtime.client import jaxlib_module, xla_client
 from ...util.messages import message
+from ...util.scipy_libraries import linear_algebra
 from .custom_calls import custom_call
 from .stablehlo import Builder, Value, i64_array
 
@@ -41,6 +42,9 @@ _TYPED_HANDLERS = 1  # the version of XLA's interface to custom calls that all o
 @cache
 def load_lapack() -> None:
     """Make LAPACK known to XLA."""
+    # jaxlib asks for these two, and would import the package around them, which takes 0.1 s.
+    for name in ("cython_blas", "cython_lapack"):
+        linear_algebra(name)
     jaxlib_module("cpu._lapack").initialize()
     for name, function, _ in jaxlib_module("lapack").registrations()["cpu"]:
         xla_client().register_custom_call_target(name, function, "cpu", _TYPED_HANDLERS)

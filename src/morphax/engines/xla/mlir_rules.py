@@ -4,6 +4,9 @@ Such a rule takes a `LoweringRuleContext` and MLIR values.  It runs in a small m
 a function of the operands' types; the text of that function joins the module that is being written,
 which calls it.  In the other direction, what our `Builder` writes for a rule (a jaxpr, a callback)
 is a function too, which the module of the rule only declares.
+
+A rule that is a function of arrays (`lower_fun`) has a program, which every engine can compute: it
+is called in our text, and written in place by engines that write loops (`program_in_place_of`).
 """
 
 from __future__ import annotations
@@ -16,6 +19,8 @@ import numpy as np
 
 from ...core import (
     Effect,
+    Equation,
+    Jaxpr,
     NameStack,
     Primitive,
     abstract_token,
@@ -46,10 +51,18 @@ from .stablehlo import (
 @final
 @dataclass(frozen=True, slots=True)
 class RegisteredRule:
-    """A rule, and whether equal equations share what it emits."""
+    """A rule, and whether equal equations share what it emits.
+
+    Args:
+        rule: emits operations.
+        cacheable: whether equal equations share them.
+        program: avals of the operands, and parameters → what the rule computes; `None` if it is not
+            known to be a program.
+    """
 
     rule: Callable[..., Any]
     cacheable: bool = True
+    program: Callable[[tuple[Any, ...], Mapping[str, Any]], Jaxpr] | None = None
 
 
 @final
@@ -67,11 +80,49 @@ class LoweringRules:
         self.by_platform: dict[str | None, RegisteredRule] = {}
 
     def __call__(self, b: Builder, outs: Any, *operands: Value, **params: Any) -> Any:
-        for platform in (*_names_of(b.module.platform), None):
-            if platform in self.by_platform:
-                chosen = self.by_platform[platform]
-                return _call_rule(b, self._primitive, chosen, outs, operands, params)
+        avals = tuple([v.aval for v in operands])
+        if (program := self.program(b.module.platform, avals, outs, params)) is not None:
+            results = b.call(self._primitive.name, program, *operands)
+            return results if self._primitive.multiple_results else results[0]
+        if (chosen := self._chosen(b.module.platform)) is not None:
+            return _call_rule(b, self._primitive, chosen, outs, operands, params)
         return self._otherwise(b, outs, *operands, **params)
+
+    def _chosen(self, platform: str) -> RegisteredRule | None:
+        names = (*_names_of(platform), None)
+        return next((self.by_platform[name] for name in names if name in self.by_platform), None)
+
+    def program(
+        self, platform: str, avals: tuple[Any, ...], outs: Any, params: dict[str, Any]
+    ) -> Jaxpr | None:
+        """What the rule for a platform computes, if it is known and of the types of the results.
+
+        Effects need their tokens, and types that differ an error: both are left to the rule.
+        """
+        chosen = self._chosen(platform)
+        if chosen is None or chosen.program is None:
+            return None
+        found = chosen.program(avals, params)
+        expected = tuple(outs) if self._primitive.multiple_results else (outs,)
+        _, effects = infer(self._primitive, params, avals)
+        is_plain = not effects and not found.effects
+        return found if is_plain and _types_of(found.out_avals) == _types_of(expected) else None
+
+
+def program_in_place_of(eqn: Equation, platform: str) -> Jaxpr | None:
+    """The program of a user's lowering rule for an equation, `None` if there is no such."""
+    rules = vars(eqn.primitive).get("lower")
+    if not isinstance(rules, LoweringRules):
+        return None
+    outs: Any = [v.aval for v in eqn.outvars]
+    if not eqn.primitive.multiple_results:
+        (outs,) = outs
+    return rules.program(platform, tuple([a.aval for a in eqn.invars]), outs, eqn.params)
+
+
+def _types_of(avals: Sequence[Any]) -> list[Any]:
+    """What values of these avals are in a module."""
+    return [(getattr(aval, "shape", aval), getattr(aval, "dtype", None)) for aval in avals]
 
 
 def _names_of(platform: str) -> tuple[str, ...]:

@@ -59,6 +59,12 @@ def views(x: Any) -> Any:
     return ref[...].sum(0)
 
 
+def test_those_who_wrap_swap_are_named_in_its_errors() -> None:
+    assert jax.ref.swap(jax.new_ref(2.0), ..., 3.0, _function_name="mine.swap") == 2.0
+    with pytest.raises(TypeError, match=r"mine\.swap, argument ref"):
+        jax.ref.swap(2.0, ..., 3.0, _function_name="mine.swap")
+
+
 def exchanged(x: Any) -> Any:
     ref = jax.new_ref(x)
     before = jax.ref.swap(ref, 1, x[0] * x[2])

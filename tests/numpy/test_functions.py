@@ -220,6 +220,66 @@ def test_einsum_takes_any_symbol(subscripts: str) -> None:
     np.testing.assert_allclose(jnp.einsum(subscripts, x, y), x @ y)
 
 
+@pytest.mark.parametrize("label", [-20, -3, 0, "axis"])
+def test_einsum_takes_lists_of_any_labels(label: Any) -> None:
+    x, y = np.arange(6.0).reshape(2, 3), np.arange(12.0).reshape(3, 4)
+    i, j, k = ("a", label, "c") if isinstance(label, str) else (label - 1, label, label + 1)
+    np.testing.assert_allclose(jnp.einsum(x, [i, j], y, [j, k], [k, i]), (x @ y).T)
+    # Axes of a result that nobody names are in the order of the labels.
+    np.testing.assert_allclose(jnp.einsum(x, [k, j], y, [j, i]), (x @ y).T)
+    np.testing.assert_allclose(jnp.einsum(x, [..., j], y, [j, k], [..., k]), x @ y)
+
+
+def test_einsum_refuses_labels_without_an_order() -> None:
+    with pytest.raises(TypeError, match=r"(?s)einsum.*'b', 0.*integers or strings.*fix:"):
+        jnp.einsum(np.ones((2, 3)), [0, "b"], [0, "b"])
+
+
+NARROWED: dict[str, Callable[[Any], Any]] = {
+    "zeros_like": jnp.zeros_like,
+    "ones_like": jnp.ones_like,
+    "empty_like": jnp.empty_like,
+    "full_like": lambda x: jnp.full_like(x, 2),
+    "shape": lambda x: jnp.zeros_like(x, shape=(3,)),
+    "lax.full_like": lambda x: lax.full_like(x, 2),
+    "traced": lambda x: jit(lambda: jnp.zeros_like(x))(),
+}
+ASKED_FOR: dict[str, Callable[[Any], Any]] = {
+    "zeros_like": lambda d: jnp.zeros_like(np.ones(2), dtype=d),
+    "full_like": lambda d: jnp.full_like(np.ones(2), 2, dtype=d),
+    "lax.full": lambda d: lax.full((2,), 2, d),
+    "lax.full_like": lambda d: lax.full_like(np.ones(2), 2, d),
+    "lax.iota": lambda d: lax.iota(d, 2),
+    "lax.broadcasted_iota": lambda d: lax.broadcasted_iota(d, (2, 2), 0),
+}
+
+
+@pytest.mark.parametrize("make", NARROWED.values(), ids=list(NARROWED))
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex128"])
+def test_arrays_like_those_of_numpy_are_narrowed_without_a_word(dtype: str, make: Any) -> None:
+    x = np.ones(2, dtype)
+    with enable_x64(False):
+        assert make(x).dtype.itemsize == x.dtype.itemsize // 2
+    with enable_x64(True):
+        wide = jnp.asarray(x)
+    with enable_x64(False):  # an array keeps what it has
+        assert make(wide).dtype == x.dtype
+
+
+@pytest.mark.parametrize("make", ASKED_FOR.values(), ids=list(ASKED_FOR))
+@pytest.mark.parametrize("dtype", ["float64", np.int64])
+def test_dtypes_that_are_asked_for_are_narrowed_with_a_word(dtype: Any, make: Any) -> None:
+    with enable_x64(False), pytest.warns(UserWarning, match="64 becomes .*32 because"):
+        assert make(dtype).dtype.itemsize == 4
+
+
+def test_scalar_types_have_a_dtype_and_ask_for_none() -> None:
+    with enable_x64(False):
+        assert jnp.result_type(jnp.float64) == jnp.result_type(jnp.float64, jnp.int8) == "float32"
+        with pytest.warns(UserWarning, match="float64 becomes float32"):
+            jnp.result_type(np.float64)
+
+
 def test_close_keys_are_equal_ones() -> None:
     key, other = random.key(0), random.key(1)
     assert jnp.isclose(key, key)

@@ -285,3 +285,18 @@ WRONG = (
 def test_wrong_generators_are_explained(call: Any, error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=f"(?s){text}"):
         call()
+
+
+def test_keys_that_do_not_depend_on_anything_are_made_eagerly() -> None:
+    def split(key: Any, shape: tuple[int, ...]) -> Any:
+        return jnp.zeros((*shape, 5), np.uint32)
+
+    constant = define_prng_impl(
+        key_shape=(5,),
+        seed=lambda seed: jnp.zeros(5, np.uint32),
+        split=split,
+        random_bits=lambda key, width, shape: jnp.zeros(shape, np.uint32),
+        fold_in=lambda key, number: key,
+    )
+    keys = random.split(random.key(1, impl=constant), (2, 3))
+    assert (keys.shape, random.key_data(keys).tolist()) == ((2, 3), np.zeros((2, 3, 5)).tolist())

@@ -79,3 +79,12 @@ def test_exponentials_at_the_edges() -> None:
             expm(x)
     with pytest.raises(ShapeError, match="one shape"):
         expm_frechet(MATRIX, DIRECTION[:2, :2])
+
+
+@pytest.mark.parametrize("x", [np.zeros((2, 2)), np.zeros((3, 0, 0)), 1e-30 * MATRIX, 9 * MATRIX])
+def test_nothing_on_the_way_is_infinite(x: np.ndarray) -> None:
+    expected = expm(x)
+    with jax.debug_infs(True), jax.debug_nans(True):
+        np.testing.assert_allclose(expm(x), expected, rtol=1e-12)
+        np.testing.assert_allclose(jax.jit(expm)(x), expected, rtol=1e-12)
+        assert np.isfinite(jax.grad(lambda x: expm(x).sum())(x)).all()

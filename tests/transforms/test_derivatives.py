@@ -46,6 +46,48 @@ def test_python_control_flow_on_concrete_values() -> None:
     assert jax.grad(jax.grad(f))(3.0) == 2.0
 
 
+READINGS = {
+    "float": float,
+    "complex": complex,
+    "asarray": np.asarray,
+    "numpy": np.sin,
+    "tolist": lambda x: x.tolist(),
+}
+TRANSFORMED = {
+    "grad": lambda f: jax.grad(f)(2.0),
+    "jvp": lambda f: jax.jvp(f, (2.0,), (1.0,)),
+    "second": lambda f: jax.grad(jax.grad(f))(2.0),
+    "vmap": lambda f: jax.grad(lambda x: jax.vmap(lambda y: y * f(x))(jnp.ones(2)).sum())(2.0),
+}
+
+
+@pytest.mark.parametrize("way", TRANSFORMED.values(), ids=list(TRANSFORMED))
+@pytest.mark.parametrize("read", READINGS.values(), ids=list(READINGS))
+def test_numbers_that_would_lose_the_derivative_are_refused(read: Any, way: Any) -> None:
+    with pytest.raises(TypeError, match=r"(?s)derivative would be lost.*fix: .*stop_gradient"):
+        way(lambda x: x * jnp.asarray(read(x)))
+    assert way(lambda x: x * jnp.real(jnp.asarray(read(jax.lax.stop_gradient(x))))) is not None
+
+
+def test_what_has_no_derivative_may_be_read() -> None:
+    def f(x: Any) -> Any:
+        assert (bool(x), int(x), float(x > 0), np.asarray(jnp.sign(x))) == (True, 2, 1.0, 1.0)
+        return x * [1.0, 2.0, 3.0][x.astype(int)]
+
+    assert jax.grad(f)(jnp.float32(2.5)) == 3.0
+
+
+def test_what_is_got_from_the_device_keeps_its_derivative() -> None:
+    def f(x: Any) -> Any:
+        got = jax.device_get({"x": x, "n": 2.0})
+        return got["x"] ** 2 * got["n"]
+
+    assert jax.grad(f)(3.0) == 12.0
+    assert jax.jvp(f, (3.0,), (1.0,)) == (18.0, 12.0)
+    assert jax.vmap(f)(jnp.ones(2)).tolist() == [2.0, 2.0]
+    assert jax.jit(jax.grad(f))(3.0) == 12.0
+
+
 def test_unused_and_constant_results() -> None:
     assert jax.grad(lambda x: 3.0)(1.0) == 0.0
     assert jax.grad(lambda x, y: x)(1.0, 2.0) == 1.0

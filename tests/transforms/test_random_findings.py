@@ -122,7 +122,7 @@ def test_without_jit_what_is_not_known_is_traced(f: Callable[[Any], Any]) -> Non
 
 def test_without_jit_a_known_branch_runs_as_it_is() -> None:
     def chosen(x: Any) -> Any:
-        return x if float(x) > 0 else -x
+        return x if int(x) > 0 else -x
 
     def fails(x: Any) -> Any:
         raise AssertionError("the other branch runs")

@@ -188,7 +188,7 @@ def device_get(x: Any) -> Any:
     """Copy arrays to the host.
 
     Args:
-        x: an array or a tree of arrays; other leaves are kept.
+        x: an array or a tree of arrays; other leaves, tracers among them, are kept.
 
     Returns:
         A tree like `x` of read-only NumPy arrays.  Keys stay what they are.
@@ -203,10 +203,9 @@ def device_get(x: Any) -> Any:
 
 
 def _get(x: Any) -> Any:
-    is_array = type(x) is Array or isinstance(x, Tracer)
-    if not is_array or isinstance(x.dtype, dtypes.ExtendedDType):
+    if type(x) is not Array or isinstance(x.dtype, dtypes.ExtendedDType):
         return x
-    if type(x) is not Array or current_config().transfer_guard_device_to_host is None:
+    if current_config().transfer_guard_device_to_host is None:
         return np.asarray(x)
     x.guard_reading(explicit=True)
     with override(transfer_guard_device_to_host="allow"):

@@ -201,6 +201,8 @@ class Tracer(HasAval):
     __array_priority__ = 1000
     # A symbolic size has a method of this name; that a tracer is none can be read here.
     dimension_as_value: ClassVar[None] = None
+    # Whether the value has a tangent, which what is computed from its numbers would not have.
+    differentiated: ClassVar[bool] = False
     __hash__ = None  # type: ignore[assignment]
 
     _trace: Trace
@@ -272,6 +274,22 @@ class Tracer(HasAval):
             )
         return value
 
+    def _require_constant(self, what: str, error: type[TypeError], fix: str) -> Any:
+        """The number for Python or NumPy to compute with, which derivatives do not follow."""
+        value = self._require(what, error, fix)
+        if self.differentiated:
+            raise error(
+                message(
+                    what,
+                    given=f"{self.origin()} with shape and dtype {self.aval.str_short()}",
+                    expected="a value without a tangent: the derivative would be lost, "
+                    "for numbers of Python and NumPy have none",
+                    fix="Use jnp functions instead, or read jax.lax.stop_gradient(x) where no "
+                    "derivative is wanted.",
+                )
+            )
+        return value
+
     def __bool__(self) -> bool:
         return bool(self._require("bool()", errors.TracerBoolConversionError, _FIX_BOOL))
 
@@ -279,21 +297,21 @@ class Tracer(HasAval):
         return int(self._require("int()", errors.ConcretizationTypeError, _FIX_NUMBER))
 
     def __float__(self) -> float:
-        return float(self._require("float()", errors.ConcretizationTypeError, _FIX_NUMBER))
+        return float(self._require_constant("float()", errors.ConcretizationTypeError, _FIX_NUMBER))
 
     def __complex__(self) -> complex:
-        return complex(self._require("complex()", errors.ConcretizationTypeError, _FIX_NUMBER))
+        return complex(
+            self._require_constant("complex()", errors.ConcretizationTypeError, _FIX_NUMBER)
+        )
 
     def __index__(self) -> int:
         value = self._require("use as an index", errors.TracerIntegerConversionError, _FIX_INDEX)
         return operator.index(value)
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        value = self._require(
+        value = self._require_constant(
             "conversion to a NumPy array", errors.TracerArrayConversionError, _FIX_ARRAY
         )
-        if not hasattr(value, "__array__"):  # a Python number under differentiation
-            value = np.asarray(value, self.aval.dtype)
         return value.__array__(*args, **kwargs)
 
     def item(self, *args: Any) -> Any:
@@ -303,7 +321,7 @@ class Tracer(HasAval):
 
     def tolist(self) -> Any:
         """The elements as lists of numbers of Python."""
-        value = self._require("tolist()", errors.ConcretizationTypeError, _FIX_NUMBER)
+        value = self._require_constant("tolist()", errors.ConcretizationTypeError, _FIX_NUMBER)
         return np.asarray(value).tolist()
 
     def __format__(self, spec: str) -> str:

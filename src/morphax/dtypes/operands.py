@@ -109,9 +109,13 @@ def entry(x: Any) -> Entry:
         return scalar
     if hasattr(x, "aval"):
         return x.dtype, getattr(x, "weak_type", False)
-    if isinstance(x, (type, str, np.dtype, ExtendedDType)) or x is None:
+    own = getattr(x, "dtype", None)  # the scalar types of morphax have one, those of NumPy none
+    if (
+        isinstance(x, (str, np.dtype, ExtendedDType))
+        or x is None
+        or (isinstance(x, type) and not isinstance(own, np.dtype))
+    ):
         return requested(x, "result_type"), False
-    own = getattr(x, "dtype", None)
     if not isinstance(own, (np.dtype, ExtendedDType)):
         raise TypeError(message(
             "result_type",

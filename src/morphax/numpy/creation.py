@@ -15,7 +15,7 @@ from ..core.values import computed
 from ..dtypes.numbers import checked_int, host_scalar
 from ..lax.elementwise.convert import convert
 from ..lax.ground.placing import device_put
-from ..lax.shape.filling import placed_like
+from ..lax.shape.filling import dtype_like, filled, placed_like
 from ..lax.shape.resharding import laid_out
 from ..runtime.transfer_guard import guard_transfer
 from ..util.messages import described, message
@@ -218,16 +218,18 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, *, device: Any = None, out_sharding: Any = None
 ) -> Any:
     """An array of `shape` with `fill_value` everywhere (it is broadcast)."""
-    value = fill_value if type(fill_value) in PYTHON_SCALARS else as_array("full", fill_value)
     target = None if dtype is None else dtypes.requested(dtype, "full")
-    sizes = canonical_size("full", shape)
+    return placed(_full("full", shape, fill_value, target), device, "full", out_sharding)
+
+
+def _full(where: str, shape: Any, fill_value: Any, target: Any) -> Any:
+    value = fill_value if type(fill_value) in PYTHON_SCALARS else as_array(where, fill_value)
+    sizes = canonical_size(where, shape)
     if type(value) is int and isinstance(target, np.dtype):
-        value = host_scalar("jnp.full, argument fill_value", value, target)[()]
+        value = host_scalar(f"jnp.{where}, argument fill_value", value, target)[()]
     if aval_of(value).ndim == 0:
-        made = lax.full(sizes, value, target)
-    else:
-        made = repeated(value if target is None else convert(value, target), sizes)
-    return placed(made, device, "full", out_sharding)
+        return filled(sizes, value, target)
+    return repeated(value if target is None else convert(value, target), sizes)
 
 
 def repeated(x: Any, shape: tuple[int, ...]) -> Any:
@@ -259,7 +261,7 @@ def empty(shape: Any, dtype: Any = None, *, device: Any = None, out_sharding: An
 
 def _filled(where: str, shape: Any, value: int, dtype: Any, device: Any, out_sharding: Any) -> Any:
     target = dtypes.requested(float if dtype is None else dtype, where)
-    made = lax.full(canonical_size(where, shape), value, target)
+    made = filled(canonical_size(where, shape), value, target)
     return placed(made, device, where, out_sharding)
 
 
@@ -285,7 +287,7 @@ def _made_like(
     device: Any,
     out_sharding: Any = None,
 ) -> Any:
-    made = full(*_like(where, a, value, dtype, shape), device=device)
+    made = placed(_full(where, *_like(where, a, value, dtype, shape)), device)
     if out_sharding is not None:
         return laid_out(f"jnp.{where}", made, out_sharding)
     return made if device is not None else placed_like(a, made, value)
@@ -295,9 +297,11 @@ def _like(where: str, a: Any, value: Any, dtype: Any, shape: Any) -> tuple[Any, 
     known = hasattr(a, "shape") and hasattr(a, "dtype")
     like = a if known else as_array(where, a)
     sizes = like.shape if shape is None else shape
-    if dtype is None and getattr(like, "weak_type", False):
+    if dtype is not None:
+        return sizes, value, dtypes.requested(dtype, where)
+    if getattr(like, "weak_type", False):
         return sizes, convert(value, like.dtype, weak_type=True), None
-    return sizes, value, like.dtype if dtype is None else dtype
+    return sizes, value, dtype_like(like)
 
 
 def zeros_like(

@@ -63,7 +63,8 @@ def einsum(
     Args:
         subscripts: a letter for each axis of each operand and of the result, as in
             ``"ij,jk->ik"``; ``...`` stands for any axes, which broadcast.  Letters missing behind
-            ``->`` are summed over.  Operands and lists of ints may alternate instead.
+            ``->`` are summed over.  Operands and lists of integers, or of
+            strings, may alternate instead.
         operands: arrays.
         out: must be `None`.
         optimize: the order of products: a strategy of opt_einsum, a path, or `False` for left to
@@ -167,19 +168,34 @@ def _as_text(subscripts: Any, operands: Sequence[Any]) -> tuple[str, Sequence[An
         return subscripts.replace(" ", ""), operands
     items = [subscripts, *operands]
     result = items.pop() if len(items) % 2 else None
-    lists = items[1::2]
-    text = ",".join(map(_letters, lists))
-    return (text if result is None else f"{text}->{_letters(result)}"), items[::2]
+    terms = [_labels(x) for x in items[1::2]]
+    out = None if result is None else _labels(result)
+    symbols = _symbols([a for term in (*terms, out or ()) for a in term])
+    text = ",".join(["".join([symbols[a] for a in term]) for term in terms])
+    return (text if out is None else f"{text}->{''.join([symbols[a] for a in out])}"), items[::2]
 
 
-def _letters(axes: Sequence[Any]) -> str:
+def _labels(axes: Sequence[Any]) -> list[Any]:
     where = "jnp.einsum, argument subscripts"
-    return "".join(
-        [
-            "..." if a is Ellipsis else chr(ord("A") + integer(where, a))
-            for a in members(where, axes, "a string, or lists of axes after the operands")
-        ]
-    )
+    return [
+        a if a is Ellipsis or isinstance(a, str) else integer(where, a)
+        for a in members(where, axes, "a string, or lists of axes after the operands")
+    ]
+
+
+def _symbols(labels: Sequence[Any]) -> dict[Any, str]:
+    """A letter for each label, in their order, for that is the order of axes nobody names."""
+    named = set(labels) - {Ellipsis}
+    if len(set(map(type, named))) > 1:
+        raise TypeError(
+            message(
+                "jnp.einsum, argument subscripts",
+                given=f"the labels {', '.join(sorted(map(repr, named)))}",
+                expected="integers or strings, not both: there is no order of them",
+                fix="Use integers for all axes.",
+            )
+        )
+    return {a: chr(ord("A") + i) for i, a in enumerate(sorted(named))} | {Ellipsis: "..."}
 
 
 @memoize

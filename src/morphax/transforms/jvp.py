@@ -51,6 +51,7 @@ class PrimalTracer(Tracer):
 
     __slots__ = ("primal",)
     mode: ClassVar[str]
+    differentiated = True
 
     primal: Any
 

@@ -56,6 +56,9 @@ NAMES: Final = {
         "extend.core.primitives", "stop_gradient_p", "lineax: gives it a transposition rule"
     ),
     "pjit.jit_p": Name("extend.core.primitives", "jit_p", "quax: a rule for jitted functions"),
+    "ad_checkpoint.saved_residuals": Name(
+        "control.checkpoint.saved_residuals", "saved_residuals", "haliax: what a policy saves"
+    ),
     "state.types.AbstractRef": Name("core", "AbstractRef", "flax: recognise references"),
     "api_util.infer_argnums_and_argnames": Name(
         "control.jit.jit_options", "numbers_and_names", "e3nn: arguments, however passed"

@@ -86,25 +86,25 @@ def _function(
     space: dict[str, Any] = {"asarray": np.asarray}
     names: dict[int, str] = {}
 
-    def define(value: Any, atom: Any) -> None:
+    def define(value: np.ndarray[Any, Any], atom: Any) -> None:
         names[id(atom)] = name = f"c{len(space)}"
-        space[name] = _host(value, atom.aval)
+        space[name] = value
 
     def name_of(atom: Any) -> str:
         if type(atom) is Literal:
-            define(atom.val, atom)
+            define(_host(atom.val, atom.aval), atom)
         return names.setdefault(id(atom), f"v{len(names)}")
 
     operands = ", ".join([name_of(v) for v in jaxpr.invars])
     for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True):
-        define(value, var)
+        define(_host(value, var.aval), var)
     setting = ignore_float_errors()
     try:
         constants = _constants(jaxpr)
     finally:
         restore_float_errors(setting)
     for var, result in constants.items():
-        define(result, var)
+        define(np.array(result), var)  # as kernels make them: keys are words
     lines = [f"def program({operands}):"]
     for item in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
         equations, inputs, outputs = _parts(item)

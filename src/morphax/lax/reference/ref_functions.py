@@ -121,13 +121,14 @@ def get(ref: Ref | TransformedRef, idx: Index = None) -> Any:
     return look_up(_checked("get", ref), idx)
 
 
-def swap(ref: Ref | TransformedRef, idx: Index, value: Any) -> Any:
+def swap(ref: Ref | TransformedRef, idx: Index, value: Any, _function_name: str = "swap") -> Any:
     """Replace a part, and return what it was.
 
     Args:
         ref: the reference.
         idx: see `get`.
         value: of the shape and dtype of the part; a number is converted.
+        _function_name: what error messages name, for those who wrap this function.
 
     Raises:
         TypeError: the reference was made outside of a transformed function, and the value depends
@@ -141,7 +142,7 @@ def swap(ref: Ref | TransformedRef, idx: Index, value: Any) -> Any:
         >>> jax.ref.swap(ref, 1, 5.0), ref[...]
         (Array(1., dtype=float32), Array([0., 5., 2.], dtype=float32))
     """
-    return replace(_checked("swap", ref), idx, value)
+    return replace(_checked(_function_name, ref), idx, value)
 
 
 def set(ref: Ref | TransformedRef, idx: Index, value: Any) -> None:

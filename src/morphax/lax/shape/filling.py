@@ -202,15 +202,18 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, *, sharding: Any = None
         sharding = None
     elif not isinstance(sharding, Sharding):
         check_kind("lax.full, argument sharding", sharding)
-    made = _filled(shape, fill_value, dtype, None)
+    target = None if dtype is None else dtypes.requested(dtype, "lax.full")
+    made = filled(shape, fill_value, target)
     return made if sharding is None else device_put(made, sharding)
 
 
-def _filled(shape: Any, fill_value: Any, dtype: Any, sharding: AbstractSharding | None) -> Any:
-    target = None if dtype is None else dtypes.canonicalize(dtype)
+def filled(
+    shape: Any, fill_value: Any, dtype: Any, sharding: AbstractSharding | None = None
+) -> Any:
+    """`full` of a dtype that is an array's, which may have 64 bits where others are narrowed."""
     aval = aval_of(fill_value)
-    if isinstance(target, dtypes.KeyType) and not isinstance(fill_value, (Array, Tracer)):
-        fill_value = _key_of_words(target, fill_value)
+    if isinstance(dtype, dtypes.KeyType) and not isinstance(fill_value, (Array, Tracer)):
+        fill_value = _key_of_words(dtype, fill_value)
         aval = aval_of(fill_value)
     if aval.shape:
         raise ShapeError(
@@ -221,7 +224,7 @@ def _filled(shape: Any, fill_value: Any, dtype: Any, sharding: AbstractSharding 
                 fix="Use jnp.full or jnp.broadcast_to, which repeat arrays.",
             )
         )
-    target = aval.dtype if target is None else target
+    target = aval.dtype if dtype is None else dtype
     scalar = _scalar(fill_value, target, dtype is None and aval.weak_type)
     sizes = canonical_shape("lax.full, argument shape", shape)
     if not sizes and isinstance(scalar, (Array, Tracer)):
@@ -244,7 +247,13 @@ def _scalar(value: Any, dtype: Any, weak_type: bool) -> Any:
         return convert(value, dtype, weak_type)
     if type(value) is complex and isinstance(dtype, np.dtype):
         value = host_scalar("lax.full, argument fill_value", value, dtype)
-    return value if weak_type else converted(np.asarray(value), dtype)[()]
+    if weak_type:
+        return value
+    number = converted(np.asarray(value), dtype)
+    # A number of NumPy's is narrowed where it is an operand, an array is not.
+    return (
+        number[()] if dtypes.canonicalize(dtype) == dtype else Array(ShapedArray((), dtype), number)
+    )
 
 
 def full_like(
@@ -260,14 +269,18 @@ def full_like(
     if sharding is not None:
         return device_put(full_like(x, fill_value, dtype, shape), sharding)
     like = x if hasattr(x, "shape") and hasattr(x, "dtype") else aval_of(x)
-    weak_type = dtype is None and getattr(like, "weak_type", False)
-    target = dtypes.canonicalize(like.dtype if dtype is None else dtype)
-    if weak_type:
+    target = dtype_like(like) if dtype is None else dtypes.requested(dtype, "lax.full_like")
+    if dtype is None and getattr(like, "weak_type", False):
         fill_value, target = convert(fill_value, target, weak_type=True), None
     if shape is not None:
-        return placed_like(x, _filled(shape, fill_value, target, None), fill_value)
+        return placed_like(x, filled(shape, fill_value, target), fill_value)
     layout = x.aval.split if carries_aval(x) else None
-    return placed_like(x, _filled(like.shape, fill_value, target, layout), fill_value)
+    return placed_like(x, filled(like.shape, fill_value, target, layout), fill_value)
+
+
+def dtype_like(x: Any) -> Any:
+    """The dtype of new arrays like `x`, which nobody asked for: it is narrowed without a word."""
+    return x.dtype if carries_aval(x) else dtypes.canonicalize(x.dtype)
 
 
 def placed_like(x: Any, made: Any, fill_value: Any) -> Any:
@@ -337,7 +350,7 @@ def broadcasted_iota(dtype: Any, shape: Any, dimension: int, *, out_sharding: An
         numbers = broadcasted_iota(dtype, shape, dimension)
         return laid_out("lax.broadcasted_iota", numbers, out_sharding)
     return iota_p.bind(
-        dtype=dtypes.canonicalize(dtype),
+        dtype=dtypes.requested(dtype, "lax.broadcasted_iota"),
         shape=canonical_shape("lax.broadcasted_iota, argument shape", shape),
         dimension=integer("lax.broadcasted_iota, argument dimension", dimension),
         sharding=None,

@@ -82,7 +82,8 @@ def _scaled(x: Any, max_squarings: int) -> tuple[Any, Any, Any]:
     approximant = _OF_DOUBLE if dtype == np.float64 else _OF_SINGLE
     largest = approximant.largest
     norm = lax.stop_gradient(jnp.max(jnp.sum(jnp.abs(x), axis=-2), axis=-1))[..., None, None]
-    needed = lax.ceil(jnp.log2(norm / dtype.type(largest)))
+    # At least 1, for a search for infinities would take the logarithm of 0 for one.
+    needed = lax.ceil(jnp.log2(jnp.maximum(norm / dtype.type(largest), 1)))
     squarings = jnp.clip(jnp.where(norm > largest, needed, 0), 0, max_squarings)
     found = _rational(x * jnp.exp2(-squarings), approximant)
     return found, squarings, (needed <= max_squarings) | (norm <= largest)

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 from typing import Any, Final
 
 from ...array import Array
-from ...core import Atom, Jaxpr, Primitive, ShapedArray, call_program, without_references
+from ...core import Atom, Equation, Jaxpr, Primitive, ShapedArray, call_program, without_references
 from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
 from ...runtime.places import Places
@@ -110,16 +110,26 @@ def _doubt(jaxpr: Jaxpr) -> str:
         if (size := _largest_size(program)) > _MOST_ELEMENTS:
             return f"an array has {size} elements, which is much"
         for eqn in program.eqns:
-            if eqn.primitive.to_loops is None:
-                return f"{eqn.primitive.name} has no form of loops"
-            if eqn.primitive.decides_by_roundings:
-                return f"{eqn.primitive.name} decides by roundings, which are XLA's"
-            most = eqn.primitive.most_by_loops
-            if most is not None and (size := _size(eqn.invars[0])) > most:
-                return f"{eqn.primitive.name} has {size} elements, which is much"
-            if "lower" in vars(eqn.primitive):
-                return f"a user's rule lowers {eqn.primitive.name}"
+            if doubt := _doubt_of(eqn):
+                return doubt
             programs.extend(jaxprs_in_params(eqn.params))
+    return ""
+
+
+def _doubt_of(eqn: Equation) -> str:
+    """Why an operation is none for this engine; empty if it may be."""
+    primitive = eqn.primitive
+    if primitive.to_loops is None:
+        return f"{primitive.name} has no form of loops"
+    if primitive.decides_by_roundings:
+        return f"{primitive.name} decides by roundings, which are XLA's"
+    most = primitive.most_by_loops
+    if most is not None:
+        size = primitive.size_by_loops(*[x.aval for x in eqn.invars])
+        if size > most:
+            return f"{primitive.name} has the size {size}, which is much"
+    if "lower" in vars(primitive):
+        return f"a user's rule lowers {primitive.name}"
     return ""
 
 

@@ -2,7 +2,7 @@
 //
 // NaN wins, 0 is larger than -0, and numbers next to zero count: XLA's kernel library keeps none of
 // these rules, and its own loops over the elements of an axis are slow.  Floats are compared as
-// integers in the order of the floats: those of negative numbers are inverted but for the sign.
+// integers in their order.
 //
 // The operand has three axes, (outer, reduced, inner), of which the middle one goes.  Large
 // operands are divided into parts, which XLA's threads work on.
@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
+#include "float_order.h"
 #include "kernels.h"
 #include "parts.h"
 #include "xla/ffi/api/ffi.h"
@@ -24,6 +24,8 @@ namespace ffi = xla::ffi;
 
 namespace morphax::extremes {
 
+using float_order::bits_of;
+using float_order::key_of;
 using parts::divided;
 
 namespace {
@@ -36,29 +38,7 @@ struct Sizes {
   std::int64_t outer, reduced, inner;
 };
 
-// The integer of a float in their order, as it is compared for maxima.  NaN lie beyond the
-// infinities at both ends; lowered by as many as there are at one end, those below wrap around to
-// the top.
-template <typename I, I kInfinity>
-inline I key_of(I bits, I flip) {
-  using U = std::make_unsigned_t<I>;
-  constexpr I kMagnitude = std::numeric_limits<I>::max();
-  const I ordered = static_cast<I>(bits ^ ((bits >> (8 * sizeof(I) - 1)) & kMagnitude) ^ flip);
-  return static_cast<I>(static_cast<U>(ordered) - static_cast<U>(kMagnitude - kInfinity));
-}
-
-// The bits of the float; NaN is the quiet one without a sign.
-template <typename I, I kInfinity, I kNan>
-inline I bits_of(I key, I flip) {
-  constexpr I kMagnitude = std::numeric_limits<I>::max();
-  constexpr I kBeyond = kMagnitude - kInfinity;
-  if (key > kInfinity - kBeyond) return kNan;
-  const I ordered = static_cast<I>((key + kBeyond) ^ flip);
-  return static_cast<I>(ordered ^ ((ordered >> (8 * sizeof(I) - 1)) & kMagnitude));
-}
-
-// Functions one by one: compilers make several versions of plain functions only.  `flip` is -1 for
-// minima, which are maxima of the inverted order.
+// Functions one by one: compilers make several versions of plain functions only.
 #define MORPHAX_EXTREMES(I, kInfinity, name)                                                     \
   MORPHAX_VECTORIZED_INTEGERS                                                                    \
   I whole_##name(const I* x, std::int64_t count, I flip) {                                       \

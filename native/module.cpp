@@ -20,6 +20,7 @@
 #include "philox.h"
 #include "random.h"
 #include "replay.h"
+#include "running.h"
 #include "small_programs.h"
 #include "sparse_products.h"
 #include "staging.h"
@@ -30,7 +31,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 31;
+  module.attr("interface") = 32;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -71,6 +72,8 @@ NB_MODULE(_native, module) {
   morphax::counts::bind(random);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
+  nanobind::module_ running = module.def_submodule("running", "Running sums and their like.");
+  morphax::running::bind(running);
   nanobind::module_ small = module.def_submodule("small_programs", "Programs on few numbers.");
   morphax::small_programs::bind(small);
   nanobind::module_ staging = module.def_submodule("staging", "Equations that are written again.");

@@ -2,7 +2,7 @@
 //
 // NaN wins, 0 is larger than -0, and numbers next to zero count: XLA's kernel library keeps none of
 // these rules, and its own loops over the elements of an axis are slow.  Floats are compared as
-// integers in the order of the floats: those of negative numbers are inverted but for the sign.
+// integers in their order.
 //
 // The operand has three axes, (outer, reduced, inner), of which the middle one goes.  Large
 // operands are divided into parts, which XLA's threads work on.
@@ -11,9 +11,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
+#include "float_order.h"
 #include "kernels.h"
 #include "parts.h"
 #include "xla/ffi/api/ffi.h"
@@ -24,11 +24,13 @@ namespace ffi = xla::ffi;
 
 namespace morphax::extremes {
 
+using float_order::bits_of;
+using float_order::key_of;
 using parts::divided;
 
 namespace {
 
-constexpr std::int64_t kWorthDividing = 1 << 18;  // elements
+constexpr std::int64_t kWorthDividing = 1 << 20;  // elements; threads take long to wake
 constexpr std::int64_t kWidest = 2048;  // of inner elements at a time, which stay in cache
 constexpr std::int64_t kNarrow = 64;    // to fewer inner elements, rows are put together
 
@@ -36,38 +38,19 @@ struct Sizes {
   std::int64_t outer, reduced, inner;
 };
 
-// The integer of a float in their order, as it is compared for maxima.  NaN lie beyond the
-// infinities at both ends; lowered by as many as there are at one end, those below wrap around to
-// the top.
-template <typename I, I kInfinity>
-inline I key_of(I bits, I flip) {
-  using U = std::make_unsigned_t<I>;
-  constexpr I kMagnitude = std::numeric_limits<I>::max();
-  const I ordered = static_cast<I>(bits ^ ((bits >> (8 * sizeof(I) - 1)) & kMagnitude) ^ flip);
-  return static_cast<I>(static_cast<U>(ordered) - static_cast<U>(kMagnitude - kInfinity));
-}
-
-// The bits of the float; NaN is the quiet one without a sign.
-template <typename I, I kInfinity, I kNan>
-inline I bits_of(I key, I flip) {
-  constexpr I kMagnitude = std::numeric_limits<I>::max();
-  constexpr I kBeyond = kMagnitude - kInfinity;
-  if (key > kInfinity - kBeyond) return kNan;
-  const I ordered = static_cast<I>((key + kBeyond) ^ flip);
-  return static_cast<I>(ordered ^ ((ordered >> (8 * sizeof(I) - 1)) & kMagnitude));
-}
-
-// Functions one by one: compilers make several versions of plain functions only.  `flip` is -1 for
-// minima, which are maxima of the inverted order.
-#define MORPHAX_EXTREMES(I, kInfinity, name)                                                     \
+// Functions one by one: compilers make several versions of plain functions only.
+#define MORPHAX_EXTREMES(I, kInfinity, kNan, name)                                               \
   MORPHAX_VECTORIZED_INTEGERS                                                                    \
-  I whole_##name(const I* x, std::int64_t count, I flip) {                                       \
-    I most = std::numeric_limits<I>::min();                                                      \
-    for (std::int64_t i = 0; i < count; ++i) {                                                   \
-      const I key = key_of<I, kInfinity>(x[i], flip);                                            \
-      most = key > most ? key : most;                                                            \
+  void wholes_##name(const I* x, std::int64_t rows, std::int64_t count, I flip, I* out) {        \
+    for (std::int64_t r = 0; r < rows; ++r) {                                                    \
+      const I* row = x + r * count;                                                              \
+      I most = std::numeric_limits<I>::min();                                                    \
+      for (std::int64_t i = 0; i < count; ++i) {                                                 \
+        const I key = key_of<I, kInfinity>(row[i], flip);                                        \
+        most = key > most ? key : most;                                                          \
+      }                                                                                          \
+      out[r] = most;                                                                             \
     }                                                                                            \
-    return most;                                                                                 \
   }                                                                                              \
   MORPHAX_VECTORIZED_INTEGERS                                                                    \
   void rows_##name(const I* x, std::int64_t rows, std::int64_t step, std::int64_t width, I flip, \
@@ -90,18 +73,22 @@ inline I bits_of(I key, I flip) {
         most[i] = most[i] > key ? most[i] : key;                                                 \
       }                                                                                          \
     }                                                                                            \
+  }                                                                                              \
+  MORPHAX_VECTORIZED_INTEGERS                                                                    \
+  void finish_##name(I* out, std::int64_t count, I flip) {                                       \
+    for (std::int64_t i = 0; i < count; ++i) out[i] = bits_of<I, kInfinity, kNan>(out[i], flip); \
   }
 
-MORPHAX_EXTREMES(std::int16_t, 0x7C00, f16)
-MORPHAX_EXTREMES(std::int16_t, 0x7F80, bf16)
-MORPHAX_EXTREMES(std::int32_t, 0x7F800000, f32)
-MORPHAX_EXTREMES(std::int64_t, 0x7FF0000000000000, f64)
+MORPHAX_EXTREMES(std::int16_t, 0x7C00, 0x7E00, f16)
+MORPHAX_EXTREMES(std::int16_t, 0x7F80, 0x7FC0, bf16)
+MORPHAX_EXTREMES(std::int32_t, 0x7F800000, 0x7FC00000, f32)
+MORPHAX_EXTREMES(std::int64_t, 0x7FF0000000000000, 0x7FF8000000000000, f64)
 
 template <typename I>
 struct Loops {
-  I (*whole)(const I*, std::int64_t, I);
+  void (*wholes)(const I*, std::int64_t, std::int64_t, I, I*);  // rows that lie together
   void (*rows)(const I*, std::int64_t, std::int64_t, std::int64_t, I, I*);
-  I (*bits)(I, I);
+  void (*finish)(I*, std::int64_t, I);  // bits of keys
 };
 
 // What is left of `reduced` rows of `inner` elements, as keys.
@@ -109,7 +96,7 @@ template <typename I>
 void reduce(const Loops<I>& loops, const I* x, std::int64_t reduced, std::int64_t inner,
             std::int64_t step, I flip, I* out) {
   if (inner == 1 && step == 1) {
-    *out = loops.whole(x, reduced, flip);
+    loops.wholes(x, 1, reduced, flip, out);
     return;
   }
   std::fill(out, out + inner, std::numeric_limits<I>::min());
@@ -137,6 +124,10 @@ void run(const Loops<I>& loops, ffi::ThreadPool& pool, const Sizes& n, I flip, c
   const std::int64_t most = std::min(all / kWorthDividing, pool.num_threads());
   const std::int64_t block = n.reduced * n.inner;
   const auto several = [&](std::int64_t first, std::int64_t last) {
+    if (n.inner == 1) {
+      loops.wholes(x + first * block, last - first, n.reduced, flip, out + first);
+      return;
+    }
     for (std::int64_t o = first; o < last; ++o) {
       reduce(loops, x + o * block, n.reduced, n.inner, n.inner, flip, out + o * n.inner);
     }
@@ -165,7 +156,7 @@ void run(const Loops<I>& loops, ffi::ThreadPool& pool, const Sizes& n, I flip, c
       }
     }
   }
-  for (std::int64_t i = 0; i < n.outer * n.inner; ++i) out[i] = loops.bits(out[i], flip);
+  loops.finish(out, n.outer * n.inner, flip);
 }
 
 template <typename I>
@@ -189,22 +180,17 @@ ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer x, ffi::Result<ffi
   }
   switch (x.element_type()) {
     case ffi::F16:
-      return run_on(
-          Loops<std::int16_t>{&whole_f16, &rows_f16, &bits_of<std::int16_t, 0x7C00, 0x7E00>}, pool,
-          n, is_min, x, out);
+      return run_on(Loops<std::int16_t>{&wholes_f16, &rows_f16, &finish_f16}, pool, n, is_min, x,
+                    out);
     case ffi::BF16:
-      return run_on(
-          Loops<std::int16_t>{&whole_bf16, &rows_bf16, &bits_of<std::int16_t, 0x7F80, 0x7FC0>},
-          pool, n, is_min, x, out);
+      return run_on(Loops<std::int16_t>{&wholes_bf16, &rows_bf16, &finish_bf16}, pool, n, is_min, x,
+                    out);
     case ffi::F32:
-      return run_on(Loops<std::int32_t>{&whole_f32, &rows_f32,
-                                        &bits_of<std::int32_t, 0x7F800000, 0x7FC00000>},
-                    pool, n, is_min, x, out);
+      return run_on(Loops<std::int32_t>{&wholes_f32, &rows_f32, &finish_f32}, pool, n, is_min, x,
+                    out);
     case ffi::F64:
-      return run_on(
-          Loops<std::int64_t>{&whole_f64, &rows_f64,
-                              &bits_of<std::int64_t, 0x7FF0000000000000, 0x7FF8000000000000>},
-          pool, n, is_min, x, out);
+      return run_on(Loops<std::int64_t>{&wholes_f64, &rows_f64, &finish_f64}, pool, n, is_min, x,
+                    out);
     default:
       return ffi::Error::InvalidArgument("an extreme of another dtype");
   }

@@ -21,6 +21,7 @@
 #include "philox.h"
 #include "random.h"
 #include "replay.h"
+#include "running.h"
 #include "small_programs.h"
 #include "sparse_products.h"
 #include "staging.h"
@@ -77,6 +78,8 @@ NB_MODULE(_native, module) {
   morphax::counts::bind(random);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
+  nanobind::module_ running = module.def_submodule("running", "Running sums and their like.");
+  morphax::running::bind(running);
   nanobind::module_ small = module.def_submodule("small_programs", "Programs on few numbers.");
   morphax::small_programs::bind(small);
   nanobind::module_ staging = module.def_submodule("staging", "Equations that are written again.");

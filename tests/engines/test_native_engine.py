@@ -213,7 +213,26 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
     "small steps": (kalman_like, (jnp.eye(4), jnp.ones(100)), "native", "are expected"),
     "few numbers": (lambda a: jnp.sin(a) @ a, (x,), "native", "are expected"),
     "large arrays": (lambda a: a + 1, (jnp.ones(100_000),), "xla", "100000 elements"),
-    "sorts": (lambda a: jnp.sort(a), (jnp.ones(17),), "xla", "sort has 17 elements"),
+    "sorts": (lambda a: jnp.sort(a), (jnp.ones(17),), "xla", "sort has the size 17"),
+    "a large matrix": (jnp.linalg.cholesky, (100 * jnp.eye(25),), "xla", "cholesky has the size"),
+    "small matrices": (
+        jnp.linalg.cholesky,
+        (jnp.stack([16 * jnp.eye(16)] * 10),),
+        "native",
+        "are expected",
+    ),
+    "a triangular system": (
+        lambda a: lax.linalg.triangular_solve(a, a, left_side=True, lower=True),
+        (jnp.eye(24),),
+        "xla",
+        "triangular_solve has the size 13824",
+    ),
+    "one right-hand side": (
+        lambda a: lax.linalg.triangular_solve(a, a[:, :1], left_side=True, lower=True),
+        (jnp.eye(24),),
+        "native",
+        "are expected",
+    ),
     "a product": (lambda a: a @ a, (jnp.ones((65, 65)),), "xla", "large product"),
     "long": (
         lambda a: lax.fori_loop(0, 2000, lambda _, y: jnp.arctan2(y, a), a),

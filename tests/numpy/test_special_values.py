@@ -224,6 +224,25 @@ def test_scaling_short_floats() -> None:
     check(jnp.ldexp, (x, exponents), np.ldexp(x, exponents), rtol=1e-3)
 
 
+@pytest.mark.parametrize("engine", ["xla", "native"])
+def test_frexp_of_subnormal_numbers(engine: str) -> None:
+    with jax.enable_x64(True), jax.cpu_engine(engine):
+        for dtype, integer in ((np.float16, np.int16), (np.float32, np.int32), (float, np.int64)):
+            if engine == "native" and dtype is np.float16:
+                continue
+            tiny = np.finfo(dtype).smallest_subnormal
+            bits = np.concatenate([np.arange(1, 200), 1 << np.arange(np.finfo(dtype).nmant + 1)])
+            x = bits.astype(integer).view(dtype)
+            x = np.concatenate([x, -x, [dtype(0), dtype(-0.0), dtype(np.inf), tiny]])
+            mantissa, exponent = jax.jit(jnp.frexp)(x)
+            expected = np.frexp(x)
+            np.testing.assert_array_equal(mantissa, expected[0])
+            np.testing.assert_array_equal(np.signbit(mantissa), np.signbit(x))
+            np.testing.assert_array_equal(exponent, expected[1])
+        # JAX's derivative: that of the product with a power of two that x makes.
+        assert jax.jit(jax.grad(lambda x: jnp.frexp(x)[0]))(3.0) == 0.25
+
+
 def test_digitize_by_edges_with_nan() -> None:
     x = np.array([1, NAN, 2, INF, -INF, 0])
     for edges in (np.sort(x), np.sort(x)[::-1]):

@@ -142,7 +142,7 @@ class Primitive:
     reads: ClassVar[str | None] = None
     # Whether result i is of operand i alone, so that operands may vary over different mesh axes.
     separate: ClassVar[bool] = False
-    # Of more elements of the first operand XLA has a kernel that is faster than loops.
+    # Of a larger `size_by_loops` XLA has a kernel that is faster than loops.
     most_by_loops: ClassVar[int | None] = None
     # Whether roundings decide what comes out, so that it is left to XLA, whose are JAX's.
     decides_by_roundings: ClassVar[bool] = False
@@ -199,6 +199,11 @@ class Primitive:
         """Sets of operands in which it is linear, those of a set together."""
         everything = [range(len(avals))] if self.linear or self.separate else []
         return everything if self.linear_sets is None else self.linear_sets
+
+    def size_by_loops(self, *avals: Any) -> int:
+        """What decides whether loops are fast: the elements of the first operand."""
+        size: int = avals[0].size
+        return size
 
     def runs_on(self, **params: Param) -> Sequence[Any]:
         """Shardings over the devices on which an equation says that its program runs."""

@@ -166,17 +166,40 @@ def frexp(x: Any, /) -> tuple[Any, Any]:
     dtype = x.aval.dtype
     integer, digits, bias = _bits(dtype)
     number = partial(np.asarray, dtype=integer)
-    # Subnormal numbers have the digits of normal ones after a product, and lower exponents.
-    subnormal = lax.lt(lax.abs(x), np.asarray(2.0 ** (1 - bias), dtype)[()])
-    lifted = lax.select(subnormal, lax.mul(x, np.asarray(2.0**digits, dtype)[()]), x)
-    bits = lax.shift_right_logical(lax.bitcast_convert_type(lifted, integer), number(digits)[()])
+    subnormal, x = _normalised(x)
+    bits = lax.shift_right_logical(lax.bitcast_convert_type(x, integer), number(digits)[()])
     biased = lax.bitwise_and(bits, number(2 * bias + 1)[()])
-    lift = lax.mul(lax.convert_element_type(subnormal, integer), number(digits)[()])
-    exponent = lax.sub(lax.sub(biased, lift), number(bias - 1)[()])
     ordinary = lax.bitwise_and(isfinite(x), lax.ne(x, 0))
+    exponent = lax.sub(biased, number(bias - 1)[()])
     exponent = lax.mul(exponent, lax.convert_element_type(ordinary, integer))
     # In two halves, neither of which is a power beyond the range.
     half = lax.shift_right_arithmetic(exponent, number(1)[()])
     for part in (half, lax.sub(exponent, half)):
         x = lax.mul(x, _power_of_two(lax.neg(part), dtype))
-    return x, lax.convert_element_type(exponent, np.int32)
+    lift = lax.mul(lax.convert_element_type(subnormal, integer), number(digits)[()])
+    return x, lax.convert_element_type(lax.sub(exponent, lift), np.int32)
+
+
+def _normalised(x: Any) -> tuple[Any, Any]:
+    """Which numbers are subnormal, and `x` with these times 2 to the number of mantissa bits.
+
+    XLA takes subnormal operands for zeros, so this is integer arithmetic; the product beside it has
+    the derivative.
+    """
+    dtype = x.aval.dtype
+    integer, digits, bias = _bits(dtype)
+    number = partial(np.asarray, dtype=integer)
+    bits = lax.bitcast_convert_type(x, integer)
+    unsigned = lax.bitwise_and(bits, number(np.iinfo(integer).max)[()])
+    below = lax.lt(unsigned, number(1 << digits)[()])
+    subnormal = lax.bitwise_and(below, lax.ne(unsigned, number(0)[()]))
+    # The bits of a subnormal number are its multiple of the smallest one.
+    size = lax.mul(lax.convert_element_type(unsigned, dtype), _number(2.0 ** (1 - bias), dtype))
+    exact = lax.select(lax.lt(bits, number(0)[()]), lax.neg(size), size)
+    product = lax.mul(x, _number(2.0**digits, dtype))
+    lifted = lax.add(product, lax.stop_gradient(lax.sub(exact, product)))
+    return subnormal, lax.select(subnormal, lifted, x)
+
+
+def _number(value: float, dtype: Any) -> Any:
+    return np.asarray(value, dtype)[()]

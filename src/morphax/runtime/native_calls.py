@@ -10,11 +10,13 @@ from ..util.compiled import part
 EXTREMES_TARGET: Final = "morphax_extreme"
 INCOMPLETE_GAMMA_TARGET: Final = "morphax_incomplete_gamma"
 PHILOX_TARGET: Final = "morphax_philox"
+RUNNING_TARGET: Final = "morphax_running"
 
 TARGETS: Final = {
     EXTREMES_TARGET: "extremes",
     INCOMPLETE_GAMMA_TARGET: "incomplete_gamma",
     PHILOX_TARGET: "philox",
+    RUNNING_TARGET: "running",
 }
 """The names in programs, and the parts of the compiled module that have the code."""
 

@@ -131,8 +131,10 @@ def _doubt_of(eqn: Equation) -> str:
     if primitive.decides_by_roundings:
         return f"{primitive.name} decides by roundings, which are XLA's"
     most = primitive.most_by_loops
-    if most is not None and (size := _size(eqn.invars[0])) > most:
-        return f"{primitive.name} has {size} elements, which is much"
+    if most is not None:
+        size = primitive.size_by_loops(*[x.aval for x in eqn.invars])
+        if size > most:
+            return f"{primitive.name} has the size {size}, which is much"
     return ""
 
 

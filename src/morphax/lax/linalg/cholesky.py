@@ -30,6 +30,7 @@ class Cholesky(MatrixOperation):
     """
 
     name = "cholesky"
+    most_by_loops = 24 * 24
 
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
         square(self.name, shapes[0])

@@ -32,6 +32,7 @@ class Geqrf(MatrixOperation):
     """The reflections of the QR factorisation: R on and above the diagonal, v below it; and τ."""
 
     name = "geqrf"
+    most_by_loops = 20 * 20
     multiple_results = True
     jvp = _NO_DERIVATIVE
 
@@ -66,6 +67,7 @@ class HouseholderProduct(MatrixOperation):
     """The first n columns of the product of k reflections of size m."""
 
     name = "householder_product"
+    most_by_loops = 20 * 20
     ranks = (2, 1)
     jvp = _NO_DERIVATIVE
 

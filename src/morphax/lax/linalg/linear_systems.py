@@ -7,6 +7,7 @@ and its cotangents, of any order, cost one factorisation.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -43,8 +44,13 @@ class SolveWithFactors(MatrixOperation):
     """
 
     name = "solve_with_factors"
+    most_by_loops = 20**3
     ranks = (2, 2, 1, 2)
     places = (2,)
+
+    def size_by_loops(self, *avals: Any) -> int:
+        """The multiplications of one system, about."""
+        return math.prod(avals[-1].shape[-2:]) * avals[0].shape[-1]
 
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:
         matrix, right = shapes[0], shapes[-1]

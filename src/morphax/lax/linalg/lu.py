@@ -41,6 +41,7 @@ class Lu(MatrixOperation):
     """
 
     name = "lu"
+    most_by_loops = 32 * 32
     multiple_results = True
 
     def results(self, dtype: Any, *shapes: Shape, **_: Any) -> list[Result]:

@@ -62,6 +62,10 @@ class MatrixOperation(Primitive):
         """The results for a matrix with elements, by native code; None: there is no plan."""
         return None
 
+    def size_by_loops(self, *avals: Any) -> int:
+        """The elements of one matrix: how many there are matters to loops and library alike."""
+        return math.prod(avals[0].shape[avals[0].ndim - self.ranks[0] :])
+
     def abstract_eval(self, *avals: Any, **params: Any) -> Any:
         for position, (aval, rank) in enumerate(zip(avals, self.ranks, strict=True)):
             is_place = position in self.places

@@ -46,6 +46,7 @@ class Qr(MatrixOperation):
     """
 
     name = "qr"
+    most_by_loops = 20 * 20
     multiple_results = True
 
     def results(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, final
 
@@ -63,7 +64,12 @@ class TriangularSolve(MatrixOperation):
     """
 
     name = "triangular_solve"
+    most_by_loops = 20**3
     ranks = (2, 2)
+
+    def size_by_loops(self, *avals: Any) -> int:
+        """The multiplications of one system, about."""
+        return math.prod(avals[-1].shape[-2:]) * avals[0].shape[-1]
 
     def results(self, dtype: Any, *shapes: Shape, left_side: bool, **_: Any) -> list[Result]:
         a, b = shapes

@@ -30,6 +30,7 @@ from ...core import (
     stage,
 )
 from ...engines import loops
+from ...engines.xla.running_calls import call_running, may_call_running
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.memo import memoize
 from ...util.messages import message
@@ -121,9 +122,15 @@ class Cumulative(Primitive):
         def combine(block: Builder, left: Value, right: Value) -> Value:
             return block.inline(_pair_program(self, left.aval), left, right)[0]
 
+        if may_call_running(b, self.monoid.name, x.aval, axis):
+            return call_running(b, self.monoid.name, x, axis, reverse=reverse)
         if b.module.platform == "cpu" or not x.aval.is_static:
-            carry = self.carry_dtype(x.aval.dtype)
-            return lower_as_loop(b, combine, x, carry, self.monoid.identity(carry), axis, reverse)
+            # Arrays of bfloat16 are copied in each step, for XLA's loops compute in float32.
+            wide = COMPUTED_IN.get(out.dtype, out.dtype)
+            carry = self.carry_dtype(out.dtype) if wide == out.dtype else wide
+            rows, identity = b.convert(x, wide), self.monoid.identity(carry)
+            rows = lower_as_loop(b, combine, rows, carry, identity, axis, reverse)
+            return b.convert(rows, out.dtype)
         return lower_as_window(b, combine, x, self.monoid.identity(x.aval.dtype), axis, reverse)
 
     def to_loops(

@@ -5,11 +5,10 @@
 #include "calls.h"
 #include "contexts.h"
 #include "convolutions.h"
-#include "counts.h"
+#include "draws.h"
 #include "extremes.h"
 #include "foreign.h"
 #include "fused.h"
-#include "gamma.h"
 #include "garbage.h"
 #include "host_memory.h"
 #include "incomplete_gamma.h"
@@ -30,7 +29,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 31;
+  module.attr("interface") = 32;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -67,8 +66,7 @@ NB_MODULE(_native, module) {
   morphax::machine_functions::bind(machine);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
-  morphax::gamma::bind(random);
-  morphax::counts::bind(random);
+  morphax::draws::bind(random);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
   nanobind::module_ small = module.def_submodule("small_programs", "Programs on few numbers.");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,35 @@ def test_numbers_drawn_in_place_are_those_of_the_program(kind: str, log_space: b
     a = jnp.broadcast_to(PARAMETERS, (400, len(PARAMETERS)))
     keys = KEY if kind == "one key" else random.split(KEY, 400)
 
-    def draw(keys: Any) -> Any:
-        return random_gamma_p.bind(keys, a, log_space=log_space)
-
+    draw = partial(random_gamma_p.bind, log_space=log_space)
+    written_out = partial(random_gamma_p.draw, log_space=log_space)
+    program = jax.jit(written_out, compiler_options={"jax_cpu_engine": "xla"})
+    drawn = draw(keys, a)
     # Where a candidate is accepted by one and not by the other, the number is quite another.
-    np.testing.assert_allclose(draw(keys), jax.jit(draw)(keys), rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(drawn, program(keys, a), rtol=2e-5, atol=2e-6)
+    compiled = jax.jit(draw)(keys, a)
+    assert np.asarray(compiled).tobytes() == np.asarray(drawn).tobytes()
+
+
+def test_each_number_is_its_own() -> None:
+    # Blocks, parts that threads take, and what rejection moves together.
+    a = np.random.default_rng(0).choice(PARAMETERS[1:8], 9000).astype(np.float32)
+    whole = random.gamma(KEY, a, (9000,))
+    compiled = jax.jit(random.gamma, static_argnums=2)(KEY, a, (9000,))
+    assert np.asarray(compiled).tobytes() == np.asarray(whole).tobytes()
+    for count in (1, 255, 257, 4097):
+        np.testing.assert_array_equal(random.gamma(KEY, a[:count], (count,)), whole[:count])
+
+
+def test_programs_that_go_elsewhere_are_written_out() -> None:
+    def draw(key: Any) -> tuple[Any, Any]:
+        return random.gamma(key, 2.0, (3,)), random.poisson(key, 3.0, (3,))
+
+    assert "morphax_draw" in jax.jit(draw).lower(KEY).as_text()
+    exported = jax.export.export(jax.jit(draw))(KEY)
+    assert "morphax_draw" not in exported.mlir_module()
+    for here, there in zip(draw(KEY), exported.call(KEY), strict=True):
+        np.testing.assert_allclose(here, there, rtol=2e-6)
 
 
 def test_the_program_alone(monkeypatch: pytest.MonkeyPatch) -> None:

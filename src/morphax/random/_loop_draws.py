@@ -1,10 +1,11 @@
 """Operations that draw numbers by programs with loops.
 
 How many steps a sampler by rejection takes the numbers decide.  The program says what the numbers
-are, and is what such an operation becomes.  The common ones, of float32 from keys of threefry, are drawn in
-`native/`, eagerly and by compiled programs, for to compile the program takes half a second; of
-others eager mode compiles the program.  The order of streams (``jax_threefry_partitionable``) is a parameter of the
-operation, for its program may be written when the configuration is another.
+are, and is what such an operation becomes.  The common ones, of float32 from keys of threefry, are
+drawn in `native/`, eagerly and by compiled programs, for to compile the program takes half a
+second; of others eager mode compiles the program.  The order of streams
+(``jax_threefry_partitionable``) is a parameter of the operation, for its program may be written
+when the configuration is another.
 """
 
 from __future__ import annotations

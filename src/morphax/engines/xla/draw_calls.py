@@ -1,4 +1,4 @@
-"""Numbers drawn by rejection by native code, which programs for the CPU call; see `native/draws.cpp`.
+"""Numbers drawn by rejection, by native code that programs for the CPU call: `native/draws.cpp`.
 
 It has the roundings of the program that is written out otherwise, takes each number as far as it
 has to be taken, and is what eager mode calls.  Only programs that stay in this process call it, on

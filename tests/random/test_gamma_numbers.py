@@ -103,3 +103,20 @@ def test_refusals() -> None:
         random_gamma_p.bind(random.split(KEY), jnp.ones(3), log_space=False)
     with pytest.raises(TypeError, match="random_gamma, operand 1"):
         random_gamma_p.bind(KEY, jnp.ones(3, int), log_space=False)
+
+
+@pytest.mark.parametrize("impl", ["rbg", "unsafe_rbg"])
+def test_keys_of_other_generators_are_gone_through_one_by_one(impl: str) -> None:
+    # In a batch the first number, once accepted, would stop the stream of all that are rejected.
+    numbers = random.gamma(random.key(3, impl=impl), 2.0, (2000,))
+    assert abs(numbers.mean() - 2) < 0.1
+    keys = random.split(random.key(3, impl=impl), 20)
+    counts = jax.vmap(lambda k: random.binomial(k, 100, 0.5, (50,)))(keys)
+    np.testing.assert_array_equal(counts[7], random.binomial(keys[7], 100, 0.5, (50,)))
+    rates = jax.vmap(lambda k: random.poisson(k, 30.0, (50,)))(keys)
+    np.testing.assert_array_equal(rates[7], random.poisson(keys[7], 30.0, (50,)))
+
+
+def test_numbers_of_rbg_are_those_of_jax() -> None:
+    numbers = random.gamma(random.key(3, impl="rbg"), 2.0, (4,))
+    np.testing.assert_allclose(numbers, [4.3616843, 1.8579997, 3.0817053, 1.0350507], rtol=1e-6)

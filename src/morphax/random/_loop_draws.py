@@ -21,6 +21,7 @@ from ..array import Array
 from ..config import current as current_config
 from ..config import override
 from ..control.jit.jit import jit
+from ..control.loops.loops import scan
 from ..core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, not_linear
 from ..core.staging import stage_closed
 from ..engines import loops
@@ -42,6 +43,21 @@ _THREEFRY_KEY = threefry_prng_impl.key_dtype
 def any_of(flags: Any) -> Any:
     """Whether any of an array of booleans is true."""
     return lax.reduce_or(flags, range(aval_of(flags).ndim))
+
+
+def for_keys(function: Callable[..., Any], keys: Any, *operands: Any) -> Any:
+    """`function` of arrays of keys (...) and operands (..., *rest), which gives one like the last.
+
+    Under `vmap` one stream gives the bits of all keys of a generator that is not threefry, that of
+    the first.  Once the first has its number this stream stands still, and what is rejected would
+    be rejected for ever: such keys are gone through one by one, as JAX does it for gamma numbers.
+    """
+    shape = aval_of(keys).shape
+    if aval_of(keys).dtype is _THREEFRY_KEY or not shape:
+        return function(keys, *operands)
+    flat = [lax.collapse(x, 0, len(shape)) for x in (keys, *operands)]
+    _, drawn = scan(lambda _, step: (None, function(*step)), None, flat)
+    return lax.reshape(drawn, aval_of(operands[-1]).shape)
 
 
 class LoopDraw(Primitive):

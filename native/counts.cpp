@@ -8,8 +8,6 @@
 // then the rounds are gone through backwards, each number as far as its last accepted candidate.
 #include "counts.h"
 
-#include <nanobind/ndarray.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +22,6 @@
 
 namespace morphax::counts {
 
-namespace nb = nanobind;
 using elementary::bits_as;
 using elementary::f32;
 using elementary::log1p;
@@ -41,8 +38,6 @@ constexpr f32 kNan = std::numeric_limits<f32>::quiet_NaN();
 constexpr f32 kFew = 10;
 // Numbers that are worked on together: what is known of them stays in the first cache.
 constexpr std::size_t kBlock = 512;
-// From here on other threads may run meanwhile.
-constexpr std::size_t kMany = 1 << 8;
 
 MORPHAX_INLINE f32 unit_of(u32 bits) { return bits_as<f32>(bits >> 9 | u32{0x3f800000}) - 1; }
 
@@ -341,48 +336,15 @@ void draw_binomial_row(std::uint64_t key, std::size_t count, const f32* n, const
   for (std::size_t i = 0; i < count; ++i) out[i] = successes(trials[i], p[i], out[i]);
 }
 
-using Keys = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Parameters = nb::ndarray<const f32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<f32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// Calls `draw(key, count, offset)` for each row of `out`, all whose numbers come from one key.
-template <typename Draw>
-void for_rows(const Keys& keys, const Numbers& out, Draw draw) {
-  const std::size_t rows = std::min(keys.shape(0), out.shape(0)), columns = out.shape(1);
-  const auto fill = [&] {
-    for (std::size_t i = 0; i < rows; ++i) draw(keys.data()[i], columns, i * columns);
-  };
-  if (rows * columns < kMany) return fill();
-  const nb::gil_scoped_release others_run;
-  fill();
-}
-
-void check(const Parameters& parameters, const Numbers& out) {
-  if (parameters.shape(0) == out.shape(0) && parameters.shape(1) == out.shape(1)) return;
-  throw nb::value_error("counts: arrays of different sizes");
-}
-
-void draw_poisson(Keys keys, Parameters rates, Numbers out) {
-  check(rates, out);
-  for_rows(keys, out, [&](std::uint64_t key, std::size_t count, std::size_t offset) {
-    draw_poisson_row(key, count, rates.data() + offset, out.data() + offset);
-  });
-}
-
-void draw_binomial(Keys keys, Parameters n, Parameters p, Numbers out) {
-  check(n, out);
-  check(p, out);
-  for_rows(keys, out, [&](std::uint64_t key, std::size_t count, std::size_t offset) {
-    draw_binomial_row(key, count, n.data() + offset, p.data() + offset, out.data() + offset);
-  });
-}
-
 }  // namespace
 
-void bind(nb::module_& module) {
-  module.def("draw_poisson", &draw_poisson, nb::arg(), nb::arg(), nb::arg().noconvert());
-  module.def("draw_binomial", &draw_binomial, nb::arg(), nb::arg(), nb::arg(),
-             nb::arg().noconvert());
+void draw_poisson(std::uint64_t key, std::size_t count, const float* rates, float* out) {
+  draw_poisson_row(key, count, rates, out);
+}
+
+void draw_binomial(std::uint64_t key, std::size_t count, const float* n, const float* p,
+                   float* out) {
+  draw_binomial_row(key, count, n, p, out);
 }
 
 }  // namespace morphax::counts

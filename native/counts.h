@@ -1,11 +1,14 @@
 // Poisson and binomial numbers drawn from keys.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include <cstddef>
+#include <cstdint>
 
 namespace morphax::counts {
 
-// Add the functions to a module.
-void bind(nanobind::module_& module);
+// The first numbers of the stream of a key, one for each of the parameters.
+void draw_poisson(std::uint64_t key, std::size_t count, const float* rates, float* out);
+void draw_binomial(std::uint64_t key, std::size_t count, const float* n, const float* p,
+                   float* out);
 
 }  // namespace morphax::counts

@@ -1,15 +1,14 @@
 // Gamma numbers: the compiled form of `drawn_by_rejection` in `morphax/random/_gamma_numbers.py`.
 //
 // The steps are those of the program, rounded as XLA rounds them: products that are added are added
-// in one step.  So both accept the same candidates.  Reference: Marsaglia & Tsang, "A simple method
-// for generating gamma variables", ACM Transactions on Mathematical Software 26 (2000).
+// in one step.  So both accept the same candidates.  Numbers are worked on in blocks, whose steps
+// are vectors; those that are still open are moved together after each round.  Reference: Marsaglia
+// & Tsang, "A simple method for generating gamma variables", ACM Transactions on Mathematical
+// Software 26 (2000).
 #include "gamma.h"
-
-#include <nanobind/ndarray.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 #include "elementary.h"
@@ -18,7 +17,6 @@
 
 namespace morphax::gamma {
 
-namespace nb = nanobind;
 using elementary::bits_as;
 using elementary::f32;
 using elementary::inverse_erf;
@@ -30,102 +28,177 @@ using threefry::Words;
 namespace {
 
 constexpr f32 kThird = 1 / 3.0;
-// From here on other threads may run meanwhile.
-constexpr std::size_t kMany = 1 << 10;
+constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
+// Numbers that are worked on together: what is known of them stays in the first cache.
+constexpr std::size_t kBlock = 256;
 
-// A number in [0, 1) with a random mantissa, the first of the stream of a key.
-MORPHAX_INLINE f32 uniform(std::uint64_t key) {
-  const std::uint64_t image = Words(key).image(0);
-  const u32 bits = static_cast<u32>(image >> 32) ^ static_cast<u32>(image);
-  return bits_as<f32>(bits >> 9 | u32{0x3f800000}) - 1;
-}
+// A key whose words are kept apart, as vectors want them.
+struct Key {
+  u32 high, low;
 
-MORPHAX_INLINE f32 normal(std::uint64_t key) {
-  constexpr f32 kRootOfTwo = 1.41421356237309504880f, kAboveMinusOne = -0x1.fffffep-1f;
-  const f32 u = std::max(kAboveMinusOne, uniform(key) * 2 + kAboveMinusOne);
-  return kRootOfTwo * inverse_erf(u);
-}
+  // Key `i` of those that it is split into.
+  MORPHAX_INLINE Key split(u32 i) const {
+    u32 x0 = 0, x1 = i;
+    Words(std::uint64_t{high} << 32 | low).encrypt(x0, x1);
+    return {x0, x1};
+  }
 
-struct Candidate {
-  f32 square, cube, u;
+  // A number in [0, 1) with a random mantissa, the first of its stream.
+  MORPHAX_INLINE f32 uniform() const {
+    const Key image = split(0);
+    return bits_as<f32>((image.high ^ image.low) >> 9 | u32{0x3f800000}) - 1;
+  }
+
+  MORPHAX_INLINE f32 normal() const {
+    constexpr f32 kRootOfTwo = 1.41421356237309504880f, kAboveMinusOne = -0x1.fffffep-1f;
+    const f32 u = std::max(kAboveMinusOne, uniform() * 2 + kAboveMinusOne);
+    return kRootOfTwo * inverse_erf(u);
+  }
 };
 
-MORPHAX_INLINE bool is_rejected(const Candidate& it, f32 d) {
-  const f32 squeeze = __builtin_fmaf(-0.0331f, it.square * it.square, 1);
-  if (!(it.u >= squeeze)) return false;
-  const f32 log_density = it.square * 0.5f + d * (1 - it.cube + logarithm(it.cube));
-  return logarithm(it.u) >= log_density;
+MORPHAX_INLINE bool is_rejected(f32 square, f32 cube, f32 u, f32 d) {
+  const f32 squeeze = __builtin_fmaf(-0.0331f, square * square, 1);
+  const f32 log_density = square * 0.5f + d * (1 - cube + logarithm(cube));
+  return (u >= squeeze) & (logarithm(u) >= log_density);
 }
 
-// (1 + c z)^3 of the first normal number z that makes it an accepted candidate.
-MORPHAX_INLINE f32 accepted_cube(std::uint64_t key, f32 d, f32 c) {
-  Candidate it{0, 1, 2};
-  while (is_rejected(it, d)) {
-    const Words words(key);
-    std::uint64_t candidate = words.image(1);
-    f32 z = 0, root = -1;
-    while (root <= 0) {
-      const Words inner(candidate);
-      z = normal(inner.image(1));
-      root = __builtin_fmaf(z, c, 1);
-      candidate = inner.image(0);
+// Numbers of a block: their keys and parameters, and where they stand.
+struct Numbers {
+  u32 high[kBlock], low[kBlock], places[kBlock];
+  f32 d[kBlock], c[kBlock];
+
+  MORPHAX_INLINE Key key(std::size_t i) const { return {high[i], low[i]}; }
+  MORPHAX_INLINE void set_key(std::size_t i, Key key) { high[i] = key.high, low[i] = key.low; }
+
+  void move(std::size_t from, std::size_t to) {
+    high[to] = high[from], low[to] = low[from], places[to] = places[from];
+    d[to] = d[from], c[to] = c[from];
+  }
+};
+
+// The candidates of a round, and the keys of the normal numbers that they are made of.
+struct Candidates {
+  u32 high[kBlock], low[kBlock], rejected[kBlock];
+  f32 z[kBlock], root[kBlock], u[kBlock], cube[kBlock];
+};
+
+// A candidate for each number: z and 1 + c z, which is to be positive, and u.
+MORPHAX_VECTORIZED
+void draw_candidates(const Numbers& open, std::size_t count, Candidates& out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Key key = open.key(i), candidate = key.split(1);
+    out.high[i] = candidate.high, out.low[i] = candidate.low;
+    out.z[i] = candidate.split(1).normal();
+    out.root[i] = __builtin_fmaf(out.z[i], open.c[i], 1);
+    out.u[i] = key.split(2).uniform();
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    for (Key key{out.high[i], out.low[i]}; out.root[i] <= 0;) {
+      key = key.split(0);
+      out.z[i] = key.split(1).normal();
+      out.root[i] = __builtin_fmaf(out.z[i], open.c[i], 1);
     }
-    it = {z * z, root * root * root, uniform(words.image(2))};
-    key = words.image(0);
   }
-  return it.cube;
-}
-
-MORPHAX_INLINE f32 drawn(std::uint64_t key, f32 a, bool log_space) {
-  const bool is_large = a >= 1;
-  const f32 d = (is_large ? a : a + 1) - kThird, c = kThird / __builtin_sqrtf(d);
-  const Words words(key);
-  const f32 cube = accepted_cube(words.image(0), d, c);
-  constexpr f32 kInfinity = std::numeric_limits<f32>::infinity();
-  const f32 log_d = d == kInfinity ? d : logarithm(d);
-  if (is_large) return log_space ? log_d + logarithm(cube) : d * cube;
-  const f32 u = uniform(words.image(1)), inverse = 1 / a;
-  if (!log_space) {
-    const double power = std::pow(static_cast<double>(1 - u), static_cast<double>(inverse));
-    return d * cube * static_cast<f32>(power);
-  }
-  const f32 logarithm_of_u = log1p(-u);
-  // 0 times infinity would be NaN where a is 0.
-  const f32 boost = logarithm_of_u == 0 ? 0 : logarithm_of_u * inverse;
-  return log_d + logarithm(cube) + boost;
 }
 
 MORPHAX_VECTORIZED
-void draw_row(std::uint64_t key, std::size_t count, const f32* a, f32* out, bool log_space) {
-  const Words words(key);
-  for (std::size_t i = 0; i < count; ++i) out[i] = drawn(words.image(i), a[i], log_space);
+void judge_candidates(const Numbers& open, std::size_t count, Candidates& out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const f32 root = out.root[i];
+    out.cube[i] = root * root * root;
+    out.rejected[i] = is_rejected(out.z[i] * out.z[i], out.cube[i], out.u[i], open.d[i]);
+  }
 }
 
-using Keys = nb::ndarray<const std::uint64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-using Parameters = nb::ndarray<const f32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-using Numbers = nb::ndarray<f32, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+// The keys of the next round.
+MORPHAX_VECTORIZED
+void go_on(Numbers& open, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) open.set_key(i, open.key(i).split(0));
+}
 
-// Fills row i of `out` with a number for each parameter in row i of `a`, all from key i.
-void draw(Keys keys, Parameters a, Numbers out, bool log_space) {
-  const std::uint64_t* key = keys.data();
-  const f32* parameters = a.data();
-  f32* numbers = out.data();
-  const std::size_t rows = std::min({keys.shape(0), a.shape(0), out.shape(0)});
-  const std::size_t columns = std::min(a.shape(1), out.shape(1));
-  const auto fill = [&] {
-    for (std::size_t i = 0; i < rows; ++i) {
-      draw_row(key[i], columns, parameters + i * a.shape(1), numbers + i * out.shape(1), log_space);
+// The (1 + c z)^3 of the first accepted candidate, for each of the numbers, which are used up.
+void draw_cubes(Numbers& open, std::size_t count, f32* cubes) {
+  Candidates candidates;
+  const auto keep_rejected = [&] {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (candidates.rejected[i]) open.move(i, kept++);
     }
+    count = kept;
   };
-  if (rows * columns < kMany) return fill();
-  const nb::gil_scoped_release others_run;
-  fill();
+  // The first state of the program, which is kept where d is not finite.
+  std::fill_n(cubes, count, f32{1});
+  for (std::size_t i = 0; i < count; ++i) candidates.rejected[i] = is_rejected(0, 1, 2, open.d[i]);
+  for (keep_rejected(); count > 0; go_on(open, count)) {
+    draw_candidates(open, count, candidates);
+    judge_candidates(open, count, candidates);
+    for (std::size_t i = 0; i < count; ++i) cubes[open.places[i]] = candidates.cube[i];
+    keep_rejected();
+  }
+}
+
+// The numbers' keys, and a uniform number of each for those with a below 1.
+MORPHAX_VECTORIZED
+void begin(std::uint64_t key, std::uint64_t first, std::size_t count, const f32* a, Numbers& all,
+           f32* uniforms) {
+  const Words words(key);
+  // A block does not cross a multiple of 2^32, so all its counters have one high word.
+  const u32 high = static_cast<u32>(first >> 32), low = static_cast<u32>(first);
+  for (std::size_t i = 0; i < count; ++i) {
+    u32 x0 = high, x1 = low + static_cast<u32>(i);
+    words.encrypt(x0, x1);
+    const Key own{x0, x1};
+    uniforms[i] = own.split(1).uniform();
+    all.set_key(i, own.split(0));
+    const f32 d = (a[i] >= 1 ? a[i] : a[i] + 1) - kThird;
+    all.d[i] = d, all.c[i] = kThird / __builtin_sqrtf(d);
+    all.places[i] = static_cast<u32>(i);
+  }
+}
+
+MORPHAX_VECTORIZED
+void finish_logarithms(std::size_t count, const f32* a, const f32* d, const f32* cubes,
+                       const f32* uniforms, f32* out) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const f32 log_d = logarithm(d[i]), sum = log_d + logarithm(cubes[i]);
+    const f32 logarithm_of_u = log1p(-uniforms[i]);
+    // 0 times infinity would be NaN where a is 0.
+    const f32 boost = logarithm_of_u == 0 ? 0 : logarithm_of_u * (1 / a[i]);
+    out[i] = a[i] >= 1 ? sum : sum + boost;
+  }
+}
+
+MORPHAX_VECTORIZED
+void finish(std::size_t count, const f32* a, const f32* d, const f32* cubes, const f32* uniforms,
+            f32* out) {
+  for (std::size_t i = 0; i < count; ++i) out[i] = d[i] * cubes[i];
+  for (std::size_t i = 0; i < count; ++i) {
+    if (a[i] >= 1) continue;
+    const f32 inverse = 1 / a[i];
+    const double power = std::pow(static_cast<double>(1 - uniforms[i]), inverse);
+    out[i] *= static_cast<f32>(power);
+  }
+}
+
+void draw_block(std::uint64_t key, std::uint64_t first, std::size_t count, const f32* a, f32* out,
+                bool log_space) {
+  Numbers numbers;
+  f32 uniforms[kBlock], d[kBlock], cubes[kBlock];
+  begin(key, first, count, a, numbers, uniforms);
+  std::copy_n(numbers.d, count, d);
+  draw_cubes(numbers, count, cubes);
+  (log_space ? finish_logarithms : finish)(count, a, d, cubes, uniforms, out);
 }
 
 }  // namespace
 
-void bind(nb::module_& module) {
-  module.def("draw_gamma", &draw, nb::arg(), nb::arg(), nb::arg().noconvert(), nb::arg());
+void draw(std::uint64_t key, std::uint64_t first, std::size_t count, const f32* a, f32* out,
+          bool log_space) {
+  while (count > 0) {
+    const std::size_t to_boundary = kBlock - first % kBlock, size = std::min(count, to_boundary);
+    draw_block(key, first, size, a, out, log_space);
+    first += size, count -= size, a += size, out += size;
+  }
 }
 
 }  // namespace morphax::gamma

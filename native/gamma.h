@@ -1,11 +1,14 @@
 // Gamma numbers drawn from keys, by rejection.
 #pragma once
 
-#include <nanobind/nanobind.h>
+#include <cstddef>
+#include <cstdint>
 
 namespace morphax::gamma {
 
-// Add the functions to a module.
-void bind(nanobind::module_& module);
+// Numbers `first` to `first + count` of the stream of a key, or their logarithms, for a parameter
+// each; `a` and `out` begin with that of number `first`.
+void draw(std::uint64_t key, std::uint64_t first, std::size_t count, const float* a, float* out,
+          bool log_space);
 
 }  // namespace morphax::gamma

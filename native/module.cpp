@@ -5,11 +5,10 @@
 #include "calls.h"
 #include "contexts.h"
 #include "convolutions.h"
-#include "counts.h"
+#include "draws.h"
 #include "extremes.h"
 #include "foreign.h"
 #include "fused.h"
-#include "gamma.h"
 #include "garbage.h"
 #include "host_memory.h"
 #include "incomplete_gamma.h"
@@ -74,8 +73,7 @@ NB_MODULE(_native, module) {
   morphax::many_numbers::bind(many);
   nanobind::module_ random = module.def_submodule("random", "Numbers drawn from keys.");
   morphax::random::bind(random);
-  morphax::gamma::bind(random);
-  morphax::counts::bind(random);
+  morphax::draws::bind(random);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
   nanobind::module_ running = module.def_submodule("running", "Running sums and their like.");

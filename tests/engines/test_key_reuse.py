@@ -54,6 +54,9 @@ KEYS = {
 REUSES = {
     "one": {
         "drawn twice": lambda k: both(draw(k), draw(k)),
+        "drawn twice, chosen by a branch in between": lambda k: both(
+            draw(k), lax.cond(True, lambda a, b: a, lambda a, b: b, k, random.key(9)), draw(k)
+        ),
         "split, then drawn from": lambda k: both(random.split(k), draw(k)),
         "result of fold_in": lambda k: (lambda a: both(draw(a), draw(a)))(random.fold_in(k, 1)),
         "clone": lambda k: (lambda a: both(draw(a), draw(a)))(random.clone(k)),

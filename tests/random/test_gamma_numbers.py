@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,35 @@ def test_numbers_drawn_in_place_are_those_of_the_program(kind: str, log_space: b
     a = jnp.broadcast_to(PARAMETERS, (400, len(PARAMETERS)))
     keys = KEY if kind == "one key" else random.split(KEY, 400)
 
-    def draw(keys: Any) -> Any:
-        return random_gamma_p.bind(keys, a, log_space=log_space)
-
+    draw = partial(random_gamma_p.bind, log_space=log_space)
+    written_out = partial(random_gamma_p.draw, log_space=log_space)
+    program = jax.jit(written_out, compiler_options={"jax_cpu_engine": "xla"})
+    drawn = draw(keys, a)
     # Where a candidate is accepted by one and not by the other, the number is quite another.
-    np.testing.assert_allclose(draw(keys), jax.jit(draw)(keys), rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(drawn, program(keys, a), rtol=2e-5, atol=2e-6)
+    compiled = jax.jit(draw)(keys, a)
+    assert np.asarray(compiled).tobytes() == np.asarray(drawn).tobytes()
+
+
+def test_each_number_is_its_own() -> None:
+    # Blocks, parts that threads take, and what rejection moves together.
+    a = np.random.default_rng(0).choice(PARAMETERS[1:8], 9000).astype(np.float32)
+    whole = random.gamma(KEY, a, (9000,))
+    compiled = jax.jit(random.gamma, static_argnums=2)(KEY, a, (9000,))
+    assert np.asarray(compiled).tobytes() == np.asarray(whole).tobytes()
+    for count in (1, 255, 257, 4097):
+        np.testing.assert_array_equal(random.gamma(KEY, a[:count], (count,)), whole[:count])
+
+
+def test_programs_that_go_elsewhere_are_written_out() -> None:
+    def draw(key: Any) -> tuple[Any, Any]:
+        return random.gamma(key, 2.0, (3,)), random.poisson(key, 3.0, (3,))
+
+    assert "morphax_draw" in jax.jit(draw).lower(KEY).as_text()
+    exported = jax.export.export(jax.jit(draw))(KEY)
+    assert "morphax_draw" not in exported.mlir_module()
+    for here, there in zip(draw(KEY), exported.call(KEY), strict=True):
+        np.testing.assert_allclose(here, there, rtol=2e-6)
 
 
 def test_the_program_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,3 +103,20 @@ def test_refusals() -> None:
         random_gamma_p.bind(random.split(KEY), jnp.ones(3), log_space=False)
     with pytest.raises(TypeError, match="random_gamma, operand 1"):
         random_gamma_p.bind(KEY, jnp.ones(3, int), log_space=False)
+
+
+@pytest.mark.parametrize("impl", ["rbg", "unsafe_rbg"])
+def test_keys_of_other_generators_are_gone_through_one_by_one(impl: str) -> None:
+    # In a batch the first number, once accepted, would stop the stream of all that are rejected.
+    numbers = random.gamma(random.key(3, impl=impl), 2.0, (2000,))
+    assert abs(numbers.mean() - 2) < 0.1
+    keys = random.split(random.key(3, impl=impl), 20)
+    counts = jax.vmap(lambda k: random.binomial(k, 100, 0.5, (50,)))(keys)
+    np.testing.assert_array_equal(counts[7], random.binomial(keys[7], 100, 0.5, (50,)))
+    rates = jax.vmap(lambda k: random.poisson(k, 30.0, (50,)))(keys)
+    np.testing.assert_array_equal(rates[7], random.poisson(keys[7], 30.0, (50,)))
+
+
+def test_numbers_of_rbg_are_those_of_jax() -> None:
+    numbers = random.gamma(random.key(3, impl="rbg"), 2.0, (4,))
+    np.testing.assert_allclose(numbers, [4.3616843, 1.8579997, 3.0817053, 1.0350507], rtol=1e-6)

@@ -116,6 +116,65 @@ DISCRETE = {
         lambda k: random.poisson(k, 40.0, SHAPE) // 4,
         stats.poisson(40).pmf(np.arange(64)).reshape(16, 4).sum(1),
     ),
+    # Both sides of where the method changes.
+    "poisson below 10": (
+        lambda k: random.poisson(k, 9.99, SHAPE),
+        stats.poisson(9.99).pmf(np.arange(30)),
+    ),
+    "poisson above 10": (
+        lambda k: random.poisson(k, 10.01, SHAPE),
+        stats.poisson(10.01).pmf(np.arange(30)),
+    ),
+    "poisson, rare": (lambda k: random.poisson(k, 0.05, SHAPE), stats.poisson(0.05).pmf(range(5))),
+    "poisson of thousands": (
+        lambda k: random.poisson(k, 5000.0, SHAPE) // 20,
+        np.diff(stats.poisson(5000).cdf(np.arange(-1, 10000, 20))),
+    ),
+    "binomial, few expected": (
+        lambda k: random.binomial(k, 1000, 0.0099, SHAPE),
+        stats.binom(1000, 0.0099).pmf(np.arange(30)),
+    ),
+    "binomial, more expected": (
+        lambda k: random.binomial(k, 1000, 0.0101, SHAPE),
+        stats.binom(1000, 0.0101).pmf(np.arange(30)),
+    ),
+    "binomial, frequent": (
+        lambda k: 30 - random.binomial(k, 30, 0.97, SHAPE),
+        stats.binom(30, 0.03).pmf(np.arange(8)),
+    ),
+    "binomial of thousands": (
+        lambda k: random.binomial(k, 20000, 0.5, SHAPE) // 10,
+        np.diff(stats.binom(20000, 0.5).cdf(np.arange(-1, 20001, 10))),
+    ),
+    "geometric, rare": (
+        lambda k: (random.geometric(k, 1e-3, SHAPE) - 1) // 100,
+        np.diff(stats.geom(1e-3).cdf(np.arange(0, 10001, 100))),
+    ),
+    "randint, narrow dtype": (
+        lambda k: random.randint(k, SHAPE, -128, 127, "int8") // 16 + 8,
+        np.append(np.full(15, 16 / 255), 15 / 255),
+    ),
+    "bernoulli, rare": (lambda k: random.bernoulli(k, 2e-3, SHAPE), np.array([0.998, 0.002])),
+    "multinomial, uneven": (
+        lambda k: random.multinomial(k, 40, jnp.array([0.01, 0.9, 0.0, 0.09]), shape=(COUNT, 4))[
+            :, 3
+        ],
+        stats.binom(40, 0.09).pmf(np.arange(15)),
+    ),
+    "categorical of uneven weights": (
+        lambda k: random.categorical(k, jnp.array([0.0, -6.0, 2.0, -jnp.inf]), shape=SHAPE),
+        np.exp([0.0, -6.0, 2.0, -np.inf]) / np.exp([0.0, -6.0, 2.0, -np.inf]).sum(),
+    ),
+    "categorical, high": (
+        lambda k: random.categorical(k, jnp.log(WEIGHTS), shape=SHAPE, mode="high"),
+        np.array([0.1, 0.2, 0.3, 0.4]),
+    ),
+    "choice by weight without replacement": (
+        lambda k: jax.vmap(lambda k: random.choice(k, 4, (2,), replace=False, p=WEIGHTS)[1])(
+            random.split(k, COUNT)
+        ),
+        None,
+    ),
     "binomial": (
         lambda k: random.binomial(k, 10, 0.3, SHAPE),
         stats.binom(10, 0.3).pmf(np.arange(8)),
@@ -164,9 +223,72 @@ def _second_of_two(weights):
     return np.array([sum(w[i] * w[j] / (1 - w[i]) for i in range(4) if i != j) for j in range(4)])
 
 
-@pytest.mark.parametrize("name", CONTINUOUS)
+# Small and large parameters, where methods change or roundings grow.
+EXTREME = {
+    "uniform of a narrow interval": (
+        lambda k: random.uniform(k, SHAPE, minval=1e-3, maxval=2e-3),
+        stats.uniform(1e-3, 1e-3),
+    ),
+    "truncated_normal of a tail": (
+        lambda k: random.truncated_normal(k, 2.5, 3.0, SHAPE),
+        stats.truncnorm(2.5, 3),
+    ),
+    "truncated_normal of a lower tail": (
+        lambda k: random.truncated_normal(k, -np.inf, -2.0, SHAPE),
+        stats.truncnorm(-np.inf, -2),
+    ),
+    "truncated_normal of all": (
+        lambda k: random.truncated_normal(k, -np.inf, np.inf, SHAPE),
+        stats.norm(),
+    ),
+    "lognormal, wide": (lambda k: random.lognormal(k, 10.0, SHAPE), stats.lognorm(10)),
+    "wald of small means": (lambda k: random.wald(k, 1e-3, SHAPE), stats.invgauss(1e-3)),
+    "wald of large means": (lambda k: random.wald(k, 1e5, SHAPE), stats.invgauss(1e5)),
+    "pareto, heavy": (lambda k: random.pareto(k, 0.2, SHAPE), stats.pareto(0.2)),
+    "weibull_min, small": (
+        lambda k: random.weibull_min(k, 1.0, 0.1, SHAPE),
+        stats.weibull_min(0.1),
+    ),
+    "triangular with its mode at an end": (
+        lambda k: random.triangular(k, 0.0, 0.0, 1.0, SHAPE),
+        stats.triang(0),
+    ),
+    "gamma at 1": (lambda k: random.gamma(k, 1.0, SHAPE), stats.expon()),
+    "gamma of many": (lambda k: random.gamma(k, 1e5, SHAPE), stats.norm(1e5 - 1 / 3, 1e5**0.5)),
+    "loggamma next to 0": (
+        # a times the logarithm has the distribution of log u.
+        lambda k: -1e-4 * random.loggamma(k, 1e-4, SHAPE),
+        stats.expon(),
+    ),
+    "beta next to 0": (lambda k: random.beta(k, 0.2, 1.0, SHAPE), stats.beta(0.2, 1)),
+    "beta of many": (lambda k: random.beta(k, 2000.0, 3.0, SHAPE), stats.beta(2000, 3)),
+    "dirichlet next to 0": (
+        lambda k: random.dirichlet(k, jnp.full(4, 0.05), SHAPE)[:, 2],
+        stats.beta(0.05, 0.15),
+    ),
+    "chisquare, few": (lambda k: random.chisquare(k, 0.5, SHAPE), stats.chi2(0.5)),
+    "chisquare, many": (lambda k: random.chisquare(k, 500.0, SHAPE), stats.chi2(500)),
+    "f, few": (lambda k: random.f(k, 0.5, 0.7, SHAPE), stats.f(0.5, 0.7)),
+    "t, heavy": (lambda k: random.t(k, 0.3, SHAPE), stats.t(0.3)),
+    "t of many": (lambda k: random.t(k, 1e4, SHAPE), stats.norm()),
+    "generalized_normal, sharp": (
+        lambda k: random.generalized_normal(k, 0.4, SHAPE),
+        stats.gennorm(0.4),
+    ),
+    "generalized_normal, flat": (
+        lambda k: random.generalized_normal(k, 20.0, SHAPE),
+        stats.gennorm(20),
+    ),
+    "ball of another exponent": (
+        lambda k: jnp.sum(jnp.abs(random.ball(k, 4, 0.7, SHAPE)) ** 0.7, axis=-1) ** (4 / 0.7),
+        stats.uniform(),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*CONTINUOUS, *EXTREME])
 def test_distribution_function(name):
-    draw, distribution = CONTINUOUS[name]
+    draw, distribution = {**CONTINUOUS, **EXTREME}[name]
     numbers = np.asarray(draw(random.key(7)), np.float64)
     assert stats.kstest(numbers, distribution.cdf).pvalue > RARE
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, final
 
 import numpy as np
@@ -25,7 +26,7 @@ from ..core import aval_of, not_differentiable
 from ..lax.random.key_use import random_clone_p
 from ._generators import mapped
 from ._keys import keys_from
-from ._loop_draws import LoopDraw, any_of
+from ._loop_draws import LoopDraw, any_of, for_keys
 from ._uniform import unit_interval
 
 _SMALL_COUNT = 10
@@ -232,7 +233,11 @@ class CountDraw(LoopDraw):
         raise AssertionError(f"{self.name} defines numbers")
 
     def draw(self, keys: Any, *parameters: Any, **params: Any) -> Any:
-        return mapped(self.numbers, aval_of(keys).ndim)(keys, *parameters)
+        return for_keys(partial(_mapped_numbers, self), keys, *parameters)
+
+
+def _mapped_numbers(primitive: CountDraw, keys: Any, *parameters: Any) -> Any:
+    return mapped(primitive.numbers, aval_of(keys).ndim)(keys, *parameters)
 
 
 @final

@@ -17,6 +17,7 @@ Reference: Figurnov, Mohamed & Mnih, "Implicit reparameterization gradients", Ne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, final
 
 from .. import lax
@@ -25,7 +26,7 @@ from ..core import aval_of
 from ._generators import split_keys
 from ._inversion import exponential_of
 from ._keys import keys_from
-from ._loop_draws import LoopDraw, any_of
+from ._loop_draws import LoopDraw, any_of, for_keys
 from ._normal import standard_normal
 from ._uniform import unit_interval
 
@@ -88,6 +89,10 @@ def drawn_by_rejection(keys: Any, a: Any, *, log_space: bool) -> Any:
         log_space: whether to return logarithms.
     """
     keys = split_keys(keys, a.aval.shape[aval_of(keys).ndim :])
+    return for_keys(partial(_one_of_each_key, log_space=log_space), keys, a)
+
+
+def _one_of_each_key(keys: Any, a: Any, *, log_space: bool) -> Any:
     number = a.aval.dtype.type
     is_large = lax.ge(a, number(1))
     d = lax.sub(lax.select(is_large, a, lax.add(a, number(1))), number(1 / 3))
@@ -128,6 +133,9 @@ class RandomGamma(LoopDraw):
 
     name = "random_gamma"
     native_name = "draw_gamma"
+
+    def method(self, *, log_space: bool, **order: bool) -> str:
+        return "loggamma" if log_space else "gamma"
 
     def draw(self, keys: Any, *parameters: Any, log_space: bool) -> Any:
         return drawn_by_rejection(keys, *parameters, log_space=log_space)

@@ -1,10 +1,11 @@
 """Operations that draw numbers by programs with loops.
 
 How many steps a sampler by rejection takes the numbers decide.  The program says what the numbers
-are, and is what such an operation becomes in compiled programs.  Eager mode draws the common ones,
-of float32 from keys of threefry, in `native/`, for to compile the program takes half a second;
-others it compiles.  The order of streams (``jax_threefry_partitionable``) is a parameter of the
-operation, for its program may be written when the configuration is another.
+are, and is what such an operation becomes.  The common ones, of float32 from keys of threefry, are
+drawn in `native/`, eagerly and by compiled programs, for to compile the program takes half a
+second; of others eager mode compiles the program.  The order of streams
+(``jax_threefry_partitionable``) is a parameter of the operation, for its program may be written
+when the configuration is another.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ from ..array import Array
 from ..config import current as current_config
 from ..config import override
 from ..control.jit.jit import jit
+from ..control.loops.loops import scan
 from ..core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, not_linear
 from ..core.staging import stage_closed
 from ..engines import loops
+from ..engines.xla.draw_calls import call_draws, may_call_draws
 from ..engines.xla.stablehlo import Builder, Value
 from ..errors import ShapeError
 from ..lax.ground.kinds import FLOATING, KEY
@@ -42,6 +45,21 @@ def any_of(flags: Any) -> Any:
     return lax.reduce_or(flags, range(aval_of(flags).ndim))
 
 
+def for_keys(function: Callable[..., Any], keys: Any, *operands: Any) -> Any:
+    """`function` of arrays of keys (...) and operands (..., *rest), which gives one like the last.
+
+    Under `vmap` one stream gives the bits of all keys of a generator that is not threefry, that of
+    the first.  Once the first has its number this stream stands still, and what is rejected would
+    be rejected for ever: such keys are gone through one by one, as JAX does it for gamma numbers.
+    """
+    shape = aval_of(keys).shape
+    if aval_of(keys).dtype is _THREEFRY_KEY or not shape:
+        return function(keys, *operands)
+    flat = [lax.collapse(x, 0, len(shape)) for x in (keys, *operands)]
+    _, drawn = scan(lambda _, step: (None, function(*step)), None, flat)
+    return lax.reshape(drawn, aval_of(operands[-1]).shape)
+
+
 class LoopDraw(Primitive):
     """Numbers of floating parameters (..., *rest), one shape for all, and of keys (...)."""
 
@@ -53,6 +71,10 @@ class LoopDraw(Primitive):
 
     native_name: ClassVar[str]
     """Of the function that draws in place."""
+
+    def method(self, **params: Any) -> str:
+        """Which numbers native code is to draw; see `engines/xla/draw_calls.py`."""
+        return self.name.removeprefix("random_")
 
     def draw(self, keys: Any, *parameters: Any, **params: Any) -> Any:
         """The program: the numbers, of the shape of each parameter."""
@@ -86,8 +108,7 @@ class LoopDraw(Primitive):
         return AxisFlow((axes[: keys.ndim], *[axes for _ in avals]), (axes,))
 
     def kernel(self, keys: Any, *avals: Any, **params: Any) -> Callable[..., Any]:
-        is_common = keys.dtype is _THREEFRY_KEY and all([a.dtype == np.float32 for a in avals])
-        if native is not None and is_common and params.get("partitionable", True):
+        if native is not None and _is_common(keys, *avals, **params):
             return partial(
                 _drawn_in_place, getattr(native, self.native_name), tuple(params.values())
             )
@@ -103,7 +124,10 @@ class LoopDraw(Primitive):
         return self.kernel(*avals, **params)(keys, *parameters)
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        (drawn,) = b.inline(self._program([v.aval for v in operands], params), *operands)
+        avals = [v.aval for v in operands]
+        if may_call_draws(b, out) and native is not None and _is_common(*avals, **params):
+            return call_draws(b, self.method(**params), out, *operands)
+        (drawn,) = b.inline(self._program(avals, params), *operands)
         return drawn
 
     def to_loops(
@@ -129,6 +153,12 @@ class LoopDraw(Primitive):
             return [_in_order(self, operands, **params)]
 
         return stage_closed(program, avals)
+
+
+def _is_common(keys: Any, *avals: Any, partitionable: bool = True, **params: Any) -> bool:
+    """Whether there is native code for numbers of these types."""
+    is_single = all([aval.dtype == np.float32 for aval in avals])
+    return keys.dtype is _THREEFRY_KEY and is_single and partitionable
 
 
 @partial(jit, static_argnums=(0, 1))

@@ -7,12 +7,14 @@ from typing import Any, Final
 
 from ..util.compiled import part
 
+DRAWS_TARGET: Final = "morphax_draw"
 EXTREMES_TARGET: Final = "morphax_extreme"
 INCOMPLETE_GAMMA_TARGET: Final = "morphax_incomplete_gamma"
 PHILOX_TARGET: Final = "morphax_philox"
 RUNNING_TARGET: Final = "morphax_running"
 
 TARGETS: Final = {
+    DRAWS_TARGET: "random",
     EXTREMES_TARGET: "extremes",
     INCOMPLETE_GAMMA_TARGET: "incomplete_gamma",
     PHILOX_TARGET: "philox",

@@ -97,8 +97,10 @@ def observed(
     with override(debug_key_reuse=False):
         computed = trace.compute(primitive, operands, params, config)
     results = computed if primitive.multiple_results else [computed]
+    # A result that is an operand, chosen by a branch, stays the keys that it is.
+    kept = set() if primitive.key_use in ("makes", "draws") else set(map(id, operands))
     for y, value in zip(results, found, strict=True):
-        if type(y) is Array and value.keys is not None:
+        if type(y) is Array and value.keys is not None and id(y) not in kept:
             remember(y, value.keys)
     return computed
 

@@ -1,0 +1,42 @@
+"""Numbers drawn by rejection, by native code that programs for the CPU call: `native/draws.cpp`.
+
+It has the roundings of the program that is written out otherwise, takes each number as far as it
+has to be taken, and is what eager mode calls.  Only programs that stay in this process call it, on
+one device, as for extremes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ...runtime.native_calls import DRAWS_TARGET
+from ...util.compiled import part
+from .custom_calls import custom_call
+from .stablehlo import Builder, Value
+
+_METHODS: Final = ("gamma", "loggamma", "poisson", "binomial")
+"""In the order of their numbers in native code."""
+
+
+def may_call_draws(b: Builder, out: Any) -> bool:
+    """Whether native code may draw numbers of an aval."""
+    is_possible = b.module.calls_kernels and b.module.num_devices == 1
+    is_possible = is_possible and part("random") is not None and out.dtype == np.float32
+    return is_possible and out.is_static and out.size > 0
+
+
+def call_draws(b: Builder, method: str, out: Any, keys: Value, *parameters: Value) -> Value:
+    """Call native code for a number for each of the parameters, keys being their leading axes."""
+    avals = [keys.aval, *[x.aval for x in parameters], out]
+    (drawn,) = custom_call(
+        b,
+        DRAWS_TARGET,
+        [out],
+        keys,
+        *parameters,
+        layouts=[range(aval.ndim)[::-1] for aval in avals],
+        config=f"{{which = {_METHODS.index(method)} : i64}}",
+    )
+    return drawn

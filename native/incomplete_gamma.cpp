@@ -406,6 +406,16 @@ XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
 
 }  // namespace
 
+void lower(std::size_t count, const void* a, const void* x, const void*, void* out) {
+  compute<Lower>(static_cast<const float*>(a), static_cast<const float*>(x),
+                 static_cast<float*>(out), 0, static_cast<std::int64_t>(count));
+}
+
+void upper(std::size_t count, const void* a, const void* x, const void*, void* out) {
+  compute<Upper>(static_cast<const float*>(a), static_cast<const float*>(x),
+                 static_cast<float*>(out), 0, static_cast<std::int64_t>(count));
+}
+
 void bind(nb::module_& module) {
   bind_function<Lower>(module, "igamma");
   bind_function<Upper>(module, "igammac");

@@ -24,7 +24,7 @@ def canonical_axis(where: str, axis: Any, ndim: int) -> int:
     number = integer(f"jnp.{where}, argument axis", axis)
     if -ndim <= number < ndim:
         return number % ndim
-    raise ValueError(
+    raise np.exceptions.AxisError(
         message(
             f"jnp.{where}, argument axis",
             given=f"axis {number} of an array with {ndim} axes",

@@ -65,13 +65,22 @@ class Chain:
         return made
 
 
-def single_operation(name: str, x: Any) -> Callable[..., Any] | None:
-    """A compiled operation on arrays of the aval `x` alone, `None` where its twin is to work."""
+def single_operation(
+    name: str, avals: Sequence[Any], constants: Sequence[int] = ()
+) -> Callable[..., Any] | None:
+    """A compiled operation on arrays of these avals, `None` where its twin is to work.
+
+    The operands are of one dtype, that of the result, and of one shape or without axes.
+    `constants` are the words of further ones.
+    """
     if name not in OPERATIONS:
         return None
-    dtype = _DTYPES[dtype_name(x.dtype)]
+    dtype = _DTYPES[dtype_name(avals[0].dtype)]
+    shape = max([x.shape for x in avals], key=len)
+    operands = [(dtype, x.shape == shape) for x in avals]
+    out = len(operands) + len(constants)
     made: Callable[..., Any] = native.make(
-        [(dtype, True)], [], [(name, (0,))], [(1, dtype)], x.shape
+        operands, list(constants), [(name, tuple(range(out)))], [(out, dtype)], shape
     )
     return made
 

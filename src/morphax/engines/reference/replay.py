@@ -70,8 +70,8 @@ def replayed(
             or a tuple of arrays.
         arrays: names of further parameters that may be arrays, or lists and tuples with arrays; if
             not they are static, as all others are.
-        by_numpy: for a function of one result whose program has loops, or is made for the compiler:
-            (avals of the result and the operands, the other arguments by name) → a function of the
+        by_numpy: for a function whose program has loops, or is made for the compiler: (avals of the
+            results and the operands, the other arguments by name) → a function of the
             operands in NumPy, of the same numbers; or None, where the program is to do it.
     """
 
@@ -244,7 +244,7 @@ def _program(
             static = dict(list(given)[count:])
             by_hand = by_numpy(*jaxpr.out_avals, *avals, **static)
             if by_hand is not None:
-                return KernelCall(by_hand, jaxpr.out_avals, None)
+                return KernelCall(by_hand, jaxpr.out_avals, *(collectors or [None]))
     return kernel_program(jaxpr, *collectors) if all(plain) else None
 
 

@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from operator import index
 from typing import Any, Final
 
+import numpy as np
+
 from ...core.dims import Dim, Shape, SymbolicDim, dims, is_negative, max_dim
 from ...errors import InconclusiveDimensionOperation, JAXTypeError, ShapeError
 from ...util.messages import described, message
@@ -156,10 +158,13 @@ def check_callable(where: str, function: Any) -> None:
 
 
 def canonical_axis(where: str, axis: Any, ndim: int) -> int:
-    """`axis` counted from the front; `ValueError` if there is no such axis."""
+    """`axis` counted from the front; if there is no such axis, NumPy's error.
+
+    That is a ValueError and an IndexError; JAX raises the one or the other.
+    """
     number = integer(where, axis)
     if not -ndim <= number < ndim:
-        raise ValueError(
+        raise np.exceptions.AxisError(
             message(
                 where,
                 given=f"axis {number} of an array of rank {ndim}",

@@ -2,15 +2,18 @@
 //
 // A name is that of the primitive and the dtype of its operands, or says which dtype comes of
 // which. Here stand only operations whose results are rounded exactly, so that they are NumPy's to
-// the last bit, and the error function and its inverse, whose twins in `morphax/lax/elementwise`
-// (`special.py`, `inverse_erf.py`) take the same steps.
+// the last bit; the error function and its inverse, whose twins in `morphax/lax/elementwise`
+// (`special.py`, `inverse_erf.py`) take the same steps; and the special functions whose single
+// kernels these are.
 #include "fused_operations.h"
 
 #include <cmath>
 #include <cstdint>
 
 #include "elementary.h"
+#include "incomplete_gamma.h"
 #include "kernels.h"
+#include "special_functions.h"
 
 namespace morphax::fused {
 
@@ -146,6 +149,7 @@ MORPHAX_UNARY(not_bool, u32, u32, x ^ 1)
 MORPHAX_BINARY(shift_left, u32, u32, y < 32 ? x << (y & 31) : 0)
 MORPHAX_BINARY(shift_right, u32, u32, y < 32 ? x >> (y & 31) : 0)
 
+MORPHAX_UNARY(clz, u32, u32, x == 0 ? 32 : static_cast<u32>(__builtin_clz(x)))
 MORPHAX_UNARY(copy, u32, u32, x)
 MORPHAX_UNARY(f32_of_i32, i32, f32, static_cast<f32>(x))
 MORPHAX_UNARY(f32_of_u32, u32, f32, static_cast<f32>(x))
@@ -156,6 +160,31 @@ void select(std::size_t count, const void* a, const void* b, const void* c, void
   const auto* yes = static_cast<const u32*>(c);
   auto* results = static_cast<u32*>(out);
   for (std::size_t i = 0; i < count; ++i) results[i] = which[i] ? yes[i] : no[i];
+}
+
+// The nearest number of a float format with so many bits of exponent and mantissa, ties to even;
+// above its range ∞, below 0.
+MORPHAX_INLINE u32 rounded_to_format(u32 bits, u32 exponent_bits, u32 mantissa_bits) {
+  const u32 magnitude = bits & 0x7fffffff;
+  const u32 dropped = mantissa_bits < 23 ? 23 - mantissa_bits : 0;
+  const u32 clear = (u32{1} << dropped) - 1, odd = dropped ? (magnitude >> dropped) & 1 : 0;
+  u32 rounded = (magnitude + (clear >> 1) + odd) & ~clear;
+  if (exponent_bits < 8) {
+    const u32 reach = (u32{1} << (exponent_bits - 1)) - 1, exponent = rounded >> 23;
+    rounded = exponent > 127 + reach ? 0x7f800000 : exponent + reach <= 127 ? 0 : rounded;
+  }
+  return magnitude > 0x7f800000 ? bits : rounded | (bits & 0x80000000);
+}
+MORPHAX_VECTORIZED
+void reduce_precision(std::size_t count, const void* a, const void* b, const void* c, void* out) {
+  const auto *xs = static_cast<const u32*>(a), *exponents = static_cast<const u32*>(b);
+  const auto* mantissas = static_cast<const u32*>(c);
+  auto* results = static_cast<u32*>(out);
+  if (count == 0) return;
+  const u32 exponent_bits = *exponents, mantissa_bits = *mantissas;
+  for (std::size_t i = 0; i < count; ++i) {
+    results[i] = rounded_to_format(xs[i], exponent_bits, mantissa_bits);
+  }
 }
 
 // Towards zero, at the ends of the range what is beyond, and 0 for NaN.
@@ -211,6 +240,17 @@ constexpr Operation kOperations[] = {
     {"sqrt_float32", 1, sqrt_f32},
     {"erf_float32", 1, erf_f32},
     {"erf_inv_float32", 1, erf_inv_f32},
+    {"bessel_i0e_float32", 1, special_functions::bessel_i0e},
+    {"bessel_i1e_float32", 1, special_functions::bessel_i1e},
+    {"lgamma_float32", 1, special_functions::lgamma},
+    {"digamma_float32", 1, special_functions::digamma},
+    {"zeta_float32", 2, special_functions::zeta},
+    {"polygamma_float32", 2, special_functions::polygamma},
+    {"igamma_float32", 2, incomplete_gamma::lower},
+    {"igammac_float32", 2, incomplete_gamma::upper},
+    {"reduce_precision_float32", 3, reduce_precision},
+    {"clz_int32", 1, clz},
+    {"clz_uint32", 1, clz},
     {"max_float32", 2, max_f32},
     {"min_float32", 2, min_f32},
     {"max_int32", 2, max_i32},

@@ -94,12 +94,14 @@ inline double log1p_minus(double x, double following) {
 }
 
 // log Γ(1 + a) for 0 ≤ a ≤ 10, with all its digits where a is small.
-inline double log_gamma_of_next(double a) {
+inline double log_gamma_of_next(double a, double precision = 0) {
   double product = 1;
   for (; a > 1; a -= 1) product *= a;
   const double u = 2 * a - 1;
   double current = 0, previous = 0;
-  for (int i = static_cast<int>(std::size(kLogGammaNearOne)) - 1; i > 0; --i) {
+  // The first coefficients are of more than single precision.
+  constexpr int kAll = static_cast<int>(std::size(kLogGammaNearOne)), kOfSingle = 14;
+  for (int i = (precision > 1e-9 ? kOfSingle : kAll) - 1; i > 0; --i) {
     const double next = 2 * u * current - previous + kLogGammaNearOne[i];
     previous = current;
     current = next;
@@ -169,6 +171,20 @@ Sum series(double a, double x, double precision) {
   return {s, ds};
 }
 
+// The value of the series alone, four terms at a time, which take one division.
+double sum_of_series(double a, double x, double precision) {
+  constexpr double kMost = 1e70;  // beyond, products of four denominators overflow
+  if (a > kMost) return series<false>(a, x, precision).value;
+  double t = 1, s = 1;
+  for (double n = a + 1; changes(t, s, precision) && n - a < kMostSteps; n += 4) {
+    const double last = n + 3, outer = (n + 2) * last;
+    const double scaled = t * x / (n * (n + 1) * outer);
+    s += scaled * ((n + 1) * outer + x * (outer + x * (last + x)));
+    t = scaled * x * x * x;
+  }
+  return s;
+}
+
 // Legendre's continued fraction, summed as Gautschi's series.
 template <bool kSloped>
 Sum fraction(double a, double x, double precision) {
@@ -218,10 +234,10 @@ Uniform uniform(double a, double distance) {
 
 // Q for x ≤ 1.1 and a ≤ 1, where P comes near 1.
 double tail_of_small(double a, double x, double precision) {
-  const double log_gamma = log_gamma_of_next(a);
-  const double below = factor_of_small(a, x, log_gamma) * series<false>(a, x, precision).value;
+  const double exponent = a * std::log(x) - log_gamma_of_next(a, precision);
+  // What the exponential loses of a small P is not seen beside 1.
+  const double below = std::exp(exponent - x) * sum_of_series(a, x, precision);
   if (below <= 0.5) return 1 - below;
-  const double exponent = a * std::log(x) - log_gamma;
   double power = -x, term = power / (a + 1), total = term;
   for (int n = 2; n <= 20 && changes(term, total, precision); ++n) {
     power *= -x / n;
@@ -253,7 +269,7 @@ double value(double a, double x, double precision) {
     }
     default: {
       if (kUpper && x < 1.1 && a <= 1) return tail_of_small(a, x, precision);
-      const double below = leading_factor(a, x) * series<false>(a, x, precision).value;
+      const double below = leading_factor(a, x) * sum_of_series(a, x, precision);
       return kUpper ? 1 - below : below;
     }
   }
@@ -405,6 +421,16 @@ XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
                            .Attr<std::int64_t>("which"));
 
 }  // namespace
+
+void lower(std::size_t count, const void* a, const void* x, const void*, void* out) {
+  compute<Lower>(static_cast<const float*>(a), static_cast<const float*>(x),
+                 static_cast<float*>(out), 0, static_cast<std::int64_t>(count));
+}
+
+void upper(std::size_t count, const void* a, const void* x, const void*, void* out) {
+  compute<Upper>(static_cast<const float*>(a), static_cast<const float*>(x),
+                 static_cast<float*>(out), 0, static_cast<std::int64_t>(count));
+}
 
 void bind(nb::module_& module) {
   bind_function<Lower>(module, "igamma");

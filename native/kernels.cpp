@@ -11,11 +11,15 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <type_traits>
+#include <vector>
 
 #include "objects.h"
 #include "workers.h"
@@ -275,6 +279,86 @@ nb::object to_integer(PyObject* x, PyObject* dtype) {
   return out;
 }
 
+// The places of the largest of each row of keys, in falling order, the first of equal ones first:
+// a heap of those found so far, with the one that is to go next at its root.
+template <typename T>
+void largest(const T* keys, std::size_t rows, std::size_t length, std::size_t kept,
+             npy_int32* out) {
+  for (std::size_t row = 0; row < rows; ++row, keys += length, out += kept) {
+    const auto precedes = [keys](npy_int32 i, npy_int32 j) {
+      return keys[i] > keys[j] || (keys[i] == keys[j] && i < j);
+    };
+    for (std::size_t i = 0; i < kept; ++i) out[i] = static_cast<npy_int32>(i);
+    std::make_heap(out, out + kept, precedes);
+    T least = keys[out[0]];
+    for (std::size_t i = kept; i < length; ++i) {
+      if (!(keys[i] > least)) continue;
+      std::pop_heap(out, out + kept, precedes);
+      out[kept - 1] = static_cast<npy_int32>(i);
+      std::push_heap(out, out + kept, precedes);
+      least = keys[out[0]];
+    }
+    std::sort_heap(out, out + kept, precedes);
+  }
+}
+
+// The order of floats and integers as that of integers; NaN are where their bits say.
+template <typename T, typename I>
+void ordered(const T* x, std::size_t count, I* keys) {
+  constexpr I kMagnitude = std::numeric_limits<I>::max();
+  for (std::size_t i = 0; i < count; ++i) {
+    I bits;
+    std::memcpy(&bits, x + i, sizeof bits);
+    keys[i] = std::is_floating_point_v<T> && bits < 0 ? static_cast<I>(bits ^ kMagnitude) : bits;
+  }
+}
+
+template <typename T, typename I>
+void largest_of(const Operand& x, std::size_t rows, std::size_t length, std::size_t kept,
+                npy_int32* out) {
+  const auto find = [&](std::int64_t first, std::int64_t last) {
+    const auto begin = static_cast<std::size_t>(first),
+               some = static_cast<std::size_t>(last - first);
+    const std::unique_ptr<I[]> keys(new I[some * length]);
+    ordered(static_cast<const T*>(x.data) + begin * length, some * length, keys.get());
+    largest(keys.get(), some, length, kept, out + begin * kept);
+  };
+  const auto all = static_cast<std::int64_t>(rows);
+  if (rows * length < kMany) return find(0, all);
+  const nb::gil_scoped_release others_run;
+  in_pieces(all, static_cast<std::int64_t>(rows * length), find);
+}
+
+// The places of the largest elements along the last axis of an array of 32 or 64 bits.
+nb::object largest_places(PyObject* x, PyObject* count) {
+  const Operand given = operand(x);
+  auto* array = as_array(given.array);
+  const auto kept = nb::cast<npy_intp>(nb::handle(count));
+  const int last = PyArray_NDIM(array) - 1;
+  if (last < 0 || kept < 1 || kept > PyArray_DIM(array, last))
+    throw nb::value_error("largest_places: at least one element, at most as many as there are");
+  std::vector<npy_intp> shape(PyArray_DIMS(array), PyArray_DIMS(array) + last + 1);
+  const auto length = static_cast<std::size_t>(shape[last]);
+  shape[last] = kept;
+  nb::object out = checked(PyArray_EMPTY(last + 1, shape.data(), NPY_INT32, 0));
+  auto* places = static_cast<npy_int32*>(PyArray_DATA(as_array(out)));
+  const std::size_t rows = given.count / length, most = static_cast<std::size_t>(kept);
+  switch (PyArray_TYPE(array)) {
+    case NPY_FLOAT:
+      largest_of<float, std::int32_t>(given, rows, length, most, places);
+      break;
+    case NPY_DOUBLE:
+      largest_of<double, std::int64_t>(given, rows, length, most, places);
+      break;
+    case NPY_INT32:
+      largest_of<std::int32_t, std::int32_t>(given, rows, length, most, places);
+      break;
+    default:
+      check(false, "largest_places: of float32, float64 or int32");
+  }
+  return out;
+}
+
 using Function = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t);
 
 template <Py_ssize_t expected, typename Body>
@@ -331,6 +415,12 @@ void bind(nb::module_& module) {
             return called<2>(x, n, [](auto* x) { return to_integer(x[0], x[1]); });
           },
           "Floats as integers, saturating."),
+      method(
+          "largest_places",
+          [](PyObject*, PyObject* const* x, Py_ssize_t n) {
+            return called<2>(x, n, [](auto* x) { return largest_places(x[0], x[1]); });
+          },
+          "Where the largest elements are."),
       {nullptr, nullptr, 0, nullptr},
   };
   check_status(PyModule_AddFunctions(module.ptr(), functions));

@@ -21,6 +21,7 @@
 #include "random.h"
 #include "replay.h"
 #include "running.h"
+#include "sequential.h"
 #include "small_programs.h"
 #include "sparse_products.h"
 #include "staging.h"
@@ -33,7 +34,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 32;
+  module.attr("interface") = 33;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -59,6 +60,8 @@ NB_MODULE(_native, module) {
   morphax::tree::bind(tree);
   nanobind::module_ calls = module.def_submodule("calls", "Calls of jitted functions.");
   morphax::calls::bind(calls);
+  nanobind::module_ sequential = module.def_submodule("sequential", "Loops of few numbers.");
+  morphax::sequential::bind(sequential);
   nanobind::module_ kernels = module.def_submodule("kernels", "Kernels of the reference engine.");
   morphax::kernels::bind(kernels);
   morphax::sparse_products::bind(kernels);

@@ -83,9 +83,8 @@ void draw(Keys keys, Numbers<T> out) {
   if (rows * columns < kMany) return fill(0, rows);
   const nb::gil_scoped_release others_run;
   if (rows != 1) return in_pieces(rows, rows * columns, fill);
-  in_parts(columns, [&](std::int64_t begin, std::int64_t end) {
-    draw_stream(*key, begin, end, numbers);
-  });
+  in_parts(columns,
+           [&](std::int64_t begin, std::int64_t end) { draw_stream(*key, begin, end, numbers); });
 }
 
 }  // namespace

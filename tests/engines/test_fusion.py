@@ -32,11 +32,20 @@ _POINTS = {
     "bool": np.array([False, True]),
 }
 _CONVERSIONS = sorted([n for n in fusion.native.operations if "_of_" in n or "_as_" in n])
-_OPERATIONS = sorted(fusion.native.operations - {"random_bits_uint32", *_CONVERSIONS})
-_DTYPES = {name: np.dtype(name).num for name in _POINTS}
-_OPERANDS = {"clamp": 3} | dict.fromkeys(
-    "abs ceil erf erf_inv floor is_finite neg not round_away round_even sign sqrt square".split(), 1
+# Computed in double precision, as their twins, by other steps; or with operands that are widths.
+_OF_OTHER_STEPS = {
+    f"{name}_float32"
+    for name in (
+        *("bessel_i0e", "bessel_i1e", "lgamma", "digamma", "zeta", "polygamma", "igamma"),
+        *("igammac", "reduce_precision"),
+    )
+}
+_OPERATIONS = sorted(
+    fusion.native.operations - {"random_bits_uint32", *_CONVERSIONS, *_OF_OTHER_STEPS}
 )
+_DTYPES = {name: np.dtype(name).num for name in _POINTS}
+_OF_ONE = "abs ceil clz erf erf_inv floor is_finite neg not round_away round_even sign sqrt square"
+_OPERANDS = {"clamp": 3} | dict.fromkeys(_OF_ONE.split(), 1)
 _NAMED = {primitive.name: primitive for primitive in known_primitives()}
 
 

@@ -252,3 +252,49 @@ def test_iteration() -> None:
     assert (first.item(), [r.item() for r in rest]) == (0, [1, 2])
     with pytest.raises(TypeError, match="at least one axis"):
         iter(jnp.asarray(1.0))
+
+
+PROMOTED_UPDATES = {
+    "add": (-1.5, [-1, 0, 0, 1, 4]),
+    "subtract": (1.5, [-1, 0, 0, 1, 4]),
+    "multiply": (1.5, [0, 1, 3, 4, 4]),
+    "max": (1.5, [1, 1, 2, 3, 4]),
+    "min": (1.5, [0, 1, 1, 1, 4]),
+}
+
+
+@pytest.mark.parametrize("name", PROMOTED_UPDATES)
+@pytest.mark.parametrize("index", [slice(0, 4), np.arange(4), (slice(0, 4), None)])
+@pytest.mark.parametrize("dtype", ["int8", "int32"])
+def test_updates_are_combined_in_the_promoted_dtype(name: str, index: Any, dtype: str) -> None:
+    values, expected = PROMOTED_UPDATES[name]
+    x = jnp.arange(5, dtype=dtype)
+    for update in (values, jnp.float32(values), np.float32(values)):
+        result = getattr(x.at[index], name)(update)
+        assert result.dtype == dtype
+        np.testing.assert_array_equal(result, expected)
+        jitted = jit(lambda x, update=update: getattr(x.at[index], name)(update))(x)
+        np.testing.assert_array_equal(jitted, expected)
+
+
+def test_updates_by_floats_leave_other_integers_as_they_are() -> None:
+    x = jnp.array([2**24 + 1, 7, 2**31 - 1, -(2**31) + 1], jnp.int32)
+    cases = ((1, 7), (slice(1, 2), 7), (np.array([1, 1]), 8), (np.array([-3, 9]), 7))
+    for index, changed in cases:
+        result = x.at[index].add(jnp.float32(0.75))
+        np.testing.assert_array_equal(result, [2**24 + 1, changed, 2**31 - 1, -(2**31) + 1])
+
+
+def test_narrow_floats_are_updated_in_the_wider_dtype() -> None:
+    x = jnp.full(3, 2, jnp.bfloat16)
+    # 2.7 as a bfloat16 is 2.703125, and the product is rounded once.
+    np.testing.assert_array_equal(
+        x.at[np.array([0, 0])].multiply(jnp.float32(2.7)).astype("float32"), [14.5625, 2, 2]
+    )
+
+
+def test_truth_values_are_updated_by_numbers_as_numbers() -> None:
+    b = jnp.array([True, False, True])
+    np.testing.assert_array_equal(b.at[:2].add(-1), [False, True, True])
+    np.testing.assert_array_equal(b.at[np.array([0, 1])].subtract(2), [True, True, True])
+    np.testing.assert_array_equal(b.at[1].add(True), [True, True, True])

@@ -12,6 +12,7 @@ from ..lax.elementwise.convert import convert
 from ..lax.ground.axes import integer
 from ..util.messages import message
 from .axes import canonical_axis
+from .of_numpy import packbits_of_numpy, unpackbits_of_numpy
 from .operands import as_array, as_truth
 from .shaping import moveaxis, ravel
 
@@ -41,7 +42,7 @@ def _last(name: str, a: Any, axis: Any) -> tuple[Any, int]:
     return moveaxis(a, place, -1), place
 
 
-@replayed(1)
+@replayed(1, by_numpy=packbits_of_numpy)
 def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     """Eight truth values along an axis to one byte; missing ones at the end count as false.
 
@@ -78,7 +79,7 @@ def packbits(a: Any, axis: int | None = None, bitorder: str = "big") -> Any:
     return moveaxis(lax.reduce_sum(lax.mul(bits, weights), (len(rest) + 1,)), -1, place)
 
 
-@replayed(1)
+@replayed(1, by_numpy=unpackbits_of_numpy)
 def unpackbits(
     a: Any, axis: int | None = None, count: int | None = None, bitorder: str = "big"
 ) -> Any:

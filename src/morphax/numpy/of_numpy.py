@@ -1,7 +1,7 @@
 """NumPy's own ways to the numbers of functions whose programs have loops, or suit the compiler.
 
-Each makes, for the avals of the result and of the operands, a function of the operands in NumPy; or
-None, where the program is to do it.  See `engines.reference.replay`.
+Each makes, for the avals of the results and of the operands, a function of the operands in NumPy;
+or None, where the program is to do it.  See `engines.reference.replay`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from typing import Any
 import numpy as np
 
 from .. import dtypes, lax
+from ..util.compiled import part
 
+native: Any = part("sequential")
+
+_NATIVE_DTYPES = "fdFD"
 # Fewer numbers are clipped with what else the program does, in one call.
 _MANY = 1024
 
@@ -94,3 +98,52 @@ def digitize_of_numpy(
         return size - found(bins[::-1], x)
 
     return digitize
+
+
+def packbits_of_numpy(
+    out: Any, a: Any, axis: int | None = None, bitorder: Any = "big"
+) -> Callable[..., Any]:
+    """NumPy's own, of arrays that have the axis."""
+    along = axis if a.ndim else None
+    return lambda a: np.packbits(a, along, bitorder)
+
+
+def unpackbits_of_numpy(
+    out: Any, a: Any, axis: int | None = None, count: int | None = None, bitorder: Any = "big"
+) -> Callable[..., Any] | None:
+    """NumPy's own, which leaves out no more bits than there are, and adds none to no bytes."""
+    along = axis if a.ndim else None
+    size = a.size if along is None else a.shape[along]
+    if count is not None and (count < -8 * size or not size):
+        return None
+    return lambda a: np.unpackbits(np.atleast_1d(a), along, count, bitorder)
+
+
+def poly_of_numpy(out: Any, zeros: Any) -> Callable[..., Any] | None:
+    """Factor by factor, in place."""
+    dtype = out.dtype
+    if native is None or zeros.ndim > 1 or not zeros.size or dtype.char not in _NATIVE_DTYPES:
+        return None
+
+    def poly(zeros: Any) -> Any:
+        coefficients = np.empty(out.shape, dtype)
+        native.from_zeros(np.ascontiguousarray(zeros, dtype), coefficients)
+        return coefficients
+
+    return poly
+
+
+def polydiv_of_numpy(
+    quotient: Any, remainder: Any, u: Any, v: Any, trim_leading_zeros: bool = False
+) -> Callable[..., Any] | None:
+    """Power by power, in place."""
+    dtype, count = quotient.dtype, u.size - v.size + 1
+    if native is None or count < 1 or dtype.char not in _NATIVE_DTYPES:
+        return None
+
+    def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+        factors, rest = np.empty(count, dtype), np.array(u, dtype, ndmin=1)
+        native.divided(np.ascontiguousarray(v, dtype), factors, rest)
+        return factors, rest
+
+    return polydiv

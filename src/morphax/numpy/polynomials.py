@@ -24,6 +24,7 @@ from .convolution import convolve
 from .indexing import getitem
 from .insertion import trim_zeros
 from .linalg.spectra import eigvals
+from .of_numpy import poly_of_numpy, polydiv_of_numpy
 from .operands import as_array, concrete_values, inexact_type, of_one_dtype
 from .shaping import broadcast_to
 
@@ -128,6 +129,7 @@ def polymul(a1: Any, a2: Any, *, trim_leading_zeros: bool = False) -> Any:
     return convolve(first, second, mode="full", precision=lax.Precision.HIGHEST)
 
 
+@replayed(2, by_numpy=polydiv_of_numpy)
 def polydiv(u: Any, v: Any, *, trim_leading_zeros: bool = False) -> tuple[Any, Any]:
     """Quotient q and remainder r of polynomials: u = q v + r.
 
@@ -258,7 +260,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     return p
 
 
-@replayed(1)
+@replayed(1, by_numpy=poly_of_numpy)
 def poly(seq_of_zeros: Any) -> Any:
     """The coefficients of Π (x − zₖ), in floating point.
 

@@ -82,12 +82,17 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
         return a if decimals >= 0 else _to_multiples(a, 10**-decimals)
     if decimals == 0:
         return _to_nearest(a)
+    if dtypes.issubdtype(dtype, np.complexfloating):
+        # A product of complex numbers mixes infinities of one part into the other.
+        return lax.complex(round(lax.real(a), decimals), round(lax.imag(a), decimals))
     # The scaled number needs more digits than a short dtype has.
     wide = convert(a, np.dtype(np.float32)) if dtype.itemsize < 4 else a
     factor = np.asarray(10.0 ** abs(decimals), aval_of(wide).dtype)[()]
     if decimals > 0:
-        return convert(lax.div(_to_nearest(lax.mul(wide, factor)), factor), dtype)
-    return convert(lax.mul(_to_nearest(lax.div(wide, factor)), factor), dtype)
+        rounded = lax.div(_to_nearest(lax.mul(wide, factor)), factor)
+    else:
+        rounded = lax.mul(_to_nearest(lax.div(wide, factor)), factor)
+    return convert(rounded, dtype, a.aval.weak_type)
 
 
 def _check_number(name: str, aval: Any) -> None:

@@ -50,6 +50,15 @@ def update(
 ) -> Any:
     """The array of `at` with values written, or combined, at the places of its index."""
     x = at.array
+    options = {
+        "indices_are_sorted": indices_are_sorted,
+        "unique_indices": unique_indices,
+        "mode": mode,
+        "wrap_negative_indices": wrap_negative_indices,
+    }
+    wide = x.aval.dtype if combine is None else _combined_in(x, values)
+    if wide != x.aval.dtype:
+        return _combined_wide(wide, at, name, values, scatter, combine, options)
     if x.aval.dtype == np.bool_ and name in _OF_BOOLEANS:
         scatter, combine = _OF_BOOLEANS[name]
     values = _as_update(name, x, values)
@@ -76,6 +85,40 @@ def update(
     else:
         result = _region_update(x, plan, values, combine)
     return convert(result, x.aval.dtype, x.aval.weak_type)
+
+
+def _combined_in(x: Any, values: Any) -> Any:
+    """The dtype in which values are combined with elements: that of both, by promotion."""
+    dtype = x.aval.dtype
+    is_plain = isinstance(dtype, dtypes.ExtendedDType) or type(values) in (list, tuple)
+    if is_plain or dtype.kind in _HOLDS.get(type(values), ""):
+        return dtype
+    common = dtypes.result_type(x, values)
+    # Complex values are refused where they are to be converted.
+    return dtype if np.dtype(common).kind == "c" else common
+
+
+def _combined_wide(
+    dtype: Any,
+    at: Any,
+    name: str,
+    values: Any,
+    scatter: Callable[..., Any],
+    combine: Callable[[Any, Any], Any],
+    options: dict[str, Any],
+) -> Any:
+    """An update in another dtype than that of the array, whose other elements stay as they are."""
+    x, places = at.array, type(at)
+    wide = places(convert(x, dtype), at.index)
+    changed = convert(
+        update(wide, name, values, scatter, combine, **options), x.aval.dtype, x.aval.weak_type
+    )
+    if x.aval.dtype.kind not in "iu" or np.dtype(dtype).kind in "iu":
+        return changed
+    # Floats do not hold all integers.
+    nowhere = places(lax.full_like(x, False, np.dtype(bool)), at.index)
+    touched = update(nowhere, "set", True, lax.scatter, None, **options)
+    return lax.select(touched, changed, x)
 
 
 # The kinds of dtypes that hold a Python number of this type up to a size.

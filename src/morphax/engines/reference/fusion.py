@@ -65,20 +65,27 @@ class Chain:
         return made
 
 
-def single_operation(name: str | None, avals: Sequence[Any], out: Any) -> Callable[..., Any] | None:
+def single_operation(
+    name: str | None, avals: Sequence[Any], constants: Sequence[int] = (), dtype: Any = None
+) -> Callable[..., Any] | None:
     """A compiled operation on arrays of these avals alone, `None` where its twin is to work.
 
     Args:
         name: of an operation of chains, or of another one, for which there is nothing.
-        avals: of the operands, which are of the shape of the result or single numbers.
-        out: the aval of the result.
+        avals: of the operands, which are of one shape or without axes.
+        constants: the words of further operands.
+        dtype: of the result; that of the operands, if left out.
     """
-    if name not in OPERATIONS or any([aval.shape not in (out.shape, ()) for aval in avals]):
+    if name not in OPERATIONS:
         return None
-    operands = [(_DTYPES[dtype_name(x.dtype)], x.shape == out.shape) for x in avals]
-    steps = [(name, tuple(range(len(avals))))]
-    results = [(len(avals), _DTYPES[dtype_name(out.dtype)])]
-    made: Callable[..., Any] = native.make(operands, [], steps, results, out.shape)
+    shape = max([x.shape for x in avals], key=len)
+    if any([x.shape not in (shape, ()) for x in avals]):
+        return None
+    operands = [(_DTYPES[dtype_name(x.dtype)], x.shape == shape) for x in avals]
+    out = len(operands) + len(constants)
+    steps = [(name, tuple(range(out)))]
+    results = [(out, _DTYPES[dtype_name(dtype or avals[0].dtype)])]
+    made: Callable[..., Any] = native.make(operands, list(constants), steps, results, shape)
     return made
 
 

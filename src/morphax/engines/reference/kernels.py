@@ -131,7 +131,7 @@ def _of_many(
     if name not in OPERATIONS:
         return kernel
     ((out,), _) = infer(primitive, params, tuple(avals))
-    return single_operation(name, avals, out) or kernel
+    return single_operation(name, avals, dtype=out.dtype) or kernel
 
 
 def _call(function: Callable[..., Any], primitive: Primitive, avals: tuple[Any, ...]) -> KernelCall:

@@ -71,8 +71,8 @@ def replayed(
             or a tuple of arrays.
         arrays: names of further parameters that may be arrays, or lists and tuples with arrays; if
             not they are static, as all others are.
-        by_numpy: for a function of one result whose program has loops, or is made for the compiler:
-            (avals of the result and the operands, the other arguments by name) → a function of the
+        by_numpy: for a function whose program has loops, or is made for the compiler: (avals of the
+            results and the operands, the other arguments by name) → a function of the
             operands in NumPy, of the same numbers; or None, where the program is to do it.
     """
 
@@ -247,7 +247,7 @@ def _program(
             if by_hand is not None:
                 is_large = are_large([*jaxpr.out_avals, *avals])
                 function = pooled(by_hand) if is_large else by_hand
-                return KernelCall(function, jaxpr.out_avals, None)
+                return KernelCall(function, jaxpr.out_avals, *(collectors or [None]))
     return kernel_program(jaxpr, *collectors) if all(plain) else None
 
 

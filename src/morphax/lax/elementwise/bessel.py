@@ -75,6 +75,7 @@ class BesselI0e(SpecialFunction):
     """e^{−|x|} I₀(x), element by element."""
 
     name = "bessel_i0e"
+    compiled = True
     numpy = _i0e
 
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
@@ -109,6 +110,7 @@ class BesselI1e(SpecialFunction):
     """e^{−|x|} I₁(x), element by element."""
 
     name = "bessel_i1e"
+    compiled = True
     numpy = _i1e
     stablehlo = "chlo.bessel_i1e"
 

@@ -103,6 +103,7 @@ class Igamma(OfGammaNumbers):
     """P(a, x) = ∫₀ˣ s^(a−1) e⁻ˢ ds / Γ(a), element by element."""
 
     name = "igamma"
+    compiled = True
     formula = formulas.lower
     scipy_name = "gammainc"
 
@@ -118,6 +119,7 @@ class Igammac(OfGammaNumbers):
     """Q(a, x) = 1 − P(a, x), element by element, accurate for large x."""
 
     name = "igammac"
+    compiled = True
     formula = formulas.upper
     scipy_name = "gammaincc"
 

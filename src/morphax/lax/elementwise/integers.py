@@ -53,6 +53,7 @@ class CountLeadingZeros(_CountOfBits):
     """How many bits of x are zero above the highest that is set."""
 
     name = "clz"
+    compiled = True
     stablehlo = "stablehlo.count_leading_zeros"
 
     def evaluate(self, x: Any) -> Any:

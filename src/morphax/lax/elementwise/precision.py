@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, final
 
 import numpy as np
 
 from ... import dtypes
 from ...core import ShapedArray
+from ...engines.reference.fusion import dtype_name, single_operation
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
 from ..ground.axes import integer
@@ -37,6 +39,16 @@ class ReducePrecision(LinearElementwise):
 
     def evaluate(self, x: Any, *, exponent_bits: int, mantissa_bits: int) -> Any:
         return rounded_to_format(x, exponent_bits, mantissa_bits)
+
+    def kernel(
+        self, x: Any, *, exponent_bits: int, mantissa_bits: int
+    ) -> Callable[..., Any] | None:
+        # More bits than float32 has change nothing.
+        formats = min(exponent_bits, 8), min(mantissa_bits, 23)
+        return single_operation(f"{self.name}_{dtype_name(x.dtype)}", [x], formats)
+
+    def fused(self, *avals: Any, **params: Any) -> str | None:
+        return None  # the widths are no operands
 
     def lower(
         self, b: Builder, out: Any, x: Value, *, exponent_bits: int, mantissa_bits: int

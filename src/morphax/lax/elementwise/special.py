@@ -7,13 +7,11 @@ corrects what XLA defines otherwise at poles, infinities and −0.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any, Final, final
 
 import numpy as np
 
 from ...engines import loops
-from ...engines.reference.fusion import dtype_name, single_operation
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import ComputedWide, compare
 from ..ground.kinds import FLOATING
@@ -30,15 +28,6 @@ class SpecialFunction(ComputedWide):
     """A function of real numbers."""
 
     accepts = FLOATING
-
-
-class CompiledInFloat32(SpecialFunction):
-    """A function that the compiled chains have; its `numpy` gives the same bits."""
-
-    def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
-        (x,) = avals
-        name = f"{self.name}_{dtype_name(x.dtype)}"
-        return single_operation(name, avals, x) or super().kernel(x)
 
 
 # Of x P(x²) / Q(x²), from the highest power on; `native/elementary.h` says where they come from.
@@ -79,10 +68,11 @@ def _erf(x: Any) -> Any:
 
 
 @final
-class Erf(CompiledInFloat32):
+class Erf(SpecialFunction):
     """2/√π ∫₀ˣ exp(−s²) ds, element by element."""
 
     name = "erf"
+    compiled = True
     numpy = _erf
     stablehlo = "chlo.erf"
 
@@ -117,10 +107,11 @@ def _erf_inv(x: Any) -> Any:
 
 
 @final
-class ErfInv(CompiledInFloat32):
+class ErfInv(SpecialFunction):
     """The inverse of erf, element by element."""
 
     name = "erf_inv"
+    compiled = True
     numpy = _erf_inv
     stablehlo = "chlo.erf_inv"
 
@@ -142,6 +133,7 @@ class Lgamma(SpecialFunction):
     """log |Γ(x)|, element by element; ∞ at the poles 0, −1, −2 and so on."""
 
     name = "lgamma"
+    compiled = True
     numpy = _lgamma
     stablehlo = "chlo.lgamma"
 
@@ -160,6 +152,7 @@ class Digamma(SpecialFunction):
     """ψ(x) = Γ′(x) / Γ(x), element by element; NaN at the poles 0, −1, −2 and so on."""
 
     name = "digamma"
+    compiled = True
     numpy = _digamma
 
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:

@@ -31,6 +31,8 @@ from .arithmetic import add, mul, neg
 _NARROW = 1e-12
 _TERMS = (10, 10)
 _FEW_TERMS = (6, 5)
+# Of higher powers the first term alone counts, or all vanish.
+_LARGE = 1e8
 _BERNOULLI = (
     (1, 6), (-1, 30), (1, 42), (-1, 30), (5, 66), (-691, 2730), (7, 6), (-3617, 510), (43867, 798),
     (-174611, 330),
@@ -143,11 +145,18 @@ def _hurwitz_slope(m: Notation, x: Any, q: Any, *, order: int) -> Any:
     return m.where(is_known, value, end)
 
 
-def _zeta(x: Any, q: Any) -> Any:
+def _zeta_of_positive(x: Any, q: Any) -> Any:
+    """SciPy's ζ(x, q) for q > 0, and the first of its terms where SciPy's is NaN: x is large."""
     from scipy import special
 
+    value = special.zeta(x, q)
+    is_large = (x > _LARGE) & (x < np.inf)
+    return np.where(is_large, np.power(q, -x), value) if is_large.any() else value
+
+
+def _zeta(x: Any, q: Any) -> Any:
     if ((x > 1) & (x < np.inf) & (q > 0) & (q < np.inf)).all():
-        return special.zeta(x, q).astype(x.dtype, copy=False)
+        return _zeta_of_positive(x, q).astype(x.dtype, copy=False)
     # Sums below zero lose digits.
     dtype, x, q = x.dtype, x.astype(np.float64), q.astype(np.float64)
     half = x / 2
@@ -158,10 +167,10 @@ def _zeta(x: Any, q: Any) -> Any:
     )
     is_below = (q < 0) & ~pole & is_whole
     start = np.where(is_below, q - np.floor(q), np.where(pole, 1, q))
-    value = np.where(pole | (x == 1), np.inf, special.zeta(x, start))
+    value = np.where(pole | (x == 1), np.inf, _zeta_of_positive(x, start))
     if is_below.any():
         n, end = [np.where(is_below, v, 1) for v in (np.ceil(q) - q, 1 - q)]
-        below = special.zeta(x, n) - special.zeta(x, end)
+        below = _zeta_of_positive(x, n) - _zeta_of_positive(x, end)
         value = np.where(is_below & (x > 1), value + np.where(is_even, below, -below), value)
     return np.where(undefined, np.nan, value).astype(dtype)
 
@@ -171,6 +180,7 @@ class Zeta(ByFormula):
     """The Hurwitz zeta function ζ(x, q) = Σₖ (q + k)⁻ˣ over k ≥ 0, element by element."""
 
     name = "zeta"
+    compiled = True
     formula = _hurwitz
     numpy = _zeta
     evaluate = Elementwise.evaluate
@@ -234,6 +244,7 @@ class Polygamma(ByFormula):
     """ψ⁽ᵐ⁾(x), the m-th derivative of the digamma function, element by element."""
 
     name = "polygamma"
+    compiled = True
     formula = _derivative_of_digamma
     numpy = _polygamma
     evaluate = Elementwise.evaluate

@@ -156,7 +156,10 @@ def check_callable(where: str, function: Any) -> None:
 
 
 def canonical_axis(where: str, axis: Any, ndim: int) -> int:
-    """`axis` counted from the front; `ValueError` if there is no such axis."""
+    """`axis` counted from the front; if there is no such axis, NumPy's error.
+
+    That is a ValueError and an IndexError; JAX raises the one or the other.
+    """
     number = integer(where, axis)
     if not -ndim <= number < ndim:
         raise AxisError(

@@ -25,7 +25,7 @@ from ...core import (
 )
 from ...core.dims import Shape
 from ...engines import loops
-from ...engines.reference.fusion import dtype_name
+from ...engines.reference.fusion import dtype_name, single_operation
 from ...engines.xla.stablehlo import Builder, Value, tensor_type
 from ...errors import ShapeError
 from ...util.messages import message
@@ -46,6 +46,7 @@ class Elementwise(Primitive):
     reads = "alike"
     numpy: ClassVar[Callable[..., Any]]
     stablehlo: ClassVar[str]
+    compiled: ClassVar[bool] = False  # whether `numpy` is but the twin of a compiled operation
     slots: ClassVar[tuple[str, ...]] = ("d_x", "d_y", "d_z")
 
     transpose = not_linear()
@@ -73,6 +74,9 @@ class Elementwise(Primitive):
         return compute(*[x.astype(wide) for x in operands]).astype(self.result_dtype(dtype))
 
     def kernel(self, *avals: Any, **params: Any) -> Callable[..., Any] | None:
+        name = self.fused(*avals, **params) if self.compiled else None
+        if name is not None and (made := single_operation(name, avals)) is not None:
+            return made
         is_plain = getattr(self.evaluate, "__func__", None) is Elementwise.evaluate
         return type(self).numpy if is_plain and avals[0].dtype not in COMPUTED_IN else None
 

@@ -12,6 +12,7 @@ from ...core import aval_of, is_zero
 from ...core.dims import Shape
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
+from ...util.compiled import part
 from ...util.messages import message
 from ..elementwise.arithmetic import add
 from ..elementwise.convert import convert
@@ -23,6 +24,8 @@ from .cholesky import lower_half
 from .lowered import BOOL, INT32, counted_loop, numbered, upper_triangle
 from .matrix_stacks import MatrixOperation, Result, product, square, swapped
 from .triangular import triangle, triangular_solve_p
+
+native: Any = part("sequential")
 
 # A number of Python's is computed in less time than a call of NumPy takes.
 _FEW_ROWS = 12
@@ -58,6 +61,10 @@ class CholeskyUpdate(MatrixOperation):
 
     def evaluate_one(self, *matrices: Any, **_: Any) -> Any:
         rows, w = np.triu(matrices[0]), matrices[1].copy()
+        if native is not None:
+            rows = np.ascontiguousarray(rows)
+            native.cholesky_update(rows, np.ascontiguousarray(w))
+            return rows
         if 0 < len(rows) <= _FEW_ROWS:
             return np.array(_rotated_numbers(rows.tolist(), w.tolist()), rows.dtype)
         for k, row in enumerate(rows):

@@ -35,6 +35,7 @@ from ..ground.narrow import COMPUTED_IN, widened
 from ..indexing.gather import gather
 from ..shape.filling import broadcasted_iota
 from ..shape.shape_operations import expand_dims
+from .largest import largest
 from .sort_lowering import lower_sort
 
 
@@ -217,13 +218,7 @@ class TopK(Primitive):
         return same_axes(x, results=2, whole=(axis,))
 
     def evaluate(self, x: Any, *, k: int, axis: int) -> list[Any]:
-        keys = widened(total_order_key(x))
-        if axis == keys.ndim - 1 == 0:
-            places = _largest_places(keys, k)
-            return [x[places], places.astype(np.int32)]
-        places = np.moveaxis(_largest_places(np.moveaxis(keys, axis, -1), k), -1, axis)
-        values = np.take_along_axis(x, places, axis)
-        return [np.array(values, order="C"), np.array(places, np.int32, order="C")]
+        return largest(x, k, axis)
 
     def lower(self, b: Builder, outs: Any, x: Value, *, k: int, axis: int) -> list[Value]:
         if outs[0].size == 0:
@@ -268,29 +263,6 @@ def _permuted(b: Builder, x: Value, order: Sequence[int]) -> Value:
         return x
     shape = tuple([x.aval.shape[i] for i in order])
     return b.transpose(x, x.aval.update(shape=shape), order)
-
-
-# So many keys are sorted sooner than they are divided.
-_SORTED_SOONER = 1024
-
-
-def _largest_places(keys: Any, k: int) -> Any:
-    """Places of the k largest integers along the last axis; of equal ones the first come first."""
-    n = keys.shape[-1]
-    if k == 0 or keys.size == 0:
-        return np.zeros((*keys.shape[:-1], k), np.int64)
-    if n <= _SORTED_SOONER:
-        # In the other order, what is not the bits of a key is larger.
-        return np.argsort(~keys, -1, "stable")[..., :k]
-    threshold = np.partition(keys, n - k)[..., n - k, None]
-    above, level = keys > threshold, keys == threshold
-    missing = k - np.count_nonzero(above, axis=-1, keepdims=True)
-    chosen = above | (level & (np.cumsum(level, axis=-1) <= missing))
-    places = np.nonzero(chosen)[-1].reshape(*keys.shape[:-1], k)
-    # Falling keys in stable order: rising keys in stable order from the end, read backwards.
-    reversed_places = places[..., ::-1]
-    order = np.argsort(np.take_along_axis(keys, reversed_places, -1), axis=-1, kind="stable")
-    return np.take_along_axis(reversed_places, order, -1)[..., ::-1]
 
 
 sort_p = Sort()

@@ -69,7 +69,7 @@ class Cumulative(Primitive):
     def abstract_eval(self, x: Any, *, axis: int, reverse: bool) -> ShapedArray:
         self.accepts.check(self.name, 0, x)
         if not 0 <= axis < x.ndim:
-            raise ValueError(
+            raise np.exceptions.AxisError(
                 message(
                     f"lax.{self.name}, argument axis",
                     given=f"{axis} for {x.str_short(short_dtypes=False)}",

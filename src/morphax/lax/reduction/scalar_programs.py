@@ -12,6 +12,7 @@ from typing import Any
 
 from ... import tree
 from ...array import Array
+from ...config import current as current_config
 from ...core import (
     BatchAxes,
     Jaxpr,
@@ -19,6 +20,7 @@ from ...core import (
     ShapedArray,
     Tracer,
     Zero,
+    attributed_to,
     aval_of,
     close,
     is_zero,
@@ -26,9 +28,14 @@ from ...core import (
     stage_closed,
 )
 from ...dtypes.numbers import host_scalar
-from ...util.memo import memoize
+from ...util.frames import NOWHERE
+from ...util.memo import MemoTable, memoize, missing
 from ...util.messages import message
+from ..elementwise.arithmetic import add, mul
+from ..elementwise.bitwise import bitwise_and, bitwise_or, bitwise_xor
 from ..elementwise.convert import converted
+from ..elementwise.selection import max as largest
+from ..elementwise.selection import min as smallest
 from ..ground.axes import check_callable
 from ..ground.linear_structure import batched_first, instantiate
 from ..shape.shape_operations import reshape
@@ -67,7 +74,26 @@ def reduction_of_pairs(
         )
     kinds = [aval_of(x).dtype for x in leaves]
     scalars = [_initial_scalar(where, v, d) for v, d in zip(starts, kinds, strict=True)]
-    return leaves, scalars, _pair_program(where, computation, kinds, structure), structure
+    program = _common_program if any([computation is f for f in _COMMON]) else _pair_program
+    return leaves, scalars, program(where, computation, kinds, structure), structure
+
+
+# Functions of ours whose program depends on the dtypes and the settings alone.
+_COMMON = (add, mul, largest, smallest, bitwise_and, bitwise_or, bitwise_xor)
+_common_programs: MemoTable[Jaxpr] = MemoTable()
+
+
+def _common_program(
+    where: str, computation: Callable[[Any, Any], Any], dtypes: Sequence[Any], structure: Any
+) -> Jaxpr:
+    """`_pair_program` of one of the common functions, remembered."""
+    key = computation, tuple(dtypes), structure, current_config().trace_key
+    known = _common_programs[key]
+    if known is missing:
+        with attributed_to(NOWHERE):
+            made = _pair_program(where, computation, dtypes, structure)
+        known = _common_programs.add(key, made)
+    return known
 
 
 def _pair_program(

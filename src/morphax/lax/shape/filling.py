@@ -71,7 +71,7 @@ class Iota(Nullary):
                 )
             )
         if not 0 <= dimension < len(shape):
-            raise ValueError(
+            raise np.exceptions.AxisError(
                 message(
                     "lax.iota, argument dimension",
                     given=f"{dimension} for shape {shape}",

@@ -1,7 +1,7 @@
 """The meaning of convolution in NumPy: products of matrices, one per group.
 
-The rows of the left matrix are windows, seen through strides; the columns of the right one are
-output features.
+The columns of the right matrix are windows, seen through strides, so that what is copied lies in
+rows as long as those of the operand; the rows of the left one are output features.
 """
 
 from __future__ import annotations
@@ -31,9 +31,13 @@ def convolved(
     batch, outputs, counts = x.shape[0] // batch_groups, y.shape[0], [w.count for w in windows]
     if 0 in (x.size, y.size, *counts):
         return np.zeros((batch, outputs, *counts), x.dtype)
-    rows = _rows(x, np.zeros((), x.dtype), windows, feature_groups, batch_groups)
-    columns = y.reshape(groups, outputs // groups, -1).transpose(0, 2, 1)
-    return _in_place(matrix_product(rows, columns), batch, counts)
+    patches = _patches(x, np.zeros((), x.dtype), windows, feature_groups, batch_groups)
+    spatial, places = _axes_of_patches(len(counts))
+    columns = patches.transpose(0, 2, 3, *places, 1, *spatial)
+    columns = columns.reshape(groups, -1, batch * math.prod(counts))
+    product = matrix_product(y.reshape(groups, outputs // groups, -1), columns)
+    split = product.reshape(groups, outputs // groups, batch, *counts)
+    return split.transpose(2, 0, 1, *range(3, split.ndim)).reshape(batch, outputs, *counts)
 
 
 def kernel_of_few(
@@ -55,7 +59,7 @@ def kernel_of_few(
         np.arange(count, dtype=np.int32).reshape(shape).transpose(order)
         for count, shape, order in ((size, x_shape, x_order), (weights, y_shape, y_order))
     )
-    left = _rows(x, np.array(-1, np.int32), windows, feature_groups, batch_groups)
+    left = _rows(_patches(x, np.array(-1, np.int32), windows, feature_groups, batch_groups))
     right = y.reshape(groups, outputs // groups, -1)
     number = np.arange(groups * left.shape[1] * right.shape[1], dtype=np.int32)
     number = number.reshape(groups, left.shape[1], right.shape[1])
@@ -69,14 +73,17 @@ def kernel_of_few(
     return kernel
 
 
-def _rows(
+def _patches(
     x: Any,
     zero: Any,
     windows: Sequence[AxisWindow],
     feature_groups: int,
     batch_groups: int,
 ) -> Any:
-    """What windows see: (groups, batch and windows, features and places in a window)."""
+    """What windows see.
+
+    The axes are batch groups, batch, feature groups, features, windows, places in a window.
+    """
     for w in windows:
         x = padded_array(x, zero, w)
     counts, sizes = [w.count for w in windows], [w.size for w in windows]
@@ -87,13 +94,21 @@ def _rows(
         (s * w.stride, s * w.dilation) for s, w in zip(split.strides[4:], windows, strict=True)
     ]
     strides = (*split.strides[:4], *[s for s, _ in steps], *[s for _, s in steps])
-    patches = np.lib.stride_tricks.as_strided(split, shape, strides, writeable=False)
-    # (batch groups, feature groups, batch, windows, features, places in a window)
-    spatial = range(4, 4 + len(counts))
-    order = (0, 2, 1, *spatial, 3, *range(4 + len(counts), len(shape)))
-    groups = feature_groups * batch_groups
-    return patches.transpose(order).reshape(
-        groups, batch * math.prod(counts), features * math.prod(sizes)
+    return np.lib.stride_tricks.as_strided(split, shape, strides, writeable=False)
+
+
+def _axes_of_patches(ndim: int) -> tuple[range, range]:
+    """Of patches the axes of windows and of places in a window."""
+    return range(4, 4 + ndim), range(4 + ndim, 4 + 2 * ndim)
+
+
+def _rows(patches: Any) -> Any:
+    """What windows see: (groups, batch and windows, features and places in a window)."""
+    batch_groups, batch, feature_groups, features, *rest = patches.shape
+    windows, places = _axes_of_patches(len(rest) // 2)
+    counts, sizes = rest[: len(windows)], rest[len(windows) :]
+    return patches.transpose(0, 2, 1, *windows, 3, *places).reshape(
+        batch_groups * feature_groups, batch * math.prod(counts), features * math.prod(sizes)
     )
 
 

@@ -1,0 +1,129 @@
+"""The special functions of native code against their twins, which are SciPy's in double precision.
+
+Both are rounded to float32 once, so that they differ by at most one unit in the last place, where
+a number lies half-way between two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from morphax import lax
+from morphax.engines.reference import fusion
+
+pytestmark = pytest.mark.skipif(fusion.native is None, reason="native code is not there")
+
+F32 = np.float32
+POINTS = np.array(
+    [
+        *(0.0, -0.0, 1.0, -1.0, 2.0, 3.0, 4.0, 0.5, -0.5, 1.5, -1.5, -2.0, -3.0, -2.5, np.inf),
+        *(-np.inf, np.nan, 1e-40, -1e-40, 3e30, -3e30, 1e-5, 7.999, 8.0, 8.001, 20.0, 99.0, 100.0),
+        *(170.0, 1 + 1e-7, 2 - 1e-7, 1e10, -1e10, 100.5, -100.5, 33.0),
+    ],
+    F32,
+)
+PAIRS = [axis.ravel() for axis in np.meshgrid(POINTS, POINTS)]
+
+
+def _exponentials(rng: np.random.Generator, low: float, high: float) -> Any:
+    return np.exp(rng.uniform(low, high, 4000)).astype(F32)
+
+
+def _of_one(rng: np.random.Generator) -> list[Any]:
+    spread = _exponentials(rng, -80, 80)
+    numbers = [rng.uniform(-20, 20, 4000), spread, -spread, rng.uniform(0.9, 2.1, 4000)]
+    return [np.concatenate([POINTS, *numbers]).astype(F32)]
+
+
+def _of_orders(rng: np.random.Generator) -> list[Any]:
+    orders = rng.integers(1, 12, 4000), rng.integers(0, 99, 4000)
+    places = _exponentials(rng, -5, 5), _exponentials(rng, -1, 6)
+    first, second = np.concatenate([PAIRS[0], *orders]), np.concatenate([PAIRS[1], *places])
+    return [first.astype(F32), second.astype(F32)]
+
+
+def _of_powers(rng: np.random.Generator) -> list[Any]:
+    powers = rng.uniform(1, 5, 4000), _exponentials(rng, 0.01, 6), rng.integers(2, 9, 4000)
+    places = _exponentials(rng, -5, 5), _exponentials(rng, -30, 30), rng.uniform(-9, 0, 4000)
+    first, second = np.concatenate([PAIRS[0], *powers]), np.concatenate([PAIRS[1], *places])
+    return [first.astype(F32), second.astype(F32)]
+
+
+def _of_gamma_numbers(rng: np.random.Generator) -> list[Any]:
+    return [np.concatenate([axis, _exponentials(rng, -6, 8)]).astype(F32) for axis in PAIRS]
+
+
+OPERANDS: dict[str, Callable[[np.random.Generator], list[Any]]] = {
+    "bessel_i0e": _of_one,
+    "bessel_i1e": _of_one,
+    "lgamma": _of_one,
+    "digamma": _of_one,
+    "zeta": _of_powers,
+    "polygamma": _of_orders,
+    "igamma": _of_gamma_numbers,
+    "igammac": _of_gamma_numbers,
+}
+
+
+@pytest.mark.parametrize("name", OPERANDS)
+def test_numbers_are_those_of_the_twin(name: str) -> None:
+    operands = OPERANDS[name](np.random.default_rng(0))
+    result = np.asarray(getattr(lax, name)(*operands))
+    with np.errstate(all="ignore"):
+        wide = getattr(lax, f"{name}_p").evaluate(*[x.astype(np.float64) for x in operands])
+        twin = np.asarray(wide).astype(F32)
+    assert result.dtype == F32
+    np.testing.assert_array_equal(np.isnan(result), np.isnan(twin))
+    finite = np.isfinite(twin)
+    np.testing.assert_array_equal(result[~finite], twin[~finite])
+    distances = np.abs(result[finite].astype(np.float64) - twin[finite])
+    ulps = distances / np.spacing(np.abs(twin[finite]))
+    assert ulps.max() <= 1
+    zero = finite & (twin == 0)
+    np.testing.assert_array_equal(np.signbit(result[zero]), np.signbit(twin[zero]))
+
+
+@pytest.mark.parametrize("name", ["zeta", "igammac"])
+def test_a_scalar_stands_for_all_elements(name: str) -> None:
+    function = getattr(lax, name)
+    for size in (1, 5, 700):
+        x = np.linspace(1.5, 9, size, dtype=F32)
+        np.testing.assert_array_equal(function(x, F32(2)), function(x, np.full_like(x, 2)))
+        np.testing.assert_array_equal(function(F32(2), x), function(np.full_like(x, 2), x))
+
+
+@pytest.mark.parametrize("exponent_bits", [1, 2, 5, 8, 11])
+@pytest.mark.parametrize("mantissa_bits", [0, 1, 7, 22, 23, 30])
+def test_formats(exponent_bits: int, mantissa_bits: int) -> None:
+    words = np.random.default_rng(0).integers(0, 2**32, 4000).astype(np.uint32)
+    x = np.concatenate([POINTS, words.view(F32)])
+    widths = {"exponent_bits": exponent_bits, "mantissa_bits": mantissa_bits}
+    result = np.asarray(lax.reduce_precision(x, **widths)).view(np.uint32)
+    np.testing.assert_array_equal(
+        result, lax.reduce_precision_p.evaluate(x, **widths).view(np.uint32)
+    )
+
+
+def test_remainders_are_exact() -> None:
+    """Quotients near integers, of all sizes, on both sides of what double precision holds."""
+    rng = np.random.default_rng(0)
+    words = rng.integers(0, 2**32, (2, 20000)).astype(np.uint32).view(F32)
+    y = (rng.integers(1, 2**24, 20000) * F32(0.25)).astype(F32)
+    near = [(y * rng.integers(1, 2**k, 20000)).astype(F32) for k in (4, 20, 27, 30)]
+    near = [np.nextafter(x, F32(rest)) for x in near for rest in (0, np.inf)] + near
+    firsts, seconds = [PAIRS[0], words[0], *near], [PAIRS[1], words[1], *[y] * len(near)]
+    first, second = np.concatenate(firsts), np.concatenate(seconds)
+    first = np.where(rng.random(first.size) < 0.5, first, -first)
+    avals = [lax.rem(F32(1), F32(1)).aval.update(shape=first.shape)] * 2
+    computed = fusion.single_operation("rem_float32", avals)
+    assert computed is not None
+    result = computed(first, second)
+    with np.errstate(all="ignore"):
+        twin = np.fmod(first, second)
+    is_nan = np.isnan(twin)
+    np.testing.assert_array_equal(np.isnan(result), is_nan)
+    np.testing.assert_array_equal(result[~is_nan].view(np.uint32), twin[~is_nan].view(np.uint32))

@@ -1,0 +1,121 @@
+"""NumPy's own ways and loops of native code against the programs that they stand for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax.numpy as jnp
+from morphax import jit, lax
+from morphax.lax.ordering import largest as largest_module
+
+DTYPES = ["float32", "complex64"]
+
+
+def _numbers(rng: np.random.Generator, dtype: str, size: int) -> Any:
+    x = rng.uniform(-1, 1, size)
+    return (x + 1j * rng.uniform(-1, 1, size) if dtype == "complex64" else x).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("size", [1, 2, 16, 17, 40])
+def test_coefficients_from_zeros(dtype: str, size: int) -> None:
+    zeros = jnp.asarray(_numbers(np.random.default_rng(size), dtype, size))
+    result = jnp.poly(zeros)
+    assert result.dtype == dtype
+    np.testing.assert_allclose(result, jit(jnp.poly)(zeros), rtol=1e-4, atol=1e-5)
+
+
+def test_zeros_that_are_not_finite() -> None:
+    for zeros in ([1.0, np.inf], [np.nan, 2.0], [np.inf] + [0.5] * 20):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(
+                jnp.poly(jnp.array(zeros)), jit(jnp.poly)(jnp.array(zeros))
+            )
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("sizes", [(1, 1), (4, 4), (10, 4), (60, 30), (3, 5)])
+def test_quotients_of_polynomials(dtype: str, sizes: tuple[int, int]) -> None:
+    rng = np.random.default_rng(0)
+    u, v = (_numbers(rng, dtype, size) for size in sizes)
+    v[0] = 3
+    results = jnp.polydiv(jnp.asarray(u), jnp.asarray(v))
+    for result, expected in zip(results, jit(jnp.polydiv)(u, v), strict=True):
+        assert (result.dtype, result.shape) == (expected.dtype, expected.shape)
+        np.testing.assert_allclose(result, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_remainders_are_zero_for_the_powers_that_are_divided() -> None:
+    _, rest = jnp.polydiv(jnp.array([0.1, np.nan, 1.0]), jnp.array([0.3, 1.0]))
+    np.testing.assert_array_equal(rest, [0, 0, np.nan])
+
+
+@pytest.mark.parametrize("bitorder", ["big", "little"])
+@pytest.mark.parametrize("axis", [None, 0, -1])
+def test_bits(axis: int | None, bitorder: Any) -> None:
+    words = np.random.default_rng(0).integers(0, 256, (3, 10)).astype(np.uint8)
+    for x in (words, words > 100, (words > 100).astype(np.int8) * -3):
+        np.testing.assert_array_equal(
+            jnp.packbits(jnp.asarray(x), axis, bitorder), np.packbits(x != 0, axis, bitorder)
+        )
+    for count in (None, 0, 5, -3, 200):
+        np.testing.assert_array_equal(
+            jnp.unpackbits(jnp.asarray(words), axis, count, bitorder),
+            np.unpackbits(words, axis, count, bitorder),
+        )
+
+
+def test_bits_of_nothing_are_zeros() -> None:
+    np.testing.assert_array_equal(jnp.unpackbits(jnp.zeros(0, jnp.uint8), count=3), [0, 0, 0])
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32"])
+@pytest.mark.parametrize("shape", [(1,), (10,), (700,), (3, 40), (2, 3, 17)])
+def test_the_largest_are_those_of_the_twin(dtype: str, shape: tuple[int, ...]) -> None:
+    rng = np.random.default_rng(0)
+    special = rng.choice([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf, 1e-40], shape)
+    whole = rng.integers(-9, 9, shape)
+    x = whole.astype(dtype)
+    if dtype != "int32":
+        x = np.where(rng.random(shape) < 0.3, special, whole).astype(dtype)
+    for k in sorted({1, min(3, shape[-1]), min(16, shape[-1]), max(shape[-1] // 4, 1)}):
+        values, places = largest_module.largest(x, k, x.ndim - 1)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(largest_module, "native", None)
+            twin_values, twin_places = largest_module.largest(x, k, x.ndim - 1)
+        np.testing.assert_array_equal(places, twin_places)
+        assert values.tobytes() == twin_values.tobytes()
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 12, 13, 30])
+def test_updates_of_factors(size: int) -> None:
+    rng = np.random.default_rng(size)
+    factor = np.triu(rng.standard_normal((size, size))) + 3 * np.eye(size)
+    w = rng.standard_normal(size)
+    w[size // 2] = 0
+    r_matrix, w_vector = factor.astype(np.float32), w.astype(np.float32)
+    updated = np.asarray(lax.linalg.cholesky_update(jnp.asarray(r_matrix), jnp.asarray(w_vector)))
+    np.testing.assert_allclose(
+        updated.T @ updated, factor.T @ factor + np.outer(w, w), rtol=1e-4, atol=1e-4
+    )
+    np.testing.assert_array_equal(updated, np.triu(updated))
+
+
+def test_parts_of_complex_numbers_are_rounded_apart() -> None:
+    z = np.array([np.inf - 4.3567j, -0.0 + 7j, complex(np.nan, 1.239)], np.complex64)
+    for decimals in (2, -1):
+        result = np.asarray(jnp.round(jnp.asarray(z), decimals))
+        np.testing.assert_array_equal(result.real, np.round(z.real, decimals))
+        np.testing.assert_array_equal(result.imag, np.round(z.imag, decimals))
+        np.testing.assert_array_equal(np.signbit(result.real), np.signbit(z.real))
+    assert jnp.round(2.567, 2).weak_type
+
+
+def test_axes_that_are_not_there_are_the_errors_of_numpy() -> None:
+    for call in (lambda: jnp.sum(jnp.ones(3), axis=2), lambda: lax.cumsum(jnp.ones(3), axis=1)):
+        with pytest.raises(np.exceptions.AxisError, match="axis") as caught:
+            call()
+        assert isinstance(caught.value, IndexError)

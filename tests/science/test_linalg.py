@@ -166,3 +166,9 @@ def test_arguments_that_are_refused() -> None:
         linalg.solve_toeplitz((np.ones(2), np.ones(3)), np.ones(2))
     with pytest.raises(ShapeError, match="argument b"):
         linalg.solve_toeplitz(np.ones(2), np.ones((2, 1, 1)))
+
+
+@pytest.mark.parametrize("subset", [(2, 1), (0, 3), (-1, 1)])
+def test_eigenvalues_that_there_are_not_are_refused(subset: tuple[int, int]) -> None:
+    with pytest.raises(ValueError, match="0 ≤ first ≤ last < 3"):
+        linalg.eigh(np.eye(3), subset_by_index=subset)

@@ -238,3 +238,18 @@ def test_arguments_that_are_refused() -> None:
         ndimage.median_filter(FLOATS * 1j, 3)
     with pytest.raises(ShapeError):
         ndimage.correlate1d(FLOATS, np.ones((2, 2)))
+
+
+@pytest.mark.parametrize("mode", ["grid-wrap", "grid-constant"])
+def test_ties_of_grids_go_up(mode: str) -> None:
+    image = np.arange(20.0).reshape(4, 5)
+    for move in (0.5, -0.5, 1.5, (0.5, 2.5)):
+        expected = scipy.ndimage.shift(image, move, order=0, mode=mode)
+        found = ndimage.shift(image, move, order=0, mode=mode)
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("sigma", [np.nan, np.inf])
+def test_widths_that_are_not_finite_are_refused(sigma: float) -> None:
+    with pytest.raises(ValueError, match="a finite number"):
+        ndimage.gaussian_filter(np.ones((3, 3)), sigma)

@@ -17,7 +17,7 @@ from ... import numpy as jnp
 from ...lax.ground.axes import integer
 from ...lax.linalg.matrix_stacks import adjoint, product
 from ...numpy.linalg.operands import check_square
-from ..arguments import check_choice, inexact, refuse_shape
+from ..arguments import check_choice, inexact, refuse, refuse_shape
 from .banded import adjoint_band, check_band, dense_from_band, hermitian_band, inside
 
 _PACKAGE = "science.linalg"
@@ -67,10 +67,10 @@ def eigh(
     """
     where = f"{_PACKAGE}.eigh"
     check_choice(where, "type", type, (1, 2, 3))
-    subset = _subset(where, subset_by_index)
     if b is None:
         (a,) = inexact(where, a)
         check_square("eigh", a)
+        subset = _subset(where, subset_by_index, a.aval.shape[-1])
         v, w = lax.linalg.eigh(a, lower=lower, symmetrize_input=False, subset_by_index=subset)
         return w if eigvals_only else (w, v)
     a, b = inexact(where, a, b)
@@ -85,6 +85,7 @@ def eigh(
         reduced = _solve(factor, adjoint(_solve(factor, a, False)), False)
     else:
         reduced = product(adjoint(factor), product(a, factor))
+    subset = _subset(where, subset_by_index, a.aval.shape[-1])
     v, w = lax.linalg.eigh(reduced, subset_by_index=subset)
     if eigvals_only:
         return w
@@ -105,11 +106,19 @@ def _from_triangle(x: Any, lower: bool) -> Any:
     return strict + adjoint(strict) + diagonal[..., None] * np.eye(x.aval.shape[-1], dtype=bool)
 
 
-def _subset(where: str, given: Any) -> tuple[int, int] | None:
+def _subset(where: str, given: Any, count: int) -> tuple[int, int] | None:
     """The first eigenvalue and the one behind the last."""
     if given is None:
         return None
     low, high = [integer(f"{where}, argument subset_by_index", i) for i in given]
+    if not 0 <= low <= high < count:
+        refuse(
+            where,
+            "subset_by_index",
+            f"({low}, {high})",
+            f"0 ≤ first ≤ last < {count}",
+            "Count the eigenvalues from 0, in ascending order.",
+        )
     return low, high + 1
 
 

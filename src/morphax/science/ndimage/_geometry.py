@@ -136,6 +136,9 @@ def _read(
             jnp.where(known, x, _wrapped(x, n - 1))
             for x, n, known in zip(places, lengths, inside, strict=True)
         ]
+    if order == 0 and mode in ("grid-wrap", "grid-constant"):
+        # SciPy's ties go up, `map_coordinates` rounds −1/2 to −1; other modes reflect or clip that.
+        places = [jnp.floor(x + 0.5) for x in places]
     found = map_coordinates(image, places, order, _MODES[mode], cval)
     if mode == "constant":
         found = jnp.where(functools.reduce(lax.bitwise_and, inside), found, cval)

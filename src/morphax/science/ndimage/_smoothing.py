@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -114,7 +115,10 @@ def _gaussian(
     order = integer(f"{where}, argument order", order)
     if radius is None:
         known = concrete_values(f"{where}, argument sigma", sigma, "Pass radius=, in samples.")
-        radius = int(truncate * float(known) + 0.5)
+        reach = truncate * float(known) + 0.5
+        if not math.isfinite(reach):
+            refuse(where, "sigma", f"{known}", "a finite number", "Pass σ in samples.")
+        radius = int(reach)
     radius = integer(f"{where}, argument radius", radius)
     if order < 0 or radius < 0:
         refuse(where, "order", f"order {order}, radius {radius}", "numbers ≥ 0", "Leave them out.")

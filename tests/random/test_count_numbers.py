@@ -83,6 +83,21 @@ def test_other_dtypes_are_drawn_by_the_program(dtype: str) -> None:
         assert ((drawn > 5) & (drawn < 35)).all()
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_counts_are_drawn_in_the_precision_of_their_parameters(dtype: str) -> None:
+    single = np.float32(100), np.float32(0.5)
+    with jax.enable_x64(True):
+        drawn = [random.binomial(random.key(5), *x, (7,), dtype) for x in (single, (100, 0.5))]
+        assert all(x.dtype == dtype for x in drawn)
+        # JAX's.
+        np.testing.assert_array_equal(drawn[0], [58, 49, 43, 54, 44, 59, 50])
+        np.testing.assert_array_equal(drawn[1], [55, 51, 51, 46, 47, 56, 47])
+        weights = np.array([0.2, 0.3, 0.5], np.float32)
+        with jax.enable_x64(False):
+            narrow = random.multinomial(random.key(5), 50, weights)
+        np.testing.assert_array_equal(random.multinomial(random.key(5), 50, weights), narrow)
+
+
 def test_counts_do_not_move_with_their_parameters() -> None:
     def total(n: Any, p: Any) -> Any:
         return random.binomial(KEY, n, p, (3,)).sum() + random.poisson(KEY, p, (3,)).sum()

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from .. import lax
+from .. import dtypes, lax
 from ..control.loops.loops import scan
 from ..core import aval_of, current_trace
 from ..engines.reference.replay import replayed
-from ..lax.ground.kinds import INTEGER
+from ..lax.ground.kinds import FLOATING, INTEGER
 from ._arguments import drawn_shape, placed, prepared, repeated, requested_dtype
 from ._count_numbers import random_binomial_p, random_poisson_p
 from ._generators import split_keys
@@ -77,11 +77,20 @@ def binomial(key: Any, n: Any, p: Any, shape: Any = None, dtype: Any = None) -> 
         >>> jax.random.binomial(jax.random.key(0), 10, 0.5, (4,)).dtype
         dtype('float32')
     """
-    typed, shape, chosen, n, p = prepared("binomial", key, shape, dtype, n, p)
+    chosen = requested_dtype("binomial", dtype, FLOATING)
+    typed, shape, _, n, p = prepared("binomial", key, shape, _precision(n, p), n, p)
     if not math.prod(shape):
         return lax.full(shape, 0, chosen)
     parameters = [lax.stop_gradient(repeated(x, shape)) for x in (n, p)]
-    return random_binomial_p.drawn(typed, *parameters)
+    return lax.convert_element_type(random_binomial_p.drawn(typed, *parameters), chosen)
+
+
+def _precision(*parameters: Any) -> Any:
+    """The dtype to draw in: that of the parameters, as in JAX, whatever dtype is asked for."""
+    common = dtypes.result_type(*parameters)
+    common = common if common in FLOATING else dtypes.canonicalize(float)
+    # Halves are drawn in single precision: they do not hold the candidates.
+    return common if common.itemsize >= 4 else np.dtype(np.float32)
 
 
 def multinomial(
@@ -106,9 +115,10 @@ def multinomial(
     check_weights("multinomial", p)
     typed = single_key("multinomial", key)
     sizes = drawn_shape("multinomial", aval_of(p).shape if shape is None else shape, p)
-    *_, chosen, p = prepared("multinomial", key, sizes, dtype, p)
-    _, _, _, n = prepared("multinomial", key, sizes[:-1], dtype, n)
-    left, shares = _shares(n, p, sizes, chosen)
+    chosen, precision = requested_dtype("multinomial", dtype, FLOATING), _precision(n, p)
+    *_, p = prepared("multinomial", key, sizes, precision, p)
+    *_, n = prepared("multinomial", key, sizes[:-1], precision, n)
+    left, shares = _shares(n, p, sizes, precision)
     steps = shares, split_keys(typed, sizes[-1:])
     if current_trace().stages or sizes[-1] not in _FEW_OUTCOMES:
         _, counts = scan(lambda left, step: _outcome(left, *step), left, steps, unroll=unroll)
@@ -118,6 +128,7 @@ def multinomial(
             left, count = _outcome(left, *step)
             rows.append(lax.expand_dims(count, (0,)))
         counts = lax.concatenate(rows, 0)
+    counts = lax.convert_element_type(counts, chosen)
     return lax.transpose(counts, (*range(1, len(sizes)), 0))
 
 

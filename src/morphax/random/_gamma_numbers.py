@@ -134,8 +134,8 @@ class RandomGamma(LoopDraw):
     name = "random_gamma"
     native_name = "draw_gamma"
 
-    def method(self, *, log_space: bool, **order: bool) -> str:
-        return "loggamma" if log_space else "gamma"
+    def method(self, **params: Any) -> str:
+        return "loggamma" if params["log_space"] else "gamma"
 
     def draw(self, keys: Any, *parameters: Any, log_space: bool) -> Any:
         return drawn_by_rejection(keys, *parameters, log_space=log_space)

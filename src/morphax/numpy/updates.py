@@ -56,8 +56,7 @@ def update(
         "mode": mode,
         "wrap_negative_indices": wrap_negative_indices,
     }
-    wide = x.aval.dtype if combine is None else _combined_in(x, values)
-    if wide != x.aval.dtype:
+    if combine is not None and (wide := _combined_in(x, values)) != x.aval.dtype:
         return _combined_wide(wide, at, name, values, scatter, combine, options)
     if x.aval.dtype == np.bool_ and name in _OF_BOOLEANS:
         scatter, combine = _OF_BOOLEANS[name]

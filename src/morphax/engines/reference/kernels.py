@@ -130,8 +130,8 @@ def _of_many(
     name = primitive.fused(*avals, **params)
     if name not in OPERATIONS:
         return kernel
-    ((out,), _) = infer(primitive, params, tuple(avals))
-    return single_operation(name, avals, dtype=out.dtype) or kernel
+    results: Any = infer(primitive, params, tuple(avals))[0]
+    return single_operation(name, avals, dtype=results[0].dtype) or kernel
 
 
 def _call(function: Callable[..., Any], primitive: Primitive, avals: tuple[Any, ...]) -> KernelCall:

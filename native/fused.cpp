@@ -227,6 +227,8 @@ Step step_of(nb::handle given, std::size_t out) {
   if (operation == nullptr) throw nb::value_error("an operation that cannot be in a chain");
   Step step{operation->loop, {0, 0, 0}, out};
   const nb::tuple operands = nb::cast<nb::tuple>(given[1]);
+  if (static_cast<int>(operands.size()) != operation->operands)
+    throw nb::value_error("an operation of another number of operands");
   for (int i = 0; i < operation->operands; ++i) {
     step.operands[i] = nb::cast<std::size_t>(operands[i]);
     if (step.operands[i] >= out) throw nb::value_error("a register that is read before written");

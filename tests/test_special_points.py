@@ -28,6 +28,8 @@ from tests.special_points import POINTS, ROWS, elementwise, gradients, reduction
 GOLDEN = json.loads(Path(__file__).with_name("special_points_golden.json").read_text())
 FUNCTIONS, REDUCTIONS = elementwise(jax), reductions(jax)
 # Values that are not chosen have infinite derivatives, and a cotangent 0 times them is NaN.
+# Their slopes grow beyond all bounds; those of the table are ∞ − ∞ there.
+INFINITE_FAR_OUT = {"i0", "i1"}
 NAN_IN_REVERSE = {"where", "entr", "factorial"}
 # Neighbours of a kink in float32 are no neighbours of it in float64.
 PLAIN = np.flatnonzero(np.isnan(POINTS) | (POINTS == POINTS.astype(np.float16)))
@@ -42,7 +44,8 @@ def agree(found: Any, wanted: Any) -> Any:
 
 
 def check(name: str, found: Any, wanted: Any, where: Any, allowed: Any = False) -> None:
-    bad = ~(agree(found, wanted) | allowed)
+    is_out = (name in INFINITE_FAR_OUT) & np.isnan(wanted) & np.isinf(found)
+    bad = ~(agree(found, wanted) | allowed | is_out)
     assert not bad.any(), [(name, where[i], found[i], wanted[i]) for i in np.flatnonzero(bad)]
 
 

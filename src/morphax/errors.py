@@ -12,6 +12,8 @@ from __future__ import annotations
 
 from typing import ClassVar, Final
 
+import numpy as np
+
 from .util.messages import message
 
 _STATIC: Final = "or mark the argument static (static_argnums or static_argnames of jit)."
@@ -177,7 +179,7 @@ class ShapeError(TypeError, ValueError):
     """
 
 
-class AxisError(ValueError, IndexError):
+class AxisError(np.exceptions.AxisError):
     """An array has no such axis: a ValueError to some programs, an IndexError to others.
 
     Example:

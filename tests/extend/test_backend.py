@@ -46,9 +46,9 @@ from morphax.extend.backend import clear_backends
 double = jax.jit(lambda x: 2 * x)
 x, old = jnp.arange(3.0), jax.devices()[0]
 y, bound = double(x), jax.device_put(x, old)
-jax.config.update("jax_num_cpu_devices", 3)
 print(len(jax.devices()))
 clear_backends()
+jax.config.update("jax_num_cpu_devices", 3)
 new = jax.devices()[0]
 print(len(jax.devices()), new is old, new == old)
 print(x, y + x, double(y), double(bound), bound + 1)

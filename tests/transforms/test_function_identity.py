@@ -644,7 +644,7 @@ def test_two_tracers_and_one_twice_differ() -> None:
 
 def test_numbers_behind_tracers_are_not_forgotten() -> None:
     def f(s: Any) -> Any:
-        step = lambda c, x: (c + (x if float(s) > 0 else -x) * s, None)  # noqa: E731
+        step = lambda c, x: (c + (x if int(s) > 0 else -x) * s, None)  # noqa: E731
         return lax.scan(step, 0.0, jnp.ones(2))[0]
 
     assert [float(jax.grad(f)(v)) for v in (1.0, -1.0, 1.0)] == [2.0, -2.0, 2.0]

@@ -92,7 +92,8 @@ def round(a: Any, decimals: int = 0, out: None = None) -> Any:
         rounded = lax.div(_to_nearest(lax.mul(wide, factor)), factor)
     else:
         rounded = lax.mul(_to_nearest(lax.div(wide, factor)), factor)
-    return convert(rounded, dtype, a.aval.weak_type)
+    # Of arrays the factor, which is not weak, decides.
+    return convert(rounded, dtype, a.aval.weak_type and not a.aval.ndim)
 
 
 def _check_number(name: str, aval: Any) -> None:

@@ -114,7 +114,9 @@ def _gaussian(
     where = f"science.ndimage.{name}"
     order = integer(f"{where}, argument order", order)
     if radius is None:
-        known = concrete_values(f"{where}, argument sigma", sigma, "Pass radius=, in samples.")
+        # The window is of whole samples, whatever the derivative.
+        fixed = lax.stop_gradient(sigma) if isinstance(sigma, Tracer) else sigma
+        known = concrete_values(f"{where}, argument sigma", fixed, "Pass radius=, in samples.")
         reach = truncate * float(known) + 0.5
         if not math.isfinite(reach):
             refuse(where, "sigma", f"{known}", "a finite number", "Pass σ in samples.")

@@ -99,7 +99,7 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     Example:
         >>> import morphax as jax, morphax.numpy as jnp
         >>> T, Z = jax.scipy.linalg.rsf2csf(jnp.array([[1.0, 2.0], [-2.0, 1.0]]), jnp.eye(2))
-        >>> T.round(4)
+        >>> T.round(4) + 0
         Array([[1.+2.j, 0.+0.j],
                [0.+0.j, 1.-2.j]], dtype=complex64)
     """

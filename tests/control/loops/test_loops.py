@@ -137,6 +137,25 @@ def test_weak_carries(start: Any, body: Any, dtype: str, weak: bool) -> None:
             np.testing.assert_allclose(result, expected, rtol=1e-3)
 
 
+def test_a_carry_that_comes_back_strong_is_weak_in_the_body() -> None:
+    few = jnp.uint8(4)
+
+    def step(c: Any) -> Any:
+        # −1 becomes 255 beside eight bits that it yields to, and stays −1 beside what yields to it.
+        return jnp.maximum(c, few).astype(np.int32)
+
+    start = jnp.asarray(-1)
+    assert step(start) == 255
+    assert step(jnp.int32(-1)) == 4
+    for found in (
+        lax.scan(lambda c, _: (step(c), None), start, None, length=2)[0],
+        lax.fori_loop(0, 2, lambda _, c: step(c), start),
+        lax.while_loop(lambda c: c < 0, step, start),
+        jax.jit(lambda x: lax.fori_loop(0, 2, lambda _, c: step(c), x))(start),
+    ):
+        assert (found, found.weak_type) == (255, False)
+
+
 def test_weak_carries_pass_their_dtype_on() -> None:
     a, b, c = lax.fori_loop(0, 3, lambda i, s: (s[1], s[2], s[0] + i * 0.5), (0, 0, 0))
     assert [x.dtype for x in (a, b, c)] == [np.float32] * 3

@@ -44,12 +44,13 @@ class Carry(NamedTuple):
 def carry_fixpoint(
     avals: Sequence[Any], trace: Callable[[Sequence[Any]], tuple[Jaxpr, list[Any], Any]]
 ) -> Carry:
-    """Trace the body until the carry comes back as weakly typed as it went in, and as varying.
+    """Trace the body until the carry comes back with the dtypes that went in, and as varying.
 
-    A component that starts weakly typed and comes back strongly typed, or with a dtype that it
-    promotes to, takes the dtype that it comes back with; one that comes back varying over further
-    axes of the mesh does so from the start; one whose type leaves open how it is split is split as
-    it comes back.  Then the body is traced again.
+    A component that starts weakly typed and comes back with a dtype that it promotes to takes that
+    dtype; one that comes back varying over further axes of the mesh does so from the start; one
+    whose type leaves open how it is split is split as it comes back.  Then the body is traced
+    again.  A component that only comes back strongly typed stays weak in the body, where it yields
+    to others, and is strong behind the loop, as in JAX.
 
     Args:
         avals: of the carry at the start.
@@ -73,7 +74,7 @@ def _promoted(aval: ShapedArray, out: ShapedArray) -> Any:
         aval = varying(aval, out.vma)
     if aval.split is None and out.split is not None:
         aval = aval.update(sharding=out.split)
-    if not aval.weak_type or (out.weak_type and out.dtype == aval.dtype):
+    if not aval.weak_type or out.dtype == aval.dtype:
         return aval
     return out.update(weak_type=False, vma=aval.vma, sharding=aval.split)
 
@@ -98,9 +99,9 @@ def _started(x: Operand, aval: ShapedArray) -> Any:
 
 
 def end_carry(outs: Sequence[Any], loop: Carry) -> list[Any]:
-    """The results of a loop: its carry, weakly typed where the body gives it back so."""
+    """The results of a loop: its carry, as weakly typed as the body gives it back."""
     carry = [
-        convert(x, a.dtype, weak_type=True) if weak and not a.weak_type else x
+        convert(x, a.dtype, weak_type=weak) if weak is not a.weak_type else x
         for x, a, weak in zip(outs, loop.avals, loop.weak, strict=False)
     ]
     return [*carry, *outs[len(carry) :]]

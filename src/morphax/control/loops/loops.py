@@ -94,7 +94,7 @@ def scan(
         >>> import morphax as jax
         >>> import morphax.numpy as jnp
         >>> jax.lax.scan(lambda c, x: (c + x, c), 0.0, jnp.arange(3.0))
-        (Array(3., dtype=float32), Array([0., 0., 1.], dtype=float32))
+        (Array(3., dtype=float32), Array([0., 0., 1.], dtype=float32, weak_type=True))
     """
     check_callable("lax.scan", f)
     xs_leaves, xs_tree = tree.flatten(xs)

@@ -43,7 +43,7 @@ from ...core import (
 from ...engines.reference.replay import replayed
 from ...engines.xla.stablehlo import Builder, Value, i64_array
 from ...util.messages import described, message
-from ...util.threads import threads_for
+from ...util.threads import WORTH_SHARING, threads_for
 from ..elementwise.arithmetic import mul
 from ..elementwise.bitwise import bitwise_or
 from ..elementwise.comparison import eq
@@ -207,12 +207,16 @@ def _transform(
         return lambda v: function(v, lengths, axes)
     forward = fft_type in (FftType.FFT, FftType.RFFT)
     norm = 0 if forward else 2
-    # Transforms of several rows are shared; each is the work of one thread.
-    threads = threads_for(size)
+    settings: tuple[Any, ...]
     if fft_type is FftType.IRFFT:
-        return lambda v: compiled.c2r(v, axes, lengths[-1], forward, norm, None, threads)
-    function = compiled.r2c if fft_type is FftType.RFFT else compiled.c2c
-    return lambda v: function(v, axes, forward, norm, None, threads)
+        function, settings = compiled.c2r, (axes, lengths[-1], forward, norm, None)
+    else:
+        function = compiled.r2c if fft_type is FftType.RFFT else compiled.c2c
+        settings = (axes, forward, norm, None)
+    if size < WORTH_SHARING:
+        return lambda v: function(v, *settings, 1)
+    # Rows are shared, by as many threads as there are to be at the call.
+    return lambda v: function(v, *settings, threads_for(size))
 
 
 @cache

@@ -10,12 +10,12 @@
 #include <numpy/arrayobject.h>
 #include <numpy/ufuncobject.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <utility>
 
 #include "objects.h"
+#include "ufunc_loops.h"
 #include "workers.h"
 
 namespace morphax::many_numbers {
@@ -26,10 +26,9 @@ constexpr int kMostOperands = 3;
 
 struct Loop {
   nb::object function;
-  PyUFuncGenericFunction inner = nullptr;
-  void* data = nullptr;
+  UfuncLoop elements;
   int operands = 0;
-  int types[kMostOperands + 1] = {};
+  int types[kMostOperands] = {};
 };
 
 // Where the elements of a call are: those of the operands, then those of the result.
@@ -42,7 +41,7 @@ void run(const Loop& loop, const Places& places, std::int64_t begin, std::int64_
   char* at[kMostOperands + 1];
   for (int i = 0; i <= loop.operands; ++i) at[i] = places.first[i] + begin * places.steps[i];
   const auto count = static_cast<npy_intp>(end - begin);
-  loop.inner(at, &count, places.steps, loop.data);
+  loop.elements.inner(at, &count, places.steps, loop.elements.data);
 }
 
 // Whether an operand is as the loop takes it: of its dtype, in order, of one shape or a number.
@@ -64,8 +63,8 @@ nb::object call(const Loop& loop, PyObject* const* operands, Py_ssize_t given) {
     return checked(PyObject_Vectorcall(loop.function.ptr(), operands,
                                        static_cast<std::size_t>(given), nullptr));
   }
-  nb::object result = checked(
-      PyArray_EMPTY(PyArray_NDIM(whole), PyArray_DIMS(whole), loop.types[loop.operands], 0));
+  nb::object result =
+      checked(PyArray_EMPTY(PyArray_NDIM(whole), PyArray_DIMS(whole), loop.elements.result, 0));
   Places places{};
   for (int i = 0; i <= loop.operands; ++i) {
     auto* array = reinterpret_cast<PyArrayObject*>(i < loop.operands ? operands[i] : result.ptr());
@@ -92,7 +91,7 @@ PyMethodDef method = {"divided",
                       METH_FASTCALL, nullptr};
 
 // A function of arrays of exactly these dtypes, by their numbers; None if the ufunc has no loop of
-// them.  The first one is what NumPy chooses for them.
+// them.
 nb::object divided(nb::handle function, nb::sequence dtypes) {
   if (!PyObject_TypeCheck(function.ptr(), &PyUFunc_Type)) throw nb::type_error("not a ufunc");
   const auto* ufunc = reinterpret_cast<PyUFuncObject*>(function.ptr());
@@ -102,15 +101,8 @@ nb::object divided(nb::handle function, nb::sequence dtypes) {
   auto loop = std::make_unique<Loop>();
   loop->operands = ufunc->nin;
   for (int i = 0; i < ufunc->nin; ++i) loop->types[i] = nb::cast<int>(dtypes[i]);
-  for (int i = 0; i < ufunc->ntypes && loop->inner == nullptr; ++i) {
-    const char* types = ufunc->types + i * ufunc->nargs;
-    if (std::equal(types, types + ufunc->nin, loop->types)) {
-      loop->types[ufunc->nin] = types[ufunc->nin];
-      loop->inner = ufunc->functions[i];
-      loop->data = ufunc->data == nullptr ? nullptr : ufunc->data[i];
-    }
-  }
-  if (loop->inner == nullptr) return nb::none();
+  loop->elements = find_ufunc_loop(*ufunc, loop->types);
+  if (loop->elements.inner == nullptr) return nb::none();
   loop->function = nb::borrow(function);
   const nb::object capsule = checked(PyCapsule_New(loop.get(), kCapsule, [](PyObject* self) {
     delete static_cast<Loop*>(PyCapsule_GetPointer(self, kCapsule));

@@ -2,16 +2,19 @@
 // (`Workers`).
 //
 // The caller takes parts too, and waits for those only that others have begun, so no thread waits
-// for one that has not started.
+// for one that has not started.  What a part throws is thrown to the caller, once nobody computes
+// any more: parts refer to what the caller holds.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <utility>
 
 namespace morphax::parts {
@@ -22,10 +25,16 @@ class Parts {
   Parts(std::int64_t count, std::function<void(std::int64_t)> body)
       : count_(count), body_(std::move(body)) {}
 
-  void work() {
+  void work() noexcept {
     for (std::int64_t part; (part = next_++) < count_;) {
-      body_(part);
+      std::exception_ptr failure;
+      try {
+        body_(part);
+      } catch (...) {
+        failure = std::current_exception();
+      }
       const std::lock_guard lock(mutex_);
+      if (failure_ == nullptr) failure_ = std::move(failure);
       if (++done_ == count_) all_done_.notify_all();
     }
   }
@@ -33,6 +42,7 @@ class Parts {
   void wait() {
     std::unique_lock lock(mutex_);
     all_done_.wait(lock, [this] { return done_ == count_; });
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
   }
 
  private:
@@ -42,6 +52,7 @@ class Parts {
   std::mutex mutex_;
   std::condition_variable all_done_;
   std::int64_t done_ = 0;
+  std::exception_ptr failure_;
 };
 
 template <typename Pool>
@@ -49,7 +60,11 @@ void divided(Pool& pool, std::int64_t count, std::function<void(std::int64_t)> b
   // Who starts when all is done finds nothing to do, perhaps after this call has ended.
   const auto parts = std::make_shared<Parts>(count, std::move(body));
   const std::int64_t helpers = std::min<std::int64_t>(count, pool.num_threads()) - 1;
-  for (std::int64_t i = 0; i < helpers; ++i) pool.Schedule([parts] { parts->work(); });
+  try {
+    for (std::int64_t i = 0; i < helpers; ++i) pool.Schedule([parts] { parts->work(); });
+  } catch (const std::bad_alloc&) {
+    // Those who were asked do all of it, or the caller does.
+  }
   parts->work();
   parts->wait();
 }

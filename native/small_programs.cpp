@@ -24,6 +24,7 @@
 
 #include "fused_operations.h"
 #include "objects.h"
+#include "ufunc_loops.h"
 
 namespace morphax::small_programs {
 
@@ -50,8 +51,7 @@ struct Step {
   std::size_t out = 0;                // a register
   std::size_t count = 0;              // of the elements of the result
   fused::Loop loop = nullptr;
-  PyUFuncGenericFunction inner = nullptr;  // of NumPy
-  void* data = nullptr;
+  UfuncLoop numpys;
   std::vector<Element> elements;     // that are taken
   Word identity = 0;                 // the bits of it
   bool multiplies = false;           // in float64
@@ -104,7 +104,7 @@ void run_inner(const Step& step, Word* const* places) {
   for (std::size_t operand : step.operands) at[i++] = reinterpret_cast<char*>(places[operand]);
   at[i] = reinterpret_cast<char*>(places[step.out]);
   const auto count = static_cast<npy_intp>(step.count);
-  step.inner(at, &count, steps, step.data);
+  step.numpys.inner(at, &count, steps, step.numpys.data);
 }
 
 void run_take(const Step& step, Word* const* places) {
@@ -144,12 +144,12 @@ void run_reduction(const Step& step, Word* const* places) {
     if (inner == 1) {
       const auto count = static_cast<npy_intp>(step.along);
       const npy_intp steps[] = {0, word, 0};
-      return step.inner(at, &count, steps, step.data);
+      return step.numpys.inner(at, &count, steps, step.numpys.data);
     }
     const auto count = static_cast<npy_intp>(inner);
     const npy_intp steps[] = {word, word, word};
     for (std::size_t i = 0; i < step.along; ++i, at[1] += inner * sizeof(Word)) {
-      step.inner(at, &count, steps, step.data);
+      step.numpys.inner(at, &count, steps, step.numpys.data);
     }
   });
 }
@@ -316,15 +316,9 @@ void find_inner(nb::handle given, Step& step, std::size_t operands) {
   const auto* ufunc = reinterpret_cast<PyUFuncObject*>(given.ptr());
   if (ufunc->nout != 1 || static_cast<std::size_t>(ufunc->nin) != operands)
     refuse(PyExc_ValueError, "a ufunc of other operands");
-  for (int i = 0; i < ufunc->ntypes; ++i) {
-    const char* types = ufunc->types + i * ufunc->nargs;
-    if (!std::all_of(types, types + ufunc->nargs, [](char type) { return type == NPY_FLOAT; }))
-      continue;
-    step.inner = ufunc->functions[i];
-    step.data = ufunc->data[i];
-    return;
-  }
-  refuse(PyExc_ValueError, "a ufunc without a loop of float32");
+  step.numpys = find_ufunc_loop(*ufunc, std::vector<int>(operands, NPY_FLOAT).data());
+  if (step.numpys.inner == nullptr || step.numpys.result != NPY_FLOAT)
+    refuse(PyExc_ValueError, "a ufunc without a loop of float32");
 }
 
 void find_loop(nb::handle name, Step& step) {

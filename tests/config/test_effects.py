@@ -122,7 +122,7 @@ def test_messages_come_to_standard_error_where_no_one_else_takes_them() -> None:
         check=True,
     )
     assert told.stderr.count("compiled <lambda>") == 1
-    assert "morphax.control.jit.plans" in told.stderr
+    assert "morphax.control.plans" in told.stderr
 
 
 def test_programs_that_run_at_once() -> None:

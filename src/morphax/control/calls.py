@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Any
 
 from ..array import Array
 from ..array.colocation import placement_of
-from ..core import Jaxpr, Param, Primitive, Zero
+from ..core import Jaxpr, Param, Primitive, ShapedArray, Zero, call_program
 from ..engines.choice import engine_for
+from ..engines.engine import Options
 from ..engines.reference.eager import as_array
 from ..engines.reference.engine import MOST_INTERPRETED, REFERENCE
 from ..runtime.places import whole_on_devices_of
 from ..runtime.sharding import Sharding
+from ..util.memo import memoize
 from .checks.check_primitive import has_checks
+from .plans import plan_of, where_of
 
 
 def split_tangents(
@@ -37,12 +41,23 @@ def no_scope(step: int) -> AbstractContextManager[Any]:
     return _nothing
 
 
+@partial(memoize, maxsize=1024)
+def program_of(
+    primitive: Primitive, params: tuple[tuple[str, Param], ...], avals: tuple[ShapedArray, ...]
+) -> Jaxpr:
+    """One operation as a program, the same one for the same signature, which has its plans."""
+    return call_program(primitive, avals, dict(params))
+
+
 def run_compiled(
     primitive: Primitive, operands: Sequence[Array], params: dict[str, Param]
 ) -> list[Array]:
-    """Apply one operation as a whole, however many it is made of."""
+    """Apply one operation as a whole, however many it is made of, as `jit` would."""
     place, committed = placement_of(operands, primitive.name)
-    return engine_for(None, place).evaluate(primitive, operands, params, place, committed)
+    program = program_of(primitive, tuple(params.items()), tuple([x.aval for x in operands]))
+    options = Options.chosen(primitive.name, (), False, ())
+    where = where_of(place, operands, len(program.outvars))
+    return plan_of(program, options, where).run(operands, committed)
 
 
 def interpreted_operations(place: Sharding, *bodies: Jaxpr) -> int:

@@ -15,7 +15,7 @@ import pytest
 
 import morphax as jax
 from morphax import lax
-from morphax.control.jit.plans import plan_of
+from morphax.control.plans import plan_of
 from morphax.engines.engine import Options
 from morphax.engines.xla.executable import Executable
 from morphax.runtime.sharding import default_place

@@ -12,7 +12,7 @@ import morphax.numpy as jnp
 from morphax import lax
 from morphax.array import Array
 from morphax.config import override
-from morphax.control.jit.plans import binding_operands, place_of_call
+from morphax.control.plans import binding_operands, place_of_call
 from morphax.runtime.gspmd_sharding import repeated_on
 from morphax.runtime.places import Places
 from morphax.runtime.sharding import default_place, whole_on

@@ -10,8 +10,8 @@ from ...array.colocation import any_committed
 from ...core import Jaxpr, Operand, Param, current_trace, discharge, root_trace
 from ...engines.engine import Options
 from ...engines.xla.stablehlo import Builder, Value
+from ..plans import Where, binding_operands, place_of_call, plan_of
 from ..program_call import Call, ProgramCall
-from .plans import Where, binding_operands, place_of_call, plan_of
 from .spreading import constraints_in, spread_of
 
 

@@ -42,7 +42,7 @@ from ...runtime.sharding import Sharding, SingleDeviceSharding
 from ...transforms.flattening import FlatFunction
 from ...tree import flatten_axes
 from ...util.messages import described, message
-from .plans import binding_operands
+from ..plans import binding_operands
 
 Wanted = tuple[Sharding | None, ...]
 

@@ -33,11 +33,11 @@ from ...runtime.sharding import default_place, whole_on
 from ...tree import PyTreeDef
 from ...util.messages import message
 from ..bodies.lowered_types import low_avals, lowered, lowered_values
+from ..plans import Where, binding_operands, place_of_call, plan_of
 from .element_orders import Orders, in_order
 from .jit_primitive import jit_p
 from .lowered import CompilerOptions, Lowered, Lowering
 from .operands import as_operands, only_arrays, stand_in
-from .plans import Where, binding_operands, place_of_call, plan_of
 from .spreading import Spread
 from .stage_info import Stage, one_platform
 

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, final
 
 from ...array import Array
 from ...control.bodies.reference_values import write_back
-from ...control.calls import split_tangents
+from ...control.calls import program_of, split_tangents
 from ...control.checks.checkify_bodies import HasCheckedForm
 from ...control.closing import converted_results
-from ...control.jit.plans import plan_of
+from ...control.plans import plan_of
 from ...control.program_call import HoldsProgram
 from ...core import (
     AbstractValue,
@@ -60,7 +60,6 @@ from ...transforms.jvp import open_jvp
 from ...transforms.linearize import Linearization
 from ...transforms.staged_linearization import linearize_jaxpr
 from ...transforms.transposition import TransposeFragment, open_transpose
-from ...util.memo import memoize
 from ...util.messages import message
 from .batches import dealt, must_be_whole, split_along, unsplit, with_axes
 from .checked_members import check_members
@@ -232,7 +231,7 @@ class ShardMap(TakesReferences, HoldsProgram, HasCheckedForm, RunsOnArrays):
     def execute(self, *operands: Array, **params: Param) -> list[Array]:
         mesh = _devices(params["mesh"], operands)
         places = _placed(mesh, operands, params)
-        program = _alone(self, tuple(params.items()), tuple([x.aval for x in operands]))
+        program = program_of(self, tuple(params.items()), tuple([x.aval for x in operands]))
         name = params["jaxpr"].debug_info.function_name
         return plan_of(program, Options(name, (), False, ()), places).run(operands, True)
 
@@ -338,14 +337,6 @@ def _of_cotangents(specs: Specs) -> Specs:
 
 def _where(specs: Sequence[PartitionSpec], mask: Sequence[bool]) -> Specs:
     return tuple(compress(specs, mask))
-
-
-@memoize
-def _alone(
-    primitive: ShardMap, params: tuple[tuple[str, Any], ...], avals: tuple[Any, ...]
-) -> Jaxpr:
-    """The program that is nothing but one application."""
-    return call_program(primitive, avals, dict(params))
 
 
 def _devices(mesh: AnyMesh, operands: Sequence[Array]) -> Mesh:

@@ -17,18 +17,18 @@ from collections.abc import Sequence
 from typing import Any, final
 from weakref import WeakKeyDictionary
 
-from ...array import Array
-from ...array.colocation import bound_places, joint_places, placement_of
-from ...config import current as current_config
-from ...core import Jaxpr, without_references
-from ...core.dce import eliminate_dead_code
-from ...engines.choice import choose
-from ...engines.dumps import dump_jaxpr
-from ...engines.engine import Options, Plan
-from ...runtime.places import Places
-from ...runtime.sharding import SingleDeviceSharding
-from ...util.memo import on_clear
-from ...util.parameter_keys import key_of
+from ..array import Array
+from ..array.colocation import bound_places, joint_places, placement_of
+from ..config import current as current_config
+from ..core import Jaxpr, without_references
+from ..core.dce import eliminate_dead_code
+from ..engines.choice import choose
+from ..engines.dumps import dump_jaxpr
+from ..engines.engine import Options, Plan
+from ..runtime.places import Places
+from ..runtime.sharding import Sharding, SingleDeviceSharding
+from ..util.memo import on_clear
+from ..util.parameter_keys import key_of
 
 _logger = logging.getLogger(__name__)
 
@@ -105,10 +105,14 @@ def place_of_call(
     info = jaxpr.debug_info
     where = f"jit of {info.function}"
     place, committed = placement_of(operands, where, info.argument_name, default, binding)
+    return where_of(place, operands, len(jaxpr.outvars)), committed
+
+
+def where_of(place: Sharding, operands: Sequence[Array], results: int) -> Where:
+    """Where a program runs that `placement_of` puts at `place`, as its plans are found by."""
     if type(place) is SingleDeviceSharding:
-        return place, committed
-    bound = bound_places(operands, place)
-    return joint_places(place, bound, len(operands), len(jaxpr.outvars)), committed
+        return place
+    return joint_places(place, bound_places(operands, place), len(operands), results)
 
 
 def plan_of(jaxpr: Jaxpr, options: Options, where: Where) -> Plan:

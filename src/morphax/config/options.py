@@ -198,6 +198,9 @@ class Config:
         trace=True,
     )
     cut_fusions: bool = option(True, "Compute no value of a chain too often.", trace=True)
+    derive_residuals: bool = option(
+        True, "Compute residuals of loops again that quickly follow from others.", trace=True
+    )
     split_divergent_loops: bool = option(True, "Run members of loops in blocks.", trace=True)
     keep_freed_memory: bool = option(True, "Let the C library keep large results that are freed.")
     cpu_collectives_implementation: Literal["gloo", "mpi", "megascale"] = option(

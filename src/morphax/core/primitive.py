@@ -144,6 +144,8 @@ class Primitive:
     separate: ClassVar[bool] = False
     # Of a larger `size_by_loops` XLA has a kernel that is faster than loops.
     most_by_loops: ClassVar[int | None] = None
+    # Whether its one result is computed as quickly as it is read from memory.
+    quick: ClassVar[bool] = False
     # Whether roundings decide what comes out, so that it is left to XLA, whose are JAX's.
     decides_by_roundings: ClassVar[bool] = False
     # Sets of operands in which it is linear, those of a set together, if not in all or none.

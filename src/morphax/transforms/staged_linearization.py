@@ -40,6 +40,7 @@ from ..core import (
 from ..lax.ground.linear_structure import add_any_p, zeros
 from ..util.frames import UserFrame
 from ..util.memo import memoize
+from .derived_residuals import divided, without_unused
 from .linearize import Linearization, LinearizeTrace, LinearizeTracer, linearization
 from .tape import Tape, TapeEntry
 from .transposition import TransposeFragment
@@ -48,7 +49,11 @@ from .transposition import TransposeFragment
 @memoize
 @without_source
 def linearize_jaxpr(
-    jaxpr: Jaxpr, active: tuple[bool, ...], forced: tuple[bool, ...] | None = None
+    jaxpr: Jaxpr,
+    active: tuple[bool, ...],
+    forced: tuple[bool, ...] | None = None,
+    *,
+    derives: bool = False,
 ) -> Linearization:
     """The linearization of a whole program.
 
@@ -59,10 +64,11 @@ def linearize_jaxpr(
         jaxpr: the program.
         active: which operands have a tangent.
         forced: results that get a tangent even if it is zero.
+        derives: whether residuals that quickly follow from others are computed again.
     """
     writer = _ForwardWriter(without_references(jaxpr), active)
-    tape = writer.tape(forced or (False,) * len(jaxpr.outvars))
-    forward, consts = writer.finish(tape.residuals)
+    tape = writer.tape(forced or (False,) * len(jaxpr.outvars), derives)
+    forward, consts = writer.finish(tape.residuals, tape.again)
     return Linearization(
         close_open(forward, consts),
         tape.linear,
@@ -144,7 +150,7 @@ class _ForwardWriter:
         slot = self.slots.get(a)
         return primal if slot is None else LinearizeTracer(self.trace, primal, slot)
 
-    def tape(self, forced: Sequence[bool]) -> StagedTape:
+    def tape(self, forced: Sequence[bool], derives: bool) -> StagedTape:
         """What the program does to tangents, without what no result depends on."""
         outs = [
             Output(self.slots.get(a), a.aval.to_tangent_aval()) if a in self.slots or must else None
@@ -153,22 +159,34 @@ class _ForwardWriter:
         tape = self.trace.tape
         tape.keep_entries_of([out.slot for out in outs if out and out.slot is not None])
         constants = self.staging.constants()
-        residuals = dict.fromkeys(
-            [a for entry in tape.entries for a in entry.residuals if type(a) is Var]
-        )
+
+        def is_constant(a: Var) -> bool:
+            return a in constants and not is_captured(constants[a])
+
+        read = [a for entry in tape.entries for a in entry.residuals if type(a) is Var]
+        residuals = [a for a in dict.fromkeys(read) if not is_constant(a)]
+        again: list[Equation] = []
+        if derives:
+            residuals, again = divided(self.staging.equations, residuals, is_constant)
         return StagedTape(
             tape=tape,
-            residuals=[a for a in residuals if a not in constants or is_captured(constants[a])],
+            residuals=residuals,
+            again=again,
             constants=constants,
             inputs=self.inputs,
             outs=outs,
             debug_info=self.jaxpr.debug_info.of_derived(),
         )
 
-    def finish(self, residuals: Sequence[Var]) -> tuple[Jaxpr, list[Any]]:
-        """The forward program: results, then residuals."""
-        results = [self.atoms.get(a, a) for a in self.jaxpr.outvars]
-        return self.staging.finish_atoms([*results, *residuals])
+    def finish(
+        self, residuals: Sequence[Var], again: Sequence[Equation]
+    ) -> tuple[Jaxpr, list[Any]]:
+        """The forward program: results, then residuals; without what only `again` is to give."""
+        staging = self.staging
+        results = [*[self.atoms.get(a, a) for a in self.jaxpr.outvars], *residuals]
+        if again:
+            staging.equations = without_unused(staging.equations, again, results)
+        return staging.finish_atoms(results)
 
 
 class Output(NamedTuple):
@@ -186,6 +204,7 @@ class StagedTape:
     Args:
         tape: its linear programs; their residuals are variables or literals.
         residuals: the variables among these that are no constants, or stand for tracers.
+        again: equations that give those of them that are not kept, from those that are.
         constants: the values of those that are.
         inputs: avals of the tangents of active operands, by slot.
         outs: the tangents of results, `None` for those that have none.
@@ -194,6 +213,7 @@ class StagedTape:
 
     tape: Tape
     residuals: list[Var]
+    again: list[Equation]
     constants: dict[Var, Any]
     inputs: dict[int, Any]
     outs: list[Output | None]
@@ -249,6 +269,11 @@ class _OnVariables:
         self.staging = staging = StagingTrace(staged.debug_info)
         self.constants = staged.constants
         self.known: dict[Any, Atom] = {a: staging.new_operand(a.aval) for a in staged.residuals}
+        for eqn in staged.again:
+            for a in eqn.invars:
+                if type(a) is Var and a not in self.known:
+                    self._constant(a)
+            staging.copy_equation(eqn, self.known)
 
     def push(self, entry: TapeEntry, tangents: Sequence[Atom]) -> list[Atom]:
         linear = entry.linearization.linear

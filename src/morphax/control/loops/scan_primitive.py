@@ -17,6 +17,7 @@ import numpy as np
 
 from ...array import Array
 from ...array.colocation import placement_of
+from ...config import current as current_config
 from ...core import (
     Operand,
     Param,
@@ -118,9 +119,11 @@ class Scan(HasBodies):
         mask, out_active = spread(
             self.wiring, params, given, lambda jaxpr, on: linearize_jaxpr(jaxpr, on).out_active
         )
-        rule = linearize_jaxpr(jaxpr, tuple(mask.flat))
+        derives = current_config().derive_residuals
+        rule = linearize_jaxpr(jaxpr, tuple(mask.flat), derives=derives)
         if rule.out_active != tuple(out_active.flat):
-            rule = linearize_jaxpr(jaxpr, tuple(mask.flat), tuple(out_active.flat))
+            forced = tuple(out_active.flat)
+            rule = linearize_jaxpr(jaxpr, tuple(mask.flat), forced, derives=derives)
         assert rule.forward is not None, "a body is split, it is not run"
         num_results = len(jaxpr.outvars)
         source, captured = captures_as_operands(rule.forward)

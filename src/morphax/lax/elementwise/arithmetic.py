@@ -26,6 +26,7 @@ class Neg(LinearElementwise):
     """−x, element by element."""
 
     name = "neg"
+    quick = True
     accepts = NUMBER
     numpy = np.negative
     stablehlo = "stablehlo.negate"
@@ -39,6 +40,7 @@ class Add(Elementwise):
     """x + y, element by element."""
 
     name = "add"
+    quick = True
     linear_sets = ((0, 1),)
     accepts = NUMBER
     numpy = np.add
@@ -59,6 +61,7 @@ class Sub(Elementwise):
     """x − y, element by element."""
 
     name = "sub"
+    quick = True
     linear_sets = ((0, 1),)
     accepts = NUMBER
     numpy = np.subtract
@@ -82,6 +85,7 @@ class Mul(Elementwise):
     """x · y, element by element."""
 
     name = "mul"
+    quick = True
     linear_sets = ((0,), (1,))
     accepts = NUMBER
     numpy = np.multiply

@@ -24,6 +24,7 @@ class And(Bitwise):
     """x ∧ y, bit by bit."""
 
     name = "and"
+    quick = True
     numpy = np.bitwise_and
     stablehlo = "stablehlo.and"
 
@@ -33,6 +34,7 @@ class Or(Bitwise):
     """x ∨ y, bit by bit."""
 
     name = "or"
+    quick = True
     numpy = np.bitwise_or
     stablehlo = "stablehlo.or"
 
@@ -42,6 +44,7 @@ class Xor(Bitwise):
     """x ⊻ y, bit by bit."""
 
     name = "xor"
+    quick = True
     numpy = np.bitwise_xor
     stablehlo = "stablehlo.xor"
 
@@ -51,6 +54,7 @@ class Not(Bitwise):
     """¬x, bit by bit."""
 
     name = "not"
+    quick = True
     numpy = np.bitwise_not
     stablehlo = "stablehlo.not"
 

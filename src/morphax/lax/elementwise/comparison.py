@@ -25,6 +25,7 @@ from .ordered_bits import bits_in_order
 class Comparison(Predicate):
     """A comparison, named by its StableHLO direction."""
 
+    quick = True
     accepts = ORDERED
     direction: ClassVar[str]
 

@@ -43,6 +43,7 @@ class Real(LinearElementwise):
     """Re z, element by element."""
 
     name = "real"
+    quick = True
     accepts = COMPLEX
     stablehlo = "stablehlo.real"
 
@@ -61,6 +62,7 @@ class Imag(LinearElementwise):
     """Im z, element by element."""
 
     name = "imag"
+    quick = True
     accepts = COMPLEX
     stablehlo = "stablehlo.imag"
 
@@ -103,6 +105,7 @@ class Conj(LinearElementwise):
     """The conjugate of z, element by element; a real operand of `input_dtype` becomes complex."""
 
     name = "conj"
+    quick = True
     accepts = COMPLEX | PARTS
 
     def result_dtype(self, dtype: Any) -> Any:

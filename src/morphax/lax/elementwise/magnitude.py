@@ -29,6 +29,7 @@ class Abs(Elementwise):
     """|x|, element by element; the derivative at a real 0 is 1, at a complex 0 it is 0."""
 
     name = "abs"
+    quick = True
     accepts = FLOATING | COMPLEX | SIGNED
     numpy = _abs
     stablehlo = "stablehlo.abs"

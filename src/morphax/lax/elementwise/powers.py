@@ -53,6 +53,7 @@ class Square(Elementwise):
     """x², element by element."""
 
     name = "square"
+    quick = True
     accepts = NUMBER
     numpy = np.square
 
@@ -227,6 +228,7 @@ class OneMinusSquare(ComputedWide):
     """
 
     name = "one_minus_square"
+    quick = True
     numpy = _one_minus_square
 
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:

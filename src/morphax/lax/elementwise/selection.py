@@ -66,6 +66,7 @@ class SelectN(Elementwise):
     """``cases[which]``, element by element; a `which` out of range means the nearest case."""
 
     name = "select_n"
+    quick = True
 
     def additive(self, *avals: Any, **params: Any) -> Groups:
         return [range(1, len(avals))]
@@ -184,8 +185,7 @@ class Extremum(Elementwise):
         return getattr(native, self.of_integers.__name__)
 
     def lower(self, b: Builder, out: Any, x: Value, y: Value) -> Value:
-        x, y = expanded(b, out.shape, (x, y))
-        return extremum(b, out, self.stablehlo, x, y)
+        return extremum(b, out, self.stablehlo, *expanded(b, out.shape, (x, y)))
 
     def scalar(self, w: loops.Writer, x: loops.Operand, y: loops.Operand) -> loops.Operand:
         if x.dtype == loops.BOOL:

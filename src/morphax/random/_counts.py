@@ -107,7 +107,7 @@ def multinomial(
         unroll: outcomes per step of the compiled loop, as in `lax.scan`.
 
     Returns:
-        Array (..., k) of whole numbers, by default of floating dtype, whose sums over the last axis are `n`.
+        Array (..., k) of whole numbers, floats by default, whose sums over the last axis are `n`.
 
     Raises:
         ValueError: `p` is known and has negative numbers in it.

@@ -217,3 +217,11 @@ def test_work_is_linear_in_the_equations() -> None:
         return work_of(lambda: lower(jaxpr, "f"))
 
     assert work(4000) < 11 * work(400)
+
+
+@pytest.mark.parametrize("shape", [(2**40, 2**40), (2**31, 2**31), (0, 2**40, 2**40)])
+def test_sizes_that_would_end_the_process_are_refused(shape: tuple[int, ...]) -> None:
+    # XLA aborts where the product of sizes overflows, as JAX's users find out.
+    drawn = jax.jit(lambda key: jax.random.normal(key, shape).sum())
+    with pytest.raises(ValueError, match=r"expected: arrays of less than 2\*\*63 bytes"):
+        drawn.lower(jax.random.key(0))

@@ -60,3 +60,20 @@ def test_one_hot_of_more_classes_than_a_dtype_can_count(dtype: Any) -> None:
 def test_one_hot_of_a_negative_number_of_classes_is_refused() -> None:
     with pytest.raises(ValueError, match="num_classes"):
         jax.nn.one_hot(np.array([1]), -1)
+
+
+def test_the_sign_of_a_sum_of_complex_exponentials_is_its_phase() -> None:
+    terms = np.array([[0.5 + 1j, 2 - 1j, -1 + 3j], [400 + 1j, 1, 2j]], np.complex64)
+    size, sign = jax.nn.logsumexp(terms, axis=1, return_sign=True)
+    assert size.dtype == np.float32
+    first = np.exp(terms[0]).sum()
+    np.testing.assert_allclose(size, [np.log(np.abs(first)), 400], rtol=1e-6)
+    np.testing.assert_allclose(sign, [first / np.abs(first), np.exp(1j)], rtol=1e-5)
+
+
+def test_weights_may_have_more_axes_than_the_exponents() -> None:
+    weights = np.array([[1, 2, 3], [0, 1, 0]], np.float32)
+    exponents = np.array([0.25, 1, 2], np.float32)
+    expected = np.log((weights * np.exp(exponents)).sum(1))
+    np.testing.assert_allclose(jax.nn.logsumexp(exponents, 1, weights), expected, rtol=1e-6)
+    np.testing.assert_allclose(jax.nn.logsumexp(2, b=weights), 2 + np.log(7), rtol=1e-6)

@@ -214,3 +214,47 @@ def test_elements_that_nobody_reads_and_rounding_are_no_errors() -> None:
     p = jnp.array([np.nan, 1 + 1e-6, -1e-8])
     np.testing.assert_array_equal(random.bernoulli(KEY, p), [False, True, False])
     assert random.choice(KEY, 2, p=jnp.array([1.0, -1e-8])) == 0
+
+
+HALVES = jnp.array([0.5j, 0.5])
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: random.geometric(KEY, 0.5j),
+        lambda: random.choice(KEY, 2, (3,), p=HALVES),
+        lambda: random.multinomial(KEY, 5, HALVES),
+        lambda: random.binomial(KEY, 5, 0.5j),
+        lambda: random.wald(KEY, 1j),
+        # JAX returns complex numbers that have no distribution.
+        lambda: random.weibull_min(KEY, 1j, 1.0),
+        lambda: random.double_sided_maxwell(KEY, 1j, 2.0),
+        lambda: random.triangular(KEY, 0.0, 1j, 1.0),
+        lambda: jax.jit(lambda p: random.generalized_normal(KEY, p))(1j),
+    ],
+)
+def test_complex_parameters_are_refused(draw: Any) -> None:
+    with pytest.raises(TypeError, match="expected: parameters that are real numbers"):
+        draw()
+
+
+def test_counts_of_outcomes_may_be_integers() -> None:
+    counts = random.multinomial(KEY, 50, jnp.ones(3), dtype=int)
+    assert counts.dtype == np.int32
+    np.testing.assert_array_equal(counts, random.multinomial(KEY, 50, jnp.ones(3)))
+
+
+def test_bounds_of_integers_that_are_floats() -> None:
+    top = random.randint(KEY, (20,), 0, 2**31 - 1)
+    for bound in (1e30, float("inf"), np.float32("inf"), jnp.float32(1e30)):
+        np.testing.assert_array_equal(random.randint(KEY, (20,), 0, bound), top)
+        np.testing.assert_array_equal(
+            random.randint(KEY, (20,), np.zeros(20, np.int32), bound), top
+        )
+    assert random.randint(KEY, (999,), 0, float("inf"), "uint8").max() == 255
+    # JAX takes floats for 32-bit integers with a sign, so it draws no number above 2³¹.
+    assert random.randint(KEY, (99,), 0, 4e9, "uint32").max() > 2**31
+    for bounds in ((0, float("nan")), (float("nan"), 3), (np.zeros(2, int), float("nan"))):
+        with pytest.raises(ValueError, match=r"(?s)random.randint, argument .*expected: a number"):
+            random.randint(KEY, (2,), *bounds)

@@ -454,3 +454,36 @@ def test_complex_operands_are_refused(name: str) -> None:
     refusal = NotImplementedError if name == "fresnel" else ValueError
     with pytest.raises(refusal, match=f"special.{name}"):
         getattr(special, name)(*[1j] * count)
+
+
+def test_gamma_of_complex_numbers() -> None:
+    z = np.array([1 + 2j, -0.5 + 0.1j, 3, 0.3 - 4j])
+    with jax.enable_x64(True):
+        np.testing.assert_allclose(special.gamma(z), reference.gamma(z), rtol=1e-12)
+    assert np.isnan(np.asarray(special.gamma(np.array([-1, 0j], np.complex64)))).all()
+
+
+@pytest.mark.parametrize("name", ["rel_entr", "kl_div", "ndtri"])
+def test_complex_numbers_are_refused_where_there_is_no_such_function(name: str) -> None:
+    operands = (0.5j,) if name == "ndtri" else (0.5j, 0.5)
+    error = TypeError if name == "ndtri" else ValueError
+    for function in (getattr(special, name), jax.jit(getattr(special, name))):
+        with pytest.raises(error, match="expected: real numbers"):
+            function(*operands)
+
+
+def test_a_complex_number_beside_halves_keeps_its_imaginary_part() -> None:
+    halves = np.array([0.25, 0.5], np.float16)
+    result = jax.nn.standardize(halves, mean=1j)
+    assert result.dtype == np.complex64
+    expected = jax.nn.standardize(halves.astype(np.float32), mean=1j)
+    np.testing.assert_allclose(result, expected, rtol=1e-3)
+
+
+def test_weak_types_are_those_of_jax() -> None:
+    weak = jax.lax.full((3,), 0.5)
+    assert weak.weak_type
+    assert special.loggamma(weak).weak_type
+    assert not special.loggamma(1j).weak_type
+    assert special.logit(0.5).weak_type
+    assert not special.logit(weak).weak_type

@@ -16,6 +16,7 @@ from scipy import stats as reference
 import morphax as jax
 from morphax.scipy import stats
 from morphax.scipy.stats import (
+    bernoulli,
     beta,
     cauchy,
     chi2,
@@ -347,3 +348,12 @@ def test_tails_at_the_ends_of_ranges() -> None:
         # Where |x|ᵝ underflows.
         found = run(stats.gennorm.cdf)(np.float32(0.5), 1000.0)
         np.testing.assert_allclose(found, 0.7501441, 1e-6)
+
+
+def test_a_result_made_of_one_weak_argument_takes_the_type_of_all() -> None:
+    strong = np.array([0.25, 0.5, 0.75], np.float32)
+    for function in (bernoulli.cdf, bernoulli.ppf):
+        for transformed in (function, jax.jit(function)):
+            assert not transformed(strong, 0.5).weak_type
+            assert not transformed(0.5, strong).weak_type
+            assert transformed(0.5, 0.5).weak_type

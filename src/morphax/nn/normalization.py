@@ -113,10 +113,11 @@ def logsumexp(
     if b is not None:
         a, b = as_array("logsumexp", a), as_array("logsumexp", b)
         dtype, _ = inexact_type("logsumexp", a, b)
-        a, b = convert(a, dtype), convert(b, dtype)
+        a, b = jnp.broadcast_arrays(convert(a, dtype), convert(b, dtype))
     a, largest = _largest("logsumexp", a, axis, where, b)
     # Where all terms are 0, or one is infinite, subtracting the maximum would give NaN.
-    finite = jnp.where(jnp.isfinite(largest), largest, 0)
+    # The phase of complex terms stays in them, and so in the sign.
+    finite = jnp.where(jnp.isfinite(largest), largest, 0).real
     exponents = a - finite
     if b is None:
         terms = jnp.exp(exponents)

@@ -26,8 +26,10 @@ def in_float32(function: Callable[..., Any]) -> Callable[..., Any]:
         arrays = [x for x in (*args, *kwargs.values()) if hasattr(x, "dtype")]
         if not any([_is_narrow(x.dtype) for x in arrays]):
             return function(*args, **kwargs)
-        # Of arrays, not of dtypes: a weak float32 gives way to a narrower operand.
-        result = dtypes.result_type(*arrays)
+        # Of arrays, not of dtypes: a weak float32 gives way to a narrower operand.  Python's
+        # numbers follow the arrays, but for complex ones.
+        complexes = [x for x in (*args, *kwargs.values()) if isinstance(x, complex)]
+        result = dtypes.result_type(*arrays, *complexes)
         if not _is_narrow(result):
             return function(*args, **kwargs)
         widened = {name: _widened(x) for name, x in kwargs.items()}

@@ -10,7 +10,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..errors import ShapeError
 from ..lax.ground.axes import canonical_shape
-from ..lax.ground.kinds import FLOATING, DtypeKind
+from ..lax.ground.kinds import COMPLEX, FLOATING, DtypeKind
 from ..lax.shape.resharding import laid_out
 from ..util.messages import message
 from ._keys import single_key
@@ -25,8 +25,24 @@ def prepared(function: str, key: Any, shape: Any, dtype: Any, *parameters: Any) 
     """
     typed = single_key(function, key)
     chosen = requested_dtype(function, dtype, FLOATING)
+    check_real(function, *parameters)
     sizes = drawn_shape(function, shape, *parameters)
     return typed, sizes, chosen, *[parameter(p, chosen, sizes) for p in parameters]
+
+
+def check_real(function: str, *parameters: Any) -> None:
+    """Raise `TypeError` for complex parameters, whose imaginary parts nothing would show."""
+    for x in parameters:
+        aval = aval_of(x)
+        if aval.dtype in COMPLEX:
+            raise TypeError(
+                message(
+                    f"random.{function}",
+                    given=f"a parameter of type {aval.str_short(short_dtypes=False)}",
+                    expected="parameters that are real numbers",
+                    fix="Pass the real part, x.real, if that is meant.",
+                )
+            )
 
 
 def requested_dtype(

@@ -11,7 +11,7 @@ from .. import dtypes, lax
 from ..control.loops.loops import scan
 from ..core import aval_of, current_trace
 from ..engines.reference.replay import replayed
-from ..lax.ground.kinds import FLOATING, INTEGER
+from ..lax.ground.kinds import FLOATING, INTEGER, REAL
 from ._arguments import drawn_shape, placed, prepared, repeated, requested_dtype
 from ._count_numbers import random_binomial_p, random_poisson_p
 from ._generators import split_keys
@@ -103,11 +103,11 @@ def multinomial(
         n: the number of trials, an array (...).
         p: the probabilities of the outcomes, an array (..., k); only their ratios matter.
         shape: of the result, (..., k); that of `p` if `None`.
-        dtype: a floating dtype.
+        dtype: a floating or integer dtype.
         unroll: outcomes per step of the compiled loop, as in `lax.scan`.
 
     Returns:
-        Array (..., k) of whole numbers of floating dtype, whose sums over the last axis are `n`.
+        Array (..., k) of whole numbers, floats by default, whose sums over the last axis are `n`.
 
     Raises:
         ValueError: `p` is known and has negative numbers in it.
@@ -115,7 +115,7 @@ def multinomial(
     check_weights("multinomial", p)
     typed = single_key("multinomial", key)
     sizes = drawn_shape("multinomial", aval_of(p).shape if shape is None else shape, p)
-    chosen, precision = requested_dtype("multinomial", dtype, FLOATING), _precision(n, p)
+    chosen, precision = requested_dtype("multinomial", dtype, REAL), _precision(n, p)
     *_, p = prepared("multinomial", key, sizes, precision, p)
     *_, n = prepared("multinomial", key, sizes[:-1], precision, n)
     left, shares = _shares(n, p, sizes, precision)

@@ -15,6 +15,7 @@ from .. import dtypes, lax
 from ..core import aval_of
 from ..engines.reference.replay import replayed
 from ..lax.ground.kinds import INTEGER
+from ..util.messages import message
 from ._arguments import drawn_shape, is_number, parameter, placed, requested_dtype
 from ._generators import drawn_bits
 from ._keys import keys_from, single_key
@@ -38,7 +39,7 @@ def randint(
         minval: lower bound, an array that can be broadcast to `shape`.
         maxval: upper bound, exclusive, likewise; where it is not above `minval`, the result is
             `minval`.  Bounds that `dtype` cannot hold are moved to its ends, the upper one beyond
-            its last number.
+            its last number.  Floats become integers of at least 32 bits first.
         dtype: an integer dtype, by default that of Python integers.
         out_sharding: layout of the result over devices.
 
@@ -52,7 +53,7 @@ def randint(
     shape = drawn_shape("randint", shape, minval, maxval)
     width = max(dtypes.itemsize_bits(chosen), 32)
     if is_number(minval) and is_number(maxval):
-        low, count = _known_range(chosen, width, int(minval), int(maxval))
+        low, count = _known_range(chosen, width, minval, maxval)
     else:
         low, count = _traced_range(chosen, width, minval, maxval, len(shape))
     numbers = lax.convert_element_type(_below(typed, shape, width, count), aval_of(low).dtype)
@@ -61,12 +62,30 @@ def randint(
     return placed(lax.convert_element_type(numbers, chosen), out_sharding)
 
 
-def _known_range(dtype: Any, width: int, minval: int, maxval: int) -> tuple[Any, Any]:
+def _known_range(dtype: Any, width: int, minval: Any, maxval: Any) -> tuple[Any, Any]:
     """First number, and how many there are, modulo 2ʷ; for bounds that are known while tracing."""
     first, last = _ends(dtype)
-    low = min(max(minval, first), last)
-    count = max(min(max(maxval, first), last + 1) - low, 1)
+    beyond = last + 1
+    if isinstance(maxval, (float, np.floating)):
+        # Floats become numbers of the dtype to count in, as in JAX.
+        beyond = min(beyond, _ends(_working(dtype, width))[1])
+    low = _whole("minval", minval, first, last)
+    count = max(_whole("maxval", maxval, first, beyond) - low, 1)
     return _working(dtype, width).type(low), _unsigned(width).type(count % (1 << width))
+
+
+def _whole(name: str, bound: Any, first: int, last: int) -> int:
+    """A known bound as an integer in [first, last]."""
+    if bound != bound:
+        raise ValueError(
+            message(
+                f"random.randint, argument {name}",
+                given=f"{bound}",
+                expected="a number",
+                fix="Pass an integer.",
+            )
+        )
+    return int(min(max(bound, first), last))
 
 
 def _traced_range(dtype: Any, width: int, minval: Any, maxval: Any, rank: int) -> tuple[Any, Any]:
@@ -100,7 +119,7 @@ def _working(dtype: Any, width: int) -> np.dtype[Any]:
 def _clamped(bound: Any, first: int, last: int, working: Any, rank: int) -> Any:
     """A bound moved into [first, last], in the dtype to count in."""
     if is_number(bound):
-        return working.type(min(max(int(bound), first), last))
+        return working.type(_whole("minval or maxval", bound, first, last))
     if aval_of(bound).dtype not in INTEGER:
         bound = lax.convert_element_type(bound, working)
     own = aval_of(bound).dtype
@@ -113,7 +132,7 @@ def _clamped(bound: Any, first: int, last: int, working: Any, rank: int) -> Any:
 def _exceeds(bound: Any, last: int, dtype: Any, rank: int) -> Any:
     """1 where a bound is above `last`, else 0."""
     if is_number(bound):
-        return dtype.type(int(bound) > last)
+        return dtype.type(not isinstance(bound, (float, np.floating)) and bound > last)
     own = aval_of(bound).dtype
     if own not in INTEGER or _ends(own)[1] <= last:
         return dtype.type(0)

@@ -18,7 +18,7 @@ from .. import dtypes
 from ..array import Array
 from ..runtime.devices import host_is_default
 from ..util.messages import message
-from ._arguments import is_number
+from ._arguments import check_real, is_number
 
 _LARGEST = float(np.finfo(np.float64).max)
 
@@ -77,6 +77,7 @@ def check_weights(function: str, p: Any) -> None:
 
     Only ratios matter, so any sum will do, but 0.
     """
+    check_real(function, p)
     values = _known(p)
     if values is None or not values.size:
         return

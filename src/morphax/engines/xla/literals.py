@@ -14,6 +14,7 @@ Reference: docs/design/keys.md.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,8 @@ from ...runtime.opaque import is_opaque, words_of
 from ...util.memo import memoize
 from ...util.messages import message
 
+# XLA multiplies sizes as int64, and ends the process where that overflows.
+_MOST_BYTES = 2**63 - 1
 _NAMES = {
     "bool": "i1",
     **{f"int{n}": f"i{n}" for n in (2, 4, 8, 16, 32, 64)},
@@ -98,6 +101,16 @@ def tensor_type(aval: Any) -> str:
         return "!stablehlo.token"
     held = physical_aval(aval)
     sizes = ["?x" if type(n) is SymbolicDim else f"{n}x" for n in held.shape]
+    numbers = [max(n, 1) for n in held.shape if type(n) is not SymbolicDim]
+    if math.prod(numbers) * held.dtype.itemsize > _MOST_BYTES:
+        raise ValueError(
+            message(
+                "compilation",
+                given=f"an array of type {aval.str_short()}",
+                expected="arrays of less than 2**63 bytes",
+                fix="Use smaller arrays, or compute the large one in parts, as lax.map does.",
+            )
+        )
     return f"tensor<{''.join(sizes)}{element_type(held.dtype)}>"
 
 

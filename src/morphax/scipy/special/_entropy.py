@@ -67,7 +67,7 @@ _xlogx.defjvps(lambda t, out, x: t * (lax.log(x) + 1))
 @in_float32
 def rel_entr(p: Any, q: Any) -> Any:
     """p log(p / q), a term of a relative entropy: 0 for p = 0 ≤ q, ∞ outside the domain."""
-    return settled(_rel_entr(*operands("rel_entr", p, q)))
+    return settled(_rel_entr(*real_operands("rel_entr", p, q)))
 
 
 @custom_jvp
@@ -117,7 +117,7 @@ _log_ratio.defjvps(lambda t, out, p, q: t / p, lambda t, out, p, q: -t / q)
 @in_float32
 def kl_div(p: Any, q: Any) -> Any:
     """p log(p / q) − p + q: `rel_entr` with a sum that is never negative."""
-    return settled(_kl_div(*operands("kl_div", p, q)))
+    return settled(_kl_div(*real_operands("kl_div", p, q)))
 
 
 @custom_jvp

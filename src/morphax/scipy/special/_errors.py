@@ -16,7 +16,7 @@ from ...lax.elementwise.inverse_erfc import erfc_inv_p
 from ...numpy.complex import is_complex
 from ...numpy.half_precision import in_float32
 from ...util.messages import described, message
-from ._operands import operands, polynomial, strong
+from ._operands import operands, polynomial, real_operands, strong
 
 _SQRT_HALF = math.sqrt(0.5)
 _INVERSE_SQRT_PI = 1 / math.sqrt(math.pi)
@@ -296,7 +296,7 @@ def ndtri(p: Any) -> Any:
         >>> special.ndtri(0.975)
         Array(1.9599642, dtype=float32)
     """
-    return strong(_ndtri(*operands("ndtri", p)))
+    return strong(_ndtri(*real_operands("ndtri", p, refusal=TypeError)))
 
 
 @custom_jvp

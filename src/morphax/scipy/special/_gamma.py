@@ -15,6 +15,7 @@ from ...engines.reference.replay import replayed
 from ...lax.ground.formulas import ByFormula, Notation
 from ...numpy.half_precision import in_float32
 from ...util.messages import message
+from ._log_gamma import loggamma
 from ._operands import operands
 
 _START_OF_STIRLING = 10.0
@@ -90,8 +91,10 @@ gamma_p = Gamma()
 
 
 def gamma(x: Any) -> Any:
-    """Γ(x) = ∫₀^∞ s^(x−1) exp(−s) ds, continued to negative x."""
+    """Γ(x) = ∫₀^∞ s^(x−1) exp(−s) ds, continued to negative and complex x; NaN at the poles."""
     (x,) = operands("gamma", x)
+    if jnp.issubdtype(x.dtype, np.complexfloating):
+        return lax.exp(loggamma(x))
     # The dtype is one for good, as in JAX.
     return gamma_p.bind(lax.convert_element_type(x, aval_of(x).dtype))
 

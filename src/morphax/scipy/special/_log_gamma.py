@@ -18,9 +18,8 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
-from ...numpy.operands import settled
 from ._exponential_integrals import EULER, ZETAS
-from ._operands import operands, polynomial
+from ._operands import operands, polynomial, strong
 
 _STEPS = 9
 _HALF_LOG_2PI = 0.5 * math.log(2 * math.pi)
@@ -98,5 +97,5 @@ def loggamma(x: Any) -> Any:
     """
     (x,) = operands("loggamma", x)
     if jnp.issubdtype(x.dtype, np.complexfloating):
-        return _complex(x)
-    return settled(jnp.where(x < 0, np.nan, lax.lgamma(jnp.where(x < 0, 1, x))))
+        return strong(_complex(x))
+    return jnp.where(x < 0, np.nan, lax.lgamma(jnp.where(x < 0, 1, x)))

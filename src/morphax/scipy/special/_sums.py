@@ -7,6 +7,7 @@ from typing import Any
 from ... import lax, nn
 from ...control.custom.custom_jvp import custom_jvp
 from ...engines.reference.replay import replayed
+from ...numpy.operands import settled
 from ._operands import operands
 
 
@@ -17,7 +18,7 @@ def expit(x: Any) -> Any:
 
 def logit(x: Any) -> Any:
     """log(x / (1 − x)), the inverse of `expit`."""
-    return _logit(*operands("logit", x))
+    return settled(_logit(*operands("logit", x)))
 
 
 @custom_jvp

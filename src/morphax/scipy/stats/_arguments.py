@@ -14,9 +14,15 @@ from .. import special
 
 
 def arguments(name: str, *operands: Any) -> list[Any]:
-    """Arrays of one floating dtype, for the function `name` of a distribution."""
+    """Arrays of one floating dtype, for the function `name` of a distribution.
+
+    They are weak if all are, for the result may be made of one of them alone.
+    """
     where = f"scipy.stats.{name}"
-    return [as_array(where, x) for x in promoted_inexact(where, *operands)]
+    arrays = [as_array(where, x) for x in promoted_inexact(where, *operands)]
+    if all([x.aval.weak_type for x in arrays]):
+        return arrays
+    return [convert(x, x.aval.dtype) if x.aval.weak_type else x for x in arrays]
 
 
 def vectors(name: str, *operands: Any) -> list[Any]:

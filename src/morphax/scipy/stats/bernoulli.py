@@ -14,6 +14,7 @@ from ... import lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...numpy.half_precision import in_float32
+from ...numpy.operands import settled
 from .. import special
 from ._arguments import arguments, counted, probability
 
@@ -47,7 +48,8 @@ def cdf(k: Any, p: Any) -> Any:
     k, p = arguments("bernoulli.cdf", k, p)
     p = probability(p)
     inside = jnp.where(k < 1, 1 - p, lax.full_like(p, 1))
-    return jnp.where(jnp.isnan(k) | jnp.isnan(p), np.nan, jnp.where(k < 0, 0.0, inside))
+    value = jnp.where(jnp.isnan(k) | jnp.isnan(p), np.nan, jnp.where(k < 0, 0.0, inside))
+    return settled(value)
 
 
 @replayed(2)
@@ -56,4 +58,5 @@ def ppf(q: Any, p: Any) -> Any:
     """The quantile: 0 for q ≤ 1 − p, and 1 above; NaN unless 0 ≤ q ≤ 1."""
     q, p = arguments("bernoulli.ppf", q, p)
     q, p = probability(q), probability(p)
-    return jnp.where(jnp.isnan(q) | jnp.isnan(p), np.nan, jnp.where(q <= 1 - p, 0.0, 1.0))
+    value = jnp.where(q <= 1 - p, lax.full_like(q, 0), lax.full_like(q, 1))
+    return settled(jnp.where(jnp.isnan(q) | jnp.isnan(p), np.nan, value))

@@ -177,6 +177,13 @@ class SharedLoops:
         return _Candidate((extent, count), counters)
 
 
+def taken_by(loop: For, own: Iterable[Buffer]) -> SharedLoop:
+    """What a loop takes from outside, where some of the buffers belong to it."""
+    form = _Form()
+    form.block((loop,))
+    return form.finished(set(own))
+
+
 @final
 class _Form:
     """What statements are made of, with numbers for names and buffers.

@@ -79,10 +79,11 @@ def _blocks(
 ) -> loops.Value:
     """The numbers of blocks, `count` of each as neighbours on an axis."""
     w, size = b.writer, math.prod(shape)
+    key, counter = numbers
     apart = [w.buffer("bits", shape, dtype) for _ in range(count)]
 
     def block(index: loops.Index) -> None:
-        words = cipher(w, *numbers, w.convert(w.index_value(index), _UINT64))
+        words = cipher(w, key, counter, w.convert(w.index_value(index), _UINT64))
         if dtype.itemsize == 8:
             words = [_joined(w, *words[i : i + 2]) for i in range(0, len(words), 2)]
         for buffer, word in zip(apart, words, strict=True):

@@ -3,11 +3,21 @@
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/arrayobject.h>
 
+#include <algorithm>
+#include <cfenv>
 #include <chrono>
+#include <cstdio>
+#include <functional>
 #include <memory>
 #include <new>
+#include <utility>
 
 #include "host_memory.h"
+#include "workers.h"
+
+#ifdef __linux__
+#include <unistd.h>
+#endif
 
 namespace morphax::machine_functions {
 
@@ -17,6 +27,36 @@ constexpr std::size_t kAlignment = 64;
 // Up to so much scratch memory stays with each thread that has called a function.
 constexpr std::size_t kMostKept = std::size_t{256} << 10;
 constexpr std::size_t kInline = 24;
+// Into so many pieces steps are divided for each thread: they end at different times.
+constexpr std::int64_t kPiecesOfThread = 8;
+
+// How many threads can run beside this one without another's processor, as far as one can know.
+std::int64_t free_processors() noexcept {
+#ifdef __linux__
+  long running = 0;
+  std::FILE* file = std::fopen("/proc/loadavg", "re");
+  if (file == nullptr) return Workers::num_threads();
+  if (std::fscanf(file, "%*f %*f %*f %ld/", &running) != 1) running = 1;
+  std::fclose(file);
+  return sysconf(_SC_NPROCESSORS_ONLN) - running;
+#else
+  return Workers::num_threads();
+#endif
+}
+
+// Our threads, as many as processors are free: a piece that waits for one makes all wait.
+class FreeWorkers {
+ public:
+  std::int64_t num_threads() const noexcept { return threads_; }
+  void Schedule(std::function<void()> task) { Workers::shared().Schedule(std::move(task)); }
+
+ private:
+  static std::int64_t wanted() noexcept {
+    const std::int64_t threads = Workers::num_threads();
+    return threads < 2 ? 1 : std::min(threads, 1 + free_processors());
+  }
+  std::int64_t threads_ = wanted();
+};
 
 // A row of pointers, which needs no memory from the heap if it is short.
 template <typename T>
@@ -189,6 +229,22 @@ PyType_Slot function_slots[] = {
 
 }  // namespace
 
+void share_steps(Steps steps, void* context, std::int64_t count) noexcept {
+  FreeWorkers pool;
+  if (pool.num_threads() < 2 || count < 2) return steps(context, 0, count);
+  // All treat floats as the thread does that asks: its rounding, and its subnormals.
+  std::fenv_t asked;
+  std::fegetenv(&asked);
+  const std::int64_t pieces = std::min(count, kPiecesOfThread * pool.num_threads());
+  parts::divided(pool, pieces, [&](std::int64_t piece) {
+    std::fenv_t own;
+    std::fegetenv(&own);
+    std::fesetenv(&asked);
+    steps(context, count * piece / pieces, count * (piece + 1) / pieces);
+    std::fesetenv(&own);
+  });
+}
+
 void bind(nb::module_& module) {
   if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
   const auto cls =
@@ -199,6 +255,7 @@ void bind(nb::module_& module) {
           .def("__call__", &MachineFunction::call_on_arrays)
           .def("may_take_long", &MachineFunction::may_take_long);
   function_type = kept_type(cls);
+  module.attr("share_steps") = reinterpret_cast<std::uintptr_t>(&share_steps);
 }
 
 }  // namespace morphax::machine_functions

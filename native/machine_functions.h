@@ -26,6 +26,13 @@ inline constexpr double kWorthLeaving = 1e-3;
 // Pointers to the elements of operands and results, and to memory.
 using Run = void (*)(const void* const*, void* const*, void*);
 
+// Steps of a loop, from the first to before the last, which any thread may make.
+using Steps = void (*)(void* context, std::int64_t first, std::int64_t last);
+
+// Has all of 0 … count - 1 made, in pieces, by this thread and others; each piece by one of them.
+// Machine code calls it, which no exception may pass.
+void share_steps(Steps steps, void* context, std::int64_t count) noexcept;
+
 class MachineFunction {
  public:
   // The owner keeps the code; results lie in memory of the pool, a `HostMemory`.

@@ -32,6 +32,7 @@ OF_FLOATS = (
     *("neg", "sign", "floor", "ceil", "is_finite", "exp", "exp2", "log", "log1p", "expm1", "tanh"),
     *("logistic", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "asinh", "acosh"),
     *("atanh", "sqrt", "rsqrt", "cbrt", "abs", "erf", "erfc", "erf_inv", "lgamma", "square"),
+    *("bessel_i0e", "bessel_i1e"),
 )
 OF_PAIRS = ("add", "sub", "mul", "div", "rem", "max", "min", "eq", "ne", "lt", "le", "gt", "ge")
 OF_FLOAT_PAIRS = (*OF_PAIRS, "pow", "atan2", "nextafter")
@@ -75,6 +76,8 @@ def float_cases() -> Iterator[Case]:
         for zero in zeros:
             yield f"max {zero} {dtype}", lambda x, zero=zero: lax.max(x, zero), (x,)
             yield f"min {zero} {dtype}", lambda x, zero=zero: lax.min(zero, x), (x,)
+        for bits in ((5, 10), (8, 7), (8, 0), (1, 3), (11, 52), (4, 30), (30, 1)):
+            yield f"format {bits} {dtype}", lambda x, n=bits: lax.reduce_precision(x, *n), (x,)
         yield f"sort {dtype}", lambda x: lax.sort(x), (np.tile(x, 3),)
         yield f"top_k {dtype}", lambda x: lax.top_k(x, 30), (np.tile(x, 3),)
         yield f"argmax {dtype}", lambda x: lax.argmax(x, 0, np.int32), (x,)

@@ -242,6 +242,24 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
     ),
     "loops in loops": (nested_loops, (jnp.ones(()),), "native", "are expected"),
     "no rule": (lambda a: jnp.linalg.eigh(a)[0], (jnp.eye(3),), "xla", "no form of loops"),
+    "arrays that stay": (
+        lambda a: [jax.device_put(x) * 2 for x in (a, a + 1, jax.device_put(a))],
+        (jnp.ones(3),),
+        "native",
+        "are expected",
+    ),
+    "arrays that go": (
+        lambda a: jax.device_put(a, jax.devices("cpu")[0]) + 1,
+        (jnp.ones(3),),
+        "xla",
+        "it puts arrays elsewhere",
+    ),
+    "a platform's branch": (
+        lambda a: lax.platform_dependent(a, cpu=jnp.sin, cuda=jnp.cos, default=jnp.tan),
+        (jnp.ones(3),),
+        "native",
+        "are expected",
+    ),
     "a dtype": (lambda a: a + 1, (jnp.ones(3, jnp.float16),), "xla", "dtype float16"),
     "within a branch": (
         lambda a: lax.cond(a[0, 0] > 0, lambda y: jnp.fft.fft(y).real, lambda y: y, a),
@@ -256,6 +274,17 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
         "more than 3000 operations",
     ),
 }
+
+
+def test_a_branch_that_is_known_is_the_only_one_written() -> None:
+    def choose(a: Any) -> Any:
+        return lax.platform_dependent(a, cuda=jnp.cos, cpu=lambda x: x + 3, default=jnp.tan)
+
+    with jax.cpu_engine("native"):
+        text = jax.jit(choose).lower(jnp.ones(3)).compile().as_text("native")
+    assert "fadd" in text
+    assert "@cos" not in text
+    assert "@tan" not in text
 
 
 @pytest.mark.parametrize("name", AUTO)

@@ -185,3 +185,26 @@ def test_random_programs(start: int, limits: Limits) -> None:
             continue
         count += 1
     assert count > 2
+
+
+def test_what_there_is_once_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forms are made of loops of which there are several of one size."""
+    made: list[None] = []
+
+    class Counted(shared_loops._Form):  # type: ignore[misc]
+        def __init__(self) -> None:
+            made.append(None)
+            super().__init__()
+
+    monkeypatch.setattr(shared_loops, "_Form", Counted)
+
+    def step(x: Any, i: int) -> Any:
+        for _ in range(i):
+            x = x * 0.9 + 0.1
+        return jnp.sin(x) + x[::-1]
+
+    def different(x: Any) -> Any:
+        return [step(x, i) for i in range(6)]
+
+    assert calls_of(different, X) == (0, 0)
+    assert len(made) <= 2

@@ -46,6 +46,35 @@ def test_long_streams(algorithm: Any, state: tuple[int, int]) -> None:
         np.testing.assert_array_equal(eager, compiled)
 
 
+SHAPES = ((), (1,), (2,), (5,), (0,), (3, 0), (3, 5), (2, 3), (3, 4, 5), (7, 1, 3), (33, 2))
+
+
+@pytest.mark.parametrize("algorithm", lax.RandomAlgorithm)
+@pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
+def test_machine_code_draws_the_same_bits(dtype: str, algorithm: Any) -> None:
+    """The state too, with counters that overflow, in a loop that draws into one array."""
+
+    def draw(state: Any) -> Any:
+        found = []
+        for shape in SHAPES:
+            state, bits = lax.rng_bit_generator(state, shape, dtype, algorithm)
+            found.append(bits)
+        step = lambda s, _: lax.rng_bit_generator(s, (3,), dtype, algorithm)  # noqa: E731
+        return found, lax.scan(step, state, None, length=4)
+
+    with jax.enable_x64(True):
+        for state in ((3, 2**64 - 40), (2**64 - 1, 2**64 - 3), (2**33 + 1, 2**32 - 5)):
+            wide = np.array(state, np.uint64)
+            for words in (wide, wide.view(np.uint32)):
+                with jax.cpu_engine("native"):
+                    found = jax.jit(draw)(words)
+                with jax.disable_jit():
+                    expected = draw(words)
+                pairs = zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True)
+                for mine, theirs in pairs:
+                    np.testing.assert_array_equal(mine, theirs, strict=True)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "uint16", "uint32", "uint64"])
 def test_exported_programs_draw_the_same_bits(dtype: str) -> None:
     """They leave it to XLA, others on the CPU to native code."""

@@ -13,6 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from ...core import ShapedArray
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ...lax.shape.filling import Nullary
 from ...runtime.devices import default_platform
@@ -63,6 +64,9 @@ class PlatformIndex(Nullary):
 
     def lower(self, b: Builder, out: ShapedArray, *, platforms: Platforms) -> Value:
         return b.constant(_chosen(platforms, b.module.platform), out)
+
+    def to_loops(self, b: loops.Builder, out: ShapedArray, *, platforms: Platforms) -> loops.Value:
+        return b.uniform((), b.writer.number(_chosen(platforms, "cpu"), out.dtype))
 
 
 platform_index_p = PlatformIndex()

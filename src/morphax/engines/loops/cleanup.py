@@ -30,10 +30,11 @@ Body = tuple[Statement, ...]
 
 def without_dead_code(program: LoopProgram) -> LoopProgram:
     """The program without statements that no output depends on, and without unused memory."""
-    body, count, last = program.body, _count(program.body), 0
-    while count != last:
-        body = _live(body, read_buffers(body), set())
-        count, last = _count(body), count
+    body, read, last = program.body, read_buffers(program.body), None
+    while read != last:
+        body = _live(body, read, set())
+        # Another pass would find more only if less is read.
+        read, last = read_buffers(body), read
     touched = touched_buffers(body)
     return replace(
         program,
@@ -70,10 +71,6 @@ def stored_buffers(body: Body) -> set[Buffer]:
             case Product(target):
                 stored.add(target.buffer)
     return stored
-
-
-def _count(body: Body) -> int:
-    return sum([1 for _ in walk(body)])
 
 
 def _live(body: Body, read: set[Buffer], used: set[Name]) -> Body:

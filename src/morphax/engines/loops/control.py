@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, final
 
 from .builder import Builder
-from .program import Buffer, Index, Operand
+from .program import Buffer, Const, Index, Operand
 from .values import Place, Value
 
 # Carried arrays up to this size are local, for compilers to keep in registers.
@@ -207,5 +207,8 @@ def chosen(
         is_below = b.writer.op("le", number, b.writer.number(middle, number.dtype))
         b.writer.branch(is_below, lambda: choose(first, middle), lambda: choose(middle + 1, last))
 
-    choose(0, len(branches) - 1)
+    if type(number) is Const:
+        choose(int(number.value), int(number.value))
+    else:
+        choose(0, len(branches) - 1)
     return [b.placed(aval.shape, place) for aval, place in zip(avals, places, strict=True)]

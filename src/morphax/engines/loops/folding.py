@@ -33,11 +33,13 @@ _FOLDED: dict[str, Callable[..., Any]] = {
 
 def folded(operation: str, operands: Sequence[Operand]) -> Const | None:
     """The result as a constant; `None` if it is to be computed when the program runs."""
+    values = []
+    for x in operands:
+        if type(x) is not Const or x.dtype.kind not in "biu":
+            return None
+        values.append(x.value)
     function = _FOLDED.get(operation)
     if function is None:
-        return None
-    values = [x.value for x in operands if type(x) is Const and x.dtype.kind in "biu"]
-    if len(values) < len(operands):
         return None
     with np.errstate(over="ignore"):
         return Const(np.asarray(function(*values))[()])

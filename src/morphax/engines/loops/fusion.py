@@ -43,6 +43,7 @@ class _Trial:
         stored: shared values that it stores, and where.
         demands: values to be stored before.
         loops: counters that are open, and the number of the block that each belongs to.
+        ways: how indices stand to these loops; see `Fusion._way`.
         dependent: how many of these loops have steps that depend on each other.
         guards: how many blocks are open that may not run.
     """
@@ -54,6 +55,7 @@ class _Trial:
         self.stored: dict[Value, Place] = {}
         self.demands: dict[Value, Place] = {}
         self.loops: list[tuple[Name, int]] = []
+        self.ways: dict[Indices, tuple[bool, bool]] = {}
         self.dependent = 0
         self.guards = 0
 
@@ -228,12 +230,14 @@ class Fusion:
             trial.dependent += not is_independent
             trial.known.append({})
             indices.append(Index.of(counter))
+        trial.ways.clear()
         body(*indices)
         for counter, n, is_independent in reversed(loops):
             writer.close_loop(counter, n, is_independent=is_independent)
             trial.dependent -= not is_independent
             trial.known.pop()
         del trial.loops[opened:]
+        trial.ways.clear()
         assert len(writer.blocks) == depth, "all loops are closed"
 
     def triangle(self, extent: Index, body: Callable[[Index], None]) -> None:
@@ -329,16 +333,29 @@ class Fusion:
             return False
         if trial.dependent or not trial.loops:
             return True
-        innermost, _ = trial.loops[-1]
-        return all(name is not innermost for index in indices for name, _ in index.terms)
+        _, is_same_in_steps = self._way(indices)
+        return is_same_in_steps
 
     def _is_repeated(self, indices: Indices) -> bool:
         """Whether an open loop runs through the same indices again and again."""
+        is_repeated, _ = self._way(indices)
+        return is_repeated
+
+    def _way(self, indices: Indices) -> tuple[bool, bool]:
+        """Whether an open loop runs through them again and again, and whether the innermost does.
+
+        Most values of a nest are read at the same few indices.
+        """
         trial = self._trial
         assert trial is not None, "in a nest"
-        used = {name for index in indices for name, _ in index.terms}
-        level = max([self.writer.level_of(name) for name in used], default=0)
-        return any(at <= level and counter not in used for counter, at in trial.loops)
+        way = trial.ways.get(indices)
+        if way is None:
+            used = {name for index in indices for name, _ in index.terms}
+            level = max([self.writer.level_of(name) for name in used], default=0)
+            is_repeated = any(at <= level and counter not in used for counter, at in trial.loops)
+            is_same_in_steps = bool(trial.loops) and trial.loops[-1][0] not in used
+            way = trial.ways[indices] = is_repeated, is_same_in_steps
+        return way
 
     def _reads_each_once(self, value: Value, indices: Indices) -> bool:
         """Whether the open loops run through all elements, each once."""

@@ -44,9 +44,36 @@ def padded(
     filler = b.fusion.scalar(padding)
     if not math.prod(out.shape) or not x.size:
         return b.uniform(out.shape, filler)
+    if b.fusion.has_vectors and x.size == 1:
+        return _one_among(b, out, x, filler, placements)
     place = b.new(out)
     padded_into(b, place, x, filler, placements)
     return b.placed(out.shape, place)
+
+
+def _one_among(
+    b: Builder, out: Any, x: Value, filler: Operand, placements: Sequence[Placement]
+) -> Value:
+    """The same of one element, which needs no memory: derivatives of `x[i]` are sums of these."""
+    if any(taken.start == taken.stop for taken, _, _ in placements):
+        return b.uniform(out.shape, filler)
+    w, only = b.writer, b.fusion.scalar(b.reshape(x, ()))
+
+    def element(indices: Indices) -> Operand:
+        places = zip(indices, placements, strict=True)
+        is_there = [_is_at(b, i, there.start) for i, (_, there, size) in places if size > 1]
+        return w.select(w.all_of(is_there), only, filler)
+
+    return b.fusion.pending(out.shape, x.dtype, element, (), cost=3)
+
+
+def _is_at(b: Builder, index: Index, place: int) -> Operand:
+    """Whether an index is at a place."""
+    value = b.writer.index_value(index)
+    # Vectors of 32-bit integers compare fast.
+    if index.bounds[1] < 1 << 31:
+        value = b.writer.convert(value, np.dtype(np.int32))
+    return b.writer.op("eq", value, b.writer.number(place, value.dtype))
 
 
 def padded_into(

@@ -74,12 +74,13 @@ class Const:
 
     @property
     def dtype(self) -> DType:
-        return np.dtype(self.value.dtype)
+        dtype: DType = self.value.dtype
+        return dtype
 
     @property
-    def key(self) -> tuple[str, bytes]:
+    def key(self) -> tuple[type, bytes]:
         """What tells constants apart: bits, for −0 is not 0."""
-        return self.dtype.str, self.value.tobytes()
+        return type(self.value), self.value.tobytes()
 
     def __repr__(self) -> str:
         return f"{self.value!r}"

@@ -162,6 +162,34 @@ def next_after(w: Writer, x: Operand, y: Operand) -> Operand:
     return w.select(w.op("eq", x, y), y, undefined)
 
 
+def rounded_to_format(w: Writer, x: Operand, exponent_bits: int, mantissa_bits: int) -> Operand:
+    """The nearest number of a narrower float format, ties to even, by its bits.
+
+    What is too large becomes infinite; what is below the normal numbers of the format becomes zero.
+    """
+    info, word = np.finfo(x.dtype), unsigned(x.dtype)
+
+    def number(value: int) -> Const:
+        return w.number(value, word)
+
+    bits, sign_bit = w.bitcast(x, word), 1 << (info.bits - 1)
+    magnitude = w.op("and", bits, number(sign_bit - 1))
+    infinity = number(((1 << info.nexp) - 1) << info.nmant)
+    rounded, dropped = magnitude, info.nmant - mantissa_bits
+    if dropped > 0:
+        last_kept = w.op("and", w.op("shift_right", magnitude, number(dropped)), number(1))
+        half = w.op("add", number((1 << (dropped - 1)) - 1), last_kept)
+        rounded = w.op("and", w.op("add", magnitude, half), number(-1 << dropped))
+    if exponent_bits < info.nexp:
+        bias, reach = (1 << (info.nexp - 1)) - 1, (1 << (exponent_bits - 1)) - 1
+        exponent = w.op("shift_right", rounded, number(info.nmant))
+        rounded = w.select(w.op("gt", exponent, number(bias + reach)), infinity, rounded)
+        rounded = w.select(w.op("le", exponent, number(bias - reach)), number(0), rounded)
+    signed = w.op("or", rounded, w.op("and", bits, number(sign_bit)))
+    is_nan = w.op("gt", magnitude, infinity)
+    return w.select(is_nan, x, w.bitcast(signed, x.dtype))
+
+
 def ordered_bits(w: Writer, x: Operand) -> Operand:
     """Signed integers in the total order of floats; other numbers as they are."""
     if x.dtype.kind != "f":

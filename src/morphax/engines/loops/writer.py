@@ -40,14 +40,15 @@ from .program import (
 class Block:
     """A block that is being written."""
 
-    __slots__ = ("is_barrier", "known", "loads", "statements")
+    __slots__ = ("barrier", "known", "loads", "statements")
 
-    def __init__(self, *, is_barrier: bool = False) -> None:
+    def __init__(self, barrier: int) -> None:
         self.statements: list[Statement] = []
         # What has been computed, by what it is.
         self.known: dict[Hashable, Operand] = {}
         self.loads: dict[Hashable, Operand] = {}
-        self.is_barrier = is_barrier
+        # The number of the innermost open block that nothing leaves.
+        self.barrier = barrier
 
 
 @final
@@ -55,7 +56,7 @@ class Writer:
     """The statements of a program so far, and the names and buffers in them."""
 
     def __init__(self) -> None:
-        self.blocks = [Block(is_barrier=True)]
+        self.blocks = [Block(barrier=0)]
         # The buffers, numbered as they came.
         self.ordinal: dict[Buffer, int] = {}
         self._levels: dict[Name, int] = {}
@@ -147,7 +148,7 @@ class Writer:
         bounds: tuple[int, int] | None = None,
     ) -> Name:
         key = (operation, dtype, *[x.key if type(x) is Const else x for x in operands])
-        level = max(self.barrier_level(), *[self.level_of(x) for x in operands])
+        level = max(self.barrier_level(), *map(self.level_of, operands))
         for block in self.blocks[level:]:
             known = block.known.get(key)
             if type(known) is Name:
@@ -172,16 +173,15 @@ class Writer:
 
     def level_of(self, x: Operand | Index) -> int:
         """The number of the block that knows `x`, from outside."""
-        if isinstance(x, Index):
+        if type(x) is Name:
+            return self._levels[x]
+        if type(x) is Index:
             return max([self._levels[name] for name, _ in x.terms], default=0)
-        return self._levels[x] if type(x) is Name else 0
+        return 0
 
     def barrier_level(self) -> int:
         """The number of the innermost block that nothing leaves."""
-        level = len(self.blocks) - 1
-        while not self.blocks[level].is_barrier:
-            level -= 1
-        return level
+        return self.blocks[-1].barrier
 
     # Memory
 
@@ -238,8 +238,8 @@ class Writer:
     @contextmanager
     def block(self, *, is_barrier: bool = False) -> Iterator[Block]:
         """What is written into a block of its own."""
-        block = Block(is_barrier=is_barrier)
         depth = len(self.blocks)
+        block = Block(depth if is_barrier else self.barrier_level())
         self.blocks.append(block)
         try:
             yield block
@@ -262,7 +262,7 @@ class Writer:
             counter = self._new_name(INDEX, len(self.blocks), bounds, extent.plus(-1))
         else:
             counter = self._new_name(INDEX, len(self.blocks), (0, extent - 1))
-        self.blocks.append(Block())
+        self.blocks.append(Block(self.barrier_level()))
         return counter
 
     def close_loop(self, counter: Name, extent: int | Index, *, is_independent: bool) -> None:

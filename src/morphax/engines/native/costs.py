@@ -73,6 +73,11 @@ def work_of(program: LoopProgram, steps_of_while: int = STEPS_OF_WHILE) -> Work:
     return _Count(steps_of_while, plans).of(program.body, vectors=None, in_nest=False)
 
 
+def work_of_loop(loop: For, plans: LoopPlans) -> Work:
+    """What a loop that stands in no other does."""
+    return _Count(STEPS_OF_WHILE, plans).of((loop,), vectors=None, in_nest=False)
+
+
 @final
 class _Count:
     def __init__(self, steps_of_while: int, plans: LoopPlans) -> None:

@@ -19,6 +19,7 @@ from typing import NamedTuple, final
 
 from .code_memory import CODE_MEMORY, CodePages
 from .products import address_in_blas
+from .thread_steps import SHARE, address_of_sharing
 
 _ALLOCATED, _RELOCATIONS, _SYMBOLS, _EMPTY = 2, 4, 2, 8
 # The kinds of references: an address, distances, distances to a slot that holds the address.
@@ -56,6 +57,8 @@ def can_link() -> bool:
 
 def address_of(name: str) -> int | None:
     """Where a function of a library is; `None` if there is none."""
+    if name == SHARE:
+        return address_of_sharing()
     in_blas = address_in_blas(name)
     if in_blas is not None:
         return in_blas

@@ -7,6 +7,7 @@ in a register and a byte in memory.
 
 from __future__ import annotations
 
+import struct
 from functools import cache
 from typing import Any
 
@@ -68,7 +69,7 @@ def number(constant: Const) -> str:
 
 def float_text(value: Any) -> str:
     """A float of any width: the bits of the equal float64."""
-    return f"0x{int(np.float64(value).view(np.uint64)):016X}"
+    return f"0x{struct.pack('>d', value).hex().upper()}"
 
 
 def is_library_function(operation: str) -> bool:

@@ -48,6 +48,7 @@ from .module_parts import ModuleParts, function_text
 from .packs import calls_together, packed
 from .products import call_of_product
 from .shared_loops import SharedLoop
+from .thread_steps import write_divided
 from .variables import Variables
 from .vector_text import write_vectors
 
@@ -267,6 +268,9 @@ class StatementPrinter:
     # Loops and branches
 
     def _for(self, loop: For) -> None:
+        if loop in self.plans.divided:
+            write_divided(self, loop, self.plans.divided[loop])
+            return
         shared = self.plans.shared.of(loop)
         if shared is None:
             self.loop_here(loop)
@@ -317,7 +321,15 @@ class StatementPrinter:
         self.block(body)
         del self.numbers[counter]
 
-    def loop(self, counter: Name, end: str, by: int, body: Any, may_be_empty: bool = False) -> None:
+    def loop(
+        self,
+        counter: Name,
+        end: str,
+        by: int,
+        body: Any,
+        may_be_empty: bool = False,
+        first: str = "0",
+    ) -> None:
         """A loop over a counter."""
         label = f"for{self.label()}"
         i = self.texts[counter] = f"%{label}.i"
@@ -328,7 +340,7 @@ class StatementPrinter:
             self.jump(f"{label}.start")
         write(f"  br label %{label}")
         write(f"{label}:")
-        write(f"  {i} = phi i64 [ 0, %{label}.start ], [ {i}.next, %{label}.step ]")
+        write(f"  {i} = phi i64 [ {first}, %{label}.start ], [ {i}.next, %{label}.step ]")
         before, runs = len(self.lines), self.runs
         body()
         steps = -(-int(end) // by) if end.isdecimal() else _STEPS

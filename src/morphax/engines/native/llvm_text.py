@@ -24,6 +24,7 @@ from ..loops.program import Buffer, Kind, LoopProgram
 from .llvm_statements import StatementPrinter
 from .loop_plans import LoopPlans
 from .module_parts import ModuleParts, function_text
+from .thread_steps import loops_to_divide
 
 ENTRY = "run"
 """The name of the function that is called."""
@@ -75,9 +76,11 @@ def llvm_module(program: LoopProgram) -> str:
     local = local_buffers(program)
     pointers |= {buffer: f"%v{i}" for i, buffer in enumerate(local)}
     parts = ModuleParts()
-    printer = StatementPrinter(pointers, LoopPlans(program.body, local), parts)
+    plans = LoopPlans(program.body, local)
+    plans.divided = loops_to_divide(program.body, plans)
+    printer = StatementPrinter(pointers, plans, parts)
     printer.block(program.body)
-    parameters = [_parameter(pointers[x], x) for x in outside]
+    parameters = [_parameter(pointers[x], x, is_known=bool(plans.divided)) for x in outside]
     variables = [(pointers[x], x) for x in local]
     body = [*printer.variables.lines, *printer.lines]
     size = len(body) + sum(map(len, parts.texts))
@@ -101,12 +104,14 @@ def _effort(lines: int, repeats: int) -> int:
     return sum([lines + repeats > most * lines for most in _MOST_RUNS])
 
 
-def _parameter(name: str, buffer: Buffer) -> str:
-    """A pointer to memory that is read or written through it alone."""
+def _parameter(name: str, buffer: Buffer, *, is_known: bool) -> str:
+    """A pointer to memory that is read or written through it alone; other threads may know it."""
     size, align = buffer.size * buffer.dtype.itemsize, buffer.dtype.itemsize
     if buffer.kind is Kind.TEMPORARY:
         align = _ALIGNMENT
-    qualities = ["noalias", "noundef", "captures(none)", f"align {align}"]
+    qualities = ["noalias", "noundef", f"align {align}"]
+    if not is_known:
+        qualities.insert(2, "captures(none)")
     if buffer.kind is Kind.INPUT:
         qualities.append("readonly")
     if size:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import final
 
-from ..loops.program import Buffer, For, Index, Statement, blocks_of, walk
-from .masked_loops import holders_of, masked_loop
+from ..loops.cleanup import touched_buffers
+from ..loops.program import Buffer, For, Index, Kind, Statement, blocks_of, walk
+from .masked_loops import Holders, holders_of, masked_loop, members_apart
 from .shared_loops import SharedLoops
 from .vector_loops import VectorLoop, vector_loop
 
@@ -24,6 +25,9 @@ class LoopPlans:
     Args:
         body: of the program.
         local: its local buffers.
+
+    Attributes:
+        divided: loops whose steps several threads make, and how each of these makes them.
     """
 
     def __init__(self, body: tuple[Statement, ...], local: Sequence[Buffer]) -> None:
@@ -31,6 +35,7 @@ class LoopPlans:
         self._known: dict[For, VectorLoop | None] = {}
         self._budget = _BUDGET
         self._body, self._local = body, local
+        self.divided: Mapping[For, VectorLoop] = {}
 
     @cached_property
     def shared(self) -> SharedLoops:
@@ -43,6 +48,25 @@ class LoopPlans:
             plan = vector_loop(loop) or masked_loop(loop, self._holders, self.of)
             self._known[loop] = plan
         return self._known[loop]
+
+    def divisible(self, loop: For) -> VectorLoop | None:
+        """How threads can make parts of a loop: vectors of steps, or single ones."""
+        extent = loop.extent
+        if isinstance(extent, Index) or not loop.is_independent:
+            return None
+        plan = self.of(loop)
+        if plan is None or plan.outer:
+            plan = members_apart(loop, extent, 1, self._holders_of_all)
+        if plan is None or plan.extent < 2 * plan.width:
+            return None
+        # The rest is made with the last vector.
+        return plan if plan.extent % plan.width == 0 or plan.is_repeatable else None
+
+    @cached_property
+    def _holders_of_all(self) -> Holders:
+        """Those of all temporaries: in a function of its own, a loop has memory of its own."""
+        touched = touched_buffers(self._body)
+        return holders_of(self._body, [x for x in touched if x.kind is Kind.TEMPORARY])
 
     def is_written_out(self, loop: For) -> bool:
         """Whether the steps are written one by one, which is counted then."""

@@ -16,6 +16,7 @@ from ..loops.program import LoopProgram
 from .linking import can_link, linked
 from .llvm_text import COMPUTE, EFFORT, ENTRY, Scratch, llvm_module
 from .products import BLAS_NAMES, address_in_blas
+from .thread_steps import SHARE, address_of_sharing
 
 if TYPE_CHECKING:
     from llvmlite import binding
@@ -64,6 +65,7 @@ def load(program: LoopProgram, code: bytes) -> MachineCode:
     for name in BLAS_NAMES:
         if name.encode() in code:
             binding.add_symbol(name, address_in_blas(name))
+    binding.add_symbol(SHARE, address_of_sharing())
     # The compiler owns its machine.
     engine = binding.create_mcjit_compiler(binding.parse_assembly(""), _new_machine(2))
     engine.add_object_file(binding.ObjectFileRef.from_data(code))

@@ -52,7 +52,7 @@ _LARGEST_COPY = 16
 
 
 def holders_of(body: Body, local: Iterable[Buffer]) -> Holders:
-    """The loops of independent steps that hold all statements that touch a local buffer."""
+    """The loops of independent steps that hold all statements that touch one of these buffers."""
     holders: dict[Buffer, frozenset[For]] = {}
     wanted = set(local)
 
@@ -84,9 +84,19 @@ def masked_loop(loop: For, holders: Holders, plan_of: Plans) -> VectorLoop | Non
         return None
     if not any([blocks_of(statement) for statement in body]):
         return None
-    width = _width(extent, body)
+    plan = members_apart(loop, extent, _width(extent, body), holders)
+    if plan is None:
+        return None
+    # Members together must take at most half the time of one after the other.
+    alone = plan.width * _cost(body, None, plan_of)
+    return plan if 2 * _cost(body, plan, plan_of) <= alone else None
+
+
+def members_apart(loop: For, extent: int, width: int, holders: Holders) -> VectorLoop | None:
+    """The members of a loop, so many together, if these touch nothing of each other's."""
     if not width:
         return None
+    body = loop.body
     touched = {buffer for statement in walk(body) for buffer in touched_by(statement)}
     private = frozenset([x for x in touched if loop in holders.get(x, ())])
     stored = stored_buffers(body) - private
@@ -101,11 +111,7 @@ def masked_loop(loop: For, holders: Holders, plan_of: Plans) -> VectorLoop | Non
         private,
         has_members=True,
     )
-    if not _is_sound(plan, stored):
-        return None
-    # Members together must take at most half the time of one after the other.
-    alone = plan.width * _cost(body, None, plan_of)
-    return plan if 2 * _cost(body, plan, plan_of) <= alone else None
+    return plan if _is_sound(plan, stored) else None
 
 
 def _width(extent: int, body: Body) -> int:
@@ -187,7 +193,7 @@ def _is_sound(plan: VectorLoop, stored: set[Buffer]) -> bool:
         match statement:
             case Product():
                 return False
-            case Copy(_, _, size) if size > _LARGEST_COPY:
+            case Copy(_, _, size) if size > _LARGEST_COPY and plan.width > 1:
                 return False
             case For(counter, extent):
                 inside.add(counter)

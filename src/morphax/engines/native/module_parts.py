@@ -23,6 +23,7 @@ class ModuleParts:
         names: of functions that are parts of the program, by what they are.
         sizes: of these: how many lines they have, and how many of them loops run again.
         texts: of these.
+        declarations: of functions outside.
     """
 
     functions: dict[Key, int] = field(default_factory=dict)
@@ -30,11 +31,12 @@ class ModuleParts:
     names: dict[Hashable, str] = field(default_factory=dict)
     sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
     texts: list[list[str]] = field(default_factory=list)
+    declarations: dict[str, None] = field(default_factory=dict)
 
     @property
     def lines(self) -> list[str]:
         """Lines that define all of them."""
-        lines = definitions(self.functions)
+        lines = [*self.declarations, *definitions(self.functions)]
         for dtype in self.products:
             lines += definition(dtype)
         for text in self.texts:

@@ -37,6 +37,9 @@ _BYTES = 32
 
 def packed(body: Sequence[Statement]) -> Iterator[Statement | Pack]:
     """The statements of a block, with calls that are made together."""
+    if sum([type(x) is Assign and _is_call(x) for x in body]) < _FEWEST:
+        yield from body
+        return
     straight = _Straight()
     for statement in body:
         if not isinstance(statement, (Assign, Load, Store)) or straight.calls == _MOST_CALLS:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
-from typing import final
+from typing import NamedTuple, final
 
 from ..loops.memory import touched_by
 from ..loops.program import (
@@ -68,6 +68,19 @@ class SharedLoop:
 
 
 @final
+class _Candidate(NamedTuple):
+    """A loop that may be a function.
+
+    Args:
+        size: how many steps and statements it has.
+        counters: that addresses are computed of.
+    """
+
+    size: Hashable
+    counters: set[Name]
+
+
+@final
 class SharedLoops:
     """The loops that a program has several times.
 
@@ -83,12 +96,31 @@ class SharedLoops:
         self._found: dict[For, SharedLoop] = {}
         self._forms: set[Hashable] = set()
         self._repeated: set[Hashable] = set()
+        self._candidates: dict[For, _Candidate] = {}
+        self._sizes: Counter[Hashable] = Counter()
+        self._count(body)
         self._visit(body)
 
     def of(self, loop: For) -> SharedLoop | None:
         """The function that a loop is a call of; `None` if it is written where it stands."""
         found = self._found.get(loop)
         return found if found is not None and found.form in self._repeated else None
+
+    def _count(self, body: Body) -> None:
+        """Find the loops that may be functions, and how many there are of each size.
+
+        Loops of one form have one size, so what there is once needs no form.
+        """
+        for statement in body:
+            if type(statement) is For:
+                candidate = self._candidate(statement)
+                if candidate is not None:
+                    self._candidates[statement] = candidate
+                    self._sizes[candidate.size] += 1
+                if self._plan_of(statement) is not None:
+                    continue
+            for block in blocks_of(statement):
+                self._count(block)
 
     def _visit(self, body: Body) -> None:
         for statement in body:
@@ -107,10 +139,10 @@ class SharedLoops:
 
     def _shared(self, loop: For) -> SharedLoop | None:
         """What a loop takes from outside; `None` if a call of it would not gain."""
-        counters = self._counters(loop)
-        if counters is None:
+        candidate = self._candidates.get(loop)
+        if candidate is None or self._sizes[candidate.size] == 1:
             return None
-        form, in_memory = _Form(), set()
+        form, in_memory, counters = _Form(), set(), candidate.counters
         form.block((loop,))
         for statement in walk(loop.body):
             if isinstance(statement, (Load, Store)):
@@ -128,8 +160,8 @@ class SharedLoops:
         each = [touched_by(x) for x in walk(self._body) if type(x) in (Load, Store, Copy, Product)]
         return Counter([x for buffers in each for x in buffers if x in self._local])
 
-    def _counters(self, loop: For) -> set[Name] | None:
-        """The counters that addresses are computed of; `None` for loops too short or too long."""
+    def _candidate(self, loop: For) -> _Candidate | None:
+        """What is looked at before the form; `None` for loops too short or too long."""
         plan, extent = self._plan_of(loop), loop.extent
         if plan is not None:
             steps, counters = plan.extent // plan.width, {plan.counter, *plan.outer}
@@ -140,7 +172,16 @@ class SharedLoops:
                 return None
             steps, counters = extent, {loop.counter}
         count = sum([1 for _ in islice(walk(loop.body), _MOST_STATEMENTS)])
-        return counters if _LEAST_WORK <= steps * count and count < _MOST_STATEMENTS else None
+        if steps * count < _LEAST_WORK or count == _MOST_STATEMENTS:
+            return None
+        return _Candidate((extent, count), counters)
+
+
+def taken_by(loop: For, own: Iterable[Buffer]) -> SharedLoop:
+    """What a loop takes from outside, where some of the buffers belong to it."""
+    form = _Form()
+    form.block((loop,))
+    return form.finished(set(own))
 
 
 @final
@@ -176,10 +217,10 @@ class _Form:
         )
 
     def _statement(self, statement: Statement) -> None:
-        memory = list(touched_by(statement))
-        self.touched.update(memory)
         parts: list[Hashable] = [type(statement).__name__]
-        parts += [self._buffers.setdefault(x, len(self._buffers)) for x in memory]
+        for x in touched_by(statement):
+            self.touched[x] += 1
+            parts.append(self._buffers.setdefault(x, len(self._buffers)))
         parts += [self._operand(x) for x in operands_of(statement)]
         match statement:
             case Assign(result, operation):

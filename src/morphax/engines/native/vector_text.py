@@ -46,6 +46,23 @@ def write_vectors(p: StatementPrinter, plan: VectorLoop) -> None:
         del p.numbers[name]
 
 
+def write_steps(p: StatementPrinter, plan: VectorLoop, first: str, end: str) -> None:
+    """The steps from one on up to another, whole vectors of them but at the end of the loop."""
+    if plan.width == 1:
+        p.loop(plan.counter, end, 1, lambda: p.block(plan.body), first=first)
+        return
+    body = MaskedSteps(p, plan) if plan.has_members else VectorSteps(p, plan)
+    body.prepare()
+
+    def steps() -> None:
+        if plan.extent % plan.width:
+            _limited(p, body, plan)
+        else:
+            body.write(plan.width)
+
+    p.loop(plan.counter, end, plan.width, steps, first=first)
+
+
 def _limited(p: StatementPrinter, body: VectorSteps, plan: VectorLoop) -> None:
     """Steps of a loop of which the last ones begin earlier, to fill a vector."""
     i, last = p.texts[plan.counter], plan.extent - plan.width

@@ -2,7 +2,8 @@
 
 I₀ is computed from two Chebyshev series, truncated for float64: e^{−x} I₀(x) on [0, 8] in
 x/4 − 1, and √x e^{−x} I₀(x) on [8, ∞] in 16/x − 1.  Their coefficients were computed with 60 digits
-from the power series and the asymptotic series of I₀.
+from the power series and the asymptotic series of I₀.  So are those of I₁, near 0 of
+e^{−x} I₁(x) / x, which loop programs are made of; XLA has its own.
 
 Reference: Abramowitz & Stegun, "Handbook of Mathematical Functions", 9.6.12 and 9.7.1.
 """
@@ -16,8 +17,10 @@ from typing import Any, final
 import numpy as np
 
 from ... import dtypes
+from ...engines import loops
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.families import compare
+from ..ground.loop_formulas import LoopNotation, formula_of_scalars
 from .arithmetic import add, div, mul, neg, sub
 from .comparison import eq, lt
 from .exponential import exp
@@ -48,6 +51,27 @@ _FAR = (
 )  # fmt: skip
 
 
+_NEAR_OF_I1 = (
+    0.12629359322181682, -0.17641651835783406, 0.1026436586898471, -0.05294598120809499,
+    0.024726449030626516, -0.010564084894626197, 0.004156422944312888, -0.0015135724506312532,
+    0.0005122859561685758, -0.00016176081582589674, 4.781565107550054e-05, -1.3273163656039436e-05,
+    3.4702513081376785e-06, -8.568720264695455e-07, 2.0032947535521353e-07, -4.445059128796328e-08,
+    9.381537386495773e-09, -1.8872497517228294e-09, 3.625590281552117e-10, -6.663489723502027e-11,
+    1.1736186298890901e-11, -1.9839743977649436e-12, 3.223793365945575e-13, -5.042185504727912e-14,
+    7.600684294735408e-15, -1.1055969477353862e-15, 1.5536319577362005e-16, -2.111421214358166e-17,
+    2.7779141127610464e-18,
+)  # fmt: skip
+_FAR_OF_I1 = (
+    0.38928811750914005, -0.009761097491361469, -0.00011058893876262371, -3.882564808877691e-06,
+    -2.512236237870209e-07, -2.6314688468895196e-08, -3.835380385964237e-09, -5.589743462196584e-10,
+    -1.8974958123505413e-11, 3.2526035830154884e-11, 1.4125807436613782e-11, 2.0356285441470896e-12,
+    -7.198551776245908e-13, -4.0835511110921974e-13, -2.1015418427726643e-14, 4.272440016711951e-14,
+    1.0420276984128802e-14, -3.8144030724370075e-15, -1.8803547755107825e-15,
+    3.3082023109209285e-16, 2.96262899764595e-16, -3.209525921993424e-17, -4.6503053684893586e-17,
+    4.414348323071708e-18, 7.517296310842105e-18,
+)  # fmt: skip
+
+
 def chebyshev_series(b: Builder, coefficients: Sequence[float], u: Value) -> Value:
     """Σₖ cₖ Tₖ(u) by Clenshaw's recurrence; terms below the precision of the dtype are left out."""
     aval = u.aval
@@ -62,6 +86,30 @@ def chebyshev_series(b: Builder, coefficients: Sequence[float], u: Value) -> Val
         previous = current
         current = b.elementwise("stablehlo.add", aval, shifted, b.full(terms[k], aval))
     return current
+
+
+def _series_in_loops(n: LoopNotation, coefficients: Sequence[float], u: Any) -> Any:
+    """The same in loop programs."""
+    smallest = n.precision * max(map(abs, coefficients))
+    terms = [c for c in coefficients if abs(c) > smallest]
+    current, previous = terms[-1], 0.0
+    for k in reversed(range(len(terms) - 1)):
+        current, previous = (u + u if k else u) * current - previous + terms[k], current
+    return current
+
+
+def _i0e_in_loops(n: LoopNotation, x: Any) -> Any:
+    size = abs(x)
+    near = _series_in_loops(n, _NEAR, size * 0.25 - 1.0)
+    far = _series_in_loops(n, _FAR, 16.0 / size - 1.0) / n.sqrt(size)
+    return n.where(size <= 8.0, near, far)
+
+
+def _i1e_in_loops(n: LoopNotation, x: Any) -> Any:
+    size = abs(x)
+    near = x * _series_in_loops(n, _NEAR_OF_I1, size * 0.25 - 1.0)
+    far = _series_in_loops(n, _FAR_OF_I1, 16.0 / size - 1.0) / n.sqrt(size)
+    return n.where(size <= 8.0, near, n.where(x < 0.0, -far, far))
 
 
 def _i0e(x: Any) -> Any:
@@ -95,6 +143,9 @@ class BesselI0e(SpecialFunction):
         is_near = compare(b, out.update(dtype=np.dtype(bool)), "LE", x, eight)
         return b.op("stablehlo.select", out, is_near, near, far)
 
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        return formula_of_scalars(w, _i0e_in_loops, x)
+
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return mul(t, sub(bessel_i1e(x), mul(sign(x), out)))
 
@@ -113,6 +164,9 @@ class BesselI1e(SpecialFunction):
     compiled = True
     numpy = _i1e
     stablehlo = "chlo.bessel_i1e"
+
+    def scalar(self, w: loops.Writer, x: loops.Operand) -> loops.Operand:
+        return formula_of_scalars(w, _i1e_in_loops, x)
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         # The recurrence is I₁′ = I₀ − I₁ / x.

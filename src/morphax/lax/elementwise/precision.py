@@ -9,6 +9,7 @@ import numpy as np
 
 from ... import dtypes
 from ...core import ShapedArray
+from ...engines import loops
 from ...engines.reference.fusion import dtype_name, single_operation
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.messages import message
@@ -60,6 +61,14 @@ class ReducePrecision(LinearElementwise):
             exponent_bits=f"{exponent_bits} : i32",
             mantissa_bits=f"{mantissa_bits} : i32",
         )
+
+    def loop_cost(self, **params: Any) -> int:
+        return 6
+
+    def scalar(
+        self, w: loops.Writer, x: loops.Operand, *, exponent_bits: int, mantissa_bits: int
+    ) -> loops.Operand:
+        return loops.scalars.rounded_to_format(w, x, exponent_bits, mantissa_bits)
 
     def transpose_x(self, ct: Any, x: Any, **params: Any) -> Any:
         return self.bind(ct, **params)

@@ -23,6 +23,7 @@ from ...core import (
     is_undefined_primal,
     is_zero,
 )
+from ...engines import loops
 from ...engines.reference.eager import RunsOnArrays
 from ...engines.xla.annotations import sharding_attribute
 from ...engines.xla.stablehlo import Builder, Value
@@ -81,6 +82,13 @@ class DevicePut(RunsOnArrays):
         b.module.inspections.extend([partial(_check_reached, p) for p in devices if p is not None])
         each = zip(outs, operands, devices, strict=True)
         return [_laid_out(b, out, x, place) for out, x, place in each]
+
+    def to_loops(
+        self, b: loops.Builder, outs: Any, *operands: loops.Value, devices: Any, **_: Any
+    ) -> Sequence[loops.Value]:
+        if any(place is not None for place in devices):
+            b.refuse("it puts arrays elsewhere")
+        return operands
 
     def jvp(
         self,

@@ -36,6 +36,7 @@ from ...core import (
     not_differentiable,
     not_linear,
 )
+from ...engines import loops
 from ...engines.xla.philox_calls import call_philox, may_call_philox
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.compiled import part
@@ -46,7 +47,7 @@ from ..indexing.dynamic_slicing import dynamic_update_index_in_dim
 from ..shape.filling import full
 from ..shape.resharding import laid_out
 from ..shape.slicing import index_in_dim
-from . import philox
+from . import generator_loops, philox
 from .threefry import images
 
 _compiled = part("philox")
@@ -141,6 +142,17 @@ class RngBitGenerator(Primitive):
             after = b.bitcast(after, pairs)
             after = b.reshape(after, outs[0])
         return [after, bits]
+
+    def to_loops(
+        self, b: loops.Builder, outs: Sequence[Any], state: loops.Value, *, algorithm: Any, **_: Any
+    ) -> list[loops.Value]:
+        numbers = generator_loops.key_and_counter(b, state)
+        if algorithm == RandomAlgorithm.RNG_THREE_FRY:
+            axis = _halved_axis(outs[1].shape or (1,))
+            bits, blocks = generator_loops.threefry_bits(b, outs[1], numbers, axis)
+        else:
+            bits, blocks = generator_loops.philox_bits(b, outs[1], numbers)
+        return [generator_loops.advanced(b, outs[0], numbers, blocks), bits]
 
     def batch(
         self, axes: BatchAxes, operands: Sequence[Any], dims: Sequence[Any], **params: Any

@@ -1,0 +1,86 @@
+"""One element among padding needs no memory in programs for machine code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax as jax
+import morphax.numpy as jnp
+from morphax import lax
+from morphax.engines.loops.program import For, Store, walk
+from morphax.engines.native.machine_code import compile_loops
+from morphax.transforms.make_jaxpr import make_jaxpr
+from tests.engines.c_library import checked_program
+from tests.engines.machine_code_calls import call
+
+CONFIGS: dict[str, tuple[tuple[int, ...], Any]] = {
+    "before": ((1,), [(3, 0, 0)]),
+    "after": ((1,), [(0, 17, 0)]),
+    "around": ((1,), [(9, 9, 5)]),
+    "matrix": ((1, 1), [(2, 3, 0), (0, 6, 1)]),
+    "only one axis": ((1, 1, 1), [(0, 0, 0), (4, 5, 0), (0, 0, 0)]),
+    "nothing": ((1, 1), [(0, 0, 0), (0, 0, 0)]),
+    "cut away": ((1, 1), [(-1, 5, 0), (1, 2, 0)]),
+    "cut away after": ((1,), [(6, -1, 0)]),
+    "cut to itself": ((1,), [(6, -2, 0)]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "bool", "uint64"])
+@pytest.mark.parametrize("label", CONFIGS)
+def test_one_element_among_padding(label: str, dtype: str) -> None:
+    shape, config = CONFIGS[label]
+    fillers = [0, 1, -0.0, np.nan, np.inf] if dtype.startswith("f") else [0, 1]
+
+    def padded(x: Any, filler: Any) -> Any:
+        wide = lax.pad(x, filler, config)
+        return wide, lax.rev(wide, range(wide.ndim))
+
+    for element in (1, -0.0, np.nan) if dtype.startswith("f") else (1,):
+        for filler in fillers:
+            given = np.full(shape, element, dtype), np.array(filler, dtype)
+            with jax.enable_x64():
+                found = [np.asarray(x) for x in by_loops(padded, *given)]
+                expected = [np.asarray(x) for x in padded(*map(jnp.asarray, given))]
+            for mine, theirs in zip(found, expected, strict=True):
+                assert mine.tobytes() == theirs.tobytes()
+
+
+def by_loops(function: Callable[..., Any], *operands: Any) -> list[Any]:
+    program = checked_program(make_jaxpr(function)(*operands), "f")
+    return call(program, compile_loops(program), *operands)
+
+
+def test_what_is_read_is_what_was_there() -> None:
+    """The element is read before its memory is changed."""
+
+    def changed(x: Any) -> Any:
+        one = lax.pad(x[2:3], jnp.float32(0), [(1, 4, 0)])
+        x = lax.fori_loop(0, 3, lambda i, x: x.at[2].add(one[1]), x)
+        return x, one
+
+    x = np.arange(6, dtype=np.float32)
+    first, second = by_loops(changed, x)
+    np.testing.assert_array_equal(first, [0, 1, 8, 3, 4, 5])
+    np.testing.assert_array_equal(second, [0, 2, 0, 0, 0, 0])
+
+
+def test_derivatives_of_single_elements_are_one_loop() -> None:
+    """Of as many elements as there are, no array is stored for each."""
+
+    def energy(x: Any) -> Any:
+        return sum([(x[i + 1] - x[i]) ** 2 for i in range(23)])
+
+    x = np.linspace(-1, 1, 24, dtype=np.float32) ** 3
+    program = checked_program(make_jaxpr(jax.grad(energy))(x), "f")
+    statements = list(walk(program.body))
+    assert len([s for s in statements if isinstance(s, For)]) <= 3
+    assert len([s for s in statements if isinstance(s, Store)]) <= 3
+    (found,) = call(program, compile_loops(program), x)
+    steps = np.diff(x)
+    expected = 2 * (np.pad(steps, (1, 0)) - np.pad(steps, (0, 1)))
+    np.testing.assert_allclose(found, expected, atol=1e-6)

@@ -144,6 +144,10 @@ class Primitive:
     separate: ClassVar[bool] = False
     # Of a larger `size_by_loops` XLA has a kernel that is faster than loops.
     most_by_loops: ClassVar[int | None] = None
+    # The same where a program does it once: it takes less time than to call XLA's program.
+    most_by_loops_once: ClassVar[int | None] = None
+    # Whether it may run the programs in its parameters again and again.
+    repeats_programs: ClassVar[bool] = False
     # Whether roundings decide what comes out, so that it is left to XLA, whose are JAX's.
     decides_by_roundings: ClassVar[bool] = False
     # Sets of operands in which it is linear, those of a set together, if not in all or none.

@@ -21,6 +21,7 @@ from ..loops.memory import touched_by
 from ..loops.program import (
     Assign,
     Buffer,
+    Call,
     Const,
     Copy,
     For,
@@ -113,6 +114,9 @@ class SharedLoops:
         form, in_memory = _Form(), set()
         form.block((loop,))
         for statement in walk(loop.body):
+            if type(statement) is Call:
+                # What it leaves when Python fails is the program.
+                return None
             if isinstance(statement, (Load, Store)):
                 if any([name in counters for name, _ in statement.index.terms]):
                     in_memory.add(statement.buffer)
@@ -125,7 +129,7 @@ class SharedLoops:
     @cached_property
     def _touched(self) -> Counter[Buffer]:
         """How many statements of the program access each local buffer."""
-        each = [touched_by(x) for x in walk(self._body) if type(x) in (Load, Store, Copy, Product)]
+        each = [touched_by(x) for x in walk(self._body)]
         return Counter([x for buffers in each for x in buffers if x in self._local])
 
     def _counters(self, loop: For) -> set[Name] | None:

@@ -209,6 +209,13 @@ class Primitive:
         size: int = avals[0].size
         return size
 
+    def gains_by_loops(self, *avals: Any, **params: Param) -> bool:
+        """Whether loops are so much faster than XLA that programs with it may have larger arrays.
+
+        What says how large it may be does not count then.
+        """
+        return False
+
     def runs_on(self, **params: Param) -> Sequence[Any]:
         """Shardings over the devices on which an equation says that its program runs."""
         return ()

@@ -26,6 +26,9 @@ _MOST_OPERATIONS: Final = 3000
 _MOST_ELEMENTS: Final = 1 << 14
 """Larger arrays are better seen to by XLA."""
 
+_MOST_WHERE_LOOPS_GAIN: Final = 1 << 15
+"""The same of programs with operations that XLA does slowly."""
+
 _OF_CALLS: Final = frozenset((DebugEffect(), OrderedDebugEffect(), IOEffect(), OrderedIOEffect()))
 """Programs with these effects do one thing after the other, and are waited for."""
 
@@ -109,21 +112,28 @@ def _doubt(jaxpr: Jaxpr) -> str:
     """Why a program is not even translated to be judged; empty if it is."""
     if not _has_compiler():
         return "llvmlite is not installed"
-    programs, count = [(jaxpr, False)], 0
+    programs, count, largest, most = [(jaxpr, False)], 0, 0, _MOST_ELEMENTS
     while programs:
         program, is_repeated = programs.pop()
         count += len(program.eqns)
         if count > _MOST_OPERATIONS:
             return f"the program has more than {_MOST_OPERATIONS} operations"
-        if (size := _largest_size(program)) > _MOST_ELEMENTS:
-            return f"an array has {size} elements, which is much"
+        largest = max(largest, _largest_size(program))
         for eqn in program.eqns:
             own = program_in_place_of(eqn, "cpu")
-            if own is None and (doubt := _doubt_of(eqn, is_repeated)):
-                return doubt
+            if own is None:
+                if doubt := _doubt_of(eqn, is_repeated):
+                    return doubt
+                if _gains(eqn):
+                    most = _MOST_WHERE_LOOPS_GAIN
             inner = jaxprs_in_params(eqn.params) if own is None else [own]
             programs += [(x, is_repeated or eqn.primitive.repeats_programs) for x in inner]
-    return ""
+    return f"an array has {largest} elements, which is much" if largest > most else ""
+
+
+def _gains(eqn: Equation) -> bool:
+    """Whether an operation is one that XLA does slowly."""
+    return eqn.primitive.gains_by_loops(*[x.aval for x in eqn.invars], **eqn.params)
 
 
 def _doubt_of(eqn: Equation, is_repeated: bool) -> str:
@@ -138,7 +148,7 @@ def _doubt_of(eqn: Equation, is_repeated: bool) -> str:
     most = primitive.most_by_loops
     if not is_repeated:
         most = primitive.most_by_loops_once or most
-    if most is not None:
+    if most is not None and not _gains(eqn):
         size = primitive.size_by_loops(*[x.aval for x in eqn.invars])
         if size > most:
             return f"{primitive.name} has the size {size}, which is much"

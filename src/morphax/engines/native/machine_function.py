@@ -59,7 +59,7 @@ class PythonFunction:
             raise ValueError("a function of machine code on arrays of another size")
         results = [self._pool.empty(shape, dtype) for dtype, shape in self._results]
         scratch = np.empty(self._scratch_bytes + _ALIGNMENT, np.uint8)
-        calls = _Calls(self._entry)
+        calls = Calls(self._entry)
         start = time.perf_counter()
         self._run(
             _pointers(given, calls.address),
@@ -77,7 +77,7 @@ class PythonFunction:
 
 
 @final
-class _Calls:
+class Calls:
     """What a run calls Python with: a pointer to a function, which machine code reads.
 
     Attributes:

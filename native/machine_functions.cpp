@@ -133,8 +133,7 @@ void MachineFunction::call(const void* const* operands, References& results) con
   last_seconds_.store(run(operands, places.data(), unlocks), std::memory_order_relaxed);
 }
 
-double MachineFunction::run(const void* const* operands, void* const* results,
-                            bool unlocks) const {
+double MachineFunction::run(const void* const* operands, void* const* results, bool unlocks) const {
   const bool calls_python = !entry_.is_none();
   const Scratch scratch(scratch_bytes_, calls_python);
   Calls calls{call_python, entry_};
@@ -227,8 +226,8 @@ void bind(nb::module_& module) {
                                   "A function of machine code as a function of arrays.")
           .def(nb::init<nb::object, std::uintptr_t, std::size_t, nb::object, nb::sequence,
                         nb::sequence, bool, bool, nb::object>(),
-                        nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-                        nb::arg(), nb::arg() = nb::none())
+               nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+               nb::arg(), nb::arg() = nb::none())
           .def("__call__", &MachineFunction::call_on_arrays)
           .def("may_take_long", &MachineFunction::may_take_long);
   function_type = kept_type(cls);

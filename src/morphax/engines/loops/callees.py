@@ -64,5 +64,5 @@ def _array_at(address: int | None, declared: Declared) -> np.ndarray[Any, Any]:
     if not count:
         return np.empty(shape, dtype)
     assert address is not None, "memory of a program"
-    memory = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
+    memory: Any = (ctypes.c_char * (count * dtype.itemsize)).from_address(address)
     return np.frombuffer(memory, dtype).reshape(shape)

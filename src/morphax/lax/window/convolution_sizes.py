@@ -34,8 +34,7 @@ def is_too_small_for_libraries(
     steps = {*lhs_dilation, *rhs_dilation, *window_strides}
     if x.dtype != np.float32 or steps - {1} or (feature_group_count, batch_group_count) != (1, 1):
         return False
-    _, _, *window = dimension_numbers.rhs_spec
-    _, _, *places = dimension_numbers.out_spec
+    window, places = dimension_numbers.rhs_spec[2:], dimension_numbers.out_spec[2:]
     features = [y.shape[axis] for axis in dimension_numbers.rhs_spec[:2]]
     taps = min(
         math.prod([y.shape[axis] for axis in window]),

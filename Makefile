@@ -90,7 +90,7 @@ ecosystem: .venv-ecosystem/jax/ecosystem.stamp
 	  > "$$($(@D)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/libraries.pth"
 	@touch $@
 
-.venv-ecosystem/ecosystem.stamp: examples/ecosystem/requirements.txt dropin/pyproject.toml
+.venv-ecosystem/ecosystem.stamp: examples/ecosystem/requirements.txt dropin/pyproject.toml $(INSTALL_INPUTS)
 	@test -x $(@D)/bin/pip || "$(PYTHON)" -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --disable-pip-version-check --editable . \
 	  --editable ./dropin -r examples/ecosystem/requirements.txt

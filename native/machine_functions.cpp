@@ -88,11 +88,12 @@ Memory new_memory(std::size_t bytes) {
   return Memory(static_cast<std::byte*>(memory));
 }
 
-// The scratch memory of one run; small blocks stay with the thread.
+// The scratch memory of one run; small blocks stay with the thread.  A run that calls Python has
+// its own, for Python may run the next one.
 class Scratch {
  public:
-  explicit Scratch(std::size_t bytes) {
-    if (bytes > kMostKept) {
+  Scratch(std::size_t bytes, bool calls) {
+    if (bytes > kMostKept || (calls && bytes > 0)) {
       own_ = new_memory(bytes);
     } else if (bytes > kept_bytes_) {
       kept_ = new_memory(bytes);
@@ -118,6 +119,18 @@ PyArray_Descr* descr_of(const Declared& declared) {
   return reinterpret_cast<PyArray_Descr*>(declared.dtype.ptr());
 }
 
+// Calls Python for machine code, which no exception may pass: it is kept, and ends the run.
+int call_python(Calls* calls, std::int32_t number, void* const* memory) {
+  if (calls->state != nullptr) PyEval_RestoreThread(calls->state);
+  try {
+    call(calls->entry, nb::int_(number), nb::int_(reinterpret_cast<std::uintptr_t>(memory)));
+  } catch (...) {
+    calls->failure = std::current_exception();
+  }
+  if (calls->state != nullptr) calls->state = PyEval_SaveThread();
+  return calls->failure != nullptr;
+}
+
 PyTypeObject* function_type = nullptr;
 
 }  // namespace
@@ -133,9 +146,11 @@ Declared::Declared(nb::handle given) : dtype(given[0]) {
 
 MachineFunction::MachineFunction(nb::object owner, std::uintptr_t address,
                                  std::size_t scratch_bytes, nb::object pool, nb::sequence operands,
-                                 nb::sequence results, bool has_loops, bool is_unbounded)
+                                 nb::sequence results, bool has_loops, bool is_unbounded,
+                                 nb::object entry)
     : owner_(std::move(owner)),
       pool_(std::move(pool)),
+      entry_(std::move(entry)),
       run_(reinterpret_cast<Run>(address)),
       scratch_bytes_(scratch_bytes),
       last_seconds_(has_loops ? 1.0 : 0.0),
@@ -152,15 +167,28 @@ void MachineFunction::call(const void* const* operands, References& results) con
                               result.dtype));
     places.data()[i] = PyArray_DATA(as_array(results[results.size() - 1]));
   }
-  const Scratch scratch(scratch_bytes_);
   const bool unlocks =
       is_unbounded_ || last_seconds_.load(std::memory_order_relaxed) > kWorthUnlocking;
-  PyThreadState* state = unlocks ? PyEval_SaveThread() : nullptr;
+  last_seconds_.store(run(operands, places.data(), unlocks), std::memory_order_relaxed);
+}
+
+double MachineFunction::run(const void* const* operands, void* const* results, bool unlocks) const {
+  const bool calls_python = !entry_.is_none();
+  const Scratch scratch(scratch_bytes_, calls_python);
+  Calls calls{call_python, entry_};
+  Pointers<const void*> given(operands_.size() + 1);
+  if (calls_python) {
+    std::copy_n(operands, operands_.size(), given.data());
+    given.data()[operands_.size()] = &calls;
+    operands = given.data();
+  }
+  if (unlocks) calls.state = PyEval_SaveThread();
   const auto start = std::chrono::steady_clock::now();
-  run_(operands, places.data(), scratch.data());
+  run_(operands, results, scratch.data());
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  if (unlocks) PyEval_RestoreThread(state);
-  last_seconds_.store(taken.count(), std::memory_order_relaxed);
+  if (unlocks) PyEval_RestoreThread(calls.state);
+  if (calls.failure != nullptr) std::rethrow_exception(calls.failure);
+  return taken.count();
 }
 
 nb::object MachineFunction::call_on_arrays(nb::sequence operands) const {
@@ -181,6 +209,7 @@ nb::object MachineFunction::call_on_arrays(nb::sequence operands) const {
 int MachineFunction::traverse(visitproc visit, void* arg) const {
   Py_VISIT(owner_.ptr());
   Py_VISIT(pool_.ptr());
+  Py_VISIT(entry_.ptr());
   return 0;
 }
 
@@ -251,7 +280,9 @@ void bind(nb::module_& module) {
       nb::class_<MachineFunction>(module, "MachineFunction", nb::type_slots(function_slots),
                                   "A function of machine code as a function of arrays.")
           .def(nb::init<nb::object, std::uintptr_t, std::size_t, nb::object, nb::sequence,
-                        nb::sequence, bool, bool>())
+                        nb::sequence, bool, bool, nb::object>(),
+               nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+               nb::arg(), nb::arg() = nb::none())
           .def("__call__", &MachineFunction::call_on_arrays)
           .def("may_take_long", &MachineFunction::may_take_long);
   function_type = kept_type(cls);

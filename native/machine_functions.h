@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <vector>
 
 #include "objects.h"
@@ -32,13 +33,24 @@ using Steps = void (*)(void* context, std::int64_t first, std::int64_t last);
 // Has all of 0 … count - 1 made, in pieces, by this thread and others; each piece by one of them.
 // Machine code calls it, which no exception may pass.
 void share_steps(Steps steps, void* context, std::int64_t count) noexcept;
+// What a run calls Python with: a pointer behind those to the operands.  Machine code knows the
+// first member, which it calls with this, the number of a function and where its arrays lie; what
+// is not 0 ends the run.
+struct Calls {
+  int (*call)(Calls*, std::int32_t, void* const*);
+  nb::handle entry;
+  // Of the thread that runs, where it has given up the interpreter's lock.
+  PyThreadState* state = nullptr;
+  std::exception_ptr failure;
+};
 
 class MachineFunction {
  public:
-  // The owner keeps the code; results lie in memory of the pool, a `HostMemory`.
+  // The owner keeps the code; results lie in memory of the pool, a `HostMemory`; the entry makes
+  // calls of Python, and is None if there are none.
   MachineFunction(nb::object owner, std::uintptr_t address, std::size_t scratch_bytes,
                   nb::object pool, nb::sequence operands, nb::sequence results, bool has_loops,
-                  bool is_unbounded);
+                  bool is_unbounded, nb::object entry);
 
   const std::vector<Declared>& operands() const { return operands_; }
 
@@ -56,7 +68,10 @@ class MachineFunction {
   int traverse(visitproc visit, void* arg) const;
 
  private:
-  nb::object owner_, pool_;
+  // Runs the code; how long that took, in seconds.
+  double run(const void* const* operands, void* const* results, bool unlocks) const;
+
+  nb::object owner_, pool_, entry_;
   Run run_;
   std::size_t scratch_bytes_;
   std::vector<Declared> operands_, results_;

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from morphax.core import Jaxpr
-from morphax.engines.loops import LoopProgram, loop_program
+from morphax.engines.loops import LoopProgram, NotALoopProgram, loop_program
 from morphax.engines.loops.c_source import c_file
 from morphax.engines.loops.check import check
 from morphax.engines.loops.memory import with_shared_memory
@@ -30,12 +30,14 @@ def compiler() -> str:
     return found
 
 
-def checked_program(jaxpr: Jaxpr, name: str) -> LoopProgram:
+def checked_program(jaxpr: Jaxpr, name: str, *, may_call: bool = False) -> LoopProgram:
     """A loop program, checked as it is translated and as it is printed."""
     inputs = [f"x{i}" for i in range(len(jaxpr.invars))]
     outputs = [f"out{i}" for i in range(len(jaxpr.outvars))]
     program = loop_program(jaxpr, name, inputs, outputs)
     check(program)
+    if program.callees and not may_call:
+        raise NotALoopProgram("a program that calls Python")
     program = with_shared_memory(program)
     check(program)
     return program

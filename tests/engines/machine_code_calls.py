@@ -10,7 +10,9 @@ import numpy as np
 
 from morphax.core import Jaxpr
 from morphax.engines.loops import LoopProgram
+from morphax.engines.loops.callees import Callees
 from morphax.engines.native.machine_code import MachineCode, compile_loops
+from morphax.engines.native.machine_function import Calls
 from morphax.transforms.make_jaxpr import make_jaxpr
 from tests.engines.c_library import checked_program
 
@@ -19,7 +21,7 @@ _RUN = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)
 
 def compiled(jaxpr: Jaxpr) -> tuple[LoopProgram, MachineCode]:
     """A program that is checked, and its machine code."""
-    program = checked_program(jaxpr, "f")
+    program = checked_program(jaxpr, "f", may_call=True)
     return program, compile_loops(program)
 
 
@@ -32,8 +34,11 @@ def call(program: LoopProgram, code: MachineCode, *operands: Any) -> list[np.nda
     outs = [np.full(buffer.shape, 1, buffer.dtype) for buffer in program.outputs]
     memory = np.full(code.scratch_bytes + 64, 0xA5, np.uint8)
     scratch = -(-memory.ctypes.data // 64) * 64
-    tables = [(ctypes.c_void_p * len(x))(*[y.ctypes.data for y in x]) for x in (given, outs)]
+    calls = Calls(Callees(program.callees))
+    pointers = [*[x.ctypes.data for x in given], calls.address], [x.ctypes.data for x in outs]
+    tables = [(ctypes.c_void_p * len(x))(*x) for x in pointers]
     _RUN(code.address)(*tables, scratch)
+    assert calls.failure is None
     return outs
 
 

@@ -11,12 +11,14 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
+from morphax.engines.loops.callees import Callee
 from morphax.engines.loops.check import InvalidLoopProgram, check
 from morphax.engines.loops.program import (
     BOOL,
     INDEX,
     Assign,
     Buffer,
+    Call,
     Const,
     Copy,
     For,
@@ -53,6 +55,12 @@ def loop(*body: Statement, extent: int = 4) -> For:
 
 A, B = Matrix(OUT, Index(), 2, 1), Matrix(X, Index(), 2, 1)
 FILLED = loop(Store(OUT, AT_STEP, ONE))
+
+MADE, SHORT = Buffer("made", F32, (4,)), Buffer("short", F32, (2,))
+WIDE = Buffer("wide", np.dtype(np.float64), (4,))
+AGAIN = Name(6, INDEX, 0, 3)
+GIVEN = (For(AGAIN, 4, (Store(SPARE, Index.of(AGAIN), ONE),)),)
+CALLEE = Callee(np.sin, ((F32, (4,)),), ((F32, (4,)),))
 
 INVALID: dict[str, tuple[Sequence[Statement], str]] = {
     "no output": ([], "out is not written"),
@@ -91,13 +99,19 @@ INVALID: dict[str, tuple[Sequence[Statement], str]] = {
     ),
     "product with gaps": ([Product(A, Matrix(X, Index(), 1, 1), B, (2, 2, 2))], "with gaps"),
     "condition": ([FILLED, If(ONE, ())], "float32 for bool"),
+    "call that reads what is not there": ([FILLED, Call(0, (SPARE,), (MADE,))], "read before"),
+    "call with an input": ([FILLED, Call(0, (X,), (MADE,))], "not its own"),
+    "call in place": ([FILLED, *GIVEN, Call(0, (SPARE,), (SPARE,))], "not its own"),
+    "call with another dtype": ([FILLED, *GIVEN, Call(0, (SPARE,), (WIDE,))], "float64"),
+    "call beyond the end": ([FILLED, *GIVEN, Call(0, (SPARE,), (SHORT,))], "elements 0 to 3 of 2"),
 }
 
 
 @pytest.mark.parametrize("label", INVALID)
 def test_invalid_programs(label: str) -> None:
     body, expected = INVALID[label]
-    program = LoopProgram("f", (X,), (OUT,), (), (SPARE,), tuple(body))
+    temporaries = (SPARE, MADE, SHORT, WIDE)
+    program = LoopProgram("f", (X,), (OUT,), (), temporaries, tuple(body), (CALLEE,))
     with pytest.raises(InvalidLoopProgram, match=expected):
         check(program)
 

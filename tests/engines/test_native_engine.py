@@ -12,7 +12,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 import pytest
@@ -21,13 +21,16 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.config import override
+from morphax.core import Effect
 from morphax.engines import native
 from morphax.engines.engine import Options
 from morphax.engines.loops import NotALoopProgram
 from morphax.engines.native import kept_code, machine_code
+from morphax.engines.native.engine import NATIVE
 from morphax.engines.native.machine_function import MachineFunction, PythonFunction
 from morphax.experimental import serialize_executable
 from morphax.experimental.compilation_cache import compilation_cache
+from morphax.runtime.sharding import SingleDeviceSharding
 from morphax.util import host_memory
 from morphax.util.compiled import part
 from tests.tracing import python_calls
@@ -170,16 +173,20 @@ def test_programs_on_several_devices_go_to_xla(two_devices: list[Any]) -> None:
     assert f(y).tolist() == [0.0, 2.0, 4.0, 6.0]
 
 
-def test_effects_go_to_xla(capsys: pytest.CaptureFixture[str]) -> None:
-    @jax.jit
-    def f(a: Any) -> Any:
-        jax.debug.print("seen {}", a)
-        return a + 1
+@final
+class Recorded(Effect):  # type: ignore[misc]
+    """An effect that is none of a call of Python."""
 
-    assert f(1.0) == 2.0
-    jax.effects_barrier()
-    assert "seen 1.0" in capsys.readouterr().out
-    assert "other effects" in f.lower(1.0).compile().as_text("engine")
+
+def test_other_effects_go_to_xla() -> None:
+    jaxpr = jax.make_jaxpr(lambda a: a + 1)(1.0)
+    (eqn,) = jaxpr.eqns
+    effects = frozenset({Recorded()})
+    changed = jaxpr.replace(eqns=[eqn.replace(effects=effects)], effects=effects)
+    place = SingleDeviceSharding(jax.devices()[0])
+    verdict = NATIVE.verdict(changed, place, 0, Options("f", cpu_engine="native"))
+    assert not verdict.accepts
+    assert "effects" in verdict.reason
 
 
 def test_what_has_no_form_of_loops() -> None:
@@ -202,6 +209,15 @@ def kalman_like(a: Any, z: Any) -> Any:
     return lax.scan(lambda m, r: (jnp.tanh(a @ m) + r, m.sum()), jnp.zeros(4), z)
 
 
+def images(a: Any, kernel: Any, strides: tuple[int, int] = (1, 1)) -> Any:
+    numbers = ("NHWC", "HWIO", "NHWC")
+    return lax.conv_general_dilated(a, kernel, strides, "SAME", dimension_numbers=numbers)
+
+
+def strided(a: Any, kernel: Any) -> Any:
+    return images(a, kernel, (2, 2))
+
+
 def nested_loops(a: Any, depth: int = 4) -> Any:
     """Nobody knows how often the innermost one runs: 100⁴ times would be a long run."""
     if not depth:
@@ -213,7 +229,22 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
     "small steps": (kalman_like, (jnp.eye(4), jnp.ones(100)), "native", "are expected"),
     "few numbers": (lambda a: jnp.sin(a) @ a, (x,), "native", "are expected"),
     "large arrays": (lambda a: a + 1, (jnp.ones(100_000),), "xla", "100000 elements"),
-    "sorts": (lambda a: jnp.sort(a), (jnp.ones(17),), "xla", "sort has the size 17"),
+    "few features": (images, (jnp.ones((8, 16, 16, 1)), jnp.ones((3, 3, 1, 16))), "native", ""),
+    "strides": (strided, (jnp.ones((8, 16, 16, 1)), jnp.ones((3, 3, 1, 16))), "xla", "conv"),
+    "many taps": (images, (jnp.ones((8, 16, 16, 1)), jnp.ones((5, 5, 1, 8))), "xla", "conv"),
+    "derivatives by images": (
+        jax.grad(lambda a, k: (images(a, k) ** 2).sum(), (0, 1)),
+        (jnp.ones((8, 8, 8, 16)), jnp.ones((3, 3, 16, 16))),
+        "native",
+        "are expected",
+    ),
+    "many features": (images, (jnp.ones((8, 8, 8, 16)), jnp.ones((3, 3, 16, 17))), "xla", "conv"),
+    "many images": (
+        images,
+        (jnp.ones((33, 32, 32, 1)), jnp.ones((3, 3, 1, 1))),
+        "xla",
+        "33792 elements",
+    ),
     "a large matrix": (jnp.linalg.cholesky, (100 * jnp.eye(25),), "xla", "cholesky has the size"),
     "small matrices": (
         jnp.linalg.cholesky,
@@ -239,6 +270,20 @@ AUTO: dict[str, tuple[Any, tuple[Any, ...], str, str]] = {
         (jnp.ones(1000),),
         "xla",
         "a long run: about",
+    ),
+    "one sort": (jnp.sort, (jnp.ones(128),), "native", "are expected"),
+    "a longer sort": (jnp.sort, (jnp.ones(129),), "xla", "sort has the size 129"),
+    "a sort in a branch": (
+        lambda a: lax.cond(a[0] > 0, jnp.sort, lambda y: y, a),
+        (jnp.ones(128),),
+        "native",
+        "are expected",
+    ),
+    "a sort in each step": (
+        lambda a: lax.fori_loop(0, 9, lambda i, y: jax.jit(jnp.sort)(y + i), a),
+        (jnp.ones(17),),
+        "xla",
+        "sort has the size 17",
     ),
     "loops in loops": (nested_loops, (jnp.ones(()),), "native", "are expected"),
     "no rule": (lambda a: jnp.linalg.eigh(a)[0], (jnp.eye(3),), "xla", "no form of loops"),

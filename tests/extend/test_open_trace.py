@@ -217,3 +217,30 @@ def test_leaks_of_a_trace_from_outside() -> None:
             ESCAPED.append(jnp.sin(Counted(trace, 1.0, 0)))
     assert not trace.is_valid()
     ESCAPED.clear()
+
+
+class HandingOn(Counting):
+    """Hands functions with rules to the trace below, as functions of what it counts."""
+
+    def process_custom_jvp_call(
+        self, primitive: Any, fun: Any, jvp: Any, tracers: Any, /, *, symbolic_zeros: bool
+    ) -> Any:
+        values = [self.parts(x)[0] for x in tracers]
+        avals = [jax.typeof(x) for x in values]
+        params = {"subfuns": (fun, jvp), "symbolic_zeros": symbolic_zeros}
+        assert self.parent_trace is not None
+        outs = primitive.bind_with_trace(self.parent_trace, tuple(values), avals, params)
+        return [Counted(self, x, 10) for x in outs]
+
+
+def test_functions_with_rules_are_handed_on() -> None:
+    def f(x: Any) -> Any:
+        return counted(tripled, HandingOn)(x)[0]
+
+    assert counted(tripled, HandingOn)(2.0) == (6.0, 10)
+    assert f(2.0) == jax.jit(f)(2.0) == 6.0
+    for derivative in (jax.grad(f), jax.jit(jax.grad(f)), jax.grad(jax.jit(f))):
+        assert derivative(2.0) == 7.0
+    assert jax.jvp(f, (2.0,), (1.0,)) == (6.0, 7.0)
+    np.testing.assert_array_equal(jax.vmap(jax.grad(f))(jnp.arange(3.0)), [7.0] * 3)
+    np.testing.assert_array_equal(jax.vmap(f)(jnp.arange(3.0)), [0.0, 3.0, 6.0])

@@ -112,15 +112,27 @@ def test_a_function_of_another_type_is_refused(engine: Any) -> None:
         jax.jit(lambda x: p.bind(x, scale=2.0))(X)
 
 
-def test_callbacks_stay_with_xla() -> None:
+def test_callbacks_are_called_by_machine_code() -> None:
     def function(x: Any, *, scale: float) -> Any:
         doubled = jax.pure_callback(lambda a: np.asarray(a) * 2, ShapedArray(x.shape, x.dtype), x)
         return doubled * scale
 
     p = primitive(function)
     f = jax.jit(lambda x: p.bind(x, scale=2.0))
-    assert engine_of(f, X) == "engine xla"
+    assert engine_of(f, X) == "engine native"
     np.testing.assert_allclose(f(X), 4 * X)
+
+
+def test_effects_stay_with_xla(capsys: pytest.CaptureFixture[str]) -> None:
+    def function(x: Any, *, scale: float) -> Any:
+        jax.debug.print("seen {}", x)
+        return x * scale
+
+    p = primitive(function)
+    f = jax.jit(lambda x: p.bind(x, scale=2.0))
+    assert engine_of(f, X) == "engine xla"
+    np.testing.assert_allclose(f(X), 2 * X)
+    assert "seen" in capsys.readouterr().out
 
 
 def test_programs_for_all_sizes() -> None:

@@ -146,6 +146,10 @@ class Primitive:
     most_by_loops: ClassVar[int | None] = None
     # Whether its one result is computed as quickly as it is read from memory.
     quick: ClassVar[bool] = False
+    # The same where a program does it once: it takes less time than to call XLA's program.
+    most_by_loops_once: ClassVar[int | None] = None
+    # Whether it may run the programs in its parameters again and again.
+    repeats_programs: ClassVar[bool] = False
     # Whether roundings decide what comes out, so that it is left to XLA, whose are JAX's.
     decides_by_roundings: ClassVar[bool] = False
     # Sets of operands in which it is linear, those of a set together, if not in all or none.
@@ -206,6 +210,13 @@ class Primitive:
         """What decides whether loops are fast: the elements of the first operand."""
         size: int = avals[0].size
         return size
+
+    def gains_by_loops(self, *avals: Any, **params: Param) -> bool:
+        """Whether loops are so much faster than XLA that programs with it may have larger arrays.
+
+        What says how large it may be does not count then.
+        """
+        return False
 
     def runs_on(self, **params: Param) -> Sequence[Any]:
         """Shardings over the devices on which an equation says that its program runs."""

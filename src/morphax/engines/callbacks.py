@@ -6,6 +6,7 @@ return a tuple.  It runs on whichever thread XLA computes on, outside all transf
 waits for the call).
 
 What a function raises is kept for whoever waits for the program (`runtime.callback_exceptions`).
+Machine code calls on the thread that runs it, and what is raised ends the run.
 
 Reference: docs/design/effects.md.
 """
@@ -24,6 +25,7 @@ from ..runtime.callback_exceptions import keep_exception
 from ..runtime.devices import host_device, host_is_default
 from ..runtime.opaque import opaque_of, words_of
 from ..util.messages import message
+from . import loops
 from .xla.literals import held_as_key_data
 from .xla.stablehlo import Builder, Value
 
@@ -81,6 +83,16 @@ def call_python(
         **attributes,
     )
     return [_on_all_devices(b, out, x) for out, x in zip(outs, results, strict=True)]
+
+
+def call_python_in_loops(
+    b: loops.Builder,
+    function: Callable[..., Sequence[np.ndarray[Any, Any]]],
+    outs: Sequence[Any],
+    *operands: loops.Value,
+) -> list[loops.Value]:
+    """Write the same into a loop program, whose calls are all made, in the order of the program."""
+    return loops.calls.called(b, outs, operands, _Call(function, len(operands), False).run)
 
 
 def _on_all_devices(b: Builder, out: Any, x: Value) -> Value:
@@ -146,10 +158,14 @@ class _Call:
 
     def __call__(self, *operands: Any) -> tuple[Any, ...]:
         try:
-            with outside_transformations(), override(**self._settings()):
-                return (*self._function(*operands[: self._num_operands]), *self._tokens)
+            return (*self.run(*operands[: self._num_operands]), *self._tokens)
         except BaseException as error:
             raise RuntimeError(keep_exception(error)) from None
+
+    def run(self, *operands: Any) -> Sequence[Any]:
+        """The results, without tokens."""
+        with outside_transformations(), override(**self._settings()):
+            return self._function(*operands)
 
     def _settings(self) -> dict[str, Any]:
         """Options that differ from those of the thread, for programs traced anew differ by them."""

@@ -20,20 +20,18 @@ from ...core import (
     Operand,
     OrderedIOEffect,
     Param,
-    has_ordered,
     no_effects,
     not_linear,
     outside_transformations,
 )
-from ...engines.callbacks import call_python
-from ...engines.reference.eager import RunsOnArrays, as_array
-from ...engines.xla.stablehlo import Builder, Value
+from ...engines.reference.eager import as_array
 from ...util.messages import message
 from ..vmap_methods import batched_avals, batched_call, one_by_one
 from .flat_callback import FlatCallback, checked_results, owned
+from .host_calls import CallsHost, HostFunction
 
 
-class CallsPython(RunsOnArrays):
+class CallsPython(CallsHost):
     """Results are what a function in Python computes.
 
     Params:
@@ -42,7 +40,6 @@ class CallsPython(RunsOnArrays):
         sharding: where the function runs; kept for the text of the program.
     """
 
-    multiple_results = True
     transpose = not_linear("nothing is known of what Python computes")
     # In the words of users.
     public_name: str
@@ -71,29 +68,20 @@ class CallsPython(RunsOnArrays):
             for aval, host in zip(result_avals, hosts, strict=True)
         ]
 
-    def lower(
+    def on_host(
         self,
-        b: Builder,
-        outs: Sequence[Any],
-        *operands: Value,
+        avals: Sequence[Any],
+        *,
         callback: FlatCallback,
         result_avals: Sequence[Any],
-        **params: Param,
-    ) -> list[Value]:
+        **_: Param,
+    ) -> HostFunction:
         def call(*values: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
-            result = callback(*owned(values, operands))
+            result = callback(*owned(values, avals))
             hosts = checked_results(self.public_name, callback, result, result_avals)
             return [np.ascontiguousarray(x).reshape(x.shape) for x in hosts]
 
-        effects = self.effects(**params)
-        return call_python(
-            b,
-            call,
-            outs,
-            *operands,
-            ordered=has_ordered(effects),
-            has_side_effect=bool(effects),
-        )
+        return call
 
 
 def _refuse_derivative(name: str, fix: str) -> NoReturn:

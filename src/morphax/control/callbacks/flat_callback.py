@@ -16,7 +16,6 @@ import numpy as np
 from ... import tree
 from ...array import Array
 from ...core import Operand, ShapedArray, aval_of
-from ...engines.xla.stablehlo import Value
 from ...tree import PyTreeDef
 from ...util import host_memory
 from ...util.messages import described, message
@@ -121,11 +120,11 @@ class FlatCallback:
         return f"_FlatCallback(callback_func={self.callback_func}, in_tree={self.in_tree})"
 
 
-def owned(values: Sequence[np.ndarray[Any, Any]], operands: Sequence[Value]) -> list[Array]:
-    """Arrays with copies of what XLA shows to a callback as these operands."""
+def owned(values: Sequence[np.ndarray[Any, Any]], avals: Sequence[Any]) -> list[Array]:
+    """Arrays with copies of what a program shows to a callback as operands of these avals."""
     return [
-        Array(ShapedArray(v.aval.shape, v.aval.dtype), host_memory.aligned_copy(x))
-        for x, v in zip(values, operands, strict=True)
+        Array(ShapedArray(aval.shape, aval.dtype), host_memory.aligned_copy(x))
+        for x, aval in zip(values, avals, strict=True)
     ]
 
 

@@ -21,21 +21,17 @@ from ...core import (
     Operand,
     OrderedDebugEffect,
     Param,
-    ShapedArray,
-    has_ordered,
     outside_transformations,
 )
-from ...engines.callbacks import call_python
-from ...engines.reference.eager import RunsOnArrays
-from ...engines.xla.stablehlo import Builder, Value
 from ...lax.shape.slicing import index_in_dim
 from ...tree import PyTreeDef
 from .flat_callback import StaticLeaves, joined_leaves, owned
+from .host_calls import CallsHost, HostFunction
 
 logger = logging.getLogger("morphax.debug")
 
 
-class Watches(NoResults, RunsOnArrays):
+class Watches(NoResults, CallsHost):
     """Hands the operands to a function in Python, which `watcher` gives."""
 
     def watcher(self, **params: Param) -> Callable[..., Any]:
@@ -47,16 +43,14 @@ class Watches(NoResults, RunsOnArrays):
             self.watcher(**params)(*operands)
         return []
 
-    def lower(
-        self, b: Builder, outs: Sequence[ShapedArray], *operands: Value, **params: Param
-    ) -> list[Value]:
+    def on_host(self, avals: Sequence[Any], **params: Param) -> HostFunction:
         watcher = self.watcher(**params)
 
         def call(*values: np.ndarray[Any, Any]) -> tuple[()]:
-            watcher(*owned(values, operands))
+            watcher(*owned(values, avals))
             return ()
 
-        return call_python(b, call, outs, *operands, ordered=has_ordered(self.effects(**params)))
+        return call
 
     def batch(
         self,

@@ -50,6 +50,7 @@ from .divergence import (
 class Loops(HasBodies):
     """Base of `while` and of what computes the same."""
 
+    repeats_programs = True
     # The condition and the body may close over the same reference.
     takes_twice = True
     wiring = Wiring(

@@ -13,6 +13,7 @@ from ...util.on_demand import on_demand as _on_demand
 
 if TYPE_CHECKING:
     from . import bits as bits
+    from . import calls as calls
     from . import contraction as contraction
     from . import control as control
     from . import householder as householder
@@ -48,6 +49,7 @@ __getattr__, __dir__ = _on_demand(
     __name__,
     (
         "bits",
+        "calls",
         "contraction",
         "control",
         "householder",

@@ -16,6 +16,7 @@ from .program import (
     INDEX,
     Assign,
     Buffer,
+    Call,
     Copy,
     DType,
     For,
@@ -140,7 +141,7 @@ def _together(
     """The elements that statements access, if these are the same in each step, and few."""
     same, lows, highs = set(), [], []
     for statement in statements:
-        if isinstance(statement, (Copy, Product)):
+        if isinstance(statement, (Copy, Product, Call)):
             return None
         assert isinstance(statement, (Load, Store)), "what else touches a buffer"
         index = statement.index

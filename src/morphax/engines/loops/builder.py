@@ -18,6 +18,7 @@ from ...core import Equation, Jaxpr, Literal, ShapedArray
 from ...util.messages import message
 from ..xla.literals import host_constant, physical_dtype
 from ..xla.mlir_rules import program_in_place_of
+from .callees import Callee
 from .fusion import Fusion
 from .operations import SCALAR_DTYPES
 from .program import Buffer, Const, DType, Index, Kind, Operand
@@ -46,6 +47,8 @@ class Builder:
         # Where results of the current equation are to lie, if that is decided.
         self.places: Sequence[Place | None] = ()
         self.equation: Equation | None = None
+        # The functions of Python's that are called.
+        self.callees: list[Callee] = []
         self._live: set[Value] = set()
         self._constants: dict[int, tuple[Any, Value]] = {}
         # Buffers from this number on belong to the block that is written; so do these.
@@ -120,7 +123,17 @@ class Builder:
             )
         )
 
+    @property
+    def is_for_this_process(self) -> bool:
+        """Whether the program runs beside Python: machine code does, C needs nothing else."""
+        return self.fusion.has_vectors
+
     # Avals, constants, memory
+
+    @property
+    def operand_avals(self) -> list[Any]:
+        """Of the current equation."""
+        return [] if self.equation is None else [x.aval for x in self.equation.invars]
 
     def dtype_of(self, aval: Any) -> DType:
         """The dtype that holds the elements."""

@@ -26,6 +26,7 @@ class CFile(NamedTuple):
 
 def c_file(program: LoopProgram) -> CFile:
     """The program in C.  One program has one text."""
+    assert not program.callees, "C calls no Python"
     helpers = Helpers(program.name)
     local, large = local_buffers(program), _large(program)
     lines = StatementPrinter(program.body, helpers).lines

@@ -5,15 +5,19 @@ It runs on every program in the tests, and after every rewriting of one.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from typing import NoReturn, final
 
+from .callees import Callee
 from .operations import SCALAR_DTYPES, result_dtype
 from .program import (
     BOOL,
     INDEX,
+    ORIGIN,
     Assign,
     Buffer,
+    Call,
     Const,
     Copy,
     DType,
@@ -51,7 +55,7 @@ def check(program: LoopProgram) -> None:
     for buffer in declared:
         if buffer.dtype not in SCALAR_DTYPES:
             raise InvalidLoopProgram(f"{buffer} has dtype {buffer.dtype}")
-    checker = _Checker(declared)
+    checker = _Checker(declared, program.callees)
     written = checker.block(program.body, {*program.inputs, *program.constants})
     for buffer in program.outputs:
         if buffer.size and buffer not in written:
@@ -60,8 +64,8 @@ def check(program: LoopProgram) -> None:
 
 @final
 class _Checker:
-    def __init__(self, declared: Iterable[Buffer]) -> None:
-        self.declared = set(declared)
+    def __init__(self, declared: Iterable[Buffer], callees: Sequence[Callee]) -> None:
+        self.declared, self.callees = set(declared), callees
         self.assigned: set[Name] = set()
         self.known: set[Name] = set()
 
@@ -94,6 +98,8 @@ class _Checker:
                 return written | {target}
             case Product():
                 return self.product(statement, written)
+            case Call():
+                return self.call(statement, written)
             case _:
                 return self.compound(statement, written)
         return written
@@ -111,6 +117,18 @@ class _Checker:
         if target.columns != 1 or target.buffer in (left.buffer, right.buffer):
             self.fail(statement, "a product that no library computes")
         return written | {target.buffer}
+
+    def call(self, statement: Call, written: set[Buffer]) -> set[Buffer]:
+        _, operands, results = self.callees[statement.number]
+        both = (*statement.operands, *statement.results)
+        if len(set(both)) < len(both) or any([x.kind is not Kind.TEMPORARY for x in both]):
+            self.fail(statement, "memory of a call that is not its own")
+        for buffer, (dtype, shape) in zip(both, (*operands, *results), strict=True):
+            self.same(statement, buffer.dtype, dtype)
+            if size := math.prod(shape):
+                is_read = buffer in statement.operands
+                self.access(statement, buffer, ORIGIN, written if is_read else None, size)
+        return written | set(statement.results)
 
     def compound(self, statement: Statement, written: set[Buffer]) -> set[Buffer]:
         match statement:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from .program import (
     Assign,
     Buffer,
+    Call,
     Copy,
     For,
     If,
@@ -53,6 +54,8 @@ def read_buffers(body: Body) -> set[Buffer]:
                 read.add(buffer)
             case Product(_, left, right):
                 read.update((left.buffer, right.buffer))
+            case Call(_, operands):
+                read.update(operands)
     return read
 
 
@@ -70,6 +73,8 @@ def stored_buffers(body: Body) -> set[Buffer]:
                 stored.add(buffer)
             case Product(target):
                 stored.add(target.buffer)
+            case Call(_, _, results):
+                stored.update(results)
     return stored
 
 

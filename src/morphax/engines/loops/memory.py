@@ -15,6 +15,7 @@ from typing import final
 
 from .program import (
     Buffer,
+    Call,
     Copy,
     For,
     If,
@@ -134,6 +135,8 @@ def touched_by(statement: Statement) -> Iterator[Buffer]:
         yield from (statement.target, statement.source)
     elif type(statement) is Product:
         yield from [x.buffer for x in (statement.target, statement.left, statement.right)]
+    elif type(statement) is Call:
+        yield from (*statement.operands, *statement.results)
 
 
 def with_buffers(body: Body, other: dict[Buffer, Buffer]) -> Body:
@@ -153,6 +156,11 @@ def with_buffers(body: Body, other: dict[Buffer, Buffer]) -> Body:
                     replace(x, buffer=other.get(x.buffer, x.buffer)) for x in (target, left, right)
                 ]
                 statement = Product(target, left, right, sizes)
+            case Call(number, operands, results):
+                operands, results = [
+                    tuple([other.get(x, x) for x in group]) for group in (operands, results)
+                ]
+                statement = Call(number, operands, results)
             case For(_, _, inner):
                 statement = replace(statement, body=with_buffers(inner, other))
             case While(condition, _, inner):

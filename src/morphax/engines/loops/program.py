@@ -5,7 +5,8 @@
                 | name = buffer[index]               Load
                 | buffer[index] = operand            Store
                 | copy buffer to buffer              Copy
-              | product of matrices in buffers     Product
+                | product of matrices in buffers     Product
+                | call of Python with buffers        Call
                 | for name below extent: statement*  For
                 | while (statement*; operand): statement*
                 | if operand: statement* else: statement*
@@ -14,8 +15,7 @@
 
 A *name* is a scalar that is assigned once, and known in the rest of its block and in the blocks
 inside.  What changes is in *buffers*: flat, row-major memory of one dtype, of one element for a
-variable.  So a printer needs no dataflow analysis: a buffer of one element is a local variable of
-C, and an `alloca` that LLVM makes registers of.
+variable; so no printer analyses dataflow, for compilers make registers of such buffers.
 
 An index counts elements of a buffer.  Its names are integers with known bounds: counters of loops,
 and what `limit` and `remainder` give.  So that every access is inside its buffer can be seen from
@@ -37,6 +37,8 @@ from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
+
+from .callees import Callee
 
 DType = np.dtype[Any]
 INDEX: DType = np.dtype(np.int64)
@@ -122,7 +124,7 @@ class Index:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """The least and the greatest value, both inclusive."""
+        """The least and the greatest value."""
         return self._extreme(is_upper=False), self._extreme(is_upper=True)
 
     def _extreme(self, *, is_upper: bool) -> int:
@@ -130,11 +132,10 @@ class Index:
         index = self
         while index.terms:
             name, factor = index.terms[-1]
-            assert name.low is not None, f"{name} indexes and has no lower bound"
-            assert name.high is not None, f"{name} indexes and has no upper bound"
-            end: Index | int = name.low
+            end: Index | int | None = name.low
             if (factor > 0) == is_upper:
                 end = name.high if name.ceiling is None else name.ceiling
+            assert end is not None, f"{name} indexes and has no bounds"
             value = Index((), end) if isinstance(end, int) else end
             index = Index(index.terms[:-1], index.offset).plus(value.times(factor))
         return index.offset
@@ -214,11 +215,9 @@ class Store:
 @final
 @dataclass(frozen=True, slots=True, eq=False)
 class Copy:
-    """Elements of one buffer, as they lie, in place of those of another.
+    """So many elements of one buffer, as they lie, in place of those of another of its dtype.
 
     Args:
-        target, source: different buffers of one dtype.
-        size: how many elements.
         target_start, source_start: where the first one lies.
     """
 
@@ -266,14 +265,28 @@ class Product:
     Args:
         target: of m × n elements, its rows without gaps between their elements; in a buffer that
             holds none of the others.
-        left, right: of m × k and k × n elements, of the same floats.
-        sizes: m, n and k.
+        left, right: of m × k and k × n elements, of the same floats; sizes: m, n and k.
     """
 
     target: Matrix
     left: Matrix
     right: Matrix
     sizes: tuple[int, int, int]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class Call:
+    """A function of Python's computes the elements of some buffers from those of others.
+
+    Args:
+        number: of the function, among those of the program.
+        operands, results: temporaries, whole; all of them are different.
+    """
+
+    number: int
+    operands: tuple[Buffer, ...]
+    results: tuple[Buffer, ...]
 
 
 @final
@@ -315,7 +328,7 @@ class If:
     otherwise: tuple[Statement, ...] = ()
 
 
-Statement = Assign | Load | Store | Copy | Product | For | While | If
+Statement = Assign | Load | Store | Copy | Product | Call | For | While | If
 
 
 @final
@@ -329,6 +342,7 @@ class LoopProgram:
         constants: whose data are part of the program.
         temporaries: memory that it needs in between.
         body: what it does.
+        callees: functions that it calls.
     """
 
     name: str
@@ -337,6 +351,7 @@ class LoopProgram:
     constants: tuple[Buffer, ...]
     temporaries: tuple[Buffer, ...]
     body: tuple[Statement, ...]
+    callees: tuple[Callee, ...] = ()
 
 
 def blocks_of(statement: Statement) -> tuple[tuple[Statement, ...], ...]:

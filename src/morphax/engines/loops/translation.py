@@ -62,6 +62,7 @@ def loop_program(
         tuple(kinds[Kind.CONSTANT]),
         tuple(kinds[Kind.TEMPORARY]),
         tuple(memory.blocks[0].statements),
+        tuple(b.callees),
     )
     live = without_dead_code(program)
     return with_accumulators(live) if has_vectors else live

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from ...array import Array
 from ...core import Atom, Equation, Jaxpr, Primitive, ShapedArray, call_program, without_references
+from ...core.effects import DebugEffect, IOEffect, OrderedDebugEffect, OrderedIOEffect
 from ...core.jaxpr import jaxprs_in_params
 from ...runtime.membership import membership
 from ...runtime.places import Places
@@ -24,6 +25,12 @@ _MOST_OPERATIONS: Final = 3000
 
 _MOST_ELEMENTS: Final = 1 << 14
 """Larger arrays are better seen to by XLA."""
+
+_MOST_WHERE_LOOPS_GAIN: Final = 1 << 15
+"""The same of programs with operations that XLA does slowly."""
+
+_OF_CALLS: Final = frozenset((DebugEffect(), OrderedDebugEffect(), IOEffect(), OrderedIOEffect()))
+"""Programs with these effects do one thing after the other, and are waited for."""
 
 
 class NativeEngine(Engine):
@@ -94,8 +101,8 @@ def _outside(jaxpr: Jaxpr, place: Sharding, options: Options) -> str:
     if options.compiler:
         return "there are compiler options of XLA"
     plain = without_references(jaxpr)
-    if plain.effects:
-        return "the program calls Python, or has other effects"
+    if not plain.effects <= _OF_CALLS:
+        return "the program has effects that are not those of calls of Python"
     if any([type(aval) is not ShapedArray for aval in (*plain.in_avals, *plain.out_avals)]):
         return "operands or results are no arrays"
     return ""
@@ -105,24 +112,32 @@ def _doubt(jaxpr: Jaxpr) -> str:
     """Why a program is not even translated to be judged; empty if it is."""
     if not _has_compiler():
         return "llvmlite is not installed"
-    programs, count = [jaxpr], 0
+    programs, count, largest, most = [(jaxpr, False)], 0, 0, _MOST_ELEMENTS
     while programs:
-        program = programs.pop()
+        program, is_repeated = programs.pop()
         count += len(program.eqns)
         if count > _MOST_OPERATIONS:
             return f"the program has more than {_MOST_OPERATIONS} operations"
-        if (size := _largest_size(program)) > _MOST_ELEMENTS:
-            return f"an array has {size} elements, which is much"
+        largest = max(largest, _largest_size(program))
         for eqn in program.eqns:
             own = program_in_place_of(eqn, "cpu")
-            if own is None and (doubt := _doubt_of(eqn)):
-                return doubt
-            programs.extend(jaxprs_in_params(eqn.params) if own is None else [own])
-    return ""
+            if own is None:
+                if doubt := _doubt_of(eqn, is_repeated):
+                    return doubt
+                if _gains(eqn):
+                    most = _MOST_WHERE_LOOPS_GAIN
+            inner = jaxprs_in_params(eqn.params) if own is None else [own]
+            programs += [(x, is_repeated or eqn.primitive.repeats_programs) for x in inner]
+    return f"an array has {largest} elements, which is much" if largest > most else ""
 
 
-def _doubt_of(eqn: Equation) -> str:
-    """The same of an operation, programs that it holds left out."""
+def _gains(eqn: Equation) -> bool:
+    """Whether an operation is one that XLA does slowly."""
+    return eqn.primitive.gains_by_loops(*[x.aval for x in eqn.invars], **eqn.params)
+
+
+def _doubt_of(eqn: Equation, is_repeated: bool) -> str:
+    """The same of an operation, in a loop or not, programs that it holds left out."""
     primitive = eqn.primitive
     if "lower" in vars(primitive):
         return f"a user's rule lowers {primitive.name}"
@@ -131,7 +146,9 @@ def _doubt_of(eqn: Equation) -> str:
     if primitive.decides_by_roundings:
         return f"{primitive.name} decides by roundings, which are XLA's"
     most = primitive.most_by_loops
-    if most is not None:
+    if not is_repeated:
+        most = primitive.most_by_loops_once or most
+    if most is not None and not _gains(eqn):
         size = primitive.size_by_loops(*[x.aval for x in eqn.invars])
         if size > most:
             return f"{primitive.name} has the size {size}, which is much"

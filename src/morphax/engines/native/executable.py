@@ -24,6 +24,7 @@ from ...util.messages import message
 from ..call_plan import CallPlan
 from ..donated import donated_to, refuse_given_twice, warn_of_unusable
 from ..engine import Plan
+from ..loops.callees import Callees, has_passed_callees
 from ..loops.program import Buffer, For, While, walk
 from .costs import work_of
 from .llvm_text import llvm_module
@@ -60,6 +61,7 @@ class NativeExecutable(Plan):
             [_declared(x) for x in loops.outputs],
             not kinds.isdisjoint({For, While}),
             While in kinds,
+            Callees(loops.callees) if loops.callees else None,
         )
         warn_of_unusable(program.name, [self.in_avals[i].str_short() for i in program.unusable])
 
@@ -108,6 +110,8 @@ class NativeExecutable(Plan):
         )
 
     def _fail(self, error: BaseException) -> NoReturn:
+        if has_passed_callees(error):
+            raise error
         raise JaxRuntimeError(
             message(
                 f"RESOURCE_EXHAUSTED: running the program {self._program.name}",

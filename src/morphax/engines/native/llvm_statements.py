@@ -17,6 +17,7 @@ from ..loops.program import (
     BOOL,
     Assign,
     Buffer,
+    Call,
     Const,
     Copy,
     DType,
@@ -31,6 +32,7 @@ from ..loops.program import (
     Store,
     While,
 )
+from .call_text import write_call
 from .functions.table import types_of
 from .llvm_scalars import (
     extreme_of_constant,
@@ -116,6 +118,8 @@ class StatementPrinter:
                 )
             case Product():
                 self._product(statement)
+            case Call():
+                write_call(self, statement)
             case For():
                 self._for(statement)
             case While(condition, goes_on, inner):

@@ -19,8 +19,9 @@ from typing import final
 
 import numpy as np
 
-from ..loops.memory import local_buffers
-from ..loops.program import Buffer, Kind, LoopProgram
+from ..loops.memory import local_buffers, touched_by
+from ..loops.program import Buffer, Call, Kind, LoopProgram, walk
+from .call_text import ATTRIBUTES, CALLS
 from .llvm_statements import StatementPrinter
 from .loop_plans import LoopPlans
 from .module_parts import ModuleParts, function_text
@@ -80,7 +81,10 @@ def llvm_module(program: LoopProgram) -> str:
     plans.divided = loops_to_divide(program.body, plans)
     printer = StatementPrinter(pointers, plans, parts)
     printer.block(program.body)
-    parameters = [_parameter(pointers[x], x, is_known=bool(plans.divided)) for x in outside]
+    handed = {x for call in walk(program.body) if type(call) is Call for x in touched_by(call)}
+    is_divided = bool(plans.divided)
+    parameters = [_parameter(pointers[x], x, is_known=is_divided or x in handed) for x in outside]
+    parameters += [f"ptr noundef {CALLS}"] * bool(program.callees)
     variables = [(pointers[x], x) for x in local]
     body = [*printer.variables.lines, *printer.lines]
     size = len(body) + sum(map(len, parts.texts))
@@ -95,6 +99,7 @@ def llvm_module(program: LoopProgram) -> str:
         "attributes #1 = { nounwind }",
         'attributes #3 = { nounwind "prefer-vector-width"="256" }',
         "attributes #2 = { nounwind willreturn memory(none) }",
+        *[ATTRIBUTES] * bool(program.callees),
     ]
     return "\n".join(lines) + "\n"
 
@@ -105,13 +110,14 @@ def _effort(lines: int, repeats: int) -> int:
 
 
 def _parameter(name: str, buffer: Buffer, *, is_known: bool) -> str:
-    """A pointer to memory that is read or written through it alone; other threads may know it."""
+    """A pointer to memory that is read or written through it alone, and what is made of it; callees
+    and other threads may know it."""
     size, align = buffer.size * buffer.dtype.itemsize, buffer.dtype.itemsize
     if buffer.kind is Kind.TEMPORARY:
         align = _ALIGNMENT
     qualities = ["noalias", "noundef", f"align {align}"]
     if not is_known:
-        qualities.insert(2, "captures(none)")
+        qualities.append("captures(none)")
     if buffer.kind is Kind.INPUT:
         qualities.append("readonly")
     if size:
@@ -151,5 +157,10 @@ def _entry(
             lines.append(f"  {name} = load ptr, ptr {name}.at")
     for buffer, offset in scratch.offsets.items():
         lines.append(f"  {pointers[buffer]} = getelementptr i8, ptr %scratch, i64 {offset}")
-    arguments = ", ".join([f"ptr {pointers[x]}" for x in outside])
+    given = [pointers[x] for x in outside]
+    if program.callees:
+        lines.append(f"  {CALLS}.at = getelementptr ptr, ptr %arguments, i64 {len(program.inputs)}")
+        lines.append(f"  {CALLS} = load ptr, ptr {CALLS}.at")
+        given.append(CALLS)
+    arguments = ", ".join([f"ptr {x}" for x in given])
     return [*lines, f"  call void @{COMPUTE}({arguments})", "  ret void", "}"]

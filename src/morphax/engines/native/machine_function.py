@@ -11,11 +11,12 @@ import numpy as np
 
 from ...util import host_memory
 from ...util.compiled import part
+from ..loops.callees import Callees, Declared
 
 _LONG_SECONDS: Final = 1e-3
 _ALIGNMENT: Final = 64
 
-Declared = tuple[np.dtype[Any], tuple[int, ...]]
+_FUNCTION: Any = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int32, ctypes.c_void_p)
 
 
 @final
@@ -30,6 +31,7 @@ class PythonFunction:
         operands, results: dtypes and shapes.
         has_loops: whether the first run may take long.
         is_unbounded: whether numbers decide how long a run takes; other threads may work meanwhile.
+        entry: makes the calls of Python, see `Callees`; `None` if there are none.
     """
 
     def __init__(
@@ -42,10 +44,11 @@ class PythonFunction:
         results: Sequence[Declared],
         has_loops: bool,
         is_unbounded: bool,
+        entry: Callees | None = None,
     ) -> None:
         self._owner, self._scratch_bytes, self._pool = owner, scratch_bytes, pool
         self._run = ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 3)(address)
-        self._operands, self._results = operands, results
+        self._operands, self._results, self._entry = operands, results, entry
         self._last_seconds = 1.0 if has_loops else 0.0
 
     def __call__(self, operands: Sequence[np.ndarray[Any, Any]]) -> list[np.ndarray[Any, Any]]:
@@ -56,13 +59,16 @@ class PythonFunction:
             raise ValueError("a function of machine code on arrays of another size")
         results = [self._pool.empty(shape, dtype) for dtype, shape in self._results]
         scratch = np.empty(self._scratch_bytes + _ALIGNMENT, np.uint8)
+        calls = Calls(self._entry)
         start = time.perf_counter()
         self._run(
-            _pointers(given),
+            _pointers(given, calls.address),
             _pointers(results),
             scratch.ctypes.data + -scratch.ctypes.data % _ALIGNMENT,
         )
         self._last_seconds = time.perf_counter() - start
+        if calls.failure is not None:
+            raise calls.failure
         return results
 
     def may_take_long(self) -> bool:
@@ -70,8 +76,34 @@ class PythonFunction:
         return self._last_seconds > _LONG_SECONDS
 
 
-def _pointers(arrays: Sequence[np.ndarray[Any, Any]]) -> Any:
-    return (ctypes.c_void_p * len(arrays))(*[x.ctypes.data for x in arrays])
+@final
+class Calls:
+    """What a run calls Python with: a pointer to a function, which machine code reads.
+
+    Attributes:
+        address: of the pointer.
+        failure: what Python raised, which ended the run.
+    """
+
+    def __init__(self, entry: Callees | None) -> None:
+        self.failure: BaseException | None = None
+
+        def call(_: int, number: int, memory: int) -> int:
+            assert entry is not None, "a program that calls Python"
+            try:
+                entry(number, memory)
+            except BaseException as error:
+                self.failure = error
+            return self.failure is not None
+
+        self._function = _FUNCTION(call)
+        self._pointer = ctypes.cast(self._function, ctypes.c_void_p)
+        self.address = ctypes.addressof(self._pointer)
+
+
+def _pointers(arrays: Sequence[np.ndarray[Any, Any]], *more: int) -> Any:
+    addresses = [*[x.ctypes.data for x in arrays], *more]
+    return (ctypes.c_void_p * len(addresses))(*addresses)
 
 
 _compiled = part("machine_functions")

@@ -18,6 +18,7 @@ from ..loops.operations import cost_of
 from ..loops.program import (
     Assign,
     Buffer,
+    Call,
     Copy,
     For,
     Index,
@@ -191,7 +192,7 @@ def _is_sound(plan: VectorLoop, stored: set[Buffer]) -> bool:
     accesses: dict[Buffer, list[Index]] = {}
     for statement in walk(plan.body):
         match statement:
-            case Product():
+            case Product() | Call():
                 return False
             case Copy(_, _, size) if size > _LARGEST_COPY and plan.width > 1:
                 return False

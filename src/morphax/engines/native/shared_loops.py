@@ -21,6 +21,7 @@ from ..loops.memory import touched_by
 from ..loops.program import (
     Assign,
     Buffer,
+    Call,
     Const,
     Copy,
     For,
@@ -145,6 +146,9 @@ class SharedLoops:
         form, in_memory, counters = _Form(), set(), candidate.counters
         form.block((loop,))
         for statement in walk(loop.body):
+            if type(statement) is Call:
+                # What it leaves when Python fails is the program.
+                return None
             if isinstance(statement, (Load, Store)):
                 if any([name in counters for name, _ in statement.index.terms]):
                     in_memory.add(statement.buffer)
@@ -157,7 +161,7 @@ class SharedLoops:
     @cached_property
     def _touched(self) -> Counter[Buffer]:
         """How many statements of the program access each local buffer."""
-        each = [touched_by(x) for x in walk(self._body) if type(x) in (Load, Store, Copy, Product)]
+        each = [touched_by(x) for x in walk(self._body)]
         return Counter([x for buffers in each for x in buffers if x in self._local])
 
     def _candidate(self, loop: For) -> _Candidate | None:

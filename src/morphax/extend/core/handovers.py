@@ -2,7 +2,8 @@
 
 Such a function is one primitive here, whose parameters hold its program and its rule.  A trace
 that defines `process_custom_jvp_call` or `process_custom_vjp_call` gets both as functions of flat
-values.
+values.  What it makes of a function with a jvp rule it hands to the trace below by
+`bind_with_trace`, with both functions as the parameter `subfuns`.
 """
 
 from __future__ import annotations
@@ -14,10 +15,13 @@ from typing import Any
 from ... import tree
 from ...control.custom.custom_jvp import custom_jvp_call_p
 from ...control.custom.custom_vjp_primitives import custom_vjp_call_p
-from ...core import Jaxpr
+from ...control.custom.ruled_call import RuledCall
+from ...core import DebugInfo, Jaxpr
+from ...core.trace import Trace
 from ...lax.ground.linear_structure import instantiate
 from ..linear_util import wrap_init
 from .call_primitive import function_of
+from .interface import applied_by
 from .open_trace import hand_over_as
 
 
@@ -37,6 +41,20 @@ def _custom_jvp(trace: Any, operands: Sequence[Any], params: dict[str, Any]) -> 
         operands[n:],
         symbolic_zeros=False,
     )
+
+
+def _applied_custom_jvp(trace: Trace, operands: Sequence[Any], params: dict[str, Any]) -> Any:
+    fun, jvp = params["subfuns"]
+
+    def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        both = jvp.call_wrapped(*primals, *map(instantiate, tangents))
+        half = len(both) // 2
+        return list(both[:half]), list(both[half:])
+
+    name = fun.__name__
+    info = fun.debug_info or DebugInfo("bind_with_trace", name)
+    call = RuledCall(custom_jvp_call_p, fun.call_wrapped, rule, name, info)
+    return trace.process_custom_call(call, operands)
 
 
 def _custom_vjp(trace: Any, operands: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -77,4 +95,5 @@ def _after_constants(jaxpr: Jaxpr, constants: Sequence[Any]) -> Any:
 
 
 hand_over_as(custom_jvp_call_p, "process_custom_jvp_call", _custom_jvp)
+applied_by(custom_jvp_call_p, _applied_custom_jvp)
 hand_over_as(custom_vjp_call_p, "process_custom_vjp_call", _custom_vjp)

@@ -131,6 +131,9 @@ class PrimitiveNames(OfPrimitives):
         self, trace: Trace, args: Sequence[Any], avals: Any, params: dict[str, Any]
     ) -> Any:
         """Apply the primitive in `trace`; the avals are those of the operands."""
+        apply = vars(self).get("applies_functions")
+        if apply is not None and "subfuns" in params:
+            return apply(trace, args, params)
         with set_current_trace(trace):
             return self.bind(*args, **params)
 
@@ -152,6 +155,16 @@ class PrimitiveNames(OfPrimitives):
         return any([aval.is_high for aval in avals]) or any(
             [jaxpr.is_high for jaxpr in jaxprs_in_params(params)]
         )
+
+
+def applied_by(primitive: Primitive, apply: Callable[..., Any]) -> None:
+    """Let `bind_with_trace` of a primitive take functions, the parameter `subfuns`.
+
+    Args:
+        primitive: an operation that runs functions.
+        apply: trace, operands and parameters → result(s).
+    """
+    vars(primitive)["applies_functions"] = apply
 
 
 def _install(names: type, kind: type) -> None:

@@ -66,6 +66,7 @@ class Sort(Primitive):
     name = "sort"
     multiple_results = True
     most_by_loops = 16
+    most_by_loops_once = 128
 
     transpose = not_linear()
 
@@ -197,6 +198,7 @@ class TopK(Primitive):
     name = "top_k"
     multiple_results = True
     most_by_loops = 16
+    most_by_loops_once = 128
 
     transpose = not_linear()
 

@@ -35,6 +35,7 @@ from ..ground.out_sharding import split_beside
 from ..shape.shape_operations import rev
 from .convolution_axes import ConvDimensionNumbers, arranged, placed, windows_of
 from .convolution_numpy import convolved, kernel_of_few, native
+from .convolution_sizes import is_too_small_for_libraries
 from .depthwise_lowering import is_depthwise, lower_depthwise
 from .feature_groups import merged_into, split_off
 from .window_geometry import AxisWindow
@@ -63,6 +64,10 @@ class ConvGeneralDilated(Primitive):
         shape = _out_shape(x.shape, y.shape, **params)
         weak = None if preferred_element_type is None else False
         return like(x, y, shape=shape, dtype=dtype, weak_type=weak, sharding=out_sharding)
+
+    def gains_by_loops(self, x: Any, y: Any, **params: Any) -> bool:
+        shape = _out_shape(x.shape, y.shape, **params)
+        return is_too_small_for_libraries(x, y, shape, **params)
 
     def axis_flow(
         self,

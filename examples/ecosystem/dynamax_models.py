@@ -12,7 +12,8 @@ from dynamax.linear_gaussian_ssm.inference import make_lgssm_params
 def hidden_states() -> list[float]:
     """Two states that the emissions tell apart: how EM climbs, and where the states are."""
     states = (jnp.arange(60) // 10) % 2
-    emissions = jnp.where(states == 1, 2.0, -1.0) + 0.4 * jax.random.normal(jax.random.key(0), (60,))
+    noise = 0.4 * jax.random.normal(jax.random.key(0), (60,))
+    emissions = jnp.where(states == 1, 2.0, -1.0) + noise
     model = GaussianHMM(2, 1)
     params, properties = model.initialize(
         jax.random.PRNGKey(1), emission_means=jnp.array([[-1.0], [1.5]])

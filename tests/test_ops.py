@@ -125,6 +125,20 @@ def test_vmap_and_scan() -> None:
     np.testing.assert_array_equal(scanned, mapped.T)
 
 
+@pytest.mark.parametrize("bucket_size", [None, 3])
+@pytest.mark.parametrize("shape", [(), (1,), (1, 2)])
+@pytest.mark.parametrize("ids", [(4,), (4, 1), (2, 2), (0,)])
+def test_one_element_for_all_ids(
+    shape: tuple[int, ...], ids: tuple[int, ...], bucket_size: int | None
+) -> None:
+    numbers = np.array([3, 0, 3, 1])[: np.prod(ids)].reshape(ids)
+    data = 2 + np.arange(np.prod(shape), dtype=np.float32).reshape(shape)
+    found = ops.segment_sum(data, numbers, 4, bucket_size=bucket_size)
+    counts = np.bincount(numbers.ravel(), minlength=4)
+    expected = counts.reshape(4, *(1 for _ in shape[1:])) * data.reshape(1, *shape[1:])
+    np.testing.assert_array_equal(found, expected)
+
+
 VECTOR = jnp.ones(3)
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "floating ids": (

@@ -10,7 +10,7 @@ import pytest
 
 import morphax as jax
 import morphax.numpy as jnp
-from morphax.test_util import check_grads, check_jvp, check_vjp
+from morphax.test_util import check_close, check_grads, check_jvp, check_vjp
 
 
 def wrong_sine(factor: Any) -> Any:
@@ -63,3 +63,27 @@ def test_tolerances_by_dtype() -> None:
     for tolerance in ({}, {"float64": 0.1}):
         with pytest.raises(AssertionError):
             check_jvp(wrong, rule, (0.5,), tolerance, tolerance)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "complex64"])
+def test_trees_that_are_close(dtype: Any) -> None:
+    x = jnp.array([0.3, 1e4], dtype)
+    close, apart = (
+        [{"a": (x * (1 + n * float(jnp.finfo(dtype).eps))).astype(dtype)}, 3] for n in (2, 40)
+    )
+    given = [{"a": x}, 3]
+    check_close(close, given)
+    check_close(apart, given, rtol=0.5)
+    check_close(apart, given, rtol={np.dtype(x.dtype): 0.5})
+    refused = [apart, [{"a": x}, 4], [{"a": x[:1]}, 3], [{"a": x * jnp.nan}, 3]]
+    for tree in refused:
+        with pytest.raises(AssertionError, match="of two"):
+            check_close(tree, given, err_msg="of two")
+
+
+def test_whole_numbers_are_compared_exactly() -> None:
+    check_close(10000, np.int32(10000))
+    with pytest.raises(AssertionError):
+        check_close(10001, 10000)
+    with pytest.raises(AssertionError):
+        check_close(jnp.ones((3, 1)), jnp.ones(3))

@@ -28,7 +28,7 @@ from .util.messages import message
 _TEXT = """{summary}
 
     Args:
-        data: (n, ...), numbers.
+        data: (n, ...), numbers; () or (1, ...) stands for the same at each of the ids.
         segment_ids: (n,), integers, the segment that each element along axis 0 belongs to.
             Elements of segments outside of [0, `num_segments`) are dropped, unless `mode` says
             otherwise.
@@ -89,8 +89,9 @@ def _segment_reduction(
         if bucket_size is None:
             out = update(AtIndex(jnp.full(shape, identity), ids), data, **options)
         else:
-            bucket = np.arange(aval_of(ids).size) // _positive(name, bucket_size)
-            parts = jnp.full((bucket.size and bucket[-1] + 1, *shape), identity)
+            place = np.arange(aval_of(ids).size).reshape(aval_of(ids).shape)
+            bucket = place // _positive(name, bucket_size)
+            parts = jnp.full((bucket.max(initial=-1) + 1, *shape), identity)
             out = update(AtIndex(parts, (bucket, ids)), data, **options)
             out = reduce(out, (0,))
         return out if out_sharding is None else device_put(out, out_sharding)
@@ -110,7 +111,7 @@ def _check_ids(name: str, data: Any, ids: Any) -> None:
                 fix="Convert them with segment_ids.astype('int32').",
             )
         )
-    if ids.shape != data.shape[:1]:
+    if ids.shape != data.shape[:1] and data.shape[:1] not in ((), (1,)):
         raise ValueError(
             message(
                 f"ops.{name}, argument segment_ids",

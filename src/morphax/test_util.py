@@ -25,6 +25,11 @@ Tolerance = float | Mapping[Any, float] | None
 _TOLERANCE = {2: 1e-1, 4: 2e-3, 8: 1e-5}
 _STEPS = {2: 1e-1, 4: 1e-3, 8: 1e-4}
 _STEP = 1e-4
+# A few units in the last place: what results of the same formula differ by.
+_ROUNDING = {
+    kind: 8 * float(dtypes.finfo(kind).eps)
+    for kind in ("float16", "bfloat16", "float32", "float64", "complex64", "complex128")
+}
 
 
 def check_grads(
@@ -163,6 +168,25 @@ def check_vjp(
     )
 
 
+def check_close(
+    xs: Any, ys: Any, atol: Tolerance = None, rtol: Tolerance = None, err_msg: str = ""
+) -> None:
+    """Raise `AssertionError` unless the leaves of two trees are of equal shapes and close.
+
+    Args:
+        xs, ys: trees of as many leaves.
+        atol, rtol: |x − y| ≤ atol + rtol |y|, one number or one by dtype; by default a few units in
+            the last place.
+        err_msg: what the error begins with.
+    """
+    for (path, x), y in zip(tree.leaves_with_path(xs), tree.leaves(ys), strict=True):
+        if np.shape(x) != np.shape(y):
+            shapes = f"shapes {np.shape(x)} and {np.shape(y)} differ"
+            raise AssertionError(f"{err_msg}{tree.keystr(path)}: {shapes}")
+    absolute, relative = (_ROUNDING if t is None else t for t in (atol, rtol))
+    _assert_close(xs, ys, absolute, relative, err_msg)
+
+
 def _random_like(x: Any, seed: int) -> Any:
     """Random tangents of a tree of values, `float0` for integers."""
     generator = np.random.default_rng(seed)
@@ -232,6 +256,8 @@ def _limit(tolerance: Tolerance, dtype: Any) -> float:
     given = {dtypes.dtype(key): value for key, value in by_dtype.items()}.get(dtype)
     if given is None and isinstance(tolerance, (int, float)):
         return tolerance
+    if given is None and not dtypes.issubdtype(dtype, np.inexact):
+        return 0.0
     return _TOLERANCE.get(_real_bytes(dtype), _TOLERANCE[2]) if given is None else given
 
 

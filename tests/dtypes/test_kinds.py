@@ -8,6 +8,7 @@ import pytest
 
 from morphax import dtypes
 from morphax.dtypes import extended, issubdtype, prng_key, scalar_type_of
+from morphax.dtypes.kinds import to_complex_dtype
 
 KEY = dtypes.KeyType("fry", (2,), np.uint64)
 OTHER_KEY = dtypes.KeyType("wide", (4,), np.complex128)
@@ -107,6 +108,15 @@ def test_an_answer_for_a_value_is_not_given_for_an_equal_one() -> None:
 )
 def test_scalar_type_of(x: Any, kind: type) -> None:
     assert scalar_type_of(x) is kind
+
+
+@pytest.mark.parametrize(
+    ("narrow", "wide"),
+    [("float32", "float64"), ("float16", "int64"), ("bool", "uint64"), ("complex64", "complex128")],
+)
+def test_to_complex_dtype(narrow: str, wide: str) -> None:
+    assert to_complex_dtype(narrow) == np.complex64
+    assert to_complex_dtype(wide) == np.complex128
 
 
 @pytest.mark.parametrize("x", [KEY, dtypes.float0, object, np.datetime64(1, "s")])

@@ -290,3 +290,10 @@ def test_zero_derivatives_have_their_type() -> None:
             assert not np.asarray(out).any()
         wide = [str(jax.typeof(x)) for x in jnp.broadcast_arrays(a, b, 1.0)]
         assert wide == ["float32[4@y,4@x]"] * 2 + ["~float32[4,4]"]
+
+
+def test_functions_without_arguments_have_nothing_to_split() -> None:
+    mesh = jax.make_mesh((2,), ("x",), axis_types=(AxisType.Auto,))
+    with jax.set_mesh(mesh):
+        made = explicit_axes(lambda: jnp.ones(4, out_sharding=P("x")))(in_sharding=None)
+    assert made.sharding.spec == P("x")

@@ -194,6 +194,21 @@ def test_shardings_of_jit(two_devices: list[Any], mesh: Mesh) -> None:
     np.testing.assert_allclose(jax.vmap(inner)(X[None, :, None])[0, :, 0], np.sin(X), rtol=1e-6)
 
 
+def test_trees_of_parts(mesh: Mesh) -> None:
+    rows, whole = NamedSharding(mesh, P("x")), NamedSharding(mesh, P())
+    make = jax.make_array_from_process_local_data
+    assert make(None, None) is None
+    pair = make(rows, (X, X[:, 0]))  # two arrays, and not one of both
+    assert isinstance(pair, tuple)
+    for found, expected in zip(pair, (X, X[:, 0]), strict=True):
+        np.testing.assert_array_equal(found, expected)
+        assert found.sharding == rows
+    some = make({"a": whole, "b": rows, "c": None}, {"a": X, "b": [X, None], "c": None})
+    assert (some["a"].sharding, some["b"][0].sharding, some["c"]) == (whole, rows, None)
+    shaped = make(rows, [X, X[:, 0]], [X.shape, (None,)])
+    assert [x.shape for x in shaped] == [X.shape, X.shape[:1]]
+
+
 def test_arrays_of_parts(two_devices: list[Any], mesh: Mesh) -> None:
     rows = NamedSharding(mesh, P("x"))
     x = jax.make_array_from_callback((4, 3), rows, lambda index: X[index])

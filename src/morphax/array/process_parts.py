@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from .. import tree
 from ..runtime.device import Device
 from ..runtime.sharding import Sharding
 from ..util.messages import message
@@ -19,18 +20,18 @@ _WHERE = "make_array_from_process_local_data"
 
 
 def make_array_from_process_local_data(
-    sharding: Sharding, local_data: Any, global_shape: Sequence[int | None] | None = None
-) -> Array:
-    """An array of which this process has the numbers of its own devices.
+    sharding: Any, local_data: Any, global_shape: Any = None
+) -> Any:
+    """An array of which this process has the numbers of its own devices, or a tree of such arrays.
 
     Along each axis the process passes what its devices hold together, or else the whole: as it
     does if other processes' devices hold the same part of the axis.
 
     Args:
-        sharding: how the whole array lies.
-        local_data: the numbers of this process, a NumPy array.
+        sharding: how the whole array lies; a prefix of the tree `local_data`.
+        local_data: the numbers of this process, a NumPy array or a tree of them.
         global_shape: of the whole array; ``None`` for axes, or for the whole, that are found out
-            from what part of it the devices of a process hold.
+            from what part of it the devices of a process hold; or a prefix of the tree.
 
     Raises:
         TypeError: if `sharding` is none.
@@ -44,8 +45,29 @@ def make_array_from_process_local_data(
         ... )
         Array([0, 1, 2], dtype=int32)
     """
+    leaves, treedef = tree.flatten(local_data)
+    places, shapes = (
+        tree.broadcast_prefix(
+            prefix, local_data, is_leaf, where=_WHERE, prefix_name=name, full_name="local_data"
+        )
+        for name, prefix, is_leaf in (
+            ("sharding", sharding, lambda x: x is None),
+            ("global_shape", global_shape, _is_shape),
+        )
+    )
+    parts = zip(places, leaves, shapes, strict=True)
+    return treedef.unflatten([_array_of_part(*part) for part in parts])
+
+
+def _is_shape(x: Any) -> bool:
+    return x is None or (
+        isinstance(x, (tuple, list)) and all(n is None or isinstance(n, int) for n in x)
+    )
+
+
+def _array_of_part(sharding: Any, part: Any, global_shape: Sequence[int | None] | None) -> Array:
     place = checked_sharding(_WHERE, sharding)
-    numbers = np.asarray(local_data)
+    numbers = np.asarray(part)
     if global_shape is not None and len(global_shape) != numbers.ndim:
         raise _misfit(numbers.shape, global_shape, numbers.shape)
     known = (None,) * numbers.ndim if global_shape is None else tuple(global_shape)

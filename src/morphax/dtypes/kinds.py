@@ -63,6 +63,19 @@ def supports_inf(dtype_: Any) -> bool:
         return bool(np.isinf(np.array(np.inf, np.float32).astype(d).astype(np.complex64)))
 
 
+def to_complex_dtype(dtype_: Any) -> np.dtype[Any]:
+    """The dtype of complex numbers whose parts are as exact as numbers of a dtype, if there is one.
+
+    Example:
+        >>> from morphax.dtypes.kinds import to_complex_dtype
+        >>> to_complex_dtype("bfloat16"), to_complex_dtype("float64")
+        (dtype('complex64'), dtype('complex128'))
+    """
+    d = dtype(dtype_)
+    is_wide = d.itemsize == (16 if issubdtype(d, np.complexfloating) else 8)
+    return np.dtype(np.complex128 if is_wide else np.complex64)
+
+
 def _is_array(x: Any) -> bool:
     return isinstance(x, np.ndarray) or hasattr(x, "aval")
 

@@ -17,6 +17,7 @@ from ..lax.elementwise.selection import max_p, min_p
 from ..lax.ground.linear_structure import broadcast_to
 from ..util.messages import message
 from .logic import greater, less
+from .masked_products import masked_product
 from .of_numpy import integer_power_of_numpy
 from .operands import BOOL, as_array, promoted, promoted_inexact, refuse_out_and_where
 
@@ -62,9 +63,12 @@ def subtract(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
 
 @replayed(2)
 def multiply(x: Any, y: Any, /, *, out: None = None, where: None = None) -> Any:
-    """x · y, element by element; of booleans, the logical and."""
+    """x · y, element by element; of booleans, the logical and; see `masked_product` for masks."""
     if out is not None or where is not None:
         refuse_out_and_where("multiply", out)
+    masked = masked_product(x, y)
+    if masked is not None:
+        return masked
     x, y = promoted("multiply", x, y)
     return and_p.bind(x, y) if _is_bool(x) else mul_p.bind(x, y)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import dtypes
 from ..core.dims import Shape
 from ..errors import AxisError, InconclusiveDimensionOperation, ShapeError
 from ..lax.ground.axes import canonical_shape, integer
@@ -99,9 +100,9 @@ def rank_asked_for(where: str, rank: Any) -> int:
 
 
 def whole_number(where: str, value: Any) -> int:
-    """A number of points, which may be a float that is a whole number."""
-    is_float = isinstance(value, (float, np.floating))
-    if isinstance(value, (list, tuple)) or (is_float and not value.is_integer()):
+    """A number of points, which may be a float that is a whole number, in an array too."""
+    number = _as_python_number(value)
+    if isinstance(value, (list, tuple)) or (isinstance(number, float) and not number.is_integer()):
         raise ValueError(
             message(
                 where,
@@ -110,4 +111,12 @@ def whole_number(where: str, value: Any) -> int:
                 fix="Give the number of points as a Python integer.",
             )
         )
-    return int(value) if is_float else integer(where, value)
+    return int(number) if isinstance(number, float) else integer(where, number)
+
+
+def _as_python_number(value: Any) -> Any:
+    """What is in an array without axes, if that is floating or a truth value."""
+    for kind, python in ((np.floating, float), (np.bool_, bool)):
+        if getattr(value, "ndim", 1) == 0 and dtypes.issubdtype(value.dtype, kind):
+            return python(value)
+    return value

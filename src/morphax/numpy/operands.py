@@ -123,7 +123,7 @@ def _plan(
     """Which operands of these avals, or Python scalars of these types, are to change, and how."""
     avals = tuple([aval_of(s()) if s in PYTHON_SCALARS else s for s in signature])
     _check_arrays(name, avals)
-    dtype, weak = _common_dtype(name, avals, inexact)
+    dtype, weak = common_dtype(name, avals, inexact)
     shape = _common_shape(name, avals)
     changes = [
         _literal(name, s, aval, dtype, weak)
@@ -149,7 +149,8 @@ def _check_arrays(name: str, avals: tuple[Any, ...]) -> None:
         )
 
 
-def _common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any, bool]:
+def common_dtype(name: str, avals: tuple[Any, ...], inexact: bool) -> tuple[Any, bool]:
+    """The dtype that operands are promoted to, and whether it is weak."""
     try:
         dtype, weak = dtypes.promote(tuple([(a.dtype, a.weak_type) for a in avals]))
         return dtypes.to_inexact(dtype, weak) if inexact else (dtype, weak)
@@ -284,13 +285,13 @@ def of_one_dtype(name: str, *operands: Any) -> list[Any]:
     arrays = [as_array(name, x) for x in operands]
     if len({x.aval for x in arrays}) == 1:
         return arrays
-    dtype, weak = _common_dtype(name, tuple([x.aval for x in arrays]), False)
+    dtype, weak = common_dtype(name, tuple([x.aval for x in arrays]), False)
     return [x if x.aval.dtype == dtype else convert(x, dtype, weak) for x in arrays]
 
 
 def inexact_type(name: str, *arrays: Any) -> tuple[Any, bool]:
     """The floating or complex dtype in which arrays combine, and whether it is weak."""
-    return _common_dtype(name, tuple([x.aval for x in arrays]), True)
+    return common_dtype(name, tuple([x.aval for x in arrays]), True)
 
 
 def concrete_values(where: str, x: Any, fix: str) -> np.ndarray[Any, Any]:

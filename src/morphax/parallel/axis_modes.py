@@ -82,7 +82,7 @@ def explicit_axes(
         A function of the same arguments.  Without `f`, a decorator.
 
     Raises:
-        TypeError: at the call, if there is no `in_sharding`.
+        TypeError: at the call, if there are arguments and no `in_sharding`.
         ValueError: at the call, if there is no mesh, or it has no such axes.
 
     Example:
@@ -105,7 +105,7 @@ def explicit_axes(
     @functools.wraps(f)
     def wrapped(*args: Any, in_sharding: Any = None, **kwargs: Any) -> Any:
         wanted = given if in_sharding is None else in_sharding
-        if wanted is None:
+        if wanted is None and tree.leaves(args):
             raise _missing("explicit_axes", "in_sharding")
         mesh = _mesh_of("explicit_axes", (args, kwargs), wanted)
         names = _names("explicit_axes", axes, mesh, None)

@@ -254,7 +254,7 @@ def check_callable(where: str, fun: object) -> None:
             message(
                 f"{where}, argument fun",
                 given=described(fun),
-                expected="a callable",
+                expected="a function: it should be a callable.",
                 fix=f"Pass the function itself: {where}(f), not {where}(f(x)).",
             )
         )

@@ -201,3 +201,15 @@ def wrong() -> Iterator[tuple[str, type[Exception], str, Any]]:
 def test_errors(error: type[Exception], text: str, call: Any) -> None:
     with pytest.raises(error, match=text):
         call()
+
+
+def test_sparse_arrays_of_symbolic_sizes() -> None:
+    def twice(x: Any) -> Any:
+        return 2 * BCOO.fromdense(x, nse=4).todense()
+
+    rows, columns = jax.export.symbolic_shape("n, m", constraints=["n >= 2", "m >= 1"])
+    exported = jax.export.export(jax.jit(twice))(jax.ShapeDtypeStruct((rows, columns), np.float32))
+    for shape in ((2, 3), (5, 1)):
+        x = np.zeros(shape, np.float32)
+        x[0, -1], x[-1, 0] = 3.0, -1.0
+        np.testing.assert_array_equal(exported.call(x), 2 * x)

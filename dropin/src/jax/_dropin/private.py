@@ -74,6 +74,9 @@ NAMES: Final = {
     "dtypes.extended": Name("dtypes", "extended", "flax: the kind of its dtype"),
     "dtypes.finfo": Name("dtypes", "finfo", "flax: the smallest number of a float"),
     "dtypes.supports_inf": Name("dtypes.kinds", "supports_inf", "flax: the range of a float"),
+    "dtypes.to_complex_dtype": Name(
+        "dtypes.kinds", "to_complex_dtype", "tinygp: the roots of a real polynomial"
+    ),
     "dtypes.result_type": Name("dtypes", "result_type", "optree: what ravelled trees are made of"),
     # Numbers in programs; here they are those of NumPy.
     "literals.TypedInt": Name("numpy", "integer", "quax: converts them to arrays"),
@@ -90,6 +93,7 @@ NAMES: Final = {
     "lax.control_flow.scan": Name("lax", "scan", "pytensor"),
     "scipy.special.gammaln": Name("scipy.special", "gammaln", "jaxns"),
     # Checks of values.
+    "public_test_util.check_close": Name("test_util", "check_close", "tinygp: tests of users"),
     "checkify.Error": Name("experimental.checkify", "Error", "flax: annotations"),
     "checkify.JaxException": Name(
         "control.checks.check_sites", "JaxException", "flax: annotations"
@@ -108,6 +112,7 @@ NAMES: Final = {
     "dispatch.wait_for_tokens": Name(
         "engines.xla.pending", "wait_for_effects", "equinox: what Python calls at its exit"
     ),
+    "xla_bridge.get_backend": Name("extend.backend", "get_backend", "keras: tests by platform"),
     "xla_bridge._backends": Name(
         "runtime.client", "running_clients", "chex: is the CPU in use already"
     ),

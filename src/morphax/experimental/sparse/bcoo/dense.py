@@ -21,6 +21,8 @@ from ....core import (
     aval_of,
     not_linear,
 )
+from ....core.dims import max_dim
+from ....lax.shape.filling import size_value
 from ....util.messages import message
 from ..operation import SparseOperation, in_front, program_jvp
 from .layout import (
@@ -192,7 +194,8 @@ def unravelled(flat: Operand, sizes: Sequence[int]) -> list[Any]:
     step = math.prod(sizes)
     for size in sizes:
         step = step // size if size else 0
-        found.append(lax.rem(lax.div(flat, np.int32(max(step, 1))), np.int32(max(size, 1))))
+        stride, extent = (size_value(max_dim(n, 1), np.dtype(np.int32)) for n in (step, size))
+        found.append(lax.rem(lax.div(flat, stride), extent))
     return found
 
 

@@ -21,7 +21,9 @@ import numpy as np
 from .... import dtypes, lax
 from .... import numpy as jnp
 from ....core import Operand, aval_of
+from ....core.dims import is_static
 from ....errors import ConcretizationTypeError
+from ....lax.shape.filling import size_value
 from ....util.messages import message
 
 
@@ -117,13 +119,14 @@ def index_type(where: str, dtype: Any, sparse: Sequence[int]) -> np.dtype[Any]:
 
     Raises:
         TypeError: if it is no integer dtype.
-        ValueError: if it cannot hold the sizes, which are the indices of padding.
+        ValueError: if it cannot hold the sizes that are known, which are the indices of padding.
     """
     kind = dtypes.canonicalize_dtype(dtype)
     if not dtypes.issubdtype(kind, np.integer):
         raise TypeError(_wrong_index_type(where, kind, "an integer dtype"))
-    if max(sparse, default=0) > np.iinfo(kind).max:
-        raise ValueError(_wrong_index_type(where, kind, f"one that holds {max(sparse)}"))
+    largest = max([size for size in sparse if isinstance(size, int)], default=0)
+    if largest > np.iinfo(kind).max:
+        raise ValueError(_wrong_index_type(where, kind, f"one that holds {largest}"))
     return kind
 
 
@@ -185,6 +188,8 @@ def sparse_size(layout: Layout, shape: Sequence[int]) -> int:
 
 def padding_place(sparse: Sequence[int], dtype: Any) -> Any:
     """The index of what is stored and does not count: one past the end of each sparse axis."""
+    if not is_static(sparse):
+        return jnp.stack([size_value(size, np.dtype(dtype)) for size in sparse])
     return jnp.asarray(np.array(sparse, np.int64).reshape(len(sparse)), dtype)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,8 +34,24 @@ def _along(name: str, arr: Any, axis: Any) -> tuple[Any, int]:
     return arr, canonical_axis(name, axis, arr.aval.ndim)
 
 
+_MOST_RUNS: Final = 8
+"""Of neighbours, that are put together rather than looked up one by one."""
+
+
 def _taken(arr: Any, places: Any, axis: int) -> Any:
     return take_index(arr, (slice(None),) * axis + (places,), GatherScatterMode.CLIP, None)
+
+
+def _kept(arr: Any, kept: np.ndarray[Any, Any], axis: int) -> Any:
+    """The slices that a mask keeps."""
+    ends = np.flatnonzero(np.diff(kept, prepend=False, append=False)).tolist()
+    if not ends or len(ends) > 2 * _MOST_RUNS:
+        return _taken(arr, np.flatnonzero(kept), axis)
+    runs = [
+        lax.slice_in_dim(arr, first, last, axis=axis)
+        for first, last in zip(ends[::2], ends[1::2], strict=True)
+    ]
+    return lax.concatenate(runs, axis)
 
 
 def _places(name: str, obj: Any) -> Any:
@@ -96,10 +112,10 @@ def delete(
     if isinstance(obj, slice):
         kept = np.ones(size, bool)
         kept[obj] = False
-        return _taken(arr, np.flatnonzero(kept), axis)
+        return _kept(arr, kept, axis)
     obj = as_array("delete", obj)
     if obj.aval.dtype == np.bool_:
-        return _taken(arr, np.flatnonzero(~_mask(obj, size)), axis)
+        return _kept(arr, ~_mask(obj, size), axis)
     places = _places("delete", obj)
     known = known_values(places)
     if known is None and assume_unique_indices:
@@ -112,7 +128,7 @@ def delete(
     _check_bounds("delete", known, -size, size - 1)
     kept = np.ones(size, bool)
     kept[known] = False
-    return _taken(arr, np.flatnonzero(kept), axis)
+    return _kept(arr, kept, axis)
 
 
 def _mask(obj: Any, size: int) -> np.ndarray[Any, Any]:

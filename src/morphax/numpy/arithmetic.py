@@ -359,7 +359,9 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     # What is infinite comes first, even if the other is NaN.
     first = lax.bitwise_or(lax.ge(x, y), lax.eq(x, np.inf))
     larger, smaller = chosen(first, x, y), chosen(first, y, x)
-    whole = lax.bitwise_or(lax.eq(larger, _zero(larger)), lax.eq(larger, np.inf))
+    is_infinite, zero = lax.eq(larger, np.inf), _zero(larger)
+    smaller = chosen(is_infinite, zero, smaller)
+    whole = lax.bitwise_or(lax.eq(larger, zero), is_infinite)
     divisor = lax.select(whole, lax.full_like(larger, 1), larger)
     length = lax.mul(divisor, lax.sqrt(lax.add(lax.square(lax.div(smaller, divisor)), 1)))
-    return convert(lax.select(whole, larger, length), x.aval.dtype, is_weak)
+    return convert(lax.select(whole, lax.max(larger, smaller), length), x.aval.dtype, is_weak)

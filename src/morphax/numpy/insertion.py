@@ -42,14 +42,14 @@ def _taken(arr: Any, places: Any, axis: int) -> Any:
     return take_index(arr, (slice(None),) * axis + (places,), GatherScatterMode.CLIP, None)
 
 
-def _kept(arr: Any, kept: np.ndarray[Any, Any], axis: int) -> Any:
-    """The slices that a mask keeps."""
-    ends = np.flatnonzero(np.diff(kept, prepend=False, append=False)).tolist()
-    if not ends or len(ends) > 2 * _MOST_RUNS:
-        return _taken(arr, np.flatnonzero(kept), axis)
+def _known_taken(arr: Any, places: np.ndarray[Any, Any], axis: int) -> Any:
+    """Slices at known places, which are put together where they are few runs of neighbours."""
+    ends = np.flatnonzero(np.diff(places) != 1) + 1
+    if not places.size or len(ends) >= _MOST_RUNS:
+        return _taken(arr, places, axis)
     runs = [
-        lax.slice_in_dim(arr, first, last, axis=axis)
-        for first, last in zip(ends[::2], ends[1::2], strict=True)
+        lax.slice_in_dim(arr, int(run[0]), int(run[-1]) + 1, axis=axis)
+        for run in np.split(places, ends)
     ]
     return lax.concatenate(runs, axis)
 
@@ -112,10 +112,10 @@ def delete(
     if isinstance(obj, slice):
         kept = np.ones(size, bool)
         kept[obj] = False
-        return _kept(arr, kept, axis)
+        return _known_taken(arr, np.flatnonzero(kept), axis)
     obj = as_array("delete", obj)
     if obj.aval.dtype == np.bool_:
-        return _kept(arr, ~_mask(obj, size), axis)
+        return _known_taken(arr, np.flatnonzero(~_mask(obj, size)), axis)
     places = _places("delete", obj)
     known = known_values(places)
     if known is None and assume_unique_indices:
@@ -128,7 +128,7 @@ def delete(
     _check_bounds("delete", known, -size, size - 1)
     kept = np.ones(size, bool)
     kept[known] = False
-    return _kept(arr, kept, axis)
+    return _known_taken(arr, np.flatnonzero(kept), axis)
 
 
 def _mask(obj: Any, size: int) -> np.ndarray[Any, Any]:
@@ -194,12 +194,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     count = values.aval.shape[axis] if single else places.aval.size
     values = broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
     known = known_values(places)
+    both = lax.concatenate([arr, values], axis)
     if known is None or type(size) is not int:
-        sources = _traced_sources(ravel(places), size, count)
-    else:
-        _check_bounds("insert", known, -size, size)
-        sources = _known_sources(np.ravel(known).astype(np.int64), size, count)
-    return _taken(lax.concatenate([arr, values], axis), sources, axis)
+        return _taken(both, _traced_sources(ravel(places), size, count), axis)
+    _check_bounds("insert", known, -size, size)
+    sources = _known_sources(np.ravel(known).astype(np.int64), size, count)
+    return _known_taken(both, sources, axis)
 
 
 def _with_axes(values: Any, ndim: int) -> Any:

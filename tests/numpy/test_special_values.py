@@ -293,3 +293,7 @@ def test_the_trapezoidal_rule_with_ends_that_are_not_finite() -> None:
     check(jnp.trapezoid, (samples,), [4.5, INF, -INF, NAN, NAN])
     check(jax.grad(lambda y: jnp.trapezoid(y).sum()), (samples,), [[0.5, 1, 0.5]] * 5)
     check(jnp.trapezoid, (samples[:, :1],), np.zeros(5))
+
+
+def test_ldexp_by_truth_values() -> None:
+    np.testing.assert_array_equal(jnp.ldexp(np.float32(3), np.array([False, True])), [3, 6])

@@ -118,6 +118,7 @@ def unique(
     if count == 0:
         return _unique_of_nothing(
             rows,
+            axis or 0,
             size,
             fill_value,
             (return_index, (size or 0,)),
@@ -147,9 +148,16 @@ def unique(
 
 
 def _unique_of_nothing(
-    rows: Any, size: int | None, fill_value: Any, *wanted: tuple[bool, tuple[int, ...]]
+    rows: Any, axis: int, size: int | None, fill_value: Any, *wanted: tuple[bool, tuple[int, ...]]
 ) -> Any:
-    """The results of `unique` for no elements: only filling; further ones if wanted, of a shape."""
+    """The results of `unique` for no elements: only filling; further ones if wanted, of a shape.
+
+    Args:
+        rows: the array, with its axis in front.
+        axis: where the axis belongs.
+        size, fill_value: as `unique` takes them.
+        *wanted: whether another result is wanted, and its shape.
+    """
     number = size or 0
     if number and fill_value is None:
         raise ValueError(
@@ -162,6 +170,7 @@ def _unique_of_nothing(
         )
     shape = (number, *aval_of(rows).shape[1:])
     values = lax.full(shape, 0 if fill_value is None else fill_value, aval_of(rows).dtype)
+    values = moveaxis(values, 0, axis)
     extra = [lax.full(shape, 0, _index_dtype()) for is_wanted, shape in wanted if is_wanted]
     return (values, *extra) if extra else values
 

@@ -12,10 +12,11 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
-#include <numeric>
 #include <string_view>
 #include <type_traits>
 #include <utility>
+
+#include "row_orders.h"
 
 namespace morphax::lapack {
 
@@ -195,15 +196,8 @@ class Order final : public Step {
         first_(nb::cast<std::int32_t>(d[5])) {}
 
   void run(const Places& at) const override {
-    const auto* pivots = pivots_.in<std::int32_t>(at);
-    auto* to = to_.in<std::int32_t>(at);
-    const auto last = static_cast<std::int32_t>(rows_) - 1;
-    std::iota(to, to + rows_, 0);
-    for (std::size_t i = 0; i < exchanges_; ++i) {
-      // In this order: the smallest integer less 1 would be the largest.
-      const std::int32_t other = std::clamp(pivots[i], first_, first_ + last) - first_;
-      std::swap(to[i], to[other]);
-    }
+    row_orders::after_exchanges(pivots_.in<std::int32_t>(at), static_cast<std::int64_t>(exchanges_),
+                                to_.in<std::int32_t>(at), static_cast<std::int64_t>(rows_), first_);
   }
 
  private:

@@ -20,6 +20,7 @@
 #include "philox.h"
 #include "random.h"
 #include "replay.h"
+#include "row_orders.h"
 #include "running.h"
 #include "sequential.h"
 #include "small_programs.h"
@@ -79,6 +80,8 @@ NB_MODULE(_native, module) {
   morphax::draws::bind(random);
   nanobind::module_ replay = module.def_submodule("replay", "Eager calls of known programs.");
   morphax::replay::bind(replay);
+  nanobind::module_ row_orders = module.def_submodule("row_orders", "Orders of rows.");
+  morphax::row_orders::bind(row_orders);
   nanobind::module_ running = module.def_submodule("running", "Running sums and their like.");
   morphax::running::bind(running);
   nanobind::module_ small = module.def_submodule("small_programs", "Programs on few numbers.");

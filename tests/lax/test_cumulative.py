@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import morphax as jax
 from morphax import grad, lax, make_jaxpr
 from morphax.core import ShapedArray, stage
 from morphax.engines.xla.lowering import lower
@@ -141,3 +142,15 @@ def test_wrong_arguments_of_scans_are_refused() -> None:
         associative_scan(add, (np.arange(3), np.arange(2)))
     with pytest.raises(ValueError, match="argument axis"):
         associative_scan(add, np.arange(3), axis=1)
+
+
+def test_running_log_sums_of_complex_numbers_keep_nan() -> None:
+    for place in range(3):
+        x = np.array([1, 2j, -1], np.complex64)
+        x[place] = complex(np.nan, 1)
+        for reverse in (False, True):
+            with jax.cpu_engine("xla"):
+                compiled = jax.jit(lambda v, r=reverse: lax.cumlogsumexp(v, reverse=r))(x)
+            is_nan = np.isnan(np.asarray(compiled))
+            before = np.arange(3) <= place if reverse else np.arange(3) >= place
+            np.testing.assert_array_equal(is_nan, before)

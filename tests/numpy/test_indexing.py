@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, seed, settings
 
+import morphax as jax
 import morphax.numpy as jnp
 from morphax import errors, grad, jit, make_jaxpr, vmap
 from morphax.core.check import check_jaxpr
@@ -298,3 +299,27 @@ def test_truth_values_are_updated_by_numbers_as_numbers() -> None:
     np.testing.assert_array_equal(b.at[:2].add(-1), [False, True, True])
     np.testing.assert_array_equal(b.at[np.array([0, 1])].subtract(2), [True, True, True])
     np.testing.assert_array_equal(b.at[1].add(True), [True, True, True])
+
+
+@pytest.mark.parametrize("index", [(-1,), (-1, 2), (1, -2), (slice(1, None), -1), (-2, [0, 1])])
+@pytest.mark.parametrize("mode", ["clip", "fill"])
+def test_negative_ints_that_do_not_count_from_the_end_are_out_of_bounds(
+    index: Any, mode: str
+) -> None:
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    index = tuple([np.array(part) if isinstance(part, list) else part for part in index])
+    nearest = tuple([0 if type(part) is int and part < 0 else part for part in index])
+    read = jnp.asarray(x).at[index].get(mode=mode, wrap_negative_indices=False)
+    expected = x[nearest] if mode == "clip" else np.full_like(x[nearest], np.nan)
+    np.testing.assert_array_equal(read, expected)
+    written = jnp.asarray(x).at[index].set(-1, mode=mode, wrap_negative_indices=False)
+    expected = x.copy()
+    if mode == "clip":
+        expected[nearest] = -1
+    np.testing.assert_array_equal(written, expected)
+
+
+def test_what_is_empty_indexes_and_has_no_roots() -> None:
+    assert [v.dtype for v in jnp.ix_(jnp.zeros(0), jnp.zeros(0, bool))] == ["int32", "int32"]
+    for coefficients in (jnp.zeros(0), jnp.ones(1)):
+        assert jax.jit(jnp.roots)(coefficients).shape == (0,)

@@ -48,3 +48,13 @@ def test_searchsorted_in_eager_mode_is_that_of_the_loop(side: str, dtype: str) -
     expected = jax.jit(jnp.searchsorted, static_argnums=2)(a, v, side)
     np.testing.assert_array_equal(found, expected)
     assert found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize(
+    ("shape", "axis"), [((2, 0), 1), ((2, 0, 3), 1), ((2, 3, 0), -1), ((0, 2), 0)]
+)
+def test_unique_slices_of_which_there_are_none(shape: tuple[int, ...], axis: int) -> None:
+    expected = np.unique(np.zeros(shape), axis=axis)
+    assert jnp.unique(jnp.zeros(shape), axis=axis).shape == expected.shape
+    filled = jnp.unique(jnp.zeros(shape), axis=axis, size=4, fill_value=7)
+    assert filled.shape == tuple([4 if i == axis % len(shape) else n for i, n in enumerate(shape)])

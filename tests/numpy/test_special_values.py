@@ -71,6 +71,13 @@ def test_hypot_of_infinity_and_nan() -> None:
     x, y = np.array([INF, NAN, -INF, NAN, 3, 0]), np.array([NAN, INF, NAN, 1, 4, 0])
     check(jnp.hypot, (x, y), [INF, INF, INF, NAN, 5, 0])
     assert jax.grad(jnp.hypot)(3.0, 4.0) == pytest.approx(0.6)
+    for place, slopes in (
+        ((0.0, 0.0), (0.5, 0.5)),
+        ((-INF, NAN), (-1, 0)),
+        ((NAN, INF), (0, 1)),
+        ((INF, INF), (1, 0)),
+    ):
+        np.testing.assert_array_equal(jax.grad(jnp.hypot, (0, 1))(*place), slopes)
     for call in (lambda: jnp.hypot(1j, 2.0), lambda: jnp.fabs(1j)):
         with pytest.raises(TypeError, match="expected: real numbers"):
             call()
@@ -286,3 +293,7 @@ def test_the_trapezoidal_rule_with_ends_that_are_not_finite() -> None:
     check(jnp.trapezoid, (samples,), [4.5, INF, -INF, NAN, NAN])
     check(jax.grad(lambda y: jnp.trapezoid(y).sum()), (samples,), [[0.5, 1, 0.5]] * 5)
     check(jnp.trapezoid, (samples[:, :1],), np.zeros(5))
+
+
+def test_ldexp_by_truth_values() -> None:
+    np.testing.assert_array_equal(jnp.ldexp(np.float32(3), np.array([False, True])), [3, 6])

@@ -16,9 +16,9 @@ from ..lax.elementwise.convert import convert
 from ..lax.elementwise.selection import max_p, min_p
 from ..lax.ground.linear_structure import broadcast_to
 from ..util.messages import message
+from .integer_powers import integer_power
 from .logic import greater, less
 from .masked_products import masked_product
-from .of_numpy import integer_power_of_numpy
 from .operands import BOOL, as_array, promoted, promoted_inexact, refuse_out_and_where
 
 _INT32 = np.dtype(np.int32)
@@ -261,7 +261,7 @@ def power(x1: Any, x2: Any, /) -> Any:
         return lax.integer_pow(convert(base, _INT32) if _is_bool(base) else base, exponent)
     x, y = promoted("power", x1, x2)
     if not _is(x, np.inexact):
-        return _integer_power(as_array("power", x), as_array("power", y))
+        return integer_power(as_array("power", x), as_array("power", y))
     result = lax.pow(x, y)
     if not result.aval.weak_type:
         return result
@@ -278,26 +278,6 @@ def _known_integer(x: Any) -> int | None:
         return int(x)
     is_scalar = isinstance(x, np.ndarray) and not x.ndim and x.dtype.kind in "biu"
     return int(x) if is_scalar else None
-
-
-@replayed(2, by_numpy=integer_power_of_numpy)
-def _integer_power(x: Any, y: Any) -> Any:
-    """Integers raised to integers by repeated squaring; truth values are 0 and 1."""
-    dtype = _INT32 if _is_bool(x) else aval_of(x).dtype
-    shape = lax.broadcast_shapes(aval_of(x).shape, aval_of(y).shape)
-    x, y = (convert(broadcast_to(as_array("power", v), shape), dtype) for v in (x, y))
-
-    def multiplied(state: Any) -> Any:
-        result, square, rest = state
-        odd = lax.ne(lax.bitwise_and(rest, 1), 0)
-        result = lax.select(odd, lax.mul(result, square), result)
-        return result, lax.mul(square, square), lax.shift_right_logical(rest, 1)
-
-    def unfinished(state: Any) -> Any:
-        rest = state[2]
-        return lax.reduce_or(lax.ne(rest, 0), tuple(range(aval_of(rest).ndim)))
-
-    return lax.while_loop(unfinished, multiplied, (lax.full_like(x, 1), x, y))[0]
 
 
 @replayed(2)
@@ -379,18 +359,13 @@ def hypot(x1: Any, x2: Any, /) -> Any:
     """
     x, y = map(lax.abs, _real("hypot", promoted_inexact("hypot", x1, x2)))
     is_weak = x.aval.weak_type and not (x.aval.shape or y.aval.shape)
-    x, y = _unless_infinite(x, y), _unless_infinite(y, x)
-    # Either case is the function itself, where x = y too; max and min have no second derivative.
-    first = lax.ge(x, y)
+    # Either order is the function itself, where x = y too; max and min have no second derivative.
+    # What is infinite comes first, even if the other is NaN.
+    first = lax.bitwise_or(lax.ge(x, y), lax.eq(x, np.inf))
     larger, smaller = chosen(first, x, y), chosen(first, y, x)
-    zero = _zero(larger)
-    whole = lax.bitwise_or(lax.eq(larger, zero), lax.eq(larger, np.inf))
+    is_infinite, zero = lax.eq(larger, np.inf), _zero(larger)
+    smaller = chosen(is_infinite, zero, smaller)
+    whole = lax.bitwise_or(lax.eq(larger, zero), is_infinite)
     divisor = lax.select(whole, lax.full_like(larger, 1), larger)
     length = lax.mul(divisor, lax.sqrt(lax.add(lax.square(lax.div(smaller, divisor)), 1)))
-    return convert(lax.select(whole, lax.max(x, y), length), x.aval.dtype, is_weak)
-
-
-def _unless_infinite(x: Any, y: Any) -> Any:
-    """`x`, but 0 where it is NaN and `y` infinite."""
-    does_not_matter = lax.bitwise_and(lax.ne(x, x), lax.eq(y, np.inf))
-    return chosen(does_not_matter, _zero(x), x)
+    return convert(lax.select(whole, lax.max(larger, smaller), length), x.aval.dtype, is_weak)

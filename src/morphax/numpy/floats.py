@@ -116,10 +116,11 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
 
     Args:
         x1: real array.
-        x2: integers.
+        x2: integers, or booleans, which count as 0 and 1.
     """
     x1, x2 = as_array("ldexp", x1), as_array("ldexp", x2)
-    if is_complex(x1) or not dtypes.issubdtype(x2.aval.dtype, np.integer):
+    is_whole = dtypes.issubdtype(x2.aval.dtype, np.integer) or x2.aval.dtype == np.bool_
+    if is_complex(x1) or not is_whole:
         raise ValueError(
             message(
                 "jnp.ldexp",

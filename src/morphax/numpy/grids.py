@@ -129,6 +129,9 @@ def ix_(*args: Any) -> tuple[Any, ...]:
             )
         if vector.aval.dtype == np.bool_:
             (vector,) = nonzero(vector)
+        if not vector.aval.size:
+            # What has no elements indexes, whatever its dtype is.
+            vector = convert(vector, dtypes.canonicalize_dtype(np.intp))
         shape = [vector.aval.shape[0] if j == i else 1 for j in range(len(args))]
         vectors.append(lax.reshape(vector, shape))
     return tuple(vectors)

@@ -51,7 +51,7 @@ def take_index(
     signature, arrays = signature_of(x, index)
     plan = plan_index(x.aval.shape, signature)
     # Static ints out of bounds are left to the gather, whose mode says what they read.
-    if plan.has_arrays or not plan.in_bounds:
+    if not is_sliced(plan, signature, wrap):
         if not plan.has_arrays:
             plan, arrays = with_arrays(plan, signature)
         else:
@@ -78,6 +78,12 @@ def _check_static_indices(shape: tuple[int, ...], signature: Any) -> None:
             fix="Mend the index, or write x.at[index].get(mode='clip') to read the nearest one.",
         )
     )
+
+
+def is_sliced(plan: IndexPlan, signature: Any, wrap: bool) -> bool:
+    """Whether an index is slices, and ints in bounds; if not `wrap`, negative ones are not."""
+    is_out = not wrap and any([type(part) is int and part < 0 for part in signature])
+    return plan.in_bounds and not (plan.has_arrays or is_out)
 
 
 def with_arrays(plan: IndexPlan, signature: Any) -> tuple[IndexPlan, list[Any]]:

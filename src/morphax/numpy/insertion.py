@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -34,8 +34,24 @@ def _along(name: str, arr: Any, axis: Any) -> tuple[Any, int]:
     return arr, canonical_axis(name, axis, arr.aval.ndim)
 
 
+_MOST_RUNS: Final = 8
+"""Of neighbours, that are put together rather than looked up one by one."""
+
+
 def _taken(arr: Any, places: Any, axis: int) -> Any:
     return take_index(arr, (slice(None),) * axis + (places,), GatherScatterMode.CLIP, None)
+
+
+def _known_taken(arr: Any, places: np.ndarray[Any, Any], axis: int) -> Any:
+    """Slices at known places, which are put together where they are few runs of neighbours."""
+    ends = np.flatnonzero(np.diff(places) != 1) + 1
+    if not places.size or len(ends) >= _MOST_RUNS:
+        return _taken(arr, places, axis)
+    runs = [
+        lax.slice_in_dim(arr, int(run[0]), int(run[-1]) + 1, axis=axis)
+        for run in np.split(places, ends)
+    ]
+    return lax.concatenate(runs, axis)
 
 
 def _places(name: str, obj: Any) -> Any:
@@ -96,10 +112,10 @@ def delete(
     if isinstance(obj, slice):
         kept = np.ones(size, bool)
         kept[obj] = False
-        return _taken(arr, np.flatnonzero(kept), axis)
+        return _known_taken(arr, np.flatnonzero(kept), axis)
     obj = as_array("delete", obj)
     if obj.aval.dtype == np.bool_:
-        return _taken(arr, np.flatnonzero(~_mask(obj, size)), axis)
+        return _known_taken(arr, np.flatnonzero(~_mask(obj, size)), axis)
     places = _places("delete", obj)
     known = known_values(places)
     if known is None and assume_unique_indices:
@@ -112,7 +128,7 @@ def delete(
     _check_bounds("delete", known, -size, size - 1)
     kept = np.ones(size, bool)
     kept[known] = False
-    return _taken(arr, np.flatnonzero(kept), axis)
+    return _known_taken(arr, np.flatnonzero(kept), axis)
 
 
 def _mask(obj: Any, size: int) -> np.ndarray[Any, Any]:
@@ -178,12 +194,12 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     count = values.aval.shape[axis] if single else places.aval.size
     values = broadcast_to(values, (*shape[:axis], count, *shape[axis + 1 :]))
     known = known_values(places)
+    both = lax.concatenate([arr, values], axis)
     if known is None or type(size) is not int:
-        sources = _traced_sources(ravel(places), size, count)
-    else:
-        _check_bounds("insert", known, -size, size)
-        sources = _known_sources(np.ravel(known).astype(np.int64), size, count)
-    return _taken(lax.concatenate([arr, values], axis), sources, axis)
+        return _taken(both, _traced_sources(ravel(places), size, count), axis)
+    _check_bounds("insert", known, -size, size)
+    sources = _known_sources(np.ravel(known).astype(np.int64), size, count)
+    return _known_taken(both, sources, axis)
 
 
 def _with_axes(values: Any, ndim: int) -> Any:

@@ -165,6 +165,8 @@ def roots(p: Any, *, strip_zeros: bool = True) -> Any:
         )
     dtype, _ = inexact_type("roots", p)
     p = convert(p if p.aval.ndim else lax.expand_dims(p, (0,)), dtype)
+    if p.aval.size < 2:
+        return _zeros(p)
     if not strip_zeros:
         return _all_zeros(p)
     p = trim_zeros(p, "f")

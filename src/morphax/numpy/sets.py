@@ -111,13 +111,14 @@ def unique(
     """
     ar = as_array("unique", ar)
     size = None if size is None else counted_or_symbolic("jnp.unique, argument size", size)
-    rows = (
-        ravel(ar) if axis is None else moveaxis(ar, canonical_axis("unique", axis, ar.aval.ndim), 0)
-    )
+    if axis is not None:
+        axis = canonical_axis("unique", axis, ar.aval.ndim)
+    rows = ravel(ar) if axis is None else moveaxis(ar, axis, 0)
     count = aval_of(rows).shape[0]
     if count == 0:
         return _unique_of_nothing(
             rows,
+            axis or 0,
             size,
             fill_value,
             (return_index, (size or 0,)),
@@ -147,9 +148,9 @@ def unique(
 
 
 def _unique_of_nothing(
-    rows: Any, size: int | None, fill_value: Any, *wanted: tuple[bool, tuple[int, ...]]
+    rows: Any, axis: int, size: int | None, fill_value: Any, *wanted: tuple[bool, tuple[int, ...]]
 ) -> Any:
-    """The results of `unique` for no elements: only filling; further ones if wanted, of a shape."""
+    """The results of `unique` for no elements of `axis`: filling; others if wanted, of a shape."""
     number = size or 0
     if number and fill_value is None:
         raise ValueError(
@@ -161,7 +162,8 @@ def _unique_of_nothing(
             )
         )
     shape = (number, *aval_of(rows).shape[1:])
-    values = lax.full(shape, 0 if fill_value is None else fill_value, aval_of(rows).dtype)
+    filling = lax.full(shape, 0 if fill_value is None else fill_value, aval_of(rows).dtype)
+    values = moveaxis(filling, 0, axis)
     extra = [lax.full(shape, 0, _index_dtype()) for is_wanted, shape in wanted if is_wanted]
     return (values, *extra) if extra else values
 

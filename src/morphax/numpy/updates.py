@@ -25,7 +25,7 @@ from .index_plan import (
     plan_index,
     signature_of,
 )
-from .indexing import index_columns, with_arrays
+from .indexing import index_columns, is_sliced, with_arrays
 from .operands import as_array
 
 _OF_BOOLEANS = {
@@ -64,7 +64,7 @@ def update(
     chosen = GatherScatterMode.FILL_OR_DROP if mode is None else GatherScatterMode.from_any(mode)
     signature, arrays = signature_of(x, at.index)
     plan = plan_index(x.aval.shape, signature)
-    if plan.has_arrays or not plan.in_bounds:
+    if not is_sliced(plan, signature, wrap_negative_indices):
         if plan.has_arrays:
             columns = array_indices(signature, arrays)
         else:

@@ -163,6 +163,12 @@ def fusions_are_chosen() -> bool:
 
 
 @cache
+def widens_bfloat16_to_move_it() -> bool:
+    """Whether slices and updates of bfloat16 are computed in float32 on the CPU."""
+    return bool(xla_client()._version < _FIRST_VERSION_WITH_RIGHT_DOT_FUSION)
+
+
+@cache
 def handler_keywords() -> dict[str, bool]:
     """Keywords that result handlers need in this version of jaxlib."""
     old = xla_client()._version < _FIRST_VERSION_WITH_SKIPPED_CHECKS_GONE

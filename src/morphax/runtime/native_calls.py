@@ -11,6 +11,7 @@ DRAWS_TARGET: Final = "morphax_draw"
 EXTREMES_TARGET: Final = "morphax_extreme"
 INCOMPLETE_GAMMA_TARGET: Final = "morphax_incomplete_gamma"
 PHILOX_TARGET: Final = "morphax_philox"
+ROW_ORDERS_TARGET: Final = "morphax_row_orders"
 RUNNING_TARGET: Final = "morphax_running"
 
 TARGETS: Final = {
@@ -18,6 +19,7 @@ TARGETS: Final = {
     EXTREMES_TARGET: "extremes",
     INCOMPLETE_GAMMA_TARGET: "incomplete_gamma",
     PHILOX_TARGET: "philox",
+    ROW_ORDERS_TARGET: "row_orders",
     RUNNING_TARGET: "running",
 }
 """The names in programs, and the parts of the compiled module that have the code."""

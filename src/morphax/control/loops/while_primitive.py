@@ -25,7 +25,10 @@ from ...core import (
     without_references,
 )
 from ...engines import loops
+from ...engines.xla.moved_bits import bits_of, is_moved_as_bits, moved_value
 from ...engines.xla.stablehlo import Builder, Value
+from ...lax.indexing.dynamic_slicing import DynamicUpdateSlice
+from ...lax.indexing.scatter_rules import Scattering
 from ...transforms.jvp import jvp_jaxpr
 from ...transforms.linearize import Linearization
 from ...util.memo import memoize
@@ -45,6 +48,9 @@ from .divergence import (
     note_members,
     stopping_members,
 )
+
+_UPDATES = (DynamicUpdateSlice, Scattering)
+"""Primitives whose result is their first operand but for some elements."""
 
 
 class Loops(HasBodies):
@@ -129,28 +135,39 @@ class Loops(HasBodies):
             own = body_consts[len(cond_consts) :]
             return b.inline(in_blocks(self, members), *cond_consts, *own, *carry)
         avals = [v.aval for v in carry]
+        carried = _carried(b, params["body_jaxpr"], avals)
         ordered = has_ordered(params["body_jaxpr"].effects)
+
+        def inlined(inner: Builder, program: Any, consts: Any, state: Any) -> list[Value]:
+            return inner.inline(program, *consts, *_read_as(inner, state, avals))
+
         with b.module.repeating():
             condition = b.region(
-                avals,
-                lambda inner, *c: inner.inline(params["cond_jaxpr"], *cond_consts, *c),
+                carried,
+                lambda inner, *c: inlined(inner, params["cond_jaxpr"], cond_consts, c),
                 takes_token=ordered,
             )
             body = b.region(
-                avals,
-                lambda inner, *c: inner.inline(params["body_jaxpr"], *body_consts, *c),
+                carried,
+                lambda inner, *c: _read_as(
+                    inner, inlined(inner, params["body_jaxpr"], body_consts, c), carried
+                ),
                 takes_token=ordered,
                 gives_token=ordered,
             )
         regions = [condition, body]
-        return b.ops(
+        results = b.ops(
             "stablehlo.while",
-            outs,
-            *carry,
+            [
+                out if out.dtype == aval.dtype else aval
+                for out, aval in zip(outs, carried, strict=True)
+            ],
+            *_read_as(b, carry, carried),
             regions=regions,
             takes_token=ordered,
             gives_token=ordered,
         )
+        return _read_as(b, results, outs)
 
     def to_loops(
         self, b: loops.Builder, outs: Sequence[Any], *operands: loops.Value, **params: Param
@@ -328,6 +345,19 @@ def _steps(
                 return carry, True
             carry = apply_jaxpr(body, *body_consts, *carry)
     return carry, False
+
+
+def _carried(b: Builder, body: Jaxpr, avals: Sequence[Any]) -> list[Any]:
+    """Avals of what a loop carries: of an array that the body updates, perhaps the bits."""
+    updated = {v for eqn in body.eqns if isinstance(eqn.primitive, _UPDATES) for v in eqn.outvars}
+    return [
+        bits_of(aval) if out in updated and is_moved_as_bits(b, aval) else aval
+        for out, aval in zip(body.outvars, avals, strict=True)
+    ]
+
+
+def _read_as(b: Builder, values: Sequence[Value], avals: Sequence[Any]) -> list[Value]:
+    return [moved_value(b, x, aval) for x, aval in zip(values, avals, strict=True)]
 
 
 while_p = While()

@@ -6,8 +6,9 @@ from typing import Any, final
 
 import numpy as np
 
+from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
-from ..ground.families import Elementwise
+from ..ground.families import Elementwise, compare
 from ..ground.kinds import INEXACT
 from ..ground.operands import standardize
 from .arithmetic import add, div, mul, neg
@@ -24,6 +25,16 @@ class Sin(Elementwise):
     numpy = np.sin
     stablehlo = "stablehlo.sine"
 
+    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
+        found = super().lower(b, out, *operands, **params)
+        if out.dtype.kind != "c":
+            return found
+        # sin iy = i sinh y: XLA multiplies 0 and cosh y, which may be infinite.
+        x, _, is_zero = _parts(b, *operands)
+        real, imag = [b.op(f"stablehlo.{part}", x.aval, found) for part in ("real", "imag")]
+        real = b.op("stablehlo.select", x.aval, is_zero, x, real)
+        return b.op("stablehlo.complex", out, real, imag)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, cos(x))
 
@@ -37,8 +48,28 @@ class Cos(Elementwise):
     numpy = np.cos
     stablehlo = "stablehlo.cosine"
 
+    def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
+        found = super().lower(b, out, *operands, **params)
+        if out.dtype.kind != "c":
+            return found
+        # cos iy = cosh y: XLA multiplies 0 and sinh y, which may be infinite.
+        x, y, is_zero = _parts(b, *operands)
+        real, imag = [b.op(f"stablehlo.{part}", x.aval, found) for part in ("real", "imag")]
+        sign = b.elementwise("stablehlo.sign", x.aval, y)
+        zero = b.elementwise("stablehlo.multiply", x.aval, x, sign)
+        zero = b.elementwise("stablehlo.negate", x.aval, zero)
+        imag = b.op("stablehlo.select", x.aval, is_zero, zero, imag)
+        return b.op("stablehlo.complex", out, real, imag)
+
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, neg(sin(x)))
+
+
+def _parts(b: Builder, z: Value) -> tuple[Value, Value, Value]:
+    """The real and the imaginary part, and where the first is 0."""
+    aval = z.aval.update(dtype=np.empty(0, z.aval.dtype).real.dtype)
+    x, y = [b.op(f"stablehlo.{part}", aval, z) for part in ("real", "imag")]
+    return x, y, compare(b, aval.update(dtype=np.dtype(bool)), "EQ", x, b.full(0, aval))
 
 
 @final

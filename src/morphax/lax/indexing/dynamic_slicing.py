@@ -1,8 +1,6 @@
-"""Slices that start at places known only when the program runs.
+"""Slices that start at places known only when the program runs, or as near as the array allows.
 
-A start that would let the slice leave the array is moved to the nearest place where it does not.
-Reading and writing a dynamic slice are each other's transpose; with many starts, they are a gather
-and a scatter.
+Reading and writing are each other's transpose; with many starts, they are a gather and a scatter.
 """
 
 from __future__ import annotations
@@ -26,6 +24,7 @@ from ...core import (
 )
 from ...engines import loops
 from ...engines.reference.replay import replayed
+from ...engines.xla.moved_bits import moved
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -65,7 +64,7 @@ class DynamicSlice(Primitive):
 
     def lower(self, b: Builder, out: Any, x: Value, *starts: Value, slice_sizes: Any) -> Value:
         starts = _read_as_signed(b, starts, x.aval.shape, slice_sizes)
-        return b.dynamic_slice(x, out, starts, slice_sizes)
+        return moved(b, out, lambda out, x: b.dynamic_slice(x, out, starts, slice_sizes), x)
 
     def to_loops(
         self, b: loops.Builder, out: Any, x: loops.Value, *starts: loops.Value, slice_sizes: Any
@@ -138,7 +137,8 @@ class DynamicUpdateSlice(Primitive):
 
     def lower(self, b: Builder, out: Any, x: Value, update: Value, *starts: Value) -> Value:
         starts = _read_as_signed(b, starts, out.shape, update.aval.shape)
-        return b.op("stablehlo.dynamic_update_slice", out, x, update, *starts)
+        name = "stablehlo.dynamic_update_slice"
+        return moved(b, out, lambda out, *v: b.op(name, out, *v, *starts), x, update)
 
     def to_loops(
         self,

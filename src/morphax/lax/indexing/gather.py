@@ -25,6 +25,7 @@ from ...core import (
     min_dim,
 )
 from ...engines import loops
+from ...engines.xla.moved_bits import moved
 from ...engines.xla.stablehlo import Builder, Value, physical_dtype
 from ...util.messages import message
 from ..elementwise.arithmetic import add
@@ -139,14 +140,10 @@ class Gather(Primitive):
     ) -> Value:
         names = ("offset_dims", "collapsed_slice_dims", "start_index_map",
                  "operand_batching_dims", "start_indices_batching_dims")  # fmt: skip
-        gathered = b.gather(
-            x,
-            out,
-            indices,
-            slice_sizes,
-            dimension_numbers=dimensions_text("gather", names, dimension_numbers, indices),
-            indices_are_sorted=str(indices_are_sorted).lower(),
-        )
+        numbers = dimensions_text("gather", names, dimension_numbers, indices)
+        is_sorted = str(indices_are_sorted).lower()
+        text = {"dimension_numbers": numbers, "indices_are_sorted": is_sorted}
+        gathered = moved(b, out, lambda out, x: b.gather(x, out, indices, slice_sizes, **text), x)
         if b.module.platform == "cpu":
             # XLA fuses it with an update of parts of what was gathered, which is made of other
             # parts; written in place, the update reads what it has just written.

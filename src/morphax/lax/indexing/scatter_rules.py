@@ -14,6 +14,7 @@ import numpy as np
 
 from ...core import AxisFlow, BatchAxes, Jaxpr, Primitive, ShapedArray, aval_of, like, stage_closed
 from ...engines import loops
+from ...engines.xla.moved_bits import moved, moved_value
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.memo import memoize
 from ...util.messages import message
@@ -115,21 +116,36 @@ class Scattering(Primitive):
         scalar = out.update(shape=())
 
         def combine(inner: Builder, old: Value, new: Value) -> Sequence[Value]:
-            return [new] if update_jaxpr is None else inner.inline(update_jaxpr, old, new)
+            if update_jaxpr is None:
+                return [new]
+            return inner.inline(update_jaxpr, *[moved_value(inner, v, scalar) for v in (old, new)])
 
         names = ("update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
                  "input_batching_dims", "scatter_indices_batching_dims")  # fmt: skip
-        result = b.op(
-            "stablehlo.scatter",
-            x.aval,
-            x,
-            indices,
-            updates,
-            regions=[b.region([scalar, scalar], combine)],
-            scatter_dimension_numbers=dimensions_text("scatter", names, dimension_numbers, indices),
-            indices_are_sorted=str(indices_are_sorted).lower(),
-            unique_indices=str(unique_indices).lower(),
-        )
+
+        def write(aval: Any, x: Value, updates: Value) -> Value:
+            element = aval.update(shape=())
+            region = b.region(
+                [element, element],
+                lambda inner, *pair: [
+                    moved_value(inner, v, element) for v in combine(inner, *pair)
+                ],
+            )
+            return b.op(
+                "stablehlo.scatter",
+                aval,
+                x,
+                indices,
+                updates,
+                regions=[region],
+                scatter_dimension_numbers=dimensions_text(
+                    "scatter", names, dimension_numbers, indices
+                ),
+                indices_are_sorted=str(indices_are_sorted).lower(),
+                unique_indices=str(unique_indices).lower(),
+            )
+
+        result = moved(b, x.aval, write, x, updates)
         return result if x.aval.shape == out.shape else b.reshape(result, out)
 
     def to_loops(

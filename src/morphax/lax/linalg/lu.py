@@ -11,6 +11,7 @@ from ...core import Zero, aval_of, not_differentiable
 from ...core.dims import Shape, min_dim
 from ...engines import loops
 from ...engines.xla.library_calls import call_lapack
+from ...engines.xla.row_order_calls import call_row_orders, may_call_row_orders
 from ...engines.xla.stablehlo import Builder, Value
 from ...errors import ShapeError
 from ...util.messages import message
@@ -195,11 +196,13 @@ class LuPivotsToPermutation(MatrixOperation):
 
 
 def lower_permutation(b: Builder, out: Any, pivots: Value) -> Value:
-    """A loop over the exchanges; a row is found by comparing all, which is fast for stacks."""
+    """Native code, or a loop over the exchanges; a row is found by comparing all of them there."""
     numbers = numbered(b, out, out.ndim - 1)
     count = pivots.aval.shape[-1]
     if not (count and out.size):
         return numbers
+    if may_call_row_orders(b, pivots.aval, out):
+        return call_row_orders(b, out, pivots)
     scalar = pivots.aval.update(shape=())
     last = b.broadcast(b.size(out.shape[-1] - 1, scalar), pivots.aval, ())
     kept = b.op("stablehlo.clamp", pivots.aval, b.full(0, pivots.aval), pivots, last)

@@ -36,7 +36,8 @@ from ...util.memo import memoize
 from ...util.messages import message
 from ..elementwise import selection
 from ..elementwise.arithmetic import add, mul, mul_p, sub
-from ..elementwise.comparison import eq, gt
+from ..elementwise.bitwise import bitwise_or
+from ..elementwise.comparison import eq, gt, ne
 from ..elementwise.complex import real
 from ..elementwise.exponential import exp, log
 from ..elementwise.log_sum import log_sum, shares
@@ -281,7 +282,9 @@ class CumLogSumExp(Cumulative):
 
     def combine(self, x: Any, y: Any) -> Any:
         if x.aval.dtype.kind == "c":
-            top = select(gt(real(y), real(x)), y, x)
+            height = real(y)
+            # What is not a number is on top, so that it stays.
+            top = select(bitwise_or(gt(height, real(x)), ne(height, height)), y, x)
             total = add(top, log(add(exp(sub(x, top)), exp(sub(y, top)))))
             return select(eq(real(top), -np.inf), top, total)
         return log_sum(x, y)

@@ -118,8 +118,14 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
         )
     kind = jnp.result_type(t, jnp.complex64)
     t, z = of_one_stack(t.astype(kind), z.astype(kind))
-    if size < 2:
-        return t, z
+    return _triangularized(t, z) if size > 1 else (t, z)
+
+
+# Block by block, eager calls would cost many times what a compiled one does.
+@partial(jit, inline=True)
+def _triangularized(t: Any, z: Any) -> tuple[Any, Any]:
+    """The complex Schur form of a real one; matrices of size 2 and more."""
+    size = t.aval.shape[-1]
 
     def step(turn: Any, both: tuple[Any, Any]) -> tuple[Any, Any]:
         t, z = both

@@ -191,6 +191,7 @@ def leslie(f: Any, s: Any) -> Any:
     return jnp.concatenate([first, diagonal], axis=-2)
 
 
+@replayed(0)
 def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     """The matrix of the discrete Fourier transform: ``exp(−2πi jk / n)``.
 
@@ -223,6 +224,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     return jnp.asarray(np.exp(-2j * np.pi * turns) / divisors[scale], kind)
 
 
+@replayed(0)
 def hadamard(n: int, dtype: Any = int) -> Any:
     """Sylvester's matrix of ±1 with orthogonal rows: ``(−1)^(number of common bits of i and j)``.
 
@@ -248,6 +250,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
     return jnp.asarray(found, dtypes.canonicalize(np.dtype(dtype)))
 
 
+@replayed(0)
 def helmert(n: int, full: bool = False) -> Any:
     """Helmert's matrix, whose orthonormal rows compare a number with the mean of those before.
 
@@ -274,6 +277,7 @@ def helmert(n: int, full: bool = False) -> Any:
     return jnp.asarray(np.concatenate([mean, rows]) if full else rows, _floating())
 
 
+@replayed(0)
 def hilbert(n: int) -> Any:
     """Hilbert's matrix: ``1 / (i + j + 1)``; see `invhilbert` for its inverse.
 
@@ -287,6 +291,7 @@ def hilbert(n: int) -> Any:
     return jnp.asarray(1 / (places[:, None] + places + 1), _floating())
 
 
+@replayed(0)
 def invhilbert(n: int) -> Any:
     """The inverse of Hilbert's matrix, whose elements are integers, as floating numbers.
 
@@ -308,6 +313,7 @@ def invhilbert(n: int) -> Any:
     return _of_integers(size, element)
 
 
+@replayed(0)
 def pascal(n: int, kind: str | None = None) -> Any:
     """Pascal's matrix of binomial coefficients, as floating numbers.
 
@@ -333,6 +339,7 @@ def pascal(n: int, kind: str | None = None) -> Any:
     return _of_integers(size, lambda i, j: math.comb(i, j) if lower else math.comb(j, i))
 
 
+@replayed(0)
 def invpascal(n: int, kind: str | None = None) -> Any:
     """The inverse of Pascal's matrix, whose elements are integers; see `pascal` for the arguments.
 

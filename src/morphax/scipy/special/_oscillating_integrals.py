@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable
 from typing import Any, final
 
+import numpy as np
+
 from ... import lax
 from ... import numpy as jnp
 from ...lax.ground.formulas import ByFormula, Notation
@@ -155,12 +157,26 @@ def _fresnel(m: Notation, x: Any, start: int) -> Any:
     return m.where(is_near, series, m.where(x < 0.0, -far, far))
 
 
+def _si_of_scipy(x: Any) -> Any:
+    """SciPy's, which has digits enough for dtypes narrower than float64."""
+    from scipy import special as library
+
+    return np.copysign(library.sici(x)[0], x)  # It gives 0 for −0.
+
+
+def _ci_of_scipy(x: Any) -> Any:
+    from scipy import special as library
+
+    return library.sici(x)[1]
+
+
 @final
 class SineIntegral(ByFormula):
     """Si(x), element by element."""
 
     name = "sine_integral"
     formula = _si
+    of_narrow = _si_of_scipy
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return t * jnp.sinc(x / math.pi)
@@ -172,6 +188,7 @@ class CosineIntegral(ByFormula):
 
     name = "cosine_integral"
     formula = _ci
+    of_narrow = _ci_of_scipy
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return t * (lax.cos(x) / x)

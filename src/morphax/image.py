@@ -183,8 +183,13 @@ def _resampled(
     for axis, scale, translation in zip(axes, scales, translations, strict=True):
         factor, shift = jnp.asarray(scale, real), jnp.asarray(translation, real)
         weights = _weights(method, out.shape[axis], shape[axis], factor, shift, antialias)
-        summed = jnp.tensordot(out, weights.astype(dtype), (axis, 0), precision=precision)
-        out = jnp.moveaxis(summed, -1, axis)
+        weights = weights.astype(dtype)
+        # The new axis comes first or last, so that few elements have to move.
+        if axis < out.ndim - 1:
+            summed = jnp.tensordot(weights, out, (0, axis), precision=precision)
+            out = jnp.moveaxis(summed, 0, axis)
+        else:
+            out = jnp.tensordot(out, weights, (axis, 0), precision=precision)
     return out
 
 

@@ -51,7 +51,7 @@ _SCALARS = frozenset({bool, int, float, complex})
 _SMALL = range(128)
 _MOST_NESTED = 4
 # Elements: what depends on no operand is kept with its program, so it should be small.
-_LARGEST_KEPT = 4096
+_LARGEST_KEPT = 1 << 14
 # What an argument may be: an operand; one if it is or holds an array; static.
 _OPERAND, _ARRAY, _STATIC = range(3)
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
@@ -69,8 +69,8 @@ def replayed(
 
     Args:
         operands: how many leading parameters may be arrays, scalars, or lists and tuples with
-            arrays among their members; of none, small results are kept.  The function must not look at numbers, and returns an array
-            or a tuple of arrays.
+            arrays among their members; of none, small results are kept.  The function must not look
+            at numbers, and returns an array or a tuple of arrays.
         arrays: names of further parameters that may be arrays, or lists and tuples with arrays; if
             not they are static, as all others are.
         by_numpy: for a function whose program has loops, or is made for the compiler: (avals of the

@@ -309,7 +309,8 @@ class ByFormula(Elementwise):
 
     Parameters are given to the formula by name.  Eager mode computes by it too, unless `evaluate`
     says otherwise, or the operands are narrower than float64 and `of_narrow` has digits enough for
-    these: it takes and gives arrays of float64.  Where `keeps_dtype` holds, programs compute float32 in float32.
+    these: it takes and gives arrays of float64.  Where `keeps_dtype` holds, programs compute
+    float32 in float32.
     """
 
     accepts = FLOATING

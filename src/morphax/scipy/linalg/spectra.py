@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed

@@ -94,8 +94,8 @@ def _log_of_beta_tail(a: Any, b: Any, x: Any, *, upper: bool) -> Any:
     if upper:
         tail, other = other, tail
     found = np.asarray(np.where(other < 0.5, np.log1p(-other), np.log(tail)))
-    is_usual = [(0 < shape) & (shape < np.inf) for shape in wide[:2]]
-    is_rare = ~(is_usual[0] & is_usual[1] & (tail > _LEAST))
+    inside = [(0 < x) & (x < end) for x, end in zip(wide, (np.inf, np.inf, 1), strict=True)]
+    is_rare = ~(inside[0] & inside[1] & inside[2] & (tail > _LEAST))
     if is_rare.any():
         few = [x[is_rare] for x in wide]
         found[is_rare] = incomplete_beta.log_of_tail(HostNotation(), *few, upper=upper)

@@ -14,8 +14,10 @@ from morphax.scipy.special import _exponential_integrals, _operands, _oscillatin
 from morphax.scipy.stats import _tails, beta
 
 SPECIAL = np.array(
-    [0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e-45, -1e-45, 0.3725074, 0.61650546, 4.0, 88.0]
-    + [-88.0, 104.0, -104.0, 3e38, -3e38],
+    [
+        *(0.0, -0.0, 1.0, -1.0, np.nan, np.inf, -np.inf, 1e-45, -1e-45, 0.3725074, 0.61650546),
+        *(4.0, 88.0, -88.0, 104.0, -104.0, 3e38, -3e38),
+    ],
     np.float32,
 )
 PRIMITIVES = {

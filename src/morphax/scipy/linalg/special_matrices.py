@@ -20,29 +20,6 @@ from ...numpy.operands import as_array, of_one_dtype
 from ...util.messages import message
 
 
-@replayed(1)
-def circulant(c: Any) -> Any:
-    """Matrices whose columns are one vector, turned on by one place each: ``c[(i − j) mod n]``.
-
-    Args:
-        c: first columns (..., n).
-
-    Returns:
-        Matrices (..., n, n) of the same dtype.
-
-    Example:
-        >>> import morphax as jax, morphax.numpy as jnp
-        >>> jax.scipy.linalg.circulant(jnp.array([1, 2, 3]))
-        Array([[1, 3, 2],
-               [2, 1, 3],
-               [3, 2, 1]], dtype=int32)
-    """
-    c = jnp.atleast_1d(as_array("scipy.linalg.circulant", c))
-    size = c.aval.shape[-1]
-    places = (np.arange(size)[:, None] - np.arange(size)) % max(size, 1)
-    return c[..., places] if size else jnp.zeros((*c.aval.shape, 0), c.aval.dtype)
-
-
 @replayed(2)
 def hankel(c: Any, r: Any = None) -> Any:
     """Matrices with constant antidiagonals: ``c[i + j]`` for i + j < m, else ``r[i + j − m + 1]``.

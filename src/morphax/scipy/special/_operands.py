@@ -54,7 +54,7 @@ def chebyshev(u: Any, coefficients: Sequence[float], precision: float) -> Any:
     the length, which do not wait for each other.
     """
     beyond = np.cumsum(np.abs(coefficients[::-1]))[::-1]
-    coefficients = coefficients[: np.count_nonzero(beyond > precision * abs(coefficients[0]))]
+    coefficients = coefficients[: int(np.count_nonzero(beyond > precision * abs(coefficients[0])))]
     twice = 4.0 * u * u - 2.0
     current, following = _clenshaw(twice, coefficients[0::2])
     even = current - 0.5 * twice * following

@@ -150,12 +150,16 @@ def gmres(
     return _solved("gmres", method, A, b, x0, tol, atol, maxiter, M, size)
 
 
-def _batched_residuals(*given: Any, restart: int) -> tuple[Any, Any]:
-    return minimal_residuals(*given, restart, is_incremental=False)
+def _batched_residuals(
+    a: Operator, b: Any, x: Any, m: Operator, limits: Limits, restart: int
+) -> tuple[Any, Any]:
+    return minimal_residuals(a, b, x, m, limits, restart, is_incremental=False)
 
 
-def _incremental_residuals(*given: Any, restart: int) -> tuple[Any, Any]:
-    return minimal_residuals(*given, restart, is_incremental=True)
+def _incremental_residuals(
+    a: Operator, b: Any, x: Any, m: Operator, limits: Limits, restart: int
+) -> tuple[Any, Any]:
+    return minimal_residuals(a, b, x, m, limits, restart, is_incremental=True)
 
 
 def _solved(

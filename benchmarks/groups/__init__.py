@@ -81,6 +81,16 @@ GROUPS = {
     "functions-traced": Group(
         "Each function traced, in a new program", functions.traced, is_condensed=True
     ),
+    "library": Group(
+        "Each function of the numerical library on eight numbers",
+        functions.library,
+        is_condensed=True,
+    ),
+    "library-thousand": Group(
+        "Each function of the numerical library on a thousand numbers",
+        functions.library_of_many,
+        is_condensed=True,
+    ),
     "random": Group("Random numbers: eight of each distribution", draws.draws),
     "numpy": Group(
         "Operations on many numbers, eager", operations.numpy_table, (*BOTH, "numpy", "torch")

@@ -1,9 +1,9 @@
-"""Calls of each public function of `numpy`, `nn` and `lax`, few numbers: warm, new, traced."""
+"""Calls of each public function, few numbers: warm, new, traced, compiled."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import repeat
@@ -11,15 +11,16 @@ from types import CodeType
 from typing import Any
 
 from ..timing import Figures, Scale, best
+from . import library_calls
 from .function_calls import calls, namespace, operands
 
 _FEW = (10, 4)
 _MANY = (1000, 30)
 
 
-def _code(scale: Scale) -> dict[str, CodeType]:
+def _code(scale: Scale, known: Sequence[str] | None = None) -> dict[str, CodeType]:
     """The calls; every 40th of them where the run is tiny."""
-    chosen = calls()[:: 40 if scale.repetitions == 1 else 1]
+    chosen = (known or calls())[:: 40 if scale.repetitions == 1 else 1]
     return {text: compile(f"lambda: {text}", text, "eval") for text in chosen}
 
 
@@ -90,3 +91,32 @@ def traced(jax: Any, scale: Scale) -> Figures:
             short,
         )
     return figures
+
+
+def library(jax: Any, scale: Scale, sizes: tuple[int, int] = (8, 8)) -> Figures:
+    """Calls of the numerical library: eager ones and compiled ones, and the first of each."""
+    short, figures = replace(scale, seconds=scale.seconds / 20), {}
+    names = library_calls.namespace(jax, *sizes)
+    operands = [name for name, x in names.items() if isinstance(x, (jax.Array, *_matrices(jax)))]
+    for text, code in _code(scale, library_calls.calls()).items():
+        used = [name for name in code.co_consts[0].co_names if name in operands]
+        program = eval(compile(f"lambda {', '.join(used)}: {text}", text, "eval"), names)
+        compiled = jax.jit(lambda *given, program=program: jax.tree.leaves(program(*given)))
+        given = [names[name] for name in used]
+        ways = {"eager": eval(code, names), "jit": partial(compiled, *given)}
+        for way, call in ways.items():
+            start = time.perf_counter()
+            jax.block_until_ready(jax.tree.leaves(call()))
+            figures[f"first {way} call, {text}"] = time.perf_counter() - start
+            figures[f"{way} call, {text}"] = best(partial(_several, jax, call, 5), short, 5)
+    return figures
+
+
+def library_of_many(jax: Any, scale: Scale) -> Figures:
+    """The same of a thousand numbers and of matrices of 64 rows."""
+    return library(jax, scale, (1000, 64) if scale.repetitions > 1 else (20, 8))
+
+
+def _matrices(jax: Any) -> tuple[type, ...]:
+    sparse = library_calls.module_of(jax, "experimental.sparse")
+    return sparse.BCOO, sparse.BCSR, sparse.COO, sparse.CSR

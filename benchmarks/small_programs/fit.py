@@ -45,6 +45,7 @@ _LINKS: dict[str, Callable[[Any], Any]] = {
     "quick": lambda x: x * 0.99 + 0.01,
     "slow": jnp.sin,
     "called": jax.scipy.special.erf,
+    "library": jax.scipy.special.gammaln,
 }
 
 

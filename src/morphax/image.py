@@ -25,6 +25,7 @@ import numpy as np
 from . import dtypes, lax
 from . import numpy as jnp
 from .core import aval_of
+from .engines.reference.replay import replayed
 from .lax.ground.axes import canonical_axes, integer_tuple
 from .numpy.operands import promoted_inexact
 from .util.messages import message
@@ -182,8 +183,13 @@ def _resampled(
     for axis, scale, translation in zip(axes, scales, translations, strict=True):
         factor, shift = jnp.asarray(scale, real), jnp.asarray(translation, real)
         weights = _weights(method, out.shape[axis], shape[axis], factor, shift, antialias)
-        summed = jnp.tensordot(out, weights.astype(dtype), (axis, 0), precision=precision)
-        out = jnp.moveaxis(summed, -1, axis)
+        weights = weights.astype(dtype)
+        # The new axis comes first or last, so that few elements have to move.
+        if axis < out.ndim - 1:
+            summed = jnp.tensordot(weights, out, (0, axis), precision=precision)
+            out = jnp.moveaxis(summed, 0, axis)
+        else:
+            out = jnp.tensordot(out, weights, (axis, 0), precision=precision)
     return out
 
 
@@ -251,16 +257,31 @@ def resize(
         >>> jax.image.resize(jnp.array([1.0, 2.0, 4.0]), (6,), "linear")
         Array([1.  , 1.25, 1.75, 2.5 , 3.5 , 4.  ], dtype=float32)
     """
-    chosen = _method(method)
+    chosen = _method(method).name
     image = jnp.asarray(image)
     sizes = _checked_shape("image.resize", image, shape)
+    return _resized(image, sizes, chosen, bool(antialias), _name_of(precision))
+
+
+@replayed(1)
+def _resized(
+    image: Any, sizes: tuple[int, ...], method: str, antialias: bool, precision: Any
+) -> Any:
     axes = [axis for axis, n in enumerate(sizes) if n != image.shape[axis]]
-    if chosen is ResizeMethod.NEAREST:
+    if method == "NEAREST":
         return _nearest(image, sizes, axes)
     scales = [sizes[axis] / max(image.shape[axis], 1) for axis in axes]
     if 0 in sizes:
         return jnp.zeros(sizes, promoted_inexact("image.resize", image)[0].dtype)
-    return _resampled(image, sizes, axes, scales, [0] * len(axes), chosen, antialias, precision)
+    shifts = [0] * len(axes)
+    return _resampled(
+        image, sizes, axes, scales, shifts, ResizeMethod[method], antialias, precision
+    )
+
+
+def _name_of(precision: Any) -> Any:
+    """A precision as text, of which programs can be kept."""
+    return precision.name.lower() if isinstance(precision, lax.Precision) else precision
 
 
 def scale_and_translate(
@@ -317,9 +338,27 @@ def scale_and_translate(
     axes = canonical_axes(where, tuple(spatial_dims), image.ndim)
     scale, translation = jnp.asarray(scale), jnp.asarray(translation)
     _check_transformation(where, image, sizes, axes, scale, translation)
+    return _scaled_and_translated(
+        image, scale, translation, sizes, axes, chosen.name, bool(antialias), _name_of(precision)
+    )
+
+
+@replayed(3)
+def _scaled_and_translated(
+    image: Any,
+    scale: Any,
+    translation: Any,
+    sizes: tuple[int, ...],
+    axes: tuple[int, ...],
+    method: str,
+    antialias: bool,
+    precision: Any,
+) -> Any:
     factors = [scale[i] for i in range(len(axes))]
     shifts = [translation[i] for i in range(len(axes))]
-    return _resampled(image, sizes, axes, factors, shifts, chosen, antialias, precision)
+    return _resampled(
+        image, sizes, axes, factors, shifts, ResizeMethod[method], antialias, precision
+    )
 
 
 def _check_transformation(

@@ -622,3 +622,23 @@ def test_the_native_engine_passes_the_tests_of_operations() -> None:
     command = [sys.executable, "-m", "pytest", "-q", *plugin, *[f"tests/{t}" for t in tests]]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     assert run.returncode == 0, run.stdout[-3000:]
+
+
+@pytest.mark.parametrize(
+    ("function", "count", "accepts"),
+    [
+        (lax.erf, 1000, True),
+        (lax.erf, 10_000, False),
+        (lax.erfc, 1000, True),
+        (jax.scipy.special.erfcx, 1000, True),
+        (lax.lgamma, 100, True),
+        (lax.lgamma, 10_000, False),
+    ],
+)
+def test_functions_of_the_c_library_count_by_what_they_take(
+    function: Any, count: int, accepts: bool
+) -> None:
+    # XLA has a short polynomial for erf, which wins where there are many numbers.
+    jaxpr = jax.jit(function).trace(jnp.ones(count, jnp.float32)).jaxpr
+    options = Options("f", cpu_engine="native")
+    assert native.judged(native.translated(jaxpr, options).loops).accepts is accepts

@@ -11,7 +11,7 @@ import pytest
 import morphax as jax
 import morphax.numpy as jnp
 from morphax.config import override
-from morphax.core import stage
+from morphax.core import stage, stage_closed
 from morphax.engines.reference.kernel_program import kernel_program
 from morphax.engines.reference.replay import replayed
 from tests.tracing import calls_of, work_of
@@ -237,3 +237,41 @@ def test_scalars_are_constants_of_a_loop_that_numpy_runs() -> None:
         for _ in range(3):
             np.testing.assert_array_equal(base**exponents, int(base) ** np.array([1, 2, 5]))
     np.testing.assert_array_equal(jnp.gcd(np.int32(4), jnp.array([6, 8])), [2, 4])
+
+
+def test_what_depends_on_no_operand_is_kept_if_it_is_small() -> None:
+    runs: list[int] = []
+
+    @replayed(0)
+    def table(n: int, dtype: Any = int) -> Any:
+        runs.append(n)
+        return jnp.asarray(np.eye(n), dtype)
+
+    for _ in range(3):
+        for kind in (jnp.int32, jnp.float32):
+            found = table(4, kind)
+            assert found.dtype == kind
+            np.testing.assert_array_equal(found, np.eye(4))
+        np.testing.assert_array_equal(table(200), np.eye(200))
+    # Of 200 it is staged once, for its size, and then made each time.
+    assert runs == [4, 4, 200, 200, 200, 200]
+    kept = table(4, jnp.float32)
+    jax.jit(lambda x: x + 1, donate_argnums=0)(kept)
+    kept.delete()
+    np.testing.assert_array_equal(table(4, jnp.float32), np.eye(4))
+
+
+def test_what_follows_from_constants_is_computed_once() -> None:
+    weights = jnp.arange(64.0).reshape(8, 8)
+
+    def scaled(x: Any) -> Any:
+        normed = weights / weights.sum(0)
+        return x @ jnp.exp(normed)
+
+    x = jnp.arange(8.0)
+    program = kernel_program(stage_closed(lambda x: [scaled(x)], [x.aval]))
+    assert program is not None
+    space = program.function.__globals__
+    assert len([name for name in space if name.startswith("k")]) == 1  # The product.
+    assert len([name for name in space if name.startswith("c")]) <= 2  # What it reads.
+    np.testing.assert_array_equal(program([np.asarray(x)]), scaled(x))

@@ -26,7 +26,7 @@ from .kernels import Collect, KernelCall, are_large, kernel_or_rule
 from .repeats import without_repeats
 from .small_programs import SmallProgram, parts_of
 
-_LARGEST_CONSTANT = 4096
+_LARGEST_CONSTANT = 1 << 14
 
 
 def kernel_program(jaxpr: Jaxpr, collect: Collect | None = None) -> KernelCall | None:
@@ -103,8 +103,10 @@ def _function(
         constants = _constants(jaxpr)
     finally:
         restore_float_errors(setting)
+    needed = _read(jaxpr, constants)
     for var, result in constants.items():
-        define(np.array(result), var)  # as kernels make them: keys are words
+        if var in needed:
+            define(np.array(result), var)  # as kernels make them: keys are words
     lines = [f"def program({operands}):"]
     for item in parts_of(jaxpr.eqns, jaxpr.outvars, constants):
         equations, inputs, outputs = _parts(item)
@@ -155,17 +157,27 @@ def _as_arrays(call: str, eqn: Equation) -> str:
 
 def _constants(jaxpr: Jaxpr) -> dict[Var, np.ndarray[Any, Any]]:
     """The small results that depend on no operand, such as counting numbers."""
+    known: dict[Atom, np.ndarray[Any, Any]] = {
+        var: _host(value, var.aval)
+        for var, value in zip(jaxpr.constvars, jaxpr.consts, strict=True)
+    }
     constants: dict[Var, np.ndarray[Any, Any]] = {}
     for eqn in jaxpr.eqns:
-        inputs = [
-            _host(a.val, a.aval) if type(a) is Literal else constants.get(a) for a in eqn.invars
-        ]
+        inputs = [_host(a.val, a.aval) if type(a) is Literal else known.get(a) for a in eqn.invars]
         (first, *more) = eqn.outvars
         if any([x is None for x in inputs]) or more or aval_of(first).size > _LARGEST_CONSTANT:
             continue
         results = _kernel(eqn)(*inputs)
-        constants[first] = np.asarray(results[0] if eqn.primitive.multiple_results else results)
+        result = np.asarray(results[0] if eqn.primitive.multiple_results else results)
+        constants[first] = known[first] = result
     return constants
+
+
+def _read(jaxpr: Jaxpr, constants: Mapping[Var, Any]) -> set[Atom]:
+    """What the program reads when it runs: results, and operands of all that is no constant."""
+    rest = [eqn for eqn in jaxpr.eqns if eqn.outvars[0] not in constants]
+    atoms = [*jaxpr.outvars, *[a for eqn in rest for a in eqn.invars]]
+    return {a for a in atoms if type(a) is not Literal}
 
 
 def _host(value: Any, aval: Any) -> np.ndarray[Any, Any]:

@@ -50,6 +50,8 @@ _SCALARS = frozenset({bool, int, float, complex})
 # Integers that every integer dtype of 8 bits holds, so that converting them cannot fail.
 _SMALL = range(128)
 _MOST_NESTED = 4
+# Elements: what depends on no operand is kept with its program, so it should be small.
+_LARGEST_KEPT = 1 << 14
 # What an argument may be: an operand; one if it is or holds an array; static.
 _OPERAND, _ARRAY, _STATIC = range(3)
 _CONSTANTS = frozenset({bool, int, float, complex, str, NoneType})
@@ -67,8 +69,8 @@ def replayed(
 
     Args:
         operands: how many leading parameters may be arrays, scalars, or lists and tuples with
-            arrays among their members.  The function must not look at numbers, and returns an array
-            or a tuple of arrays.
+            arrays among their members; of none, small results are kept.  The function must not look
+            at numbers, and returns an array or a tuple of arrays.
         arrays: names of further parameters that may be arrays, or lists and tuples with arrays; if
             not they are static, as all others are.
         by_numpy: for a function whose program has loops, or is made for the compiler: (avals of the
@@ -236,6 +238,8 @@ def _program(
             jaxpr = stage_closed(on_operands, avals)
     except ConcretizationTypeError:
         # It looks at a number after all, of those in a list say, and does so itself.
+        return None
+    if not avals and sum([aval.size for aval in jaxpr.out_avals]) > _LARGEST_KEPT:
         return None
     if by_numpy is not None:
         # Operands by position, as many as are given there.

@@ -10,12 +10,14 @@ always an orthonormal basis: Householder's QR gives one even where blocks depend
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import dtypes, lax
 from ... import numpy as jnp
+from ...control.jit.jit import jit
 from ...core import aval_of
 from ...util.messages import message
 from .base import JAXSparse
@@ -63,7 +65,12 @@ def lobpcg_standard(
         Array([8.], dtype=float32)
     """
     start = jnp.asarray(X)
-    times = A if callable(A) else _product_with(A if isinstance(A, JAXSparse) else jnp.asarray(A))
+    if callable(A):
+        return _iterated(A, start, m, tol)
+    return _iterated_with_matrix(A if isinstance(A, JAXSparse) else jnp.asarray(A), start, m, tol)
+
+
+def _iterated(times: Callable[[Any], Any], start: Any, m: Any, tol: Any) -> tuple[Any, Any, Any]:
     _check(start, times)
     dtype = start.dtype
     eps = dtypes.finfo(dtype).eps if tol is None else tol
@@ -94,8 +101,10 @@ def lobpcg_standard(
     return state.values, state.vectors, state.step
 
 
-def _product_with(matrix: Any) -> Callable[[Any], Any]:
-    return lambda x: matrix @ x
+# The program of an iteration with arrays is kept; one with a function is the function's.
+@partial(jit, inline=True)
+def _iterated_with_matrix(matrix: Any, start: Any, m: Any, tol: Any) -> tuple[Any, Any, Any]:
+    return _iterated(lambda x: matrix @ x, start, m, tol)
 
 
 def _best(times: Callable[[Any], Any], basis: Any, count: int) -> tuple[Any, Any]:

@@ -308,15 +308,21 @@ class ByFormula(Elementwise):
     """Functions of real numbers that compiled programs compute by `formula`.
 
     Parameters are given to the formula by name.  Eager mode computes by it too, unless `evaluate`
-    says otherwise.  Where `keeps_dtype` holds, programs compute float32 in float32.
+    says otherwise, or the operands are narrower than float64 and `of_narrow` has digits enough for
+    these: it takes and gives arrays of float64.  Where `keeps_dtype` holds, programs compute
+    float32 in float32.
     """
 
     accepts = FLOATING
     formula: ClassVar[Callable[..., Any]]
+    of_narrow: ClassVar[Callable[..., Any] | None] = None
     keeps_dtype: ClassVar[bool] = False
 
     def evaluate(self, *operands: Any, **params: Any) -> Any:
         wide = [np.asarray(x, FLOAT64) for x in operands]
+        of_narrow = type(self).of_narrow
+        if of_narrow is not None and operands[0].dtype != FLOAT64:
+            return np.asarray(of_narrow(*wide, **params)).astype(operands[0].dtype)
         return np.asarray(type(self).formula(HostNotation(), *wide, **params)).astype(
             operands[0].dtype
         )

@@ -10,6 +10,7 @@ Reference: G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed., Johns H
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_linear_solve import custom_linear_solve
+from ...control.jit.jit import jit
 from ...control.loops.loops import scan
 from ...lax.elementwise.convert import convert
 from ...lax.ground.axes import integer
@@ -107,6 +109,8 @@ def _ends(offset: int) -> tuple[int, int]:
     return (0, offset) if offset >= 0 else (-offset, 0)
 
 
+# Loops, which eager calls would compile each time.
+@partial(jit, static_argnames=("low", "high"), inline=True)
 def _solved(ab: Any, b: Any, low: int, high: int) -> Any:
     """X of A X = B for B (n, k)."""
     size = ab.aval.shape[-1]
@@ -199,6 +203,8 @@ def adjoint_band(ab: Any, count: int, *, upper: bool) -> Any:
     return jnp.conj(transposed(inside(ab, count, 0), count, 0))
 
 
+# Loops, which eager calls would compile each time.
+@partial(jit, inline=True)
 def _cholesky(ab: Any) -> Any:
     """L for the lower diagonals of A: a window of what is left of A moves along the diagonal."""
     width, size = ab.aval.shape
@@ -251,6 +257,8 @@ def cho_solve_banded(
     return jnp.reshape(_solved_with_factor(factor, columns), b.aval.shape)
 
 
+# Loops, which eager calls would compile each time.
+@partial(jit, inline=True)
 def _solved_with_factor(factor: Any, b: Any) -> Any:
     """X of L Lᴴ X = B."""
     count = factor.aval.shape[0] - 1

@@ -5,11 +5,13 @@ Reference: G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed., Johns H
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ... import lax
 from ... import numpy as jnp
 from ...control.custom.custom_linear_solve import custom_linear_solve
+from ...control.jit.jit import jit
 from ...control.loops.loops import scan
 from ..arguments import inexact, refuse_shape
 
@@ -68,6 +70,8 @@ def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     return jnp.reshape(found, b.aval.shape)
 
 
+# Loops, which eager calls would compile each time.
+@partial(jit, inline=True)
 def _product(c: Any, r: Any, x: Any) -> Any:
     """T X, row by row, so that T is never made."""
     size = c.aval.shape[0]
@@ -79,6 +83,8 @@ def _product(c: Any, r: Any, x: Any) -> Any:
     return scan(row, None, jnp.arange(size))[1]
 
 
+# Loops, which eager calls would compile each time.
+@partial(jit, inline=True)
 def _solved(c: Any, r: Any, b: Any) -> Any:
     """X of T X = B: solutions for the leading minors, with vectors T f = e₀ and T g = eₘ.
 

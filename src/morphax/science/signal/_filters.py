@@ -11,12 +11,14 @@ Reference: A. V. Oppenheim and R. W. Schafer, Discrete-Time Signal Processing, 3
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.jit.jit import jit
 from ...control.loops.loops import scan
 from ...lax.ground.axes import canonical_axis
 from ...scipy.linalg.special_matrices import companion
@@ -98,6 +100,8 @@ def padded(v: Any, size: int) -> Any:
     return jnp.pad(v, (0, size - v.aval.size))
 
 
+# Loops, which eager calls would compile each time.
+@partial(jit, inline=True)
 def _recursive(b: Any, a: Any, x: Any, state: Any) -> tuple[Any, Any]:
     """Signals (n, ...) filtered, and the state at the end."""
     if not x.aval.size:
@@ -211,6 +215,8 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return (y, jnp.moveaxis(state, 1, place + 1)) if given else y
 
 
+# Loops, which eager calls would compile each time.
+@partial(jit, inline=True)
 def _in_sections(sos: Any, x: Any, state: Any) -> tuple[Any, Any]:
     count = sos.aval.shape[0]
     if state is None:

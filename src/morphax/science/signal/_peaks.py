@@ -8,12 +8,14 @@ largest and smallest one are known: O(n log n) for all samples together.
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.jit.jit import jit
 from ...control.loops.loops import fori_loop
 from ..arguments import array, inexact, refuse, refuse_shape
 from ._prominences import prominences_of, widths_of
@@ -164,6 +166,8 @@ def _limit(argument: str, limit: Any, values: Any) -> Any:
     return limit
 
 
+# A loop, which eager calls would compile each time.
+@partial(jit, static_argnames=("distance", "count"), inline=True)
 def _far_apart(x: Any, kept: Any, distance: int, count: int) -> Any:
     """The peaks that are left when each, from the highest on, removes those that are too near."""
     reach = min(distance, count) - 1

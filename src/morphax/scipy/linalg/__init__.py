@@ -21,7 +21,6 @@ from .matrix_functions import sqrtm as sqrtm
 from .polar import polar as polar
 from .schur_forms import rsf2csf as rsf2csf
 from .schur_forms import solve_sylvester as solve_sylvester
-from .special_matrices import circulant as circulant
 from .special_matrices import companion as companion
 from .special_matrices import dft as dft
 from .special_matrices import fiedler as fiedler
@@ -40,6 +39,7 @@ from .spectra import hessenberg as hessenberg
 from .spectra import schur as schur
 from .spectra import svd as svd
 from .structured import block_diag as block_diag
+from .structured import circulant as circulant
 from .structured import convolution_matrix as convolution_matrix
 from .structured import toeplitz as toeplitz
 from .triangular import cho_factor as cho_factor

@@ -11,6 +11,7 @@ Journal on Matrix Analysis and Applications 26 (2005), algorithm 2.3.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -42,9 +43,10 @@ class _Approximant(NamedTuple):
 
 _OF_DOUBLE = _Approximant(13, 5.371920351148152)
 _OF_SINGLE = _Approximant(7, 3.925724783138660)
+_MOST_SQUARINGS = 16
 
 
-def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> Any:
+def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = _MOST_SQUARINGS) -> Any:
     """The exponential of matrices: Σ Aᵏ / k!.
 
     Args:
@@ -65,20 +67,21 @@ def expm(A: Any, *, upper_triangular: bool = False, max_squarings: int = 16) -> 
         Array([[1., 2.],
                [0., 1.]], dtype=float32)
     """
-    x = square_matrices("scipy.linalg.expm", A)
-    if not x.aval.size:
-        return x
-    found, squarings, is_known = _scaled(x, max_squarings)
-    found = _squared(found, squarings, max_squarings)
-    # A factor, so that derivatives are NaN as well.
-    found = found * jnp.where(is_known, dtypes.finfo(x.aval.dtype).dtype.type(1), np.nan)
+    scaled, squarings, most = _scaled(A, max_squarings)
+    if not scaled.aval.size:
+        return scaled
+    (found,) = _repeated(_squared, (scaled,), squarings, most, max_squarings)
     return jnp.triu(found) if upper_triangular else found
 
 
 @replayed(1)
-def _scaled(x: Any, max_squarings: int) -> tuple[Any, Any, Any]:
-    """exp(x / 2ˢ), the numbers s, and whether that is all it takes."""
+def _scaled(A: Any, max_squarings: int) -> tuple[Any, Any, Any]:
+    """exp(A / 2ˢ), the numbers s, and the largest of them; NaN where they are not enough."""
+    x = square_matrices("scipy.linalg.expm", A)
     dtype = dtypes.finfo(x.aval.dtype).dtype
+    if not x.aval.size:
+        none = jnp.zeros((), dtype)
+        return x, none, none
     approximant = _OF_DOUBLE if dtype == np.float64 else _OF_SINGLE
     largest = approximant.largest
     norm = lax.stop_gradient(jnp.max(jnp.sum(jnp.abs(x), axis=-2), axis=-1))[..., None, None]
@@ -86,7 +89,9 @@ def _scaled(x: Any, max_squarings: int) -> tuple[Any, Any, Any]:
     needed = lax.ceil(jnp.log2(jnp.maximum(norm / dtype.type(largest), 1)))
     squarings = jnp.clip(jnp.where(norm > largest, needed, 0), 0, max_squarings)
     found = _rational(x * jnp.exp2(-squarings), approximant)
-    return found, squarings, (needed <= max_squarings) | (norm <= largest)
+    # A factor, so that derivatives are NaN as well.
+    is_known = (needed <= max_squarings) | (norm <= largest)
+    return found * jnp.where(is_known, dtype.type(1), np.nan), squarings, jnp.max(squarings)
 
 
 def _rational(x: Any, approximant: _Approximant) -> Any:
@@ -105,34 +110,38 @@ def _rational(x: Any, approximant: _Approximant) -> Any:
     return jnp.linalg.solve(even - odd, even + odd)
 
 
-def _squared(x: Any, squarings: Any, max_squarings: int) -> Any:
+def _repeated(
+    square: Callable[..., tuple[Any, ...]],
+    found: tuple[Any, ...],
+    squarings: Any,
+    most: Any,
+    max_squarings: int,
+) -> tuple[Any, ...]:
     """Matrices, each squared as often as it asks for; no more steps than the last one asks for."""
-    most = jnp.max(squarings)
     if isinstance(most, Array):
         for turn in range(int(most)):
-            x = _square_open(x, squarings, turn)
-        return x
+            found = square(*found, squarings, turn)
+        return found
 
-    def step(x: Any, turn: Any) -> tuple[Any, None]:
-        return cond(turn < most, _square_open, _as_it_is, x, squarings, turn), None
+    def step(found: tuple[Any, ...], turn: Any) -> tuple[tuple[Any, ...], None]:
+        return cond(turn < most, square, _as_it_is, *found, squarings, turn), None
 
-    return scan(step, x, jnp.arange(max_squarings, dtype=most.aval.dtype))[0]
+    return scan(step, found, jnp.arange(max_squarings, dtype=most.aval.dtype))[0]
 
 
 @replayed(3)
-def _square_open(x: Any, squarings: Any, turn: Any) -> Any:
+def _squared(x: Any, squarings: Any, turn: Any) -> tuple[Any, ...]:
     # What has been squared enough gives way to zeros: squared on it might overflow, and its
     # derivative would be NaN.
     is_open = turn < squarings
     factor = jnp.where(is_open, x, 0)
-    return jnp.where(is_open, factor @ factor, x)
+    return (jnp.where(is_open, factor @ factor, x),)
 
 
-def _as_it_is(x: Any, squarings: Any, turn: Any) -> Any:
-    return x
+def _as_it_is(*found_squarings_turn: Any) -> tuple[Any, ...]:
+    return found_squarings_turn[:-2]
 
 
-@replayed(2)
 def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: bool = True) -> Any:
     """The derivative of the exponential at A in the direction E.
 
@@ -153,6 +162,15 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
         >>> jax.scipy.linalg.expm_frechet(jnp.zeros((1, 1)), jnp.ones((1, 1)), compute_expm=False)
         Array([[1.]], dtype=float32)
     """
+    scaled, change, squarings, most = _scaled_with_change(A, E)
+    found = scaled, change
+    if scaled.aval.size:
+        found = _repeated(_squared_with_change, found, squarings, most, _MOST_SQUARINGS)
+    return found if compute_expm else found[1]
+
+
+@replayed(2)
+def _scaled_with_change(A: Any, E: Any) -> tuple[Any, ...]:
     a, e = inexact_arrays("scipy.linalg.expm_frechet", *map(jnp.asarray, (A, E)))
     if a.aval.shape != e.aval.shape:
         raise ShapeError(
@@ -163,5 +181,13 @@ def expm_frechet(A: Any, E: Any, *, method: str | None = None, compute_expm: boo
                 fix="Broadcast one of them first.",
             )
         )
-    primal, tangent = jvp(expm, (a,), (e,))
-    return (primal, tangent) if compute_expm else tangent
+    (scaled, squarings, most), (change, _, _) = jvp(
+        lambda x: _scaled(x, _MOST_SQUARINGS), (a,), (e,)
+    )
+    return scaled, change, squarings, most
+
+
+@replayed(4)
+def _squared_with_change(x: Any, change: Any, squarings: Any, turn: Any) -> tuple[Any, ...]:
+    (found,), (changed,) = jvp(lambda x: _squared(x, squarings, turn), (x,), (change,))
+    return found, changed

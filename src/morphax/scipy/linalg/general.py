@@ -203,16 +203,22 @@ def solve(
             )
         )
     if assume_a != "pos":
-        return jnp.linalg.solve(*linear_system("scipy.linalg.solve", a, b))
-    a, columns, is_vector = system("solve", a, b)
-    return _positive_definite(a, columns, bool(lower), is_vector)
+        return _solve_general(a, b)
+    return _solve_positive_definite(a, b, bool(lower))
 
 
 @replayed(2)
-def _positive_definite(a: Any, columns: Any, lower: bool, is_vector: bool) -> Any:
+def _solve_general(a: Any, b: Any) -> Any:
+    return jnp.linalg.solve(*linear_system("scipy.linalg.solve", a, b))
+
+
+@replayed(2)
+def _solve_positive_definite(a: Any, b: Any, lower: bool) -> Any:
+    a, columns, is_vector = system("solve", a, b)
     return by_cholesky_factor(cholesky(a, lower=lower), columns, lower, is_vector)
 
 
+@replayed(1)
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The inverses of square matrices, as `jnp.linalg.inv`.
 
@@ -224,6 +230,7 @@ def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     return jnp.linalg.inv(square_matrices("scipy.linalg.inv", a))
 
 
+@replayed(1)
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """The determinants of square matrices, as `jnp.linalg.det`.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -140,8 +141,13 @@ def funm(A: Any, func: Callable[[Any], Any], disp: bool = True) -> Any:
         raise _unfit("result of func", values.aval, expected, fix)
     found = t
     if x.aval.size:
-        found = q @ by_columns(_parlett_column, t, t, values) @ adjoint(q)
+        found = _of_triangular(t, q, values)
     return found if disp else (found, _relative_error(t, found))
+
+
+@partial(jit, inline=True)
+def _of_triangular(t: Any, q: Any, values: Any) -> Any:
+    return q @ by_columns(_parlett_column, t, t, values) @ adjoint(q)
 
 
 def _parlett_column(j: Any, found: Any, t: Any, values: Any) -> Any:

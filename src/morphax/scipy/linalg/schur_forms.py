@@ -15,7 +15,6 @@ import numpy as np
 from ... import lax
 from ... import numpy as jnp
 from ...control.jit.jit import jit
-from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.matrix_stacks import adjoint
 from ...numpy.linalg.operands import inexact_arrays, square_matrices
@@ -76,7 +75,6 @@ def solved_upper(t: Any, b: Any) -> Any:
     return lax.linalg.triangular_solve(t, b, left_side=True, lower=False)
 
 
-@replayed(2)
 def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
     """From the real Schur form to the complex one: A = Z T Zᴴ with T triangular.
 
@@ -116,8 +114,16 @@ def rsf2csf(T: Any, Z: Any, check_finite: bool = True) -> tuple[Any, Any]:
                 fix="Pass both of what scipy.linalg.schur returned.",
             )
         )
+    return _triangularized(t, z)
+
+
+# Block by block, eager calls would cost many times what a compiled one does.
+@partial(jit, inline=True)
+def _triangularized(t: Any, z: Any) -> tuple[Any, Any]:
+    """The complex Schur form of a real one."""
     kind = jnp.result_type(t, jnp.complex64)
     t, z = of_one_stack(t.astype(kind), z.astype(kind))
+    size = t.aval.shape[-1]
     if size < 2:
         return t, z
 

@@ -20,29 +20,6 @@ from ...numpy.operands import as_array, of_one_dtype
 from ...util.messages import message
 
 
-@replayed(1)
-def circulant(c: Any) -> Any:
-    """Matrices whose columns are one vector, turned on by one place each: ``c[(i − j) mod n]``.
-
-    Args:
-        c: first columns (..., n).
-
-    Returns:
-        Matrices (..., n, n) of the same dtype.
-
-    Example:
-        >>> import morphax as jax, morphax.numpy as jnp
-        >>> jax.scipy.linalg.circulant(jnp.array([1, 2, 3]))
-        Array([[1, 3, 2],
-               [2, 1, 3],
-               [3, 2, 1]], dtype=int32)
-    """
-    c = jnp.atleast_1d(as_array("scipy.linalg.circulant", c))
-    size = c.aval.shape[-1]
-    places = (np.arange(size)[:, None] - np.arange(size)) % max(size, 1)
-    return c[..., places] if size else jnp.zeros((*c.aval.shape, 0), c.aval.dtype)
-
-
 @replayed(2)
 def hankel(c: Any, r: Any = None) -> Any:
     """Matrices with constant antidiagonals: ``c[i + j]`` for i + j < m, else ``r[i + j − m + 1]``.
@@ -191,6 +168,7 @@ def leslie(f: Any, s: Any) -> Any:
     return jnp.concatenate([first, diagonal], axis=-2)
 
 
+@replayed(0)
 def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     """The matrix of the discrete Fourier transform: ``exp(−2πi jk / n)``.
 
@@ -223,6 +201,7 @@ def dft(n: int, scale: str | None = None, *, dtype: Any = None) -> Any:
     return jnp.asarray(np.exp(-2j * np.pi * turns) / divisors[scale], kind)
 
 
+@replayed(0)
 def hadamard(n: int, dtype: Any = int) -> Any:
     """Sylvester's matrix of ±1 with orthogonal rows: ``(−1)^(number of common bits of i and j)``.
 
@@ -248,6 +227,7 @@ def hadamard(n: int, dtype: Any = int) -> Any:
     return jnp.asarray(found, dtypes.canonicalize(np.dtype(dtype)))
 
 
+@replayed(0)
 def helmert(n: int, full: bool = False) -> Any:
     """Helmert's matrix, whose orthonormal rows compare a number with the mean of those before.
 
@@ -274,6 +254,7 @@ def helmert(n: int, full: bool = False) -> Any:
     return jnp.asarray(np.concatenate([mean, rows]) if full else rows, _floating())
 
 
+@replayed(0)
 def hilbert(n: int) -> Any:
     """Hilbert's matrix: ``1 / (i + j + 1)``; see `invhilbert` for its inverse.
 
@@ -287,6 +268,7 @@ def hilbert(n: int) -> Any:
     return jnp.asarray(1 / (places[:, None] + places + 1), _floating())
 
 
+@replayed(0)
 def invhilbert(n: int) -> Any:
     """The inverse of Hilbert's matrix, whose elements are integers, as floating numbers.
 
@@ -308,6 +290,7 @@ def invhilbert(n: int) -> Any:
     return _of_integers(size, element)
 
 
+@replayed(0)
 def pascal(n: int, kind: str | None = None) -> Any:
     """Pascal's matrix of binomial coefficients, as floating numbers.
 
@@ -333,6 +316,7 @@ def pascal(n: int, kind: str | None = None) -> Any:
     return _of_integers(size, lambda i, j: math.comb(i, j) if lower else math.comb(j, i))
 
 
+@replayed(0)
 def invpascal(n: int, kind: str | None = None) -> Any:
     """The inverse of Pascal's matrix, whose elements are integers; see `pascal` for the arguments.
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from ... import lax
+from ... import dtypes, lax
 from ... import numpy as jnp
 from ...engines.reference.replay import replayed
 from ...errors import ShapeError
 from ...lax.linalg.blocks import block
 from ...numpy.linalg.operands import inexact_arrays, matrices, square_matrices
 from ...util.messages import message
+from . import tridiagonal_values
 
 
 @replayed(1)
@@ -227,11 +226,9 @@ def eigh_tridiagonal(
             )
         )
     subset = _selected(select, select_range, size)
-    matrix = d[..., None] * np.eye(size, dtype=d.aval.dtype)
-    if size > 1:
-        below = jnp.conj(e)[..., None] * np.eye(size - 1, size, dtype=e.aval.dtype)
-        matrix = matrix.at[..., 1:, :].add(below)
-    v, w = lax.linalg.eigh(matrix, lower=True, symmetrize_input=False, subset_by_index=subset)
+    if eigvals_only and size and dtypes.finfo(d.aval.dtype).dtype.itemsize >= 4:
+        return tridiagonal_values.eigenvalues(d, e, subset)
+    w, v = tridiagonal_values.with_vectors(d, e, subset)
     return w if eigvals_only else (w, v)
 
 

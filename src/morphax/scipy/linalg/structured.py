@@ -54,6 +54,29 @@ def block_diag(*arrs: Any) -> Any:
     return jnp.concatenate(rows)
 
 
+@replayed(1)
+def circulant(c: Any) -> Any:
+    """Matrices whose columns are one vector, turned on by one place each: ``c[(i − j) mod n]``.
+
+    Args:
+        c: first columns (..., n).
+
+    Returns:
+        Matrices (..., n, n) of the same dtype.
+
+    Example:
+        >>> import morphax as jax, morphax.numpy as jnp
+        >>> jax.scipy.linalg.circulant(jnp.array([1, 2, 3]))
+        Array([[1, 3, 2],
+               [2, 1, 3],
+               [3, 2, 1]], dtype=int32)
+    """
+    c = jnp.atleast_1d(as_array("scipy.linalg.circulant", c))
+    size = c.aval.shape[-1]
+    places = (np.arange(size)[:, None] - np.arange(size)) % max(size, 1)
+    return c[..., places] if size else jnp.zeros((*c.aval.shape, 0), c.aval.dtype)
+
+
 @replayed(2)
 def toeplitz(c: Any, r: Any = None) -> Any:
     """Matrices with constant diagonals: ``T[i, j] = c[i - j]`` for i ≥ j, else ``r[j - i]``.

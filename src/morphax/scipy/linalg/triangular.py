@@ -69,11 +69,15 @@ def cho_solve(
         ShapeError: if the operands do not fit.
     """
     c, lower = pair("scipy.linalg.cho_solve, argument c_and_lower", c_and_lower)
-    c, columns, is_vector = system("cho_solve", *map(jnp.asarray, (c, b)))
-    return by_cholesky_factor(c, columns, bool(lower), is_vector)
+    return _cho_solve(c, b, bool(lower))
 
 
 @replayed(2)
+def _cho_solve(c: Any, b: Any, lower: bool) -> Any:
+    c, columns, is_vector = system("cho_solve", *map(jnp.asarray, (c, b)))
+    return by_cholesky_factor(c, columns, lower, is_vector)
+
+
 def by_cholesky_factor(c: Any, columns: Any, lower: bool, is_vector: bool) -> Any:
     """X of C Cᴴ X = B, or of Cᴴ C X = B, in columns of which there may be one vector."""
     c, columns = of_one_stack(c, columns)

@@ -21,6 +21,7 @@ import numpy as np
 from ... import dtypes, lax
 from ... import numpy as jnp
 from ...control.custom.custom_jvp import custom_jvp
+from ...control.jit.jit import jit
 from ...numpy.half_precision import in_float32
 from ...util.messages import message
 from ._operands import real_operands, strong
@@ -106,6 +107,10 @@ def _bessel_jn(z: Any, last: int) -> Any:
     return jnp.where((z < 0) & is_odd, -value, value)
 
 
+# An eager loop is compiled; as a part of a program that is kept, it is compiled once.
+_compiled = jit(_bessel_jn, static_argnums=1, inline=True)
+
+
 @_bessel_jn.defjvp
 def _(last: int, primals: Any, tangents: Any) -> Any:
     # 2 J_k′ = J_{k−1} − J_{k+1}, and J₀′ = −J₁.
@@ -149,4 +154,4 @@ def bessel_jn(z: Any, *, v: int, n_iter: int = 50) -> Any:
             )
         )
     (z,) = real_operands("bessel_jn", z, refusal=TypeError)
-    return strong(_bessel_jn(z, last))
+    return strong(_compiled(z, last))

@@ -9,6 +9,7 @@ the recurrence of the normalised functions.
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from typing import Any
@@ -17,6 +18,7 @@ import numpy as np
 
 from ... import lax
 from ... import numpy as jnp
+from ...control.jit.jit import jit
 from ...numpy.operands import as_array, concrete_values, promoted_inexact
 from ...util.messages import described, message
 
@@ -167,6 +169,8 @@ def lpmn_values(m: int, n: int, z: Any, is_normalized: bool) -> Any:
     return _normalized(degrees, orders, z, lax.sqrt(1 - z * z), int(n))
 
 
+# An eager loop is compiled; as a part of a program that is kept, it is compiled once.
+@functools.partial(jit, static_argnames="last", inline=True)
 def _normalized(n: Any, m: Any, z: Any, s: Any, last: int) -> Any:
     """√((2n+1) (n−m)! / (4π (n+m)!)) P_n^m(z) for 0 ≤ m and n ≤ `last`, 0 for m > n."""
     dtype = z.dtype

@@ -47,10 +47,25 @@ def polynomial(x: Any, coefficients: Sequence[float]) -> Any:
     return total
 
 
-def chebyshev(u: Any, coefficients: Sequence[float]) -> Any:
-    """Σ cₖ Tₖ(u), by Clenshaw's rule; c₀ comes first."""
+def chebyshev(u: Any, coefficients: Sequence[float], precision: float) -> Any:
+    """Σ cₖ Tₖ(u), less a `precision`th part of c₀ at most; c₀ comes first.
+
+    With v = T₂(u), it is Σ c₂ⱼ Tⱼ(v) + u Σ c₂ⱼ₊₁ Vⱼ(v), where V₀ = 1, V₁ = 2v − 1: two sums of half
+    the length, which do not wait for each other.
+    """
+    beyond = np.cumsum(np.abs(coefficients[::-1]))[::-1]
+    coefficients = coefficients[: int(np.count_nonzero(beyond > precision * abs(coefficients[0])))]
+    twice = 4.0 * u * u - 2.0
+    current, following = _clenshaw(twice, coefficients[0::2])
+    even = current - 0.5 * twice * following
+    current, following = _clenshaw(twice, coefficients[1::2])
+    return even + u * (current - following)
+
+
+def _clenshaw(twice: Any, coefficients: Sequence[float]) -> tuple[Any, Any]:
+    """b₀ and b₁ of bₖ = cₖ + 2v bₖ₊₁ − bₖ₊₂, the sums of polynomials with Pₖ₊₁ = 2v Pₖ − Pₖ₋₁."""
     current: Any = 0.0
-    previous: Any = 0.0
-    for coefficient in reversed(coefficients[1:]):
-        current, previous = 2.0 * u * current - previous + coefficient, current
-    return u * current - previous + coefficients[0]
+    following: Any = 0.0
+    for coefficient in reversed(coefficients):
+        current, following = twice * current - following + coefficient, current
+    return current, following

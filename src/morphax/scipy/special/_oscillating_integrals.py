@@ -13,6 +13,8 @@ import math
 from collections.abc import Callable
 from typing import Any, final
 
+import numpy as np
+
 from ... import lax
 from ... import numpy as jnp
 from ...lax.ground.formulas import ByFormula, Notation
@@ -79,12 +81,13 @@ _FRESNEL_G = (
 )  # fmt: skip
 
 
-def _si_and_ci_far(m: Notation, x: Any) -> tuple[Any, Any]:
+def _si_and_ci_far(m: Notation, x: Any, precision: float) -> tuple[Any, Any]:
     """f cos x + g sin x and f sin x − g cos x for x ≥ 4."""
     inverse = 1.0 / x
     square = inverse * inverse
     u = square * (2.0 * _START_OF_SICI**2) - 1.0
-    f, g = inverse * chebyshev(u, _SICI_F), square * chebyshev(u, _SICI_G)
+    f = inverse * chebyshev(u, _SICI_F, precision)
+    g = square * chebyshev(u, _SICI_G, precision)
     sine, cosine = m.sin(x), m.cos(x)
     return f * cosine + g * sine, f * sine - g * cosine
 
@@ -98,7 +101,7 @@ def _si(m: Notation, x: Any) -> Any:
     for k in reversed(range(18)):
         total = total * -square + 1 / ((2 * k + 1) * math.factorial(2 * k + 1))
     is_far = (size >= _START_OF_SICI) & (size < math.inf)
-    swing, _ = _si_and_ci_far(m, m.where(is_far, size, _START_OF_SICI))
+    swing, _ = _si_and_ci_far(m, m.where(is_far, size, _START_OF_SICI), m.precision)
     far = m.where(is_far, _HALF_PI - swing, m.where(x == x, _HALF_PI, math.nan))
     return m.where(is_near, near * total, m.where(x < 0.0, -far, far))
 
@@ -112,7 +115,8 @@ def _ci(m: Notation, x: Any) -> Any:
     for k in reversed(range(1, 19)):
         total = (total - 1 / (2 * k * math.factorial(2 * k)) * (-1) ** (k + 1)) * square
     is_far = (size >= _START_OF_SICI) & (size < math.inf)
-    _, swing = _si_and_ci_far(m, m.where(is_far, size, _START_OF_SICI))
+    # Near its zeros, it needs digits beyond those of the dtype.
+    _, swing = _si_and_ci_far(m, m.where(is_far, size, _START_OF_SICI), 0.0)
     limit = m.where(x == math.inf, 0.0, math.nan)
     far = m.where(is_far, swing, limit)
     return m.where(is_near, _EULER + m.log(near) + total, far)
@@ -146,13 +150,26 @@ def _fresnel(m: Notation, x: Any, start: int) -> Any:
     inner = m.where(is_far, size, 2.0)
     inverse = 1.0 / inner
     u = inverse * inverse * (2.0 * _START_OF_FRESNEL**2) - 1.0
-    f = chebyshev(u, _FRESNEL_F) * (inverse / math.pi)
-    g = chebyshev(u, _FRESNEL_G) * (inverse * inverse * inverse / math.pi**2)
+    f = chebyshev(u, _FRESNEL_F, m.precision) * (inverse / math.pi)
+    g = chebyshev(u, _FRESNEL_G, m.precision) * (inverse * inverse * inverse / math.pi**2)
     phase = _phase(m.floor, inner)
     sine, cosine = m.sin(phase), m.cos(phase)
     swing = f * cosine + g * sine if start else g * cosine - f * sine
     far = m.where(is_far, 0.5 - swing, m.where(x == x, 0.5, math.nan))
     return m.where(is_near, series, m.where(x < 0.0, -far, far))
+
+
+def _si_of_scipy(x: Any) -> Any:
+    """SciPy's, which has digits enough for dtypes narrower than float64."""
+    from scipy import special as library
+
+    return np.copysign(library.sici(x)[0], x)  # It gives 0 for −0.
+
+
+def _ci_of_scipy(x: Any) -> Any:
+    from scipy import special as library
+
+    return library.sici(x)[1]
 
 
 @final
@@ -161,6 +178,7 @@ class SineIntegral(ByFormula):
 
     name = "sine_integral"
     formula = _si
+    of_narrow = _si_of_scipy
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return t * jnp.sinc(x / math.pi)
@@ -172,6 +190,7 @@ class CosineIntegral(ByFormula):
 
     name = "cosine_integral"
     formula = _ci
+    of_narrow = _ci_of_scipy
 
     def d_x(self, t: Any, x: Any, out: Any) -> Any:
         return t * (lax.cos(x) / x)

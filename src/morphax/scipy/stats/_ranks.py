@@ -24,6 +24,7 @@ class ModeResult(NamedTuple):
     count: Any
 
 
+@replayed(1)
 def mode(
     a: Any, axis: int | None = 0, nan_policy: str = "propagate", keepdims: bool = False
 ) -> ModeResult:
@@ -69,6 +70,7 @@ def mode(
     return ModeResult(*found)
 
 
+@replayed(1)
 def rankdata(
     a: Any, method: str = "average", *, axis: int | None = None, nan_policy: str = "propagate"
 ) -> Any:

@@ -82,6 +82,26 @@ class LogIgammac(_LogOfGammaTail):
         return -t * lax.exp(_log_gamma_density(a, x) - out)
 
 
+def _log_of_beta_tail(a: Any, b: Any, x: Any, *, upper: bool) -> Any:
+    """By SciPy's tails, whose digits are enough for dtypes narrower than float64.
+
+    Where these are too small, and at the ends of the ranges, the formula takes their place.
+    """
+    from scipy import special as library
+
+    wide = np.broadcast_arrays(a, b, x)
+    tail, other = library.betainc(*wide), library.betaincc(*wide)
+    if upper:
+        tail, other = other, tail
+    found = np.asarray(np.where(other < 0.5, np.log1p(-other), np.log(tail)))
+    inside = [(0 < x) & (x < end) for x, end in zip(wide, (np.inf, np.inf, 1), strict=True)]
+    is_rare = ~(inside[0] & inside[1] & inside[2] & (tail > _LEAST))
+    if is_rare.any():
+        few = [x[is_rare] for x in wide]
+        found[is_rare] = incomplete_beta.log_of_tail(HostNotation(), *few, upper=upper)
+    return found
+
+
 _NO_DERIVATIVE = not_differentiable(
     "the derivative of I_x(a, b) with respect to a and b has no closed form"
 )
@@ -93,6 +113,7 @@ class LogBetainc(ByFormula):
 
     name = "log_betainc"
     formula = functools.partial(incomplete_beta.log_of_tail, upper=False)
+    of_narrow = functools.partial(_log_of_beta_tail, upper=False)
 
     d_x = _NO_DERIVATIVE
     d_y = _NO_DERIVATIVE
@@ -107,6 +128,7 @@ class LogBetaincc(ByFormula):
 
     name = "log_betaincc"
     formula = functools.partial(incomplete_beta.log_of_tail, upper=True)
+    of_narrow = functools.partial(_log_of_beta_tail, upper=True)
 
     d_x = _NO_DERIVATIVE
     d_y = _NO_DERIVATIVE

@@ -10,8 +10,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from .... import dtypes, lax
+from .... import dtypes, lax, tree
 from .... import numpy as jnp
+from ....control.jit.jit import jit
+from ....core import is_value
 from ....lax.elementwise.convert import convert
 from ....transforms.derivatives import linear_transpose
 from ....util.messages import message
@@ -144,16 +146,45 @@ def gmres(
             )
         )
 
-    def method(a: Any, b: Any, x: Any, m: Any, limits: Limits) -> tuple[Any, Any]:
-        dimension = min(size, b.aval.shape[0])
-        return minimal_residuals(a, b, x, m, limits, dimension, solve_method == "incremental")
+    method = _incremental_residuals if solve_method == "incremental" else _batched_residuals
+    return _solved("gmres", method, A, b, x0, tol, atol, maxiter, M, size)
 
-    return _solved("gmres", method, A, b, x0, tol, atol, maxiter, M)
+
+def _batched_residuals(
+    a: Operator, b: Any, x: Any, m: Operator, limits: Limits, restart: int
+) -> tuple[Any, Any]:
+    return minimal_residuals(a, b, x, m, limits, restart, is_incremental=False)
+
+
+def _incremental_residuals(
+    a: Operator, b: Any, x: Any, m: Operator, limits: Limits, restart: int
+) -> tuple[Any, Any]:
+    return minimal_residuals(a, b, x, m, limits, restart, is_incremental=True)
 
 
 def _solved(
     name: str,
     method: Callable[..., tuple[Any, Any]],
+    given: Any,
+    b: Any,
+    x0: Any,
+    tol: Any,
+    atol: Any,
+    maxiter: Any,
+    preconditioner: Any,
+    restart: int | None = None,
+) -> tuple[Any, Any]:
+    operators = [given] if preconditioner is None else [given, preconditioner]
+    numbers = [*operators, *tree.leaves((b, x0, tol, atol, maxiter))]
+    is_known = all([is_value(x) for x in numbers])
+    run = _solved_with_matrices if is_known else _iterated
+    return run(name, method, restart, given, b, x0, tol, atol, maxiter, preconditioner)
+
+
+def _iterated(
+    name: str,
+    method: Callable[..., tuple[Any, Any]],
+    restart: int | None,
     given: Any,
     b: Any,
     x0: Any,
@@ -175,6 +206,7 @@ def _solved(
     steps = 10 * size if maxiter is None else maxiter
     m: Operator = _unchanged
     transposed_m: Operator = _unchanged
+    options = {} if restart is None else {"restart": min(restart, size)}
     if preconditioner is not None:
         m = vectors.operator("M", operator_of(where, "M", preconditioner, b))
         transposed_m = _transpose_of(m, right)
@@ -188,11 +220,15 @@ def _solved(
     def scaled(matvec: Any, right: Any, start: Any, m: Operator) -> tuple[Any, Any]:
         scale = _scale_of(right)
         limits = Limits(tol, atol / scale.real, steps)
-        found, info = method(matvec, right / scale, start / scale, m, limits)
+        found, info = method(matvec, right / scale, start / scale, m, limits, **options)
         return found * scale, info
 
     found, info = lax.custom_linear_solve(a, right, solve, transpose_solve, has_aux=True)
     return vectors.as_tree(found), info
+
+
+# The program of an iteration with arrays is kept; one with a function is the function's.
+_solved_with_matrices = jit(_iterated, static_argnums=(0, 1, 2), inline=True)
 
 
 def _scale_of(x: Any) -> Any:

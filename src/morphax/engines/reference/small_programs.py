@@ -90,6 +90,7 @@ class _Registers:
         # Of each element of a variable the register, and the place in it.
         self._elements: dict[int, np.ndarray[Any, Any]] = {}
         self._whole: dict[int, int] = {}
+        self._repeated: dict[tuple[int, int], int] = {}
         for i, v in enumerate(inputs):
             self._is_register(v, i)
         for atom in [a for eqn in equations for a in eqn.invars]:
@@ -124,7 +125,11 @@ class _Registers:
         """The register of the numbers of a variable or literal; one number is repeated."""
         elements = self._elements[id(atom)]
         if size is not None and elements.shape[1] != size:
-            return self._copied(np.repeat(elements, size, 1))
+            repeated = self._repeated.get((id(atom), size))
+            if repeated is None:
+                repeated = self._copied(np.repeat(elements, size, 1))
+                self._repeated[id(atom), size] = repeated
+            return repeated
         known = self._whole.get(id(atom))
         if known is None:
             known = self._whole[id(atom)] = self._copied(elements)

@@ -10,10 +10,6 @@
 
 #include <nanobind/stl/string_view.h>
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
-#include <numpy/ufuncobject.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -23,6 +19,7 @@
 #include <vector>
 
 #include "fused_operations.h"
+#include "numpy_loops.h"
 #include "objects.h"
 
 namespace morphax::small_programs {
@@ -52,8 +49,7 @@ struct Step {
   std::size_t out = 0;                // a register
   std::size_t count = 0;              // of the elements of the result
   fused::Loop loop = nullptr;
-  PyUFuncGenericFunction inner = nullptr;  // of NumPy
-  void* data = nullptr;
+  NumpyLoop inner;
   std::vector<Element> elements;     // that are taken
   Word identity = 0;                 // the bits of it
   bool multiplies = false;           // in float64
@@ -114,7 +110,7 @@ void run_inner(const Step& step, Word* const* places) {
   for (std::size_t operand : step.operands) at[i++] = reinterpret_cast<char*>(places[operand]);
   at[i] = reinterpret_cast<char*>(places[step.out]);
   const auto count = static_cast<npy_intp>(step.count);
-  step.inner(at, &count, steps, step.data);
+  step.inner.function(at, &count, steps, step.inner.data);
 }
 
 void run_take(const Step& step, Word* const* places) {
@@ -154,12 +150,12 @@ void run_reduction(const Step& step, Word* const* places) {
     if (inner == 1) {
       const auto count = static_cast<npy_intp>(step.along);
       const npy_intp steps[] = {0, word, 0};
-      return step.inner(at, &count, steps, step.data);
+      return step.inner.function(at, &count, steps, step.inner.data);
     }
     const auto count = static_cast<npy_intp>(inner);
     const npy_intp steps[] = {word, word, word};
     for (std::size_t i = 0; i < step.along; ++i, at[1] += inner * sizeof(Word)) {
-      step.inner(at, &count, steps, step.data);
+      step.inner.function(at, &count, steps, step.inner.data);
     }
   });
 }
@@ -315,23 +311,6 @@ PyMethodDef program_method = {
     "small_program", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_capsule)),
     METH_FASTCALL, nullptr};
 
-// NumPy's inner loop from float32 to float32.
-void find_inner(nb::handle given, Step& step, std::size_t operands) {
-  if (!PyObject_TypeCheck(given.ptr(), &PyUFunc_Type)) refuse(PyExc_TypeError, "no ufunc");
-  const auto* ufunc = reinterpret_cast<PyUFuncObject*>(given.ptr());
-  if (ufunc->nout != 1 || static_cast<std::size_t>(ufunc->nin) != operands)
-    refuse(PyExc_ValueError, "a ufunc of other operands");
-  for (int i = 0; i < ufunc->ntypes; ++i) {
-    const char* types = ufunc->types + i * ufunc->nargs;
-    if (!std::all_of(types, types + ufunc->nargs, [](char type) { return type == NPY_FLOAT; }))
-      continue;
-    step.inner = ufunc->functions[i];
-    step.data = ufunc->data[i];
-    return;
-  }
-  refuse(PyExc_ValueError, "a ufunc without a loop of float32");
-}
-
 void find_loop(nb::handle name, Step& step) {
   const fused::Operation* operation = fused::find(nb::cast<std::string_view>(name));
   if (operation == nullptr || operation->loop == nullptr)
@@ -365,7 +344,7 @@ Step step_of(nb::handle given, const Program& program, std::size_t out, std::siz
       find_loop(given[3], step);
       step.run = run_loop;
     } else {
-      find_inner(given[3], step, step.operands.size());
+      step.inner = numpy_loop_of_floats(given[3], step.operands.size());
       step.run = run_inner;
     }
   } else if (kind == "fill") {
@@ -386,7 +365,7 @@ Step step_of(nb::handle given, const Program& program, std::size_t out, std::siz
         (keeps ? count : count * step.along) != size || size % (step.outer * step.along) != 0)
       refuse(PyExc_ValueError, "a reduction of another size");
     if (kind == "reduce") {
-      find_inner(given[3], step, 2);
+      step.inner = numpy_loop_of_floats(given[3], 2);
       step.identity = nb::cast<Word>(given[6]);
       step.run = run_reduction;
     } else {

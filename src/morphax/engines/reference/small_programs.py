@@ -25,8 +25,16 @@ import numpy as np
 
 from ...core import Atom, Equation, Literal, Var, aval_of
 from ...util.compiled import part
-from .fusion import DRAW, OPERATIONS, Chain, chains, dtype_name, operation_of, word_of
-from .kernels import kernel_or_rule
+from .fusion import (
+    DRAW,
+    OPERATIONS,
+    Chain,
+    chains,
+    dtype_name,
+    loop_of,
+    operation_of,
+    word_of,
+)
 
 native: Any = part("small_programs")
 _MOST_ELEMENTS = 1024
@@ -192,11 +200,8 @@ def _meaning(eqn: Equation) -> tuple[str, Any, Sequence[int]]:
         return "unchanged", name, ()
     if name:
         return ("loop", name, ()) if name != DRAW else _NONE
-    is_float = all([aval_of(a).dtype == _FLOAT for a in (*eqn.invars, *eqn.outvars)])
-    if not is_float or len(eqn.outvars) != 1:
-        return _NONE
-    kernel = kernel_or_rule(primitive, [a.aval for a in eqn.invars], eqn.params)
-    return ("inner", kernel, ()) if isinstance(kernel, np.ufunc) and kernel.nout == 1 else _NONE
+    loop = loop_of(eqn)
+    return _NONE if loop is None else ("inner", loop, ())
 
 
 def _is_small(eqn: Equation) -> bool:

@@ -257,3 +257,22 @@ def test_what_is_no_array_or_has_another_size_is_refused() -> None:
         fusion.native.make([(number, True)], [], [("sin_float32", (0,))], [(1, number)], (3,))
     with pytest.raises(ValueError, match="before written"):
         fusion.native.make([(number, True)], [], [("neg_float32", (1,))], [(1, number)], (3,))
+
+
+def test_not_a_number_keeps_its_sign() -> None:
+    """What is sorted by bits must not depend on how many numbers there are."""
+    points = np.array([np.nan, np.copysign(np.nan, -1)], np.float32)
+    x, y = points, np.full(2, 3, np.float32)
+    for result in (
+        *(
+            _computed(name, "float32", *given)
+            for name in ("min_float32", "max_float32")
+            for given in ((x, y), (y, x))
+        ),
+        _computed("clamp_float32", "float32", -y, x, y),
+        _computed("erf_inv_float32", "float32", x),
+        *(_computed(f"{name}_float32", "float32", x) for name in ("floor", "sign", "sqrt")),
+    ):
+        np.testing.assert_array_equal(np.signbit(result), [False, True])
+        assert np.isnan(result).all()
+    assert not np.signbit(_computed("erf_inv_float32", "float32", np.float32([2, -2]))).any()

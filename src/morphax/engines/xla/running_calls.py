@@ -39,7 +39,8 @@ def runs_along_rows(name: str, aval: Any, axis: int) -> bool:
 
 def along_rows(name: str, length: int, *, reverse: bool) -> Callable[..., Any]:
     """A function of NumPy arrays of rows of this length."""
-    run, operation = part("running").along_rows, _OPERATIONS.index(name)
+    native: Any = part("running")
+    run, operation = native.along_rows, _OPERATIONS.index(name)
     return lambda x: run(x, length, operation, reverse)
 
 

@@ -96,7 +96,8 @@ MORPHAX_INLINE f32 inverse_erf(f32 x) {
   const f32 w = -(square < kNearZero ? near_zero : far);
   const f32 centre = polynomial(kCentre, w - 2.5f);
   const f32 tail = polynomial(kTail, __builtin_sqrtf(w) - 3);
-  return (w == kInfinity ? kInfinity : w < 5 ? centre : tail) * x;
+  const f32 value = (w == kInfinity ? kInfinity : w < 5 ? centre : tail) * x;
+  return x != x ? x : square > 1 ? std::numeric_limits<f32>::quiet_NaN() : value;
 }
 
 // 2/√π ∫₀ˣ exp(−s²) ds: x P(x²) / Q(x²) in double precision, 7·10⁻¹² exact up to `kOne`, from where

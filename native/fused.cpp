@@ -8,9 +8,6 @@
 
 #include <nanobind/stl/string_view.h>
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -22,6 +19,7 @@
 #include "fused_operations.h"
 #include "objects.h"
 #include "random.h"
+#include "ufunc_loops.h"
 #include "workers.h"
 
 namespace morphax::fused {
@@ -46,9 +44,11 @@ struct Operand {
 
 // Writes the register `out`; the ones it reads come before.
 struct Step {
-  Loop loop;
-  std::size_t operands[3];
-  std::size_t out;
+  Loop loop = nullptr;
+  UfuncLoop numpys;
+  std::size_t operands[3] = {0, 0, 0};
+  std::size_t count = 0;  // of operands
+  std::size_t out = 0;
 };
 
 struct Constant {
@@ -72,10 +72,17 @@ struct Chain {
   std::size_t count = 1;
 };
 
+// Where the elements of an operand are: element i of the result meets number
+// i / repeats % length of its memory.
+struct Source {
+  const void* data = nullptr;
+  std::size_t repeats = 1, length = 1;
+};
+
 // The arrays of one call.
 struct Arrays {
   std::vector<nb::object> held;
-  std::vector<const void*> operands;
+  std::vector<Source> operands;
   std::vector<void*> results;
 };
 
@@ -106,12 +113,33 @@ void load_numbers_that_stay(const Chain& chain, const Arrays& arrays, Registers&
   for (std::size_t i = 0; i < chain.operands.size(); ++i) {
     const Operand& operand = chain.operands[i];
     if (operand.kind == Kind::kKey) {
-      registers.place(i, arrays.operands[i]);
+      registers.place(i, arrays.operands[i].data);
     } else if (!operand.varies) {
       Word bits = 0;
-      std::memcpy(&bits, arrays.operands[i], operand.kind == Kind::kWord ? sizeof(Word) : 1);
+      std::memcpy(&bits, arrays.operands[i].data, operand.kind == Kind::kWord ? sizeof(Word) : 1);
       registers.fill(i, bits);
     }
+  }
+}
+
+// Numbers `start` … of an operand whose memory has fewer than the result.
+template <typename T>
+void spread(const Source& source, std::size_t start, std::size_t size, Word* out) {
+  const auto* numbers = static_cast<const T*>(source.data);
+  std::size_t at = start / source.repeats % source.length, past = start % source.repeats;
+  if (source.repeats == 1) {
+    for (std::size_t done = 0; done < size; at = 0) {
+      const std::size_t run = std::min(size - done, source.length - at);
+      std::copy_n(numbers + at, run, out + done);
+      done += run;
+    }
+    return;
+  }
+  for (std::size_t done = 0; done < size; past = 0) {
+    const std::size_t run = std::min(size - done, source.repeats - past);
+    std::fill_n(out + done, run, static_cast<Word>(numbers[at]));
+    done += run;
+    at = at + 1 == source.length ? 0 : at + 1;
   }
 }
 
@@ -120,10 +148,14 @@ void load_block(const Chain& chain, const Arrays& arrays, Registers& registers, 
   for (std::size_t i = 0; i < chain.operands.size(); ++i) {
     const Operand& operand = chain.operands[i];
     if (!operand.varies) continue;
-    if (operand.kind == Kind::kWord) {
-      registers.place(i, static_cast<const Word*>(arrays.operands[i]) + start);
+    const Source& source = arrays.operands[i];
+    if (source.length != chain.count) {
+      operand.kind == Kind::kWord ? spread<Word>(source, start, size, registers.own(i))
+                                  : spread<std::uint8_t>(source, start, size, registers.own(i));
+    } else if (operand.kind == Kind::kWord) {
+      registers.place(i, static_cast<const Word*>(source.data) + start);
     } else {
-      const auto* flags = static_cast<const std::uint8_t*>(arrays.operands[i]) + start;
+      const auto* flags = static_cast<const std::uint8_t*>(source.data) + start;
       words_of_flags(flags, size, registers.own(i));
     }
   }
@@ -131,6 +163,16 @@ void load_block(const Chain& chain, const Arrays& arrays, Registers& registers, 
     if (chain.results[i].kind == Kind::kWord)
       registers.place(chain.results[i].of, static_cast<Word*>(arrays.results[i]) + start);
   }
+}
+
+void run_inner(const Step& step, std::size_t size, const Registers& registers) {
+  char* at[4];
+  std::size_t i = 0;
+  for (; i < step.count; ++i) at[i] = static_cast<char*>(registers.at(step.operands[i]));
+  at[i] = static_cast<char*>(registers.at(step.out));
+  const npy_intp steps[] = {sizeof(Word), sizeof(Word), sizeof(Word), sizeof(Word)};
+  const auto count = static_cast<npy_intp>(size);
+  step.numpys.inner(at, &count, steps, step.numpys.data);
 }
 
 // Elements `begin` to `end`; `begin` is a multiple of `kBlock`.
@@ -142,7 +184,9 @@ void run(const Chain& chain, const Arrays& arrays, std::size_t begin, std::size_
     load_block(chain, arrays, registers, start, size);
     for (const Step& step : chain.steps) {
       const auto& [a, b, c] = step.operands;
-      if (step.loop != nullptr) {
+      if (step.numpys.inner != nullptr) {
+        run_inner(step, size, registers);
+      } else if (step.loop != nullptr) {
         step.loop(size, registers.at(a), registers.at(b), registers.at(c), registers.at(step.out));
       } else {
         std::uint64_t key = 0;
@@ -163,11 +207,35 @@ void run(const Chain& chain, const Arrays& arrays, std::size_t begin, std::size_
   throw nb::python_error();
 }
 
-nb::object contiguous(PyObject* operand) {
+// Where the numbers of an array lie, if they lie in a row, repeated along axes in front or behind.
+bool in_a_row(PyArrayObject* array, Source& source) {
+  if (!PyArray_ISALIGNED(array) || !PyArray_ISNOTSWAPPED(array)) return false;
+  npy_intp distance = PyArray_ITEMSIZE(array);
+  source = {PyArray_DATA(array), 1, 1};
+  bool is_behind = true, is_in_front = false;
+  for (int axis = PyArray_NDIM(array); axis-- > 0;) {
+    const npy_intp size = PyArray_DIM(array, axis), stride = PyArray_STRIDE(array, axis);
+    if (size == 1) continue;
+    if (stride == 0) {
+      if (is_behind) source.repeats *= static_cast<std::size_t>(size);
+      is_in_front = !is_behind;
+    } else {
+      if (stride != distance || is_in_front) return false;
+      distance *= size;
+      source.length *= static_cast<std::size_t>(size);
+      is_behind = false;
+    }
+  }
+  return true;
+}
+
+// An operand that may be a view, and where its numbers are.
+nb::object placed(PyObject* operand, Source& source) {
   if (!PyArray_Check(operand)) refuse(PyExc_TypeError, "a chain of operations takes arrays");
-  auto* array = reinterpret_cast<PyArrayObject*>(operand);
-  if (PyArray_ISCARRAY_RO(array)) return nb::borrow(operand);
-  return checked(PyArray_FROM_OF(operand, NPY_ARRAY_CARRAY_RO));
+  if (in_a_row(reinterpret_cast<PyArrayObject*>(operand), source)) return nb::borrow(operand);
+  nb::object copy = checked(PyArray_FROM_OF(operand, NPY_ARRAY_CARRAY_RO));
+  in_a_row(reinterpret_cast<PyArrayObject*>(copy.ptr()), source);
+  return copy;
 }
 
 nb::object call_chain(const Chain& chain, PyObject* const* operands, std::size_t count) {
@@ -175,12 +243,13 @@ nb::object call_chain(const Chain& chain, PyObject* const* operands, std::size_t
     refuse(PyExc_TypeError, "a chain of operations on another number of operands");
   Arrays arrays;
   for (std::size_t i = 0; i < count; ++i) {
-    nb::object array = contiguous(operands[i]);
+    Source source;
+    nb::object array = placed(operands[i], source);
     auto* numpy = reinterpret_cast<PyArrayObject*>(array.ptr());
     const std::size_t size = chain.operands[i].varies ? chain.count : 1;
     if (static_cast<std::size_t>(PyArray_SIZE(numpy)) != size)
       refuse(PyExc_ValueError, "a chain of operations on arrays of another size");
-    arrays.operands.push_back(PyArray_DATA(numpy));
+    arrays.operands.push_back(source);
     arrays.held.push_back(std::move(array));
   }
   References results;
@@ -221,18 +290,26 @@ Kind kind_of(int dtype) {
   return dtype == NPY_BOOL ? Kind::kBoolean : Kind::kWord;
 }
 
+// The name of an operation of ours or a function of NumPy, and the registers that it reads.
 Step step_of(nb::handle given, std::size_t out) {
-  const auto name = nb::cast<std::string_view>(given[0]);
-  const Operation* operation = find(name);
-  if (operation == nullptr) throw nb::value_error("an operation that cannot be in a chain");
-  Step step{operation->loop, {0, 0, 0}, out};
-  const nb::tuple operands = nb::cast<nb::tuple>(given[1]);
-  if (static_cast<int>(operands.size()) != operation->operands)
-    throw nb::value_error("an operation of another number of operands");
-  for (int i = 0; i < operation->operands; ++i) {
-    step.operands[i] = nb::cast<std::size_t>(operands[i]);
-    if (step.operands[i] >= out) throw nb::value_error("a register that is read before written");
+  Step step;
+  step.out = out;
+  for (nb::handle operand : given[1]) {
+    if (step.count == std::size(step.operands)) throw nb::value_error("too many operands");
+    step.operands[step.count++] = nb::cast<std::size_t>(operand);
+    if (step.operands[step.count - 1] >= out)
+      throw nb::value_error("a register that is read before written");
   }
+  const nb::object function = given[0];
+  if (!nb::isinstance<nb::str>(function)) {
+    step.numpys = ufunc_loop_of_floats(function, step.count);
+    return step;
+  }
+  const Operation* operation = find(nb::cast<std::string_view>(function));
+  if (operation == nullptr) throw nb::value_error("an operation that cannot be in a chain");
+  step.loop = operation->loop;
+  if (static_cast<std::size_t>(operation->operands) != step.count)
+    throw nb::value_error("an operation of another number of operands");
   return step;
 }
 
@@ -278,7 +355,7 @@ nb::object operations() {
   return checked(PyFrozenSet_New(names.ptr()));
 }
 
-bool import_numpy() { return _import_array() >= 0; }
+bool import_numpy() { return _import_array() >= 0 && _import_umath() >= 0; }
 
 }  // namespace
 

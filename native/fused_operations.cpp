@@ -26,7 +26,7 @@ using elementary::u32;
 
 // Functions one by one: compilers make several versions of plain functions only.
 #define MORPHAX_UNARY(NAME, T, R, RESULT)                                            \
-  MORPHAX_VECTORIZED                                                                 \
+  MORPHAX_VECTORIZED_INTEGERS                                                        \
   void NAME(std::size_t count, const void* a, const void*, const void*, void* out) { \
     const auto* xs = static_cast<const T*>(a);                                       \
     auto* results = static_cast<R*>(out);                                            \
@@ -36,7 +36,7 @@ using elementary::u32;
     }                                                                                \
   }
 #define MORPHAX_BINARY(NAME, T, R, RESULT)                                             \
-  MORPHAX_VECTORIZED                                                                   \
+  MORPHAX_VECTORIZED_INTEGERS                                                          \
   void NAME(std::size_t count, const void* a, const void* b, const void*, void* out) { \
     const auto* xs = static_cast<const T*>(a);                                         \
     const auto* ys = static_cast<const T*>(b);                                         \
@@ -73,8 +73,13 @@ MORPHAX_UNARY(sqrt_f32, f32, f32, __builtin_sqrtf(x))
 MORPHAX_INLINE f32 larger(f32 x, f32 y) {
   return x > y ? x : x < y ? y : x == y && x != 0 ? x : x + y;
 }
+// The same of -x and -y, but for NaN, which keeps its sign.
+MORPHAX_INLINE f32 smaller(f32 x, f32 y) {
+  const f32 of_equals = x != 0 ? x : -(-x - y);
+  return x < y ? x : x > y ? y : x == y ? of_equals : x + y;
+}
 MORPHAX_BINARY(max_f32, f32, f32, larger(x, y))
-MORPHAX_BINARY(min_f32, f32, f32, -larger(-x, -y))
+MORPHAX_BINARY(min_f32, f32, f32, smaller(x, y))
 
 // The quotient in double precision is as far from integers as its rounding is not: x / y is at
 // least 1 / |y| away, |y| < 2²⁴, and below 2²⁷ it is rounded by less than 2⁻²⁶.  The rest is exact.
@@ -154,7 +159,7 @@ MORPHAX_UNARY(copy, u32, u32, x)
 MORPHAX_UNARY(f32_of_i32, i32, f32, static_cast<f32>(x))
 MORPHAX_UNARY(f32_of_u32, u32, f32, static_cast<f32>(x))
 
-MORPHAX_VECTORIZED
+MORPHAX_VECTORIZED_INTEGERS
 void select(std::size_t count, const void* a, const void* b, const void* c, void* out) {
   const auto *which = static_cast<const u32*>(a), *no = static_cast<const u32*>(b);
   const auto* yes = static_cast<const u32*>(c);
@@ -195,7 +200,7 @@ MORPHAX_UNARY(i32_of_f32, f32, i32,
                                   : static_cast<i32>(x))
 
 #define MORPHAX_TERNARY(NAME, T, R, RESULT)                                              \
-  MORPHAX_VECTORIZED                                                                     \
+  MORPHAX_VECTORIZED_INTEGERS                                                            \
   void NAME(std::size_t count, const void* a, const void* b, const void* c, void* out) { \
     const auto *xs = static_cast<const T*>(a), *ys = static_cast<const T*>(b);           \
     const auto* zs = static_cast<const T*>(c);                                           \
@@ -208,7 +213,7 @@ MORPHAX_UNARY(i32_of_f32, f32, i32,
 MORPHAX_INLINE i32 larger_i32(i32 x, i32 y) { return x > y ? x : y; }
 MORPHAX_INLINE i32 smaller_i32(i32 x, i32 y) { return x < y ? x : y; }
 // Of the middle one, between the others.
-MORPHAX_TERNARY(clamp_f32, f32, f32, -larger(-larger(x, y), -z))
+MORPHAX_TERNARY(clamp_f32, f32, f32, smaller(larger(x, y), z))
 MORPHAX_TERNARY(clamp_i32, i32, i32, smaller_i32(larger_i32(x, y), z))
 
 MORPHAX_UNARY(erf_inv_f32, f32, f32, inverse_erf(x))
@@ -310,12 +315,12 @@ constexpr Operation kOperations[] = {
 
 }  // namespace
 
-MORPHAX_VECTORIZED
+MORPHAX_VECTORIZED_INTEGERS
 void words_of_flags(const std::uint8_t* flags, std::size_t count, std::uint32_t* words) {
   for (std::size_t i = 0; i < count; ++i) words[i] = flags[i];
 }
 
-MORPHAX_VECTORIZED
+MORPHAX_VECTORIZED_INTEGERS
 void flags_of_words(const std::uint32_t* words, std::size_t count, std::uint8_t* flags) {
   for (std::size_t i = 0; i < count; ++i) flags[i] = static_cast<std::uint8_t>(words[i]);
 }

@@ -265,13 +265,18 @@ void share_steps(Steps steps, void* context, std::int64_t count) noexcept {
   std::fenv_t asked;
   std::fegetenv(&asked);
   const std::int64_t pieces = std::min(count, kPiecesOfThread * pool.num_threads());
-  parts::divided(pool, pieces, [&](std::int64_t piece) {
-    std::fenv_t own;
-    std::fegetenv(&own);
-    std::fesetenv(&asked);
-    steps(context, count * piece / pieces, count * (piece + 1) / pieces);
-    std::fesetenv(&own);
-  });
+  try {
+    parts::divided(pool, pieces, [&](std::int64_t piece) {
+      std::fenv_t own;
+      std::fegetenv(&own);
+      std::fesetenv(&asked);
+      steps(context, count * piece / pieces, count * (piece + 1) / pieces);
+      std::fesetenv(&own);
+    });
+  } catch (const std::bad_alloc&) {
+    // There was no memory to divide them: no step has been made.
+    steps(context, 0, count);
+  }
 }
 
 void bind(nb::module_& module) {

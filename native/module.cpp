@@ -18,6 +18,7 @@
 #include "machine_functions.h"
 #include "many_numbers.h"
 #include "philox.h"
+#include "products.h"
 #include "random.h"
 #include "replay.h"
 #include "row_orders.h"
@@ -35,7 +36,7 @@ NB_MODULE(_native, module) {
   // Arrays that live until the interpreter is gone keep their pool: no leak worth a report.
   nanobind::set_leak_warnings(false);
   // Changes with the functions below; `morphax/util/compiled.py` has it too.
-  module.attr("interface") = 34;
+  module.attr("interface") = 36;
   morphax::bind_host_memory(module);
   nanobind::module_ buffers = module.def_submodule("buffers", "Python's buffer protocol.");
   morphax::buffers::bind(buffers);
@@ -84,6 +85,8 @@ NB_MODULE(_native, module) {
   morphax::row_orders::bind(row_orders);
   nanobind::module_ running = module.def_submodule("running", "Running sums and their like.");
   morphax::running::bind(running);
+  nanobind::module_ products = module.def_submodule("products", "Products of large matrices.");
+  morphax::products::bind(products);
   nanobind::module_ small = module.def_submodule("small_programs", "Programs on few numbers.");
   morphax::small_programs::bind(small);
   nanobind::module_ staging = module.def_submodule("staging", "Equations that are written again.");

@@ -1,5 +1,6 @@
-// Running sums, products, maxima and minima of floats along rows, called from compiled programs on
-// the CPU: XLA's loops take as long for the step of a loop as for the element that it computes.
+// Running sums, products, maxima and minima of floats along rows, called in eager mode and from
+// compiled programs on the CPU: XLA's loops take as long for the step of a loop as for the element
+// that it computes.
 //
 // What `morphax/lax/reduction/cumulative.py` defines: sums and products are carried in 64 bits and
 // rounded when stored; NaN wins over all numbers, 0 is larger than -0, and what is at an end stays.
@@ -7,12 +8,17 @@
 // that no number depends on how many there are.
 #include "running.h"
 
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <limits>
 
 #include "float_order.h"
+#include "objects.h"
 #include "parts.h"
+#include "workers.h"
 #include "xla/ffi/api/ffi.h"
 #include "xla_handlers.h"
 
@@ -109,9 +115,9 @@ void row(const T* x, T* out, std::int64_t count, std::int64_t step, std::int64_t
   }
 }
 
-template <typename T>
-ffi::Error run(ffi::ThreadPool& pool, const T* x, T* out, std::int64_t elements,
-               std::int64_t length, std::int64_t operation, bool reverse) {
+template <typename Pool, typename T>
+void run(Pool& pool, const T* x, T* out, std::int64_t elements, std::int64_t length,
+         std::int64_t operation, bool reverse) {
   const std::int64_t rows = elements / length;
   const std::int64_t worth = std::min(rows, elements / kWorthDividing);
   const std::int64_t most = std::clamp<std::int64_t>(worth, 1, pool.num_threads());
@@ -122,7 +128,6 @@ ffi::Error run(ffi::ThreadPool& pool, const T* x, T* out, std::int64_t elements,
       row(x + r * length + begin, out + r * length + begin, length, step, operation);
     }
   });
-  return ffi::Error::Success();
 }
 
 ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer x, ffi::Result<ffi::AnyBuffer> out,
@@ -135,11 +140,13 @@ ffi::Error call_from_xla(ffi::ThreadPool pool, ffi::AnyBuffer x, ffi::Result<ffi
   }
   switch (x.element_type()) {
     case ffi::F32:
-      return run(pool, static_cast<const float*>(x.untyped_data()),
-                 static_cast<float*>(out->untyped_data()), elements, length, operation, reverse);
+      run(pool, static_cast<const float*>(x.untyped_data()),
+          static_cast<float*>(out->untyped_data()), elements, length, operation, reverse);
+      return ffi::Error::Success();
     case ffi::F64:
-      return run(pool, static_cast<const double*>(x.untyped_data()),
-                 static_cast<double*>(out->untyped_data()), elements, length, operation, reverse);
+      run(pool, static_cast<const double*>(x.untyped_data()),
+          static_cast<double*>(out->untyped_data()), elements, length, operation, reverse);
+      return ffi::Error::Success();
     default:
       return ffi::Error::InvalidArgument("a running sum of another dtype");
   }
@@ -154,9 +161,38 @@ XLA_FFI_DEFINE_HANDLER(handler, call_from_xla,
                            .Attr<std::int64_t>("operation")
                            .Attr<bool>("reverse"));
 
+// The same of an array, in eager mode, whose threads are ours.
+nb::object along_rows(nb::handle x, std::int64_t length, std::int64_t operation, bool reverse) {
+  if (!PyArray_Check(x.ptr())) throw nb::type_error("a running sum takes an array");
+  const nb::object in_order = checked(PyArray_FROM_OF(x.ptr(), NPY_ARRAY_CARRAY_RO));
+  auto* given = reinterpret_cast<PyArrayObject*>(in_order.ptr());
+  const int type = PyArray_TYPE(given);
+  const std::int64_t elements = PyArray_SIZE(given);
+  if (type != NPY_FLOAT && type != NPY_DOUBLE)
+    throw nb::type_error("a running sum of another dtype");
+  if (length < 1 || elements % length != 0 || operation < kSum || operation > kMin)
+    throw nb::value_error("a running sum of arrays of other sizes");
+  const nb::object result =
+      checked(PyArray_EMPTY(PyArray_NDIM(given), PyArray_DIMS(given), type, 0));
+  const void* from = PyArray_DATA(given);
+  void* to = PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr()));
+  const nb::gil_scoped_release others_run;
+  if (type == NPY_FLOAT) {
+    run(Workers::shared(), static_cast<const float*>(from), static_cast<float*>(to), elements,
+        length, operation, reverse);
+  } else {
+    run(Workers::shared(), static_cast<const double*>(from), static_cast<double*>(to), elements,
+        length, operation, reverse);
+  }
+  return result;
+}
+
 }  // namespace
 
 void bind(nb::module_& module) {
+  if (_import_array() < 0) throw nb::python_error();
+  module.def("along_rows", &along_rows, nb::arg("x"), nb::arg("length"), nb::arg("operation"),
+             nb::arg("reverse"), "Running sums and their like of an array, along its last axis.");
   bind_handler(module, handler, "XLA's way to running sums, as a capsule.");
 }
 

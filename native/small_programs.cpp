@@ -10,10 +10,6 @@
 
 #include <nanobind/stl/string_view.h>
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#include <numpy/arrayobject.h>
-#include <numpy/ufuncobject.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -33,7 +29,9 @@ namespace {
 using Word = std::uint32_t;
 
 // Memory for registers of few elements is on the stack.
-constexpr std::size_t kOnStack = 4096;
+constexpr std::size_t kOnStack = 8192;
+// Registers begin at multiples of this: those of vectors.
+constexpr std::size_t kAligned = 16;
 // More are not reduced along an axis.
 constexpr std::size_t kMostElements = 1024;
 
@@ -63,6 +61,8 @@ struct Register {
   std::size_t count;
   std::ptrdiff_t part_of = -1;  // if not, it has memory of its own
   std::size_t start = 0;
+  const Word* known = nullptr;  // the words, if they depend on no operand
+  std::ptrdiff_t offset = -1;   // in the memory of a call, if it lies there
 };
 
 struct Operand {
@@ -80,10 +80,16 @@ struct Result {
 struct Program {
   std::vector<Operand> operands;  // the first registers
   std::vector<Register> registers;
-  std::vector<Word> constants;  // of the registers behind
+  std::vector<std::unique_ptr<Word[]>> known;  // words of registers
   std::vector<Step> steps;
   std::vector<Result> results;
-  std::size_t words = 0;
+  std::size_t words = 0;  // of the memory of a call
+
+  // Memory for the words of a register that depend on no operand.
+  Word* keep(std::size_t count) {
+    known.push_back(std::make_unique<Word[]>(count));
+    return known.back().get();
+  }
 };
 
 [[noreturn]] void refuse(PyObject* error, const char* reason) {
@@ -222,14 +228,17 @@ class Memory {
  public:
   explicit Memory(const Program& program) : places_(program.registers.size()) {
     if (program.words > kOnStack) heap_.reset(new Word[program.words]);
-    next_ = heap_ ? heap_.get() : stack_;
+    Word* words = heap_ ? heap_.get() : stack_;
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      const Register& one = program.registers[i];
+      if (one.known != nullptr) {
+        place(i, one.known);
+      } else if (one.offset >= 0) {
+        places_[i] = words + one.offset;
+      }
+    }
   }
 
-  Word* own(std::size_t i, std::size_t count) {
-    places_[i] = next_;
-    next_ += count;
-    return places_[i];
-  }
   void place(std::size_t i, const void* where) {
     places_[i] = static_cast<Word*>(const_cast<void*>(where));
   }
@@ -239,7 +248,6 @@ class Memory {
  private:
   std::vector<Word*> places_;
   std::unique_ptr<Word[]> heap_;
-  Word* next_;
   alignas(64) Word stack_[kOnStack];
 };
 
@@ -257,7 +265,7 @@ nb::object call_program(const Program& program, PyObject* const* operands, std::
       refuse(PyExc_ValueError, "a small program on arrays of another size");
     if (operand.is_boolean) {
       const auto* flags = static_cast<const std::uint8_t*>(PyArray_DATA(numpy));
-      std::copy_n(flags, operand.count, memory.own(i, operand.count));
+      fused::words_of_flags(flags, operand.count, memory[i]);
     } else {
       memory.place(i, PyArray_DATA(numpy));
     }
@@ -270,17 +278,10 @@ nb::object call_program(const Program& program, PyObject* const* operands, std::
     auto* numpy = reinterpret_cast<PyArrayObject*>(results[results.size() - 1]);
     if (result.in_place) memory.place(result.of, PyArray_DATA(numpy));
   }
-  const std::size_t first_constant = program.operands.size();
-  for (std::size_t i = first_constant; i < program.registers.size(); ++i) {
+  for (std::size_t i = count; i < program.registers.size(); ++i) {
     const Register& one = program.registers[i];
-    const std::size_t constant = i - first_constant;
-    if (constant < program.constants.size()) {
-      *memory.own(i, 1) = program.constants[constant];
-    } else if (one.part_of >= 0) {
+    if (one.part_of >= 0 && one.known == nullptr)
       memory.place(i, memory[static_cast<std::size_t>(one.part_of)] + one.start);
-    } else if (memory[i] == nullptr) {
-      memory.own(i, one.count);
-    }
   }
   for (const Step& step : program.steps) step.run(step, memory.places());
   for (std::size_t i = 0; i < program.results.size(); ++i) {
@@ -289,7 +290,7 @@ nb::object call_program(const Program& program, PyObject* const* operands, std::
     void* data = PyArray_DATA(reinterpret_cast<PyArrayObject*>(results[i]));
     const std::size_t size = program.registers[result.of].count;
     if (result.dtype == NPY_BOOL) {
-      std::copy_n(memory[result.of], size, static_cast<std::uint8_t*>(data));
+      fused::flags_of_words(memory[result.of], size, static_cast<std::uint8_t*>(data));
     } else {
       std::copy_n(memory[result.of], size, static_cast<Word*>(data));
     }
@@ -309,17 +310,6 @@ PyObject* call_capsule(PyObject* capsule, PyObject* const* operands, Py_ssize_t 
 PyMethodDef program_method = {
     "small_program", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(call_capsule)),
     METH_FASTCALL, nullptr};
-
-// NumPy's inner loop from float32 to float32.
-void find_inner(nb::handle given, Step& step, std::size_t operands) {
-  if (!PyObject_TypeCheck(given.ptr(), &PyUFunc_Type)) refuse(PyExc_TypeError, "no ufunc");
-  const auto* ufunc = reinterpret_cast<PyUFuncObject*>(given.ptr());
-  if (ufunc->nout != 1 || static_cast<std::size_t>(ufunc->nin) != operands)
-    refuse(PyExc_ValueError, "a ufunc of other operands");
-  step.numpys = find_ufunc_loop(*ufunc, std::vector<int>(operands, NPY_FLOAT).data());
-  if (step.numpys.inner == nullptr || step.numpys.result != NPY_FLOAT)
-    refuse(PyExc_ValueError, "a ufunc without a loop of float32");
-}
 
 void find_loop(nb::handle name, Step& step) {
   const fused::Operation* operation = fused::find(nb::cast<std::string_view>(name));
@@ -354,7 +344,7 @@ Step step_of(nb::handle given, const Program& program, std::size_t out, std::siz
       find_loop(given[3], step);
       step.run = run_loop;
     } else {
-      find_inner(given[3], step, step.operands.size());
+      step.numpys = ufunc_loop_of_floats(given[3], step.operands.size());
       step.run = run_inner;
     }
   } else if (kind == "fill") {
@@ -375,7 +365,7 @@ Step step_of(nb::handle given, const Program& program, std::size_t out, std::siz
         (keeps ? count : count * step.along) != size || size % (step.outer * step.along) != 0)
       refuse(PyExc_ValueError, "a reduction of another size");
     if (kind == "reduce") {
-      find_inner(given[3], step, 2);
+      step.numpys = ufunc_loop_of_floats(given[3], 2);
       step.identity = nb::cast<Word>(given[6]);
       step.run = run_reduction;
     } else {
@@ -387,6 +377,101 @@ Step step_of(nb::handle given, const Program& program, std::size_t out, std::siz
   return step;
 }
 
+// The register whose memory one lies in.
+std::size_t root_of(const Program& program, std::size_t i) {
+  while (program.registers[i].part_of >= 0)
+    i = static_cast<std::size_t>(program.registers[i].part_of);
+  return i;
+}
+
+// Gives registers their places in the memory of a call: one after another, and again where nobody
+// needs what lies there any more.
+class Layout {
+ public:
+  std::size_t words = 0;
+
+  std::size_t take(std::size_t count) {
+    count = (count + kAligned - 1) / kAligned * kAligned;
+    for (auto free = free_.rbegin(); free != free_.rend(); ++free) {
+      if (free->count != count) continue;
+      const std::size_t offset = free->offset;
+      free_.erase(std::next(free).base());
+      return offset;
+    }
+    words += count;
+    return words - count;
+  }
+  void give_back(std::size_t offset, std::size_t count) {
+    free_.push_back({offset, (count + kAligned - 1) / kAligned * kAligned});
+  }
+
+ private:
+  struct Free {
+    std::size_t offset, count;
+  };
+  std::vector<Free> free_;
+};
+
+void lay_out(Program& program) {
+  std::vector<std::size_t> last_use(program.registers.size(), 0);
+  const auto is_used = [&](std::size_t i, std::size_t when) {
+    std::size_t& last = last_use[root_of(program, i)];
+    last = std::max(last, when);
+  };
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    is_used(program.steps[i].out, i);
+    for (std::size_t operand : program.steps[i].operands) is_used(operand, i);
+  }
+  for (const Result& result : program.results) is_used(result.of, program.steps.size());
+  Layout layout;
+  std::vector<std::vector<std::size_t>> done(program.steps.size() + 1);
+  const auto place = [&](std::size_t i) {
+    Register& one = program.registers[i];
+    one.offset = static_cast<std::ptrdiff_t>(layout.take(one.count));
+    done[last_use[i]].push_back(i);
+  };
+  for (std::size_t i = 0; i < program.operands.size(); ++i) {
+    if (program.operands[i].is_boolean) place(i);
+  }
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    const std::size_t out = program.steps[i].out;
+    const bool in_place =
+        std::any_of(program.results.begin(), program.results.end(),
+                    [out](const Result& one) { return one.in_place && one.of == out; });
+    if (!in_place) place(out);
+    for (std::size_t of : done[i])
+      layout.give_back(static_cast<std::size_t>(program.registers[of].offset),
+                       program.registers[of].count);
+  }
+  program.words = layout.words;
+}
+
+// Appends a step and its register; what depends on no operand is worked out at once.
+void add_step(Program& program, nb::handle given) {
+  const auto count = nb::cast<std::size_t>(given[2]);
+  const std::size_t out = program.registers.size();
+  if (nb::cast<std::string_view>(given[0]) == "part") {
+    const auto of = nb::cast<std::size_t>(given[1][0]), start = nb::cast<std::size_t>(given[3]);
+    if (of >= out || start + count > program.registers[of].count)
+      refuse(PyExc_IndexError, "a part that does not exist");
+    const Word* known = program.registers[of].known;
+    program.registers.push_back({count, static_cast<std::ptrdiff_t>(of), start,
+                                 known == nullptr ? nullptr : known + start});
+    return;
+  }
+  const Step step = step_of(given, program, out, count);
+  program.registers.push_back({count});
+  std::vector<Word*> places(out + 1, nullptr);
+  for (std::size_t i : step.operands) places[i] = const_cast<Word*>(program.registers[i].known);
+  if (std::any_of(step.operands.begin(), step.operands.end(),
+                  [&](std::size_t i) { return places[i] == nullptr; })) {
+    program.steps.push_back(step);
+    return;
+  }
+  program.registers[out].known = places[out] = program.keep(count);
+  step.run(step, places.data());
+}
+
 // Registers are numbered in this order: operands, constants, steps.
 nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence steps,
                 nb::sequence results) {
@@ -396,29 +481,18 @@ nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence step
     program->registers.push_back({program->operands.back().count});
   }
   for (nb::handle bits : constants) {
-    program->constants.push_back(nb::cast<Word>(bits));
-    program->registers.push_back({1});
+    Word* word = program->keep(1);
+    *word = nb::cast<Word>(bits);
+    program->registers.push_back({1, -1, 0, word});
   }
-  for (nb::handle step : steps) {
-    const auto count = nb::cast<std::size_t>(step[2]);
-    const std::size_t out = program->registers.size();
-    if (nb::cast<std::string_view>(step[0]) == "part") {
-      const auto of = nb::cast<std::size_t>(step[1][0]), start = nb::cast<std::size_t>(step[3]);
-      if (of >= out || start + count > program->registers[of].count)
-        refuse(PyExc_IndexError, "a part that does not exist");
-      program->registers.push_back({count, static_cast<std::ptrdiff_t>(of), start});
-      continue;
-    }
-    program->steps.push_back(step_of(step, *program, out, count));
-    program->registers.push_back({count});
-  }
+  for (nb::handle step : steps) add_step(*program, step);
   std::vector<bool> placed(program->registers.size());
   for (nb::handle result : results) {
     const auto of = nb::cast<std::size_t>(result[0]);
     const int dtype = nb::cast<int>(result[1]);
     if (of >= program->registers.size()) refuse(PyExc_IndexError, "a register that is not there");
-    const bool is_step = of >= program->operands.size() + program->constants.size() &&
-                         program->registers[of].part_of < 0;
+    const Register& one = program->registers[of];
+    const bool is_step = of >= program->operands.size() && one.part_of < 0 && one.known == nullptr;
     const bool in_place = is_step && !placed[of] && dtype != NPY_BOOL;
     placed[of] = placed[of] || in_place;
     std::vector<npy_intp> shape;
@@ -427,10 +501,10 @@ nb::object make(nb::sequence operands, nb::sequence constants, nb::sequence step
       shape.push_back(nb::cast<npy_intp>(n));
       size *= nb::cast<std::size_t>(n);
     }
-    if (size != program->registers[of].count) refuse(PyExc_ValueError, "a result of another size");
+    if (size != one.count) refuse(PyExc_ValueError, "a result of another size");
     program->results.push_back({of, dtype, in_place, std::move(shape)});
   }
-  for (const Register& one : program->registers) program->words += one.count;
+  lay_out(*program);
   const nb::object capsule = checked(PyCapsule_New(program.get(), kCapsule, [](PyObject* self) {
     delete static_cast<Program*>(PyCapsule_GetPointer(self, kCapsule));
   }));

@@ -1,11 +1,15 @@
 // Inner loops of NumPy's functions, found by the dtypes of what they read and write.
 #pragma once
 
+#include <nanobind/nanobind.h>
+
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #include <numpy/ndarraytypes.h>
 #include <numpy/ufuncobject.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <vector>
 
 namespace morphax {
 
@@ -26,6 +30,19 @@ UfuncLoop find_ufunc_loop(const PyUFuncObject& ufunc, const Type* operands) {
     return {ufunc.functions[i], data, types[ufunc.nin]};
   }
   return {};
+}
+
+// That of a function of so many operands that reads and gives float32.
+inline UfuncLoop ufunc_loop_of_floats(nanobind::handle given, std::size_t operands) {
+  if (!PyObject_TypeCheck(given.ptr(), &PyUFunc_Type)) throw nanobind::type_error("no ufunc");
+  const auto& ufunc = *reinterpret_cast<PyUFuncObject*>(given.ptr());
+  if (ufunc.nout != 1 || static_cast<std::size_t>(ufunc.nin) != operands)
+    throw nanobind::value_error("a ufunc of other operands");
+  const std::vector<int> floats(operands, NPY_FLOAT);
+  const UfuncLoop loop = find_ufunc_loop(ufunc, floats.data());
+  if (loop.inner == nullptr || loop.result != NPY_FLOAT)
+    throw nanobind::value_error("a ufunc without a loop of float32");
+  return loop;
 }
 
 }  // namespace morphax

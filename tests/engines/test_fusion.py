@@ -13,7 +13,7 @@ import morphax as jax
 import morphax.numpy as jnp
 from morphax import lax
 from morphax.config import override
-from morphax.core import known_primitives
+from morphax.core import apply_jaxpr, known_primitives
 from morphax.engines.reference import fusion
 from morphax.engines.reference.kernel_program import kernel_program
 from morphax.engines.reference.kernels import KernelCall
@@ -187,6 +187,57 @@ def test_operands_in_any_layout() -> None:
         np.testing.assert_array_equal(program([x]), x * x + x)
 
 
+_OF_NUMPY = (
+    *(lax.exp, lax.log, lax.tanh, lax.sin, lax.cos, lax.expm1, lax.log1p, lax.sqrt, lax.exp2),
+    lambda x: lax.pow(lax.abs(x), lax.full_like(x, 0.3)),
+    lambda x: lax.atan2(x, lax.full_like(x, 2)),
+    lambda x: lax.select(lax.gt(x, lax.full_like(x, 0)), x, lax.neg(x)),
+    lambda x: lax.div(x, lax.add(lax.abs(x), lax.full_like(x, 1))),
+)
+
+
+@pytest.mark.parametrize("size", [1025, 5003, 2**18 + 4097])
+@pytest.mark.parametrize("seed", range(8))
+def test_functions_of_numpy_in_chains_have_their_bits(size: int, seed: int) -> None:
+    """In blocks, and with remainders, as in one piece."""
+    draw = np.random.default_rng([seed, size])
+    x = (draw.normal(size=size) * 10.0 ** draw.uniform(-20, 20, size)).astype(np.float32)
+    x[:: 7 + seed] = draw.choice(_POINTS["float32"], x[:: 7 + seed].shape)
+    chosen = [_OF_NUMPY[i] for i in draw.integers(len(_OF_NUMPY), size=6)]
+
+    def function(x: Any) -> Any:
+        for operation in chosen:
+            x = operation(x)
+        return x
+
+    jaxpr = jax.make_jaxpr(function)(x).jaxpr
+    program = kernel_program(jaxpr)
+    assert program is not None
+    (alone,) = apply_jaxpr(jaxpr, jnp.asarray(x))
+    np.testing.assert_array_equal(program([x]), alone)
+    assert (np.signbit(program([x])) == np.signbit(alone))[~np.isnan(alone)].all()
+
+
+def test_functions_of_numpy_are_in_chains() -> None:
+    program = _program(lambda x: lax.mul(lax.exp(lax.neg(x)), lax.tanh(x)), jnp.ones(5000))
+    assert _compiled_count(program) == 1
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 700), (700, 3), (40, 50), (2, 3, 400), (1, 2000), (5, 1, 500)]
+)
+@pytest.mark.parametrize("dtype", ["float32", "bool"])
+def test_repeated_operands_are_read_where_they_are(shape: tuple[int, ...], dtype: str) -> None:
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    program = _program(lambda x, y: lax.add(lax.mul(x, x), x * y), x, np.ones(shape, dtype))
+    for kept in itertools.product((False, True), repeat=len(shape)):
+        small = [n if keep else 1 for n, keep in zip(shape, kept, strict=True)]
+        numbers = np.random.default_rng(1).normal(size=small)
+        y = np.broadcast_to((numbers > 0) if dtype == "bool" else numbers.astype(dtype), shape)
+        np.testing.assert_array_equal(program([x, y]), x * x + x * y)
+        np.testing.assert_array_equal(program([x, y[::-1]]), x * x + x * y[::-1])
+
+
 def test_draws_begin_at_every_block() -> None:
     key = jax.random.key(5)
     with override(debug_infs=True):
@@ -206,3 +257,22 @@ def test_what_is_no_array_or_has_another_size_is_refused() -> None:
         fusion.native.make([(number, True)], [], [("sin_float32", (0,))], [(1, number)], (3,))
     with pytest.raises(ValueError, match="before written"):
         fusion.native.make([(number, True)], [], [("neg_float32", (1,))], [(1, number)], (3,))
+
+
+def test_not_a_number_keeps_its_sign() -> None:
+    """What is sorted by bits must not depend on how many numbers there are."""
+    points = np.array([np.nan, np.copysign(np.nan, -1)], np.float32)
+    x, y = points, np.full(2, 3, np.float32)
+    for result in (
+        *(
+            _computed(name, "float32", *given)
+            for name in ("min_float32", "max_float32")
+            for given in ((x, y), (y, x))
+        ),
+        _computed("clamp_float32", "float32", -y, x, y),
+        _computed("erf_inv_float32", "float32", x),
+        *(_computed(f"{name}_float32", "float32", x) for name in ("floor", "sign", "sqrt")),
+    ):
+        np.testing.assert_array_equal(np.signbit(result), [False, True])
+        assert np.isnan(result).all()
+    assert not np.signbit(_computed("erf_inv_float32", "float32", np.float32([2, -2]))).any()

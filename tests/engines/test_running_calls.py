@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -111,3 +112,31 @@ def test_loops_over_short_floats_carry_long_ones() -> None:
             assert "f16" not in loop
             wide = ufunc.accumulate(x.astype(np.float32)).astype(dtype)
             np.testing.assert_array_equal(program(x), wide)
+
+
+@needs_native
+@pytest.mark.parametrize("kind", ["small", "zeros", "signs", "NaN", "infinities", "large"])
+@pytest.mark.parametrize("name", UFUNCS)
+@pytest.mark.parametrize("shape", [(1025,), (6, 2**18 // 5, 1)])
+def test_eager_rows_have_the_bits_of_compiled_ones(
+    shape: tuple[int, ...], name: str, kind: str
+) -> None:
+    axis = 1 if len(shape) > 1 else 0
+    for reverse in (False, True):
+        run = partial(getattr(lax, name), axis=axis, reverse=reverse)
+        x = jnp.asarray(_special(shape, np.float32, kind))
+        eager, compiled = np.asarray(run(x)), np.asarray(jax.jit(run)(x))
+        np.testing.assert_array_equal(eager, compiled)
+        kept = ~np.isnan(eager)
+        np.testing.assert_array_equal(np.signbit(eager)[kept], np.signbit(compiled)[kept])
+
+
+@needs_native
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    run = part("running").along_rows
+    with pytest.raises(ValueError, match="other sizes"):
+        run(np.ones(5, np.float32), 2, 0, False)
+    with pytest.raises(ValueError, match="other sizes"):
+        run(np.ones(5, np.float32), 5, 4, False)
+    with pytest.raises(TypeError, match="another dtype"):
+        run(np.ones(5, np.int32), 5, 0, False)

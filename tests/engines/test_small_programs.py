@@ -104,6 +104,40 @@ def test_any_program_has_the_bits_of_its_operations(of: str, seed: int) -> None:
         assert _same_bits(result, alone)
 
 
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("size", [1, 5, 16, 17, 1000])
+def test_numbers_are_there_as_long_as_they_are_needed(seed: int, size: int) -> None:
+    """Registers take each other's memory; parts, constants and results stay what they are."""
+    draw = np.random.default_rng(seed)
+
+    def function(x: Any, flags: Any) -> Any:
+        values = [x, lax.select(flags, x, -x), jnp.full_like(x, 0.25)]
+        for _ in range(30):
+            a, b = (values[i] for i in draw.integers(len(values), size=2))
+            kind = draw.integers(6)
+            if kind == 0:
+                values.append(lax.max(a, jnp.full_like(x, float(draw.integers(5)))))
+            elif kind == 1:
+                values.append(lax.select(lax.lt(a, b), a, b))
+            elif kind == 2 and size > 1:
+                values.append(jnp.concatenate([a[1:], b[:1]]))
+            elif kind == 3:
+                values.append(lax.sub(a, lax.broadcast(lax.reduce_max(b, (0,)), x.shape)))
+            else:
+                values.append(lax.add(lax.mul(a, lax.full_like(x, 0.5)), b))
+        chosen = draw.integers(len(values), size=4)
+        return [values[i] for i in chosen] + [lax.gt(values[-1], values[3]), values[-1][:1]]
+
+    x, flags = draw.normal(size=size).astype(np.float32), draw.random(size) > 0.5
+    jaxpr = jax.make_jaxpr(function)(x, flags).jaxpr
+    program = kernel_program(jaxpr, list)
+    assert program is not None
+    expected = core.apply_jaxpr(jaxpr, jnp.asarray(x), jnp.asarray(flags))
+    for _ in range(2):
+        for result, alone in zip(program([x, flags]), expected, strict=True):
+            assert _same_bits(result, alone)
+
+
 @pytest.mark.parametrize("shape", [(1,), (7,), (8,), (9,), (129,), (1000,), (5, 33), (2, 3, 5)])
 def test_sums_are_rounded_as_numpy_does(shape: tuple[int, ...]) -> None:
     x = np.random.default_rng(0).normal(size=shape).astype(np.float32)

@@ -2,8 +2,9 @@
 
 NumPy takes a call and an array for each operation.  Where operations on words of 32 bits follow one
 another in a program, `native/fused.cpp` computes them block by block.  It has those operations
-whose results are rounded exactly, so the numbers are those of single operations; its twin are the
-kernels of these.  A primitive names its operation by `Primitive.fused`.
+whose results are rounded exactly, and calls the inner loops of NumPy's functions, so the numbers
+are those of single operations; its twin are the kernels of these.  A primitive names its operation
+by `Primitive.fused`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _SHORTEST = 2
 # Of keys, numbers and flags, as arrays.
 _DTYPES = {dtype: np.dtype(dtype).num for dtype in ("bool", "float32", "int32", "uint32")}
 _KEYS = np.dtype(np.uint64).num
+_FLOAT = np.dtype(np.float32)
+
+Operation = str | np.ufunc
 
 
 @final
@@ -34,12 +38,12 @@ class Chain:
     """Equations that follow one another, all with results of one shape.
 
     Args:
-        equations: with the name of the operation of each.
+        equations: with the name of the operation of each, or NumPy's function.
         inputs: what they read of others.
         outputs: the results that others read.
     """
 
-    equations: tuple[tuple[str, Equation], ...]
+    equations: tuple[tuple[Operation, Equation], ...]
     inputs: tuple[Var, ...]
     outputs: tuple[Var, ...]
 
@@ -115,12 +119,12 @@ def chains(
         results: of the program.
         constants: variables whose values are known; their equations are left out.
     """
-    runs: list[list[tuple[str, Equation]]] = []
+    runs: list[list[tuple[Operation, Equation]]] = []
     shape = None
     for eqn in equations:
         if eqn.outvars[0] in constants:
             continue
-        name = operation_of(eqn)
+        name = operation_of(eqn) or loop_of(eqn)
         if name is None or shape != aval_of(eqn.outvars[0]).shape:
             runs.append([])
         shape = aval_of(eqn.outvars[0]).shape if name is not None else None
@@ -143,7 +147,18 @@ def operation_of(eqn: Equation) -> str | None:
     return name if name in OPERATIONS else None
 
 
-def _chain(run: Sequence[tuple[str, Equation]], read_later: Set[Any]) -> Chain:
+def loop_of(eqn: Equation) -> np.ufunc | None:
+    """The function of NumPy of float32 that an equation is, if its kernel is one."""
+    if len(eqn.outvars) != 1 or eqn.primitive.kernel is None or not OPERATIONS:
+        return None
+    avals = [aval_of(a) for a in eqn.invars]
+    if any([aval.dtype != _FLOAT for aval in (*avals, aval_of(eqn.outvars[0]))]):
+        return None
+    kernel = eqn.primitive.kernel(*avals, **eqn.params)
+    return kernel if isinstance(kernel, np.ufunc) and kernel.nout == 1 else None
+
+
+def _chain(run: Sequence[tuple[Operation, Equation]], read_later: Set[Any]) -> Chain:
     made = dict.fromkeys([eqn.outvars[0] for _, eqn in run])
     atoms = [a for _, eqn in run for a in eqn.invars]
     inputs = dict.fromkeys([a for a in atoms if type(a) is Var and a not in made])

@@ -25,8 +25,16 @@ import numpy as np
 
 from ...core import Atom, Equation, Literal, Var, aval_of
 from ...util.compiled import part
-from .fusion import DRAW, OPERATIONS, Chain, chains, dtype_name, operation_of, word_of
-from .kernels import kernel_or_rule
+from .fusion import (
+    DRAW,
+    OPERATIONS,
+    Chain,
+    chains,
+    dtype_name,
+    loop_of,
+    operation_of,
+    word_of,
+)
 
 native: Any = part("small_programs")
 _MOST_ELEMENTS = 1024
@@ -90,6 +98,7 @@ class _Registers:
         # Of each element of a variable the register, and the place in it.
         self._elements: dict[int, np.ndarray[Any, Any]] = {}
         self._whole: dict[int, int] = {}
+        self._repeated: dict[tuple[int, int], int] = {}
         for i, v in enumerate(inputs):
             self._is_register(v, i)
         for atom in [a for eqn in equations for a in eqn.invars]:
@@ -124,7 +133,11 @@ class _Registers:
         """The register of the numbers of a variable or literal; one number is repeated."""
         elements = self._elements[id(atom)]
         if size is not None and elements.shape[1] != size:
-            return self._copied(np.repeat(elements, size, 1))
+            repeated = self._repeated.get((id(atom), size))
+            if repeated is None:
+                repeated = self._copied(np.repeat(elements, size, 1))
+                self._repeated[id(atom), size] = repeated
+            return repeated
         known = self._whole.get(id(atom))
         if known is None:
             known = self._whole[id(atom)] = self._copied(elements)
@@ -187,11 +200,8 @@ def _meaning(eqn: Equation) -> tuple[str, Any, Sequence[int]]:
         return "unchanged", name, ()
     if name:
         return ("loop", name, ()) if name != DRAW else _NONE
-    is_float = all([aval_of(a).dtype == _FLOAT for a in (*eqn.invars, *eqn.outvars)])
-    if not is_float or len(eqn.outvars) != 1:
-        return _NONE
-    kernel = kernel_or_rule(primitive, [a.aval for a in eqn.invars], eqn.params)
-    return ("inner", kernel, ()) if isinstance(kernel, np.ufunc) and kernel.nout == 1 else _NONE
+    loop = loop_of(eqn)
+    return _NONE if loop is None else ("inner", loop, ())
 
 
 def _is_small(eqn: Equation) -> bool:

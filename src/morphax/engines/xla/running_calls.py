@@ -6,6 +6,7 @@ Only programs that stay in this process call it, on one device, as for extremes.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -21,13 +22,31 @@ _OPERATIONS: Final = ("add", "mul", "max", "min")
 _DTYPES: Final = frozenset(map(np.dtype, (np.float32, np.float64)))
 _FEWEST: Final = 256
 """Of fewer elements a call takes as long as the loop."""
+_FEW_IN_EAGER_MODE: Final = 1024
+"""So many numbers small programs add one by one, as NumPy does."""
 
 
 def may_call_running(b: Builder, name: str, aval: Any, axis: int) -> bool:
     """Whether native code may run the monoid of this name along an axis, the last with elements."""
-    is_possible = b.module.calls_kernels and b.module.num_devices == 1 and name in _OPERATIONS
-    is_possible = is_possible and aval.is_static and aval.dtype in _DTYPES
-    is_possible = is_possible and aval.size >= _FEWEST and part("running") is not None
+    is_possible = b.module.calls_kernels and b.module.num_devices == 1 and aval.is_static
+    return is_possible and aval.size >= _FEWEST and _is_of_rows(name, aval, axis)
+
+
+def runs_along_rows(name: str, aval: Any, axis: int) -> bool:
+    """Whether native code runs the monoid of this name in eager mode: of many numbers."""
+    return aval.size > _FEW_IN_EAGER_MODE and _is_of_rows(name, aval, axis)
+
+
+def along_rows(name: str, length: int, *, reverse: bool) -> Callable[..., Any]:
+    """A function of NumPy arrays of rows of this length."""
+    native: Any = part("running")
+    run, operation = native.along_rows, _OPERATIONS.index(name)
+    return lambda x: run(x, length, operation, reverse)
+
+
+def _is_of_rows(name: str, aval: Any, axis: int) -> bool:
+    """Whether the axis is the last one with elements, of a dtype and monoid of native code."""
+    is_possible = name in _OPERATIONS and aval.dtype in _DTYPES and part("running") is not None
     return is_possible and all([n == 1 for n in aval.shape[axis + 1 :]])
 
 

@@ -68,6 +68,7 @@ class Sign(Piecewise):
     name = "sign"
     accepts = NUMBER
     numpy = _sign
+    compiled = True
 
     def lower(self, b: Builder, out: Any, x: Value) -> Value:
         if out.dtype.kind != "u" and not out.dtype.name.startswith("uint"):

@@ -30,7 +30,12 @@ from ...core import (
     stage,
 )
 from ...engines import loops
-from ...engines.xla.running_calls import call_running, may_call_running
+from ...engines.xla.running_calls import (
+    along_rows,
+    call_running,
+    may_call_running,
+    runs_along_rows,
+)
 from ...engines.xla.stablehlo import Builder, Value
 from ...util.memo import memoize
 from ...util.messages import message
@@ -104,6 +109,8 @@ class Cumulative(Primitive):
         return np.array(np.flip(out, axis) if reverse else out, x.dtype, order="C")
 
     def kernel(self, x: Any, *, axis: int, reverse: bool) -> Callable[..., Any] | None:
+        if runs_along_rows(self.monoid.name, x, axis):
+            return along_rows(self.monoid.name, x.shape[axis], reverse=reverse)
         dtype, accumulate = x.dtype, self.monoid.ufunc.accumulate
         is_plain = self.monoid.winning_zero is None and self.carry_dtype(dtype) == dtype
         if reverse or not (x.size and is_plain) or dtype in COMPUTED_IN:

@@ -1,0 +1,227 @@
+// Products of large matrices in eager mode.
+//
+// The BLAS behind NumPy divides them among threads that wait for each other, and on a busy machine
+// wait long.  Here they are divided among threads of ours (`workers.h`), who wait for nobody that
+// has not begun.  Each element is a sum over blocks of `kDepth` products, in order, whoever
+// computes it, so the bits do not depend on threads.  The twin is NumPy's product, rounded
+// otherwise.
+//
+// Both matrices are copied in the order in which they are read: the second one by panels of some
+// columns, the first by panels of some rows, and a tile of the result is summed in registers.
+// Reference: K. Goto and R. van de Geijn, Anatomy of High-Performance Matrix Multiplication, ACM
+// Transactions on Mathematical Software 34 (2008).
+#include "products.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#include <numpy/arrayobject.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+
+#include "objects.h"
+#include "workers.h"
+
+namespace morphax::products {
+
+namespace {
+
+constexpr std::int64_t kDepth = 256;
+// Panels of rows that are copied together: with a panel of columns they fit the caches.
+constexpr std::int64_t kPanels = 8;
+// Products of a thread's while another one is woken, for each element that counts as shared work.
+constexpr std::int64_t kProductsOfElement = 16;
+constexpr std::align_val_t kAlignment{64};
+
+template <typename T>
+struct Matrix {
+  const T* first;
+  std::int64_t rows, columns;
+  std::int64_t down, across;  // the distances of elements
+};
+
+// Adds a product of two panels to a tile of the result, of which `m` rows and `n` columns exist.
+template <typename T>
+using Tile = void (*)(const T* a, const T* b, std::int64_t depth, T* c, std::int64_t width,
+                      std::int64_t m, std::int64_t n);
+
+// What a processor multiplies at once: `rows` rows and `columns` columns, in its registers.
+template <typename T>
+struct Kernel {
+  std::int64_t rows, columns;
+  Tile<T> tile;
+};
+
+template <typename T, int kBytes, int kRows>
+[[gnu::always_inline]] inline void multiply_tile(const T* a, const T* b, std::int64_t depth, T* c,
+                                                 std::int64_t width, std::int64_t m,
+                                                 std::int64_t n) {
+  typedef T Vector __attribute__((vector_size(kBytes)));
+  constexpr int kLanes = kBytes / sizeof(T);
+  Vector sums[kRows][2] = {};
+  for (std::int64_t k = 0; k < depth; ++k, a += kRows, b += 2 * kLanes) {
+    Vector left, right;
+    std::memcpy(&left, b, kBytes);
+    std::memcpy(&right, b + kLanes, kBytes);
+#pragma GCC unroll 16
+    for (int i = 0; i < kRows; ++i) {
+      sums[i][0] += a[i] * left;
+      sums[i][1] += a[i] * right;
+    }
+  }
+  T tile[kRows][2 * kLanes];
+  std::memcpy(tile, sums, sizeof(tile));
+  for (std::int64_t i = 0; i < m; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) c[i * width + j] += tile[i][j];
+  }
+}
+
+#define MORPHAX_TILE(NAME, BYTES, ROWS)                                                           \
+  template <typename T>                                                                           \
+  void NAME(const T* a, const T* b, std::int64_t depth, T* c, std::int64_t width, std::int64_t m, \
+            std::int64_t n) {                                                                     \
+    multiply_tile<T, BYTES, ROWS>(a, b, depth, c, width, m, n);                                   \
+  }
+
+MORPHAX_TILE(tile_of_any, 16, 4)
+#if defined(__x86_64__) && defined(__linux__)
+#pragma GCC push_options
+#pragma GCC target("avx2,fma")
+MORPHAX_TILE(tile_of_32_bytes, 32, 6)
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512f,avx2,fma")
+MORPHAX_TILE(tile_of_64_bytes, 64, 14)
+#pragma GCC pop_options
+#endif
+
+template <typename T>
+Kernel<T> kernel_of_processor() {
+  constexpr std::int64_t kLanes = 16 / sizeof(T);
+#if defined(__x86_64__) && defined(__linux__)
+  if (__builtin_cpu_supports("avx512f")) return {14, 8 * kLanes, tile_of_64_bytes<T>};
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return {6, 4 * kLanes, tile_of_32_bytes<T>};
+#endif
+  return {4, 2 * kLanes, tile_of_any<T>};
+}
+
+struct Free {
+  void operator()(void* memory) const { ::operator delete(memory, kAlignment); }
+};
+
+template <typename T>
+std::unique_ptr<T[], Free> aligned(std::int64_t count) {
+  return std::unique_ptr<T[], Free>(
+      static_cast<T*>(::operator new(static_cast<std::size_t>(count) * sizeof(T), kAlignment)));
+}
+
+std::int64_t parts_of(std::int64_t count, std::int64_t size) { return (count + size - 1) / size; }
+
+// Rows `first` … of a matrix, at most `rows` of `width`, at columns `begin` to `begin + depth`:
+// column by column, with zeros for rows that do not exist.
+template <typename T>
+void copy_panel(const Matrix<T>& from, std::int64_t first, std::int64_t width, std::int64_t begin,
+                std::int64_t depth, T* to) {
+  const std::int64_t rows = std::min(width, from.rows - first);
+  const T* start = from.first + first * from.down + begin * from.across;
+  for (std::int64_t k = 0; k < depth; ++k, to += width) {
+    const T* column = start + k * from.across;
+    if (from.down == 1) {
+      std::copy_n(column, rows, to);
+    } else {
+      for (std::int64_t i = 0; i < rows; ++i) to[i] = column[i * from.down];
+    }
+    std::fill_n(to + rows, width - rows, T{0});
+  }
+}
+
+template <typename T>
+void multiply(const Matrix<T>& a, const Matrix<T>& b, T* out) {
+  static const Kernel<T> kernel = kernel_of_processor<T>();
+  const std::int64_t width = b.columns, most = std::min(kDepth, a.columns);
+  const Matrix<T> turned{b.first, b.columns, b.rows, b.across, b.down};
+  const std::int64_t panels = parts_of(width, kernel.columns);
+  const std::int64_t rows = kernel.rows * kPanels;
+  const auto columns = aligned<T>(panels * kernel.columns * most);
+  std::fill_n(out, a.rows * width, T{0});
+  for (std::int64_t begin = 0; begin < a.columns; begin += kDepth) {
+    const std::int64_t depth = std::min(kDepth, a.columns - begin);
+    in_pieces(panels, width * depth, [&](std::int64_t first, std::int64_t last) {
+      for (std::int64_t i = first; i < last; ++i)
+        copy_panel(turned, i * kernel.columns, kernel.columns, begin, depth,
+                   columns.get() + i * kernel.columns * depth);
+    });
+    const auto work = [&](std::int64_t first, std::int64_t last) {
+      const auto copied = aligned<T>(rows * depth);
+      for (std::int64_t block = first; block < last; ++block) {
+        const std::int64_t top = block * rows, bottom = std::min(top + rows, a.rows);
+        for (std::int64_t row = top; row < bottom; row += kernel.rows)
+          copy_panel(a, row, kernel.rows, begin, depth, copied.get() + (row - top) * depth);
+        for (std::int64_t j = 0; j < panels; ++j) {
+          const T* panel = columns.get() + j * kernel.columns * depth;
+          const std::int64_t left = j * kernel.columns;
+          for (std::int64_t row = top; row < bottom; row += kernel.rows) {
+            kernel.tile(copied.get() + (row - top) * depth, panel, depth, out + row * width + left,
+                        width, std::min(kernel.rows, bottom - row),
+                        std::min(kernel.columns, width - left));
+          }
+        }
+      }
+    };
+    in_pieces(parts_of(a.rows, rows), a.rows * width * depth / kProductsOfElement, work);
+  }
+}
+
+template <typename T>
+Matrix<T> matrix_of(PyArrayObject* array) {
+  constexpr auto kItem = static_cast<std::int64_t>(sizeof(T));
+  return {static_cast<const T*>(PyArray_DATA(array)), PyArray_DIM(array, 0), PyArray_DIM(array, 1),
+          PyArray_STRIDE(array, 0) / kItem, PyArray_STRIDE(array, 1) / kItem};
+}
+
+// A matrix whose elements are where a pointer to them may point.
+nb::object plain(nb::handle given) {
+  if (!PyArray_Check(given.ptr()) ||
+      PyArray_NDIM(reinterpret_cast<PyArrayObject*>(given.ptr())) != 2)
+    throw nb::type_error("a product of matrices takes arrays of two axes");
+  auto* array = reinterpret_cast<PyArrayObject*>(given.ptr());
+  const npy_intp item = PyArray_ITEMSIZE(array);
+  if (PyArray_ISALIGNED(array) && PyArray_ISNOTSWAPPED(array) &&
+      PyArray_STRIDE(array, 0) % item == 0 && PyArray_STRIDE(array, 1) % item == 0)
+    return nb::borrow(given);
+  return checked(PyArray_FROM_OF(given.ptr(), NPY_ARRAY_CARRAY_RO));
+}
+
+nb::object product(nb::handle x, nb::handle y) {
+  const nb::object left = plain(x), right = plain(y);
+  auto* a = reinterpret_cast<PyArrayObject*>(left.ptr());
+  auto* b = reinterpret_cast<PyArrayObject*>(right.ptr());
+  const int type = PyArray_TYPE(a);
+  if (type != PyArray_TYPE(b) || (type != NPY_FLOAT && type != NPY_DOUBLE))
+    throw nb::type_error("a product of matrices that are not both float32 or float64");
+  if (PyArray_DIM(a, 1) != PyArray_DIM(b, 0))
+    throw nb::value_error("a product of matrices whose sizes do not fit");
+  npy_intp shape[] = {PyArray_DIM(a, 0), PyArray_DIM(b, 1)};
+  nb::object result = checked(PyArray_EMPTY(2, shape, type, 0));
+  void* out = PyArray_DATA(reinterpret_cast<PyArrayObject*>(result.ptr()));
+  const nb::gil_scoped_release others_run;
+  if (type == NPY_FLOAT) {
+    multiply(matrix_of<float>(a), matrix_of<float>(b), static_cast<float*>(out));
+  } else {
+    multiply(matrix_of<double>(a), matrix_of<double>(b), static_cast<double*>(out));
+  }
+  return result;
+}
+
+}  // namespace
+
+void bind(nb::module_& module) {
+  if (_import_array() < 0) throw nb::python_error();
+  module.def("product", &product, nb::arg("x"), nb::arg("y"),
+             "The product of two matrices of float32 or float64, by several threads.");
+}
+
+}  // namespace morphax::products

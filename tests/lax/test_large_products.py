@@ -1,0 +1,100 @@
+"""Products of large matrices in eager mode, which threads of ours share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import morphax.numpy as jnp
+from morphax.util import threads
+from morphax.util.compiled import part
+
+native: Any = part("products")
+if native is None:
+    pytest.skip("without the compiled module NumPy multiplies", allow_module_level=True)
+
+# Around the sizes of tiles, panels and blocks of all processors.
+SIZES = (
+    *((1, 1, 1), (3, 5, 7), (14, 256, 32), (15, 257, 33), (112, 512, 64), (113, 300, 31)),
+    *((200, 70, 10), (10, 70, 500), (6, 600, 8), (64, 5000, 64), (0, 5, 3), (5, 0, 3), (5, 3, 0)),
+)
+
+
+@pytest.fixture(params=[1, 3])
+def shared_by(request: Any) -> Iterator[None]:
+    before = threads.num_threads()
+    threads.set_num_threads(request.param)
+    yield
+    threads.set_num_threads(before)
+
+
+def _layouts(x: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    padded = np.pad(x, ((0, 1), (0, 3)))[: x.shape[0], : x.shape[1]]
+    spread = np.repeat(np.repeat(x, 2, 0), 3, 1)[::2, ::3]
+    return [x, np.asfortranarray(x), padded, spread, x[::-1, ::-1], np.broadcast_to(x[:1], x.shape)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_products_are_as_exact_as_sums(
+    size: tuple[int, int, int], dtype: Any, shared_by: None
+) -> None:
+    rows, inner, columns = size
+    draw = np.random.default_rng(0)
+    a, b = draw.normal(size=(rows, inner)), draw.normal(size=(inner, columns))
+    for x in _layouts(a.astype(dtype)):
+        for y in _layouts(b.astype(dtype)):
+            result = native.product(x, y)
+            assert result.dtype == dtype
+            assert result.flags.c_contiguous
+            exact = x.astype(np.longdouble) @ y.astype(np.longdouble)
+            bound = np.abs(x).astype(np.float64) @ np.abs(y).astype(np.float64)
+            assert result.shape == exact.shape
+            assert (np.abs(result - exact) <= inner * np.finfo(dtype).eps * bound).all()
+
+
+def test_bits_do_not_depend_on_threads() -> None:
+    draw = np.random.default_rng(0)
+    x, y = (draw.normal(size=(500, 501)).astype(np.float32) for _ in range(2))
+    before, results = threads.num_threads(), []
+    try:
+        for count in (1, 2, 7):
+            threads.set_num_threads(count)
+            results.append(native.product(x, y.T).tobytes())
+    finally:
+        threads.set_num_threads(before)
+    assert len(set(results)) == 1
+
+
+def test_numbers_that_are_not_finite_stay_in_their_rows_and_columns() -> None:
+    x, y = np.ones((100, 90), np.float32), np.ones((90, 70), np.float32)
+    x[3, 5], x[50, 7], y[11, 13], x[60, :2] = np.nan, np.inf, -np.inf, (np.inf, -np.inf)
+    result = np.asarray(jnp.asarray(x) @ jnp.asarray(y))
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(result, x @ y)
+    assert np.isnan(result[3]).all()
+    assert np.isnan(result[60]).all()
+    assert result[50, 0] == np.inf
+    assert np.isnan(result[50, 13])
+
+
+def test_eager_products_are_these() -> None:
+    draw = np.random.default_rng(0)
+    x, y = (draw.normal(size=(130, 131)).astype(np.float32) for _ in range(2))
+    result = np.asarray(jnp.asarray(x) @ jnp.asarray(y).T)
+    assert result.tobytes() == native.product(x, np.ascontiguousarray(y.T)).tobytes()
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    x = np.ones((3, 4), np.float32)
+    with pytest.raises(ValueError, match="do not fit"):
+        native.product(x, x)
+    with pytest.raises(TypeError, match="both float32 or float64"):
+        native.product(x, x.T.astype(np.float64))
+    with pytest.raises(TypeError, match="both float32 or float64"):
+        native.product(x.astype(np.int32), x.T.astype(np.int32))
+    with pytest.raises(TypeError, match="two axes"):
+        native.product(x[0], x)

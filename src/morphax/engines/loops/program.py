@@ -263,8 +263,7 @@ class Product:
     """``target = left · right``, large enough for a library.
 
     Args:
-        target: of m × n elements, its rows without gaps between their elements; in a buffer that
-            holds none of the others.
+        target: of m × n elements, its rows without gaps, in a buffer that holds none of the others.
         left, right: of m × k and k × n elements, of the same floats; sizes: m, n and k.
     """
 

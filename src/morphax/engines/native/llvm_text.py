@@ -110,8 +110,7 @@ def _effort(lines: int, repeats: int) -> int:
 
 
 def _parameter(name: str, buffer: Buffer, *, is_known: bool) -> str:
-    """A pointer to memory that is read or written through it alone, and what is made of it; callees
-    and other threads may know it."""
+    """A pointer to memory that is accessed through it alone, which others may know while it is."""
     size, align = buffer.size * buffer.dtype.itemsize, buffer.dtype.itemsize
     if buffer.kind is Kind.TEMPORARY:
         align = _ALIGNMENT

@@ -97,7 +97,7 @@ def test_loops_are_run_by_operation_or_as_a_whole() -> None:
         assert lax.fori_loop(0, 3, lambda i, x: x + i, 0) == 3
         assert ("evaluate", "add") in engine.events
         assert lax.fori_loop(0, 1000, lambda i, x: x + 1, 0) == 1000
-    assert {("evaluate", "while"), ("evaluate", "scan")} & set(engine.events)
+    assert {("compile", "while"), ("compile", "scan")} & set(engine.events)
 
 
 def test_an_engine_that_declines_is_not_asked_again() -> None:

@@ -30,7 +30,8 @@ def test_a_trivial_jit_is_small() -> None:
 def test_programs_of_functions_that_live_are_bounded() -> None:
     """Those used longest ago go first, and are compiled again when they are called."""
     out = run("""
-        from morphax.control.jit import plans, program_cache
+        from morphax.control import plans
+        from morphax.control.jit import program_cache
         program_cache._MAX_PROGRAMS = plans._MAX_PROGRAMS = 40
         x = jnp.ones(3)
         functions = [jax.jit(lambda x, i=i: x * float(i) + 1.0) for i in range(120)]
@@ -50,7 +51,8 @@ def test_programs_of_functions_that_live_are_bounded() -> None:
 def test_executables_of_programs_are_bounded_and_freed() -> None:
     out = run("""
         import weakref
-        from morphax.control.jit import plans, program_cache
+        from morphax.control import plans
+        from morphax.control.jit import program_cache
         from morphax.engines.xla.executable import Executable
         alive = weakref.WeakSet()
         create = Executable.__init__

@@ -118,7 +118,8 @@ def logsumexp(
     # Where all terms are 0, or one is infinite, subtracting the maximum would give NaN.
     # The phase of complex terms stays in them, and so in the sign.
     finite = jnp.where(jnp.isfinite(largest), largest, 0).real
-    exponents = a - finite
+    removed = lax.complex(finite, jnp.zeros_like(finite)) if jnp.iscomplexobj(a) else finite
+    exponents = a - removed
     if b is None:
         terms = jnp.exp(exponents)
     else:
@@ -128,7 +129,7 @@ def logsumexp(
         terms = b * jnp.exp(jnp.where(unbounded, limit, exponents))
     total = jnp.sum(terms, axis, keepdims=True, where=where)
     sign = jnp.sign(total)
-    out = jnp.log(jnp.abs(total) if return_sign else total) + finite
+    out = jnp.log(jnp.abs(total)) + finite if return_sign else jnp.log(total) + removed
     if not keepdims:
         axes = canonical_axes("logsumexp", axis, out.ndim)
         out, sign = jnp.squeeze(out, axes), jnp.squeeze(sign, axes)

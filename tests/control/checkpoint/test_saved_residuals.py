@@ -93,7 +93,7 @@ def test_inside_a_transformation(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_what_is_no_function() -> None:
-    with pytest.raises(TypeError, match="expected: a callable"):
+    with pytest.raises(TypeError, match="it should be a callable"):
         print_saved_residuals(3, 1.0)
     with pytest.raises(TypeError, match="argument x"):
         print_saved_residuals(lambda x: x, "text")

@@ -211,7 +211,7 @@ def eigh_tridiagonal(
     Example:
         >>> import morphax as jax, morphax.numpy as jnp
         >>> d, e = jnp.array([2.0, 2.0]), jnp.array([1.0])
-        >>> jax.scipy.linalg.eigh_tridiagonal(d, e, eigvals_only=True)
+        >>> jax.scipy.linalg.eigh_tridiagonal(d, e, eigvals_only=True).round(6)
         Array([1., 3.], dtype=float32)
     """
     d, e = inexact_arrays("scipy.linalg.eigh_tridiagonal", d, e)

@@ -31,6 +31,7 @@ from ..core.effects import Effects
 from ..engines import loops
 from ..engines.reference.eager import RunsOnArrays, as_array
 from ..engines.xla.stablehlo import Builder, Value
+from ..lax.ground.linear_structure import batched_first
 from ..transforms.batching import batch_jaxpr, open_batch
 from ..transforms.jvp import open_jvp
 from ..transforms.linearize import Linearization
@@ -124,6 +125,25 @@ def batched_in_front(
         return batch_jaxpr(value, in_dims, axes, (True,) * len(value.outvars)).jaxpr
 
     return {name: batched(value) for name, value in params.items()}
+
+
+def linear_in_front(
+    primitive: Primitive,
+    axes: BatchAxes,
+    operands: Sequence[Operand],
+    dims: Sequence[int | None],
+    params: dict[str, Param],
+    constants: int,
+) -> tuple[list[Any], Sequence[int]]:
+    """A batched call that is linear in the operands after the constants.
+
+    All of those are batched, so that their cotangents are.
+    """
+    pairs = zip(operands[constants:], dims[constants:], strict=True)
+    linear = [batched_first(axes, x, d) for x, d in pairs]
+    programs = batched_in_front(axes, dims[:constants], params)
+    outs = primitive.bind(*operands[:constants], *linear, **programs)
+    return outs, [0] * len(outs)
 
 
 def call_wiring(program: str) -> Wiring:

@@ -100,7 +100,7 @@ _DATACLASSES = (
 # around their functions.
 _MADE: Final = (
     contextlib.contextmanager(iter),
-    dataclasses._recursive_repr(lambda self: ""),  # type: ignore[attr-defined]
+    dataclasses.make_dataclass("_Sample", []).__repr__,
     *vars(collections.namedtuple("_Sample", "field")).values(),
     *[
         member

@@ -20,7 +20,7 @@ from ...core import (
     stage_closed,
     stage_discharged,
 )
-from ...lax.ground.linear_structure import batched_first, instantiate, zeros
+from ...lax.ground.linear_structure import instantiate, zeros
 from ...transforms.flattening import FlatFunction, argument_names, check_values, debug_info
 from ...transforms.jvp import jvp_jaxpr
 from ...transforms.linearize import Linearization
@@ -28,7 +28,7 @@ from ...transforms.staged_linearization import linearize_jaxpr
 from ...util.messages import message
 from ..calls import split_tangents
 from ..closing import common_captures
-from ..program_call import ProgramCall, batched_in_front
+from ..program_call import ProgramCall, linear_in_front
 from .vector_functions import check_like
 
 
@@ -116,12 +116,7 @@ class LinearCall(ProgramCall):
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int]]:
-        """Linear operands are all batched, so that their cotangents are."""
-        n = params["num_res"]
-        pairs = zip(operands[n:], dims[n:], strict=True)
-        linear = [batched_first(axes, x, d) for x, d in pairs]
-        outs = self.bind(*operands[:n], *linear, **batched_in_front(axes, dims[:n], params))
-        return outs, [0] * len(outs)
+        return linear_in_front(self, axes, operands, dims, params, params["num_res"])
 
 
 linear_call_p = LinearCall()

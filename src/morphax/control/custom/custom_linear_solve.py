@@ -23,13 +23,13 @@ from ...core import (
     is_zero,
 )
 from ...lax.elementwise.arithmetic import sub
-from ...lax.ground.linear_structure import batched_first, instantiate
+from ...lax.ground.linear_structure import instantiate
 from ...transforms.flattening import FlatFunction, check_callable, check_values
 from ...transforms.jvp import jvp_jaxpr
 from ...transforms.transposition import transpose_jaxpr
 from ...util.messages import message
 from ..closing import common_captures
-from ..program_call import ProgramCall, batched_in_front
+from ..program_call import ProgramCall, linear_in_front
 from .vector_functions import staged_on_vectors
 
 
@@ -114,11 +114,7 @@ class LinearSolve(ProgramCall):
         dims: tuple[int | None, ...],
         **params: Param,
     ) -> tuple[list[Any], Sequence[int]]:
-        n = params["num_consts"]
-        pairs = zip(operands[n:], dims[n:], strict=True)
-        vectors = [batched_first(axes, x, d) for x, d in pairs]
-        outs = self.bind(*operands[:n], *vectors, **batched_in_front(axes, dims[:n], params))
-        return outs, [0] * len(outs)
+        return linear_in_front(self, axes, operands, dims, params, params["num_consts"])
 
 
 linear_solve_p = LinearSolve()

@@ -2,7 +2,7 @@
 # its C headers, a C++17 compiler, and a package index; CMake and Ninja are fetched when missing.
 #
 #   make demo      run the demonstration
-#   make test      what CI runs: lint, structure, types, the tests, and a sample on a newer Python
+#   make test      what CI runs: lint, structure, types, the tests, and a sample on newer Pythons
 #   make test-whole  the tables that `make test` takes a sample of, in full
 #   make fuzz      run random programs in many ways that must agree, for SECONDS=600
 #   make bench     compare with JAX, in an environment of its own
@@ -15,9 +15,9 @@
 #   make clean     remove builds and caches (distclean: the environments as well)
 
 PYTHON ?= $(shell sh tools/find_python.sh 3.11)
-NEWER_PYTHON ?= $(shell sh tools/find_python.sh 3.12 2>/dev/null)
+NEWER := 3.12 3.13
 JOBS ?= 2
-SAMPLE ?= 10
+SAMPLE ?= 15
 SECONDS ?= 600
 SEED ?= $(shell date +%s)
 
@@ -56,15 +56,18 @@ test-whole: $(VENV)/test.stamp
 	MORPHAX_TEST_WHOLE=1 $(BIN)/python -m pytest -q -n $(JOBS) \
 	  tests/transforms/test_identity_on_and_off.py tests/export/test_cases_for_all_sizes.py
 
-# Python 3.12 and later run another jaxlib (see pyproject.toml): every SAMPLE-th test goes there.
+# Later versions have another jaxlib (see pyproject.toml), other bytecode, another standard library:
+# every SAMPLE-th test runs on each that is found.
 tests-newer: $(VENV)/test.stamp
-	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 12))'; then \
-	  echo "The tests ran on Python 3.12 or later: no second run."; \
-	elif [ -z "$(NEWER_PYTHON)" ]; then \
-	  echo "No Python 3.12 or later was found: no second run."; \
-	else \
-	  $(MAKE) --no-print-directory tests-sample VENV=.venv-newer PYTHON="$(NEWER_PYTHON)"; \
-	fi
+	@for version in $(NEWER); do \
+	  if $(BIN)/python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$version')"; then \
+	    echo "The tests ran on Python $$version: no second run."; \
+	  elif python=$$(sh tools/find_python.sh $$version $$version 2>/dev/null); then \
+	    $(MAKE) --no-print-directory tests-sample VENV=.venv-$$version PYTHON="$$python" || exit 1; \
+	  else \
+	    echo "No Python $$version was found: no run there."; \
+	  fi; \
+	done
 
 .PHONY: tests-sample
 tests-sample: $(VENV)/test.stamp
@@ -143,4 +146,4 @@ clean:
 	find src tests tools benchmarks examples -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true
 
 distclean: clean
-	rm -rf .venv .venv-newer .venv-bench .venv-asan .venv-ecosystem
+	rm -rf .venv $(NEWER:%=.venv-%) .venv-bench .venv-asan .venv-ecosystem

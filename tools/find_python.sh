@@ -1,15 +1,16 @@
 #!/bin/sh
 # Print the path of a Python interpreter that can build and run this project.
 #
-#   find_python.sh MINIMUM      for example: find_python.sh 3.12
+#   find_python.sh MINIMUM [MAXIMUM]      for example: find_python.sh 3.12
 #
 # Candidates are the interpreters on PATH and those of pyenv, `python3` first.  One is suitable when
-# it is at least MINIMUM, can make virtual environments, and has the headers for C++ extensions.
+# it is at least MINIMUM (at most MAXIMUM), can make virtual environments, and has the headers for C++
+# extensions.
 # Prints nothing and fails when there is none.
 set -u
 
 minimum=$1
-newest=3.13 # the newest version with a supported jaxlib
+newest=${2:-3.13} # the newest version with a supported jaxlib
 
 check='
 import os, sys, sysconfig

@@ -12,9 +12,9 @@ import pytest
 SCRIPT = Path(__file__).resolve().parents[2] / "tools" / "find_python.sh"
 
 
-def find(minimum: str, path: Path) -> subprocess.CompletedProcess[str]:
+def find(path: Path, *versions: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": str(path), "PYENV_ROOT": str(path / "absent")}
-    command = ["/bin/sh", str(SCRIPT), minimum]
+    command = ["/bin/sh", str(SCRIPT), *versions]
     return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
 
 
@@ -30,13 +30,18 @@ def path(tmp_path: Path) -> Path:
 
 
 def test_an_interpreter_that_does_not_run_is_passed_over(path: Path) -> None:
-    result = find("3.11", path)
+    result = find(path, "3.11")
     assert result.returncode == 0
     assert os.path.realpath(result.stdout.strip()) == os.path.realpath(sys.executable)
 
 
 def test_an_old_interpreter_is_not_enough(path: Path) -> None:
-    result = find("3.99", path)
+    result = find(path, "3.99")
     assert result.returncode == 1
     assert result.stdout == ""
     assert "no Python from 3.99" in result.stderr
+
+
+def test_a_later_interpreter_than_the_last_asked_for_is_passed_over(path: Path) -> None:
+    assert find(path, "3.0", "3.1").returncode == 1
+    assert find(path, "3.0").returncode == 0

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
 import morphax as jax
+import morphax.numpy as jnp
 from morphax import lax, vjp
 from tests.lax.engines import check_all_agree, check_engines_agree, complex_array
 
@@ -67,3 +71,43 @@ def test_circular_functions_on_the_imaginary_axis_are_hyperbolic_ones() -> None:
             np.signbit(cosines.imag), np.signbit(-zero * np.copysign(1, heights))
         )
         np.testing.assert_allclose(cosines.real, even, rtol=1e-6)
+
+
+POINTS = [
+    complex(x, y)
+    for x in (0.0, -0.0, 1e-30, -1e-4, 0.3, -2.0, 20.0)
+    for y in (0.0, 1e-30, -1e-4, 0.7, -3.0, 20.0)
+]
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "sinh", "cosh", "expm1", "exp2"])
+def test_both_parts_have_their_digits(name: str) -> None:
+    """XLA's sinh 10⁻⁴ has four digits; each part counts by itself, except for cancellation."""
+    function, z = getattr(lax, name), np.array(POINTS, np.complex64)
+    wide = z.astype(np.clongdouble)
+    expected = (
+        np.exp(wide * np.log(np.longdouble(2))) if name == "exp2" else getattr(np, name)(wide)
+    )
+    with jax.cpu_engine("xla"):
+        compiled = np.asarray(jax.jit(function)(z))
+    for value in (np.asarray(function(jnp.asarray(z))), compiled):
+        np.testing.assert_allclose(value.real, expected.real.astype(float), rtol=4e-6, atol=1e-37)
+        np.testing.assert_allclose(value.imag, expected.imag.astype(float), rtol=4e-6, atol=1e-37)
+
+
+@pytest.mark.parametrize(
+    ("z", "expected"), [(1e-30, 1e-30), (1e-4j, 5e-9 + 1e-4j), (1e-6 - 1e-3j, 1.5e-6 - 1e-3j)]
+)
+def test_logarithms_near_one_keep_their_small_parts(z: complex, expected: complex) -> None:
+    for function in (lax.log1p, jax.jit(lax.log1p)):
+        value = np.asarray(function(jnp.asarray([z], np.complex64)))
+        np.testing.assert_allclose(value.real, expected.real, rtol=2e-6)
+        np.testing.assert_allclose(value.imag, expected.imag, rtol=2e-6)
+
+
+@pytest.mark.parametrize("function", [lax.exp2, lax.expm1])
+def test_powers_far_out_stay_on_the_axis(function: Callable[..., Any]) -> None:
+    z = jnp.asarray([complex(np.inf, 0.0), 1e30, complex(-np.inf, 1.0)], np.complex64)
+    for value in map(np.asarray, (function(z), jax.jit(function)(z))):
+        np.testing.assert_array_equal(value.real, [np.inf, np.inf, 0 - (function is lax.expm1)])
+        np.testing.assert_array_equal(value.imag, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any, final
 
@@ -15,9 +14,9 @@ from ..ground.accuracy import check_accuracy
 from ..ground.families import ComputedWide, Elementwise
 from ..ground.kinds import INEXACT
 from ..ground.logarithms import log_plus_one
+from . import complex_formulas
 from .arithmetic import add, div, inverse, mul, neg, sub
-
-_LN_2 = math.log(2.0)
+from .complex_formulas import LN_2
 
 
 @final
@@ -34,7 +33,7 @@ class Exp(Elementwise):
 
 
 def _exp2(x: Any) -> Any:
-    return np.exp(x * x.dtype.type(_LN_2)) if x.dtype.kind == "c" else np.exp2(x)
+    return complex_formulas.exp2(x) if x.dtype.kind == "c" else np.exp2(x)
 
 
 @final
@@ -46,11 +45,18 @@ class Exp2(ComputedWide):
     numpy = _exp2
 
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
-        scaled = b.elementwise("stablehlo.multiply", out, x, b.full(_LN_2, out))
+        if out.dtype.kind == "c":
+            scaled = complex_formulas.scaled(b, x, LN_2)
+        else:
+            scaled = b.elementwise("stablehlo.multiply", out, x, b.full(LN_2, out))
         return b.elementwise("stablehlo.exponential", out, scaled)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
-        return mul(t, mul(_LN_2, out))
+        return mul(t, mul(LN_2, out))
+
+
+def _expm1(x: Any) -> Any:
+    return complex_formulas.expm1(x) if x.dtype.kind == "c" else np.expm1(x)
 
 
 @final
@@ -59,8 +65,12 @@ class Expm1(Elementwise):
 
     name = "expm1"
     accepts = INEXACT
-    numpy = np.expm1
+    numpy = _expm1
     stablehlo = "stablehlo.exponential_minus_one"
+
+    def kernel(self, x: Any, **params: Any) -> Callable[..., Any] | None:
+        kernel = super().kernel(x, **params)
+        return np.expm1 if kernel is _expm1 and x.dtype.kind == "f" else kernel
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, add(out, 1.0))
@@ -83,7 +93,7 @@ def _log2(x: Any) -> Any:
     if x.dtype.kind != "c":
         return np.log2(x)
     # The quotient of complex numbers would be NaN where a part is infinite.
-    logarithm, scale = np.log(x), x.real.dtype.type(_LN_2)
+    logarithm, scale = np.log(x), x.real.dtype.type(LN_2)
     parts = np.stack([logarithm.real / scale, logarithm.imag / scale], -1)
     return np.ascontiguousarray(parts).view(x.dtype)[..., 0]
 
@@ -99,15 +109,19 @@ class Log2(ComputedWide):
     def lower_wide(self, b: Builder, out: Any, x: Value) -> Value:
         logarithm = b.elementwise("stablehlo.log", out, x)
         if out.dtype.kind != "c":
-            return b.elementwise("stablehlo.divide", out, logarithm, b.full(_LN_2, out))
+            return b.elementwise("stablehlo.divide", out, logarithm, b.full(LN_2, out))
         part = out.update(dtype=np.dtype("f4" if out.dtype.itemsize == 8 else "f8"))
-        scale = b.full(_LN_2, part)
+        scale = b.full(LN_2, part)
         parts = [b.op(f"stablehlo.{name}", part, logarithm) for name in ("real", "imag")]
         parts = [b.elementwise("stablehlo.divide", part, v, scale) for v in parts]
         return b.op("stablehlo.complex", out, *parts)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
-        return div(t, mul(_LN_2, x))
+        return div(t, mul(LN_2, x))
+
+
+def _log1p(x: Any) -> Any:
+    return complex_formulas.log1p(x) if x.dtype.kind == "c" else np.log1p(x)
 
 
 @final
@@ -116,8 +130,12 @@ class Log1p(Elementwise):
 
     name = "log1p"
     accepts = INEXACT
-    numpy = np.log1p
+    numpy = _log1p
     stablehlo = "stablehlo.log_plus_one"
+
+    def kernel(self, x: Any, **params: Any) -> Callable[..., Any] | None:
+        kernel = super().kernel(x, **params)
+        return np.log1p if kernel is _log1p and x.dtype.kind == "f" else kernel
 
     def lower(self, b: Builder, out: Any, x: Value, **params: Any) -> Value:
         return log_plus_one(b, out, x)

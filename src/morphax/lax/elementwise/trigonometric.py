@@ -8,11 +8,12 @@ import numpy as np
 
 from ...engines.xla.stablehlo import Builder, Value
 from ..ground.accuracy import check_accuracy
-from ..ground.families import Elementwise, compare
+from ..ground.families import Elementwise
 from ..ground.kinds import INEXACT
 from ..ground.operands import standardize
 from .arithmetic import add, div, mul, neg
 from .complex import above_the_cut
+from .complex_formulas import product, waves
 from .powers import one_minus_square, rsqrt, square
 
 
@@ -26,13 +27,10 @@ class Sin(Elementwise):
     stablehlo = "stablehlo.sine"
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        found = super().lower(b, out, *operands, **params)
         if out.dtype.kind != "c":
-            return found
-        # sin iy = i sinh y: XLA multiplies 0 and cosh y, which may be infinite.
-        x, _, is_zero = _parts(b, *operands)
-        real, imag = [b.op(f"stablehlo.{part}", x.aval, found) for part in ("real", "imag")]
-        real = b.op("stablehlo.select", x.aval, is_zero, x, real)
+            return super().lower(b, out, *operands, **params)
+        part = waves(b, *operands, along_imaginary=False)
+        real, imag = product(b, part.sin, part.cosh), product(b, part.cos, part.sinh)
         return b.op("stablehlo.complex", out, real, imag)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
@@ -49,27 +47,15 @@ class Cos(Elementwise):
     stablehlo = "stablehlo.cosine"
 
     def lower(self, b: Builder, out: Any, *operands: Value, **params: Any) -> Value:
-        found = super().lower(b, out, *operands, **params)
         if out.dtype.kind != "c":
-            return found
-        # cos iy = cosh y: XLA multiplies 0 and sinh y, which may be infinite.
-        x, y, is_zero = _parts(b, *operands)
-        real, imag = [b.op(f"stablehlo.{part}", x.aval, found) for part in ("real", "imag")]
-        sign = b.elementwise("stablehlo.sign", x.aval, y)
-        zero = b.elementwise("stablehlo.multiply", x.aval, x, sign)
-        zero = b.elementwise("stablehlo.negate", x.aval, zero)
-        imag = b.op("stablehlo.select", x.aval, is_zero, zero, imag)
+            return super().lower(b, out, *operands, **params)
+        part = waves(b, *operands, along_imaginary=False)
+        real, imag = product(b, part.cos, part.cosh), product(b, part.sin, part.sinh)
+        imag = b.elementwise("stablehlo.negate", imag.aval, imag)
         return b.op("stablehlo.complex", out, real, imag)
 
     def d_x(self, t: Any, x: Any, out: Any, **params: Any) -> Any:
         return mul(t, neg(sin(x)))
-
-
-def _parts(b: Builder, z: Value) -> tuple[Value, Value, Value]:
-    """The real and the imaginary part, and where the first is 0."""
-    aval = z.aval.update(dtype=np.empty(0, z.aval.dtype).real.dtype)
-    x, y = [b.op(f"stablehlo.{part}", aval, z) for part in ("real", "imag")]
-    return x, y, compare(b, aval.update(dtype=np.dtype(bool)), "EQ", x, b.full(0, aval))
 
 
 @final

@@ -143,10 +143,14 @@ def linspace(
     low, high = repeated(low, shape), repeated(high, shape)
     intervals = np.asarray(max(count - 1 if endpoint else count, 1), common)[()]
     step = lax.div(lax.sub(high, low), intervals)
-    fractions = lax.div(lax.broadcasted_iota(common, (count, *shape), 0), intervals)
+    places = lax.broadcasted_iota(common, (count, *shape), 0)
+    fractions = lax.div(places, intervals)
     first, last = repeated(low, (count, *shape)), repeated(high, (count, *shape))
-    # Weighting both ends hits them exactly, which adding multiples of the step would not.
+    # Weighting both ends hits them, which adding multiples of the step would not.
     out = lax.add(lax.mul(first, lax.sub(1, fractions)), lax.mul(last, fractions))
+    if endpoint and count > 1:
+        # XLA multiplies with the reciprocal, which in half precision need not lead to 1.
+        out = lax.select(lax.eq(places, intervals), last, out)
     if dtypes.issubdtype(target, np.integer):
         out = lax.floor(out)
     place = integer("jnp.linspace, argument axis", axis) % out.aval.ndim
